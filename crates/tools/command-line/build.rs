@@ -1,4 +1,4 @@
-//! The version with the commit that the program was built from, if git knows it.
+//! Sets `VERSION`: the package's version, followed by the commit if git knows it.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ fn git(words: &[&str]) -> Option<String> {
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // A file that is not there would make every build run this again.
+    // If a named file does not exist, cargo runs this script again on every build.
     for file in ["HEAD", "logs/HEAD"] {
         if let Some(path) = git(&["rev-parse", "--git-path", file]).filter(|path| Path::new(path).exists()) {
             println!("cargo::rerun-if-changed={path}");

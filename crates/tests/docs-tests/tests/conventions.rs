@@ -392,7 +392,7 @@ fn every_program_has_help_a_version_completions_and_manual_pages() {
         let start = format!("{} {}", name.replace("cargo-driver", "cargo driver"), env!("CARGO_PKG_VERSION"));
         assert!(text.starts_with(&start), "{name}: {text}");
         let help = run(program(name).arg("--help"));
-        assert!(String::from_utf8_lossy(&help.stdout).contains("Exit codes: 0 all is well"), "{name}");
+        assert!(String::from_utf8_lossy(&help.stdout).contains("Exit codes: 0 success"), "{name}");
         for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
             let script = run(program(name).args(["completions", shell]));
             assert_eq!(code(&script), Some(0), "{name}: {}", errors(&script));

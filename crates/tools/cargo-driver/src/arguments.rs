@@ -16,10 +16,10 @@ use driver_build::{Arch, Options};
     version = VERSION,
     max_term_width = 100,
     after_help = format!("Environment:\n  \
-                  CARGO_DRIVER_CACHE  where the driver kit and compiled crates are kept (~/.cache/cargo-driver)\n  \
-                  WDKContentRoot      a real WDK instead of the kit, as --wdk\n  \
-                  WDK_ETW_TOOLCHAIN   rustup or debian: which toolchain compiles for Windows\n  \
-                  NO_COLOR            no colours\n\n{}", exit::HELP)
+                  CARGO_DRIVER_CACHE  the folder for the driver kit and compiled crates (~/.cache/cargo-driver)\n  \
+                  WDKContentRoot      the folder of a real WDK to use instead of the kit, as --wdk\n  \
+                  WDK_ETW_TOOLCHAIN   rustup or debian: the toolchain that compiles for Windows\n  \
+                  NO_COLOR            if set and not empty: no colours\n\n{}", exit::HELP)
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -28,81 +28,81 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Make a driver with tracing and tests
+    /// Make a new driver with tracing and tests
     ///
-    /// The folder gets a small driver that traces what it does, tests that run its .sys on Linux, an .inx, a README and a
-    /// workflow for GitHub.
+    /// Writes a small driver that traces what it does, tests that run its .sys on Linux, an .inx, a README and a workflow for
+    /// GitHub.
     New(New),
     /// Build the driver
     ///
-    /// The image, its debug information and its linker map go to target/driver/x64 or arm64. Cargo runs in the driver's
-    /// folder with its own Cargo.lock.
+    /// Writes the image (.sys), its debug information (.pdb) and its linker map (.map) to target/driver/x64 or
+    /// target/driver/arm64. Cargo runs in the driver's folder and uses its Cargo.lock.
     Build(Driver),
     /// Check the driver with cargo check and clippy, for Windows
     ///
-    /// Prints the settings with which rust-analyzer does the same.
+    /// Also prints settings for rust-analyzer, so that the editor checks the driver in the same way.
     Check(Driver),
     /// Build the driver, then run the tests of the workspace's other packages
     ///
-    /// The tests run the image with the crate nt-host.
+    /// The tests load the image with the crate nt-host. The environment variable `DRIVER_IMAGE` has its path.
     Test(Test),
     /// Build the driver and run it: load, add a device, send requests, unload; print events and findings
     Run(Run),
-    /// Build the driver and run it again and again, each time with another call failing
+    /// Build the driver and run it many times; in each run another call fails
     Matrix(Run),
-    /// Build the driver and show which of its imports can be run here
+    /// Build the driver and list which of its imports nt-host implements
     List(Run),
-    /// Build the driver, run it, and keep its events as a trace file and as a page for a browser
+    /// Build the driver, run it, and write its events to a trace file (.etl) and a page for a browser (.html)
     Trace(Run),
-    /// Show what is in the image and whether Windows would load it
+    /// Show the contents of an image and whether Windows would load it
     Inspect(Inspect),
-    /// Verify the signatures of images, catalogs and packages, yours or others'
+    /// Verify the signatures of images, catalogs and packages
     Verify(Verify),
     /// Make a test-signed package: image, INF, catalog, certificate and scripts that install it
     Package(Package),
-    /// Install what is missing: Rust's targets for Windows, clang and LLVM
+    /// Install what is missing: Rust's targets for Windows, clippy, clang and LLVM
     Setup,
 }
 
 #[derive(Args)]
 pub(crate) struct New {
-    /// The driver's folder, which must not be there; its last part is the driver's name
+    /// The folder to make, which must not exist or must be empty; its last part is the driver's name
     #[arg(value_name = "NAME")]
     pub(crate) folder: PathBuf,
-    /// With the Kernel-Mode Driver Framework (the default)
+    /// Use the Kernel-Mode Driver Framework (the default)
     #[arg(long, conflicts_with = "wdm")]
     kmdf: bool,
-    /// Without a framework
+    /// Use the Windows Driver Model, without a framework
     #[arg(long)]
     pub(crate) wdm: bool,
-    /// A clone of the repository of wdk-etw, which the driver depends on by its path
+    /// A clone of the wdk-etw repository; the driver depends on its crates by path
     #[arg(long, value_name = "FOLDER", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))]
     pub(crate) wdk_etw: PathBuf,
 }
 
-/// Which driver.
+/// Which driver to build, and how.
 #[derive(Args, Clone)]
 pub(crate) struct Driver {
     /// The driver's Cargo.toml
     #[arg(long, value_name = "PATH", default_value = "Cargo.toml")]
     pub(crate) manifest_path: PathBuf,
-    /// A driver of the workspace; all of them if none is named
+    /// Build only this driver of the workspace; can be repeated (default: the manifest's package, or all drivers of a workspace)
     #[arg(long, short, value_name = "NAME")]
     package: Vec<String>,
-    /// The processor
+    /// The processor to build for
     #[arg(long, value_enum, default_value_t = Processor::X64)]
     arch: Processor,
-    /// Build the dev profile instead of release
+    /// Build with the dev profile instead of release
     #[arg(long)]
     debug: bool,
-    /// A real WDK instead of the kit
+    /// The folder of a real WDK to use instead of the built-in driver kit
     #[arg(long, value_name = "DIR", env = "WDKContentRoot")]
     wdk: Option<PathBuf>,
 }
 
 impl Driver {
     pub(crate) fn options(&self) -> Options {
-        // Cargo runs in another folder.
+        // Cargo runs in another folder, so relative paths are made absolute.
         let here = |path: &PathBuf| env::current_dir().unwrap_or_default().join(path);
         Options {
             packages: self.package.clone(),
@@ -127,7 +127,7 @@ enum Processor {
 pub(crate) struct Test {
     #[command(flatten)]
     pub(crate) driver: Driver,
-    /// For cargo test, and after another -- for the tests
+    /// Arguments for cargo test; those after another -- go to the tests, for example -- --release -- --nocapture
     #[arg(last = true, value_name = "ARGUMENTS")]
     pub(crate) rest: Vec<OsString>,
 }
@@ -136,7 +136,7 @@ pub(crate) struct Test {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) driver: Driver,
-    /// For nt-host, such as --os win10-1809 or --ioctl 22E000:6869; `cargo driver run -- --help` lists them
+    /// Options for nt-host, for example --os win10-1809 or --ioctl 22E000:6869; `cargo driver run -- --help` lists them
     #[arg(last = true, value_name = "OPTIONS")]
     pub(crate) rest: Vec<OsString>,
 }
@@ -148,7 +148,7 @@ pub(crate) struct Inspect {
     /// Images to inspect instead of building the driver
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The Windows that is to load it, such as win10-1809
+    /// The release of Windows to check against: a name or a build number, for example win10-1809 or 17763
     #[arg(long, value_name = "RELEASE")]
     pub(crate) windows: Option<String>,
     /// Print JSON
@@ -170,19 +170,19 @@ pub(crate) struct Package {
     /// Sign with this PEM file (a code signing certificate and its RSA key) instead of a test certificate
     #[arg(long, value_name = "FILE")]
     pub(crate) cert: Option<PathBuf>,
-    /// The catalog's generation
+    /// The version of the catalog format (default: v2)
     #[arg(long, value_name = "VERSION", value_parser = ["v1", "v2"])]
     pub(crate) catalog: Option<String>,
-    /// The driver's ETW provider, for the scripts that record it and the recording profile
+    /// The name of the driver's ETW provider, for the recording scripts and the recording profile
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// etwctl.exe, which goes along
+    /// Add this etwctl.exe to the package
     #[arg(long, value_name = "FILE")]
     pub(crate) etwctl: Option<PathBuf>,
-    /// Complete a package that `cargo wdk build` or `cargo make` made on Windows, and build nothing
+    /// Build nothing; add the missing files to a package that `cargo wdk build` or `cargo make` made on Windows
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["cert", "catalog", "debug"])]
     pub(crate) adopt: Option<PathBuf>,
-    /// Replace files of an earlier run that differ
+    /// With --adopt: replace existing files that differ from the new ones
     #[arg(long, requires = "adopt")]
     pub(crate) replace: bool,
 }

@@ -1,4 +1,4 @@
-//! What each command does.
+//! Runs the commands.
 
 use std::env;
 use std::ffi::OsString;
@@ -48,17 +48,17 @@ pub(crate) fn run(command: &Command) -> ExitCode {
     }
 }
 
-/// A host that installs nothing.
+/// A host that installs nothing: an error about something missing names [`SETUP`].
 fn host() -> Result<Host, Error> {
     Ok(installing_host()?.without_installing(SETUP))
 }
 
 fn installing_host() -> Result<Host, Error> {
-    let here = env::current_dir().map_err(|error| Error::Failed(format!("the current folder: {error}")))?;
+    let here = env::current_dir().map_err(|error| Error::Failed(format!("cannot find the current folder: {error}")))?;
     Ok(Host::new(&here, internal::command, cache()?))
 }
 
-/// The folder for the kit and for compiled crates, which all drivers of this user share.
+/// The folder for the kit and for compiled crates. All drivers of a user share it.
 fn cache() -> Result<PathBuf, Error> {
     if let Some(folder) = env::var_os("CARGO_DRIVER_CACHE").filter(|folder| !folder.is_empty()) {
         return Ok(folder.into());
@@ -76,7 +76,7 @@ fn images(host: &Host, driver: &Driver) -> Result<Vec<PathBuf>, Error> {
     build(host, host.windows()?, &driver.options())
 }
 
-/// Builds the driver that is to be run. There must be exactly one.
+/// Builds the driver to run. There must be exactly one.
 fn image(host: &Host, driver: &Driver) -> Result<PathBuf, Error> {
     if driver.options().arch != Arch::X64 {
         return Err(Error::Usage("only drivers for x64 can be run here: leave out --arch".into()));
@@ -99,27 +99,27 @@ fn check_driver(host: &Host, driver: &Driver) -> Result<(), Error> {
     ensure_tools(host)?;
     ensure_component(host, "clippy", host.cargo().args(["clippy", "--version"]))?;
     let settings = check(host, host.windows()?, &driver.options(), &["clippy"])?;
-    note("rust-analyzer does the same with these settings in .vscode/settings.json:");
+    note("for the same checks in rust-analyzer, put these settings into .vscode/settings.json:");
     note(&settings);
     Ok(())
 }
 
 fn new_driver(new: &New) -> Result<(), Error> {
     let wdk_etw = fs::canonicalize(&new.wdk_etw).map_err(|error| {
-        let text = "the folder that this program was built from is not there; name a clone of wdk-etw with --wdk-etw";
-        Error::Usage(format!("{}: {error}: {text}", new.wdk_etw.display()))
+        let text = "name a clone of the wdk-etw repository with --wdk-etw";
+        Error::Usage(format!("{}: {error}; {text}", new.wdk_etw.display()))
     })?;
     let made = NewDriver::at(&new.folder, if new.wdm { Kind::Wdm } else { Kind::Kmdf }, wdk_etw);
     made.write()?;
-    note(&format!("{} is a new driver. Next, there: cargo driver test", made.folder.display()));
+    note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.folder.display()));
     Ok(())
 }
 
-/// The folder beside a driver's manifest with a workspace of tests, if they are not in the driver's own.
+/// The manifest of the tests, relative to the driver's workspace, if they are a workspace of their own.
 const TESTS: &str = "host-tests/Cargo.toml";
 
-/// The tests are those of packages that are not drivers, as a driver does not run on the host: the package in `host-tests`,
-/// else the other packages of the workspace. `DRIVER_IMAGE` tells them where the image is.
+/// Runs the tests of packages that are not drivers, because a driver does not run on the host: the package in `host-tests`
+/// if there is one, otherwise all other packages of the workspace. `DRIVER_IMAGE` has the path of the image if there is only one.
 fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
     let images = images(host, &test.driver)?;
     let options = test.driver.options();
@@ -134,8 +134,8 @@ fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
     }
     if workspace.others == 0 {
         return Err(Error::Failed(format!(
-            "{} has no tests: they are in a package of their own that depends on nt-host, in host-tests or in the driver's \
-             workspace; `cargo driver new` makes one",
+            "{} has no tests: add a package that depends on nt-host, in the folder host-tests or in the driver's workspace; \
+             a driver made by `cargo driver new` has one",
             workspace.root.display()
         )));
     }
@@ -146,7 +146,7 @@ fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
     cargo.args(&test.rest).run_ours()
 }
 
-/// Builds the driver and hands it to `nt-host`.
+/// Builds the driver and runs a command of `nt-host` on its image.
 fn nt_host(host: &Host, run: &Run, command: &str) -> Result<(), Error> {
     if run.rest.iter().any(|word| word == "--help" || word == "-h") {
         return host.program("nt-host").args([command, "--help"]).replace_ourselves();
@@ -162,7 +162,7 @@ fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
     let etl = folder.join(image.file_name().unwrap_or_default()).with_extension("etl");
     let options = [OsString::from("--etl"), etl.clone().into()];
     let result = host.program("nt-host").args(["run"]).args([&image]).args(options).args(&run.rest).run_ours();
-    // Findings are no reason to drop the trace.
+    // A run with findings fails, but its trace is still of use.
     let page = trace::page(&etl)?;
     note(&format!("{}\n{}", etl.display(), page.display()));
     result
@@ -200,7 +200,7 @@ fn make_package(host: &Host, arguments: &Package) -> Result<(), Error> {
     package(host, host.windows()?, &options, &wanted)
 }
 
-/// Installs what the other commands need.
+/// Installs everything that the other commands need.
 fn setup() -> Result<(), Error> {
     let host = installing_host()?;
     let toolchain = host.windows()?;

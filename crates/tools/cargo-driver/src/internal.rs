@@ -1,25 +1,25 @@
-//! The programs that this one carries inside: it starts itself again to run one of them, so that each has its own process,
-//! output and exit code.
+//! The programs that are built into this one. It starts itself again to run one of them, so that each has a process of its own
+//! with its output and exit code.
 
 use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The word that says that the name of such a program follows.
+/// The argument before the name of a built-in program.
 const WORD: &str = "--internal-program";
 
-/// The command that runs a program inside this one.
+/// The command that runs a built-in program.
 pub(crate) fn command(name: &str) -> Vec<OsString> {
     let own = env::current_exe().map_or_else(|_| "cargo-driver".into(), OsString::from);
     let mut words = vec![own, WORD.into(), name.into()];
-    // The kit's program is not for users, and has no options that others have.
+    // `wdk-kit` is not for users and does not have the options that all other programs share.
     if name != "wdk-kit" {
         words.extend(command_line::words());
     }
     words
 }
 
-/// The name and the arguments of a program inside, if the command line asks for one.
+/// The name and the arguments of a built-in program, if the command line asks for one.
 pub(crate) fn parse(words: &[OsString]) -> Option<(&OsString, &[OsString])> {
     match words {
         [_, word, program, rest @ ..] if word == WORD => Some((program, rest)),
@@ -27,7 +27,7 @@ pub(crate) fn parse(words: &[OsString]) -> Option<(&OsString, &[OsString])> {
     }
 }
 
-/// Runs it.
+/// Runs a built-in program.
 pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
     let words = words.iter().cloned();
     let named = std::iter::once(program.clone()).chain(words.clone());

@@ -1,7 +1,7 @@
-//! `cargo driver`: a driver in its own repository, from `new` to a package, on a host without Windows.
+//! `cargo driver`: makes, builds, tests, runs and packages a driver in its own repository, on a host without Windows.
 //!
-//! The work is done by the crates below: `driver-build` runs cargo with the kit, `nt-host` runs the driver,
-//! `driver-package` inspects and packages it. This program chooses the defaults.
+//! Other crates do the work: `driver-build` runs cargo with the kit, `nt-host` runs the driver, `driver-package` inspects and
+//! packages it. This program has the command line and chooses the defaults.
 #![forbid(unsafe_code)]
 
 mod arguments;

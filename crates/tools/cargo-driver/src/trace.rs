@@ -1,4 +1,4 @@
-//! A trace as a page for a browser.
+//! Writes a trace as a page for a browser.
 
 use std::path::{Path, PathBuf};
 

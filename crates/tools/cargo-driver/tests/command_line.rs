@@ -1,4 +1,4 @@
-//! What the program says about wrong input. Nothing here builds a driver.
+//! Messages about wrong input, and help. Nothing here builds a driver.
 #![cfg(test)]
 
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// As cargo runs it.
+/// The program with the arguments that cargo adds for `cargo driver`.
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-driver"));
     command.arg("driver").env("CARGO_DRIVER_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));

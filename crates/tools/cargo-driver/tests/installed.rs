@@ -1,4 +1,4 @@
-//! The program as a user gets it: installed, in a folder outside of the repository, from `new` to a package.
+//! The program as a user has it: installed, and used from `new` to `package` in a folder outside of the repository.
 #![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -10,7 +10,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
-/// Runs a command; panics with what it said if it fails.
+/// Runs a command and returns its output; panics with the output if the command fails.
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
@@ -23,7 +23,7 @@ fn a_new_driver_of_each_kind_is_tested_and_packaged_by_the_installed_program() {
     let folder = std::env::temp_dir().join(format!("cargo driver {}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
-    // What the repository's own tests have compiled is used again.
+    // The repository's target directory, so that crates that other tests compiled are not compiled again.
     let target = repository().join("target");
     for package in ["cargo-driver", "etwctl"] {
         run(Command::new(env!("CARGO"))

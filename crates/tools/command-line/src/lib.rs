@@ -1,7 +1,8 @@
-//! What the programs of this family share, so that all of them behave alike: docs/conventions.md is the promise to users.
+//! The code that all command-line programs of this project share, so that they behave in the same way. docs/conventions.md
+//! documents this behaviour for users.
 //!
-//! A program describes its command line with clap's derive, names [`VERSION`] as its version, parses with [`parse`], prints with
-//! [`print()`], says what is no result with [`note`] and ends with [`end`]. Nothing here knows what a program does.
+//! A program describes its command line with clap's derive, uses [`VERSION`] as its version, parses with [`parse`], prints results
+//! with [`print()`], prints notes to standard error with [`note`] and ends with [`end`]. Nothing here depends on what a program does.
 #![forbid(unsafe_code)]
 
 pub mod exit;
@@ -25,24 +26,24 @@ pub use words::Words;
 use shared::{Color, Shared};
 use shells::Shells;
 
-/// The version of the programs, with the commit if it is known.
+/// The version of the programs, followed by the commit if it is known.
 pub const VERSION: &str = env!("VERSION");
 
-/// Parses a command line, which begins with the program's name. The other result is how the program ends: after `--help`,
-/// `--version`, `completions` or `man`, or after a message about wrong usage.
+/// Parses a command line. Its first word is the program's name.
 ///
 /// # Errors
 ///
-/// See above.
+/// If the program has nothing more to do: after `--help`, `--version`, `completions` or `man`, or after a message about
+/// wrong usage. The error is the exit code to end with; everything has been printed.
 pub fn parse<P: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<P, ExitCode> {
     parse_as(P::command(), words)
 }
 
-/// As [`parse`], with a description of the command line to which the program added something.
+/// As [`parse`], with a `command` that the program has changed.
 ///
 /// # Errors
 ///
-/// As those of [`parse`].
+/// As [`parse`].
 pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsString>) -> Result<P, ExitCode> {
     interrupt::watch();
     let words: Vec<OsString> = words.into_iter().collect();
@@ -53,17 +54,17 @@ pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsS
         shared.apply(description.get_name());
     }
     match Shells::of(&matches) {
-        // Of the description as it was: clap adds to the one that it parses with.
+        // The unchanged description: clap adds to the command that it parses with.
         Some(shells) => Err(end(shells.run(description))),
         None => P::from_arg_matches(&matches).map_err(|error| explain(&error.format(&mut command))),
     }
 }
 
-/// Prints what clap has to say and returns how the program ends.
+/// Prints a message of clap (an error, the help or the version) and returns the exit code.
 #[must_use]
 pub fn explain(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
-        // There is nobody else to tell.
+        // If standard error cannot be written, there is nowhere to report it.
         let _ = error.print();
         return ExitCode::from(exit::USAGE);
     }

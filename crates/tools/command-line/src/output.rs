@@ -1,5 +1,5 @@
-//! Standard output. It may be closed early (`| head`): what nobody reads is dropped, and the work goes on. If it cannot be written
-//! for another reason, such as a full disk, the program says so once and fails at its end.
+//! Standard output. If the reader closes it early (`| head`), the rest of the output is dropped and the work goes on. If it cannot
+//! be written for another reason, such as a full disk, the program prints one error and fails at its end.
 
 use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{exit, shared};
 
-/// No more is written.
+/// A write failed; nothing more is written.
 static CLOSED: AtomicBool = AtomicBool::new(false);
-/// Something was lost that somebody wanted to read.
+/// Output was lost, and not because the reader closed the pipe.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints the text as it is.
+/// Prints the text to standard output, without adding a line end.
 pub fn print(text: &str) {
     if !CLOSED.load(Ordering::Relaxed) {
         let mut stdout = io::stdout().lock();
@@ -20,7 +20,7 @@ pub fn print(text: &str) {
     }
 }
 
-/// The exit code, which is [`exit::USAGE`] at least if output was lost.
+/// Returns the exit code of the program: `code`, or [`exit::USAGE`] if output was lost and `code` is smaller.
 #[must_use]
 pub fn end(code: u8) -> ExitCode {
     let code = if LOST.load(Ordering::Relaxed) { code.max(exit::USAGE) } else { code };
@@ -28,13 +28,13 @@ pub fn end(code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Keeps in mind how writing went.
+/// Remembers the result of a write to standard output.
 pub(crate) fn note(written: io::Result<()>) {
     if let Err(error) = written {
         CLOSED.store(true, Ordering::Relaxed);
         if error.kind() != ErrorKind::BrokenPipe {
             LOST.store(true, Ordering::Relaxed);
-            eprintln!("error: standard output: {error}; the rest of it is lost");
+            eprintln!("error: cannot write to standard output: {error}; the rest of the output is lost");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Options that every program has: when to use colours, and how much to say on standard error.
+//! Options that every program has: when to use colours, and how much to print to standard error.
 
 use std::env::args_os;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::{Args, ValueEnum};
 
-/// See [`Shared`].
+/// The value of `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     #[default]
@@ -19,7 +19,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// What the words ask for, before they are parsed: messages about wrong usage have colours too.
+    /// Finds the last `--color` before the command line is parsed, because clap's messages about wrong usage have colours, too.
     pub(crate) fn of(words: &[OsString]) -> Self {
         let given = |index: usize, word: &OsString| match word.to_str()? {
             "--color" => words.get(index + 1)?.to_str().map(str::to_owned),
@@ -42,22 +42,22 @@ impl Color {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Shared {
-    /// When to use colours; auto is on a terminal, unless `NO_COLOR` is set
+    /// When to use colours; with auto, on a terminal unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: Color,
-    /// Say nothing but results and errors: no notes, no progress
+    /// Print only results and errors: no notes, no progress
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Also say which version runs, which programs it starts, and how long it took
+    /// Also print the version, the arguments, the programs that are started, the time and the exit code
     #[arg(long, short, global = true)]
     verbose: bool,
 }
 
-/// What the command line asked for, and when the program began.
+/// The options of this run, and when the program began.
 static SHARED: OnceLock<(Shared, Instant)> = OnceLock::new();
 
 impl Shared {
-    /// From now on they hold.
+    /// Puts the options into effect for the rest of the run. `name` is the program's name.
     pub(crate) fn apply(self, name: &str) {
         match self.color {
             Color::Auto => ColorChoice::Auto,
@@ -74,25 +74,26 @@ fn get<T: Default>(of: impl FnOnce(&Shared) -> T) -> T {
     SHARED.get().map(|(shared, _)| of(shared)).unwrap_or_default()
 }
 
-/// Whether only results and errors are wanted.
+/// Whether `--quiet` was given: only results and errors are printed.
 #[must_use]
 pub fn is_quiet() -> bool {
     get(|shared| shared.quiet)
 }
 
-/// Whether everything is wanted.
+/// Whether `--verbose` was given: details are printed, too.
 #[must_use]
 pub fn is_verbose() -> bool {
     get(|shared| shared.verbose)
 }
 
-/// Whether a stream gets colours: as asked for, else if it is a terminal that shows them and its user wants them.
+/// Whether to write colours to a stream: as `--color` says. With `auto`, if the stream is a terminal that shows colours and
+/// `NO_COLOR` does not forbid them.
 #[must_use]
 pub fn has_colours(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }
 
-/// The same options for a program of the family that this one starts.
+/// The shared options of this run as arguments, for another program of this project that this one starts.
 #[must_use]
 pub fn words() -> Vec<OsString> {
     let color = match get(|shared| shared.color) {
@@ -105,26 +106,26 @@ pub fn words() -> Vec<OsString> {
     color.into_iter().chain(others).map(Into::into).collect()
 }
 
-/// Says something that people should know besides the result.
+/// Prints a note to standard error, unless the program is quiet.
 pub fn note(text: &str) {
     say(&format!("note: {text}"));
 }
 
-/// Says what was done, in a line of its own.
+/// Prints a line to standard error, unless the program is quiet.
 pub fn say(text: &str) {
     if !is_quiet() {
         eprintln!("{text}");
     }
 }
 
-/// Says what only those want to know who ask for it.
+/// Prints a detail to standard error if `--verbose` was given.
 pub(crate) fn detail(text: &str) {
     if is_verbose() {
         eprintln!("detail: {text}");
     }
 }
 
-/// Says how it went.
+/// Prints the elapsed time and the exit code as a detail.
 pub(crate) fn ended(code: u8) {
     if let Some((_, start)) = SHARED.get() {
         detail(&format!("{:.1?}, exit code {code}", start.elapsed()));

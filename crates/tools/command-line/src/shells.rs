@@ -1,4 +1,4 @@
-//! Completions for shells and manual pages, from the description of the command line. Every program has these two commands.
+//! The commands `completions` and `man`, which every program has. Both work from the description of the command line.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,17 +12,17 @@ use crate::{exit, print};
 pub(crate) enum Shells {
     /// Print completions for a shell
     Completions {
-        /// The shell
+        /// The shell that the completions are for
         shell: Shell,
     },
     /// Write manual pages into a folder
     Man {
-        /// The folder, such as ~/.local/share/man/man1
+        /// The folder to write to, for example ~/.local/share/man/man1
         folder: PathBuf,
     },
 }
 
-/// Adds the commands to those of a program, or to a program that has none.
+/// Adds the two commands to a program, also to one that has no other commands.
 pub(crate) fn added_to(command: Command) -> Command {
     let is_alone = !command.has_subcommands();
     let command = Shells::augment_subcommands(command);
@@ -34,15 +34,15 @@ pub(crate) fn added_to(command: Command) -> Command {
 }
 
 impl Shells {
-    /// The command that was given, if it is one of these.
+    /// The command that was given, if it is one of these two.
     pub(crate) fn of(matches: &ArgMatches) -> Option<Self> {
         matches.subcommand_name().filter(|name| Self::has_subcommand(name))?;
         Self::from_arg_matches(matches).ok()
     }
 
-    /// Does it for a program and returns its exit code.
+    /// Runs the command for the program that `command` describes; returns the exit code.
     pub(crate) fn run(&self, mut command: Command) -> u8 {
-        // The name of the file that cargo and shells look for.
+        // `cargo driver` is the file `cargo-driver`: that is the name that cargo and shells look for.
         let name = command.get_name().replace(' ', "-");
         match self {
             Self::Completions { shell } => {

@@ -1,12 +1,12 @@
-//! Durations and sizes, which always have a unit: `2s`, `20ms`, `64KiB`.
+//! Parses durations and sizes. They need a unit: `2s`, `20ms`, `64KiB`. Only `0` has none.
 
 use std::time::Duration;
 
-/// A duration: `2s`, `20ms`, `1m30s`, `2.5s`; and `0`.
+/// Parses a duration: `2s`, `20ms`, `1m30s`, `2.5s` or `0`.
 ///
 /// # Errors
 ///
-/// The text is not a duration.
+/// If the text is not a duration.
 pub fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text)
         .map_err(|error| format!("{error}; expected a number with a unit, for example 2s, 20ms or 1m30s"))
@@ -14,11 +14,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 const SIZES: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1)];
 
-/// A size in bytes: `512B`, `64KiB`, `16MiB`, `2GiB`; and `0`.
+/// Parses a size and returns it in bytes: `512B`, `64KiB`, `16MiB`, `2GiB` or `0`.
 ///
 /// # Errors
 ///
-/// The text is not a size, or it is larger than a `u64`.
+/// If the text is not a size, or the number of bytes does not fit a `u64`.
 pub fn size(text: &str) -> Result<u64, String> {
     let bad = || {
         format!("'{text}' is not a size: expected a whole number with a unit, for example 512B, 64KiB, 16MiB or 2GiB")

@@ -1,4 +1,4 @@
-//! Values that have names, which the explanation and the completions list, and other forms besides.
+//! A value parser for options that take names and also other forms, such as numbers. The help and the completions list the names.
 
 use std::ffi::OsStr;
 
@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{Error, ErrorKind};
 use clap::{Arg, Command};
 
-/// Parses a value with a function, and knows the names that it can have.
+/// Parses a value with a function, and lists the names that the value can have.
 #[derive(Clone)]
 pub struct Words<T> {
     names: Vec<String>,
@@ -14,7 +14,7 @@ pub struct Words<T> {
 }
 
 impl<T> Words<T> {
-    /// The names are for the help and the completions; the function decides.
+    /// `names` is only for the help and the completions: `parse` alone decides which values are valid.
     pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>, parse: fn(&str) -> Result<T, String>) -> Self {
         Self { names: names.into_iter().map(Into::into).collect(), parse }
     }

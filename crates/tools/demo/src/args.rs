@@ -6,7 +6,7 @@ use clap::Parser;
 use command_line::{VERSION, exit};
 use windows_releases::Release;
 
-/// Runs the sample driver under a session and shows what it traced.
+/// Runs the sample driver under a trace session and shows its events.
 #[derive(Clone, Debug, Parser, PartialEq, Eq)]
 #[command(
     name = "demo",
@@ -18,10 +18,10 @@ pub(crate) struct Options {
     /// The driver's image
     #[arg(value_name = "FILE.sys")]
     pub(crate) image: PathBuf,
-    /// Where demo.etl, demo.json and demo.html go
+    /// The folder for demo.etl, demo.json and demo.html
     #[arg(long, value_name = "FOLDER")]
     pub(crate) output: PathBuf,
-    /// The Windows that is imitated, from the list below
+    /// The release of Windows to emulate, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t)]
     pub(crate) os: Release,
 }

@@ -1,6 +1,6 @@
-//! The files of a run: the trace that the session writes, and the exports of it.
+//! The files of a run: the trace that the session writes, and its exports.
 //!
-//! All of them take their places when all are complete, so that a run that fails leaves those of the run before.
+//! The files get their names only after all of them are complete, so a run that fails leaves the files of the run before.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,9 +11,9 @@ use etw_etl::{About, Exporter, Format, NewFile};
 use crate::run::Outcome;
 use crate::trace::Trace;
 
-/// Where the files are.
+/// The paths of the files.
 pub(crate) struct Files {
-    /// Where the session writes; [`etl`](Self::etl) in the end.
+    /// The file that the session writes. [`write`](Self::write) renames it to [`etl`](Self::etl).
     pub(crate) draft: PathBuf,
     pub(crate) etl: PathBuf,
     pub(crate) json: PathBuf,
@@ -21,14 +21,14 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Makes the folder, and finds out whether it can be written to before anything is run.
+    /// Makes the folder and checks that it can be written to, before the driver is run.
     pub(crate) fn prepare(folder: &Path) -> Result<Self, String> {
         let cannot = |error| format!("cannot write to {}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(cannot)?;
-        // A driver's process has a folder of its own, so the session is told the whole path.
+        // The driver's process has another current folder, so the session gets the whole path.
         let etl = fs::canonicalize(folder).map_err(cannot)?.join("demo.etl");
         let draft = etl.with_file_name(format!(".demo.{}.etl", std::process::id()));
-        // Taken back at once.
+        // A test only: the file is removed again when it is dropped.
         NewFile::create(&etl).map_err(|error| error.to_string())?;
         if etl.to_str().is_none() {
             let name = etl.as_os_str().as_encoded_bytes().escape_ascii();
@@ -37,7 +37,7 @@ impl Files {
         Ok(Self { draft, etl, json: folder.join("demo.json"), html: folder.join("demo.html") })
     }
 
-    /// Writes the exports, and puts all files in their places.
+    /// Writes the exports and gives all files their names.
     pub(crate) fn write(&self, trace: &Trace, outcome: &Outcome) -> Result<(), String> {
         let title = format!("WdkEtw.DriverSample on {}, run by nt-host", outcome.os.name());
         let about = About { title, ..trace.about.clone() };
@@ -52,14 +52,14 @@ impl Files {
     }
 }
 
-/// The session's file of a run that failed.
+/// Removes the session's file of a run that failed.
 impl Drop for Files {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.draft);
     }
 }
 
-/// Writes the trace in a format.
+/// Writes the trace to `out` in a format.
 pub(crate) fn export<W: Write>(
     out: W,
     format: Format,

@@ -1,9 +1,8 @@
-//! The sample driver at work under a session: what `cargo xtask demo` shows.
+//! Runs the sample driver under a trace session and shows its events, for `cargo xtask demo`.
 //!
-//! A session is started through `etw-session` on the ETW that the driver will write to, `nt-host` loads the driver's `.sys`,
-//! and the driver is put to work ([`run`]). What it traced is read back from the session's own file and shown
-//! ([`show`]), and written as JSON Lines and as a page ([`files`]). Nothing is shown that is not in that file, except
-//! what session control returned.
+//! The demo starts a session with `etw-session`, loads the driver's `.sys` with `nt-host` and sends it requests ([`run`]). Then
+//! it reads the events back from the session's file, shows them ([`show`]), and writes them as JSON Lines and as a page
+//! ([`files`]). The events that are shown all come from that file.
 
 mod args;
 mod files;
@@ -31,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Why the demo ends, and its exit code.
+/// Why the demo failed, and its exit code.
 struct Failure {
     code: u8,
     reason: String,
@@ -60,11 +59,11 @@ fn demo(options: &Options) -> Result<(), Failure> {
     if outcome.findings.is_empty() {
         Ok(())
     } else {
-        Err(Failure { code: exit::FINDINGS, reason: "the driver did something wrong".into() })
+        Err(Failure { code: exit::FINDINGS, reason: "the driver has findings; they are listed in the summary".into() })
     }
 }
 
-/// Drivers are for x86-64, and so is what runs them.
+/// Only Linux on x86-64 can run drivers.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn demo(_: &Options) -> Result<(), Failure> {
     Err(Failure { code: exit::UNSUPPORTED, reason: "the driver can be run on Linux on x86-64 only".into() })

@@ -1,4 +1,4 @@
-//! A day in the life of the sample driver.
+//! Runs the sample driver: load, add a device, send requests, ask session control, remove, unload.
 
 use std::path::Path;
 use std::thread;
@@ -15,7 +15,7 @@ use crate::args::Options;
 /// The driver's provider.
 pub(crate) const PROVIDER: &str = "WdkEtw.DriverSample";
 const SESSION: &str = "wdk-etw demo";
-/// Requests: what they are, the code, the input, room for output. The last three are refused.
+/// The requests: a description, the control code, the input, the length of the output buffer. The last three fail.
 const REQUESTS: [(&str, u32, &[u8], u32); 8] = [
     ("set interval 1 ms", 0x0022_A008, &[1, 0, 0, 0], 0),
     ("echo", 0x0022_E000, b"hello", 64),
@@ -26,38 +26,38 @@ const REQUESTS: [(&str, u32, &[u8], u32); 8] = [
     ("set interval 0 ms", 0x0022_A008, &[0, 0, 0, 0], 0),
     ("unknown code", 0x0022_E03C, &[], 0),
 ];
-/// Returns the statuses of starting the provider: register and three operations of set-information.
+/// The control code that returns the statuses of `EtwRegister` and of three calls of `EtwSetInformation`.
 const GET_STATUSES: u32 = 0x0022_600C;
-/// Time that passes behind every fourth request, so that the timer ticks among them.
+/// The pause after every fourth request, so that the driver's timer fires between requests.
 const PAUSE: Duration = Duration::from_millis(1);
-/// How long to wait for the end of the live events: nothing takes so long.
+/// The maximum wait for the next live event, much longer than any pause between events.
 const LONG: Duration = Duration::from_secs(20);
 
-/// What came of the run besides the trace.
+/// The results of a run besides the trace.
 pub(crate) struct Outcome {
-    /// Names the frames of stacks and the manifest's events.
+    /// Its decoder names the frames of stacks and the events of the manifest.
     pub(crate) host: NtHost,
     pub(crate) os: Os,
-    /// What the driver returned about starting its provider: the statuses that are there even without a trace.
+    /// The output of [`GET_STATUSES`]: how the provider was registered. It does not depend on a trace.
     pub(crate) statuses: Vec<NtStatus>,
-    /// Requests with their code and what the driver answered.
+    /// The requests with their control codes and the statuses that the driver returned.
     pub(crate) requests: Vec<(&'static str, u32, NtStatus)>,
-    /// What session control was asked, and its answer.
+    /// The calls of session control and their results.
     pub(crate) controls: Vec<(&'static str, String)>,
-    /// The session after its end.
+    /// The status of the session after it was stopped.
     pub(crate) session: SessionStatus,
-    /// Events that a consumer got while the session ran.
+    /// The number of `TraceLogging` events that a real-time consumer received.
     pub(crate) live: usize,
-    /// What the driver did wrong.
+    /// The mistakes of the driver that `nt-host` found.
     pub(crate) findings: Vec<String>,
-    /// What it printed for a debugger.
+    /// The driver's debug output.
     pub(crate) output: String,
 }
 
 /// Runs the driver, with the session's trace going to `etl`.
 pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
     let os = options.os;
-    // Real time, as the page is to show how long things take.
+    // Real time, because the page shows how long things take.
     let host = NtHost::builder().driver(&options.image).os(os).real_time().prepare();
     let host = host.map_err(|error| Failure::usage(error.to_string()))?;
     let machine = host.machine();
@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
         events
     });
 
-    // Before the driver is there: its first event is not to be missed.
+    // Before the driver is loaded: otherwise the session misses its first event.
     let provider = session.provider(Guid::from_name(PROVIDER));
     provider.enable(&Enable::new(Level::Verbose).stacks()).map_err(text)?;
     host.load().map_err(text)?;
@@ -98,7 +98,7 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
     })
 }
 
-/// Asks the driver how its provider was started.
+/// Asks the driver how its provider was registered.
 fn statuses(device: &Device) -> Result<(NtStatus, Vec<NtStatus>), String> {
     let answer = device.ioctl(GET_STATUSES, &[], 16).map_err(text)?;
     let words = answer.output.chunks_exact(4).filter_map(|bytes| bytes.try_into().ok());
@@ -116,7 +116,8 @@ fn send(host: &NtHost, device: &Device) -> Result<Vec<(&'static str, u32, NtStat
     Ok(answers)
 }
 
-/// Asks for information of the session and the machine; a Windows that lacks a class says so.
+/// Queries and sets information of the session and the machine. If this Windows lacks an information class, the result is
+/// its error code.
 fn control(machine: &Machine, session: &Session) -> Vec<(&'static str, String)> {
     let number = |answer: Result<u32, SessionError>| answer.map_or_else(refused, |number| number.to_string());
     let enabled = machine.provider(Guid::from_name(PROVIDER)).map_or_else(refused, |instances| {

@@ -1,4 +1,4 @@
-//! What the terminal shows.
+//! Formats the results for the terminal.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -9,7 +9,7 @@ use crate::files::{Files, export};
 use crate::run::{Outcome, PROVIDER};
 use crate::trace::Trace;
 
-/// Names of the statuses that the driver's control code returns, in their order, and what each is about.
+/// The statuses that the driver's control code returns, in their order: a name, and the call that returned it.
 const STATUSES: [(&str, &str); 4] = [
     ("Register", "EtwRegister"),
     ("SetTraits", "EtwSetInformation, class 2: name and group"),
@@ -17,7 +17,7 @@ const STATUSES: [(&str, &str); 4] = [
     ("TrackBinary", "EtwSetInformation, class 0"),
 ];
 
-/// Everything, as text.
+/// All results as text.
 pub(crate) fn all(outcome: &Outcome, trace: &Trace, files: &Files) -> String {
     let sections = [
         section("Statuses of registering and of set-information", statuses(outcome, trace)),
@@ -33,7 +33,7 @@ fn section(title: &str, mut table: Columns) -> String {
     format!("{title}\n{}\n\n", table.take_lines().join("\n"))
 }
 
-/// From the driver's control code; the status of `DriverEntry` is in its event only.
+/// The statuses come from the driver's control code, except that of `DriverEntry`, which only its event has.
 fn statuses(outcome: &Outcome, trace: &Trace) -> Columns {
     let mut table = Columns::default();
     for ((name, what), status) in STATUSES.into_iter().zip(&outcome.statuses) {
@@ -63,7 +63,7 @@ fn controls(outcome: &Outcome) -> Columns {
 }
 
 fn events(trace: &Trace, outcome: &Outcome) -> String {
-    // Memory takes everything.
+    // Writing to memory does not fail.
     let table = export(Vec::new(), Format::Table, trace, About::default(), outcome).unwrap_or_default();
     String::from_utf8_lossy(&table).into_owned()
 }
@@ -95,7 +95,7 @@ fn summary(outcome: &Outcome, trace: &Trace, files: &Files) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A path as short as it can be said here.
+/// The path relative to the current folder if it is below it, otherwise the whole path.
 fn shown(path: &std::path::Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(&here).unwrap_or(path).display().to_string()

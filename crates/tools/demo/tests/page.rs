@@ -1,6 +1,6 @@
-//! The page of the demo in a browser, with the events of a real run. The page itself is tested in `etw-etl`.
+//! Opens the page of the demo in a browser, with the events of a real run. The page's own tests are in `etw-etl`.
 //!
-//! Where there is no Chromium the test says so and passes. Pictures are left in the build folder.
+//! Without Chromium the test prints a message and passes. It leaves screenshots in the build folder.
 #![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -21,7 +21,7 @@ fn demo() -> PathBuf {
     folder
 }
 
-/// The elements of the page at an address, with a picture of it; `None`, and a word about it, where there is no browser.
+/// Opens the page at an address; returns its DOM and writes a screenshot. Without a browser, prints a message and returns `None`.
 fn browse(folder: &Path, address: &str, picture: &str, scheme: &str) -> Option<String> {
     let profile = folder.join(format!("profile-{}", std::process::id()));
     let output = Command::new("chromium")

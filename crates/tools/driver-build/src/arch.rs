@@ -10,7 +10,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// As on the command line and in `target/driver`.
+    /// The name on the command line and in `target/driver`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -20,12 +20,12 @@ impl Arch {
     }
 
     #[must_use]
-    /// The processor of that name.
+    /// Returns the processor with that name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::X64, Self::Arm64].into_iter().find(|arch| arch.name() == name)
     }
 
-    /// Rust's name for it.
+    /// Rust's name for the target.
     #[must_use]
     pub fn triple(self) -> &'static str {
         match self {

@@ -1,17 +1,18 @@
-//! Cargo's own account of what it built, so that no path inside `target` is guessed: its layout changes between versions.
+//! Reads cargo's messages about what it built. No path inside `target` is guessed, because its layout changes between versions
+//! of cargo.
 //!
-//! Cargo writes one compact JSON object per line. A quotation mark inside a string is always escaped, so a quoted key is
-//! found as text. This program has no dependencies, hence no JSON parser.
+//! Cargo writes one compact JSON object per line. A quotation mark inside a string is always escaped, so a search for a quoted
+//! key finds only the key. This crate has no dependencies, so it has no JSON parser.
 
 use std::path::PathBuf;
 
-/// The flag that makes cargo write its account to standard output and its messages to standard error.
+/// The flag that makes cargo write JSON to standard output and its messages for people to standard error.
 pub const JSON: &str = "--message-format=json-render-diagnostics";
 
 /// What one run of cargo built, or found up to date.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Artifacts {
-    /// What was compiled.
+    /// The compiled targets.
     pub targets: Vec<Target>,
     /// The build scripts that ran.
     pub scripts: Vec<Script>,
@@ -26,7 +27,7 @@ pub struct Target {
     pub manifest: PathBuf,
     /// `bin`, `cdylib`, `lib` …
     pub kinds: Vec<String>,
-    /// The files that it consists of.
+    /// The files that cargo wrote for it.
     pub files: Vec<PathBuf>,
 }
 
@@ -35,12 +36,12 @@ pub struct Target {
 pub struct Script {
     /// Cargo's id of the package.
     pub package: String,
-    /// The folder that it wrote to.
+    /// The folder that it wrote to, its `OUT_DIR`.
     pub out_dir: PathBuf,
 }
 
 impl Artifacts {
-    /// Reads cargo's standard output. Lines that are no such messages are left out.
+    /// Reads cargo's standard output. Other lines are ignored.
     #[must_use]
     pub fn parse(output: &str) -> Self {
         let mut artifacts = Self::default();
@@ -54,7 +55,7 @@ impl Artifacts {
         artifacts
     }
 
-    /// The folder that the build script of a package writes to.
+    /// Returns the folder that the build script of a package writes to.
     #[must_use]
     pub fn out_dir(&self, package: &str) -> Option<PathBuf> {
         self.scripts.iter().find(|script| script.package == package).map(|script| script.out_dir.clone())
@@ -62,7 +63,7 @@ impl Artifacts {
 }
 
 impl Target {
-    /// The file with this extension.
+    /// Returns the file with this extension.
     #[must_use]
     pub fn file(&self, extension: &str) -> Option<&PathBuf> {
         self.files.iter().find(|file| file.extension().is_some_and(|own| own == extension))
@@ -101,7 +102,7 @@ fn after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.split_once(&format!("\"{key}\":")).map(|(_, value)| value)
 }
 
-/// The string that the text starts with, and what is behind it.
+/// Parses the JSON string that the text starts with; returns its value and the rest of the text.
 fn literal(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut rest = text.strip_prefix('"')?.chars();

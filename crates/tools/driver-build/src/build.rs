@@ -1,4 +1,4 @@
-//! Cargo in the driver's own folder, with the kit and the stand-in for `wdk-build`.
+//! Runs cargo in the driver's own folder, with the kit and the stand-in for `wdk-build`.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ use crate::setup::WindowsToolchain;
 pub struct Options {
     /// The driver's manifest.
     pub manifest: PathBuf,
-    /// The packages of its workspace to build, if not that of the manifest.
+    /// The packages of the workspace to build. If empty, the package of the manifest, or all drivers of a workspace.
     pub packages: Vec<String>,
     /// The processor.
     pub arch: Arch,
@@ -31,23 +31,24 @@ pub struct Options {
     pub debug: bool,
     /// The folder of a WDK to use instead of the kit.
     pub wdk: Option<PathBuf>,
-    /// Where the images go, in a folder named after the processor; without one, `driver` in the workspace's target directory.
+    /// The folder for the images; they go to a folder in it that is named after the processor. If `None`, `driver` in the
+    /// workspace's target directory.
     pub out: Option<PathBuf>,
 }
 
 impl Options {
-    /// Everything that the manifest builds, for x64, as it is shipped.
+    /// Every driver of the manifest, for x64, with the `release` profile.
     #[must_use]
     pub fn new(manifest: PathBuf) -> Self {
         Self { manifest, packages: Vec::new(), arch: Arch::X64, debug: false, wdk: None, out: None }
     }
 }
 
-/// Builds the drivers and returns the images, each with its `.pdb` and `.map` beside it.
+/// Builds the drivers and returns the paths of the images. Each has its `.pdb` and `.map` beside it.
 ///
 /// # Errors
 ///
-/// If something is missing, the kit cannot build such a driver, or cargo fails; the error says what to change if that is known.
+/// If something is missing, the kit cannot build such a driver, or cargo fails. The error says what to change, if that is known.
 pub fn build(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Result<Vec<PathBuf>, Error> {
     let (own, plan) = prepare(host, toolchain, options)?;
     let folder = options.out.clone().unwrap_or_else(|| plan.target.join("driver")).join(options.arch.name());
@@ -67,7 +68,8 @@ pub fn build(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Re
     Ok(images)
 }
 
-/// Checks the drivers for Windows, with cargo's `check` and other `verbs`; returns settings for an editor.
+/// Checks the drivers for Windows with `cargo check` and then with each of the commands in `verbs`; returns settings for
+/// rust-analyzer.
 ///
 /// # Errors
 ///
@@ -93,7 +95,7 @@ pub fn check(host: &Host, toolchain: &WindowsToolchain, options: &Options, verbs
     Ok(settings)
 }
 
-/// The drivers that are built each on its own.
+/// The options for each driver that is built in a separate run of cargo.
 fn separate<'a>(plan: &'a Plan, options: &'a Options) -> impl Iterator<Item = Options> + 'a {
     plan.separate.iter().map(|manifest| Options { manifest: manifest.clone(), packages: Vec::new(), ..options.clone() })
 }
@@ -107,11 +109,11 @@ pub struct Workspace {
     pub target: PathBuf,
     /// The names of the packages that are drivers.
     pub drivers: Vec<String>,
-    /// How many other packages it has.
+    /// The number of its other packages.
     pub others: usize,
 }
 
-/// Finds out about the workspace of a driver.
+/// Finds the workspace of a driver.
 ///
 /// # Errors
 ///
@@ -122,7 +124,7 @@ pub fn workspace(host: &Host, options: &Options) -> Result<Workspace, Error> {
     Ok(Workspace { root: plan.workspace, target: plan.target, drivers, others: plan.others })
 }
 
-/// The toolchain that the driver asks for, and everything that is known before cargo compiles.
+/// Returns the toolchain that the driver asks for, and the plan of the build.
 fn prepare(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Result<(WindowsToolchain, Plan), Error> {
     let manifest = absolute(&options.manifest)?;
     let own = settings::toolchain(host, &manifest)?;
@@ -137,7 +139,7 @@ fn prepare(host: &Host, toolchain: &WindowsToolchain, options: &Options) -> Resu
     Ok((toolchain, plan))
 }
 
-/// Names the drivers in folders below one that has none itself.
+/// Lists the drivers in the folders below one that has no driver, as an addition to an error message.
 fn elsewhere(folder: &Path) -> String {
     let mut found = Vec::new();
     find_drivers(folder, 3, &mut found);
@@ -159,7 +161,7 @@ fn find_drivers(folder: &Path, depth: u32, found: &mut Vec<String>) {
     }
 }
 
-/// Cargo in the driver's folder, with the stand-in for `wdk-build`.
+/// The command that runs cargo in the driver's folder, with the stand-in for `wdk-build`.
 fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Plan, group: &Group, verb: &str) -> Tool {
     let triple = options.arch.triple();
     let build = build_folder(host, plan, group);
@@ -180,23 +182,23 @@ fn cargo(host: &Host, toolchain: &WindowsToolchain, options: &Options, plan: &Pl
         tool = tool.args(["--config", &setting]);
     }
     if plan.has_unstable_flags {
-        // Cargo passes the flags to every crate.
+        // Cargo passes the unstable flags to every crate, so every crate needs the permission.
         tool = tool.hidden_env("RUSTC_BOOTSTRAP", "1");
     } else if !group.unstable.is_empty() && !toolchain.builds_core() {
-        // Names of crates: no other crate sees it.
+        // Only the named crates may use unstable features.
         tool = tool.hidden_env("RUSTC_BOOTSTRAP", group.unstable.join(","));
     }
     if options.debug { tool } else { tool.args(["--release"]) }
 }
 
-/// The search path with another folder in front of it.
+/// `PATH` with another folder in front.
 fn path_with(folder: &Path) -> OsString {
     let old = env::var_os("PATH").unwrap_or_default();
     env::join_paths([folder.to_path_buf()].into_iter().chain(env::split_paths(&old))).unwrap_or(old)
 }
 
-/// Where a group is built. Drivers with unstable features have a folder of their own: packages such as `proc-macro2` are compiled
-/// again whenever the variable changes that enables the features.
+/// The folder in which a group is built. Drivers with unstable features have a separate folder, because packages such as
+/// `proc-macro2` are compiled again whenever `RUSTC_BOOTSTRAP` changes.
 fn build_folder(host: &Host, plan: &Plan, group: &Group) -> PathBuf {
     let is_stable = group.unstable.is_empty() && !plan.has_unstable_flags;
     host.cache().join(if is_stable { "build" } else { "build-unstable" })
@@ -217,15 +219,15 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-/// Shows what cargo says while it says it, and returns what it built. An error is explained if it is about something that
-/// the kit lacks.
+/// Shows cargo's messages while it runs, and returns what it built. The error says what the kit or the driver lacks, if the
+/// messages show that.
 fn run_and_explain(tool: Tool, plan: &Plan, group: &Group) -> (Artifacts, Result<(), Error>) {
     let manner = manner();
     let mut tool = tool.hidden_env("CARGO_TERM_COLOR", if manner.has_colours { "always" } else { "never" });
     if manner.is_quiet {
         tool = tool.hidden_env("CARGO_TERM_QUIET", "true");
     } else if io::stderr().is_terminal() {
-        // Cargo sees a pipe, but the reader does not.
+        // Cargo sees a pipe, although the user has a terminal: ask for the progress bar.
         tool = tool.hidden_env("CARGO_TERM_PROGRESS_WHEN", "always").hidden_env("CARGO_TERM_PROGRESS_WIDTH", "80");
     }
     let mut said = Vec::new();
@@ -235,7 +237,7 @@ fn run_and_explain(tool: Tool, plan: &Plan, group: &Group) -> (Artifacts, Result
         while let Ok(count @ 1..) = stream.read(&mut buffer)
             && let Some(read) = buffer.get(..count)
         {
-            // Nothing can be done about a closed standard error.
+            // If standard error is closed, there is nowhere to report it.
             let _ = io::stderr().write_all(&filter.pass(read));
             said.extend_from_slice(read);
         }
@@ -249,9 +251,9 @@ fn explained(error: Error, said: &str, plan: &Plan, group: &Group) -> Error {
     let reasons = explain::explain(said, &group.packages, &settings::imported_variables(&plan.root));
     match error {
         Error::Failed(_) if !reasons.is_empty() => {
-            Error::Failed(format!("the driver cannot be built as it is\n{}", reasons.join("\n")))
+            Error::Failed(format!("the driver cannot be built\n{}", reasons.join("\n")))
         }
-        // The command is long, and cargo has said what is wrong.
+        // Without the command, which is long: cargo has printed what is wrong.
         Error::Failed(_) => Error::Failed(String::from("cargo could not build the driver; its messages are above")),
         other => other,
     }

@@ -1,22 +1,23 @@
-//! The ways a command ends badly, and the exit code of each.
+//! The errors of commands, and the exit code of each.
 
 use std::fmt;
 
 /// Why a command did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The command line or an environment variable makes no sense.
+    /// The command line or an environment variable is not valid.
     Usage(String),
-    /// Something is needed that could not be installed; the text says how to get it.
+    /// Something that is needed is not installed; the text says how to get it.
     Missing(String),
     /// A step ran and failed.
     Failed(String),
-    /// A program of ours ended with this exit code and has said why.
+    /// A program of this project ended with this exit code and has printed the reason.
     Said(u8),
 }
 
 impl Error {
-    /// 1 for a failed step, 2 where the user has to change something first; that of a program of ours as it is.
+    /// Returns 1 for a failed step, 2 if the user has to change or install something first. The exit code of a program of this
+    /// project is returned as it is.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -1,10 +1,10 @@
-//! Finds out from a failed build's messages what the kit lacks, and says how to add it; and keeps one message of cargo from
-//! the reader.
+//! Reads the messages of a failed build and explains what the kit or the driver lacks and how to add it. Also hides one warning
+//! of cargo from the user.
 
 const GUIDE: &str = "crates/host/wdk-kit/README.md, \"Adding to the kit\"";
 
-/// One line for each thing that is missing or has to be changed, in the order of the messages. `own` are the driver's packages,
-/// `imported` the variables that code has to import.
+/// Returns one line for each thing that is missing or has to be changed, in the order of the messages. `own` has the names of
+/// the driver's packages, `imported` the names of kernel variables that code has to import.
 pub(crate) fn explain(messages: &str, own: &[String], imported: &[String]) -> Vec<String> {
     let plain = strip_colors(messages);
     let mut lines: Vec<String> = Vec::new();
@@ -25,14 +25,14 @@ pub(crate) fn explain(messages: &str, own: &[String], imported: &[String]) -> Ve
     lines
 }
 
-/// Cargo: a package of others that does not compile, most often because it was written for a compiler of years ago.
+/// Cargo: a dependency does not compile, most often because it was written for a much older compiler.
 fn dependency(line: &str, own: &[String]) -> Option<String> {
     let name = between(line.split_once("could not compile ")?.1, '`')?;
     let is_own = own.iter().any(|package| package.replace('-', "_") == name.replace('-', "_"));
     (!is_own).then(|| {
         format!(
-            "the package `{name}`, which the driver depends on, does not compile with this compiler: use a newer release of it, \
-             or a rust-toolchain.toml with the toolchain that it was written for"
+            "the package `{name}`, which the driver depends on, does not compile with this compiler: use a newer release of the \
+             package, or add a rust-toolchain.toml with the toolchain that it was written for"
         )
     })
 }
@@ -46,17 +46,17 @@ fn header(line: &str) -> Option<String> {
     Some(format!("no header `{name}`: put it into crates/host/wdk-kit/kit/include/km ({GUIDE})"))
 }
 
-/// What is to be changed if the linker does not find where a driver begins.
+/// What to change if the linker does not find the entry point of a driver.
 const ENTRIES: [(&str, &str); 2] = [
     (
         "_DllMainCRTStartup",
-        "nothing tells the linker where the driver begins: call wdk_build::configure_wdk_binary_build() in its build.rs, or print \
+        "the linker does not know the driver's entry point: call wdk_build::configure_wdk_binary_build() in its build.rs, or print \
          cargo::rustc-cdylib-link-arg=/ENTRY:DriverEntry there, and the same for /DRIVER, /NODEFAULTLIB and /SUBSYSTEM:NATIVE",
     ),
     (
         "DriverEntry",
-        "the driver has no `DriverEntry`: write #[unsafe(export_name = \"DriverEntry\")] before the function that it begins with, \
-         which is extern \"system\" and public",
+        "the driver has no `DriverEntry`: make its entry point a public extern \"system\" function and write \
+         #[unsafe(export_name = \"DriverEntry\")] before it",
     ),
 ];
 
@@ -65,7 +65,7 @@ fn symbol(line: &str, imported: &[String]) -> Option<String> {
     let name = line.split_once("undefined symbol: ")?.1.trim();
     if imported.iter().any(|variable| variable == name) {
         return Some(format!(
-            "`{name}` is a variable of ntoskrnl.exe that wdk-sys does not import, and with the WDK it does not link either: declare \
+            "`{name}` is a variable of ntoskrnl.exe that wdk-sys does not import, so it does not link with the WDK either: declare \
              it in the driver as #[link(name = \"ntoskrnl\")] unsafe extern \"C\" {{ static {name}: …; }}"
         ));
     }
@@ -78,19 +78,19 @@ fn symbol(line: &str, imported: &[String]) -> Option<String> {
     ))
 }
 
-/// The compiler or the linker: a library that the driver names and the kit does not have.
+/// The compiler or the linker: the kit does not have a library that the driver links with.
 fn library(line: &str) -> Option<String> {
     let name = match line.split_once("could not find native static library ") {
         Some((_, rest)) => between(rest, '`')?,
         None => between(line.split_once("could not open ")?.1, '\'')?.strip_suffix(".lib")?,
     };
     Some(format!(
-        "no library `{name}`: the driver links with it, and the kit does not have it; add its routines to \
-         crates/host/wdk-kit/kit/metadata/libraries.txt ({GUIDE}), or use a WDK (--wdk)"
+        "no library `{name}`: the driver links with it, but the kit does not have it; add its routines to \
+         crates/host/wdk-kit/kit/metadata/libraries.txt ({GUIDE}), or use a real WDK (--wdk)"
     ))
 }
 
-/// wdk-macros, when a WDF function has no `PFN_` type.
+/// wdk-macros: a WDF function has no `PFN_` type.
 fn framework(line: &str) -> Option<String> {
     let name = ["Failed to find ", "not found: ", "no entry found for "]
         .iter()
@@ -98,24 +98,24 @@ fn framework(line: &str) -> Option<String> {
         .flat_map(|(_, after)| after.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
         .find(|word| word.starts_with("Wdf") || word.starts_with("PFN_WDF"))?;
     if name.to_ascii_uppercase().contains("WDFUSB") {
-        return Some(format!("no signature for `{name}`: enable the feature `usb` of wdk-sys, as for the WDK"));
+        return Some(format!("no signature for `{name}`: enable the feature `usb` of wdk-sys; the WDK needs it, too"));
     }
     Some(format!(
-        "no signature for the framework function `{name}`: write it behind its index in \
+        "no signature for the framework function `{name}`: write it after its index in \
          crates/host/wdk-kit/kit/wdf/functions.txt ({GUIDE})"
     ))
 }
 
-/// The kit's scripts in the place of Microsoft's programs, which say what to do.
+/// The kit has scripts with the names of Microsoft's programs. Their messages already say what to do.
 fn program(line: &str) -> Option<String> {
     let text = line.trim().strip_prefix("error: ")?;
     text.starts_with("a build script runs ").then(|| text.to_owned())
 }
 
-const REMOVED: &str = "the driver, or a package of it, enables an unstable feature that this compiler does not have (any more): name \
-                       the toolchain that it was written for in a rust-toolchain.toml";
+const REMOVED: &str = "the driver, or one of its dependencies, enables an unstable feature that this compiler does not have (any \
+                       more): name the toolchain that it was written for in a rust-toolchain.toml";
 
-/// What is to be changed in the driver itself, by a part of the message.
+/// Parts of messages, and what to change in the driver for each.
 const DEFECTS: [(&str, &str); 7] = [
     ("unknown feature `", REMOVED),
     ("feature has been removed", REMOVED),
@@ -133,7 +133,7 @@ const DEFECTS: [(&str, &str); 7] = [
     ),
     (
         "no global memory allocator found",
-        "the driver allocates and has no allocator: add `#[global_allocator] static A: wdk_alloc::WdkAllocator = …`",
+        "the driver allocates memory but has no allocator: add `#[global_allocator] static A: wdk_alloc::WdkAllocator = …`",
     ),
     (
         "may not be used on the stable release channel",
@@ -146,8 +146,8 @@ fn defect(line: &str) -> Option<String> {
     Some((*text).to_owned())
 }
 
-/// The compiler: names that `wdk_sys` does not have, also several in one message, and names of Windows that a glob import was
-/// to bring.
+/// The compiler: names that `wdk_sys` does not have. One message can have several of them. Names that a glob import should have
+/// brought are recognized by their form.
 fn bindings(line: &str) -> Vec<String> {
     if !line.contains("error") || !["cannot find ", "unresolved import"].iter().any(|phrase| line.contains(phrase)) {
         return Vec::new();
@@ -164,13 +164,13 @@ fn bindings(line: &str) -> Vec<String> {
     let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
     let describe = |name: String| {
         format!(
-            "no declaration of `{name}` (spelt as in the WDK?): add it to crates/host/wdk-kit/kit/include/km/nt ({GUIDE})"
+            "no declaration of `{name}`: check its spelling, or add it to crates/host/wdk-kit/kit/include/km/nt ({GUIDE})"
         )
     };
     names.into_iter().map(|name| describe(last(name))).collect()
 }
 
-/// Whether a name is one that only Windows' headers have: `KeFoo`, `FILE_FOO`, `PFOO_BAR`.
+/// Whether a name has the form of names in the headers of Windows: `KeFoo`, `FILE_FOO`, `PFOO_BAR`.
 fn is_of_windows(name: &str) -> bool {
     const PREFIXES: [&str; 17] =
         ["Ke", "Ex", "Io", "Mm", "Ob", "Ps", "Rtl", "Zw", "Nt", "Se", "Cm", "Po", "Hal", "Flt", "FsRtl", "Etw", "Wdf"];
@@ -182,22 +182,23 @@ fn is_of_windows(name: &str) -> bool {
     is_routine || is_constant
 }
 
-/// Cargo warns of every `paths` entry that changes dependencies, in a paragraph that begins with these words and ends with an
-/// address. The change is what the entry is for.
+/// Cargo warns about every `paths` entry that changes dependencies. The warning begins with these words and ends with an
+/// address. It is hidden because the entry is there to change the dependencies.
 const OVERRIDE: &str = "warning: path override for crate `";
 const OVERRIDE_ENDS: &str = "overriding-dependencies.html";
 
-/// Passes lines on, without that warning.
+/// Removes that warning from cargo's messages.
 #[derive(Default)]
 pub(crate) struct WithoutOverride {
     pending: Vec<u8>,
     is_inside: bool,
-    /// The warning has just ended; the empty line behind it belongs to it.
+    /// The warning has just ended; the empty line after it belongs to it.
     has_ended: bool,
 }
 
 impl WithoutOverride {
-    /// What of the text is to be shown now: whole lines, and an unfinished one unless it could be the warning's beginning.
+    /// Takes the next part of the messages and returns the bytes to show now: whole lines, and an unfinished line unless it could
+    /// be the beginning of the warning.
     pub(crate) fn pass(&mut self, text: &[u8]) -> Vec<u8> {
         self.pending.extend_from_slice(text);
         let mut shown = Vec::new();
@@ -212,7 +213,7 @@ impl WithoutOverride {
         shown
     }
 
-    /// What is left at the end.
+    /// Returns the rest after the last part.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         if self.is_inside { Vec::new() } else { std::mem::take(&mut self.pending) }
     }
@@ -231,12 +232,12 @@ impl WithoutOverride {
     }
 }
 
-/// What stands between the first two marks.
+/// The text between the first two marks.
 fn between(text: &str, mark: char) -> Option<&str> {
     text.split(mark).nth(1)
 }
 
-/// The text without escape sequences that colour it.
+/// The text without the escape sequences for colours.
 fn strip_colors(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let mut plain = parts.next().unwrap_or_default().to_owned();

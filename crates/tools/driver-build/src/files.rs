@@ -1,4 +1,4 @@
-//! What a build leaves behind, copied to where it is looked for.
+//! Copies the files of a build to the output folder.
 
 use std::fs;
 use std::io;
@@ -8,10 +8,10 @@ use crate::artifacts::Artifacts;
 use crate::error::Error;
 use crate::setup::note;
 
-/// The type of library that a driver is.
+/// The crate type that a driver needs.
 pub(crate) const NEEDED: &str = "cdylib";
 
-/// The linker's map in the folder of the driver's build script, where the kit tells the linker to write it.
+/// The name of the linker map. The kit makes the linker write it to the `OUT_DIR` of the driver's build script.
 const MAP: &str = "driver.map";
 
 /// Copies every driver that cargo built in `workspace` to `folder` as `.sys`, with its `.pdb` and `.map`, and
@@ -53,10 +53,10 @@ fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
     paths
 }
 
-const NO_PDB: &str = "calls and lines of the driver are shown as addresses (does a profile set `strip`?)";
+const NO_PDB: &str = "functions and lines of the driver are shown as addresses (does a profile set `strip`?)";
 const NO_MAP: &str = "the linker wrote no map (does build.rs call wdk_build::configure_wdk_binary_build?)";
 
-/// Copies what a build made besides the image. The image works without it, so that it is missing is no error.
+/// Copies a file that a build made besides the image. The image works without it, so a missing file is reported but is no error.
 fn copy_or_report(from: Option<PathBuf>, to: &Path, consequence: &str) -> Result<(), Error> {
     if let Some(from) = from.filter(|from| from.exists()) {
         return copy(&from, to);
@@ -73,7 +73,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     put(to, &bytes)
 }
 
-/// Leaves an equal file alone, so that what depends on it is not made again.
+/// Writes a file. An equal file is left alone, so that nothing that depends on its time is made again.
 fn put(to: &Path, bytes: &[u8]) -> Result<(), Error> {
     if fs::read(to).is_ok_and(|old| old == bytes) {
         return Ok(());
@@ -81,7 +81,7 @@ fn put(to: &Path, bytes: &[u8]) -> Result<(), Error> {
     fs::write(to, bytes).map_err(|error| describe(to, &error))
 }
 
-/// Leaves an equal file alone.
+/// Writes a text file and its folder. An equal file is left alone.
 pub(crate) fn write_if_changed(path: &Path, text: &str) -> Result<(), Error> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
@@ -103,7 +103,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    /// A workspace in an empty folder of its own, with a library that could be a driver.
+    /// A workspace in a new folder, with a library that could be a driver.
     fn workspace(name: &str) -> (PathBuf, Artifacts) {
         let root = std::env::temp_dir().join(format!("xtask-files-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&root);

@@ -1,4 +1,4 @@
-//! The machine that builds: where commands run, which cargo runs, what may be installed.
+//! The machine that builds: where commands run, which cargo runs, and whether missing tools are installed.
 
 use std::cell::OnceCell;
 use std::env;
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::process::Tool;
 use crate::setup::{self, WindowsToolchain};
 
-/// The surroundings of one run.
+/// The environment of one run.
 pub struct Host {
     folder: PathBuf,
     cargo: OsString,
@@ -20,8 +20,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host whose commands run in `folder`. `programs` turns the name of a program of ours (`wdk-kit`, `driver-package`) into
-    /// the command that runs it. `cache` is the folder for the kit and for everything that is compiled. What is missing is installed.
+    /// A host whose commands run in `folder`. `programs` turns the name of a program of this project (`wdk-kit`, `driver-package`)
+    /// into the command that runs it. `cache` is the folder for the kit and for compiled crates. Missing tools are installed.
     #[must_use]
     pub fn new(folder: &Path, programs: fn(&str) -> Vec<OsString>, cache: PathBuf) -> Self {
         Self {
@@ -34,13 +34,13 @@ impl Host {
         }
     }
 
-    /// Installs nothing: what is missing is an error that names `command`, which installs it.
+    /// Makes the host install nothing. If something is missing, the error names `command`, which installs it.
     #[must_use]
     pub fn without_installing(self, command: &'static str) -> Self {
         Self { installs: Some(command), ..self }
     }
 
-    /// The command that has to be run before anything is installed; `None` if this host installs what is missing.
+    /// The command that installs what is missing; `None` if this host installs it itself.
     pub fn installs(&self) -> Option<&'static str> {
         self.installs
     }
@@ -50,7 +50,7 @@ impl Host {
         &self.folder
     }
 
-    /// The folder for the kit and for what is compiled.
+    /// The folder for the kit and for compiled crates.
     #[must_use]
     pub fn cache(&self) -> &Path {
         &self.cache
@@ -62,13 +62,13 @@ impl Host {
         self.tool(&self.cargo)
     }
 
-    /// Any program, to be run in the host's folder.
+    /// Any program. It runs in the host's folder.
     #[must_use]
     pub fn tool(&self, program: impl Into<OsString>) -> Tool {
         Tool::new(program).current_dir(&self.folder)
     }
 
-    /// A program of ours.
+    /// A program of this project.
     #[must_use]
     pub fn program(&self, name: &str) -> Tool {
         let words = (self.programs)(name);
@@ -76,11 +76,11 @@ impl Host {
         self.tool(program).args(words)
     }
 
-    /// The toolchain for Windows, which is looked for once.
+    /// Returns the toolchain for Windows. It is looked for once.
     ///
     /// # Errors
     ///
-    /// If there is none and it cannot be installed.
+    /// If there is none and it is not installed.
     pub fn windows(&self) -> Result<&WindowsToolchain, Error> {
         if let Some(toolchain) = self.windows.get() {
             return Ok(toolchain);

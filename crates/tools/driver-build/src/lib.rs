@@ -1,12 +1,12 @@
 //! Builds drivers with cargo on a host without Windows.
 //!
 //! [`Host`] says where commands run and which program makes the driver kit. [`setup`] finds the toolchain for Windows and,
-//! if the host allows it, installs what is missing. [`build`](build()) and [`check`](check()) run cargo in the driver's own folder. A `paths`
-//! entry in cargo's configuration puts a stand-in in the place of `wdk-build`, wherever the driver gets that from, and
-//! leaves `Cargo.lock` as it is. What is compiled goes to the host's cache, where drivers share what does not depend on them.
+//! if the host allows it, installs what is missing. [`build`](build()) and [`check`](check()) run cargo in the driver's own folder.
+//! A `paths` entry in cargo's configuration replaces `wdk-build` with a stand-in, whatever source the driver gets `wdk-build`
+//! from, and leaves `Cargo.lock` unchanged. Compiled crates go to the host's cache, and drivers share them.
 //!
-//! `cargo driver` and `cargo xtask` are built on this crate. It has no dependencies, so that the second one starts in
-//! seconds on a fresh machine.
+//! `cargo driver` and `cargo xtask` are built on this crate. It has no dependencies, so that `cargo xtask` starts in seconds on
+//! a fresh machine.
 
 mod arch;
 mod artifacts;

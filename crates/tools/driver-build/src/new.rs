@@ -1,7 +1,7 @@
-//! Makes a new driver: the files in `templates`, with its name in them.
+//! Makes a new driver from the files in `templates`, with its name filled in.
 //!
-//! Nothing here knows the command line or this repository: the caller says what the driver is called, what kind it is, where
-//! it goes, and where the clone is that `wdk-etw` and `nt-host` come from.
+//! Nothing here depends on the command line or on where this repository is: the caller gives the driver's name, its kind, its
+//! folder, and the clone of the repository that has `wdk-etw` and `nt-host`.
 
 use std::env;
 use std::fs;
@@ -19,23 +19,23 @@ pub enum Kind {
     Wdm,
 }
 
-/// What is made.
+/// A driver to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewDriver {
     /// The package's name.
     pub name: String,
     /// Its kind.
     pub kind: Kind,
-    /// The driver's folder; it must not exist, or be empty.
+    /// The driver's folder. It must not exist, or must be empty.
     pub folder: PathBuf,
-    /// The clone of this repository.
+    /// The clone of the `wdk-etw` repository.
     pub wdk_etw: PathBuf,
 }
 
 /// A template: the path in the driver's folder, and the text.
 type Template = (&'static str, &'static str);
 
-/// Files by kind.
+/// The templates in a folder.
 macro_rules! templates {
     ($folder:literal: $($file:literal),+ $(,)?) => {
         &[$(($file, include_str!(concat!("../templates/", $folder, "/", $file)))),+]
@@ -48,7 +48,7 @@ const COMMON: &[Template] = templates!("common":
 const KMDF: &[Template] = templates!("kmdf": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
 const WDM: &[Template] = templates!("wdm": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
 
-/// Lock files of the clone that a new driver starts with, so that it is built from packages that were tested.
+/// Lock files that a new driver gets from the clone, so that it is built with tested versions of packages.
 const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("Cargo.lock", "host-tests/Cargo.lock")];
 
 impl NewDriver {
@@ -64,18 +64,21 @@ impl NewDriver {
     ///
     /// # Errors
     ///
-    /// If the name cannot be one of a package, the folder has files in it, or a file cannot be written.
+    /// If the name is not valid for a package, the folder is not empty, or a file cannot be written.
     pub fn write(&self) -> Result<Vec<PathBuf>, Error> {
         check_name(&self.name)?;
         let folder = absolute(&self.folder)?;
         if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
-            return Err(Error::Usage(format!("{} is there already, and not empty", folder.display())));
+            return Err(Error::Usage(format!("{} exists and is not empty", folder.display())));
         }
         let clone = absolute(&self.wdk_etw)?;
         if let Some(path) =
             [&folder, &clone].iter().find(|path| path.to_str().is_none_or(|text| text.contains(['"', '\n'])))
         {
-            return Err(Error::Usage(format!("a manifest cannot have this path in it: {}", path.display())));
+            return Err(Error::Usage(format!(
+                "a Cargo.toml cannot contain this path: {}; use one without quotation marks and line breaks, in valid UTF-8",
+                path.display()
+            )));
         }
         let words = self.words(&folder, &clone);
         let mut written = Vec::new();
@@ -91,7 +94,7 @@ impl NewDriver {
         Ok(written)
     }
 
-    /// What stands for each word of the templates.
+    /// The value for each placeholder of the templates.
     fn words(&self, folder: &Path, clone: &Path) -> Vec<(&'static str, String)> {
         let plain = self.name.replace('-', "_");
         let kind = if self.kind == Kind::Kmdf { "KMDF" } else { "WDM" };
@@ -109,29 +112,31 @@ impl NewDriver {
     }
 }
 
-/// Words of ASCII letters and digits, as cargo wants them, and no longer than the name of a service may be.
+/// Accepts ASCII letters, digits, `-` and `_`, with a letter first, and at most 64 characters. The name becomes that of a package,
+/// a file and a service.
 fn check_name(name: &str) -> Result<(), Error> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.len() > 64 || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(is_word) {
         return Err(Error::Usage(format!(
-            "`{name}` cannot be the name of a driver: use a letter and up to 63 letters, digits, `-` and `_`"
+            "`{name}` cannot be the name of a driver: use a letter, followed by up to 63 letters, digits, `-` and `_`"
         )));
     }
     match name {
         "test" | "core" | "std" | "alloc" | "proc_macro" | "wdk" | "wdk-sys" | "wdk-etw" | "wdk-kmdf" | "wdk-panic" => {
-            Err(Error::Usage(format!("`{name}` cannot be the name of a driver: another package is called so")))
+            Err(Error::Usage(format!("`{name}` cannot be the name of a driver: another package has this name")))
         }
         _ => Ok(()),
     }
 }
 
-/// `my-driver` as `MyDriver`.
+/// Turns `my-driver` into `MyDriver`.
 fn camel(name: &str) -> String {
     let words = name.split(['-', '_']).filter(|word| !word.is_empty());
     words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
 }
 
-/// The digits of a GUID that is the driver's own: a version 4 one whose bits follow from its name.
+/// The digits of a GUID for the driver's device interface. It has the form of version 4; its bits are a hash of the driver's
+/// name, so they are the same each time.
 fn identifier(name: &str) -> String {
     let half = |salt: u8| {
         let mut hasher = DefaultHasher::new();
@@ -146,12 +151,13 @@ fn identifier(name: &str) -> String {
     format!("0x{}", groups.collect::<Vec<_>>().join("_"))
 }
 
-/// Puts values in the places of words in double braces. What GitHub has in its own double braces stays.
+/// Replaces placeholders in double braces. Other double braces stay, such as those of GitHub's expressions.
 fn fill(text: &str, words: &[(&str, String)]) -> String {
     words.iter().fold(text.to_owned(), |text, (word, value)| text.replace(&format!("{{{{{word}}}}}"), value))
 }
 
-/// The path without links: `..` leads elsewhere from behind one.
+/// The absolute path with symbolic links resolved, because `..` after a link leads to another folder than its text says. The
+/// path itself need not exist.
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     let path = std::path::absolute(path).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
     let path: PathBuf = clean(&path).into_iter().collect();
@@ -162,7 +168,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     ))
 }
 
-/// The way from one folder to another; both are absolute. Folders that have nothing in common are named from the root on.
+/// The relative path from one folder to another; both are absolute. If they have only the root in common, the result is `to`.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let (mut from, mut to) = (clean(from), clean(to));
     let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
@@ -174,7 +180,7 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
     up.chain(to.drain(common..)).collect()
 }
 
-/// The names in a path, without `.` and `..`.
+/// The components of a path, with `.` and `..` resolved.
 fn clean(path: &Path) -> Vec<PathBuf> {
     let mut names = Vec::new();
     for component in path.components() {

@@ -1,4 +1,5 @@
-//! Standard output, which may be closed early (`| head`): what nobody reads is dropped, and the work goes on. And notes beside it.
+//! Standard output, and notes on standard error. If the reader closes standard output early (`| head`), the rest of the output is
+//! dropped and the work goes on.
 
 use std::env;
 use std::fmt::Display;
@@ -9,18 +10,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static CLOSED: AtomicBool = AtomicBool::new(false);
 static MANNER: OnceLock<Manner> = OnceLock::new();
 
-/// How much is said on standard error, and whether in colours.
+/// How much is printed to standard error, and whether in colours.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
     /// No notes and no progress.
     pub is_quiet: bool,
-    /// Also which programs are started.
+    /// Also the commands that are started.
     pub is_verbose: bool,
-    /// Of this program and of cargo.
+    /// Whether this program and cargo use colours.
     pub has_colours: bool,
 }
 
-/// Chooses one, before anything is said. Without, there are notes, and colours on a terminal whose user does not mind them.
+/// Sets the manner. Call it before anything is printed; later calls have no effect. The default has notes and no details, and
+/// colours on a terminal unless `NO_COLOR` is set.
 pub fn set(manner: Manner) {
     let _ = MANNER.set(manner);
 }
@@ -32,14 +34,14 @@ pub(crate) fn manner() -> Manner {
     })
 }
 
-/// A program is started.
+/// Prints the command that is about to be started, as a detail.
 pub(crate) fn starts(command: &impl Display) {
     if manner().is_verbose {
         eprintln!("detail: {command}");
     }
 }
 
-/// Says what is going on inside a step, indented below its title, on standard error.
+/// Prints a note to standard error, indented below the title of the current step.
 pub fn note(text: &str) {
     for line in text.lines().filter(|_| !manner().is_quiet) {
         eprintln!("      {line}");
@@ -51,7 +53,7 @@ pub fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
-/// Prints the text as it is.
+/// Prints the text to standard output, without adding a line end.
 pub fn print(text: &str) {
     if is_closed() {
         return;
@@ -60,7 +62,7 @@ pub fn print(text: &str) {
     if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         CLOSED.store(true, Ordering::Relaxed);
         if error.kind() != ErrorKind::BrokenPipe {
-            eprintln!("error: standard output: {error}; the rest of it is lost");
+            eprintln!("error: cannot write to standard output: {error}; the rest of the output is lost");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! A test-signed package of a driver, or one that the WDK made with what it lacks.
+//! Makes a test-signed package of a driver, or adds files to a package that the WDK made.
 //!
-//! The package itself is the work of the program `driver-package`.
+//! The program `driver-package` does the work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,25 @@ use crate::host::Host;
 use crate::process::Tool;
 use crate::setup::{WindowsToolchain, note};
 
-/// What a package is made of besides the driver.
+/// The options of a package besides the driver.
 #[derive(Clone, Debug, Default)]
 pub struct PackageOptions {
-    /// Where packages go, in a folder named after the processor.
+    /// The folder for packages; a package is a folder in it that is named after the processor.
     pub out: PathBuf,
-    /// Where the test certificate and its key are kept.
+    /// The folder that keeps the test certificate and its key.
     pub keys: PathBuf,
-    /// A certificate of the user's, and its key, instead of the test certificate.
+    /// A PEM file with a certificate and its key, to sign with instead of the test certificate.
     pub cert: Option<PathBuf>,
-    /// The catalog's generation, `v1` or `v2`.
+    /// The version of the catalog format, `v1` or `v2`.
     pub catalog: Option<String>,
     /// The name of the driver's ETW provider.
     pub provider: Option<String>,
-    /// `etwctl.exe`, which goes along.
+    /// The `etwctl.exe` to add to the package.
     pub etwctl: Option<PathBuf>,
 }
 
-/// Builds the drivers and makes a package of each that has an `.inx`. A driver's own scripts are those in the folder `deploy`
-/// beside its manifest.
+/// Builds the drivers and makes a package of each one that has an `.inx`. If there is a folder `deploy` beside the manifest, its
+/// scripts go into the package instead of the built-in ones.
 ///
 /// # Errors
 ///
@@ -45,11 +45,11 @@ pub fn package(
     for image in &images {
         match setup_file(image, &options.manifest) {
             Some(inx) => pairs.push((image, inx)),
-            None => note(&format!("{} has no .inx of its name, so there is no package of it", image.display())),
+            None => note(&format!("no package of {}: it has no .inx file with its name", image.display())),
         }
     }
     if pairs.is_empty() {
-        return Err(Error::Failed("the driver has no .inx beside its Cargo.toml to say how it is installed".into()));
+        return Err(Error::Failed("the driver cannot be packaged: it has no .inx file beside its Cargo.toml".into()));
     }
     for (image, inx) in &pairs {
         let arch = options.arch.name();
@@ -60,7 +60,7 @@ pub fn package(
     Ok(())
 }
 
-/// Adds our files to a package that the WDK made.
+/// Adds the scripts and other files to a package that the WDK made.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn adopt(
     tool.args([folder]).run_ours()
 }
 
-/// The driver's `.inx`: where the user edits it, or where the build put it.
+/// The driver's `.inx`: the one beside the manifest, or the copy that the build made.
 fn setup_file(image: &Path, manifest: &Path) -> Option<PathBuf> {
     let copy = image.with_extension("inx");
     let own = manifest.with_file_name(copy.file_name()?);
@@ -112,7 +112,7 @@ fn make(
     with_common(tool, &options.manifest, package).run_ours()
 }
 
-/// Flags that both ways to a package have.
+/// Adds the flags that `package` and `adopt` share.
 fn with_common(mut tool: Tool, manifest: &Path, package: &PackageOptions) -> Tool {
     let own = manifest.with_file_name("deploy");
     if own.is_dir() {
@@ -127,7 +127,7 @@ fn with_common(mut tool: Tool, manifest: &Path, package: &PackageOptions) -> Too
     tool
 }
 
-/// The version of KMDF that the driver's manifest names, or its workspace's.
+/// The version of KMDF in the driver's manifest, or in that of its workspace.
 fn framework_version(host: &Host, manifest: &Path) -> Option<String> {
     let own = fs::read_to_string(manifest).ok().and_then(|text| version_in(&text));
     own.or_else(|| {
@@ -137,7 +137,7 @@ fn framework_version(host: &Host, manifest: &Path) -> Option<String> {
     })
 }
 
-/// From the lines of `[….metadata.wdk.driver-model]`.
+/// Reads the version from the keys of `[….metadata.wdk.driver-model]`.
 fn version_in(manifest: &str) -> Option<String> {
     let number = |key: &str| {
         let lines = manifest.lines().filter_map(|line| line.split('#').next()?.split_once('='));

@@ -1,4 +1,4 @@
-//! What `wdk-kit prepare` finds out about a driver's workspace, and what is kept between builds.
+//! The plan of a build, which `wdk-kit prepare` prints, and the state that is kept between builds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,40 +10,40 @@ use crate::files::{describe, write_if_changed};
 use crate::host::Host;
 use crate::setup::WindowsToolchain;
 
-/// The list of folders in which `wdk-macros` keeps what it read of the bindings.
+/// The file with the list of folders in which `wdk-macros` caches what it read from the bindings.
 const MACROS: &str = "wdk-macros.folders";
 
-/// Everything that is known before cargo compiles.
+/// Everything that is known about a driver's workspace before cargo compiles.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// The kit, or a WDK.
+    /// The folder of the kit, or of a WDK.
     pub(crate) root: PathBuf,
-    /// Packages that take the place of others.
+    /// The folders of packages that replace others, such as the stand-in for `wdk-build`.
     pub(crate) replacements: Vec<PathBuf>,
-    /// Programs by the names of Microsoft's.
+    /// The folder of programs that have the names of Microsoft's tools.
     pub(crate) tools: PathBuf,
-    /// Whether the compiler's flags have unstable ones among them.
+    /// Whether the compiler's flags include unstable ones.
     pub(crate) has_unstable_flags: bool,
-    /// Whether a build script tells the linker where drivers begin.
+    /// Whether a build script sets the entry point of drivers.
     pub(crate) names_entry: bool,
-    /// The manifests of drivers that are built each on its own, and their names.
+    /// The manifests of drivers that need a separate run of cargo, and their names.
     pub(crate) separate: Vec<PathBuf>,
     pub(crate) separate_packages: Vec<String>,
-    /// The folder of the manifest that was named: cargo is started in it, so that it reads the settings in and above it.
+    /// The folder of the manifest in the options. Cargo runs in it, so that it reads the configuration in and above it.
     pub(crate) folder: PathBuf,
     /// The driver's workspace.
     pub(crate) workspace: PathBuf,
     /// Its target directory.
     pub(crate) target: PathBuf,
     pub(crate) groups: Vec<Group>,
-    /// How many packages of the workspace are no drivers.
+    /// The number of packages of the workspace that are not drivers.
     pub(crate) others: usize,
 }
 
-/// Drivers of one model: bindings are generated for one in a build.
+/// Drivers of one model. One run of cargo generates bindings for one model only.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// As JSON.
+    /// The driver model of the manifest as JSON; empty if there is none.
     pub(crate) model: String,
     pub(crate) packages: Vec<String>,
     libraries: Vec<String>,
@@ -52,7 +52,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// A short name of the model.
+    /// A short name of the model, such as `kmdf-1-33`.
     pub(crate) fn name(&self) -> String {
         let words = self.model.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| {
             word.chars().all(|c| c.is_ascii_digit()) || ["WDM", "KMDF", "UMDF", "minimum"].contains(word)
@@ -63,7 +63,7 @@ impl Group {
 }
 
 impl Plan {
-    /// Asks cargo about the workspace and makes what is missing: the kit, and the package that takes the place of `wdk-build`.
+    /// Runs `wdk-kit prepare`, which reads the workspace and makes what is missing: the kit, and the stand-in for `wdk-build`.
     pub(crate) fn make(
         host: &Host,
         toolchain: &WindowsToolchain,
@@ -83,7 +83,7 @@ impl Plan {
             tool = tool.args(["--wdk".as_ref(), wdk.as_os_str()]);
         }
         if let Some(name) = toolchain.name() {
-            // Cargo of the driver's toolchain reads its manifests, also where they are too new for ours.
+            // The cargo of the driver's toolchain reads its manifests: they can be too new for the cargo that runs here.
             tool = tool.hidden_env("WDK_KIT_TOOLCHAIN", name);
         }
         let (account, said, result) = tool.run_silently();
@@ -120,9 +120,9 @@ impl Plan {
         plan
     }
 
-    /// Makes the build folder ready for these drivers. Cargo gives a driver's image the name of its library only, and does not
-    /// notice that another workspace's image of that name has taken its place; and `wdk-macros` keeps what it once read of the
-    /// bindings, also if the kit or the framework's version is another now.
+    /// Makes the shared build folder ready for these drivers. It removes two kinds of stale files that cargo does not notice: an
+    /// image with the same library name from another workspace, because cargo names an image by its library only; and the cache
+    /// of `wdk-macros`, which it keeps even if the kit or the version of the framework has changed.
     pub(crate) fn take_over(&self, group: &Group, build: &Path, triple: &str) -> Result<(), Error> {
         for library in &group.libraries {
             let owner = build.join("owners").join(library);
@@ -131,7 +131,7 @@ impl Plan {
                 for profile in ["debug", "release"] {
                     for place in ["", "deps"] {
                         let image = build.join(triple).join(profile).join(place).join(library).with_extension("dll");
-                        // If there is none there is nothing to mistake.
+                        // It is no error if there is no such image.
                         let _ = fs::remove_file(image);
                     }
                 }
@@ -145,15 +145,15 @@ impl Plan {
         let root = format!("{}\n{}", self.root.display(), group.name());
         if !fs::read_to_string(&seen).is_ok_and(|old| old == root) {
             for folder in fs::read_to_string(build.join(MACROS)).unwrap_or_default().lines() {
-                // If there is none there is nothing to forget.
+                // It is no error if there is no such folder.
                 let _ = fs::remove_dir_all(Path::new(folder).join("wdk_macros_ast_fragments"));
             }
         }
         write_if_changed(&seen, &root)
     }
 
-    /// Keeps where `wdk-macros` keeps it: in the folder of the build script of the package `scratch`, one for each profile
-    /// and toolchain.
+    /// Records the folders in which `wdk-macros` keeps its cache: the `OUT_DIR` of the package `scratch`, one for each profile and
+    /// toolchain.
     pub(crate) fn remember_macros(build: &Path, artifacts: &Artifacts) -> Result<(), Error> {
         let path = build.join(MACROS);
         let mut folders = fs::read_to_string(&path).unwrap_or_default();
@@ -167,7 +167,7 @@ impl Plan {
     }
 }
 
-/// The text of a file of the driver's, or nothing.
+/// The text of a file, or an empty text if there is no such file.
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text),

@@ -1,6 +1,6 @@
-//! Running other programs: one builder, and errors that show the command as one would type it.
+//! Runs other programs. Errors show the command as one would type it.
 //!
-//! Children stay in our process group, so Ctrl-C ends them together with us.
+//! Children stay in the process group of this program, so Ctrl-C ends them together with it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -38,7 +38,7 @@ impl Tool {
         self
     }
 
-    /// An environment variable that belongs to the command: it is shown with it.
+    /// Sets an environment variable that is shown as part of the command.
     #[must_use]
     pub fn env(mut self, key: &str, value: &str) -> Self {
         self.command.env(key, value);
@@ -46,21 +46,21 @@ impl Tool {
         self
     }
 
-    /// An environment variable the reader need not see.
+    /// Sets an environment variable that is not shown.
     #[must_use]
     pub fn hidden_env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value);
         self
     }
 
-    /// Keeps a variable of ours from the program.
+    /// Removes a variable of this process from the program's environment.
     #[must_use]
     pub fn env_remove(mut self, key: &str) -> Self {
         self.command.env_remove(key);
         self
     }
 
-    /// Runs with our own standard streams.
+    /// Runs with the standard streams of this process.
     ///
     /// # Errors
     ///
@@ -74,11 +74,12 @@ impl Tool {
         }
     }
 
-    /// Runs a program of ours with our own standard streams. Its exit codes are ours.
+    /// Runs a program of this project, which uses the same exit codes and prints its errors, with the standard streams of this
+    /// process.
     ///
     /// # Errors
     ///
-    /// If the program cannot be started or fails.
+    /// [`Error::Said`] with the program's exit code if it fails; another error if it cannot be started or is killed.
     pub fn run_ours(mut self) -> Result<(), Error> {
         let result = self.status();
         match result.as_ref().map(ExitStatus::code) {
@@ -91,8 +92,8 @@ impl Tool {
         }
     }
 
-    /// Runs in our place where the system can do that, so that Ctrl-C and the exit code are the program's own affair;
-    /// elsewhere as [`run_ours`](Self::run_ours).
+    /// Replaces this process with the program if the system can do that, so that Ctrl-C and the exit code are handled by the
+    /// program. Otherwise as [`run_ours`](Self::run_ours).
     ///
     /// # Errors
     ///
@@ -109,8 +110,8 @@ impl Tool {
         self.run_ours()
     }
 
-    /// Runs and returns standard output, also that of a program that fails; standard error goes to `reader`, which has
-    /// to read all of it.
+    /// Runs the program and returns its standard output, also if it fails. `reader` gets standard error and must read it to its
+    /// end; otherwise the program can block.
     pub fn run_reading(mut self, reader: impl FnOnce(&mut ChildStderr)) -> (String, Result<(), Error>) {
         output::starts(&self);
         let mut child = match self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
@@ -137,30 +138,29 @@ impl Tool {
         }
     }
 
-    /// Runs silently and returns standard output and the messages, also those of a program that fails.
+    /// Runs silently and returns standard output and standard error, also if the program fails.
     pub fn run_silently(self) -> (String, String, Result<(), Error>) {
         let mut said = Vec::new();
         let (account, result) = self.run_reading(|stream| {
-            // What could not be read is not shown; the exit code still counts.
+            // If reading fails, the messages are incomplete; the exit code still decides.
             let _ = stream.read_to_end(&mut said);
         });
         (account, String::from_utf8_lossy(&said).into_owned(), result)
     }
 
-    /// Whether the program can be started at all, however it ends.
+    /// Runs the program and returns whether it could be started, whatever its exit code.
     #[must_use]
     pub fn starts(mut self) -> bool {
         self.output().is_ok()
     }
 
-    /// Runs silently; what the program wrote to standard output is the answer, and its messages are part of the
-    /// error when it fails.
+    /// Runs silently and returns standard output. If the program fails, the error contains what it wrote to standard error.
     ///
     /// # Errors
     ///
     /// If the program cannot be started or fails.
     pub fn capture(mut self) -> Result<String, Error> {
-        // The messages are for a reader who wants the reason, not where in the program it arose.
+        // The messages become part of an error for the user, who has no use for a backtrace.
         self.command.env("RUST_BACKTRACE", "0");
         let output = self.output().map_err(|error| self.not_started(&error))?;
         if output.status.success() {
@@ -170,13 +170,14 @@ impl Tool {
         Err(self.failure(output.status, messages.trim_end()))
     }
 
-    /// Whether the program can be started and ends with success; its output is dropped.
+    /// Runs the program and returns whether it succeeded; its output is dropped.
     #[must_use]
     pub fn succeeds(mut self) -> bool {
         self.output().is_ok_and(|output| output.status.success())
     }
 
-    /// Runs with our own standard streams. A program must not fail because nobody reads our output any more.
+    /// Runs with the standard streams of this process. If standard output is closed, the program's output is dropped, so that
+    /// it does not fail.
     fn status(&mut self) -> io::Result<ExitStatus> {
         if output::is_closed() {
             self.command.stdout(Stdio::null());
@@ -209,7 +210,7 @@ impl Tool {
     }
 }
 
-/// The command as one would type it at the repository's root.
+/// The command as one would type it, without the folder of the program.
 impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (key, value) in &self.shown_env {

@@ -1,4 +1,4 @@
-//! The driver's own settings, and those that are added to them.
+//! The driver's own settings, and the settings that a build adds to them.
 
 use std::env;
 use std::fs;
@@ -11,14 +11,14 @@ use crate::host::Host;
 use crate::plan::{Group, Plan, read};
 use crate::setup::{self, note};
 
-/// The toolchain that a `rust-toolchain.toml` beside or above the manifest names.
+/// The toolchain in a `rust-toolchain.toml` beside or above the manifest; `None` if there is none, or if it is in force already.
 pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, Error> {
     let has_file =
         |folder: &Path| ["rust-toolchain.toml", "rust-toolchain"].iter().any(|name| folder.join(name).is_file());
     let Some(folder) = manifest.ancestors().skip(1).find(|folder| has_file(folder)) else {
         return Ok(None);
     };
-    // A file above the folder that cargo runs in is in force already.
+    // If the file is in or above the folder that commands run in, rustup uses it already.
     if host.folder().starts_with(folder) {
         return Ok(None);
     }
@@ -30,7 +30,7 @@ pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, 
         let wanted = format!("the toolchain that the driver asks for in {}", folder.display());
         setup::permit(host, &wanted, "run `rustup toolchain install` there")?;
         note(&format!("installing {wanted}"));
-        // Without a name rustup installs what the file asks for.
+        // Without a name, rustup installs the toolchain that the file names.
         let (_, said, result) = rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently();
         result.and_then(|()| active()).map_err(|error| {
             let reason = said.lines().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned);
@@ -41,8 +41,8 @@ pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, 
     Ok(said.split_whitespace().next().map(str::to_owned))
 }
 
-/// Variables that build scripts read: those of the stand-in for `wdk-build`, those that name the C compiler, and those of a
-/// WDK's command prompt.
+/// The environment variables that build scripts read: those of the stand-in for `wdk-build`, those for the C compiler, and those
+/// of the command prompt of a WDK.
 pub(crate) fn of_environment(plan: &Plan, group: &Group, arch: Arch) -> Vec<(String, String)> {
     let lower = arch.triple().replace('-', "_");
     let mut variables = vec![
@@ -57,7 +57,7 @@ pub(crate) fn of_environment(plan: &Plan, group: &Group, arch: Arch) -> Vec<(Str
     variables
 }
 
-/// What build scripts find in a WDK's command prompt: where the kit is, and where the compiler and the linker look for files.
+/// The variables of the command prompt of a WDK: the folder of the kit, and the search paths of the compiler and the linker.
 fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
     let include = plan.root.join("Include");
     let version = newest(&include);
@@ -67,7 +67,7 @@ fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
     vec![
         ("WDKContentRoot", plan.root.display().to_string()),
         ("WindowsSdkDir", format!("{}/", plan.root.display())),
-        // As a prompt has it, with the separator behind it.
+        // With a separator at the end, as in the command prompt.
         ("WindowsSDKVersion", format!("{version}\\")),
         ("WindowsTargetPlatformVersion", version.clone()),
         ("INCLUDE", headers.join(";")),
@@ -75,14 +75,15 @@ fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What C code is compiled with besides its own flags: a WDK's headers name one another in any case.
+/// The flags for C code: the user's own, and an overlay that makes the file names of a WDK case-insensitive, because its headers
+/// include one another in any spelling.
 fn c_flags(root: &Path, own: Option<String>) -> Option<String> {
     let overlay = root.join("overlay.yaml");
     let flags = format!("-Xclang -ivfsoverlay -Xclang {}", overlay.display());
     overlay.is_file().then(|| own.map_or_else(|| flags.clone(), |own| format!("{own} {flags}")))
 }
 
-/// The newest version in a folder of headers, as `10.0.26100.0`.
+/// The newest version in a folder of headers, such as `10.0.26100.0`.
 fn newest(include: &Path) -> String {
     let entries = fs::read_dir(include).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -90,18 +91,18 @@ fn newest(include: &Path) -> String {
     names.filter(|name| name.starts_with("10.")).max_by_key(parts).unwrap_or_default()
 }
 
-/// The variables of ntoskrnl.exe that code has to import, by the kit's definition of its import library.
+/// The variables of ntoskrnl.exe that code has to import, from the definition file of the kit's import library.
 pub(crate) fn imported_variables(root: &Path) -> Vec<String> {
     let libraries = root.join("Lib").join(newest(&root.join("Include"))).join("km/x64");
-    // A WDK has no such file; then nothing is known about its variables.
+    // A WDK has no such file; then the list is empty.
     let definition = fs::read_to_string(libraries.join("ntoskrnl.def")).unwrap_or_default();
     definition.lines().filter_map(|line| line.trim().strip_suffix(" DATA")).map(str::to_owned).collect()
 }
 
-/// How a driver is linked that says nothing about it, neither in a build script nor in its settings.
+/// The linker arguments for a driver that sets none, neither in a build script nor in cargo's configuration.
 const AS_DRIVER: [&str; 4] = ["/DRIVER", "/NODEFAULTLIB", "/SUBSYSTEM:NATIVE", "/ENTRY:DriverEntry"];
 
-/// Settings for cargo, each for a `--config`.
+/// Settings for cargo, each the value of a `--config`.
 pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<String> {
     let triple = options.arch.triple();
     let mut settings = Vec::new();
@@ -110,13 +111,14 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
         settings.push(format!("paths=[{}]", paths.join(", ")));
     }
     let configurations: Vec<String> = configurations(&plan.folder).iter().filter_map(|path| read(path).ok()).collect();
-    // Cargo takes either flags for a target or those for all, and joins flags of one kind.
+    // Cargo uses the flags of `target` or those of `build`, never both; it joins flags of the same kind. The flags here must be of
+    // the kind that the driver uses: otherwise one of the two is ignored.
     let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
     let key = if is_general { String::from("build") } else { format!("target.{triple}") };
-    // The flag that names the model makes cargo keep the bindings of each model apart.
+    // With a flag that depends on the model, cargo keeps the bindings of each model apart.
     let model = format!("--cfg=wdk_kit_model=\"{}\"", group.name());
-    // Windows compares the checksum of a driver's image; a linker computes it only if it is told to.
+    // Windows checks the checksum of a driver's image. The linker computes it only with this argument.
     let mut arguments = vec!["/RELEASE"];
     if !plan.names_entry
         && group.model.is_empty()
@@ -126,7 +128,7 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     }
     let arguments: Vec<String> = arguments.iter().map(|argument| format!("\"-Clink-arg={argument}\"")).collect();
     settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", {}, {model:?}]", arguments.join(", ")));
-    // Lines and inlined calls, whatever the profile says; code is the same with and without them.
+    // Line numbers and inlined calls in the debug information, whatever the profile says. They do not change the code.
     let profile = if options.debug { "dev" } else { "release" };
     let manifest = read(&plan.workspace.join("Cargo.toml")).unwrap_or_default();
     let is_full = ["debug = true", "debug = 2", "debug = \"full\""].iter().any(|text| manifest.contains(text));
@@ -138,7 +140,7 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     settings
 }
 
-/// The same for rust-analyzer, as JSON.
+/// The same settings for rust-analyzer, as JSON.
 pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &Path) -> String {
     let mut arguments: Vec<String> = Vec::new();
     for setting in of_cargo(plan, group, options) {
@@ -157,13 +159,13 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
     )
 }
 
-/// Configuration files that cargo reads in a folder.
+/// The configuration files that cargo reads if it runs in a folder.
 fn configurations(folder: &Path) -> Vec<PathBuf> {
     let names = [".cargo/config.toml", ".cargo/config"];
     folder.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
 }
 
-/// Whether a TOML text has the key in the table, in one of the two common spellings.
+/// Whether a TOML text has the key in the table, written as `[table]` and `key` or as `table.key`.
 fn has_key(text: &str, table: &str, key: &str) -> bool {
     let mut section = String::new();
     text.lines().map(str::trim).any(|line| {

@@ -1,6 +1,6 @@
-//! Set-up: finds what is needed to compile for Windows, installs what is missing, and says so.
+//! Set-up: finds the tools that compile for Windows, installs missing ones if the host allows it, and prints what it installs.
 //!
-//! `plan` decides from facts alone; `system` gathers the facts and acts. No file of the repository is touched.
+//! `plan` decides what to do from facts; `system` gathers the facts and acts. No file of the repository is changed.
 
 mod plan;
 mod system;
@@ -18,16 +18,16 @@ pub use system::{apt_install, has_apt, rights};
 /// The target every driver image is built for.
 pub const TARGET: &str = "x86_64-pc-windows-msvc";
 
-/// The targets of drivers.
+/// The targets that drivers are built for.
 pub const DRIVER_TARGETS: [&str; 2] = [TARGET, "aarch64-pc-windows-msvc"];
 
-/// The variable that forces a route.
+/// The environment variable that forces a route.
 const FORCE: &str = "WDK_ETW_TOOLCHAIN";
 
 /// How to run cargo so that it compiles for Windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowsToolchain {
-    /// In words, for the reader.
+    /// A description for the user.
     pub description: String,
     cargo: String,
     args: Vec<String>,
@@ -35,7 +35,7 @@ pub struct WindowsToolchain {
 }
 
 impl WindowsToolchain {
-    /// `cargo <command> --target … <what the toolchain needs>`, at the repository's root.
+    /// `cargo <command> --target … <what the toolchain needs>`, in the host's folder.
     pub fn cargo(&self, host: &Host, command: &str) -> Tool {
         self.cargo_for(host, command, TARGET)
     }
@@ -51,8 +51,8 @@ impl WindowsToolchain {
         self.env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
     }
 
-    /// The same for tests that build images themselves: they read these variables. Lists have one item a line. The last one
-    /// is of targets that could not be installed: tests that need them are skipped.
+    /// Environment variables with which tests that build images run the same cargo. Lists have one item per line. The last
+    /// variable lists the targets that could not be installed: tests that need them are skipped.
     #[must_use]
     pub fn to_env(&self, without: &[&str]) -> [(&'static str, String); 4] {
         let pairs: Vec<String> = self.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
@@ -64,54 +64,54 @@ impl WindowsToolchain {
         ]
     }
 
-    /// The name that rustup has for it, if it is not the one that runs us.
+    /// Rustup's name of the toolchain; `None` if it is the one that runs this program.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.env.iter().find(|(key, _)| key == "RUSTUP_TOOLCHAIN").map(|(_, name)| name.as_str())
     }
 
-    /// A toolchain of rustup's by its name; installed if it is not there.
+    /// The toolchain that rustup has under this name. A missing one is installed if the host allows it.
     ///
     /// # Errors
     ///
-    /// If it is missing and is not to be installed, or cannot be.
+    /// If it is missing and was not installed.
     pub fn installed(host: &Host, name: &str) -> Result<Self, Error> {
         let cargo = system::ensure_toolchain(host, name)?;
         let mut toolchain = Self::rustup(&cargo, "rust-lld");
-        // What cargo and tests start by its plain name is rustup's proxy.
+        // Cargo and tests start `rustc` by its plain name, which is rustup's proxy: the variable tells it the toolchain.
         toolchain.env.push((String::from("RUSTUP_TOOLCHAIN"), name.to_owned()));
         toolchain.ensure_target(host, TARGET)?;
         Ok(toolchain)
     }
 
-    /// Cargo of this toolchain for the host, at the repository's root.
+    /// Cargo of this toolchain, which compiles for the host, in the host's folder.
     pub fn host_cargo(&self, host: &Host) -> Tool {
         self.env.iter().fold(host.tool(&self.cargo), |tool, (key, value)| tool.hidden_env(key, value))
     }
 
-    /// Installs the libraries of all targets of drivers; returns the targets for which that is not possible.
+    /// Installs the libraries of all targets of drivers; returns the targets that could not be installed.
     pub fn ensure_driver_targets(&self, host: &Host) -> Vec<&'static str> {
         let mut without = DRIVER_TARGETS.to_vec();
         without.retain(|target| match self.ensure_target(host, target) {
             Ok(()) => false,
             Err(error) => {
-                note(&format!("tests go on without {target}: {error}"));
+                note(&format!("going on without {target}: {error}"));
                 true
             }
         });
         without
     }
 
-    /// Installs another target's libraries where they are not compiled with every build.
+    /// Installs the libraries of a target, unless this toolchain compiles them with every build.
     ///
     /// # Errors
     ///
-    /// If it is missing and is not to be installed, or cannot be.
+    /// If the target is missing and was not installed.
     pub fn ensure_target(&self, host: &Host, target: &str) -> Result<(), Error> {
         if self.builds_core() { Ok(()) } else { ensure_target(host, &self.env, target) }
     }
 
-    /// Whether the linker is LLVM's own and not the toolchain's.
+    /// Whether the linker is LLVM's `lld-link` and not the toolchain's `rust-lld`.
     #[must_use]
     pub fn needs_lld(&self) -> bool {
         self.env.iter().any(|(_, value)| value == "lld-link")
@@ -142,7 +142,7 @@ impl WindowsToolchain {
             args: vec![String::from("-Zbuild-std=core,alloc,panic_abort")],
             env: [
                 pair("RUSTC", system::DEBIAN_RUSTC),
-                // build-std is unstable; Debian ships no nightly.
+                // build-std is unstable, and Debian has no nightly compiler.
                 pair("RUSTC_BOOTSTRAP", "1"),
             ]
             .into_iter()
@@ -159,11 +159,11 @@ fn linker_variables(linker: &str) -> [(String, String); 2] {
     })
 }
 
-/// Makes sure that code for Windows can be built, and returns how.
+/// Finds a toolchain that compiles for Windows. A missing one is installed if the host allows it.
 ///
 /// # Errors
 ///
-/// If it is missing and is not to be installed, or cannot be.
+/// If it is missing and was not installed.
 pub fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
     let forced = match env::var(FORCE) {
         Ok(value) => Route::parse(&value).map_err(|text| Error::Usage(format!("{FORCE}: {text}")))?,
@@ -182,7 +182,7 @@ pub fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
                 note(&format!("installing the Rust target {TARGET} with rustup"));
                 match system::add_target(host, &[], TARGET) {
                     Ok(()) => facts.target_installed = system::has_target(host, &[], TARGET),
-                    Err(error) => note(&format!("that did not work: {error}")),
+                    Err(error) => note(&format!("rustup could not install it: {error}")),
                 }
                 facts.rustup = false;
             }
@@ -202,11 +202,11 @@ pub fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
     }
 }
 
-/// Installs a target's libraries for the toolchain that these variables select; without any, the installed one.
+/// Installs the libraries of a target for the toolchain that the variables `env` select; without any, for the default one.
 ///
 /// # Errors
 ///
-/// If it is missing and is not to be installed, or cannot be.
+/// If the target is missing and was not installed.
 pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Result<(), Error> {
     if system::has_target(host, env, target) {
         return Ok(());
@@ -218,18 +218,18 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
     })
 }
 
-/// Installs Debian packages, or says how to.
+/// Installs Debian packages.
 ///
 /// # Errors
 ///
-/// If it is missing and is not to be installed, or cannot be.
+/// If they were not installed; the error says how to install them.
 pub fn ensure_packages(host: &Host, packages: &[&'static str]) -> Result<(), Error> {
     let list = packages.join(" ");
     permit(host, &packages.join(", "), &format!("sudo apt-get install {list}"))?;
     let rights = rights(host);
     if rights == Rights::None || !has_apt(host) {
         return Err(Error::Missing(format!(
-            "this needs {list} (the names of Debian's packages); run: \
+            "programs are missing (Debian's packages: {list}); run: \
              sudo apt-get update && sudo apt-get install --yes {list}"
         )));
     }
@@ -238,11 +238,11 @@ pub fn ensure_packages(host: &Host, packages: &[&'static str]) -> Result<(), Err
     apt_install(host, packages, rights)
 }
 
-/// Installs a rustup component such as clippy when `probe` does not run.
+/// Installs a rustup component such as clippy if `probe` fails.
 ///
 /// # Errors
 ///
-/// If it is missing and is not to be installed, or cannot be.
+/// If the component is missing and was not installed.
 pub fn ensure_component(host: &Host, name: &str, probe: Tool) -> Result<(), Error> {
     if probe.succeeds() {
         return Ok(());
@@ -256,12 +256,12 @@ pub fn ensure_component(host: &Host, name: &str, probe: Tool) -> Result<(), Erro
         .map_err(|error| Error::Missing(format!("{name} is missing and could not be added: {error}")))
 }
 
-/// An error that says how to get what is missing, unless this host installs it.
+/// Returns an error that says how to get what is missing, unless this host installs it.
 pub(crate) fn permit(host: &Host, what: &str, how: &str) -> Result<(), Error> {
     match host.installs() {
         None => Ok(()),
         Some(command) => Err(Error::Missing(format!(
-            "{what} is not installed; run `{command}`, which installs what is missing, or install it yourself: {how}"
+            "{what} is not installed; run `{command}`, which installs everything that is missing, or install it yourself: {how}"
         ))),
     }
 }

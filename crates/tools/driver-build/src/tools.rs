@@ -1,4 +1,4 @@
-//! The C compiler, LLVM's tools and libclang, which bindings and the kit's libraries are made with.
+//! The C compiler, LLVM's tools and libclang, which generate the bindings and the kit's libraries.
 
 use std::env;
 use std::path::Path;
@@ -7,16 +7,16 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::setup::{self, WindowsToolchain};
 
-/// Programs that are run, and the package that has each on Debian and Ubuntu.
+/// The programs that are needed, each with its package on Debian and Ubuntu.
 const PROGRAMS: [(&str, &str); 3] = [("clang", "clang"), ("llvm-dlltool", "llvm"), ("llvm-lib", "llvm")];
-/// Bindgen loads this one; it is no program that could be asked.
+/// The package of the library that bindgen loads.
 const LIBCLANG: &str = "libclang-dev";
 
-/// Finds the tools that drivers need besides a Rust toolchain, or installs the packages that they are in.
+/// Checks that the tools that a build needs besides a Rust toolchain are installed. Installs missing ones if the host allows it.
 ///
 /// # Errors
 ///
-/// If one is missing and cannot be installed, and on Windows, where the WDK builds drivers.
+/// If one is missing and was not installed; always on Windows, where the WDK builds drivers.
 pub fn ensure(host: &Host) -> Result<(), Error> {
     if cfg!(windows) {
         return Err(Error::Usage(String::from(
@@ -38,7 +38,7 @@ pub fn ensure(host: &Host) -> Result<(), Error> {
     if missing.is_empty() { Ok(()) } else { setup::ensure_packages(host, &missing) }
 }
 
-/// Where bindgen looks too: a path of one's own, the dynamic linker's list, LLVM's folder.
+/// Looks where bindgen looks: `LIBCLANG_PATH`, the list of the dynamic linker, the folder of LLVM's libraries.
 fn has_libclang(host: &Host) -> bool {
     let said = |program: &str, argument: &str| host.tool(program).args([argument]).capture().unwrap_or_default();
     env::var_os("LIBCLANG_PATH").is_some()
@@ -46,7 +46,7 @@ fn has_libclang(host: &Host) -> bool {
         || Path::new(said("llvm-config", "--libdir").trim()).join("libclang.so").exists()
 }
 
-/// `libclang.so` or one with a version, but not libclang-cpp.
+/// Whether the list has `libclang.so` or one with a version in its name. `libclang-cpp` is another library.
 fn names_libclang(list: &str) -> bool {
     let mut after = list.lines().filter_map(|line| line.trim().strip_prefix("libclang"));
     after.any(|rest| rest.starts_with(".so") || rest.strip_prefix('-').is_some_and(|r| r.starts_with(char::is_numeric)))

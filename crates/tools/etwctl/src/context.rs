@@ -1,4 +1,4 @@
-//! What every command has at hand, and how it fails.
+//! The context of a command: the machine and the output; and the ways in which a command fails.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::cli::Global;
 use crate::output::{Json, Table, document, table};
 use crate::values::nearest;
 
-/// The machine, and how to write.
+/// The machine, and the form of the output.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) machine: &'a Machine,
@@ -36,19 +36,19 @@ impl<'a> Context<'a> {
         Self::write(&text)
     }
 
-    /// Says what was done, to people only.
+    /// Prints what was done; nothing with `--json`.
     pub(crate) fn done(&self, text: &str) -> Result<(), Failure> {
         if self.is_json { Ok(()) } else { Self::write(&format!("{text}\n")) }
     }
 
-    /// Tells people what to know about sessions here, beside the output.
+    /// Prints a note about the limits of sessions on this system, if there are any; nothing with `--json`.
     pub(crate) fn caveat(&self) {
         if let Some(caveat) = self.machine.caveat().filter(|_| !self.is_json) {
             note(caveat);
         }
     }
 
-    /// Finds a session; one that is not there is compared with those that are.
+    /// Finds a session by name. If there is none, the error suggests a similar name.
     pub(crate) fn attach(&self, name: &str) -> Result<Session, Failure> {
         self.machine.attach(name).map_err(|error| {
             let names = self.machine.sessions().unwrap_or_default().into_iter().map(|session| session.properties.name);
@@ -59,14 +59,14 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Tells people of sessions that could not be stopped.
+    /// Prints an error for each session that could not be stopped.
     pub(crate) fn tell_unstopped(machine: &Machine) {
         for unstopped in machine.unstopped() {
             eprintln!("error: session '{}' was not stopped: {}", unstopped.session, unstopped.error);
         }
     }
 
-    /// What nobody reads is dropped, and what is lost decides on the exit code: see `command_line::end`.
+    /// Errors of standard output are handled by `command_line::print` and `command_line::end`.
     #[expect(clippy::unnecessary_wraps, reason = "the shape that commands want")]
     fn write(text: &str) -> Result<(), Failure> {
         command_line::print(text);
@@ -79,28 +79,28 @@ impl<'a> Context<'a> {
 pub(crate) enum Failure {
     /// The command line was not understood.
     Usage(String),
-    /// The system refused, or a limit did.
+    /// The system refused a call, or a limit was exceeded.
     Session(Error),
-    /// There is no such session, but one of this name.
+    /// There is no such session, but one with this similar name.
     NotFound(Error, String),
     /// A trace could not be opened.
     Trace(etw_etl::Error),
-    /// A trace is damaged; what could be read was written.
+    /// A trace is damaged; the readable part was written.
     Damaged(String),
     /// Reading or writing failed.
     Io(io::Error),
     /// A driver that was run did something wrong.
     Driver(String),
-    /// What failed was reported already.
+    /// The failure was already printed; this is its exit code.
     Reported(u8),
 }
 
 impl Failure {
-    /// See docs/conventions.md.
+    /// The exit code: see docs/conventions.md.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Session(error) if error.is_unsupported() => exit::UNSUPPORTED,
-            // Whoever read our output has seen enough.
+            // The reader of standard output has closed it.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::SUCCESS,
             Self::Usage(_) | Self::Trace(_) | Self::Io(_) => exit::USAGE,
             Self::Session(_) | Self::NotFound(..) => exit::FAILED,
@@ -110,12 +110,12 @@ impl Failure {
         }
     }
 
-    /// Whether a session or provider was looked for in vain.
+    /// Whether a session or provider was not found.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Session(error) if error.code() == Win32Error::WmiInstanceNotFound)
     }
 
-    /// Tells the user.
+    /// Prints the failure to standard error.
     pub(crate) fn report(&self) {
         match self {
             Self::Usage(message) => eprintln!("error: {message}"),

@@ -1,7 +1,7 @@
 //! `etwctl`: ETW sessions, providers, information classes and traces, in one command.
 //!
-//! On Windows it acts on the system; elsewhere on an engine in its own process. Decoding works everywhere. The command holds
-//! no rules of its own: those are in `etw-session` and `etw-etl`.
+//! On Windows it controls the sessions of the system; elsewhere those of an engine in its own process. Traces can be decoded
+//! everywhere. The rules of ETW are not here but in `etw-session` and `etw-etl`.
 #![forbid(unsafe_code)]
 
 mod cli;
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Ok(()) => end(exit::SUCCESS),
         Err(failure) => {
             failure.report();
-            // Whoever looks for a session of an earlier command has to know where sessions live.
+            // Without Windows, a session of an earlier command no longer exists: explain that.
             if let Some(caveat) = machine.caveat().filter(|_| failure.is_not_found()) {
                 command_line::note(caveat);
             }

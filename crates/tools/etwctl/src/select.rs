@@ -1,4 +1,4 @@
-//! Which events of a trace are wanted: by provider, level and conditions.
+//! Selects events of a trace: by provider, level, time and conditions.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -10,10 +10,10 @@ use etw_types::{Guid, Level};
 use crate::cli::Selected;
 use crate::values::{self, Moment, hint};
 
-/// Names that are kept for suggestions: more help nobody.
+/// The maximum number of names that are kept for suggestions.
 const MOST_NAMES: usize = 1000;
 
-/// What is wanted. The default is everything.
+/// Which events to take.
 #[derive(Debug)]
 pub(crate) struct Selection {
     providers: Vec<(Guid, String)>,
@@ -25,12 +25,12 @@ pub(crate) struct Selection {
     range: (FileTime, FileTime),
 }
 
-/// What a trace has, to tell whether a name was a slip.
+/// The names that a trace has, to suggest one for a name that is mistyped.
 #[derive(Debug, Default)]
 struct Seen {
     providers: BTreeSet<String>,
     fields: BTreeSet<String>,
-    /// Providers that some event is of, and names that some event has.
+    /// The providers and names of the selection that at least one event has.
     found: BTreeSet<String>,
 }
 
@@ -53,7 +53,7 @@ enum Operator {
     Contains,
 }
 
-/// Two characters before one.
+/// The operators; those of two characters first.
 const OPERATORS: [(&str, Operator); 7] = [
     ("!=", Operator::NotEqual),
     ("<=", Operator::LessOrEqual),
@@ -65,7 +65,7 @@ const OPERATORS: [(&str, Operator); 7] = [
 ];
 
 impl Selection {
-    /// From the options `--provider`, `--level` and `--where`.
+    /// The selection of the options `--provider`, `--level`, `--where`, `--from` and `--to`.
     pub(crate) fn of(selected: &Selected) -> Self {
         Self {
             providers: selected.providers.iter().map(|provider| (provider.guid, provider.name.clone())).collect(),
@@ -78,7 +78,7 @@ impl Selection {
         }
     }
 
-    /// What was asked for in vain: a provider that no event is of, a name that no event has.
+    /// Notes about parts of the selection that match nothing: a provider without events, a name that no event has.
     pub(crate) fn notes(&self) -> Vec<String> {
         let missing = |name: &&String| !self.seen.found.contains(*name);
         let providers = self.providers.iter().map(|(_, name)| name).filter(missing);
@@ -86,9 +86,9 @@ impl Selection {
         let provider = |name: &String| match hint(name, &self.seen.providers) {
             nothing if nothing.is_empty() => {
                 let some: Vec<_> = self.seen.providers.iter().take(5).map(|name| escaped(name)).collect();
-                format!("no event is of provider '{name}'; the trace has {}", some.join(", "))
+                format!("no event is from provider '{name}'; the trace has {}", some.join(", "))
             }
-            hint => format!("no event is of provider '{name}'{hint}"),
+            hint => format!("no event is from provider '{name}'{hint}"),
         };
         let known = || HEADER_NAMES.iter().copied().chain(self.seen.fields.iter().map(String::as_str));
         providers
@@ -97,7 +97,7 @@ impl Selection {
             .collect()
     }
 
-    /// Says when the trace starts, for moments that are relative to it.
+    /// Sets the start of the trace, for times that are relative to it.
     pub(crate) fn start(mut self, origin: FileTime) -> Self {
         let (from, to) = self.range;
         self.range = (
@@ -107,21 +107,22 @@ impl Selection {
         self
     }
 
-    /// Whether no later event is wanted.
+    /// Whether this event and all later ones are after the selected range of time.
     pub(crate) fn is_over(&self, event: &EventRef<'_>) -> bool {
         event.header.time >= self.range.1
     }
 
-    /// Whether an event may be wanted, by its header alone.
+    /// Whether an event may be selected, by its header alone.
     pub(crate) fn may_take(&self, event: &EventRef<'_>) -> bool {
         let is_at_level = self.level.is_none_or(|level| event.header.descriptor.level <= level);
         let time = event.header.time;
         let is_in_range = self.range.0 <= time && time < self.range.1;
-        // A name that is nowhere is noticed only if every event is looked at.
+        // With providers or conditions, events of every level are decoded: otherwise `notes` would report names that only
+        // events of other levels have.
         is_in_range && (is_at_level || !self.conditions.is_empty() || !self.providers.is_empty())
     }
 
-    /// Whether an event is wanted; it is decoded only if that matters.
+    /// Whether an event is selected. The event is decoded only if the selection needs that.
     pub(crate) fn takes_lazily(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> bool {
         if self.providers.is_empty() && self.conditions.is_empty() {
             return self.takes(event, &Decoded::default());
@@ -129,7 +130,7 @@ impl Selection {
         self.takes(event, &decoder.decode(event))
     }
 
-    /// Whether an event is wanted.
+    /// Whether an event is selected.
     pub(crate) fn takes(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> bool {
         let is_within = self.level.is_none_or(|level| event.header.descriptor.level <= level);
         if self.providers.is_empty() && self.conditions.is_empty() {
@@ -142,7 +143,7 @@ impl Selection {
         let of: Vec<&String> = self.providers.iter().filter(|wanted| is_of(wanted)).map(|(_, name)| name).collect();
         let is_wanted = self.providers.is_empty() || !of.is_empty();
         self.seen.found.extend(of.into_iter().cloned());
-        // Every condition is looked at, so that a name that is nowhere is noticed.
+        // Every condition is checked, also after one that does not hold, so that `found` is complete.
         let mut holds = true;
         for condition in &self.conditions {
             match value_of(&condition.name, event, decoded) {
@@ -150,7 +151,7 @@ impl Selection {
                     self.seen.found.insert(condition.name.clone());
                     holds &= condition.holds(&value);
                 }
-                // A name that the event does not have makes the condition false, whatever its operator.
+                // If the event does not have the name, the condition does not hold, whatever its operator.
                 None => holds = false,
             }
         }
@@ -174,10 +175,10 @@ impl Condition {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let places =
             OPERATORS.iter().filter_map(|(sign, operator)| text.find(sign).map(|place| (place, *sign, *operator)));
-        // The first sign counts; of two at one place the longer one, which comes first in the table.
+        // The first operator in the text counts; of two at the same place, the longer one.
         let found = places.min_by_key(|(place, sign, _)| (*place, 2 - sign.len()));
         let (place, sign, operator) =
-            found.ok_or_else(|| format!("'{text}' is not a condition: NAME=VALUE, !=, <, <=, >, >= or ~"))?;
+            found.ok_or_else(|| format!("'{text}' has no operator: expected NAME=VALUE, or !=, <, <=, >, >= or ~"))?;
         let (name, rest) = text.split_at(place);
         let value = rest.strip_prefix(sign).unwrap_or_default().trim();
         if name.trim().is_empty() {
@@ -203,7 +204,7 @@ impl Condition {
     }
 }
 
-/// As numbers where both are, else as texts without regard to case.
+/// Compares as numbers if both are numbers, otherwise as text without regard to case.
 fn compare(one: &str, other: &str) -> Ordering {
     match (values::number(one), values::number(other)) {
         (Ok(one), Ok(other)) => one.cmp(&other),
@@ -214,12 +215,12 @@ fn compare(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// The parts of a header that can be asked for.
+/// The parts of an event's header that conditions can name.
 const HEADER_NAMES: [&str; 11] =
     ["event", "provider", "id", "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "kind"];
 
 fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<String> {
-    // A field hides a part of the header: what a provider wrote is meant first.
+    // A field of the event has precedence over a part of the header with the same name.
     if let Some(value) = field(name, &decoded.fields) {
         return Some(value);
     }
@@ -241,7 +242,7 @@ fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<Strin
     }
 }
 
-/// The value of a field, with dots into structs.
+/// The value of a field; a dot in the name leads to a member of a struct.
 fn field(name: &str, fields: &[Field]) -> Option<String> {
     let of = |wanted: &str| fields.iter().find(|field| field.name.eq_ignore_ascii_case(wanted));
     if let Some(field) = of(name) {

@@ -1,4 +1,4 @@
-//! Values on the command line: providers, levels, masks, events, bytes.
+//! Parses values of the command line: providers, levels, masks, events, bytes, times and sizes.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use etw_types::{Guid, Level};
 /// The names of the levels.
 pub(crate) const LEVELS: &[&str] = &["critical", "error", "warning", "informational", "verbose", "all"];
 
-/// A provider, as it was named and by its id.
+/// A provider: its name on the command line, and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Provider {
     pub(crate) name: String,
@@ -25,16 +25,16 @@ impl FromStr for Provider {
     }
 }
 
-/// Bytes that are one value.
+/// The bytes of one value. A plain `Vec<u8>` would be a list of values for clap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
-/// "Did you mean …?": the end of a message that names the known word nearest to one that is not known; nothing if nothing is near.
+/// The end of a message about an unknown word: "did you mean …?" with the nearest known word, or nothing if none is near.
 pub(crate) fn hint<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = S>) -> String {
     nearest(word, candidates).map_or_else(String::new, |near| format!("; did you mean '{}'?", near.as_ref()))
 }
 
-/// The candidate that is at most a third of the word of editing away, or that begins with it.
+/// The nearest candidate: one that begins with the word, or one whose edit distance is at most a third of the word's length.
 pub(crate) fn nearest<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<Item = S>) -> Option<S> {
     let word = word.to_lowercase();
     let length = word.chars().count();
@@ -46,7 +46,8 @@ pub(crate) fn nearest<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<I
     scored.filter(|(score, _)| *score <= length / 3).min_by_key(|(score, _)| *score).map(|(_, candidate)| candidate)
 }
 
-/// A GUID with or without braces, or the id of a TraceLogging provider's name (with or without a star before it).
+/// Parses a GUID with or without braces, or computes the id of a TraceLogging provider from its name, with or without a star
+/// before it.
 pub(crate) fn provider(text: &str) -> Result<Guid, String> {
     let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
     match Guid::parse(bare) {
@@ -61,24 +62,24 @@ pub(crate) fn guid(text: &str) -> Result<Guid, String> {
     Guid::parse(bare).map_err(|_| format!("'{text}' is not a GUID"))
 }
 
-/// A number, decimal or hexadecimal with 0x.
+/// Parses a number: decimal, or hexadecimal with 0x.
 pub(crate) fn number(text: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| format!("'{text}' is not a number"))
+    parsed.map_err(|_| format!("'{text}' is not a number: expected for example 12 or 0x1f"))
 }
 
 pub(crate) fn number32(text: &str) -> Result<u32, String> {
-    u32::try_from(number(text)?).map_err(|_| format!("'{text}' is too large"))
+    u32::try_from(number(text)?).map_err(|_| format!("'{text}' is too large: the maximum is {}", u32::MAX))
 }
 
 pub(crate) fn number16(text: &str) -> Result<u16, String> {
-    u16::try_from(number(text)?).map_err(|_| format!("'{text}' is too large"))
+    u16::try_from(number(text)?).map_err(|_| format!("'{text}' is too large: the maximum is {}", u16::MAX))
 }
 
-/// A level by name or number. All events are level 0.
+/// Parses a level by name or number. `all` is level 0.
 pub(crate) fn level(text: &str) -> Result<Level, String> {
     Ok(match text.to_ascii_lowercase().as_str() {
         "all" => Level::LogAlways,
@@ -89,12 +90,12 @@ pub(crate) fn level(text: &str) -> Result<Level, String> {
         "verbose" => Level::Verbose,
         other => match number(other).map(u8::try_from) {
             Ok(Ok(level)) => Level::from_int(level),
-            _ => return Err(format!("'{text}' is not a level: {} or a number up to 255", LEVELS.join(", "))),
+            _ => return Err(format!("'{text}' is not a level: expected {} or a number up to 255", LEVELS.join(", "))),
         },
     })
 }
 
-/// A bit by its name in a table, or a number.
+/// Parses a bit by its name in a table, or a number.
 pub(crate) fn bit(text: &str, names: &[(&str, u32)]) -> Result<u32, String> {
     match names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
         Some((_, bit)) => Ok(*bit),
@@ -122,48 +123,51 @@ pub(crate) const PROPERTIES: &[(&str, u32)] = &[
     ("container", enable::SOURCE_CONTAINER_TRACKING),
 ];
 
-/// A system event: `GUID/TYPE`.
+/// Parses the id of a kernel event: `GUID/TYPE`.
 pub(crate) fn classic_event(text: &str) -> Result<ClassicEventId, String> {
-    let (class, kind) = text.split_once('/').ok_or_else(|| format!("'{text}' is not GUID/TYPE"))?;
-    let event_type = u8::try_from(number(kind)?).map_err(|_| format!("'{kind}' is not the type of an event"))?;
+    let (class, kind) = text.split_once('/').ok_or_else(|| format!("'{text}' is not an event: expected GUID/TYPE"))?;
+    let event_type =
+        u8::try_from(number(kind)?).map_err(|_| format!("'{kind}' is not an event type: the maximum is 255"))?;
     Ok(ClassicEventId { guid: guid(class)?, event_type, ..ClassicEventId::default() })
 }
 
-/// Bytes in hexadecimal.
+/// Parses bytes in hexadecimal.
 pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let bad = || format!("'{text}' is not hexadecimal");
+    let bad = || format!("'{text}' is not hexadecimal: expected two digits for each byte, for example 0aff");
     let digits: Option<Vec<u8>> =
         text.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
     let (pairs, rest) = digits.as_deref().ok_or_else(bad)?.as_chunks::<2>();
     if rest.is_empty() { Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect()) } else { Err(bad()) }
 }
 
-/// One value of bytes in hexadecimal.
+/// Parses one value: bytes in hexadecimal.
 pub(crate) fn hexadecimal(text: &str) -> Result<Bytes, String> {
     bytes(text).map(Bytes)
 }
 
-/// A filter: its kind and its bytes behind a colon.
+/// Parses a filter: its type, a colon, and its bytes.
 pub(crate) fn filter(text: &str) -> Result<(u32, Vec<u8>), String> {
-    let (kind, data) = text.split_once(':').ok_or_else(|| "expected KIND:HEX".to_owned())?;
+    let (kind, data) =
+        text.split_once(':').ok_or_else(|| "expected KIND:HEX, for example 0x80000004:04000000".to_owned())?;
     Ok((number32(kind)?, bytes(data)?))
 }
 
-/// A control request: its code in hexadecimal, and its input behind a colon.
+/// Parses a device control request: its code in hexadecimal, and optionally a colon and its input.
 pub(crate) fn control_request(text: &str) -> Result<(u32, Vec<u8>), String> {
     let (code, input) = text.split_once(':').unwrap_or((text, ""));
     let digits = code.strip_prefix("0x").or_else(|| code.strip_prefix("0X")).unwrap_or(code);
-    let code = u32::from_str_radix(digits, 16).map_err(|_| format!("'{code}' is not a control code in hexadecimal"))?;
+    let code = u32::from_str_radix(digits, 16)
+        .map_err(|_| format!("'{code}' is not a control code in hexadecimal, for example 22E000"))?;
     Ok((code, bytes(input)?))
 }
 
-/// Bytes as hexadecimal.
+/// Formats bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('?');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xF)]).collect()
 }
 
-/// On or off.
+/// Parses on or off.
 pub(crate) fn switch(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "on" | "yes" | "true" | "1" => Ok(true),
@@ -172,22 +176,22 @@ pub(crate) fn switch(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A count with its noun, which is regular.
+/// A count with its noun; the plural of the noun ends with `s`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A moment of a trace: at a time, or so long after the start.
+/// A time in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// So long after the start.
+    /// This long after the start of the trace.
     After(std::time::Duration),
     /// At this time.
     At(FileTime),
 }
 
 impl Moment {
-    /// The moment in a trace that starts at `origin`.
+    /// The absolute time, in a trace that starts at `origin`.
     pub(crate) fn in_trace(self, origin: FileTime) -> FileTime {
         match self {
             Self::At(time) => time,
@@ -199,7 +203,7 @@ impl Moment {
     }
 }
 
-/// `+2s`, `+20ms`, or a date and a time in UTC.
+/// Parses `+2s`, `+20ms`, or a date and a time in UTC.
 pub(crate) fn moment(text: &str) -> Result<Moment, String> {
     let parsed = match text.strip_prefix('+') {
         Some(time) => humantime::parse_duration(time).map(Moment::After).map_err(|error| error.to_string()),
@@ -208,25 +212,25 @@ pub(crate) fn moment(text: &str) -> Result<Moment, String> {
         }
     };
     parsed.map_err(|error| {
-        format!("{error}; expected a time after the start such as +2s or +1m30s, or a moment in UTC such as 2026-11-15T13:05:00.25Z")
+        format!("{error}; expected a time after the start such as +2s or +1m30s, or a time in UTC such as 2026-11-15T13:05:00.25Z")
     })
 }
 
-/// A duration of whole seconds.
+/// Parses a duration of whole seconds and returns their number.
 pub(crate) fn whole_seconds(text: &str) -> Result<u32, String> {
     let time = units::duration(text)?;
     if time.subsec_nanos() != 0 {
-        return Err("expected whole seconds".to_owned());
+        return Err("expected whole seconds, for example 60s".to_owned());
     }
     u32::try_from(time.as_secs()).map_err(|_| format!("'{text}' is too long"))
 }
 
-/// A size of whole KiB, as their number.
+/// Parses a size of whole KiB and returns their number.
 pub(crate) fn kibibytes(text: &str) -> Result<u32, String> {
     whole(text, 1 << 10, "KiB")
 }
 
-/// A size of whole MiB, as their number.
+/// Parses a size of whole MiB and returns their number.
 pub(crate) fn mebibytes(text: &str) -> Result<u32, String> {
     whole(text, 1 << 20, "MiB")
 }

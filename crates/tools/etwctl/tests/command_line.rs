@@ -1,4 +1,4 @@
-//! Explanations, mistakes and exit codes.
+//! Help texts, messages about wrong usage, exit codes and completions.
 #![cfg(test)]
 
 mod common;
@@ -66,10 +66,13 @@ fn mistakes_have_exit_code_2_and_say_what_is_wrong() {
         ("record P --liev", "a similar argument exists: '--live'"),
         ("info get 29", "there is no information class '29'; see etwctl info list"),
         ("info get stack-trace", "there is no information class 'stack-trace'; did you mean 'stack-tracing'?"),
-        ("info get stream-count", "class 23, stream-count, is of a session: name it with --session"),
-        ("info set 18 on", "class 18, binary-tracking, is of a session: name it with --session"),
-        ("enable S P --level loud", "'loud' is not a level: critical, error, warning, informational, verbose, all or"),
-        ("start S", "a session needs a way out for its events: --etl FILE, --real-time or --buffering"),
+        ("info get stream-count", "class 23, stream-count, belongs to a session: name it with --session"),
+        ("info set 18 on", "class 18, binary-tracking, belongs to a session: name it with --session"),
+        (
+            "enable S P --level loud",
+            "'loud' is not a level: expected critical, error, warning, informational, verbose, all or",
+        ),
+        ("start S", "a session needs an output for its events: --etl FILE, --real-time or --buffering"),
         ("start S --mode odd", "is neither a number nor one of"),
         ("start S --mode circlar", "; did you mean 'circular'?"),
         ("completions cmd", "[possible values: bash, elvish, fish, powershell, zsh]"),

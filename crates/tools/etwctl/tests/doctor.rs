@@ -1,4 +1,4 @@
-//! `doctor` on sessions that run and on files.
+//! `doctor` on running sessions and on files.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -13,7 +13,7 @@ use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level};
 use serde_json::Value;
 
-/// The results of all checks of one kind.
+/// The results of all checks with this name.
 fn results(run: &Run, check: &str) -> Vec<String> {
     let document: Value = serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}", run.out));
     let checks = document["checks"].as_array().unwrap().iter().filter(|row| row["check"] == check);
@@ -27,12 +27,12 @@ fn a_session_that_waits_for_a_provider_is_explained() {
     let run = etwctl_with("batch", script);
     assert_eq!(run.code, 1, "{}{}", run.out, run.err);
     for line in [
-        "problem   registration: sessions wait for it, and nobody registered it",
+        "problem   registration: a session enabled it, but it is not registered",
         "ok        session: session 'S' enabled the provider",
-        "problem   level: session 'S' takes events up to level 3; the event has level 5",
-        "          -> enable it with --level 5",
-        "problem   keywords: session 'S' takes events with a keyword of 0x2; the event has 0x4",
-        "          -> enable it with --any 0x6 and without --all",
+        "problem   level: session 'S' accepts events up to level 3; the event has level 5",
+        "          -> enable the provider with --level 5",
+        "problem   keywords: session 'S' accepts events with a keyword of 0x2; the event has keyword 0x4",
+        "          -> enable the provider with --any 0x6 and without --all",
         "ok        losses: session 'S' lost nothing",
         "unknown   filters:",
     ] {
@@ -54,7 +54,7 @@ fn a_file_shows_whether_the_provider_is_in_it() {
     assert_eq!((event.code, results(&event, "event")), (1, vec!["problem".to_owned()]));
     let mistyped = etwctl(&format!("doctor Etwctl-Dmeo {file}"));
     assert_eq!(mistyped.code, 1);
-    assert!(mistyped.out.contains("no event of this id; did you mean 'Etwctl-Demo'?"), "{}", mistyped.out);
+    assert!(mistyped.out.contains("no event has this provider id; did you mean 'Etwctl-Demo'?"), "{}", mistyped.out);
     fs::remove_file(path).unwrap();
 }
 

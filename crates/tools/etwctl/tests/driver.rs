@@ -1,4 +1,4 @@
-//! Recording a driver that runs as a program: the sample of this project, live and to a file.
+//! `record --driver`: the sample driver is recorded live and to a file.
 #![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -40,7 +40,7 @@ fn a_driver_is_recorded_live_and_to_a_file_with_the_same_events() {
     let decoded = etwctl(&format!("decode {} --json --provider {PROVIDER}", file.display()));
     assert_eq!(decoded.code, 0, "{}", decoded.err);
     let events = lines(&live.out);
-    // Buffers of two processors may come at different times: only a file can be in order as a whole.
+    // Live events are not sorted: the buffers of two processors can arrive at different times. Only a file is in order.
     let sorted = |text: &str| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort();
@@ -59,7 +59,7 @@ fn a_driver_is_recorded_live_and_to_a_file_with_the_same_events() {
     fs::remove_file(file).expect("the file was written");
 }
 
-/// The event of the sample's manifest, which nothing but the resources of its image describes.
+/// The event of the sample's manifest is decoded with the resources of the image, without the manifest.
 #[test]
 fn a_manifest_event_is_decoded_with_the_image_alone() {
     let (driver, file) = (sample(), scratch("admin.etl"));
@@ -135,7 +135,7 @@ fn a_driver_that_stops_its_machine_is_reported_and_its_trace_is_kept() {
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("host/nt-host/drivers");
     let folder = test_images::build_all(&workspace, "nt-host-drivers", false).expect("drivers with mistakes");
     let (driver, file) = (folder.join("traced_crash.exe"), scratch("crash.etl"));
-    // The GUID is a number in the driver's memory.
+    // The id that the driver registers: constant bytes in its memory.
     let provider = "ddeeff01-bbcc-99aa-8877-665544332211";
     let line = format!("record {provider} --driver {} --live --json --etl {}", driver.display(), file.display());
     let run = etwctl(&line);

@@ -1,4 +1,4 @@
-//! An interrupt stops a recording in order: the session ends, and its file is closed.
+//! An interrupt stops a recording cleanly: the session is stopped, and its file is complete.
 #![cfg(test)]
 #![cfg(unix)]
 
@@ -19,7 +19,7 @@ const FLAGS: usize = 0x34;
 fn an_interrupted_recording_stops_its_session_and_closes_its_file() {
     for signal in ["-INT", "-TERM"] {
         let path = scratch(&format!("interrupted{signal}.etl"));
-        // Ten minutes, unless somebody interrupts.
+        // Ten minutes, unless it is interrupted.
         let mut child = Command::new(env!("CARGO_BIN_EXE_etwctl"))
             .args(["record", "--demo", "--for", "10m", "--live", "--json", "--etl"])
             .arg(&path)
@@ -30,7 +30,7 @@ fn an_interrupted_recording_stops_its_session_and_closes_its_file() {
             .expect("the command starts");
         let mut out = BufReader::new(child.stdout.take().expect("its output is ours"));
         let mut printed = String::new();
-        // It has begun once an event is printed.
+        // The recording has begun when an event is printed.
         out.read_line(&mut printed).expect("an event");
         let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(kill.expect("kill").success());

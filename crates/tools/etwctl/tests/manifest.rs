@@ -1,4 +1,4 @@
-//! Manifest events that functions of `wdk-etw-manifest` wrote come back through `--manifest` as they were written.
+//! Manifest events that the generated functions of `wdk-etw-manifest` write are decoded with `--manifest` to the same values.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -19,12 +19,12 @@ mod rich {
     include!("../../../driver/wdk-etw-manifest/tests/data/rich.rs");
 }
 
-/// Writes every event of the manifest with the generated functions, and what a session got to a trace.
+/// Writes every event of the manifest with the generated functions, and writes the events that a session got to a trace.
 fn trace(path: &Path) {
     let host = Host::new();
     let _here = host.enter();
     let session = host.engine().start_session("rich");
-    // SAFETY: unregistered below, by the only thread.
+    // SAFETY: the provider is unregistered below, before this function returns, and no other thread uses it.
     assert_eq!(unsafe { rich::PROVIDER.register() }, NtStatus::Success);
     session.enable(*rich::PROVIDER.id(), Enable::default());
     let text: Vec<u16> = "hi".encode_utf16().collect();

@@ -1,4 +1,4 @@
-//! `--pdb`: WPP messages and stacks by a PDB that clang and lld wrote.
+//! `--pdb`: WPP messages and stacks are decoded with a PDB that clang and lld wrote.
 #![cfg(test)]
 
 mod common;
@@ -15,10 +15,10 @@ use pe_image::Image;
 use pe_image::pdb::Msf;
 
 const MESSAGES: Guid = Guid::from_u128(0x0011_aabb_2233_4455_6677_8899_aabb_ccdd);
-/// Where the image is in the address space.
+/// The address of the image.
 const BASE: u64 = 0xFFFF_F800_0010_0000;
 
-/// What the WPP preprocessor makes of a message, in a function of three calls.
+/// The annotation that the WPP preprocessor generates for a message, in a function.
 const SOURCE: &str = r##"
 volatile int value;
 void Entry(void) {
@@ -37,7 +37,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Compiles and links the source; `None`, and a word about it, where a tool is missing.
+/// Compiles and links the source. If a tool is missing, prints that and returns `None`.
 fn image(folder: &Path) -> Option<Vec<u8>> {
     fs::write(folder.join("driver.c"), SOURCE).unwrap();
     let run = |command: &mut Command| match command.current_dir(folder).output() {
@@ -67,8 +67,8 @@ fn image(folder: &Path) -> Option<Vec<u8>> {
     Some(fs::read(folder.join("driver.sys")).unwrap())
 }
 
-/// Puts the annotation that clang wrote back into the PDB: lld keeps its place and makes an `S_SKIP` of it, as it does with records
-/// that it does not know. Microsoft's linker keeps the record.
+/// Puts the annotation that clang wrote back into the PDB. lld replaces records that it does not know with an `S_SKIP` of the same
+/// length; Microsoft's linker keeps the annotation.
 fn restore_annotation(folder: &Path) {
     const SKIP: u16 = 0x0007;
     let (object, path) = (fs::read(folder.join("driver.o")).unwrap(), folder.join("driver.pdb"));
@@ -89,7 +89,7 @@ fn restore_annotation(folder: &Path) {
     fs::write(path, pdb).unwrap();
 }
 
-/// A trace with a message, an image, the id of its PDB, and an event with a stack in it.
+/// Writes a trace with a message, an image, optionally the id of its PDB, and an event with a stack in the image.
 fn trace(path: &Path, rva: u64, pdb: Option<Guid>) {
     let mut writer = Writer::create(path, WriterOptions { buffer_size: 4096, ..WriterOptions::default() }).unwrap();
     let mut buffer = Buffer::new(4096, 0);
@@ -160,7 +160,7 @@ fn a_pdb_formats_messages_and_names_functions_and_lines() {
     let event: serde_json::Value = serde_json::from_str(json.out.lines().last().unwrap()).unwrap();
     assert_eq!((event["stack"].as_array().unwrap().len(), event["frames"].as_array().unwrap().len()), (2, 2));
 
-    // Another build's PDB names nothing, and it is said why; a trace that tells no id takes the name's word.
+    // The PDB of another build is not used, and a note says why. If the trace has no id, the PDB with the image's name is used.
     trace(&file, rva, Some(Guid::from_u128(1)));
     let other = run(&format!("stacks FILE --pdb {}", folder.display()));
     assert!(
@@ -171,7 +171,7 @@ fn a_pdb_formats_messages_and_names_functions_and_lines() {
     trace(&file, rva, None);
     let by_name = run(&format!("stacks FILE --pdb {}", folder.display()));
     assert!(
-        by_name.out.contains("driver.sys!Entry") && by_name.err.contains("is taken by its name"),
+        by_name.out.contains("driver.sys!Entry") && by_name.err.contains("is used because of its name"),
         "{}",
         by_name.err
     );

@@ -24,7 +24,7 @@ fn writer(path: &Path) -> Writer {
     Writer::create(path, WriterOptions { clock, buffer_size: 1024, mode, ..WriterOptions::default() }).unwrap()
 }
 
-/// Writes an event so many milliseconds after the start.
+/// Writes an event this many milliseconds after the start.
 fn write(writer: &mut Writer, milliseconds: u64, name: &str, level: Level, opcode: Opcode) {
     let (mut metadata, mut payload) = ([0; 256], [0; 256]);
     let builder = EventBuilder::new(&mut metadata, &mut payload, name, 0).str8("text", &"x".repeat(60));
@@ -98,7 +98,7 @@ fn several_files_are_merged_by_time() {
     assert!(said.contains("one.etl: ") && said.contains("two.etl: ") && said.contains(" events printed"), "{said}");
     let same = common::etwctl(&format!("decode {0} {0} --output {0}", one.display()));
     assert_eq!(same.code, 2, "{}", same.err);
-    // One of them is damaged: the others are read, and the failure names it.
+    // One file is damaged: the other is read to its end, and the error names the damaged one.
     let bytes = fs::read(&two).unwrap();
     fs::write(&two, &bytes[..bytes.len() - 1000]).unwrap();
     let damaged = common::etwctl(&format!("decode {} {}", one.display(), two.display()));
@@ -112,7 +112,7 @@ fn several_files_are_merged_by_time() {
 fn standard_input_is_a_trace() {
     let path = trace("stdin.etl", &[(10, "a"), (30, "c")]);
     for command in ["decode - --json", "stats - --json", "activities -", "stacks -"] {
-        // A pipe, which cannot be sought.
+        // A pipe, which cannot seek.
         let mut child = Command::new(env!("CARGO_BIN_EXE_etwctl"))
             .args(command.split(' '))
             .stdin(Stdio::piped())
@@ -157,7 +157,7 @@ fn a_growing_file_is_followed_until_an_interrupt() {
     let mut printed = String::new();
     let mut next = |count: usize| (0..count).for_each(|_| assert!(out.read_line(&mut printed).unwrap() > 0));
     next(10);
-    // It has read all that there was, and waits.
+    // The command has read all events of the file, and waits.
     fill(&mut writer, 10);
     next(10);
     fill(&mut writer, 20);
@@ -171,7 +171,7 @@ fn a_growing_file_is_followed_until_an_interrupt() {
     fs::remove_file(path).unwrap();
 }
 
-/// `script` of util-linux gives the command a terminal, `stty` makes it this wide.
+/// `script` of util-linux gives the command a terminal, and `stty` sets its width.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_gets_a_table_of_its_width() {
@@ -222,7 +222,7 @@ fn parquet_and_pcapng_are_written_or_the_reason_is_said() {
     assert!(again.err.contains("the folder is not empty"), "{}", again.err);
     let none = common::etwctl(&format!("decode {file} --pcapng --output {}", scratch("none.pcapng").display()));
     assert_eq!(none.code, 0, "{}", none.err);
-    assert!(none.err.contains("note: 0 packets: they are events of ndiscap"), "{}", none.err);
+    assert!(none.err.contains("note: 0 packets: only events of ndiscap"), "{}", none.err);
     for both in ["--json --pcapng", "--csv --pcapng", "--parquet x --output y", "--parquet x --table"] {
         assert_eq!(common::etwctl(&format!("decode {file} {both}")).code, 2, "{both}");
     }

@@ -67,8 +67,8 @@ fn decoding_selects_by_provider_level_and_conditions() {
     assert_eq!(count("--count 5"), 5);
     let notes = |options: &str| etwctl(&format!("decode {} --json {options}", path.display())).err;
     for (options, note) in [
-        ("--provider Etwctl-Dmo", "note: no event is of provider 'Etwctl-Dmo'; did you mean 'Etwctl-Demo'?"),
-        ("--provider Nobody", "note: no event is of provider 'Nobody'; the trace has Etwctl-Demo"),
+        ("--provider Etwctl-Dmo", "note: no event is from provider 'Etwctl-Dmo'; did you mean 'Etwctl-Demo'?"),
+        ("--provider Nobody", "note: no event is from provider 'Nobody'; the trace has Etwctl-Demo"),
         ("--where Lenth>5", "note: no event has 'Lenth'; did you mean 'Length'?"),
         ("--where opcod=1", "note: no event has 'opcod'; did you mean 'opcode'?"),
     ] {
@@ -125,7 +125,7 @@ fn statistics_count_what_is_there() {
 fn a_damaged_trace_is_decoded_as_far_as_it_goes_and_has_exit_code_3() {
     let path = demo_trace("damaged.etl");
     let bytes = fs::read(&path).unwrap();
-    // Into the first record of the last buffer, which every buffer has: 40 bytes behind its header.
+    // The file ends inside the first record of the last buffer, 40 bytes after the buffer's header.
     let end = bytes.len() - 65536 + 0x48 + 40;
     fs::write(&path, &bytes[..end]).unwrap();
     let run = etwctl(&format!("decode {} --json", path.display()));
@@ -136,7 +136,7 @@ fn a_damaged_trace_is_decoded_as_far_as_it_goes_and_has_exit_code_3() {
     fs::remove_file(path).unwrap();
 }
 
-/// Runs the command with an output that nobody reads.
+/// Runs the command with a closed standard output; returns its exit code and standard error.
 fn unread(words: &[&OsStr]) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

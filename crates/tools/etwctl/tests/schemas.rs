@@ -1,4 +1,4 @@
-//! Events are named by schemas, and what a trace says reaches nobody's terminal, spreadsheet or files unasked.
+//! Schemas name events. Text in a trace cannot control a terminal, become a formula of a spreadsheet, or replace files.
 #![cfg(test)]
 
 use std::fs;
@@ -61,7 +61,7 @@ fn a_manifest_names_events_in_decode_and_stats() {
     assert!(hint.contains("1 events of 11111111-2222-3333-4444-555555555555 have no schema"), "{hint}");
     let decoded = etwctl(&["decode", file]);
     assert!(
-        text(&decoded.stderr).contains("have no schema; what would name them: --manifest"),
+        text(&decoded.stderr).contains("have no schema; to decode them, this is needed: --manifest"),
         "{}",
         text(&decoded.stderr)
     );

@@ -1,4 +1,4 @@
-//! Commands on sessions, several in one process.
+//! Commands on sessions; a batch runs several of them in one process.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -63,7 +63,7 @@ fn every_class_that_can_be_got_is_got() {
         script.extend(["info get ", &class.to_string(), " --session S --json\n"]);
     }
     script.push_str("info get 1 --guid MyDriver --json\ninfo get 13 --guid MyGroup --json\nsessions --json\n");
-    // Classes of the machine refuse a session: those go without.
+    // Classes that do not belong to a session refuse one, so `--session` is removed from them.
     let script: String = script
         .lines()
         .map(|line| match line.split_whitespace().nth(2) {
@@ -108,7 +108,7 @@ fn a_flush_timer_is_in_seconds_whatever_the_session_counts() {
         .collect();
     assert_eq!(timers, [Value::from(3), Value::from(3000)], "{}", run.out);
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("--flush 500ms: this session counts whole seconds"), "{}", run.err);
+    assert!(run.err.contains("--flush 500ms: the flush timer of this session needs whole seconds"), "{}", run.err);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! What is written to a terminal and to nothing else: colours, and the meter of the live view.
+//! Output that only a terminal gets: colours, and the meter of the live view.
 //!
-//! `script` of util-linux gives the command a terminal; without it these tests say that they were skipped.
+//! `script` of util-linux gives the command a terminal. Without it, these tests print that they were skipped.
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use common::etwctl;
 
-/// Runs the command on a terminal, and gives everything that it wrote there.
+/// Runs the command on a terminal and returns everything that it wrote there.
 fn on_terminal(line: &str, environment: &[(&str, &str)]) -> Option<String> {
     if Command::new("script").arg("--version").output().is_err() {
         eprintln!("skipped: there is no `script` (Debian: bsdutils)");
@@ -42,7 +42,7 @@ fn a_live_view_has_colours_and_a_meter() {
     assert!(text.contains("(Enter stops)"), "{text:?}");
     let error = text.lines().find(|line| line.contains("ReadFailed")).expect("an error among the events");
     assert!(error.contains(RED), "{error:?}");
-    // The line is gone before anything else is printed: no event shares a line with it.
+    // The meter is cleared before anything else is printed: no event shares a line with it.
     let shares = |line: &str| {
         let visible = line.rsplit(CLEAR).next().unwrap_or_default();
         visible.contains("(Enter stops)") && visible.contains("Etwctl-Demo")
@@ -57,7 +57,7 @@ fn whoever_wants_no_colours_has_a_plain_meter() {
         assert!(!text.contains("\x1b[3") && !text.contains("\x1b[2m") && !text.contains("\x1b[0m"), "{text:?}");
         assert!(text.contains(CLEAR) && text.contains(" events printed, 0 events and 0 buffers lost, "), "{text:?}");
     }
-    // Set to nothing is not set.
+    // An empty NO_COLOR counts as not set.
     let Some(text) = on_terminal("record --demo", &[("NO_COLOR", "")]) else { return };
     assert!(text.contains(GREEN) && text.contains(RED), "{text:?}");
 }

@@ -1,7 +1,7 @@
-//! The command built for Windows, under Wine as far as Wine goes: it loads, explains itself, decodes a file, and says that the
-//! rest is not supported here. What Wine's stubs of ETW answer proves nothing about sessions on Windows.
+//! The command built for Windows, run under Wine: it starts, prints its help, decodes a file, and reports that the rest is not
+//! supported. The results of Wine's ETW stubs prove nothing about sessions on Windows.
 //!
-//! Skipped, with the reason, where Wine, the cross linker or Rust's library for the target is missing.
+//! If Wine, the cross linker or Rust's library for the target is missing, the test prints that and is skipped.
 #![cfg(test)]
 #![cfg(not(windows))]
 
@@ -18,13 +18,13 @@ const TARGET: &str = "x86_64-pc-windows-gnu";
 const LINKER: &str = "x86_64-w64-mingw32-gcc";
 const WINES: [&str; 5] = ["wine64", "wine", "wine64-stable", "wine-stable", "/usr/lib/wine/wine64"];
 
-/// A library that Rust's standard library imports and Wine before version 9 does not have: random bytes.
+/// Source of a library for random bytes that Rust's standard library imports and that Wine before version 9 does not have.
 const RANDOM: &str = "#include <windows.h>\n\
     BOOLEAN NTAPI SystemFunction036(PVOID buffer, ULONG length);\n\
     __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length)\n\
     { return SystemFunction036(data, (ULONG)length); }\n";
 
-/// A Windows to run the command on.
+/// A Wine prefix with the command.
 struct Wine {
     wine: &'static str,
     folder: PathBuf,
@@ -35,9 +35,9 @@ fn succeeds(command: &mut Command) -> bool {
 }
 
 impl Wine {
-    /// Builds the command and finds Wine, or says why not.
+    /// Builds the command and finds Wine. The error says what is missing.
     fn new() -> Result<Self, String> {
-        // Only a version is asked for: nothing is set up by that.
+        // Asking for the version does not create a prefix.
         let wine = WINES.into_iter().find(|wine| succeeds(Command::new(wine).arg("--version")));
         let wine = wine.ok_or("Wine is not installed (Debian: wine64)")?;
         if !succeeds(Command::new(LINKER).arg("--version")) {
@@ -93,7 +93,7 @@ fn the_command_for_windows_goes_as_far_as_wine_goes() {
     assert_eq!(help.code, 0, "{}{}", help.out, help.err);
     assert!(help.out.contains("Usage: etwctl") && help.out.contains("This is Wine"), "{}", help.out);
 
-    // A file that was written here is decoded there, to the same events.
+    // The command under Wine decodes a file to the same events as the command of this system.
     let path = demo_trace("wine.etl");
     let there = wine.etwctl(&format!("decode Z:{} --json", path.display()));
     assert_eq!(there.code, 0, "{}", there.err);
@@ -101,14 +101,14 @@ fn the_command_for_windows_goes_as_far_as_wine_goes() {
     assert_eq!(there.out.replace("\r\n", "\n"), here.out);
     fs::remove_file(path).expect("the trace was written");
 
-    // Functions that Wine answers with 120, does not have, or would abort in.
+    // Functions for which Wine returns 120, that Wine does not have, or in which it would abort.
     for line in ["info set 18 on --session x", "info get 19", "info get 7", "providers", "info get 4 --session x"] {
         let run = wine.etwctl(line);
         assert_eq!(run.code, 5, "{line}: {}{}", run.out, run.err);
         assert!(run.err.contains("120 CALL_NOT_IMPLEMENTED: not supported here"), "{line}: {}", run.err);
     }
 
-    // Stubs that answer success: the way through the calls, and a warning that they mean nothing.
+    // Stubs that return success: the commands succeed, and a warning says that this means nothing.
     for line in ["sessions", "start x --real-time", "enable x P --pid 4 --event-id 1", "flush x", "stop x"] {
         assert_eq!(wine.etwctl(line).code, 0, "{line}");
     }

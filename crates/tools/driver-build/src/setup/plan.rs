@@ -1,21 +1,21 @@
-//! The decision how to compile for Windows, from facts alone: nothing is run here.
+//! Decides how to compile for Windows, from facts alone: nothing is run here.
 
 use super::TARGET;
 
-/// The packages that make Debian's own toolchain able to build for Windows.
+/// The packages of Debian's own toolchain that builds for Windows.
 pub(super) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
 
 /// Where the compiler and the target's libraries come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
-    /// The installed toolchain with its Windows target, which rustup can add.
+    /// The installed toolchain with its target for Windows, which rustup can add.
     Rustup,
     /// Debian's packages; the target's libraries are compiled from source.
     Debian,
 }
 
 impl Route {
-    /// Reads the environment variable; empty means no choice.
+    /// Parses the value of the environment variable. An empty value forces nothing.
     pub(super) fn parse(value: &str) -> Result<Option<Self>, String> {
         match value {
             "" => Ok(None),
@@ -31,23 +31,23 @@ impl Route {
 pub enum Rights {
     /// The user is root.
     Root,
-    /// `sudo` works without asking.
+    /// `sudo` works without a password.
     Sudo,
-    /// They cannot.
+    /// Packages cannot be installed.
     None,
 }
 
-/// What is known about this machine.
+/// The facts about this machine.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) forced: Option<Route>,
-    /// The compiler in use has libraries for the target.
+    /// Whether the compiler in use has libraries for the target.
     pub(super) target_installed: bool,
-    /// rustup is here and has not failed yet.
+    /// Whether rustup is installed and was not yet tried.
     pub(super) rustup: bool,
-    /// `None` where there is no apt-get.
+    /// The packages that are not installed; `None` if there is no apt-get.
     pub(super) missing_packages: Option<Vec<&'static str>>,
-    /// `None` also after apt-get was tried.
+    /// [`Rights::None`] also after apt-get was tried, so that it is not tried again.
     pub(super) rights: Rights,
 }
 
@@ -60,7 +60,7 @@ pub(super) enum Decision {
     GiveUp(String),
 }
 
-/// The next thing to do; called again after each installation with the facts as they are then.
+/// Returns what to do next. The caller calls it again after each installation, with the new facts.
 pub(super) fn decide(facts: &Facts) -> Decision {
     if facts.forced != Some(Route::Debian) {
         if facts.target_installed {

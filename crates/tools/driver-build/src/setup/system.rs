@@ -1,4 +1,4 @@
-//! What this machine has, and the commands that install what it lacks.
+//! Gathers facts about this machine, and runs the commands that install what is missing.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::process::Tool;
 pub(super) const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 pub(super) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
-/// Looks at the machine; changes nothing.
+/// Gathers the facts; changes nothing.
 pub(super) fn gather(host: &Host, forced: Option<Route>) -> Facts {
     Facts {
         forced,
@@ -24,7 +24,7 @@ pub(super) fn gather(host: &Host, forced: Option<Route>) -> Facts {
     }
 }
 
-/// Whether the compiler in use, with these variables, comes with `core` for the target.
+/// Whether the compiler that runs with these variables has `core` for the target.
 pub(super) fn has_target(host: &Host, env: &[(String, String)], target: &str) -> bool {
     let rustc = with(rustc(host), env);
     let answer = rustc.args(["--print", "target-libdir", "--target", target]).capture();
@@ -35,7 +35,7 @@ pub(super) fn has_target(host: &Host, env: &[(String, String)], target: &str) ->
         .is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libcore-")))
 }
 
-/// The linker beside the compiler where it has one, else LLVM's.
+/// The compiler's own linker `rust-lld` if it has one, otherwise LLVM's `lld-link`.
 pub(super) fn linker(host: &Host) -> &'static str {
     let Ok(target_libdir) = rustc(host).args(["--print", "target-libdir"]).capture() else {
         return "lld-link";
@@ -57,7 +57,7 @@ fn with(tool: Tool, env: &[(String, String)]) -> Tool {
     env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
 }
 
-/// Installs a toolchain of rustup's unless it is there; returns its cargo.
+/// Installs a rustup toolchain if it is missing; returns the path of its cargo.
 pub(super) fn ensure_toolchain(host: &Host, name: &str) -> Result<String, Error> {
     let which = || host.tool("rustup").args(["which", "cargo", "--toolchain", name]).capture();
     let cargo = which().or_else(|_| {
@@ -72,14 +72,14 @@ pub(super) fn ensure_toolchain(host: &Host, name: &str) -> Result<String, Error>
     })
 }
 
-/// The line of a program's messages that starts like this, else the last one.
+/// The first line of a program's messages that starts with `start`, without that start; otherwise the last line.
 fn first_line(error: &Error, start: &str) -> String {
     let text = error.to_string();
     let line = text.lines().find_map(|line| line.strip_prefix(start)).or(text.lines().last());
     line.unwrap_or_default().to_owned()
 }
 
-/// The packages that are not installed; `None` where the system has no apt-get.
+/// The packages that are not installed; `None` if the system has no apt-get.
 pub(super) fn missing_packages(host: &Host) -> Option<Vec<&'static str>> {
     let is_missing = |package: &&str| {
         let query = ["--show", "--showformat=${db:Status-Status}", *package];
@@ -105,7 +105,7 @@ pub fn rights(host: &Host) -> Rights {
     }
 }
 
-/// Refreshes the package lists and installs.
+/// Updates the package lists and installs the packages.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! The command line, as clap reads it.
+//! The command line as types for clap.
 //!
-//! [`Cli`] is parsed, explained and completed from these types. Values have their types here; what several values mean together is the
-//! commands' business.
+//! Parsing, help texts and completions all come from these types. Each value is checked here; combinations of values are checked
+//! by the commands.
 
 mod session;
 mod trace;
@@ -42,41 +42,41 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// List the running sessions, or show one
     Sessions(Listed),
-    /// List the registered providers, or who enabled one
+    /// List the registered providers, or show the sessions that enabled one
     Providers(Providers),
-    /// Explain why a provider does not show up, in sessions that run or in a trace file
+    /// Explain why the events of a provider are missing, in running sessions or in a trace file
     Doctor(Doctor),
     /// Start a session
     Start(Start),
     /// Change a running session
     Update(Update),
-    /// Ask a provider for events
+    /// Enable a provider in a session
     Enable(Enable),
-    /// Take a request back
+    /// Disable a provider in a session
     Disable(Disable),
-    /// Ask a provider to log its state
+    /// Ask a provider to log its state (rundown)
     Capture(Capture),
     /// List, get or set information classes
     #[command(subcommand)]
     Info(Info),
-    /// Write out what the buffers hold
+    /// Write out the buffers of a session
     Flush(Named),
     /// Stop a session
     Stop(Named),
-    /// Record providers until told to stop
+    /// Start a session, record providers, and stop the session at the end
     Record(Record),
     /// Print the events of trace files
     Decode(Decode),
     /// Summarise a trace file: events by provider and name, and how many of them have a schema
     Stats(Stats),
-    /// Show how long activities of a trace file took, the slowest first
+    /// Show how long the activities of trace files took, the slowest first
     Activities(Activities),
-    /// Write the call stacks of a trace file in the folded form of flame graphs
+    /// Write the call stacks of trace files in the folded format of flame graphs
     Stacks(Stacks),
     /// Show the events that a manifest or a binary describes
     Schema(Schema),
-    /// Run commands of a file, or of standard input, in one process
-    #[command(after_help = "Without Windows this is how several commands act on the same sessions.")]
+    /// Run the commands in a file, or on standard input, in one process
+    #[command(after_help = "Without Windows, sessions end with the process: use a batch for several commands.")]
     Batch(Batch),
 }
 
@@ -94,14 +94,14 @@ pub(crate) enum Info {
 /// Commands in a file.
 #[derive(Debug, Args)]
 pub(crate) struct Batch {
-    /// One command in a line; # begins a comment
+    /// A file with one command per line, without `etwctl`; # begins a comment (default: standard input)
     pub(crate) file: Option<PathBuf>,
-    /// Go on after a command that failed
+    /// Go on after a command fails
     #[arg(long)]
     pub(crate) keep_going: bool,
 }
 
-/// Parses the arguments of the process, or of a line of a batch. What is printed for `--help` is an error, as with clap.
+/// Parses a line of a batch, without the program's name. The text for `--help` is an error, as in clap.
 pub(crate) fn parse(machine: &Machine, words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let name = OsString::from("etwctl");
     let mut command = command(machine);
@@ -109,7 +109,7 @@ pub(crate) fn parse(machine: &Machine, words: impl IntoIterator<Item = OsString>
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// The command line's description, with what is to be known about sessions here.
+/// The description of the command line, with notes about sessions on this system.
 pub(crate) fn command(machine: &Machine) -> clap::Command {
     let mut notes = format!("{}\n\nSessions are those of {}.", exit::HELP, machine.description());
     if let Some(caveat) = machine.caveat() {

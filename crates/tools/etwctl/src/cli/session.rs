@@ -13,7 +13,7 @@ use windows_releases::Release;
 
 use crate::values::{self, LEVELS, PROPERTIES, Provider};
 
-/// A session that must be named.
+/// A session; its name is required.
 #[derive(Debug, Args)]
 pub(crate) struct Named {
     /// The session's name
@@ -23,30 +23,30 @@ pub(crate) struct Named {
 /// A session, or all of them.
 #[derive(Debug, Args)]
 pub(crate) struct Listed {
-    /// The session to show
+    /// The name of the session to show (default: list all sessions)
     pub(crate) session: Option<String>,
 }
 
 /// `providers`.
 #[derive(Debug, Args)]
 pub(crate) struct Providers {
-    /// A GUID, or a `TraceLogging` provider's name
+    /// The provider to show: a GUID, or the name of a `TraceLogging` provider (default: list all providers)
     pub(crate) provider: Option<Provider>,
-    /// Provider groups instead
+    /// List provider groups instead of providers; with a GUID, show that group
     #[arg(long)]
     pub(crate) groups: bool,
-    /// Those of this process only
+    /// List only the providers of this process
     #[arg(long)]
     pub(crate) process: bool,
 }
 
-/// The event that is missed.
+/// The event that is missing.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Missed {
-    /// The level of the event that is missed
+    /// The level of the missing event, by name or number
     #[arg(long, value_parser = Words::new(LEVELS.iter().copied(), values::level))]
     pub(crate) level: Option<Level>,
-    /// The keyword of the event that is missed; 0 is none
+    /// The keyword of the missing event, for example 0x2; 0 is an event without a keyword
     #[arg(long, value_name = "MASK", value_parser = values::number)]
     pub(crate) keyword: Option<u64>,
 }
@@ -54,37 +54,38 @@ pub(crate) struct Missed {
 /// `doctor`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A problem keeps events away; a possible one keeps some of them away. Unknown is what ETW does not tell.\n\n\
+    after_help = "The result of a check: ok; problem, which keeps the events away; possible, which can keep some of them away; \
+                        unknown, which ETW does not report.\n\n\
                         Examples:\n  etwctl doctor WdkEtw.DriverSample\n  \
                         etwctl doctor WdkEtw.DriverSample --session mine --level verbose --keyword 0x2\n  \
                         etwctl doctor WdkEtw.DriverSample trace.etl"
 )]
 pub(crate) struct Doctor {
-    /// A GUID, or a `TraceLogging` provider's name
+    /// A GUID, or the name of a `TraceLogging` provider
     pub(crate) provider: Provider,
-    /// A trace in which it is missed; - is standard input
+    /// The .etl file in which events are missing; - is standard input (default: check running sessions)
     #[arg(conflicts_with = "session")]
     pub(crate) file: Option<PathBuf>,
-    /// The session in which it is missed (default: those that enabled it)
+    /// The session in which events are missing (default: all sessions that enabled the provider)
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) missed: Missed,
 }
 
-/// What time stamps count.
+/// The clock of the time stamps.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Clock {
     /// The performance counter
     Qpc,
-    /// The system's time
+    /// The system time
     System,
-    /// The processor's cycles
+    /// The cycle counter of the processor
     Cycles,
 }
 
 impl From<Clock> for Option<ClockType> {
-    /// The performance counter is what a session counts unless told otherwise.
+    /// The performance counter is the default of a session, so it is `None`.
     fn from(clock: Clock) -> Self {
         match clock {
             Clock::Qpc => None,
@@ -101,49 +102,49 @@ impl From<Clock> for Option<ClockType> {
 pub(crate) struct Start {
     /// The session's name
     pub(crate) session: String,
-    /// Write a file
+    /// Write events to this .etl file
     #[arg(long, value_name = "FILE")]
     pub(crate) etl: Option<PathBuf>,
-    /// Deliver to consumers
+    /// Deliver events to consumers in real time
     #[arg(long)]
     pub(crate) real_time: bool,
-    /// Keep the newest events in memory
+    /// Keep the newest events in memory; `etwctl flush` writes them out
     #[arg(long)]
     pub(crate) buffering: bool,
-    /// End the file at this size
+    /// Stop writing when the file has this size, in whole MiB, for example 64MiB
     #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
     pub(crate) sequential: Option<u32>,
-    /// Overwrite the oldest events at this size
+    /// Overwrite the oldest events when the file has this size, in whole MiB, for example 64MiB
     #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
     pub(crate) circular: Option<u32>,
-    /// Begin another file at this size; the name needs a %d
+    /// Begin the next file when a file has this size, in whole MiB; the name needs a %d, for example trace-%d.etl
     #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
     pub(crate) numbered: Option<u32>,
-    /// Size of a buffer, 4KiB to 16MiB
+    /// The size of a buffer, 4KiB to 16MiB, in whole KiB, for example 64KiB (default: the system's choice)
     #[arg(long = "buffer", value_name = "SIZE", value_parser = values::kibibytes, default_value = "0", hide_default_value = true)]
     pub(crate) buffer_kib: u32,
-    /// Buffers at the start
+    /// The minimum number of buffers, which is also the number at the start (default: the system's choice)
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) min_buffers: u32,
-    /// Most buffers
+    /// The maximum number of buffers (default: the system's choice)
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) max_buffers: u32,
-    /// Flush this often
+    /// Write out buffers at this interval, also if they are not full, for example 500ms or 2s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) flush: Option<Duration>,
-    /// What time stamps count
+    /// The clock of the time stamps
     #[arg(long, default_value = "qpc")]
     pub(crate) clock: Clock,
-    /// Take events of the system providers, as names or numbers with commas
+    /// Record these groups of kernel events: names or numbers with commas, for example process,thread
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
     pub(crate) system: Option<Vec<u32>>,
     /// The session's GUID
     #[arg(long, value_parser = values::guid)]
     pub(crate) guid: Option<Guid>,
-    /// Another logging mode by name or number; repeatable
+    /// Add a logging mode, by name or number; repeatable
     #[arg(long = "mode", value_name = "MODE", value_parser = mode)]
     pub(crate) modes: Vec<u32>,
-    /// Check, and show what would be asked for
+    /// Check the options and show the resulting properties, but start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -165,42 +166,42 @@ fn property(text: &str) -> Result<u32, String> {
 pub(crate) struct Update {
     /// The session's name
     pub(crate) session: String,
-    /// Go on with another file
+    /// Continue in this .etl file
     #[arg(long, value_name = "FILE")]
     pub(crate) etl: Option<PathBuf>,
-    /// Flush this often
+    /// Write out buffers at this interval, also if they are not full, for example 500ms or 2s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) flush: Option<Duration>,
-    /// Most buffers
+    /// The maximum number of buffers
     #[arg(long, value_name = "N")]
     pub(crate) max_buffers: Option<u32>,
-    /// `EVENT_TRACE_FLAG_*` of the system providers; 0 disables them
+    /// The kernel events to record, as a mask of `EVENT_TRACE_FLAG_*`, for example 0x3; 0 disables them
     #[arg(long, value_name = "MASK", value_parser = values::number32)]
     pub(crate) flags: Option<u32>,
-    /// Deliver to consumers
+    /// Turn delivery to consumers in real time on or off
     #[arg(long, value_name = "SWITCH", value_parser = Words::new(["on", "off"], values::switch))]
     pub(crate) real_time: Option<bool>,
-    /// Go on with the next of numbered files
+    /// Begin the next file of a session with --numbered
     #[arg(long)]
     pub(crate) next_file: bool,
-    /// Finish the file, and go on in real time only
+    /// Close the file, and continue in real time only
     #[arg(long)]
     pub(crate) finish_file: bool,
 }
 
-/// What is asked of a provider.
+/// The events that are requested from a provider.
 #[derive(Debug, Args)]
 pub(crate) struct Requested {
-    /// The most verbose level, or a number
+    /// The most verbose level of events, by name or number (default: all levels)
     #[arg(long, value_parser = Words::new(LEVELS.iter().copied(), values::level))]
     pub(crate) level: Option<Level>,
-    /// An event needs at least one of these keywords (default: all events)
+    /// Only events with at least one of these keywords, for example 0x5 (default: all events)
     #[arg(long, value_name = "MASK", value_parser = values::number, default_value = "0", hide_default_value = true)]
     pub(crate) any: u64,
-    /// An event needs all of these keywords
+    /// Only events with all of these keywords
     #[arg(long, value_name = "MASK", value_parser = values::number, default_value = "0", hide_default_value = true)]
     pub(crate) all: u64,
-    /// The GUID is a provider group's
+    /// The provider's GUID or name is that of a provider group
     #[arg(long)]
     pub(crate) group: bool,
     /// Add a call stack to every event
@@ -210,46 +211,46 @@ pub(crate) struct Requested {
 
 /// `enable`.
 #[derive(Debug, Args)]
-#[command(after_help = "A second request replaces the first, filters included.\n\n\
+#[command(after_help = "A second request for the same provider replaces the first, filters included.\n\n\
                         Example:\n  etwctl enable mine WdkEtw.DriverSample --level verbose --any 0x5")]
 pub(crate) struct Enable {
     /// The session's name
     pub(crate) session: String,
-    /// A GUID, or a `TraceLogging` provider's name
+    /// A GUID, or the name of a `TraceLogging` provider
     pub(crate) provider: Provider,
     #[command(flatten)]
     pub(crate) requested: Requested,
-    /// Another property by name or number; repeatable
+    /// Add an enable property, by name or number; repeatable
     #[arg(long = "property", value_name = "NAME", value_parser = Words::new(PROPERTIES.iter().map(|(name, _)| *name), property))]
     pub(crate) properties: Vec<u32>,
-    /// Only this process; repeatable, at most 8
+    /// Only events of the process with this id; repeatable, at most 8
     #[arg(long = "pid", value_name = "N", value_parser = values::number32)]
     pub(crate) pids: Vec<u32>,
-    /// Only processes of this executable; repeatable
+    /// Only events of processes of this executable; repeatable
     #[arg(long = "exe", value_name = "NAME")]
     pub(crate) executables: Vec<String>,
-    /// Only processes of this package; repeatable
+    /// Only events of processes of this app package; repeatable
     #[arg(long = "package", value_name = "ID")]
     pub(crate) packages: Vec<String>,
-    /// Only events of this id; repeatable, at most 64
+    /// Only events with this id; repeatable, at most 64
     #[arg(long = "event-id", value_name = "N", value_parser = values::number16)]
     pub(crate) event_ids: Vec<u16>,
-    /// All but events of this id; repeatable
+    /// No events with this id; repeatable
     #[arg(long = "not-event-id", value_name = "N", value_parser = values::number16)]
     pub(crate) not_event_ids: Vec<u16>,
-    /// Only `TraceLogging` events of this name; repeatable
+    /// Only `TraceLogging` events with this name; repeatable
     #[arg(long = "event-name", value_name = "NAME")]
     pub(crate) event_names: Vec<String>,
-    /// Stacks for events of this id only; repeatable
+    /// Call stacks only for events with this id; repeatable
     #[arg(long = "stack-id", value_name = "N", value_parser = values::number16)]
     pub(crate) stack_ids: Vec<u16>,
-    /// Stacks for events up to this level only
+    /// Call stacks only for events up to this level
     #[arg(long, value_name = "LEVEL", value_parser = Words::new(LEVELS.iter().copied(), values::level))]
     pub(crate) stack_level: Option<Level>,
-    /// Any other filter; repeatable
+    /// Any other filter: its type as a number, and its data in hexadecimal; repeatable
     #[arg(long = "filter", value_name = "KIND:HEX", value_parser = values::filter)]
     pub(crate) filters: Vec<(u32, Vec<u8>)>,
-    /// Wait so long for the provider's callback (default: 5s)
+    /// The maximum wait for the provider's enable callback (default: 5s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -259,20 +260,20 @@ pub(crate) struct Enable {
 pub(crate) struct Disable {
     /// The session's name
     pub(crate) session: String,
-    /// A GUID, or a `TraceLogging` provider's name
+    /// A GUID, or the name of a `TraceLogging` provider
     pub(crate) provider: Provider,
-    /// The GUID is a provider group's
+    /// The provider's GUID or name is that of a provider group
     #[arg(long)]
     pub(crate) group: bool,
 }
 
 /// `capture`.
 #[derive(Debug, Args)]
-#[command(after_help = "The session must have enabled the provider; the events reach every session.")]
+#[command(after_help = "The session must have enabled the provider. The events reach every session that enabled it.")]
 pub(crate) struct Capture {
     /// The session's name
     pub(crate) session: String,
-    /// A GUID, or a `TraceLogging` provider's name
+    /// A GUID, or the name of a `TraceLogging` provider
     pub(crate) provider: Provider,
     #[command(flatten)]
     pub(crate) requested: Requested,
@@ -297,19 +298,19 @@ fn classes() -> Words<Class> {
 /// `info get`.
 #[derive(Debug, Args)]
 pub(crate) struct InfoGet {
-    /// A number or a name of `info list`
+    /// The information class: a number, or a name from `etwctl info list`
     #[arg(value_parser = classes(), hide_possible_values = true)]
     pub(crate) class: Class,
-    /// The session, for classes of sessions
+    /// The session's name, for classes that belong to a session
     #[arg(long)]
     pub(crate) session: Option<String>,
-    /// Profile source of class 5, processor of class 25
+    /// The profile source for class 5, or the processor for class 25 (default: 0)
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) of: u32,
-    /// Provider of class 1, group of class 13
+    /// The provider for class 1, or the provider group for class 13
     #[arg(long, value_name = "PROVIDER")]
     pub(crate) guid: Option<Provider>,
-    /// Write the bytes in hexadecimal
+    /// Print the bytes in hexadecimal, without decoding them
     #[arg(long)]
     pub(crate) raw: bool,
 }
@@ -317,23 +318,24 @@ pub(crate) struct InfoGet {
 /// `info set`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Values: GUID/TYPE for system events (classes 3, 8, 28), names or numbers of groups (4), SOURCE=INTERVAL (5),\n\
-                  numbers (6, 9, 21), providers (10, 16), on or off (18, 24, 26), names or numbers of bits (20)."
+    after_help = "Values by class: GUID/TYPE of kernel events (3, 8, 28); names or numbers of groups (4); SOURCE=INTERVAL (5);\n\
+                  numbers (6, 9, 21); providers (10, 16); on or off (18, 24, 26); names or numbers of bits (20).\n\n\
+                  Example:\n  etwctl info set system-flags process,perf-profile --session mine"
 )]
 pub(crate) struct InfoSet {
-    /// A number or a name of `info list`
+    /// The information class: a number, or a name from `etwctl info list`
     #[arg(value_parser = classes(), hide_possible_values = true)]
     pub(crate) class: Class,
-    /// What to set; nothing clears a list
+    /// The values to set, as several arguments or with commas; no value clears a list
     #[arg(value_name = "VALUE")]
     pub(crate) values: Vec<String>,
-    /// The session, for classes of sessions
+    /// The session's name, for classes that belong to a session
     #[arg(long)]
     pub(crate) session: Option<String>,
-    /// Time between two requests, of class 16
+    /// The time between two captures of class 16, in whole seconds, for example 60s (default: the minimum of the system)
     #[arg(long = "every", value_name = "TIME", value_parser = values::whole_seconds)]
     pub(crate) seconds: Option<u32>,
-    /// Set these bytes
+    /// Set these bytes, in hexadecimal, instead of values, for example 01000000
     #[arg(long, value_name = "HEX", value_parser = values::hexadecimal)]
     pub(crate) raw: Option<values::Bytes>,
 }
@@ -341,50 +343,51 @@ pub(crate) struct InfoSet {
 /// `record`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Stops at --for, --count, Enter on a terminal, Ctrl-C, or when the demonstration or the driver is done; the file is \
-                  closed in all these cases. A second Ctrl-C ends at once. With --json, events are JSON Lines.\n\n\
-                  A driver is run as a program, with nt-host: on Linux for x86-64 and without Windows, with all rights of this \
-                  process. What it did wrong is reported, and the exit code is then 3.\n\n\
+    after_help = "The recording stops after --for or --count, at Enter on a terminal or Ctrl-C, or when the demonstration or the \
+                  driver is done. The file is complete in all these cases. A second Ctrl-C ends the program at once. With --json, \
+                  events are JSON Lines.\n\n\
+                  --driver runs a driver without Windows, with nt-host, on Linux for x86-64. The driver has all rights of this \
+                  process. Its mistakes are printed as findings, and the exit code is then 3.\n\n\
                   Examples:\n  etwctl record WdkEtw.DriverSample --live --level verbose\n  \
                   etwctl record WdkEtw.DriverSample --etl trace.etl --for 10s"
 )]
 pub(crate) struct Record {
-    /// A GUID, or a `TraceLogging` provider's name
+    /// GUIDs, or the names of `TraceLogging` providers
     #[arg(value_name = "PROVIDER")]
     pub(crate) providers: Vec<Provider>,
-    /// Print events as they come (default without --etl)
+    /// Print events as they arrive (the default without --etl)
     #[arg(long)]
     pub(crate) live: bool,
-    /// Write a file
+    /// Write events to this .etl file
     #[arg(long, value_name = "FILE")]
     pub(crate) etl: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) requested: Requested,
-    /// Stop after this time
+    /// Stop after this time, for example 10s or 1m30s
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub(crate) time: Option<Duration>,
-    /// Stop after so many events were printed
+    /// Stop after this many events were printed
     #[arg(long, value_name = "N")]
     pub(crate) count: Option<u64>,
-    /// The session's name (default: etwctl and the process id)
+    /// The session's name (default: etwctl- and the process id)
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// Print CSV
+    /// Print comma-separated values
     #[arg(long)]
     pub(crate) csv: bool,
-    /// Run a demonstration provider in this process, repeated until --for (not on Windows)
+    /// Run a demonstration provider in this process, once or until --for (not on Windows)
     #[arg(long, conflicts_with = "driver")]
     pub(crate) demo: bool,
-    /// Load this driver, give it a device and the requests, and unload it (Linux only)
+    /// Load this driver, add a device, send the requests of --ioctl, and unload it (only on Linux for x86-64)
     #[arg(long, value_name = "FILE")]
     pub(crate) driver: Option<PathBuf>,
-    /// Send the driver a control request; repeatable
+    /// Send the driver a device control request: code and input in hexadecimal, for example 22E000:6869; repeatable
     #[arg(long, value_name = "CODE[:HEX]", value_parser = values::control_request, requires = "driver")]
     pub(crate) ioctl: Vec<(u32, Vec<u8>)>,
-    /// The Windows release that the driver finds (default: win11-24h2)
+    /// The release of Windows to emulate for the driver, for example win10-1809 (default: win11-24h2)
     #[arg(long, value_name = "RELEASE", value_parser = Words::new(Release::NAMES, release), requires = "driver", hide_possible_values = true)]
     pub(crate) os: Option<Release>,
-    /// Time that passes for the driver before it is unloaded (default: 2500ms)
+    /// The time that passes for the driver between the last request and its unload (default: 2500ms)
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "driver")]
     pub(crate) advance: Option<Duration>,
 }

@@ -14,16 +14,16 @@ use crate::input::{Progress, Traces};
 use crate::output::{Json, Table};
 use crate::select::Selection;
 
-/// Memory for starts that wait for their stop, in bytes, about.
+/// The approximate memory for starts that wait for their stop, in bytes.
 const MAX_OPEN: usize = 256 * 1024 * 1024;
-/// Durations that are kept for percentiles. Later ones count, and have no part in percentiles.
+/// The maximum number of durations that are kept for percentiles. Later ones are counted but not part of percentiles.
 const MOST_SPANS: usize = 16_000_000;
-/// Nodes of a tree that are shown.
+/// The maximum number of nodes of a tree.
 const MOST_NODES: usize = 10_000;
-/// The blocks of a histogram.
+/// The characters of a histogram, from low to high.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What is known of a start.
+/// A start event that waits for its stop.
 struct Start {
     name: (String, String),
     time: i64,
@@ -111,18 +111,18 @@ impl Activities {
     }
 }
 
-/// Microseconds of 100 ns units, with one digit behind the point.
+/// Converts units of 100 ns to microseconds, with one decimal digit.
 fn microseconds(ticks: i64) -> Json {
     Json::String(format!("{}.{}", ticks / 10, ticks % 10))
 }
 
-/// The duration below which so many of a hundred are.
+/// The smallest duration that at least `percent` of all durations do not exceed.
 fn percentile(sorted: &[i64], percent: usize) -> i64 {
     let place = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(place).copied().unwrap_or_default()
 }
 
-/// How durations spread, from the shortest to the longest, in steps of a factor.
+/// A histogram of durations from the shortest to the longest, with columns of equal width on a logarithmic scale.
 fn histogram(sorted: &[i64]) -> String {
     const COLUMNS: usize = 12;
     const LAST: f64 = 11.0;
@@ -147,7 +147,7 @@ fn histogram(sorted: &[i64]) -> String {
     counts.iter().map(block).collect()
 }
 
-/// Shows how long activities took, the slowest first; or their tree.
+/// Shows how long activities took, the slowest first, or shows their tree.
 pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
@@ -163,10 +163,10 @@ pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Resul
     traces.done();
     pairs.finish().into_iter().for_each(|start| all.open(start));
     if all.unmatched > 0 {
-        note(&format!("{} stops have no start in the trace, or none that they fit", all.unmatched));
+        note(&format!("{} stop events have no matching start event in the trace", all.unmatched));
     }
     if all.no_room > 0 {
-        note(&format!("{} starts did not fit into memory and count as open", all.no_room));
+        note(&format!("{} start events did not fit into memory and count as open", all.no_room));
     }
     if line.tree {
         context.table(tree(&all))?;
@@ -211,7 +211,7 @@ fn summary(groups: HashMap<(String, String), Group>) -> Table {
     table
 }
 
-/// Activities below the one that they name as related, in the order of their starts.
+/// The tree of activities: each below its related activity, in the order of their starts.
 fn tree(all: &Activities) -> Table {
     let mut table = Table::new(&["start_us", "duration_us", "activity", "id"]);
     let mut children: HashMap<Guid, Vec<usize>> = HashMap::new();
@@ -225,7 +225,8 @@ fn tree(all: &Activities) -> Table {
         }
     }
     let mut shown = vec![false; all.nodes.len()];
-    // What is in a ring has no root: each node is shown once, wherever it is met.
+    // Activities that are related in a ring have no root. So every node is also a root, after the real ones, and each is shown
+    // only once.
     let rest = (0..all.nodes.len()).rev().map(|place| (place, 0));
     let mut stack: Vec<(usize, usize)> = rest.chain(stack).collect();
     while let Some((place, depth)) = stack.pop() {

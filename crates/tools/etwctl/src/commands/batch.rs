@@ -39,7 +39,7 @@ fn run(context: &Context<'_>, text: &str) -> Result<(), Failure> {
     super::run(&Context { is_json: own.is_json || context.is_json, ..own }, &line.command)
 }
 
-/// Words between blanks; quotes keep blanks, # begins a comment.
+/// Splits a line into words at white space. Quotes keep white space in a word, # begins a comment.
 fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -57,7 +57,7 @@ fn split(text: &str) -> Result<Vec<String>, String> {
         }
     }
     if quote.is_some() {
-        return Err("a quote is not closed".to_owned());
+        return Err("a quotation mark is not closed".to_owned());
     }
     words.extend(word);
     Ok(words)

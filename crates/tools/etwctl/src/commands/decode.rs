@@ -19,10 +19,10 @@ use crate::platform::interrupted;
 use crate::select::Selection;
 use crate::values;
 
-/// How often a growing file is looked at.
+/// The time between two looks at a growing file.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The format that the options ask for, if they do.
+/// The format that the options choose, if any.
 pub(super) fn format(context: &Context<'_>, formats: &Formats) -> Result<Option<Format>, String> {
     if context.is_json && (formats.pcapng || formats.parquet.is_some()) {
         return Err("--json cannot be used with --parquet or --pcapng".to_owned());
@@ -41,7 +41,7 @@ pub(super) fn format(context: &Context<'_>, formats: &Formats) -> Result<Option<
     }
 }
 
-/// The width of a terminal; `None` if standard output is none.
+/// The width of the terminal; `None` if standard output is not a terminal.
 pub(super) fn terminal_width() -> Option<usize> {
     let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
     Some(width.0.into())
@@ -52,7 +52,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     let is_terminal = line.output.is_none() && io::stdout().is_terminal();
     let format = format(context, &line.formats)?.unwrap_or(if is_terminal { Format::Table } else { Format::Text });
     if line.follow && (line.files.len() > 1 || line.files.iter().any(|file| file.as_os_str() == "-")) {
-        return Err(Failure::Usage("--follow takes one file".to_owned()));
+        return Err(Failure::Usage("--follow needs exactly one file, which is not standard input".to_owned()));
     }
     let files = schemas::files(&line.schemas)?;
     let progress = Progress::new(is_terminal || line.follow);
@@ -81,7 +81,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
             say(&format!("{} printed", values::counted(printed.count, "event")));
         }
     }
-    // Whoever did not read everything cannot say what is missing.
+    // If not all events were read, it is not known whether a name is missing.
     for text in selection.notes().into_iter().filter(|_| printed.is_all) {
         note(&text);
     }
@@ -89,7 +89,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     traces.check()
 }
 
-/// Where events go.
+/// The output of the events.
 fn sink(
     context: &Context<'_>,
     line: &Decode,
@@ -99,12 +99,12 @@ fn sink(
 ) -> Result<Sink, Failure> {
     if let Some(folder) = &line.formats.parquet {
         if line.output.is_some() {
-            return Err(Failure::Usage("--output is a file, and --parquet names a folder: leave one out".to_owned()));
+            return Err(Failure::Usage("--output cannot be used with --parquet, which names the folder".to_owned()));
         }
         return Sink::parquet(folder);
     }
     if line.formats.pcapng && is_terminal {
-        return Err(Failure::Usage("a pcapng file is not for a terminal: name one with --output".to_owned()));
+        return Err(Failure::Usage("a pcapng file cannot go to a terminal: name a file with --output".to_owned()));
     }
     let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
     let out = Output::of(line.output.as_deref(), &inputs)?;
@@ -121,7 +121,7 @@ fn sink(
     Ok(Sink::Export(Box::new(exporter)))
 }
 
-/// How many events were printed, how many may be, and whether there were no more.
+/// The number of printed events, its maximum, and whether all events were read.
 struct Printed {
     count: u64,
     most: u64,
@@ -130,7 +130,7 @@ struct Printed {
 }
 
 impl Printed {
-    /// Prints what is there.
+    /// Prints the events that the traces have now.
     fn print(&mut self, traces: &mut Traces, selection: &mut Selection, sink: &mut Sink) -> Result<(), Failure> {
         while let Some((event, decoder)) = traces.next() {
             if selection.is_over(&event) {
@@ -158,7 +158,7 @@ impl Printed {
     }
 }
 
-/// Prints what is there and what comes, until an interrupt or the last event that is wanted.
+/// Prints the events that a growing file has and gets, until an interrupt or the last selected event.
 fn follow(
     traces: &mut Traces,
     selection: &mut Selection,

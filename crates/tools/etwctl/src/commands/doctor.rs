@@ -1,6 +1,6 @@
-//! `doctor`: why a provider does not show up, from the sessions that run or from a trace file.
+//! `doctor`: explains why the events of a provider are missing, in running sessions or in a trace file.
 //!
-//! Every check states what it saw. What ETW does not tell, such as the filters of a request, is `unknown` and never guessed.
+//! Every check states what it found. What ETW does not report, such as the filters of a request, is `unknown` and never guessed.
 
 mod file;
 mod live;
@@ -14,16 +14,16 @@ use crate::cli::{Doctor, Missed};
 use crate::context::{Context, Failure};
 use crate::output::{Json, object, plain};
 
-/// What a check says about the provider.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// This is not why.
+    /// This is not the cause.
     Good,
-    /// This alone keeps events away.
+    /// This alone keeps the events away.
     Problem,
-    /// This keeps some events away.
+    /// This can keep some events away.
     Possible,
-    /// Nobody can say from here.
+    /// ETW does not report it.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ impl Verdict {
     }
 }
 
-/// The checks, in the order in which an event meets them.
+/// The checks: subject, result, finding and advice.
 #[derive(Debug, Default)]
 struct Checks(Vec<(&'static str, Verdict, String, Option<String>)>);
 
@@ -69,7 +69,7 @@ impl Checks {
 
     fn text(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (about, verdict, finding, advice)| {
-            // Writing to a text cannot fail. Names are those of strangers: what controls a terminal is escaped.
+            // Writing to a string cannot fail. Names come from traces and other programs, so control characters are escaped.
             let _ = writeln!(text, "{:8}  {about}: {}", verdict.word(), plain(&finding.as_str().into()));
             if let Some(advice) = advice {
                 let _ = writeln!(text, "{:8}  -> {}", "", plain(&advice.as_str().into()));
@@ -79,7 +79,7 @@ impl Checks {
     }
 }
 
-/// What is known of a request: from a session's point of view.
+/// What a session requested from a provider.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     level: Level,
@@ -89,66 +89,68 @@ struct Asked {
 }
 
 impl Missed {
-    /// Whether the request takes the missed event's level, or every level if that is not known. 0 in a request is everything.
+    /// Checks whether the request accepts the level of the missing event, or level 5 if that is not known. Level 0 in a request
+    /// accepts every event.
     fn check_level(&self, asked: Asked, session: &str, checks: &mut Checks) {
         let limit = asked.level.as_int();
         let wanted = self.level.unwrap_or(Level::Verbose).as_int();
         let takes_it = limit == 0 || wanted <= limit;
         let finding = match limit {
-            0 | 255 => format!("{session} takes every level"),
-            limit => format!("{session} takes events up to level {limit}"),
+            0 | 255 => format!("{session} accepts every level"),
+            limit => format!("{session} accepts events up to level {limit}"),
         };
         match (takes_it, self.level) {
             (true, _) => checks.add("level", Verdict::Good, finding),
             (false, Some(_)) => {
                 let finding = format!("{finding}; the event has level {wanted}");
-                checks.advise("level", Verdict::Problem, finding, format!("enable it with --level {wanted}"));
+                checks.advise("level", Verdict::Problem, finding, format!("enable the provider with --level {wanted}"));
             }
             (false, None) => {
-                let advice = "enable it with --level all; doctor --level LEVEL checks the level of one event";
+                let advice = "enable the provider with --level all; doctor --level LEVEL checks the level of one event";
                 checks.advise("level", Verdict::Possible, finding, advice);
             }
         }
     }
 
-    /// The same of the keywords. An event without keyword passes the masks, unless the request says otherwise.
+    /// Checks the keywords in the same way. An event without a keyword passes the masks, unless the request has the property
+    /// `ignore-keyword-0`.
     fn check_keywords(&self, asked: Asked, session: &str, checks: &mut Checks) {
-        // An empty mask asks a modern provider for everything.
+        // For a provider that is not classic, an empty mask accepts every keyword.
         let any = if asked.any == 0 { u64::MAX } else { asked.any };
         let leaves_0_out = asked.property & IGNORE_KEYWORD_0 != 0;
         let mut finding = match (any, asked.all) {
-            (u64::MAX, 0) => format!("{session} takes every keyword"),
-            (any, 0) => format!("{session} takes events with a keyword of {any:#x}"),
-            (u64::MAX, all) => format!("{session} takes events with all keywords of {all:#x}"),
-            (any, all) => format!("{session} takes events with a keyword of {any:#x} and all of {all:#x}"),
+            (u64::MAX, 0) => format!("{session} accepts every keyword"),
+            (any, 0) => format!("{session} accepts events with a keyword of {any:#x}"),
+            (u64::MAX, all) => format!("{session} accepts events with all keywords of {all:#x}"),
+            (any, all) => format!("{session} accepts events with a keyword of {any:#x} and all of {all:#x}"),
         };
-        finding.push_str(if leaves_0_out { ", and none without keyword" } else { "" });
+        finding.push_str(if leaves_0_out { ", but no events without a keyword" } else { "" });
         let takes = |keyword: u64| {
             if keyword == 0 { !leaves_0_out } else { Keyword::from_bits(keyword).matches(any, asked.all) }
         };
         match self.keyword {
             Some(keyword) if takes(keyword) => checks.add("keywords", Verdict::Good, finding),
             Some(0) => {
-                let advice = "enable it without the property ignore-keyword-0, or give the event a keyword";
+                let advice = "enable the provider without the property ignore-keyword-0, or give the event a keyword";
                 checks.advise("keywords", Verdict::Problem, finding, advice);
             }
             Some(keyword) => {
-                let finding = format!("{finding}; the event has {keyword:#x}");
-                let advice = format!("enable it with --any {:#x} and without --all", asked.any | keyword);
+                let finding = format!("{finding}; the event has keyword {keyword:#x}");
+                let advice = format!("enable the provider with --any {:#x} and without --all", asked.any | keyword);
                 checks.advise("keywords", Verdict::Problem, finding, advice);
             }
             None if any == u64::MAX && asked.all == 0 && !leaves_0_out => {
                 checks.add("keywords", Verdict::Good, finding);
             }
             None => {
-                let advice = "enable it without --any and --all; doctor --keyword MASK checks the keyword of one event";
+                let advice = "enable the provider without --any and --all; doctor --keyword MASK checks the keyword of one event";
                 checks.advise("keywords", Verdict::Possible, finding, advice);
             }
         }
     }
 }
 
-/// Says why a provider does not show up.
+/// Explains why the events of a provider are missing.
 pub(super) fn doctor(context: &Context<'_>, line: &Doctor) -> Result<(), Failure> {
     let (source, checks, read) = if let Some(path) = &line.file {
         let (checks, read) = file::checks(path, &line.provider, &line.missed)?;

@@ -13,7 +13,7 @@ use crate::context::{Context, Failure};
 use crate::output::Table;
 use crate::values;
 
-/// The classes.
+/// Lists the information classes.
 pub(super) fn list(context: &Context<'_>) -> Result<(), Failure> {
     let mut table = Table::new(&["class", "name", "about", "directions", "handle", "since", "limit"]);
     for facts in info::all() {
@@ -30,7 +30,7 @@ pub(super) fn list(context: &Context<'_>) -> Result<(), Failure> {
     context.table(table)
 }
 
-/// The session's handle, or 0 for a class that belongs to none.
+/// The handle of the session, or 0 for a class that does not belong to a session.
 pub(super) fn handle(context: &Context<'_>, session: Option<&str>, facts: &Facts) -> Result<u64, Failure> {
     let needs =
         facts.of_class().is_some_and(|facts| matches!(facts.handle, HandleKind::Session | HandleKind::SystemSession));
@@ -42,7 +42,7 @@ pub(super) fn handle(context: &Context<'_>, session: Option<&str>, facts: &Facts
 }
 
 pub(super) fn needs_session(facts: &Facts) -> String {
-    format!("class {}, {}, is of a session: name it with --session", facts.class.as_int(), facts.short_name())
+    format!("class {}, {}, belongs to a session: name it with --session", facts.class.as_int(), facts.short_name())
 }
 
 fn of_session<T: Queryable<Scope = OfSession, Input = ()>>(
@@ -53,7 +53,7 @@ fn of_session<T: Queryable<Scope = OfSession, Input = ()>>(
     Ok(context.attach(name)?.get::<T>()?)
 }
 
-/// Queries or enumerates.
+/// Queries or enumerates an information class.
 pub(super) fn get(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
     let facts = line.class.0;
     if line.raw {
@@ -108,7 +108,7 @@ pub(super) fn get(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> 
             }
             context.table(table)
         }
-        // Not queried by anybody; the system says so with its own code.
+        // The class cannot be queried; the system's error code says so.
         _ => raw(context, line, facts),
     }
 }
@@ -121,7 +121,7 @@ fn raw(context: &Context<'_>, line: &InfoGet, facts: &Facts) -> Result<(), Failu
             .machine
             .enumerate_raw(facts.class, &input.map(|guid| guid.to_bytes_le().to_vec()).unwrap_or_default())?
     } else {
-        // What two classes read from their buffer; the others overwrite it.
+        // Two classes read their input from the buffer; the others only write to it.
         let start =
             if matches!(facts.class.as_int(), 5 | 25) { [line.of.to_le_bytes(), [0; 4]].concat() } else { Vec::new() };
         context.machine.query_raw(handle(context, line.session.as_deref(), facts)?, facts.class, &start)?

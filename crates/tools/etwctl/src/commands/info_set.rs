@@ -11,7 +11,7 @@ use crate::cli::InfoSet;
 use crate::context::{Context, Failure};
 use crate::values;
 
-/// Sets a class from its values.
+/// Sets an information class to the values of the command line.
 pub(super) fn set(context: &Context<'_>, line: &InfoSet) -> Result<(), Failure> {
     let facts = line.class.0;
     let machine = context.machine;
@@ -23,7 +23,7 @@ pub(super) fn set(context: &Context<'_>, line: &InfoSet) -> Result<(), Failure> 
         3 => on_session(context, line, &StackTracing::new(all(line, values::classic_event)?)?),
         4 => on_session(context, line, &SystemFlags::of(&all(line, |name| values::bit(name, GROUPS))?)),
         5 => {
-            let (source, interval) = one(line)?.split_once('=').ok_or("class 5 takes SOURCE=INTERVAL".to_owned())?;
+            let (source, interval) = one(line)?.split_once('=').ok_or("class 5 needs SOURCE=INTERVAL".to_owned())?;
             machine
                 .set(&SampleInterval { source: values::number32(source)?, interval: values::number32(interval)? })?;
             done(context, line)
@@ -53,21 +53,21 @@ pub(super) fn set(context: &Context<'_>, line: &InfoSet) -> Result<(), Failure> 
             on_session(context, line, if is_on { &UnifiedStackCaching::ON } else { &UnifiedStackCaching::OFF })
         }
         28 => on_session(context, line, &ContextRegisters::new(all(line, values::classic_event)?)),
-        // Not settable; the system says so with its own code.
+        // The class cannot be set; the system's error code says so.
         _ => Ok(machine.set_raw(handle(context, line.session.as_deref(), facts)?, facts.class, &[])?),
     }
 }
 
-/// All values of the command line, each its own argument or with commas between them.
+/// All values of the command line: separate arguments, or several in one argument with commas.
 fn all<T>(line: &InfoSet, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
     line.values.iter().flat_map(|value| value.split(',')).map(parse).collect()
 }
 
-/// The one value of the command line.
+/// The only value of the command line.
 fn one(line: &InfoSet) -> Result<&str, String> {
     match line.values.as_slice() {
         [value] => Ok(value),
-        _ => Err("this class takes one value".to_owned()),
+        _ => Err("this class needs exactly one value".to_owned()),
     }
 }
 
@@ -77,7 +77,7 @@ fn on_session<T: Settable<Scope = OfSession>>(context: &Context<'_>, line: &Info
     done(context, line)
 }
 
-/// The limits are asked for only where there is something to limit.
+/// The value of class 16. The system's limits are queried only if there are providers: turning captures off needs none.
 fn periodic(context: &Context<'_>, line: &InfoSet) -> Result<PeriodicCapture, Failure> {
     let providers = all(line, values::provider)?;
     if providers.is_empty() {

@@ -1,4 +1,4 @@
-//! The commands, one file for each idea.
+//! The commands.
 
 mod activities;
 mod batch;

@@ -7,7 +7,7 @@ use crate::cli::{InfoGet, Providers};
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table, object};
 
-/// Lists providers or groups, or shows who enabled one.
+/// Lists providers or groups, or shows the sessions that enabled one.
 pub(super) fn list(context: &Context<'_>, line: &Providers) -> Result<(), Failure> {
     match (&line.provider, line.groups) {
         (Some(named), true) => group(context, named.guid),
@@ -22,7 +22,7 @@ fn providers(context: &Context<'_>, of_this_process: bool) -> Result<(), Failure
         if of_this_process { context.machine.providers_of_this_process()? } else { context.machine.providers()? };
     let mut table = Table::new(&["provider", "registrations", "sessions"]);
     for guid in guids {
-        // A provider may go away between the two calls.
+        // A provider may be unregistered between the two calls.
         let instances = context.machine.provider(guid).unwrap_or_default().0;
         let sessions: usize = instances.iter().map(|instance| instance.enabled.len()).max().unwrap_or_default();
         let registered = instances.iter().filter(|instance| instance.is_registered()).count();
@@ -75,7 +75,7 @@ fn group(context: &Context<'_>, guid: Guid) -> Result<(), Failure> {
     context.record(vec![("group", guid.to_string().into()), ("members", members.into()), ("enabled", requests.into())])
 }
 
-/// Session, level, masks and properties of a request.
+/// The session, level, keyword masks and properties of a request.
 fn cells(request: &TraceEnableInfo) -> [Json; 5] {
     [
         request.logger_id.into(),
@@ -90,17 +90,20 @@ fn count(number: usize) -> Json {
     number.into()
 }
 
-/// The GUID that a class is about.
+/// The GUID that the class needs as its input.
 fn about(line: &InfoGet) -> Result<Guid, String> {
-    line.guid.as_ref().map(|provider| provider.guid).ok_or_else(|| "this class needs --guid".to_owned())
+    line.guid
+        .as_ref()
+        .map(|provider| provider.guid)
+        .ok_or_else(|| "this class needs a provider or group: use --guid".to_owned())
 }
 
-/// Class 1.
+/// Class 1: the registrations of a provider.
 pub(super) fn provider_of(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
     provider(context, about(line)?)
 }
 
-/// Class 13.
+/// Class 13: the members and sessions of a provider group.
 pub(super) fn group_of(context: &Context<'_>, line: &InfoGet) -> Result<(), Failure> {
     group(context, about(line)?)
 }

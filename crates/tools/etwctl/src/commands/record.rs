@@ -1,4 +1,4 @@
-//! `record`: a session, its providers, its events while it runs, and how much was lost.
+//! `record`: starts a session, enables providers, prints events while it runs, and reports losses.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::output::{Aside, Meter, Unread};
 use crate::platform::{Demo, Driver, Plan, interrupted};
 use crate::values::{self, Provider};
 
-/// How long one look for events waits.
+/// How long one call waits for events.
 const LOOK: Duration = Duration::from_millis(100);
 /// The time that passes for a driver before it is unloaded.
 const DRIVER_TIME: Duration = Duration::from_millis(2500);
 
-/// When to stop.
+/// The conditions that end a recording.
 struct End<'a> {
     at: Option<Instant>,
     most: u64,
@@ -45,9 +45,9 @@ impl End<'_> {
     }
 }
 
-/// Records.
+/// Records providers, of the system or of a driver that is run.
 pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure> {
-    // From here on an interrupt is a wish to stop.
+    // From here on, the first interrupt stops the recording instead of the process.
     interrupted();
     let providers = providers(line)?;
     let Some(path) = &line.driver else {
@@ -70,17 +70,17 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
         eprintln!("finding: {finding}");
     }
     match (outcome.error, outcome.findings.len()) {
-        // That the machine stopped is what the findings say better.
+        // With findings, the result of the recording is not reported: it may only say that the machine stopped.
         (None, 0) => result,
         (None, count) => Err(Failure::Driver(values::counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"))),
         (Some(error), _) => Err(Failure::Driver(error)),
     }
 }
 
-/// What the driver did not register although it was asked for: a name that is mistyped has an id as well.
+/// Notes about requested providers that the driver did not register. A mistyped name also has an id, so it is no error.
 fn missed(asked: &[Provider], registered: &[Guid]) -> Vec<String> {
     let there = match registered {
-        [] => "it registered none".to_owned(),
+        [] => "it registered no provider".to_owned(),
         some => format!("it registered {}", some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     };
     let missing = asked.iter().filter(|provider| !registered.contains(&provider.guid));
@@ -93,7 +93,7 @@ fn providers(line: &Record) -> Result<Vec<Guid>, Failure> {
     let mut providers: Vec<Guid> = line.providers.iter().map(|provider| provider.guid).collect();
     if line.demo {
         if !Demo::IS_HERE {
-            return Err(Failure::Usage("there is no demonstration provider here: name one of the system's".to_owned()));
+            return Err(Failure::Usage("there is no demonstration provider on Windows: name a provider".to_owned()));
         }
         providers.push(Demo::ID);
     }
@@ -103,7 +103,7 @@ fn providers(line: &Record) -> Result<Vec<Guid>, Failure> {
     Ok(providers)
 }
 
-/// A recording on a machine, until its end.
+/// Runs a recording on a machine to its end.
 fn run(
     context: &Context<'_>,
     line: &Record,
@@ -144,7 +144,7 @@ fn run(
         driver: driver.as_deref(),
         pressed: wait_for_enter(),
     };
-    // The file is what was asked for; without one, nothing is left to do when nobody reads.
+    // With a file, the recording goes on after standard output is closed. Without one, there is nothing left to do.
     let out = Unread::new(io::stdout(), line.etl.is_some());
     let mut printer = Exporter::new(BufWriter::new(out), format.unwrap_or(Format::Text))?;
     if context.has_colour {
@@ -155,7 +155,7 @@ fn run(
     let file = status.properties.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
     let shown = if is_live { format!("{} printed, ", values::counted(shown, "event")) } else { String::new() };
     let summary = format!("{name}: {shown}{counts}{file}");
-    // What is lost is told however little is to be said.
+    // Losses are reported with `--quiet`, too.
     if has_losses {
         eprintln!("{summary}");
     } else {
@@ -164,7 +164,7 @@ fn run(
     Ok(())
 }
 
-/// Prints events until the end, stops the session, and prints what was on its way.
+/// Prints events until the end, stops the session, and prints the events that were still in its buffers.
 fn follow<W: Write, M: Write>(
     session: Session,
     mut consumer: Option<Consumer>,
@@ -176,16 +176,16 @@ fn follow<W: Write, M: Write>(
     let mut shown = 0;
     while !end.is_reached(shown) {
         match consumer.as_mut().map(|consumer| consumer.receive(LOOK)) {
-            // What the session says itself, such as where a provider's binary is: decoding a file shows it.
+            // Records of the session itself, such as the path of a provider's binary, are not printed. `decode` shows them.
             Some(Received::Event(event)) if event.header.provider.is_none() => {}
             Some(Received::Event(event)) => {
                 meter.clear();
                 printer.event(&event)?;
                 shown += 1;
             }
-            // Somebody else stopped the session.
+            // Another program stopped the session.
             Some(Received::End) => break,
-            // What waits in the printer is shown while nothing else comes.
+            // While there are no new events, the printer's buffer is shown.
             Some(Received::Nothing) => printer.flush()?,
             Some(Received::Failed(code)) => return Err(Error::of(Call::Consume, code).into()),
             None => thread::sleep(LOOK),
@@ -209,14 +209,14 @@ fn follow<W: Write, M: Write>(
     Ok((shown, stopped?))
 }
 
-/// Becomes true when Enter is pressed on a terminal.
+/// A flag that becomes true when Enter is pressed on a terminal.
 fn wait_for_enter() -> Arc<AtomicBool> {
     let pressed = Arc::new(AtomicBool::new(false));
     if io::stdin().is_terminal() {
         let pressed = Arc::clone(&pressed);
         thread::spawn(move || {
             let mut line = String::new();
-            // The end of the input is nobody's wish.
+            // The end of the input is not Enter.
             if io::stdin().read_line(&mut line).is_ok_and(|length| length > 0) {
                 pressed.store(true, Ordering::Relaxed);
             }

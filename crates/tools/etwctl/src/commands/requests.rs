@@ -10,7 +10,7 @@ fn on(session: &Session, guid: Guid, is_group: bool) -> Provider<'_> {
     if is_group { session.group(guid) } else { session.provider(guid) }
 }
 
-/// Asks a provider for events.
+/// Enables a provider in a session.
 pub(super) fn enable(context: &Context<'_>, line: &Line) -> Result<(), Failure> {
     let mut request = request(&line.requested);
     for property in &line.properties {
@@ -28,21 +28,21 @@ pub(super) fn enable(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     context.done(&format!("enabled {guid} on {}", session.name()))
 }
 
-/// Takes a request back.
+/// Disables a provider in a session.
 pub(super) fn disable(context: &Context<'_>, line: &Disable) -> Result<(), Failure> {
     let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
     on(&session, guid, line.group).disable()?;
     context.done(&format!("disabled {guid} on {}", session.name()))
 }
 
-/// Asks a provider for its state.
+/// Asks a provider to log its state.
 pub(super) fn capture(context: &Context<'_>, line: &Capture) -> Result<(), Failure> {
     let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
     on(&session, guid, line.requested.group).capture_with(&request(&line.requested))?;
-    context.done(&format!("asked {guid} for its state"))
+    context.done(&format!("asked {guid} to log its state"))
 }
 
-/// Level, masks and stacks.
+/// The request with the level, the keyword masks and stacks.
 pub(super) fn request(requested: &Requested) -> Enable {
     let enable = Enable {
         level: requested.level.unwrap_or(Level::LogAlways),

@@ -7,7 +7,7 @@ use crate::cli::Schema;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
 
-/// Shows what a manifest or a binary describes.
+/// Shows the events that a manifest or a binary describes.
 pub(super) fn schema(context: &Context<'_>, line: &Schema) -> Result<(), Failure> {
     let manifest = files::read(&line.file).map_err(|error| Failure::Usage(error.to_string()))?;
     let wanted = &line.providers;
@@ -46,7 +46,7 @@ fn row(provider: &Provider, event: &Event) -> Vec<Json> {
     ]
 }
 
-/// `type name`, with counts, lengths and members.
+/// The fields as `type name`, with lengths, counts and the members of structs.
 fn fields(data: &[Data]) -> Vec<String> {
     let size = |size: &Size, open: char, close: char| match size {
         Size::None => String::new(),

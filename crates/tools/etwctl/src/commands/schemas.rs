@@ -1,4 +1,4 @@
-//! The schemas of `--manifest`, `--tmf` and `--pdb`.
+//! Reads the schemas of `--manifest`, `--tmf` and `--pdb`.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::cli;
 use crate::context::Failure;
 use crate::input::{Pdbs, Schemas};
 
-/// Files in folders that are named when they could not be read.
+/// The maximum number of unreadable files in folders that are named one by one.
 const MOST_SKIPPED: usize = 5;
 
-/// The files and folders that a command line names.
+/// Reads the files and folders that the command line names.
 pub(super) fn files(line: &cli::SchemaFiles) -> Result<Schemas, Failure> {
     let (mut files, mut messages) = (SchemaFiles::default(), Messages::default());
     for path in &line.manifests {

@@ -52,7 +52,7 @@ pub(super) fn stop(context: &Context<'_>, line: &Named) -> Result<(), Failure> {
     report(context, "stopped", &status)
 }
 
-/// Says what became of a session: its counts for people, everything for programs.
+/// Prints the result of a command on a session: the counts, or with `--json` everything.
 pub(super) fn report(context: &Context<'_>, what: &str, status: &SessionStatus) -> Result<(), Failure> {
     if context.is_json {
         return context.record(members(status));
@@ -61,7 +61,7 @@ pub(super) fn report(context: &Context<'_>, what: &str, status: &SessionStatus) 
     context.done(&format!("{what} {}: {}{file}", status.properties.name, counts(status)))
 }
 
-/// What was written and what was lost, in words.
+/// The numbers of written and lost buffers and events, as text.
 pub(super) fn counts(status: &SessionStatus) -> String {
     let lost = u64::from(status.log_buffers_lost) + u64::from(status.real_time_buffers_lost);
     format!(

@@ -13,11 +13,11 @@ use crate::input::{Progress, Traces};
 use crate::output::Output;
 use crate::select::Selection;
 
-/// Different stacks that are kept. Further ones are counted together.
+/// The maximum number of different stacks. Further ones are counted together.
 const MOST_STACKS: usize = 1_000_000;
 
-/// Writes the call stacks of events in the folded form of flame graphs: frames from the outermost to the innermost with semicolons
-/// between them, the event's name, and how often.
+/// Writes the call stacks of events in the folded format of flame graphs: the process, the frames from the outermost to the
+/// innermost, and the event's name, with semicolons between them, and a count.
 pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
     let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
@@ -48,7 +48,7 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
             key.push_str(&escaped(frame).replace(';', ":"));
         }
         key.push(';');
-        // A semicolon or a line end in a name would be taken for the format's.
+        // A semicolon or a line end in a name would break the format.
         key.push_str(&escaped(&name).replace(';', ":"));
         if folded.len() < MOST_STACKS || folded.contains_key(&key) {
             *folded.entry(key).or_default() += 1;

@@ -14,7 +14,7 @@ use crate::output::Json;
 pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Failure> {
     let properties = properties(line)?;
     if line.etl.is_none() && !line.real_time && !line.buffering && line.modes.is_empty() {
-        let reason = "a session needs a way out for its events: --etl FILE, --real-time or --buffering";
+        let reason = "a session needs an output for its events: --etl FILE, --real-time or --buffering";
         return Err(Failure::Usage(reason.to_owned()));
     }
     properties.check()?;
@@ -24,7 +24,7 @@ pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Fail
     let mut session = context.machine.start(&properties)?;
     let status = session.query();
     session.keep();
-    // Some systems start a session and cannot tell about it.
+    // Some systems can start a session but not query it.
     match status {
         Ok(status) if context.is_json => context.record(members(&status))?,
         _ => context.done(&format!("started {}, handle {}", session.name(), session.handle()))?,
@@ -33,7 +33,7 @@ pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Fail
     Ok(())
 }
 
-/// What would be asked for. People see which values are left to the system; programs see its 0.
+/// Prints the properties that the session would get. A value that the system chooses is a text, or 0 with `--json`.
 fn dry_run(context: &Context<'_>, properties: &Properties) -> Result<(), Failure> {
     let chosen = |value: u32| match value {
         0 if !context.is_json => Json::from("the system's choice"),
@@ -89,9 +89,11 @@ fn properties(line: &cli::Start) -> Result<Properties, String> {
         properties = properties.clock(clock);
     }
     if let Some(flags) = &line.system {
-        // Groups beyond the public flags cannot be asked for at the start: they are those of class 4.
+        // Only the groups of the public `EVENT_TRACE_FLAG_*` can be set at the start; class 4 sets the others.
         if let Some(group) = flags.iter().find(|group| *group >> 29 != 0) {
-            return Err(format!("group {group:#x} is no public flag: start the session, then `info set system-flags`"));
+            return Err(format!(
+                "group {group:#x} cannot be set with --system: start the session, then run `etwctl info set system-flags`"
+            ));
         }
         properties = properties.system_logger(flags.iter().fold(0, |all, flag| all | flag));
     }
@@ -104,12 +106,12 @@ fn properties(line: &cli::Start) -> Result<Properties, String> {
     Ok(properties)
 }
 
-/// A flush timer in the unit that the session was started with, which cannot be changed.
+/// The flush timer in the unit of the session, seconds or milliseconds, which cannot be changed after the start.
 fn flush_timer(session: &Session, time: Duration) -> Result<u32, Failure> {
     let timer = match session.query()?.properties.mode & mode::USE_MS_FLUSH_TIMER {
         0 if time.subsec_nanos() != 0 => {
             return Err(Failure::Usage(format!(
-                "--flush {}: this session counts whole seconds",
+                "--flush {}: the flush timer of this session needs whole seconds",
                 humantime::format_duration(time)
             )));
         }

@@ -14,10 +14,10 @@ use crate::context::{Context, Failure};
 use crate::input::{Progress, Traces};
 use crate::output::{Json, Table};
 
-/// Rows of the table. Events of further kinds are counted together.
+/// The maximum number of rows. Events of further kinds are counted together.
 const MOST_ROWS: usize = 10_000;
 
-/// What is counted for one kind of event.
+/// The counts for one kind of event.
 #[derive(Default)]
 struct Count {
     events: u64,
@@ -39,7 +39,7 @@ impl Count {
         self.last = Some(event.header.time);
     }
 
-    /// Events in a second, between the first and the last.
+    /// Events per second, between the first and the last one.
     fn rate(&self) -> Option<u64> {
         let ticks = self.last?.0.checked_sub(self.first?.0).filter(|ticks| *ticks > 0)?;
         u64::try_from(u128::from(self.events) * 10_000_000 / u128::try_from(ticks).ok()?).ok()
@@ -49,7 +49,7 @@ impl Count {
 /// A kind of event: provider and name.
 type Row = (Arc<str>, Arc<str>);
 
-/// All counts, and which providers lack a schema.
+/// All counts, and the events without a schema.
 #[derive(Default)]
 struct Stats {
     rows: HashMap<Row, Count>,
@@ -75,7 +75,7 @@ impl Stats {
     }
 }
 
-/// Provider and name; ids where there is no name.
+/// The names of the provider and the event, or ids if a name is not known.
 fn name(event: &EventRef<'_>, identity: &Identity) -> Row {
     let provider = identity.provider.clone();
     let provider =
@@ -89,7 +89,7 @@ fn name(event: &EventRef<'_>, identity: &Identity) -> Row {
     (provider, event)
 }
 
-/// Where the schema of an event is from.
+/// The source of an event's schema.
 fn source(event: &EventRef<'_>, identity: &Identity, decoder: &mut Decoder) -> &'static str {
     match decoder.schema(event).map(|schema| schema.source) {
         Some(Source::Trace) => "trace",
@@ -100,7 +100,7 @@ fn source(event: &EventRef<'_>, identity: &Identity, decoder: &mut Decoder) -> &
     }
 }
 
-/// Summarises a file: what it is, what is in it, what is lost.
+/// Summarises a file: its session, its events, its losses.
 pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(false), false)?;

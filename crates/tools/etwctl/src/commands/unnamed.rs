@@ -1,4 +1,4 @@
-//! Events without a schema, and which file would have it.
+//! Counts events without a schema, and says which option would provide it.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use etw_etl::{EventRef, Kind, escaped};
 use etw_types::Guid;
 
-/// Providers without schemas that are told one by one.
+/// The maximum number of providers without schemas that get a note of their own.
 const MOST_NOTES: usize = 10;
-/// Providers that are counted.
+/// The maximum number of providers that are counted.
 const MOST_PROVIDERS: usize = 10_000;
 
 /// Events without a schema, by their providers.
@@ -18,7 +18,7 @@ pub(super) struct Unnamed {
 }
 
 impl Unnamed {
-    /// Counts an event; `name` is that of its provider, if it is known.
+    /// Counts an event; `name` is the name of its provider, if it is known.
     pub(super) fn add(&mut self, event: &EventRef<'_>, name: Option<&str>) {
         let key = (event.kind(), event.class());
         if self.providers.len() >= MOST_PROVIDERS && !self.providers.contains_key(&key) {
@@ -31,7 +31,7 @@ impl Unnamed {
         *count += 1;
     }
 
-    /// Says what would name them.
+    /// Prints notes that say how to get the schemas.
     pub(super) fn tell(self) {
         let mut providers: Vec<_> = self.providers.into_iter().collect();
         providers.sort_by_key(|(_, (_, events))| Reverse(*events));
@@ -58,8 +58,8 @@ fn note(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
         Kind::Wpp => {
             "--pdb with the PDB of the binary that wrote the messages, or --tmf with the TMF file of this GUID"
         }
-        Kind::Mof => "the MOF class of this GUID; it is none of the kernel's documented ones",
+        Kind::Mof => "the MOF class of this GUID, which is not one of the documented classes of the kernel",
         _ => return None,
     };
-    Some(format!("{events} events of {who} have no schema; what would name them: {what}"))
+    Some(format!("{events} events of {who} have no schema; to decode them, this is needed: {what}"))
 }

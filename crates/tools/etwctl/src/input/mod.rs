@@ -1,4 +1,4 @@
-//! The traces that a command reads: files, standard input, several of them as one.
+//! The traces that a command reads: files or standard input. Several traces are read as one, in the order of time.
 
 mod progress;
 mod symbols;
@@ -20,13 +20,13 @@ use etw_manifest::{Layers, Schema};
 
 use crate::context::Failure;
 
-/// Memory for buffers of all traces, in bytes, about.
+/// The approximate memory for the buffers of all traces, in bytes.
 const MEMORY: usize = 64 * 1024 * 1024;
 
-/// What the user has besides the traces: files with schemas, and PDBs.
+/// The schemas and PDBs that the command line names.
 #[derive(Default)]
 pub(crate) struct Schemas {
-    /// Asked in this order.
+    /// The sources of schemas; the first one that knows an event is used.
     pub(crate) layers: Vec<Arc<dyn Schema>>,
     pub(crate) pdbs: Arc<Pdbs>,
 }
@@ -39,7 +39,7 @@ struct Trace {
     decoder: Decoder,
 }
 
-/// Traces whose events come in the order of time.
+/// Traces whose events are returned in the order of time.
 #[derive(Debug)]
 pub(crate) struct Traces {
     all: Vec<Trace>,
@@ -48,8 +48,9 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Opens files; `-` is standard input. Each trace is described by itself, then by the others, then by `files`, then by the kernel's
-    /// own classes: a rundown with schemas is only in the last of numbered files.
+    /// Opens files; `-` is standard input. `grows` is for `--follow`. The schema of an event is looked up in its own trace, then
+    /// in the other traces, then in `files`, then among the built-in classes of the kernel. The other traces are needed because
+    /// only the last of numbered files has the rundown with schemas.
     pub(crate) fn open(paths: &[PathBuf], files: &Schemas, progress: Progress, grows: bool) -> Result<Self, Failure> {
         let options = ReaderOptions { memory: MEMORY / paths.len().max(1), grows };
         let readers = paths
@@ -89,7 +90,7 @@ impl Traces {
         Ok(Self { all, pdbs: Arc::clone(&files.pdbs), progress })
     }
 
-    /// The next event of all traces, and what decodes it.
+    /// The next event of all traces, and the decoder for it.
     pub(crate) fn next(&mut self) -> Option<(EventRef<'_>, &mut Decoder)> {
         let place = match self.all.as_mut_slice() {
             [_] => 0,
@@ -103,12 +104,12 @@ impl Traces {
         trace.reader.next_ref().map(|event| (event, &mut trace.decoder))
     }
 
-    /// When the first event was that is still to come.
+    /// The time of the next event.
     pub(crate) fn next_time(&mut self) -> Option<FileTime> {
         self.all.iter_mut().filter_map(|trace| trace.reader.next_time()).min()
     }
 
-    /// Looks for what was written to growing files since.
+    /// Reads what was appended to growing files since the last call.
     pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
         for trace in &mut self.all {
             let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", trace.path.display()));
@@ -121,13 +122,13 @@ impl Traces {
         Ok(())
     }
 
-    /// The names of the traces.
+    /// The paths of the traces, with commas.
     pub(crate) fn title(&self) -> String {
         let names: Vec<String> = self.all.iter().map(|trace| trace.path.display().to_string()).collect();
         names.join(", ")
     }
 
-    /// What is in each trace and what is lost of it.
+    /// The report of each trace: its contents and losses.
     pub(crate) fn reports(&self) -> impl Iterator<Item = (&Path, &Report)> {
         self.all.iter().map(|trace| (trace.path.as_path(), trace.reader.report()))
     }
@@ -137,12 +138,12 @@ impl Traces {
         self.all.first().map(|trace| trace.reader.header())
     }
 
-    /// Takes the progress from the terminal: what follows is for it.
+    /// Removes the progress bar from the terminal, before other output.
     pub(crate) fn done(&self) {
         self.progress.finish();
     }
 
-    /// A failure if something of the traces could not be read.
+    /// Fails if a part of the traces could not be read.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let damaged: Vec<String> = self
             .reports()
@@ -156,14 +157,14 @@ impl Traces {
     }
 }
 
-/// Names the frames of stacks by the images that the trace has told of so far.
+/// Makes the decoder name the frames of stacks, with the images that the trace has reported so far.
 fn name_frames(decoder: Decoder, reader: &Reader<Watched>, pdbs: &Arc<Pdbs>) -> Decoder {
     let frames = Frames { images: reader.images(), pdbs: Arc::clone(pdbs) };
     if frames.images.is_empty() { decoder } else { decoder.with_names(Arc::new(frames)) }
 }
 
-/// Opens a file. A trace is read twice: first for the order of its buffers and the schemas at its end, then for its events. Standard
-/// input can be read once, so it is copied to a temporary file.
+/// Opens a file. A trace is read twice: first for the order of its buffers and the schemas at its end, then for its events.
+/// Standard input can be read only once, so it is copied to a temporary file.
 fn open(path: &Path, progress: &Progress) -> Result<(File, PathBuf), Failure> {
     if path.as_os_str() != "-" {
         let file = File::open(path).map_err(|source| Error::Io { action: "open", path: path.to_owned(), source })?;

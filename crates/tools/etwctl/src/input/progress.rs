@@ -1,4 +1,4 @@
-//! How far long work is, on standard error: nothing within the first second, and nothing where it would mix with the output.
+//! A progress bar on standard error: not within the first second, and not if it would mix with other output on the terminal.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work that is shorter shows nothing.
+/// The time before the bar appears. Shorter work shows no bar.
 const DELAY: Duration = Duration::from_secs(1);
 /// A trace is read twice.
 const PASSES: u64 = 2;
@@ -20,7 +20,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A bar on standard error if that is a terminal and, while the work goes on, the only thing that is written to one.
+    /// A bar on standard error, if that is a terminal and the command writes nothing else to the terminal meanwhile.
     pub(crate) fn new(writes_to_terminal: bool) -> Self {
         Self::with(io::stderr().is_terminal() && !writes_to_terminal && !command_line::is_quiet())
     }
@@ -35,12 +35,12 @@ impl Progress {
         Self { bar, start: Instant::now(), is_wanted }
     }
 
-    /// A file of this size will be read.
+    /// Adds a file of this size to the expected work.
     pub(crate) fn expect(&self, bytes: u64) {
         self.bar.inc_length(bytes.saturating_mul(PASSES));
     }
 
-    /// Counts what is read from here, of a length that nobody knows, on top.
+    /// Counts the bytes that are read from a stream of unknown length, in addition to the expected work.
     pub(crate) fn watch<R: Read>(&self, file: R) -> Copied<'_, R> {
         Copied { file, progress: self }
     }
@@ -52,7 +52,7 @@ impl Progress {
         }
     }
 
-    /// Takes it away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! Functions and lines of `--pdb`, for the stacks of a trace; and the formats of its WPP messages.
+//! The PDBs of `--pdb`: functions and lines for the stacks of a trace, and the formats of its WPP messages.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,27 +13,27 @@ use pe_image::pdb::{Msf, Table};
 
 use crate::context::Failure;
 
-/// Largest PDB that is read, in bytes.
+/// The maximum size of a PDB that is read, in bytes.
 const MAX_PDB: u64 = 2 << 30;
 
-/// A PDB of the user's, which is read at the first question.
+/// A PDB. It is read when it is first needed.
 #[derive(Debug)]
 struct Pdb {
     path: PathBuf,
     table: OnceLock<Option<(Option<Guid>, Table)>>,
 }
 
-/// The PDBs of the user, by their names without case and extension.
+/// The PDBs, by their file names in lower case without extension.
 #[derive(Debug, Default)]
 pub(crate) struct Pdbs {
     by_stem: HashMap<String, Vec<Pdb>>,
     messages: OnceLock<Messages>,
-    /// What was said already.
+    /// Notes that were already printed, so that each is printed once.
     said: Mutex<Vec<String>>,
 }
 
 impl Pdbs {
-    /// Takes files, and all PDBs in folders and their folders, as a symbol store has them.
+    /// Takes files, and all PDBs in folders and the folders below them, as in a symbol store.
     pub(crate) fn open(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut pdbs = Self::default();
         for path in paths {
@@ -78,7 +78,7 @@ impl Pdbs {
         }
     }
 
-    /// The PDB of an image: the one with the id that the trace tells, or the one of the image's name if it does not tell.
+    /// The PDB of an image: the one with the id in the trace, or, if the trace has no id, the one with the image's name.
     fn of(&self, place: &Place<'_>) -> Option<&Table> {
         let names = [place.pdb.map(|(_, name)| stem(name)), Some(stem(place.image))];
         let mut candidates =
@@ -90,7 +90,7 @@ impl Pdbs {
                 (Some((wanted, _)), Some(id)) if wanted != *id => {
                     let path = pdb.path.display();
                     self.say(format!(
-                        "{path} has the id {id} and does not belong to {}, whose PDB has {wanted}",
+                        "{path} has the id {id} and does not belong to {}, whose PDB has the id {wanted}",
                         place.image
                     ));
                 }
@@ -98,7 +98,7 @@ impl Pdbs {
                 (None, _) => {
                     let path = pdb.path.display();
                     self.say(format!(
-                        "the trace does not tell the id of the PDB of {}: {path} is taken by its name",
+                        "the trace does not have the id of the PDB of {}: {path} is used because of its name",
                         place.image
                     ));
                     return Some(table);
@@ -111,7 +111,7 @@ impl Pdbs {
     fn read(&self, path: &Path) -> Option<(Option<Guid>, Table)> {
         let read = || {
             if fs::metadata(path).map_err(|error| error.to_string())?.len() > MAX_PDB {
-                return Err("the file has more than 2 GiB".to_owned());
+                return Err("the file is larger than 2 GiB".to_owned());
             }
             let bytes = fs::read(path).map_err(|error| error.to_string())?;
             let msf = Msf::parse(&bytes).map_err(|error| error.to_string())?;
@@ -134,13 +134,13 @@ impl Pdbs {
     }
 }
 
-/// A file's name without folders, extension and case.
+/// The name of a file in lower case, without folders and extension.
 fn stem(path: &str) -> String {
     let file = path.rsplit(['\\', '/']).next().unwrap_or_default();
     file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_lowercase()
 }
 
-/// WPP messages whose formats are in the PDBs.
+/// The formats of WPP messages in the PDBs.
 impl Schema for Pdbs {
     fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>> {
         if key.is_classic { None } else { self.messages().event(key) }
@@ -151,7 +151,7 @@ impl Schema for Pdbs {
     }
 }
 
-/// The names of a trace's frames.
+/// Names the frames of stacks of a trace.
 #[derive(Debug)]
 pub(crate) struct Frames {
     pub(crate) images: Arc<Images>,
@@ -163,12 +163,13 @@ impl FrameNames for Frames {
         let Some(place) = self.images.find(process, address) else { return Vec::new() };
         let plain = || vec![format!("{}+{:#x}", place.image, place.offset)];
         let (Some(table), Ok(rva)) = (self.pdbs.of(&place), u32::try_from(place.offset)) else { return plain() };
-        // A return address is behind the call, which may be the last instruction of its line or of its function.
+        // A return address is after the call, which may be the last instruction of its line or of its function. The address
+        // before it is inside the call.
         let frames = table.frames(rva.saturating_sub(1));
         if frames.is_empty() {
             return plain();
         }
-        // From the symbol to where the call returns to, as debuggers count. It is of the function that was called.
+        // The offset of the return address from the symbol, as debuggers show it. Inlined functions have none.
         let offset =
             table.nearest(rva.saturating_sub(1)).map(|nearest| format!("+{:#x}", nearest.offset.saturating_add(1)));
         let name = |frame: pe_image::Frame<'_>| {

@@ -1,10 +1,10 @@
-//! The file that a recording replaces.
+//! The old file that a recording replaces.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file that is set aside until the recording has begun, and put back if it does not begin.
+/// An old file that is renamed until the recording has begun. If the recording does not begin, the file gets its name back.
 #[derive(Debug)]
 pub(crate) struct Aside {
     place: PathBuf,
@@ -12,7 +12,7 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    /// Sets aside what is at the path, if it is a file that nobody records to.
+    /// Renames the file at the path, if there is one. Fails if another recording writes to it.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         let named =
             |error: &dyn std::fmt::Display| io::Error::other(format!("cannot write {}: {error}", path.display()));
@@ -32,7 +32,7 @@ impl Aside {
         Ok(Self { place, kept: Some(kept) })
     }
 
-    /// The recording has begun: the file is of no use any more.
+    /// Removes the old file. Called after the recording has begun.
     pub(crate) fn drop_old(mut self) -> io::Result<()> {
         self.kept.take().map_or(Ok(()), fs::remove_file)
     }
@@ -43,7 +43,11 @@ impl Drop for Aside {
         if let Some(kept) = self.kept.take()
             && let Err(error) = fs::rename(&kept, &self.place)
         {
-            eprintln!("error: {} is now {}: {error}", self.place.display(), kept.display());
+            eprintln!(
+                "error: cannot restore {}: {error}; the old file is now {}",
+                self.place.display(),
+                kept.display()
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a command writes.
+//! The output of a command.
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use etw_etl::NewFile;
 
 use crate::context::Failure;
 
-/// Where a command writes: standard output, or a file.
+/// The output of a command: standard output, or a file.
 #[derive(Debug)]
 pub(crate) enum Output {
     /// Standard output.
@@ -17,7 +17,7 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    /// The file of `--output`, or standard output.
+    /// The file of `--output`, or standard output. Fails if the file is one of `inputs`.
     pub(crate) fn of(path: Option<&Path>, inputs: &[&Path]) -> Result<Self, String> {
         match path {
             Some(path) => create(path, inputs).map(Self::File),
@@ -25,7 +25,7 @@ impl Output {
         }
     }
 
-    /// Writes what is left, and puts a file in its place.
+    /// Writes the rest, and gives a file its name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Stdout(mut out) => Ok(out.flush()?),
@@ -50,7 +50,7 @@ impl Write for Output {
     }
 }
 
-/// Begins a file that must not be one of `inputs`.
+/// Creates a file that must not be one of `inputs`.
 fn create(path: &Path, inputs: &[&Path]) -> Result<NewFile, String> {
     if let Some(input) = inputs.iter().find(|input| is_same(path, input)) {
         return Err(format!("--output {} is the input {}: choose another file", path.display(), input.display()));
@@ -58,7 +58,7 @@ fn create(path: &Path, inputs: &[&Path]) -> Result<NewFile, String> {
     NewFile::create(path).map_err(|error| error.to_string())
 }
 
-/// Whether two paths lead to one file, through links as well.
+/// Whether two paths are the same file, also through symbolic links.
 fn is_same(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

@@ -1,4 +1,4 @@
-//! JSON values as cells of a table.
+//! JSON values, and their text in tables.
 
 use etw_etl::escaped;
 
@@ -10,12 +10,13 @@ pub(crate) fn object(members: impl IntoIterator<Item = (&'static str, Json)>) ->
     Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// An object of its own, as `--json` prints it: docs/conventions.md has the members, and what changes them changes the version.
+/// A whole document, as `--json` prints it. docs/conventions.md lists the members. Removing or renaming one, or changing its
+/// meaning, needs a new `schema_version`.
 pub(crate) fn document(members: impl IntoIterator<Item = (&'static str, Json)>) -> Json {
     object([("schema_version", 1.into())].into_iter().chain(members))
 }
 
-/// A value as a cell of a table.
+/// The text of a value in a cell of a table.
 pub(crate) fn plain(value: &Json) -> String {
     let all = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(" ");
     match value {

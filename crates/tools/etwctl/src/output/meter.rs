@@ -1,4 +1,4 @@
-//! The meter: a line on a terminal that shows how much came and how much was lost.
+//! The meter: a line on a terminal that shows how many events were recorded and lost.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use crate::values::counted;
 
 /// How often it is redrawn.
 const EVERY: Duration = Duration::from_millis(500);
-/// Back to the start of the line, and nothing on it.
+/// Moves to the start of the line and clears it.
 const CLEAR: &str = "\r\x1b[K";
 
-/// A line that is redrawn. Nothing at all is written where standard error is no terminal.
+/// A line that is redrawn. Nothing is written if standard error is not a terminal.
 #[derive(Debug)]
 pub(crate) struct Meter<W> {
     out: Option<W>,
@@ -36,7 +36,7 @@ impl<W: Write> Meter<W> {
         Self { out, has_colour, drawn: None, is_shown: false }
     }
 
-    /// Whether it is time to draw. Whatever else is for the terminal must be on it before that.
+    /// Whether it is time to draw. The caller must flush its other output to the terminal before it draws.
     pub(crate) fn is_due(&self) -> bool {
         self.out.is_some() && self.drawn.is_none_or(|drawn| drawn.elapsed() >= EVERY)
     }
@@ -45,14 +45,14 @@ impl<W: Write> Meter<W> {
     pub(crate) fn draw(&mut self, shown: Option<u64>, status: Option<SessionStatus>) {
         self.drawn = Some(Instant::now());
         if let (Some(out), Some(status)) = (&mut self.out, status) {
-            // A terminal that is gone shows nothing.
+            // An error is ignored: the terminal may be closed.
             let _ = write!(out, "{CLEAR}{} (Enter stops)", line(shown, &status, self.has_colour));
             let _ = out.flush();
             self.is_shown = true;
         }
     }
 
-    /// Takes the line away, for an event to be printed.
+    /// Clears the line, so that an event can be printed.
     pub(crate) fn clear(&mut self) {
         if let Some(out) = self.out.as_mut().filter(|_| self.is_shown) {
             let _ = write!(out, "{CLEAR}");
@@ -62,7 +62,7 @@ impl<W: Write> Meter<W> {
     }
 }
 
-/// Counts what was printed; where nothing is, what was written.
+/// The text of the meter, with the number of printed events, or, if none are printed, of written buffers.
 fn line(shown: Option<u64>, status: &SessionStatus, has_colour: bool) -> String {
     let lost = u64::from(status.log_buffers_lost) + u64::from(status.real_time_buffers_lost);
     let came = shown.map_or_else(
@@ -104,7 +104,7 @@ mod tests {
         String::from_utf8(bytes).expect("text")
     }
 
-    /// A session of two buffers without a consumer, and more events than fit.
+    /// A session with two buffers and without a consumer gets more events than fit.
     #[test]
     fn losses_are_shown_as_they_are_counted() {
         let provider = Guid::from_name("etwctl.meter");

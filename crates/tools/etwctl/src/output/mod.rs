@@ -1,4 +1,4 @@
-//! What the command writes: tables for people, JSON for programs, colours on terminals.
+//! The output of commands: tables for people, JSON for programs, colours on terminals.
 
 mod aside;
 mod file;

@@ -1,4 +1,4 @@
-//! Where decoded events go: text of some format, packets, or a folder of Parquet files.
+//! The output of decoded events: text in one of the formats, packets, or a folder of Parquet files.
 
 use std::io;
 use std::path::Path;
@@ -11,29 +11,29 @@ use crate::context::Failure;
 
 /// An output of events.
 pub(crate) enum Sink {
-    /// Text.
+    /// Text in one of the formats.
     Export(Box<Exporter<Output>>),
-    /// Packets.
+    /// A pcapng file.
     Packets(Box<Pcapng<Output>>),
-    /// A folder.
+    /// A folder of Parquet files.
     #[cfg(feature = "parquet")]
     Parquet(Box<etw_parquet::Folder>),
 }
 
 impl Sink {
-    /// Begins a folder of Parquet files.
+    /// Creates a folder of Parquet files.
     #[cfg(feature = "parquet")]
     pub(crate) fn parquet(folder: &Path) -> Result<Self, Failure> {
         Ok(Self::Parquet(Box::new(etw_parquet::Folder::create(folder)?)))
     }
 
-    /// Not in this build.
+    /// Always fails: this build cannot write Parquet.
     #[cfg(not(feature = "parquet"))]
     pub(crate) fn parquet(_folder: &Path) -> Result<Self, Failure> {
-        Err(Failure::Usage("this etwctl was built without the feature `parquet`".to_owned()))
+        Err(Failure::Usage("--parquet: this etwctl was built without the feature `parquet`".to_owned()))
     }
 
-    /// Takes an event.
+    /// Writes an event.
     pub(crate) fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         match self {
             Self::Export(exporter) => exporter.decoded(event, decoded),
@@ -43,7 +43,7 @@ impl Sink {
         }
     }
 
-    /// Shows what came so far, where that makes sense.
+    /// Flushes text, so that the events so far are visible. Other outputs are of use only when complete.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Export(exporter) => exporter.flush(),
@@ -51,7 +51,7 @@ impl Sink {
         }
     }
 
-    /// Completes the output. Returns what is to be known about it.
+    /// Completes the output. Returns a note for the user, if there is one.
     pub(crate) fn finish(self, about: About) -> Result<Option<String>, Failure> {
         match self {
             Self::Export(mut exporter) => {
@@ -60,7 +60,7 @@ impl Sink {
                 exporter.finish()?.finish()?;
                 Ok((left_out > 0).then(|| {
                     format!(
-                        "the page has no room for {left_out} of the events; choose with --from, --to, --provider, --level, --where \
+                        "{left_out} events did not fit into the page; select fewer with --from, --to, --provider, --level, --where \
                          or --count"
                     )
                 }))
@@ -69,8 +69,9 @@ impl Sink {
                 let (written, left_out) = packets.counts();
                 packets.finish()?.finish()?;
                 let lost =
-                    if left_out > 0 { format!("; {left_out} are not whole in the trace") } else { String::new() };
-                let hint = if written == 0 { ": they are events of ndiscap (netsh trace) and PktMon" } else { "" };
+                    if left_out > 0 { format!("; {left_out} more are incomplete in the trace") } else { String::new() };
+                let hint =
+                    if written == 0 { ": only events of ndiscap (netsh trace) and PktMon have packets" } else { "" };
                 Ok(Some(format!("{written} packets{lost}{hint}")))
             }
             #[cfg(feature = "parquet")]
@@ -79,7 +80,7 @@ impl Sink {
                 let lost = match summary.left_out {
                     0 => String::new(),
                     count => {
-                        format!("; {count} events are left out, as they are of too many kinds: choose with --provider")
+                        format!("; {count} events are left out: there are too many kinds, select fewer with --provider")
                     }
                 };
                 Ok(Some(format!("{} files with {} events{lost}", summary.files, summary.events)))

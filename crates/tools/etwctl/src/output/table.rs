@@ -1,10 +1,10 @@
-//! Tables and records, for people or as JSON.
+//! Tables and records, as text or as JSON.
 
 use std::fmt::Write;
 
 use super::json::{Json, object, plain};
 
-/// Rows under names.
+/// Rows of cells, with names for the columns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     columns: Vec<&'static str>,
@@ -20,13 +20,13 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// An array of objects.
+    /// The rows as an array of objects.
     pub(crate) fn json(self) -> Json {
         let columns = self.columns;
         self.rows.into_iter().map(|row| object(columns.iter().copied().zip(row))).collect()
     }
 
-    /// Columns as wide as they need to be; numbers stand to the right.
+    /// The table as text. Columns are as wide as their longest cell; numbers are right-aligned.
     pub(crate) fn text(&self) -> String {
         let cells: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(plain).collect()).collect();
         let width = |column: usize, name: &str| {
@@ -51,7 +51,7 @@ impl Table {
 fn line(text: &mut String, cells: impl Iterator<Item = (String, bool)>, widths: &[usize]) {
     let start = text.len();
     for ((cell, is_number), width) in cells.zip(widths) {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = if is_number { write!(text, "{cell:>width$}  ") } else { write!(text, "{cell:width$}  ") };
     }
     let end = text.get(start..).map_or(start, |line| start + line.trim_end().len());
@@ -59,7 +59,7 @@ fn line(text: &mut String, cells: impl Iterator<Item = (String, bool)>, widths: 
     text.push('\n');
 }
 
-/// Names and values below each other.
+/// Formats names and values, one pair per line.
 pub(crate) fn record(members: &[(&'static str, Json)]) -> String {
     let width = members.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     members.iter().fold(String::new(), |mut text, (name, value)| {

@@ -1,8 +1,8 @@
-//! Output beside a trace file: if its reader goes away, the recording goes on.
+//! Output of a recording that also writes a trace file: if the reader closes the output, the recording goes on.
 
 use std::io::{self, ErrorKind, Write};
 
-/// Writes until the other end is closed, and drops the rest if the output is not all that the command is for.
+/// Writes until the reader closes the output. After that, output is dropped, or, without `goes_on`, writing fails.
 #[derive(Debug)]
 pub(crate) struct Unread<W> {
     out: W,
@@ -11,7 +11,7 @@ pub(crate) struct Unread<W> {
 }
 
 impl<W: Write> Unread<W> {
-    /// With `goes_on` a closed output is no error.
+    /// With `goes_on`, a closed output is no error.
     pub(crate) fn new(out: W, goes_on: bool) -> Self {
         Self { out, is_closed: false, goes_on }
     }

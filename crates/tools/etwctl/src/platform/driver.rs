@@ -1,4 +1,4 @@
-//! A driver run by `nt-host`, on a thread beside the recording.
+//! Runs a driver with `nt-host`, on a thread beside the recording.
 
 use std::io;
 use std::path::Path;
@@ -16,13 +16,13 @@ use super::{Outcome, Plan};
 use crate::context::Failure;
 use crate::values;
 
-/// Room for the output of a request.
+/// The length of the output buffer of a request.
 const ROOM: u32 = 4096;
 
-/// How far it got, and how it ended.
+/// What the driver did, and whether the run was completed.
 type Run = (Outcome, Result<(), Error>);
 
-/// A driver to be run.
+/// A driver to run.
 #[derive(Debug)]
 pub(crate) struct Driver {
     host: NtHost,
@@ -32,7 +32,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Reads the driver's file. Nothing of it runs yet.
+    /// Reads the driver's file. No code of the driver runs yet.
     pub(crate) fn prepare(path: &Path, os: Option<Release>) -> Result<Self, Failure> {
         let os = os.unwrap_or_default();
         let prepared = NtHost::builder().driver(path).os(os).measured_time().prepare();
@@ -46,7 +46,7 @@ impl Driver {
         &self.machine
     }
 
-    /// Begins to run it.
+    /// Starts the thread that runs the driver.
     pub(crate) fn start(&mut self, plan: Plan) {
         let (host, machine, ends) = (self.host.clone(), self.machine.clone(), Arc::clone(&self.ends));
         self.run = Some(thread::spawn(move || {
@@ -56,12 +56,12 @@ impl Driver {
         }));
     }
 
-    /// Whether it has been unloaded.
+    /// Whether the run is over.
     pub(crate) fn is_finished(&self) -> bool {
         self.run.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Has it unloaded and says what became of it.
+    /// Ends the run early if it is not over, waits for the unload, and returns what happened.
     pub(crate) fn finish(self) -> Outcome {
         self.ends.store(true, Ordering::Relaxed);
         let panicked = || Error::Host("the thread that runs the driver has panicked".to_owned());
@@ -72,7 +72,7 @@ impl Driver {
         };
         let findings = self.host.report().findings().iter().map(ToString::to_string).collect();
         let error = match result {
-            // What stopped it is the last finding.
+            // The last finding says what stopped the machine.
             Ok(()) | Err(Error::Stopped(_)) => None,
             Err(error) => Some(error.to_string()),
         };
@@ -80,7 +80,7 @@ impl Driver {
     }
 }
 
-/// Loads it, gives it a device and requests, lets time pass, and unloads it.
+/// Loads the driver, adds a device, sends the requests, lets time pass, and unloads the driver.
 fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome: &mut Outcome) -> Result<(), Error> {
     host.load()?;
     let is_registered = |provider: &Guid| {
@@ -101,8 +101,8 @@ fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome
             }
             device.remove()?;
         }
-        // A driver need not take a device.
-        Err(Error::Status(status)) => outcome.answers.push(format!("the driver took no device: {status}")),
+        // The recording goes on without a device.
+        Err(Error::Status(status)) => outcome.answers.push(format!("the driver did not accept a device: {status}")),
         Err(error) => return Err(error),
     }
     host.unload().map(drop)

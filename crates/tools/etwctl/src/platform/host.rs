@@ -1,4 +1,4 @@
-//! A demonstration provider in this process, a driver's day in a second; and interrupts as signals.
+//! A demonstration provider in this process, and interrupts as signals.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,23 +12,24 @@ use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keywor
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 
-/// The provider's traits: a size and its name.
+/// The provider's traits: their size and the provider's name.
 const TRAITS: &[u8] = b"\x0e\x00Etwctl-Demo\x00";
 const READ: Keyword = Keyword::from_bits(0x1);
 const CONTROL: Keyword = Keyword::from_bits(0x2);
-/// Requests that it handles, and the time between two.
+/// The number of requests that the provider simulates, and the pause after each.
 const REQUESTS: u32 = 12;
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// Whether the user asked to stop since this was first asked. From then on the first interrupt no longer ends the process,
-/// so that it can stop its session and close its file; the second one does.
+/// Whether there was an interrupt since the first call of this function. After that call, the first interrupt no longer ends
+/// the process, so that it can stop its session and close its file. The second interrupt ends it.
 pub(crate) fn interrupted() -> bool {
     static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let flag = INTERRUPTED.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
         command_line::handles_interrupts();
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the second signal finds the flag set. Where there are no handlers, a signal ends the process.
+            // In this order: the shutdown handler runs before the flag is set, so only the second signal ends the process. If
+            // registering fails, every signal ends it.
             let _ = register_conditional_shutdown(signal, 128 + signal, Arc::clone(&flag));
             let _ = register(signal, Arc::clone(&flag));
         }
@@ -37,7 +38,7 @@ pub(crate) fn interrupted() -> bool {
     flag.load(Ordering::Relaxed)
 }
 
-/// A provider that writes on a thread of its own, until it has written everything or this is dropped.
+/// A provider that writes events on a separate thread, until it has written all of them or this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Demo {
     thread: JoinHandle<()>,
@@ -48,10 +49,10 @@ impl Demo {
     /// The provider's id.
     pub(crate) const ID: Guid = Guid::from_name("Etwctl-Demo");
 
-    /// Whether there is one.
+    /// Whether this system has a demonstration provider.
     pub(crate) const IS_HERE: bool = true;
 
-    /// Registers the provider and begins to write, once or again and again.
+    /// Registers the provider and starts to write its events, once or repeatedly.
     pub(crate) fn start(repeats: bool) -> Result<Self, String> {
         let engine = local_engine();
         let handle = engine.register(Self::ID, None, |_| {}).map_err(|status| status.to_string())?;
@@ -68,7 +69,7 @@ impl Demo {
         Ok(Self { thread, ends })
     }
 
-    /// Whether it has written everything.
+    /// Whether the provider has written all its events.
     pub(crate) fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
@@ -94,7 +95,7 @@ fn write_all(engine: &Engine, handle: u64, ends: &AtomicBool) {
             Block::with_kind(metadata, DataKind::EventMetadata),
             Block::data(payload),
         ];
-        // A session that has no room counts what it lost.
+        // The status is ignored: a session without room counts the event as lost.
         engine.write(&EventWrite::new(handle, descriptor), blocks.as_slice());
     };
     write("DriverEntry", Level::Informational, CONTROL, Opcode::Info, 0, 0);

@@ -1,5 +1,5 @@
-//! What differs between systems: whether there is a demonstration provider, whether a driver can be run, and how a user
-//! interrupts.
+//! The differences between systems: whether there is a demonstration provider, whether a driver can be run, and how an interrupt
+//! is noticed.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod driver;
@@ -21,28 +21,28 @@ use std::time::Duration;
 
 use etw_types::Guid;
 
-/// What a driver is to do.
+/// The plan of a driver's run.
 #[derive(Clone, Debug)]
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
-    expect(dead_code, reason = "it is read from the command line, and nobody can do it here")
+    expect(dead_code, reason = "it is read from the command line, but drivers cannot be run on this system")
 )]
 pub(crate) struct Plan {
-    /// Control requests: code and input.
+    /// Device control requests: code and input.
     pub(crate) requests: Vec<(u32, Vec<u8>)>,
-    /// The time that passes for it before it is unloaded.
+    /// The time that passes for the driver before it is unloaded.
     pub(crate) time: Duration,
 }
 
-/// What became of it, in words.
+/// The results of a driver's run.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// A line for each request.
+    /// One line of text for each request.
     pub(crate) answers: Vec<String>,
-    /// The providers that it registered.
+    /// The providers that the driver registered.
     pub(crate) providers: Vec<Guid>,
-    /// What it did wrong.
+    /// The mistakes of the driver that `nt-host` found.
     pub(crate) findings: Vec<String>,
-    /// Why it did not get to its end.
+    /// Why the run was not completed, if the findings do not say it.
     pub(crate) error: Option<String>,
 }

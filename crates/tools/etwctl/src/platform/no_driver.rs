@@ -1,4 +1,4 @@
-//! Drivers are run on Linux only.
+//! `--driver` on systems that cannot run drivers: everything but Linux on x86-64.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use windows_releases::Release;
 use super::{Outcome, Plan};
 use crate::context::Failure;
 
-/// A driver to be run: not here, so there is no value of this type.
+/// A driver to run. This system cannot run one, so the type has no values.
 #[derive(Debug)]
 pub(crate) enum Driver {}
 
 impl Driver {
-    /// Not here.
+    /// Always fails.
     pub(crate) fn prepare(_path: &Path, _os: Option<Release>) -> Result<Self, Failure> {
         let reason =
-            "--driver is for Linux on x86-64, where nt-host runs the driver; here, load it and record it without";
+            "--driver is for Linux on x86-64, where nt-host runs the driver; here, load the driver and omit --driver";
         Err(Failure::Usage(reason.to_owned()))
     }
 
@@ -25,17 +25,17 @@ impl Driver {
         match *self {}
     }
 
-    /// Begins to run it.
+    /// Starts the thread that runs the driver.
     pub(crate) const fn start(&mut self, _plan: Plan) {
         match *self {}
     }
 
-    /// Whether it has been unloaded.
+    /// Whether the run is over.
     pub(crate) const fn is_finished(&self) -> bool {
         match *self {}
     }
 
-    /// Has it unloaded and says what became of it.
+    /// Ends the run and returns what happened.
     pub(crate) const fn finish(self) -> Outcome {
         match self {}
     }

@@ -1,24 +1,24 @@
-//! On Windows there are real providers, and the console tells of interrupts.
+//! On Windows there is no demonstration provider, and the console reports interrupts.
 
 pub(crate) use etw_session::platform::interrupted;
 use etw_types::Guid;
 
-/// A demonstration provider: not here, so there is no value of this type.
+/// The demonstration provider. Windows has none, so the type has no values.
 #[derive(Debug)]
 pub(crate) enum Demo {}
 
 impl Demo {
     /// The provider's id.
     pub(crate) const ID: Guid = Guid::from_name("Etwctl-Demo");
-    /// Whether there is one.
+    /// Whether this system has a demonstration provider.
     pub(crate) const IS_HERE: bool = false;
 
-    /// Not here.
+    /// Always fails.
     pub(crate) fn start(_repeats: bool) -> Result<Self, String> {
-        Err("there is no demonstration provider on Windows: name a provider of the system".to_owned())
+        Err("there is no demonstration provider on Windows: name a provider".to_owned())
     }
 
-    /// Whether it has written everything.
+    /// Whether the provider has written all its events.
     pub(crate) const fn is_finished(&self) -> bool {
         match *self {}
     }

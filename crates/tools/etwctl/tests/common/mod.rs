@@ -1,11 +1,11 @@
-//! Running the command, and places for its files.
+//! Runs the command, and names temporary files.
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// What a run left behind.
+/// The exit code and the output of a run.
 pub(crate) struct Run {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -36,12 +36,12 @@ pub(crate) fn etwctl_with(line: &str, input: &str) -> Run {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
-    // A command that does not read its input may have ended already.
+    // An error is ignored: a command that does not read its input may have ended already.
     let _ = child.stdin.take().expect("its input is ours").write_all(input.as_bytes());
     child.wait_with_output().expect("the command ends").into()
 }
 
-/// A file of this test's own.
+/// The path of a temporary file of this test process.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
 }

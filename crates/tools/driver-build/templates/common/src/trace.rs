@@ -1,36 +1,41 @@
-//! Everything this driver traces.
+//! The driver's ETW provider and all of its events.
 
 use wdk_etw::{ActivityScope, NtStatus, define_provider, start_activity, stop_activity, write_event};
 use wdk_sys::{NTSTATUS, PCUNICODE_STRING};
 
-// The provider's id follows from its name.
+// The provider's GUID is computed from its name.
 define_provider!(PROVIDER, "Example.{{Name}}");
 
-// What a session can choose from.
+// Keywords: a session chooses which of them it records.
 const LIFE: u64 = 0x1;
 const REQUESTS: u64 = 0x2;
 
-/// How the provider came up.
+/// The statuses of registering the provider.
 pub struct Startup {
     register: NtStatus,
     traits: NtStatus,
 }
 
+/// Registers the provider.
+///
 /// # Safety
 ///
-/// [`stop`] is called before the driver unloads, when nothing else of it runs.
+/// [`stop`] must be called before the driver unloads, when no other code of the driver runs.
 pub unsafe fn start() -> Startup {
     // SAFETY: by this function's contract.
     let register = unsafe { PROVIDER.register() };
-    // Where a Windows cannot take the provider's name, this says so; the driver works all the same.
+    // The second status is an error if this Windows does not take the provider's name. The driver works without it.
     Startup { register, traits: PROVIDER.traits_status().unwrap_or(register) }
 }
 
+/// Writes the last event and unregisters the provider.
 pub fn stop() {
     write_event!(PROVIDER, "DriverUnload", level(Informational), keyword(LIFE));
     let _ = PROVIDER.unregister();
 }
 
+/// Writes the event of `DriverEntry`.
+///
 /// # Safety
 ///
 /// `path` is null or valid.
@@ -51,7 +56,7 @@ pub unsafe fn driver_entry(path: PCUNICODE_STRING, startup: &Startup, status: NT
     }
 }
 
-/// A request is an activity: its start and its stop carry one id.
+/// Starts the activity of a request. Its start and stop events have the same activity id.
 pub fn request_start(code: u32, length: u32) -> ActivityScope {
     start_activity!(
         PROVIDER,
@@ -63,6 +68,7 @@ pub fn request_start(code: u32, length: u32) -> ActivityScope {
     )
 }
 
+/// Stops the activity of a request. A failed request also gets an event with its status.
 pub fn request_stop(activity: ActivityScope, result: Result<u32, NtStatus>) {
     if let Err(status) = result {
         write_event!(

@@ -11,23 +11,23 @@ use wdk_etw::{Guid, NtStatus};
 use wdk_kmdf::{ControlEvents, Device, DeviceInit, Driver, DriverHandle, Request, context, create_driver};
 use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
 
-/// Takes a `u32`, adds it to the sum, and returns the sum.
+/// The control code of the request that adds a `u32` to the sum and returns the new sum.
 const ADD: u32 = 0x0022_2000;
 
-/// The device interface: programs look for it to open a device.
+/// The device interface. Programs use it to find the device.
 const INTERFACE: Guid = Guid::from_u128({{interface}});
 
 /// # Safety
 ///
-/// Called by the system.
+/// Only the system may call this function.
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
-    // SAFETY: `unload` stops it, or the end of this function if that will not be called.
+    // SAFETY: `unload` calls `trace::stop`. If this function fails, `unload` is not called, and this function calls it.
     let provider = unsafe { trace::start() }; // trace
     // SAFETY: the arguments are the system's, and this is `DriverEntry`.
     let result = unsafe { create_driver::<ThisDriver>(driver, path) };
     let status = result.err().unwrap_or(NtStatus::Success).as_signed();
-    // SAFETY: the system's path.
+    // SAFETY: the system's registry path is valid during this call.
     unsafe { trace::driver_entry(path, &provider, status) }; // trace
     if result.is_err() {
         trace::stop(); // trace
@@ -49,7 +49,7 @@ impl Driver for ThisDriver {
     }
 }
 
-/// What is behind a device.
+/// The state of a device.
 struct Adder {
     sum: AtomicU32,
 }

@@ -1,4 +1,4 @@
-//! A trace file: whether the provider is in it, and what of it.
+//! Checks of a trace file: whether it has events of the provider, and which.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -17,20 +17,20 @@ use crate::context::Failure;
 use crate::input::{Progress, Schemas, Traces};
 use crate::values::{Provider, counted, hint};
 
-/// Providers whose names are kept.
+/// The maximum number of providers whose names are kept.
 const MOST_PROVIDERS: usize = 10_000;
 
-/// What a trace has of the provider.
+/// The provider's events in a trace.
 #[derive(Debug, Default)]
 struct Seen {
     events: u64,
-    /// Events of the level and the keyword that are missed.
+    /// The number of events with the level and the keyword of the missing event.
     missed: u64,
     levels: BTreeSet<u8>,
     keywords: u64,
-    /// The first traits, with what is wrong with them.
+    /// The first traits: the group that they name, or what is wrong with them.
     traits: Option<Result<Option<Guid>, String>>,
-    /// All providers that have names.
+    /// The other providers of the trace that have names.
     names: HashMap<Arc<str>, Guid>,
 }
 
@@ -59,40 +59,40 @@ impl Seen {
         if self.events == 0 {
             let same = self.names.iter().find(|(name, _)| name.eq_ignore_ascii_case(&provider.name));
             if let Some((name, guid)) = same {
-                let finding = format!("events of a provider '{name}' have the id {guid}, not that of the name");
-                checks.advise("provider", Problem, finding, format!("etwctl doctor {guid} FILE"));
+                let finding =
+                    format!("events of a provider '{name}' have the id {guid}, which is not computed from the name");
+                checks.advise("provider", Problem, finding, format!("run etwctl doctor {guid} FILE"));
             } else {
-                let finding = format!("no event of this id{}", hint(&provider.name, self.names.keys()));
-                let advice = "etwctl stats FILE lists what is there; record again, and see etwctl doctor PROVIDER while the \
-                              session runs";
+                let finding = format!("no event has this provider id{}", hint(&provider.name, self.names.keys()));
+                let advice = "etwctl stats FILE lists the providers in the file; record again, and run etwctl doctor PROVIDER \
+                              while the session runs";
                 checks.advise("provider", Problem, finding, advice);
             }
             return;
         }
         checks.add("provider", Good, counted(self.events, "event"));
         if self.missed == 0 {
-            let advice = "the session asked for less, or the driver wrote no such event";
-            checks.advise("event", Problem, "none of this level and keyword", advice);
+            let advice = "the session did not request this level or keyword, or the driver wrote no such event";
+            checks.advise("event", Problem, "no event has this level and keyword", advice);
         } else if missed.level.is_some() || missed.keyword.is_some() {
-            checks.add("event", Good, format!("{} of this level and keyword", counted(self.missed, "event")));
+            checks.add("event", Good, format!("{} with this level and keyword", counted(self.missed, "event")));
         }
         let levels: Vec<String> = self.levels.iter().map(u8::to_string).collect();
         checks.add("level", Good, format!("events have the levels {}", levels.join(", ")));
         checks.add("keywords", Good, format!("events have keywords of {:#x}", self.keywords));
         match &self.traits {
-            None => checks.add("traits", Unknown, "its events carry none: they are not TraceLogging's"),
+            None => checks.add("traits", Unknown, "the events have none: they are not TraceLogging events"),
             Some(Ok(None)) => checks.add("traits", Good, "they name no group"),
             Some(Ok(Some(group))) => checks.add("traits", Good, format!("they name group {group}")),
             Some(Err(error)) => {
-                let advice =
-                    "make them with define_provider!; Windows refuses malformed ones, and then the group is not set";
+                let advice = "use define_provider!; Windows refuses malformed traits, and then the group of the provider is not set";
                 checks.advise("traits", Problem, format!("they are malformed: {error}"), advice);
             }
         }
     }
 }
 
-/// Reads the file. The other result is whether all of it could be read.
+/// Reads the file and checks it. The inner result is an error if a part of the file could not be read.
 pub(super) fn checks(
     path: &Path,
     provider: &Provider,
@@ -120,27 +120,27 @@ pub(super) fn checks(
     checks.add(
         "requests",
         Unknown,
-        "a trace does not say which providers, levels, keywords and filters were asked for",
+        "a trace does not record which providers, levels, keywords and filters the session requested",
     );
     Ok((checks, traces.check()))
 }
 
-/// What the trace says about its session.
+/// Checks what the trace records about its session.
 fn session(header: &LogfileHeader, report: &Report, checks: &mut Checks) {
     let named = mode::NAMES.iter().filter(|(_, bit)| header.log_file_mode & bit != 0);
     let modes: Vec<&str> = named.map(|(name, _)| *name).collect();
     let finding = format!("session '{}', modes: {}", header.logger_name, modes.join(" "));
     if header.log_file_mode & mode::CIRCULAR != 0 {
-        let advice = "a larger file, or one that is not circular";
+        let advice = "use a larger file, or one that is not circular";
         checks.advise("session", Possible, format!("{finding}; the oldest events are overwritten"), advice);
     } else {
         checks.add("session", Good, finding);
     }
     let (events, buffers, bytes) = (report.events_lost, report.buffers_lost, report.lost_bytes);
     if events == 0 && buffers == 0 && bytes == 0 {
-        checks.add("losses", Good, "nothing is lost");
+        checks.add("losses", Good, "nothing was lost");
     } else {
         let finding = format!("the session lost {events} events and {buffers} buffers; {bytes} bytes cannot be read");
-        checks.advise("losses", Possible, finding, "more or larger buffers, or fewer keywords");
+        checks.advise("losses", Possible, finding, "use more or larger buffers, or fewer keywords");
     }
 }

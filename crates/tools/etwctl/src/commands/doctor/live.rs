@@ -1,4 +1,4 @@
-//! The sessions that run and the providers that are registered.
+//! Checks of running sessions and registered providers.
 
 use etw_session::info::{DisallowedProviders, GroupInstances, ProviderInstances};
 use etw_session::{Machine, SessionStatus};
@@ -10,7 +10,7 @@ use super::{Asked, Checks};
 use crate::cli::Missed;
 use crate::values::{Provider, counted, hint};
 
-/// Sessions that can enable one provider.
+/// The maximum number of sessions that can enable one provider.
 const MOST_SESSIONS: usize = 8;
 
 impl From<&TraceEnableInfo> for Asked {
@@ -24,7 +24,7 @@ impl From<&TraceEnableInfo> for Asked {
     }
 }
 
-/// The number by which lists of requests name a session: the low 16 bits of its handle.
+/// The logger id of a session in lists of requests: the low 16 bits of its handle.
 fn logger_id(status: &SessionStatus) -> u64 {
     status.handle & 0xFFFF
 }
@@ -33,7 +33,7 @@ fn count(number: usize, noun: &str) -> String {
     counted(u64::try_from(number).unwrap_or(u64::MAX), noun)
 }
 
-/// Checks everything that an event has to pass on its way into the session, or into all sessions that enabled the provider.
+/// Checks everything that can keep an event out of the session, or out of all sessions that enabled the provider.
 pub(super) fn checks(machine: &Machine, provider: &Provider, session: Option<&str>, missed: &Missed) -> Checks {
     let mut checks = Checks::default();
     let sessions = machine.sessions();
@@ -69,16 +69,17 @@ pub(super) fn checks(machine: &Machine, provider: &Provider, session: Option<&st
             (Some(asked), _) => asked,
             (None, Some((guid, true, asked))) => {
                 if is_disallowed(machine, status, provider.guid) {
-                    let finding = format!("{name} enabled group {guid}, and its disallow list has the provider");
-                    checks.advise("group", Problem, finding, "take it out of information class 10");
+                    let finding = format!("{name} enabled group {guid}, but the provider is on its disallow list");
+                    checks.advise("group", Problem, finding, "remove the provider from information class 10");
                     continue;
                 }
                 checks.add("group", Good, format!("{name} enabled it by group {guid}"));
                 asked
             }
             (None, Some((guid, false, _))) if session.is_some() => {
-                let finding = format!("{name} enabled group {guid}, of which the provider is not a member");
-                let advice = "define the provider with this group, and look at the status of SetTraits: see Provider::traits_status";
+                let finding = format!("{name} enabled group {guid}, but the provider is not a member of it");
+                let advice =
+                    "define the provider with this group, and check the status that Provider::traits_status returns";
                 checks.advise("traits", Problem, finding, advice);
                 continue;
             }
@@ -91,41 +92,42 @@ pub(super) fn checks(machine: &Machine, provider: &Provider, session: Option<&st
         enabled += 1;
         checks.add("session", Good, format!("{name} enabled the provider"));
         if instances.0.iter().any(|instance| instance.is_legacy() && instance.is_registered()) && asked.any == 0 {
-            let finding = format!("{name} asks a classic provider for no keyword, which is nothing");
-            checks.advise("keywords", Problem, finding, "enable it with --any 0xffffffff");
+            let finding = format!("{name} enabled a classic provider without keywords, so it gets no events");
+            checks.advise("keywords", Problem, finding, "enable the provider with --any 0xffffffff");
         } else {
             missed.check_level(asked, &name, &mut checks);
             missed.check_keywords(asked, &name, &mut checks);
         }
         delivery(status, &name, &mut checks);
-        checks.add("filters", Unknown, format!("Windows does not tell which filters the request of {name} has"));
+        checks.add("filters", Unknown, format!("Windows does not report which filters {name} uses"));
     }
     if enabled == 0 && session.is_none() {
-        let advice = format!("etwctl record {0} --live, or etwctl enable SESSION {0}", provider.name);
+        let advice = format!("run etwctl record {0} --live, or etwctl enable SESSION {0}", provider.name);
         checks.advise("session", Problem, "no session enabled the provider", advice);
     }
     checks
 }
 
-/// Who registered the provider.
+/// Checks who registered the provider.
 fn registered(machine: &Machine, provider: &Provider, checks: &mut Checks) -> ProviderInstances {
-    let advice = "load the driver, and look at the status of register; the id is that of the name, case aside";
+    let advice = "load the driver, and check the status that register returned; check the spelling of the name, from which the \
+                  id is computed (case does not matter)";
     match machine.provider(provider.guid) {
         Ok(instances) => {
             let registered = instances.0.iter().filter(|instance| instance.is_registered());
             let drivers = registered.clone().filter(|instance| instance.process_id == 0).count();
             match registered.count() {
-                0 => checks.advise("registration", Problem, "sessions wait for it, and nobody registered it", advice),
+                0 => checks.advise("registration", Problem, "a session enabled it, but it is not registered", advice),
                 all => {
                     let processes = all - drivers;
-                    let finding = format!("registrations: {processes} of processes, {drivers} of drivers");
+                    let finding = format!("registrations: {processes} by processes, {drivers} by drivers");
                     checks.add("registration", Good, finding);
                 }
             }
             instances
         }
         Err(error) if error.code() == Win32Error::WmiInstanceNotFound => {
-            checks.advise("registration", Problem, "nobody registered or enabled this id", advice);
+            checks.advise("registration", Problem, "it is not registered, and no session enabled it", advice);
             ProviderInstances::default()
         }
         Err(error) => {
@@ -135,11 +137,11 @@ fn registered(machine: &Machine, provider: &Provider, checks: &mut Checks) -> Pr
     }
 }
 
-/// The groups, and those that the provider is a member of. It is a member only after its traits were set.
+/// Returns all groups, and checks whether the provider is a member of one. It is a member only after its traits were set.
 fn groups(machine: &Machine, provider: &Provider, checks: &mut Checks) -> Vec<(Guid, GroupInstances)> {
     let guids = match machine.groups() {
         Ok(guids) => guids,
-        // A Windows without groups has no providers in them.
+        // Older releases of Windows have no groups.
         Err(error) => {
             checks.add("traits", Unknown, format!("groups cannot be listed: {error}"));
             return Vec::new();
@@ -160,7 +162,7 @@ fn is_disallowed(machine: &Machine, status: &SessionStatus, provider: Guid) -> b
     list.is_ok_and(|list| list.0.contains(&provider))
 }
 
-/// The session did not enable the provider.
+/// Adds the problem that the session did not enable the provider.
 fn not_enabled(
     name: &str,
     status: &SessionStatus,
@@ -171,25 +173,20 @@ fn not_enabled(
     let others = instances.0.iter().map(|instance| instance.enabled.len()).max().unwrap_or_default();
     let finding = format!("{name} did not enable the provider; {} did", count(others, "session"));
     let advice = if others >= MOST_SESSIONS {
-        format!("disable it in another session first: no more than {MOST_SESSIONS} can enable a provider")
+        format!("disable it in another session first: at most {MOST_SESSIONS} sessions can enable a provider")
     } else {
-        format!("etwctl enable {} {}", status.properties.name, provider.name)
+        format!("run etwctl enable {} {}", status.properties.name, provider.name)
     };
     checks.advise("session", Problem, finding, advice);
 }
 
-/// What becomes of events that the session takes.
+/// Checks what happens to events that the session accepts: losses and output.
 fn delivery(status: &SessionStatus, name: &str, checks: &mut Checks) {
     if status.has_losses() {
         let (events, buffers) = (status.events_lost, status.log_buffers_lost);
         let unread = status.real_time_buffers_lost;
-        let finding = format!("{name} lost {events} events and {buffers} buffers; no consumer took {unread} buffers");
-        checks.advise(
-            "losses",
-            Possible,
-            finding,
-            "more or larger buffers, fewer keywords, or a consumer that keeps up",
-        );
+        let finding = format!("{name} lost {events} events, {buffers} buffers and {unread} real-time buffers");
+        checks.advise("losses", Possible, finding, "use more or larger buffers, fewer keywords, or a faster consumer");
     } else {
         checks.add("losses", Good, format!("{name} lost nothing"));
     }
@@ -197,12 +194,12 @@ fn delivery(status: &SessionStatus, name: &str, checks: &mut Checks) {
     let file = status.properties.log_file.as_ref();
     match file {
         _ if modes & mode::BUFFERING != 0 => {
-            let finding = format!("{name} keeps the newest events in memory and writes no file by itself");
-            checks.advise("output", Possible, finding, format!("etwctl flush {}", status.properties.name));
+            let finding = format!("{name} keeps the newest events in memory and writes them only when it is flushed");
+            checks.advise("output", Possible, finding, format!("run etwctl flush {}", status.properties.name));
         }
         Some(file) if modes & mode::CIRCULAR != 0 => {
             let finding = format!("{name} overwrites the oldest events of {}", file.display());
-            checks.advise("output", Possible, finding, "a larger file, or one that is not circular");
+            checks.advise("output", Possible, finding, "use a larger file, or one that is not circular");
         }
         Some(file) => {
             let advice =
@@ -261,10 +258,13 @@ mod tests {
         let of = || problems(&machine, &provider, None, &Missed::default());
         assert_eq!(
             of(),
-            ["registration: nobody registered or enabled this id", "session: no session enabled the provider"]
+            [
+                "registration: it is not registered, and no session enabled it",
+                "session: no session enabled the provider"
+            ]
         );
         session.provider(provider.guid).enable(&Enable::new(Level::Verbose)).unwrap();
-        assert_eq!(of(), ["registration: sessions wait for it, and nobody registered it"]);
+        assert_eq!(of(), ["registration: a session enabled it, but it is not registered"]);
     }
 
     #[test]
@@ -279,11 +279,11 @@ mod tests {
         session.provider(provider.guid).enable(&request).unwrap();
         assert_eq!(of(3, 0x2), [""; 0]);
         assert_eq!(of(3, 0), [""; 0]);
-        assert_eq!(of(4, 0x2), ["level: session 'S' takes events up to level 3; the event has level 4"]);
-        let masks = "keywords: session 'S' takes events with a keyword of 0x6 and all of 0x2";
-        assert_eq!(of(3, 0x4), [format!("{masks}; the event has 0x4")]);
+        assert_eq!(of(4, 0x2), ["level: session 'S' accepts events up to level 3; the event has level 4"]);
+        let masks = "keywords: session 'S' accepts events with a keyword of 0x6 and all of 0x2";
+        assert_eq!(of(3, 0x4), [format!("{masks}; the event has keyword 0x4")]);
         session.provider(provider.guid).enable(&request.property(IGNORE_KEYWORD_0)).unwrap();
-        assert_eq!(of(3, 0), [format!("{masks}, and none without keyword")]);
+        assert_eq!(of(3, 0), [format!("{masks}, but no events without a keyword")]);
     }
 
     #[test]
@@ -305,10 +305,10 @@ mod tests {
         let other: Provider = "Other".parse().unwrap();
         session.provider(other.guid).enable(&Enable::new(Level::Verbose)).unwrap();
         session.provider(other.guid).disable().unwrap();
-        assert!(of(&other).last().unwrap().ends_with("of which the provider is not a member"), "{:?}", of(&other));
+        assert!(of(&other).last().unwrap().ends_with("but the provider is not a member of it"), "{:?}", of(&other));
         session.set(&DisallowList(vec![provider.guid])).unwrap();
         let found = of(&provider);
-        assert!(found.iter().any(|found| found.ends_with("its disallow list has the provider")), "{found:?}");
+        assert!(found.iter().any(|found| found.ends_with("but the provider is on its disallow list")), "{found:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Loads the driver's image, sends it requests, and looks at its events and at what it leaves behind.
+//! Loads the driver's image, sends requests, and checks its events and that it releases everything.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::env;
@@ -10,7 +10,7 @@ use nt_host::{NtHost, Os, event};
 /// Takes a `u32`, adds it to the sum, and returns the sum.
 const ADD: u32 = 0x0022_2000;
 
-/// The image that `cargo xtask build` made, or the one that `DRIVER_IMAGE` names.
+/// The image that `DRIVER_IMAGE` names (`cargo driver test` sets it), or the one that `cargo xtask build` made.
 fn image() -> PathBuf {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("{{wdk-etw-from-tests}}/target/driver/x64/{{crate}}.sys");
     env::var_os("DRIVER_IMAGE").map_or(built, PathBuf::from)
@@ -18,8 +18,8 @@ fn image() -> PathBuf {
 
 #[test]
 fn numbers_are_added_and_traced() {
-    let host = NtHost::builder().driver(image()).prepare().expect("the image: run `cargo xtask build` first");
-    // A session that is there first sees DriverEntry, too.
+    let host = NtHost::builder().driver(image()).prepare().expect("no image: run `cargo driver test`");
+    // A session that is started before the driver is loaded also gets the event of `DriverEntry`.
     let provider = Guid::from_name("Example.{{Name}}");
     let trace = host.session("test").expect("a session").enable(provider, Level::Verbose, !0).expect("enabled");
     host.load().expect("DriverEntry");
