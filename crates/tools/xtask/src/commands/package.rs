@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Builds the driver, then makes target/package/x64 or target/package/arm64: the
 signed image, the stamped INF, the signed catalog, the certificate, and scripts
-that install it on a test machine. Checks the INF with rules of InfVerif, and
+that install it on a test machine. Checks the INF with rules of infverif, and
 the image with the rules of the Windows loader. The test certificate is made
 once; its key stays in target/signing. SOURCE_DATE_EPOCH makes packages
 reproducible. Scripts in the folder `deploy` beside the driver's Cargo.toml are
