@@ -35,7 +35,7 @@ pub fn facades(images: &Images) -> Result<Findings, String> {
             let mut driver = Driver::with_library(&file)?;
             let Facade { disabled, enabled, library, stack } = driver.facade(event)?;
             if driver.facade(event)? != (Facade { disabled, enabled, library, stack }) {
-                return Err(format!("{event} of {name} is not the same twice"));
+                return Err(format!("two runs of {event} of {name} differ"));
             }
             let cells = vec![
                 Cell::text(event),

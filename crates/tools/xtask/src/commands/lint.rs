@@ -45,7 +45,7 @@ pub(super) const STEPS: [Step; 6] = [
     SETUP,
     FORMAT,
     Step::new("clippy", "all crates and targets on this host", clippy),
-    Step::new("clippy-windows", "what a driver links, and session control", clippy_windows),
+    Step::new("clippy-windows", "crates that a driver links, and session control", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),
     Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
 ];

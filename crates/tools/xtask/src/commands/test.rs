@@ -62,12 +62,12 @@ pub(super) const STEPS: [Step; 12] = [
     Step::new("targets", "Rust's targets that tests compile for", targets),
     TOOLS,
     DRIVER,
-    Step::new("verifiers", "programs of others that check signatures and scripts", verifiers),
+    Step::new("verifiers", "third-party programs that check signatures and scripts", verifiers),
     Step::new("windows", "session control type-checks for Windows", windows),
     Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
     toolchains::OLDEST,
     toolchains::NEWEST,
-    Step::new("miri", "undefined behaviour in what a driver links, and in pointers into guest memory", miri),
+    Step::new("miri", "undefined behaviour in the crates that a driver links and in pointers into guest memory", miri),
 ];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
@@ -94,14 +94,14 @@ fn targets(context: &Context) -> Result<Outcome, Error> {
     if toolchain.ensure_target(context, GNU).is_err() {
         without.push(GNU);
     }
-    let reason = format!("tests go on without {}", without.join(" and "));
+    let reason = format!("tests continue without {}", without.join(" and "));
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
 fn verifiers(context: &Context) -> Result<Outcome, Error> {
     let without = verifiers::ensure(context);
-    let reason = format!("tests go on without {}", without.join("; without "));
+    let reason = format!("tests continue without {}", without.join("; without "));
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 

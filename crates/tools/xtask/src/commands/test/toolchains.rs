@@ -10,7 +10,7 @@ use driver_build::Error;
 use driver_build::Options;
 use driver_build::setup::{WindowsToolchain, note};
 
-pub(super) const OLDEST: Step = Step::new("oldest", "what a driver links, with the oldest Rust it declares", oldest);
+pub(super) const OLDEST: Step = Step::new("oldest", "crates that a driver links, with the oldest Rust", oldest);
 
 pub(super) const NEWEST: Step = Step::new("newest", "tests that depend on the toolchain, with Rust's beta", newest);
 
@@ -84,11 +84,13 @@ fn declared(context: &Context) -> Result<String, Error> {
     for manifest in MANIFESTS {
         let text = fs::read_to_string(context.path(manifest));
         let text = text.map_err(|error| Error::Failed(format!("{manifest}: {error}")))?;
-        let version =
-            version_in(&text).ok_or_else(|| Error::Failed(format!("{manifest}: no rust-version of its own")))?;
+        let version = version_in(&text)
+            .ok_or_else(|| Error::Failed(format!("{manifest}: it does not set rust-version itself")))?;
         match &found {
             Some(other) if other != version => {
-                return Err(Error::Failed(format!("{manifest}: rust-version is {version}, elsewhere {other}")));
+                return Err(Error::Failed(format!(
+                    "{manifest}: rust-version is {version}, but other manifests have {other}"
+                )));
             }
             _ => found = Some(version.to_owned()),
         }
@@ -108,7 +110,7 @@ fn newest(context: &Context) -> Result<Outcome, Error> {
     };
     let version = toolchain.host_cargo(context).args(["--version"]).capture()?;
     if context.cargo().args(["--version"]).capture()? == version {
-        return Ok(Outcome::Skipped(format!("all tests ran with {} already", version.trim())));
+        return Ok(Outcome::Skipped(format!("all tests already ran with {}", version.trim())));
     }
     note(version.trim());
     let variables = toolchain.to_env(&toolchain.ensure_driver_targets(context));
