@@ -22,12 +22,12 @@ fn main() {
     let read = |path: &str| fs::read_to_string(root.join(path)).expect("the sources are complete");
 
     let example = read("examples/generate_events.rs");
-    assert!(example.contains(THEIRS), "the example begins otherwise");
+    assert!(example.contains(THEIRS), "the example has another `use` line");
     fs::write(out.join("example.rs"), example.replace(THEIRS, OURS).replace("fn main()", "pub fn main()"))
         .expect("OUT_DIR is writable");
 
     let tests = read("tests/tests.rs");
-    assert!(tests.contains(THEIRS), "the tests begin otherwise");
+    assert!(tests.contains(THEIRS), "the tests have another `use` line");
     let mut kept = format!("{OURS}\n");
     for item in tests.split("\n\n").fold(Vec::<String>::new(), items) {
         if let Some(test) = TESTS.iter().find(|test| item.contains(*test)) {
@@ -38,7 +38,7 @@ fn main() {
         }
     }
     for test in TESTS {
-        assert!(kept.contains(test), "`{test}` is not there any more");
+        assert!(kept.contains(test), "`{test}` was not found in the tests");
     }
     fs::write(out.join("tests.rs"), kept).expect("OUT_DIR is writable");
 }

@@ -1,8 +1,9 @@
-//! Follows a page that tells how to make something: its files are made, its commands are run, and what it promises comes out.
+//! Follows a guide: makes its files, runs its commands, and checks the output that the page shows.
 //!
-//! The blocks of the page become one script, in their order: `file=` blocks write files, `sh` blocks are run, and behind each
-//! comes what it has to print (`text output`). Other blocks of text are only read. The script runs in a folder that is empty at first, but
-//! for a link to this repository, which is the clone that pages speak of.
+//! The code blocks of the page become one script, in order. A block with `file=` writes a file, and an `sh` block
+//! runs. A `text output` block after it has the lines that it must print. Other text blocks are ignored. The script
+//! runs in a new folder that contains only a link `wdk-etw` to this repository, which is the clone that the pages
+//! mention.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,14 +12,14 @@ use std::process::Command;
 
 use crate::markdown::{Page, repository};
 
-/// A line that ends the output of a command.
+/// The line that separates the outputs of the commands.
 const MARK: &str = "=== end of block";
 
-/// Follows `docs/NAME` in `folder`, which is made anew.
+/// Follows `docs/NAME` in `folder`. The folder is emptied first.
 ///
 /// # Panics
 ///
-/// If a command fails, or something that the page promises is not printed.
+/// If a command fails, or if its output lacks a line that the page shows.
 pub fn follow(name: &str, folder: &Path) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).expect("an empty folder");
@@ -40,10 +41,10 @@ pub fn follow(name: &str, folder: &Path) {
                 promised.push((commands - 1, block.text.lines().map(without_times).collect()));
             }
             ("text", None) => {}
-            other => panic!("{name}:{}: {other:?} is nothing that a page can ask for", block.line),
+            other => panic!("{name}:{}: unsupported code block {other:?}", block.line),
         }
     }
-    assert!(!promised.is_empty(), "{name} promises nothing");
+    assert!(!promised.is_empty(), "{name} has no `text output` block");
 
     let output = Command::new("sh").arg("-c").arg(&script).env("FOLDER", folder).current_dir(folder).output();
     let output = output.expect("a shell");
@@ -63,7 +64,7 @@ pub fn follow(name: &str, folder: &Path) {
     }
 }
 
-/// A line without the two times that an event begins with: they are measured, and different in each run.
+/// Returns a line without the two times at the start of an event. They are measured, so they differ in each run.
 fn without_times(line: &str) -> &str {
     let time = |line: &str| {
         let (first, rest) = line.trim_start().split_once(' ')?;
@@ -75,7 +76,7 @@ fn without_times(line: &str) -> &str {
     first.and_then(|at| line.get(at..)).unwrap_or(line).trim()
 }
 
-/// The end of a text, which is where the reason is.
+/// Returns the last 60 lines of a text, which contain the reason for a failure.
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(60)..].join("\n")

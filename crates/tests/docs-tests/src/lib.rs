@@ -2,7 +2,7 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | links and anchors lead somewhere | `tests/links.rs` |
+//! | the targets of links and anchors exist | `tests/links.rs` |
 //! | commands and their flags exist | `tests/commands.rs` |
 //! | Rust code compiles, and runs where it can | documentation tests of this file |
 //! | the tutorial works, block by block | `tests/tutorial.rs` |

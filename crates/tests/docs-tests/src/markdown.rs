@@ -1,4 +1,5 @@
-//! What tests look at on a page: fenced code, headings, links, code in lines, and `src` of pictures.
+//! Parses the parts of a Markdown page that tests check: code blocks, headings, links, inline code, and `src` of
+//! images.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,11 +10,11 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 /// A fenced block of code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// What stands behind the fence: the language, and more.
+    /// The text after the opening fence: the language, and options.
     pub info: String,
     /// The lines between the fences.
     pub text: String,
-    /// The number of the first of them.
+    /// The line number of the first of these lines.
     pub line: usize,
 }
 
@@ -24,28 +25,28 @@ impl Block {
         self.info.split([' ', ',']).next().unwrap_or_default()
     }
 
-    /// The value of `key=` behind the language.
+    /// Returns the value of `key=` after the language.
     #[must_use]
     pub fn value(&self, key: &str) -> Option<&str> {
         self.info.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
 }
 
-/// A page, taken apart.
+/// A parsed page.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// The blocks of code, in their order.
+    /// The code blocks, in order.
     pub blocks: Vec<Block>,
-    /// Where links and pictures lead, with their lines.
+    /// The targets of links and images, with their line numbers.
     pub links: Vec<(usize, String)>,
-    /// Code within lines, with its line.
+    /// Inline code, with its line number.
     pub code: Vec<(usize, String)>,
     /// The anchors of the headings.
     pub anchors: Vec<String>,
 }
 
 impl Page {
-    /// Takes a page apart.
+    /// Parses a page.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut page = Self::default();
@@ -94,28 +95,28 @@ impl Page {
     }
 }
 
-/// The anchor that GitHub makes of a heading.
+/// Returns the anchor that GitHub makes from a heading.
 #[must_use]
 pub fn slug(heading: &str) -> String {
     let kept = heading.trim().chars().filter(|each| each.is_alphanumeric() || matches!(each, ' ' | '-' | '_'));
     kept.flat_map(char::to_lowercase).map(|each| if each == ' ' { '-' } else { each }).collect()
 }
 
-/// The folder of the repository.
+/// Returns the folder of the repository.
 ///
 /// # Panics
 ///
-/// When there is none around this crate.
+/// If the folder of this crate is not in a repository.
 #[must_use]
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().expect("the repository")
 }
 
-/// Every page of the repository, sorted; what is built or hidden is left out.
+/// Returns every Markdown page of the repository, sorted. Build folders and hidden folders are skipped.
 ///
 /// # Errors
 ///
-/// When a folder cannot be read.
+/// If a folder cannot be read.
 pub fn pages() -> io::Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     let mut folders = vec![repository()];

@@ -1,4 +1,4 @@
-//! Rust code on a page is compiled by something: by the documentation tests, or by the test of the tutorial.
+//! Every Rust code block on a page is compiled: by documentation tests, or by a test that follows the page.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use docs_tests::markdown::{Page, pages, repository};
 /// The files that include pages as documentation tests.
 const INCLUDERS: [&str; 2] = ["crates/tests/docs-tests/src/lib.rs", "crates/driver/wdk-etw/src/lib.rs"];
 
-/// Pages whose files a test makes and builds.
+/// Pages that a test follows: it makes and builds their files.
 const FOLLOWED: [&str; 5] = ["docs/tutorial.md", "docs/kmdf.md", "docs/log.md", "docs/tracing.md", "docs/manifests.md"];
 
 #[test]
@@ -17,7 +17,7 @@ fn every_page_with_rust_code_is_compiled() {
     let mut compiled = 0;
     for path in pages().expect("the pages") {
         let name = path.strip_prefix(repository()).unwrap_or(&path).display().to_string();
-        // Pages beside sources are documentation of their crate already.
+        // A crate's README is part of its documentation, so its code is tested there.
         if name.starts_with("crates/") {
             continue;
         }

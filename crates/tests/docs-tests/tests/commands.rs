@@ -1,4 +1,4 @@
-//! Commands that the pages mention exist, with the flags that they are mentioned with.
+//! The commands and flags that pages mention exist.
 #![cfg(test)]
 
 mod programs;
@@ -9,7 +9,7 @@ use std::fs;
 use docs_tests::markdown::{Page, pages, repository};
 use programs::program;
 
-/// The programs of this repository that pages mention, and how the mention may begin.
+/// The programs of this repository, and the words with which a page may start the command.
 const PROGRAMS: [(&str, &[&str]); 6] = [
     ("xtask", &["cargo xtask"]),
     ("cargo-driver", &["cargo driver"]),
@@ -18,7 +18,7 @@ const PROGRAMS: [(&str, &[&str]); 6] = [
     ("driver-package", &["cargo run -p driver-package --", "driver-package"]),
     ("demo", &["cargo run -p demo --"]),
 ];
-/// Flags of cargo itself, which `--help` of our programs does not list.
+/// A flag that every program has and that its help need not list.
 const FOREIGN: [&str; 1] = ["--help"];
 
 /// A command on a page.
@@ -29,9 +29,9 @@ struct Mention {
     words: Vec<String>,
 }
 
-/// The command in a piece of text, if it is one of ours.
+/// Returns the command in a piece of text, if it is one of ours.
 fn mention(place: String, text: &str) -> Option<Mention> {
-    // A comment, another command, or what the output goes to, ends it.
+    // A comment, another command or a redirection ends the command.
     let text = text.split(" #").next()?.split(['|', '>', ';', '&']).next()?.trim();
     let (program, start) = PROGRAMS
         .iter()
@@ -42,7 +42,7 @@ fn mention(place: String, text: &str) -> Option<Mention> {
     Some(Mention { place, program, words })
 }
 
-/// Every command on every page: in blocks for shells and for reading, and in lines.
+/// Returns every command on every page: in blocks for shells and of text, and in inline code.
 fn mentions() -> Vec<Mention> {
     let mut mentions = Vec::new();
     for path in pages().expect("the pages") {
@@ -59,20 +59,20 @@ fn mentions() -> Vec<Mention> {
     mentions
 }
 
-/// What a program says about a command: its explanation, or `None` where it does not know it.
+/// Returns the help text of a command, or `None` if the program does not have the command.
 fn help(name: &str, command: &[&str]) -> Option<String> {
     let output = program(name).args(command).arg("--help").output().expect("a program");
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The flags in an explanation.
+/// Returns the flags in a help text.
 fn flags(help: &str) -> BTreeSet<String> {
     let words =
         help.split(|each: char| each.is_whitespace() || matches!(each, '[' | ']' | ',' | '=' | '`' | '|' | ')' | '('));
     words.filter(|word| word.starts_with("--")).map(str::to_owned).collect()
 }
 
-/// The words that name a command; none for a placeholder.
+/// Returns the words that name a command. A placeholder such as `COMMAND` is not a name.
 fn command(mention: &Mention) -> Vec<&str> {
     let count = match (mention.program, mention.words.first().map(String::as_str)) {
         ("demo", _) | (_, None) => 0,

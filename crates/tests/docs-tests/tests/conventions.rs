@@ -1,6 +1,6 @@
-//! docs/conventions.md is true of all programs: exit codes, output, files, and the members of JSON.
+//! All programs follow docs/conventions.md: exit codes, output, files, and the members of JSON.
 //!
-//! Each test is a row of a matrix, program × what can go wrong. The sample driver must be built: `cargo xtask build`.
+//! Each test checks one convention with every program. The sample driver must be built: `cargo xtask build`.
 #![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -19,7 +19,7 @@ use docs_tests::markdown::repository;
 use programs::program;
 use serde_json::Value;
 
-/// A command that reads a file, and the end of the file's name.
+/// The commands that read a file, and the file's extension.
 const READERS: [(&str, &[&str], &str); 9] = [
     ("cargo-driver", &["inspect", "FILE"], "sys"),
     ("cargo-driver", &["verify", "FILE"], "sys"),
@@ -32,7 +32,7 @@ const READERS: [(&str, &[&str], &str); 9] = [
     ("etwctl", &["doctor", "P", "FILE"], "etl"),
 ];
 
-/// A command that writes a file.
+/// The commands that write a file.
 const WRITERS: [(&str, &[&str]); 5] = [
     ("nt-host", &["run", "FILE.sys", "--etl", "OUT"]),
     ("etwctl", &["decode", "FILE.etl", "--output", "OUT"]),
@@ -41,7 +41,7 @@ const WRITERS: [(&str, &[&str]); 5] = [
     ("etwctl", &["record", "--demo", "--count", "3", "--etl", "OUT"]),
 ];
 
-/// A command that writes a folder.
+/// The commands that write a folder.
 const FOLDER_WRITERS: [(&str, &[&str]); 2] = [
     (
         "driver-package",
@@ -62,11 +62,11 @@ const FOLDER_WRITERS: [(&str, &[&str]); 2] = [
     ("demo", &["FILE.sys", "--output", "OUT"]),
 ];
 
-/// A command that goes on until it is interrupted, how it ends then, and whether its first output is on standard error. A pipe that
-/// nobody writes to is a file that is never read to its end.
+/// The commands that run until they are interrupted, their exit code after that, and whether their first output is on
+/// standard error. A named pipe without a writer is a file that never ends.
 const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
     ("nt-host", &["run", "FILE.sys", "--real-time", "--advance", "1h", "--ioctl", "22E000:01"], 130, false),
-    // What `cargo driver run` becomes after the build.
+    // The process that `cargo driver run` becomes after the build.
     (
         "cargo-driver",
         &["--internal-program", "nt-host", "run", "FILE.sys", "--real-time", "--advance", "1h", "--ioctl", "22E000:01"],
@@ -76,14 +76,14 @@ const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
     ("cargo-driver", &["--verbose", "inspect", "PIPE"], 130, true),
     ("driver-package", &["--verbose", "inspect", "PIPE"], 130, true),
     ("demo", &["--verbose", "PIPE", "--output", "OUT"], 130, true),
-    // Ctrl-C is how a recording is stopped.
+    // Ctrl-C is the usual way to stop a recording.
     ("etwctl", &["record", "--demo", "--for", "1h", "--live"], 0, false),
 ];
 
-/// The programs, without `xtask`, which is for this repository only.
+/// The programs. `xtask` is not among them, because it is only for this repository.
 const PROGRAMS: [&str; 5] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "demo"];
 
-/// A file that is there.
+/// Returns an existing file of this kind.
 fn input(end: &str) -> PathBuf {
     let path = repository().join(match end {
         "sys" => "target/driver/x64/driver_sample.sys",
@@ -93,7 +93,7 @@ fn input(end: &str) -> PathBuf {
     path
 }
 
-/// A command whose placeholders are replaced.
+/// Returns a command with its placeholders replaced.
 fn command(name: &str, words: &[&str], file: &Path, out: &Path) -> Command {
     let mut command = program(name);
     for word in words {
@@ -110,7 +110,7 @@ fn command(name: &str, words: &[&str], file: &Path, out: &Path) -> Command {
     command
 }
 
-/// An empty folder.
+/// Returns an empty folder.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -214,7 +214,7 @@ fn unknown_options_and_missing_files_are_wrong_usage() {
 fn a_folder_that_cannot_be_written_is_named_and_an_old_file_stays() {
     let folder = folder("conventions-files");
     for (index, (name, words)) in WRITERS.into_iter().enumerate() {
-        // Nobody can make a file here, not even root.
+        // Not even root can create a file here.
         let nowhere = Path::new("/proc/no-such-file.out");
         let output = run(&mut command(name, words, Path::new(""), nowhere));
         assert!(matches!(code(&output), Some(1 | 2)), "{name} {words:?}: {}", errors(&output));
@@ -228,7 +228,7 @@ fn a_folder_that_cannot_be_written_is_named_and_an_old_file_stays() {
     }
 }
 
-/// A command that cannot write a byte to a file, as on a full disk, and is told so by the system.
+/// Returns a command that cannot write to files, as on a full disk: each write returns an error.
 fn limited(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell
@@ -263,12 +263,12 @@ fn a_folder_is_written_as_a_whole_or_not_at_all() {
     for (name, words) in FOLDER_WRITERS {
         let what = format!("{name} {words:?}");
         fails(run(&mut command(name, words, Path::new(""), Path::new("/proc/no-such-folder"))), &what);
-        // A file of that name stays.
+        // An existing file of that name is not changed.
         let file = folder.join("file");
         fs::write(&file, "old").expect("a file");
         fails(run(&mut command(name, words, Path::new(""), &file)), &what);
         assert_eq!(fs::read(&file).expect("the file"), b"old", "{what}");
-        // So does what an earlier run wrote, if there is no room for the new one.
+        // The files of an earlier run are not changed if there is no space for the new ones.
         let out = folder.join(name);
         let output = run(&mut command(name, words, Path::new(""), &out));
         assert_eq!(code(&output), Some(0), "{what}: {}", errors(&output));
@@ -298,7 +298,7 @@ fn colours_notes_and_details_are_as_much_as_asked_for() {
     assert!(!has_colours && summary.contains("0 events and 0 buffers lost"), "{summary}");
     assert_eq!(record(&["--quiet", "--color", "never"], ""), (false, String::new()));
     for name in PROGRAMS {
-        // Wrong usage has colours, too.
+        // Usage errors use colours, too.
         for (color, expected) in [("always", true), ("never", false)] {
             let output = run(program(name).args(["--color", color, "--no-such-option"]));
             assert_eq!(errors(&output).contains('\u{1b}'), expected, "{name} --color {color}");
@@ -318,7 +318,7 @@ fn a_recording_that_cannot_begin_leaves_the_old_file() {
     let out = folder.join("trace.etl");
     fs::write(&out, "old").expect("a file");
     for (name, words, expected) in [
-        // A second request of a name that is taken is refused after the session was asked for.
+        // An empty session name is refused only when the session starts.
         ("etwctl", &["record", "P", "--session", "", "--etl", "OUT"][..], 1),
         ("etwctl", &["record", "P", "--driver", "no-such-file.sys", "--etl", "OUT"], 2),
         ("nt-host", &["run", "no-such-file.sys", "--etl", "OUT"], 2),
@@ -351,7 +351,7 @@ fn two_recordings_do_not_share_a_file() {
     assert_eq!(code(&read), Some(0), "{}", errors(&read));
 }
 
-/// As a terminal does it: to the program and all that it started.
+/// Interrupts a process and its children, as Ctrl-C in a terminal does.
 fn interrupt(group: u32) {
     let sent = Command::new("kill").args(["-INT", "--", &format!("-{group}")]).status().expect("kill");
     assert!(sent.success());
@@ -371,7 +371,7 @@ fn an_interrupt_ends_every_program_in_order() {
             .expect("the program starts");
         let (out, err) = (child.stdout.take().expect("its output"), child.stderr.take().expect("its errors"));
         let (mut out, mut err) = (BufReader::new(out), BufReader::new(err));
-        // It is at work when it says something.
+        // The first line of output shows that the program is running.
         let mut first = String::new();
         if on_error {
             err.read_line(&mut first).expect("a line");
@@ -405,7 +405,8 @@ fn every_program_has_help_a_version_completions_and_manual_pages() {
     }
 }
 
-/// The rows of the table of JSON on the page: a command, the members of what it prints, and those of an element of its list.
+/// Returns the rows of the page's JSON table: a command, the members of its output, and a list with the members of
+/// its elements.
 fn promises() -> Vec<(String, Vec<String>, Vec<String>)> {
     let page = fs::read_to_string(repository().join("docs/conventions.md")).expect("the page");
     let rows = page.lines().filter(|line| line.starts_with("| `") && line.contains("--json"));
@@ -427,7 +428,7 @@ fn json_has_the_members_that_the_page_promises() {
         let words: Vec<&str> = words.collect();
         let output = run(&mut command(name, &words, Path::new(""), Path::new("")));
         let text = String::from_utf8_lossy(&output.stdout);
-        // One document, or one in each line.
+        // The output is one document, or one document per line.
         let value: Value = serde_json::from_str(&text)
             .or_else(|_| serde_json::from_str(text.lines().next_back().unwrap_or_default()))
             .unwrap_or_else(|error| panic!("{line}: {error}: {text}{}", errors(&output)));

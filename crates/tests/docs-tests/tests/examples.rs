@@ -1,4 +1,4 @@
-//! Every public item of what a driver links has an example, or is shown in one of its type or crate.
+//! Every public item of the listed crates has an example, or an example of its type or crate uses it.
 #![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use docs_tests::markdown::{Page, repository};
 use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, TraitItem, Type, UseTree, Visibility};
 
-/// The crates, each with compiled code outside of it that shows it: no doctest of `wdk-kmdf` can be built without a driver's kit.
+/// The crates, each with compiled code outside of it that uses it. `wdk-kmdf` needs such code, because its doctests
+/// cannot be built without a driver kit.
 const CRATES: [(&str, &[&str]); 8] = [
     ("driver/wdk-etw", &[]),
     ("driver/wdk-etw-log", &[]),
@@ -20,11 +21,11 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("driver/wdk-kmdf", &["docs/kmdf.md", "driver-sample/src", "crates/tools/driver-build/templates/kmdf/src"]),
 ];
 
-/// Types that nobody names, by the function that returns them or the macro that makes them.
+/// Types that code does not name, with the function that returns them or the macro that makes them.
 const UNNAMED: [(&str, &str); 4] =
     [("SpinLockGuard", "lock"), ("DeviceHandle", "create"), ("Context", "context"), ("ContextInfo", "context")];
 
-/// A public item: what it belongs to, its name, and the code of its documentation.
+/// A public item: its type or trait, its name, and the code in its documentation.
 struct Public {
     owner: Option<String>,
     name: String,
@@ -35,7 +36,7 @@ struct Public {
 struct Crate {
     exported: BTreeSet<String>,
     items: Vec<Public>,
-    /// The code of modules' documentation.
+    /// The code in the documentation of modules.
     modules: Vec<String>,
 }
 
@@ -52,7 +53,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The Rust code in documentation.
+/// Returns the Rust code in documentation.
 fn code(attributes: &[Attribute]) -> Vec<String> {
     let mut text = String::new();
     for attribute in attributes {
@@ -156,7 +157,7 @@ impl Crate {
     }
 }
 
-/// Name and attributes of a public item.
+/// Returns the name and the attributes of a public item.
 fn public(item: &Item) -> Option<(String, &[Attribute])> {
     let (visibility, name, attributes) = match item {
         Item::Struct(one) => (&one.vis, &one.ident, &one.attrs),
@@ -175,7 +176,7 @@ fn public(item: &Item) -> Option<(String, &[Attribute])> {
     (matches!(visibility, Visibility::Public(_)) && !is_hidden(attributes)).then(|| (name.to_string(), &attributes[..]))
 }
 
-/// Whether a name is a word of some code.
+/// Returns whether code contains a name as a word.
 fn shows(code: &str, name: &str) -> bool {
     code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
 }

@@ -1,4 +1,4 @@
-//! Pages with a complete small driver, followed by the letter.
+//! Follows the pages that contain a complete small driver.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::path::Path;

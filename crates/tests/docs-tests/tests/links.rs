@@ -1,26 +1,26 @@
-//! Every link of every page leads somewhere.
+//! The target of every link exists.
 
 use std::fs;
 use std::path::Path;
 
 use docs_tests::markdown::{Page, pages, repository};
 
-/// What is wrong with a link from a page, if anything. Those that leave the repository are only looked at.
+/// Returns the mistake of a link on a page. For a link to another site, only its form is checked.
 fn mistake(page: &Path, anchors: &[String], link: &str) -> Option<String> {
     let link = link.trim_matches(['<', '>']);
-    // An item of a crate whose documentation this page is part of: rustdoc checks it.
+    // An item of the crate that includes this page in its documentation. rustdoc checks it.
     if link.starts_with("crate::") {
         return None;
     }
     if let Some((scheme, rest)) = link.split_once("://") {
         let host = rest.split('/').next().unwrap_or_default();
         let is_good = scheme == "https" && host.contains('.') && !link.contains(char::is_whitespace);
-        return (!is_good).then(|| String::from("is no address of the web with https"));
+        return (!is_good).then(|| String::from("is not an https address"));
     }
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
     if path.is_empty() {
         let is_there = anchor.is_some_and(|anchor| anchors.iter().any(|known| known == anchor));
-        return (!is_there).then(|| String::from("is no heading of this page"));
+        return (!is_there).then(|| String::from("is not a heading of this page"));
     }
     let target = page.parent().unwrap_or(page).join(path);
     let Ok(target) = target.canonicalize() else { return Some("does not exist".into()) };
@@ -77,7 +77,7 @@ fn every_page_of_the_documentation_is_in_its_index() {
     }
 }
 
-/// "How to add …" names files to copy from.
+/// The table "How to add …" names files to copy.
 #[test]
 fn files_that_contributors_are_sent_to_exist() {
     let text = fs::read_to_string(repository().join(".github/CONTRIBUTING.md")).expect("the page");

@@ -1,4 +1,4 @@
-//! What crates.io and docs.rs want of every crate that can be published, and that its package builds.
+//! Every crate that can be published has what crates.io and docs.rs require, and its package builds.
 #![cfg(test)]
 
 use std::fs;
@@ -8,10 +8,10 @@ use std::process::Command;
 use docs_tests::markdown::repository;
 use serde_json::Value;
 
-/// No member of the workspace: it is packaged, but only a driver's kit can build it.
+/// Not a member of the workspace. It is packaged, but not built, because only a driver kit can build it.
 const APART: &str = "crates/driver/wdk-kmdf/Cargo.toml";
 
-/// Categories of crates.io that crates here have.
+/// The categories of crates.io that the crates use.
 const CATEGORIES: [&str; 17] = [
     "api-bindings",
     "command-line-interface",
@@ -38,7 +38,7 @@ fn cargo(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// The packages of a manifest, and whether each can be published.
+/// Returns the packages of a manifest, and whether each can be published.
 fn packages(manifest: &str) -> Vec<(Value, bool)> {
     let words = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path", manifest];
     let mut metadata: Value = serde_json::from_slice(&cargo(&words)).unwrap();
@@ -59,7 +59,7 @@ fn list<'a>(value: &'a Value, key: &str) -> Vec<&'a str> {
     value[key].as_array().map_or_else(Vec::new, |values| values.iter().filter_map(Value::as_str).collect())
 }
 
-/// What is wrong with a package.
+/// Returns the mistakes of a package.
 fn mistakes(package: &Value, published: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let mut check = |is_right: bool, what: &str| {
@@ -110,7 +110,7 @@ fn every_package_builds_outside_of_the_repository() {
     let names = packages("Cargo.toml").into_iter().filter(|(_, is_published)| *is_published);
     let names: Vec<String> = names.map(|(package, _)| text(&package, "name").to_owned()).collect();
     words.extend(names.iter().flat_map(|name| ["-p", name]));
-    // What the tests have compiled of others is used again.
+    // With these settings cargo reuses the dependencies that the tests have compiled.
     let settings = ["--config", "profile.dev.debug='line-tables-only'"];
     words.splice(1..1, settings);
     cargo(&words);

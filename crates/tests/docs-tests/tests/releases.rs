@@ -1,4 +1,4 @@
-//! The table of `docs/windows-releases.md` is the one that the programs use.
+//! The table in `docs/windows-releases.md` is the one that the programs use.
 
 use std::fmt::Write as _;
 use std::fs;

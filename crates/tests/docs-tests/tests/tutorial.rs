@@ -1,6 +1,6 @@
-//! The tutorial, followed by the letter: its files are made, its commands are run, and what it promises comes out.
+//! Follows the tutorial: makes its files, runs its commands, and checks the output that the page shows.
 //!
-//! Where its folder is stays the same between runs, so the second one finds the packages of the first compiled.
+//! The folder is the same in each run, so cargo reuses the packages that an earlier run compiled.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;

@@ -1,20 +1,22 @@
-//! Fuzzing: functions of bytes that panic when one of the workspace's promises about hostile input is broken.
+//! Fuzz targets: functions that take any bytes and panic if a crate of this workspace breaks one of its guarantees
+//! about hostile input.
 //!
-//! libFuzzer (the package in `libfuzzer`, outside the workspace as cargo-fuzz wants it) and the replay of the corpus in the test
-//! suite call the same [`TARGETS`]. `cargo xtask fuzz` starts libFuzzer.
+//! libFuzzer and a test that replays the corpus call the same [`TARGETS`]. libFuzzer's entry points are in the
+//! package `libfuzzer`, which is not a member of the workspace, as cargo-fuzz requires. `cargo xtask fuzz` starts
+//! libFuzzer.
 //!
-//! The promises belong to the crates that make them; nothing is parsed or repaired here.
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a target panics when a promise is broken")]
+//! The targets only call the crates. They never parse or repair the input themselves.
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a target panics if a guarantee is broken")]
 
 mod targets;
 
 pub use targets::{TARGETS, Target};
 
-/// Runs the target of that name.
+/// Runs the target with this name.
 ///
 /// # Panics
 ///
-/// When there is none, and when the target breaks a promise.
+/// If there is no such target, or if a guarantee is broken.
 pub fn run(name: &str, bytes: &[u8]) {
     let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("the target exists");
     target(bytes);

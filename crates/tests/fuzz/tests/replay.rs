@@ -1,4 +1,5 @@
-//! Every file of the corpus through every target: what one of them was found with is hostile to the others as well.
+//! Runs every target with every file of the corpus: an input that was found with one target is hostile to the others
+//! as well.
 #![cfg(test)]
 
 use std::fs;
@@ -13,7 +14,7 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())
 }
 
-/// The files of all folders, and the traces of etw-etl's tests.
+/// Returns the files of all folders, and the traces of etw-etl's tests.
 fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
     let own = files(&Path::new(HERE).join("corpus")).flat_map(|folder| files(&folder));
     let all = own.chain(files(&Path::new(HERE).join("../../host/etw-etl/tests/corpus")));
@@ -42,7 +43,7 @@ fn every_target_has_its_libfuzzer_entry() {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     for (name, _) in TARGETS {
         let path = format!("fuzz_targets/{name}.rs");
-        assert!(manifest.contains(&format!("path = \"{path}\"")), "{path} is no binary");
+        assert!(manifest.contains(&format!("path = \"{path}\"")), "{path} is not a binary of the package");
         let source = fs::read_to_string(folder.join(&path)).unwrap();
         assert!(source.contains(&format!("etw_fuzz::run(\"{name}\", bytes)")), "{path}");
     }

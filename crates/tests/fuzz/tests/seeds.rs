@@ -1,14 +1,13 @@
-//! The committed seeds that are made by code are what the code makes, byte for byte.
+//! Checks that the committed seeds are byte for byte what this code makes.
 //!
-//! Set `ETW_FUZZ_BLESS` to write them anew. Other files of the corpus (`found-*`) are inputs that fuzzing came upon.
+//! Set `ETW_FUZZ_BLESS` to write them again. The other files of the corpus (`found-*`) are inputs that fuzzing found.
 #![cfg(test)]
 
-// The images are linked as those of driver-package's own tests.
+// Helpers of other crates' tests: they make event descriptions, driver images and PDB files.
 #[path = "../../../host/etw-manifest/tests/common/mod.rs"]
 mod described;
 #[path = "../../../tools/driver-package/tests/common/mod.rs"]
 mod linker;
-// And the symbols written as those of pe-image's.
 #[path = "../../../host/pe-image/tests/common/mod.rs"]
 mod symbols;
 
@@ -24,10 +23,10 @@ use etw_types::traits::TraitsBuilder;
 use etw_types::{Guid, InType, OutType};
 use linker::{ARM64, Driver};
 
-/// A seed and its name.
+/// The name of a seed, and its bytes.
 type Made = (&'static str, Vec<u8>);
 
-/// Metadata, and the payload behind it.
+/// Returns metadata, followed by the payload.
 fn event(name: &str, tag: u32, fields: impl Fn(EventBuilder<'_>) -> EventBuilder<'_>) -> Vec<u8> {
     let (mut metadata, mut payload) = ([0; 1024], [0; 1024]);
     let builder = EventBuilder::new(&mut metadata, &mut payload, name, tag);
@@ -87,18 +86,18 @@ fn events() -> Vec<Made> {
                     .u8("i", 9)
             }),
         ),
-        // A constant count, a custom encoding, and a tag in more bytes than it needs; no builder makes them.
+        // A constant count, a custom encoding, and a tag in more bytes than it needs. The builder cannot make them.
         (
             "rare",
             b"\x18\x00\x80\x80\x00E\x00a\x00\x24\x02\x00b\x00\x84\x81\x80\x00c\x00\x6c\x01\x00!\x01\x02\x03\x02\x00xy"
                 .to_vec(),
         ),
-        // Bits behind the 28 that a tag has.
+        // Tags with more than 28 bits.
         ("long-tag", b"\x15\0\x80\x80\x80\xff\xff\x81\x01E\0f\0\x84\x80\x80\x80\x80\x80\xff\x7f\x05".to_vec()),
     ]
 }
 
-/// Members that have no instance, passed over for each of 65535 structs.
+/// Members without an instance, which the decoder must skip for each of 65535 structs.
 fn walked_again() -> Vec<u8> {
     let mut metadata = b"\0\0\0E\0s\0\xb8\x01\xff\xffn\0\xb8\x64\x00\x00".to_vec();
     metadata.extend_from_slice(&b"member of a name that is not short\0\x04".repeat(100));
@@ -143,7 +142,7 @@ fn images() -> Vec<Made> {
     vec![("driver", driver.build()), ("bare", bare.build()), ("all", all.build()), ("odd", odd.build())]
 }
 
-/// A header, entries for two functions, and their unwind information: see the target.
+/// The input of the target `unwind`: a header, entries for two functions, and their unwind information.
 fn tables() -> Vec<Made> {
     let table = |rva: u8, info: &[u8], code: &[u8]| {
         let entries: [u32; 6] = [0x20, 0x50, 0x60, 0x50, 0x60, 0xA0];
@@ -170,7 +169,7 @@ fn tables() -> Vec<Made> {
     ]
 }
 
-/// Records behind eight bytes that make a clock.
+/// Eight bytes that define a clock, followed by records.
 fn records() -> Vec<Made> {
     let behind = |records: &[Vec<u8>]| {
         let mut bytes = 10_000_000_u64.rotate_left(32).to_be_bytes().to_vec();
@@ -214,7 +213,7 @@ fn records() -> Vec<Made> {
     ]
 }
 
-/// What a driver's INF has, in few lines.
+/// A short INF with everything that a driver's INF has.
 const DRIVER_INF: &str = r#"; A driver
 [Version]
 Signature = "$WINDOWS NT$"
@@ -280,7 +279,7 @@ fn infs() -> Vec<Made> {
     vec![("driver", DRIVER_INF.into()), ("wide", wide), ("odd", odd)]
 }
 
-/// A manifest with everything that a decoder looks at.
+/// A manifest with everything that the decoder reads.
 const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
 <provider name="P" guid="{11111111-2222-3333-4444-555555555555}" symbol="S" resourceFileName="r" messageFileName="m" message="$(string.A)">
 <channels><channel chid="c" name="P/C" type="Debug" value="17"/></channels><levels><level name="L" value="16"/></levels>
@@ -300,11 +299,11 @@ const TMF: &str = "// PDB: a.pdb\n0011aabb-2233-4455-6677-8899aabbccdd Driver //
     #typev a_c12 10 \"%0%!FUNC! %10!s! %11!08x! %12!s!\" //   LEVEL=INFO FLAGS=ALL FUNC=Open\n{\n\
     a, ItemPWString -- 10\nb, ItemULong -- 11\nc, ItemListLong(x,y) -- 12\n}\n";
 
-/// Two functions of the driver in `images`, in the text of a map.
+/// A linker map with two functions of the driver in `images`.
 const MAP: &str = " driver\n 0001:00000000       DriverEntry      0000000140001000 f   driver.obj\n \
     0001:00000010       FxDriverEntry    0000000140001010 f   stub.lib:stub.obj\n\n entry point at        0001:00000010\n";
 
-/// A description behind its size, and a payload.
+/// A size, a description of this size, and a payload.
 fn schemas() -> Vec<Made> {
     let behind =
         |info: &[u8], payload: &[u8]| [&u16::try_from(info.len()).unwrap().to_le_bytes()[..], info, payload].concat();

@@ -1,4 +1,5 @@
-/* Writes E2 events with LTTng-UST: lttng EVENTS THREADS. Prints nanoseconds of wall time. SIGUSR1 marks what is stepped. */
+/* Writes E2 events with LTTng-UST: lttng EVENTS THREADS [stepped]. Prints nanoseconds of wall time.
+   With a third argument it prints nothing: SIGUSR1 marks the start and the end of the counted part. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -33,7 +34,7 @@ int main(int count, char **words)
     events = strtoul(words[1], NULL, 10);
     others = strtol(words[2], NULL, 10) - 1;
     if (count > 3) {
-        /* To be stepped: once for what happens once. */
+        /* The first event does the work that happens only once, so it is not counted. */
         unsigned long wanted = events;
         events = 1;
         write_events(NULL);

@@ -1,4 +1,4 @@
-"""Loads and runs a driver in speakeasy; prints nanoseconds and what was emulated, or the error, as JSON."""
+"""Loads and runs a driver in speakeasy; prints nanoseconds and the emulated entry points, or the error, as JSON."""
 
 import json
 import sys

@@ -21,23 +21,23 @@ const CHART: &str = "docs/images/performance.svg";
 /// The parts by name.
 const PARTS: [&str; 7] = ["instructions", "facades", "size", "engine", "decode", "host", "setup"];
 
-/// Measures what an event costs, beside what it costs with others.
+/// Measures the cost of an event and compares it with other tools.
 #[derive(Debug, Default, Parser, PartialEq, Eq)]
 #[command(name = "bench", version = VERSION, after_help = exit::HELP, max_term_width = 100)]
 struct Options {
-    /// Repeat less and leave out what takes minutes
+    /// Repeat less often and omit the parts that take minutes
     #[arg(long)]
     quick: bool,
-    /// Fail if a goal is missed that does not depend on the machine
+    /// Fail if a goal that does not depend on the machine is missed
     #[arg(long)]
     check: bool,
-    /// Measure these parts only
+    /// Measure only these parts
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = PARTS)]
     only: Vec<String>,
-    /// Make docs/performance.md and its chart from this run; without it no tracked file changes
+    /// Write docs/performance.md and its chart from this run; without this option, no tracked file changes
     #[arg(long, conflicts_with = "only")]
     write_docs: bool,
-    /// Measure nothing; make docs/performance.md and its chart from this report
+    /// Measure nothing; write docs/performance.md and its chart from this report
     #[arg(long, value_name = "FILE")]
     render: Option<PathBuf>,
 }
@@ -96,7 +96,7 @@ fn run(options: &Options) -> Result<bool, String> {
     print(&format!("the report is in {REPORT}\n"));
     if options.write_docs {
         publish(&root, &report)?;
-        print(&format!("{DOCUMENT} and {CHART} are made from it\n"));
+        print(&format!("wrote {DOCUMENT} and {CHART}\n"));
     }
     let failures = if options.check { report.failures() } else { Vec::new() };
     for goal in &failures {
@@ -110,7 +110,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
     let images = if ["instructions", "facades", "size"].into_iter().any(|part| options.wants(part)) {
         Images::build(settings)
     } else {
-        Err(String::from("not asked for"))
+        Err(String::from("not requested"))
     };
     let images = || images.as_ref().map_err(Clone::clone);
     for part in PARTS.into_iter().filter(|part| options.wants(part)) {

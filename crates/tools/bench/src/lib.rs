@@ -1,7 +1,7 @@
 //! Measures the cost of an event and compares it with other implementations: `cargo xtask bench`.
 //!
 //! This crate contains the measurements and their report. Nothing here is part of the tests: no test depends on a
-//! number, and every number comes from a run. What cannot be measured on a machine is shown as skipped, with the
+//! number, and every number comes from a run. A row that cannot be measured on a machine is shown as skipped, with the
 //! reason.
 
 pub mod machine;

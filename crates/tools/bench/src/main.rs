@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn main() -> ExitCode {
-    eprintln!("the bench runs on Linux on x86-64 only: it steps through images and runs drivers there");
+    eprintln!("the bench runs only on Linux for x86-64, because it executes the code of drivers");
     ExitCode::from(2)
 }
 

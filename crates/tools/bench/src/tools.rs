@@ -31,7 +31,7 @@ pub fn run(command: &mut Command) -> Result<String, String> {
     run_slowly(limit(command, PATIENCE))
 }
 
-/// Does the same without a time limit.
+/// Like [`run`], without a time limit.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ pub fn worker_command(words: &[&str]) -> Result<Command, String> {
 /// Returns an error if it fails or does not print JSON.
 pub fn worker(words: &[&str]) -> Result<Value, String> {
     let text = run(&mut worker_command(words)?)?;
-    serde_json::from_str(&text).map_err(|error| format!("a worker answered `{}`: {error}", text.trim()))
+    serde_json::from_str(&text).map_err(|error| format!("a worker printed `{}`: {error}", text.trim()))
 }
 
 /// Returns a Python with our packages, in its own virtual environment, which is created if it does not exist.

@@ -29,10 +29,10 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["name", file] => decode::name(&PathBuf::from(file)),
         ["name-owned", file] => decode::name_owned(&PathBuf::from(file)),
         ["visit", file] => decode::visit(&PathBuf::from(file)),
-        _ => Err(format!("no such work: {}", words.join(" "))),
+        _ => Err(format!("unknown worker command: {}", words.join(" "))),
     }
 }
 
 fn number(word: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("`{word}` is no number"))
+    word.parse().map_err(|_| format!("`{word}` is not a number"))
 }

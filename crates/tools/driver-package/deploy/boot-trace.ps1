@@ -3,8 +3,8 @@
 Records the events of this package's driver while Windows starts.
 .DESCRIPTION
 Enable adds a session that Windows starts early at every start (an AutoLogger), with the driver's ETW provider at every
-level and keyword. Restart Windows, then Collect stops that session and moves its .etl to the current folder. The
-session is there again at the next start, until Remove takes it out of the registry. uninstall.ps1 removes it too.
+level and keyword. Restart Windows, then Collect stops that session and moves its .etl to the current folder. Windows
+starts the session again at every start, until Remove deletes it from the registry. uninstall.ps1 removes it, too.
 .PARAMETER Action
 Enable, Collect or Remove.
 .PARAMETER ProviderId

@@ -1,7 +1,7 @@
-# A session that Windows starts itself, early at every start: an AutoLogger. Dot-sourced behind common.ps1.
+# An AutoLogger: a session that Windows starts early at every start. Dot-sourced after common.ps1.
 #
-# Learn, "Configuring and Starting an AutoLogger Session", has the keys and values. The cmdlets for them have different
-# names in different releases of Windows, hence the registry.
+# Microsoft Learn, "Configuring and Starting an AutoLogger Session", documents the keys and values. The script writes to
+# the registry, because the cmdlets for AutoLoggers have different names in different releases of Windows.
 
 $AutoLoggers = 'HKLM:\SYSTEM\CurrentControlSet\Control\WMI\Autologger'
 
@@ -15,7 +15,7 @@ function Get-BootKey {
     Join-Path $AutoLoggers (Get-BootSession $Package)
 }
 
-# Where the trace is written; the folder is the documented default and exists.
+# Returns the file of the trace. Its folder is the documented default and exists.
 function Get-BootFile {
     param($Package)
     Join-Path $env:windir "System32\LogFiles\WMI\$(Get-BootSession $Package).etl"
@@ -29,28 +29,28 @@ function Set-BootValue {
 function Enable-BootSession {
     param($Package, [string]$Provider)
     $key = Get-BootKey $Package
-    # What an earlier run put there, other providers included, would be recorded too.
+    # Settings of an earlier run are removed, because their providers would be recorded, too.
     if (Test-Path -LiteralPath $key) {
         Remove-Item -LiteralPath $key -Recurse
     }
     New-Item -Path $key -Force | Out-Null
     Set-BootValue $key 'Guid' 'String' ('{' + [Guid]::NewGuid().ToString() + '}')
     Set-BootValue $key 'FileName' 'String' (Get-BootFile $Package)
-    # EVENT_TRACE_FILE_MODE_SEQUENTIAL; a session ends when its file has 100 MB.
+    # EVENT_TRACE_FILE_MODE_SEQUENTIAL: the session ends when its file has 100 MB.
     Set-BootValue $key 'LogFileMode' 'DWord' 1
     Set-BootValue $key 'MaxFileSize' 'DWord' 100
     Set-BootValue $key 'FlushTimer' 'DWord' 1
     $child = Join-Path $key $Provider
     New-Item -Path $child | Out-Null
-    # Every level, and with a mask of 0 every keyword.
+    # Every level. A mask of 0 means every keyword.
     Set-BootValue $child 'EnableLevel' 'DWord' 255
     Set-BootValue $child 'MatchAnyKeyword' 'QWord' 0
     Set-BootValue $child 'Enabled' 'DWord' 1
-    # Last: a session that is only half described does not start.
+    # Start is the last value, so that Windows never starts an incomplete session.
     Set-BootValue $key 'Start' 'DWord' 1
 }
 
-# Ends the session of this start and moves its file to a folder. Windows starts the session again next time.
+# Stops the session and moves its file to a folder. Windows starts the session again at the next start.
 function Save-BootTrace {
     param($Package, [string]$Folder)
     Stop-Session (Get-BootSession $Package)

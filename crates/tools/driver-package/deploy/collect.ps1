@@ -1,18 +1,18 @@
 <#
 .SYNOPSIS
-Gathers what Windows knows about this driver, to find out why it does not work.
+Collects the logs of Windows about this driver, to find out why it does not work.
 .DESCRIPTION
-Writes into a folder and a .zip beside it: the sections of setupapi.dev.log that name the driver, the events of Code
-Integrity about it, events about devices and services, the state of the devices, and what the machine allows. Nothing is
+Writes a folder and a .zip beside it: the sections of setupapi.dev.log that name the driver, the Code Integrity events
+about it, events about devices and services, the state of the devices, and the settings of the machine. Nothing is
 changed.
 .PARAMETER Output
-The folder; without, one with the time in its name in the current folder.
+The folder. Without it, a folder with the time in its name, in the current folder.
 #>
 param([string]$Output)
 
 . "$PSScriptRoot\common.ps1"
 
-# Sections of the log run from a line with '>>>  [' to one with '<<<  [Exit status'. Only the end of a long log is read.
+# Sections of the log begin with a line '>>>  [' and end with a line '<<<  [Exit status'. Only the end of a long log is read.
 function Get-SetupSection {
     param($Package)
     $file = Join-Path $env:windir 'INF\setupapi.dev.log'
@@ -51,7 +51,7 @@ function Get-LogEvent {
         Format-List
 }
 
-# A part that cannot be had is no reason to do without the others.
+# If a part is not available, the others are still collected.
 function Save-Part {
     param([string]$Name, [scriptblock]$Script)
     $file = Join-Path $Output $Name
@@ -108,4 +108,4 @@ foreach ($name in 'setupapi.txt', 'code-integrity.txt') {
     Get-Content -LiteralPath (Join-Path $Output $name) -Tail 40 | Out-Host
 }
 Compress-Archive -LiteralPath $Output -DestinationPath "$Output.zip" -Force
-Write-Host "Everything is in $Output and in $Output.zip."
+Write-Host "The results are in $Output and in $Output.zip."

@@ -1,4 +1,4 @@
-# What the scripts of a driver package share. Each script dot-sources it; it does nothing on its own.
+# Functions that the scripts of a driver package share. Each script dot-sources this file, which changes nothing.
 
 $ErrorActionPreference = 'Stop'
 
@@ -7,7 +7,7 @@ $ErrorActionPreference = 'Stop'
 $DriverVerbsBuild = 14393
 $DeviceVerbsBuild = 19041
 
-# The facts about this package, from the file that was made with it.
+# Returns the data of this package from package.psd1.
 function Read-Package {
     $file = Join-Path $PSScriptRoot 'package.psd1'
     if (-not (Test-Path -LiteralPath $file)) {
@@ -16,7 +16,7 @@ function Read-Package {
     Import-PowerShellDataFile -LiteralPath $file
 }
 
-# An administrator, in a PowerShell for this machine's own processor: SetupAPI refuses to work for others.
+# Requires an administrator and a 64-bit PowerShell: SetupAPI does not work in a process for another processor.
 function Assert-Administrator {
     $identity = [Security.Principal.WindowsIdentity]::GetCurrent()
     $principal = New-Object Security.Principal.WindowsPrincipal $identity
@@ -28,7 +28,7 @@ function Assert-Administrator {
     }
 }
 
-# The processor of Windows, whatever this PowerShell was built for.
+# Returns the processor of Windows, which may differ from that of this PowerShell.
 function Get-Architecture {
     $key = 'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
     $name = (Get-ItemProperty -LiteralPath $key).PROCESSOR_ARCHITECTURE
@@ -39,13 +39,13 @@ function Get-Architecture {
     }
 }
 
-# The build of Windows. The registry has it, whatever this PowerShell was made for.
+# Returns the build of Windows. The value in the registry does not depend on this PowerShell.
 function Get-WindowsBuild {
     [int](Get-ItemProperty -LiteralPath 'HKLM:\SOFTWARE\Microsoft\Windows NT\CurrentVersion').CurrentBuildNumber
 }
 
-# The version of KMDF: that of its library's file, whose name is the same in every 1.N (Learn, "Framework Library
-# Versioning"). Nothing if there is no such file or its version is not 1.N.
+# Returns the version of KMDF, which is the version of its library's file. The file has the same name in every 1.N
+# (Learn, "Framework Library Versioning"). Returns nothing if there is no such file or its version is not 1.N.
 function Get-FrameworkVersion {
     $file = Join-Path $env:windir 'System32\drivers\Wdf01000.sys'
     if (Test-Path -LiteralPath $file) {
@@ -56,7 +56,7 @@ function Get-FrameworkVersion {
     }
 }
 
-# Whether Windows was started in test mode: asked of the running system, not of what the next start will be.
+# Returns whether Windows runs in test mode now. The boot configuration only says what the next start will be.
 function Test-TestSigning {
     $options = (Get-ItemProperty -LiteralPath 'HKLM:\SYSTEM\CurrentControlSet\Control').SystemStartOptions
     $options -match 'TESTSIGNING'
@@ -68,22 +68,22 @@ function Test-SecureBoot {
     [bool]($state -and $state.UEFISecureBootEnabled -eq 1)
 }
 
-# Runs a program of Windows. 259 is "nothing to do", 3010 and 1641 are "done, restart to finish".
+# Runs a program of Windows. Exit code 259 means "nothing to do"; 3010 and 1641 mean "done, restart to finish".
 function Invoke-Program {
     param([string]$Program, [string[]]$Arguments)
     Write-Host "> $Program $Arguments"
     & $Program @Arguments | Out-Host
     $code = $LASTEXITCODE
     if ($code -eq 3010 -or $code -eq 1641) {
-        Write-Warning 'Windows wants to be restarted to finish this.'
+        Write-Warning 'Restart Windows to finish this step.'
         return
     }
     if ($code -ne 0 -and $code -ne 259) {
-        throw "$Program ended with $code"
+        throw "$Program failed with exit code $code"
     }
 }
 
-# The package's devices, including those that are not present now.
+# Returns the package's devices, including those that are not present now.
 function Get-PackageDevice {
     param($Package)
     $ids = $Package.HardwareIds
@@ -93,7 +93,7 @@ function Get-PackageDevice {
     }
 }
 
-# The names (oemN.inf) under which Windows keeps this package and older ones of the same name.
+# Returns the names (oemN.inf) under which Windows keeps this package and older ones of the same name.
 function Get-PackageDriver {
     param($Package)
     Get-WindowsDriver -Online |
@@ -101,7 +101,7 @@ function Get-PackageDriver {
         ForEach-Object { $_.Driver }
 }
 
-# The provider to record: the one given, or the package's own.
+# Returns the provider to record: the given one, or that of the package.
 function Get-ProviderId {
     param($Package, [string]$Given)
     $id = $Given
@@ -109,12 +109,12 @@ function Get-ProviderId {
         $id = $Package.ProviderId
     }
     if (-not $id) {
-        throw 'The package does not name a provider. Give its id: -ProviderId GUID'
+        throw 'The package does not name a provider. Pass its id: -ProviderId GUID'
     }
     '{' + ([Guid]$id).ToString() + '}'
 }
 
-# A path that no file has yet: nothing is overwritten.
+# Returns a path that does not exist yet, so that nothing is overwritten.
 function Get-FreePath {
     param([string]$Path)
     if (-not (Test-Path -LiteralPath $Path)) {
@@ -125,14 +125,15 @@ function Get-FreePath {
     Join-Path $folder ($name + [IO.Path]::GetExtension($Path))
 }
 
-# logman writes to standard error if there is no such session, which would end a script; cmd.exe keeps it away.
+# Returns whether a session exists. If it does not, logman writes to standard error, which would end the script, so
+# cmd.exe discards its output.
 function Test-Session {
     param([string]$Session)
     & cmd.exe /c "logman query ""$Session"" -ets >nul 2>&1"
     $LASTEXITCODE -eq 0
 }
 
-# Stops a session; that there is none is no error.
+# Stops a session, if it exists.
 function Stop-Session {
     param([string]$Session)
     if (Test-Session $Session) {

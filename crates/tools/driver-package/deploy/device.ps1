@@ -1,5 +1,5 @@
-# Devices: makes a root-enumerated one, removes and restarts any. Neither devcon nor devgen is needed.
-# Dot-sourced behind common.ps1.
+# Creates root-enumerated devices, and removes and restarts devices. devcon and devgen are not needed.
+# Dot-sourced after common.ps1.
 
 $source = @'
 using System;
@@ -132,7 +132,7 @@ function Remove-Device {
     }
     Initialize-SetupDevice
     if ([SetupDevice]::Remove($InstanceId)) {
-        Write-Warning "Windows wants to be restarted to finish removing $InstanceId."
+        Write-Warning "Restart Windows to finish removing $InstanceId."
     }
 }
 

@@ -3,16 +3,16 @@
 Records the events of this package's driver into a .etl file.
 .DESCRIPTION
 Starts a session for the driver's ETW provider at every level and keyword, restarts the device so that its first events
-are in it, waits, and ends the session. The file opens in Windows Performance Analyzer and PerfView; tracerpt makes XML
-of it.
+are recorded, waits, and ends the session. Windows Performance Analyzer and PerfView open the file; tracerpt converts it
+to XML.
 .PARAMETER Seconds
 How long to record.
 .PARAMETER Output
-The file; without, NAME.etl in the current folder, or one with the time in its name. No file is replaced.
+The file. Without it, NAME.etl in the current folder, or NAME with the time if that exists. No file is replaced.
 .PARAMETER ProviderId
 The id of another provider.
 .PARAMETER NoRestart
-Leaves the device as it is.
+Does not restart the device.
 #>
 param(
     [int]$Seconds = 10,
@@ -32,10 +32,10 @@ if (-not $Output) {
 }
 $session = "$($package.Name)-record"
 
-# One that was left over from a recording that did not end.
+# A recording that was interrupted may have left its session.
 Stop-Session $session
 if (Test-Path -LiteralPath $Output) {
-    throw "$Output is there already. Name another file, or delete it first."
+    throw "$Output already exists. Choose another file, or delete it first."
 }
 Invoke-Program logman @('create', 'trace', $session, '-p', $provider, '0xffffffffffffffff', '0xff', '-o', $Output, '-ets')
 try {
@@ -50,4 +50,4 @@ try {
 finally {
     Invoke-Program logman @('stop', $session, '-ets')
 }
-Write-Host "Recorded $Output. As XML: tracerpt `"$Output`" -o events.xml -of XML -y"
+Write-Host "Recorded $Output. To convert it to XML: tracerpt `"$Output`" -o events.xml -of XML -y"

@@ -1,13 +1,13 @@
 <#
 .SYNOPSIS
-Takes back everything that install.ps1 and boot-trace.ps1 did.
+Removes everything that install.ps1 and boot-trace.ps1 added.
 .DESCRIPTION
-Removes the certificate first: until then this machine trusts every program and driver that it signs. Then sessions, the
-devices, the driver packages of this name, their services, and the device class if it is the package's own. A step that
-fails is reported and the others are done all the same. At the end the script looks for what remains, names it, and
-ends with 1 if there is something. Can be run again: what is gone already is no error. Test mode stays as it is.
+Removes the certificate first, because the machine trusts every program and driver that it signs. Then it removes
+sessions, the devices, the driver packages of this name, their services, and the device class if the package defines it.
+If a step fails, the script reports it and continues. At the end it looks for what remains and reports that. The exit
+code is 1 if something remains or a step failed. The script can be run again. It does not change test mode.
 .PARAMETER KeepCertificate
-Goes on trusting the certificate, for the next package.
+Keeps the certificate, for the next package.
 #>
 param([switch]$KeepCertificate)
 
@@ -18,7 +18,7 @@ param([switch]$KeepCertificate)
 $failures = New-Object System.Collections.ArrayList
 $remains = New-Object System.Collections.ArrayList
 
-# Does one thing; a failure is kept for the report.
+# Runs one step. A failure is kept for the report.
 function Invoke-Step {
     param([string]$What, [scriptblock]$Script)
     try {
@@ -40,7 +40,7 @@ function Get-ServiceKey {
     "HKLM:\SYSTEM\CurrentControlSet\Services\$Service"
 }
 
-# A service is the package's if it runs the package's image.
+# A service belongs to the package if it runs the package's image.
 function Test-PackageService {
     param($Package, [string]$Service)
     $key = Get-ItemProperty -LiteralPath (Get-ServiceKey $Service) -ErrorAction SilentlyContinue
@@ -52,7 +52,7 @@ function Get-ClassKey {
     "HKLM:\SYSTEM\CurrentControlSet\Control\Class\$($Package.ClassGuid)"
 }
 
-# Whether the device class is there, is the package's own, and has no device.
+# Returns whether the device class exists, is defined by the package, and has no device.
 function Test-EmptyClass {
     param($Package)
     if (-not $Package.OwnClass -or -not (Test-Path -LiteralPath (Get-ClassKey $Package))) {
@@ -71,7 +71,7 @@ function Remove-Certificate {
     }
 }
 
-# Certificates of the same name that other packages brought: they have other thumbprints, and may be in use.
+# Returns certificates of the same name from other packages. They have other thumbprints and may be in use.
 function Get-OtherCertificate {
     param($Package, [string]$Store)
     $file = Join-Path $PSScriptRoot $Package.Certificate
@@ -130,7 +130,7 @@ foreach ($service in $package.Services) {
 }
 Invoke-Step 'Removing the device class' { Remove-PackageClass $package }
 
-# What is still there, asked of Windows and not of the steps above.
+# What is still there, according to Windows. The results of the steps above are not used.
 foreach ($store in $package.Stores) {
     Invoke-Step "Looking for the certificate in $store" {
         $there = Test-Path -LiteralPath (Get-CertificatePath $package $store)
@@ -145,7 +145,7 @@ foreach ($store in $package.Stores) {
 foreach ($store in $package.Stores) {
     Invoke-Step "Looking for other certificates in $store" {
         foreach ($other in @(Get-OtherCertificate $package $store)) {
-            Write-Warning "$store trusts another certificate of the same name, from another package. If that is gone too: certutil -delstore $store $($other.Thumbprint)"
+            Write-Warning "$store trusts another certificate of the same name, from another package. If that package is not used any more: certutil -delstore $store $($other.Thumbprint)"
         }
     }
 }
@@ -180,7 +180,7 @@ Invoke-Step 'Looking at test mode' {
     }
 }
 if ($remains.Count -eq 0 -and $failures.Count -eq 0) {
-    Write-Host "$($package.Name) is gone."
+    Write-Host "$($package.Name) was removed."
     exit 0
 }
 foreach ($text in $remains) {
@@ -189,5 +189,5 @@ foreach ($text in $remains) {
 foreach ($text in $failures) {
     Write-Warning "Failed: $text"
 }
-Write-Host 'Restart Windows if it asked for that, and run uninstall.ps1 again. collect.ps1 gathers the logs.'
+Write-Host 'Restart Windows if a step requires it, and run uninstall.ps1 again. collect.ps1 collects the logs.'
 exit 1

@@ -1,4 +1,4 @@
-//! The command `driver-package`: each subcommand reads and prints; the library decides.
+//! The command line of `driver-package`. Each subcommand reads files and prints results; the library does the work.
 
 mod adopt;
 mod inspect;
@@ -17,7 +17,7 @@ use command_line::{VERSION, end, exit, explain};
 
 use crate::inf::Arch;
 
-/// What becomes of a driver before Windows sees it.
+/// Inspects, signs, verifies and packages Windows drivers.
 #[derive(Parser)]
 #[command(name = "driver-package", version = VERSION, max_term_width = 100, disable_help_subcommand = true, after_help = exit::HELP)]
 struct Arguments {
@@ -34,7 +34,7 @@ enum Command {
     Verify(verify::Arguments),
 }
 
-/// How a command ends: with an exit code, or with the reason why its command line makes no sense.
+/// The result of a command: an exit code, or the reason why the command line is not valid.
 type Outcome = Result<u8, String>;
 
 /// Runs the command. `words` begins with the program's name.
@@ -55,7 +55,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(code) => end(code),
         Err(reason) => {
             let mut command = Arguments::command();
-            // Built first, so that the usage shows the whole command.
+            // `build` is called first, so that the usage shows the whole command.
             command.build();
             let part = command.find_subcommand_mut(name).map(std::mem::take).unwrap_or_default();
             explain(&part.clone().error(UsageError::ValueValidation, reason))
@@ -63,7 +63,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// The values of `--arch`.
+/// Parses the values of `--arch`.
 fn arch() -> impl clap::builder::TypedValueParser<Value = Arch> {
     PossibleValuesParser::new(["x64", "arm64"]).try_map(|name| Arch::parse(&name).ok_or("an unknown processor"))
 }

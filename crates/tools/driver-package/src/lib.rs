@@ -1,14 +1,14 @@
-//! Driver images as files: what is in them, whether Windows would load them, and the packages they are installed from.
+//! Driver images as files: their contents, whether Windows would load them, and the packages that install them.
 //!
-//! [`Image`] is the model of a PE file, which the crate `pe-image` reads. [`Verdict::of`] holds it against [`rules`]: each
-//! rule says what Windows does about it and where that is written.
-//! [`report`] turns both into a table for people or JSON for programs.
+//! [`Image`] is the model of a PE file, which the crate `pe-image` reads. [`Verdict::of`] checks it with [`rules`]:
+//! each rule says what Windows does if the rule is broken, and names its source. [`report`] formats both as a table
+//! for people or as JSON for programs.
 //!
-//! [`inf`] stamps and lints how a driver is installed, [`sign`] puts an Authenticode signature into an image,
-//! [`catalog`] vouches for every file of a package, and [`package`] makes one of an image and an `.inx`, or completes one that the WDK made. What is wrong
-//! with an input is a [`Problem`] with file, line and rule.
+//! [`inf`] stamps and lints INF files, [`sign`] adds an Authenticode signature to an image, and [`catalog`] signs a
+//! list of the digests of a package's files. [`package`] makes a package from an image and an `.inx`, or completes
+//! one that the WDK made. A fault in an input is a [`Problem`] with file, line and rule.
 //!
-//! This crate has no `unsafe` code, loads nothing and runs nothing of what it reads.
+//! This crate has no `unsafe` code. It never loads or runs the files that it reads.
 //!
 //! ```
 //! use driver_package::{Image, Target, Verdict};

@@ -1,4 +1,4 @@
-//! The command.
+//! The program `driver-package`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,44 +1,44 @@
-//! What is wrong with somebody's input: file, line, rule and a sentence, in the form that editors understand.
+//! Problems in a user's input: file, line, rule and message, in the format that editors recognise.
 //!
-//! Rules of INF files have infverif's numbers, rules of images their names in [`rules`](crate::rules); those of
-//! certificates and packages are named here and there in words.
+//! Rules of INF files have the numbers of infverif, and rules of images have their names in [`rules`](crate::rules).
+//! Rules of certificates and packages have names, such as `certificate-expired`.
 
 use std::fmt;
 use std::path::Path;
 
-/// Whether a package may be made all the same.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// It may.
+    /// The package is made.
     Warning,
-    /// It may not.
+    /// The package is not made.
     Error,
 }
 
-/// One violation.
+/// A problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file as the user named it.
     pub file: String,
-    /// Counted from one; none where the whole file is meant.
+    /// The line, counted from one; `None` if the problem is the whole file.
     pub line: Option<usize>,
-    /// How much it matters.
+    /// The severity.
     pub level: Level,
     /// The rule's number or name.
     pub rule: String,
-    /// What was found, and what to do about it.
+    /// The message: what was found, and what to do.
     pub text: String,
 }
 
 impl Problem {
-    /// An error about a whole file.
+    /// Creates an error that concerns a whole file.
     #[must_use]
     pub fn error(file: &Path, rule: impl Into<String>, text: impl Into<String>) -> Self {
         let file = file.display().to_string();
         Self { file, line: None, level: Level::Error, rule: rule.into(), text: text.into() }
     }
 
-    /// The same at a line.
+    /// Adds the line.
     #[must_use]
     pub fn at(self, line: usize) -> Self {
         Self { line: Some(line), ..self }
@@ -59,7 +59,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that keeps a package from being made; at least one problem is an error.
+/// All problems that prevented a package. At least one is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 

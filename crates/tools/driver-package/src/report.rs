@@ -1,6 +1,6 @@
-//! A model and its verdict in words: [`table`] for people, [`json`] for programs.
+//! Formats an image and its verdict: [`table`] for people, [`json`] for programs.
 //!
-//! Both are pure functions to text; neither decides anything.
+//! Both modules only format text. They never check anything.
 
 pub mod json;
 pub mod table;

@@ -1,8 +1,8 @@
-//! Signatures of others: what was signed, by whom, and whether the file is still what was signed.
+//! Verifies signatures that any program made: what was signed, who signed it, and whether the file was changed later.
 //!
-//! [`file()`] verifies an image or a catalog, [`folder`] a whole package. The result is an [`Account`]: one [`Check`] for each
-//! thing that was looked at, with the reason in words. Windows decides by its own certificate stores, which are not here: a chain is
-//! followed as far as the file has its certificates, and its end is named.
+//! [`file()`] verifies an image or a catalog, and [`folder`] verifies a whole package. The result is an [`Account`]
+//! with one [`Check`] for each property, with a reason. Windows decides with its certificate stores, which are not
+//! available here: a chain is followed as far as the file has its certificates, and its end is shown.
 
 mod catalog;
 mod chain;
@@ -22,21 +22,21 @@ use crate::problem::Problem;
 pub(crate) use catalog::Members;
 use envelope::Envelope;
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It is as it must be.
+    /// The check passed.
     Passed,
-    /// Windows refuses the file because of this.
+    /// The check failed. Windows refuses the file.
     Failed,
-    /// It is not an error, but the reader should know.
+    /// Information for the reader. It is not an error.
     Note,
-    /// It could not be looked at.
+    /// The check could not be made.
     Unknown,
 }
 
 impl Mark {
-    /// As reports show it.
+    /// Returns the name for reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,23 +48,23 @@ impl Mark {
     }
 }
 
-/// One thing that was looked at.
+/// A check of one property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What.
+    /// The property.
     pub what: &'static str,
-    /// How it ended.
+    /// The result.
     pub mark: Mark,
     /// The reason.
     pub text: String,
 }
 
-/// What is known about a file.
+/// The checks of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The file.
     pub path: PathBuf,
-    /// In the order in which they were made.
+    /// The checks, in the order in which they were made.
     pub checks: Vec<Check>,
 }
 
@@ -77,13 +77,13 @@ impl Account {
         self.checks.push(Check { what, mark, text: text.into() });
     }
 
-    /// Whether something vouches for the file, nothing failed, and nothing was left unchecked.
+    /// Returns whether at least one check passed, and none failed or could not be made.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.checks.iter().any(|check| check.mark == Mark::Passed) && self.objection().is_none()
     }
 
-    /// The first check that keeps the file from being valid.
+    /// Returns the first check because of which the file is not valid.
     fn objection(&self) -> Option<&Check> {
         self.checks.iter().find(|check| matches!(check.mark, Mark::Failed | Mark::Unknown))
     }
@@ -99,16 +99,16 @@ impl fmt::Display for Account {
     }
 }
 
-/// When and by whom a signature must be good.
+/// The time and the trusted roots for which a signature must be valid.
 #[derive(Clone, Debug, Default)]
 pub struct Context {
     /// The time, since 1970, at which certificates must be valid if the signature has no timestamp.
     pub now: Duration,
-    /// Certificates (DER) that the reader trusts as roots. Without any, the end of a chain is only named.
+    /// Trusted root certificates (DER). If there are none, the end of a chain is only shown.
     pub trusted: Vec<Vec<u8>>,
 }
 
-/// Verifies a file. A catalog vouches for files that have no signature of their own.
+/// Verifies a file. A file without a signature is valid if the catalog lists it.
 #[must_use]
 pub fn file(path: &Path, bytes: &[u8], catalog: Option<(&Path, &[u8])>, context: &Context) -> Account {
     let mut account = Account::new(path);
@@ -123,18 +123,19 @@ pub fn file(path: &Path, bytes: &[u8], catalog: Option<(&Path, &[u8])>, context:
             let mut list = Account::new(place);
             let members = signed_catalog(&mut list, catalog, context);
             let mark = if list.is_valid() { Mark::Passed } else { Mark::Failed };
-            let text = list.objection().map_or_else(|| "its own signature is valid".into(), |check| check.text.clone());
+            let text = list.objection().map_or_else(|| "its signature is valid".into(), |check| check.text.clone());
             account.add("catalog", mark, format!("{}: {text}", place.display()));
             member(&mut account, place, bytes, members.as_ref());
         }
         None if has_signature => {}
-        None if is_image => account.add("signature", Mark::Failed, "it has none, and no catalog was given"),
-        None => account.add("catalog", Mark::Failed, "no catalog was given that vouches for it"),
+        None if is_image => account.add("signature", Mark::Failed, "the image has none, and no catalog was given"),
+        None => account.add("catalog", Mark::Failed, "no catalog was given that lists the file"),
     }
     account
 }
 
-/// Why the digests in the signature of an image are not those of the file; `None` if they are, or if there is no signature.
+/// Returns why the digests in the signature of an image differ from those of the file, or `None` if they are equal or
+/// there is no signature.
 #[must_use]
 pub fn changed(bytes: &[u8]) -> Option<String> {
     let mut account = Account::new(Path::new(""));
@@ -143,7 +144,7 @@ pub fn changed(bytes: &[u8]) -> Option<String> {
     account.checks.into_iter().find(is_digest).map(|check| check.text)
 }
 
-/// The catalog beside an INF that the INF names, if the bytes are an INF.
+/// Returns the catalog that an INF names, if the bytes are an INF and the catalog exists beside it.
 #[must_use]
 pub fn catalog_beside(path: &Path, bytes: &[u8]) -> Option<PathBuf> {
     if !has_extension(path, "inf") {
@@ -195,7 +196,7 @@ pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem>
             } else {
                 let mut account = Account::new(&folder.join(&name));
                 let inf = path.file_name().unwrap_or_default().display();
-                account.add("file", Mark::Failed, format!("{inf} installs it, and it is not in the folder"));
+                account.add("file", Mark::Failed, format!("{inf} installs it, but it is not in the folder"));
                 accounts.push(account);
             }
         }
@@ -205,7 +206,7 @@ pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem>
     Ok(accounts)
 }
 
-/// Checks a catalog's own signature and returns the files that it lists.
+/// Checks a catalog's signature and returns the files that it lists.
 fn signed_catalog(account: &mut Account, bytes: &[u8], context: &Context) -> Option<Members> {
     let envelope = match Envelope::parse(bytes) {
         Ok(envelope) => envelope,
@@ -227,7 +228,7 @@ fn signed_catalog(account: &mut Account, bytes: &[u8], context: &Context) -> Opt
     }
 }
 
-/// Whether a catalog lists a file.
+/// Checks whether a catalog lists a file.
 fn member(account: &mut Account, catalog: &Path, bytes: &[u8], members: Option<&Members>) {
     let Some(members) = members else { return };
     let catalog = catalog.file_name().unwrap_or_default().display();

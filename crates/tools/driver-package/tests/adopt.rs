@@ -278,7 +278,7 @@ fn the_command_says_what_it_did() {
     let output = adopt(&folder, &["--provider", "C.D", "."]);
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("package.psd1: error package-file: it is there already"), "{said}");
+    assert!(said.contains("package.psd1: error package-file: it already exists"), "{said}");
     for (arguments, text) in [
         (&[][..], "<FOLDER>"),
         (&["a", "b"], "unexpected argument 'b' found"),

@@ -33,9 +33,9 @@ fn a_good_driver_is_described_and_accepted() {
     assert!(!text.contains('\u{1b}'), "escape codes where there is no terminal");
     for part in [
         "good.sys\n  machine          x64 (0x8664), PE32+\n",
-        "  entry            0x1010 in .text (r-x): FxDriverEntry (by its exports)\n",
+        "  entry            0x1010 in .text (r-x): FxDriverEntry (from its exports)\n",
         "    WDFLDR.SYS (2)\n      WdfVersionBind\n",
-        "  Windows would load it (win11-24h2)\n    nothing to object to\n",
+        "  Windows would load it (win11-24h2)\n    no rule is broken\n",
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
@@ -70,7 +70,7 @@ fn a_map_beside_the_image_names_its_entry_point() {
     fs::write(folder.join("a.sys"), Driver { exports: vec![], ..Driver::default() }.build()).unwrap();
     let map = " 0001:00000010  FromTheMap  0000000140001010 f  a.obj\n entry point at        0001:00000010\n";
     fs::write(folder.join("a.map"), map).unwrap();
-    assert!(out(&inspect(&folder, &["a.sys"])).contains("FromTheMap (by its map)"));
+    assert!(out(&inspect(&folder, &["a.sys"])).contains("FromTheMap (from its map)"));
     fs::rename(folder.join("a.map"), folder.join("b.map")).unwrap();
     assert!(!out(&inspect(&folder, &["a.sys"])).contains("FromTheMap"));
     assert!(out(&inspect(&folder, &["--map", "b.map", "a.sys"])).contains("FromTheMap"));
@@ -146,7 +146,7 @@ fn every_release_of_windows_can_be_asked_for() {
     }
     let text = out(&inspect(&folder, &["a.sys"]));
     assert!(text.contains("KMDF 1.33 with 458 functions, runs on 1.25 and later"), "{text}");
-    assert!(text.contains("from win10-1803 (Windows 10 1803, build 17134) on"), "{text}");
+    assert!(text.contains("win10-1803 (Windows 10 1803, build 17134) and later"), "{text}");
     let json = out(&inspect(&folder, &["--json", "a.sys"]));
     for part in ["\"oldest_windows\": \"win10-1803\"", "\"oldest_build\": 17134", "\"windows\": \"win11-24h2\""] {
         assert!(json.contains(part), "{part} is not in {json}");

@@ -1,4 +1,4 @@
-"""Verifies the signature and the checksum of an image with LIEF: ends with 0 or 1."""
+"""Verifies the signature and the checksum of an image with LIEF. The exit code is 0 if both are valid, otherwise 1."""
 
 import sys
 

@@ -92,7 +92,7 @@ fn the_oldest_windows_and_framework_are_those_that_the_image_needs() {
     other.kmdf = Some("1.31".into());
     let problem = other.make(&signer()).unwrap_err().to_string();
     assert!(
-        problem.contains("kmdf-version: it was built for KMDF 1.33, the package is to be for KMDF 1.31"),
+        problem.contains("kmdf-version: it was built for KMDF 1.33, but a package for KMDF 1.31 was requested"),
         "{problem}"
     );
 }

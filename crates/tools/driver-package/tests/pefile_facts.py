@@ -1,4 +1,4 @@
-"""Prints what the pefile package reads from an image, in the words of witnesses.rs."""
+"""Prints what the pefile package reads from an image, in the format of witnesses.rs."""
 
 import sys
 

@@ -1,9 +1,9 @@
-"""Checks PowerShell scripts that belong together, without PowerShell: names each problem with file and line, ends with 1.
+"""Checks PowerShell scripts that belong together, without PowerShell. Prints each problem with file and line.
 
 Usage: powershell_check.py [--commands LIST.json] FILE...
 
-The grammar is tree-sitter's. LIST.json is what powershell_commands.py makes; without it, rules about the commands of
-Windows are left out. The other rules are in the style of PSScriptAnalyzer, which needs PowerShell to run.
+The exit code is 1 if there are problems. The grammar is tree-sitter's. powershell_commands.py makes LIST.json; without it,
+the rules about the commands of Windows are skipped. The other rules are in the style of PSScriptAnalyzer, which needs PowerShell.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 import tree_sitter
 import tree_sitter_powershell
 
-# Get-Verb of Windows PowerShell 5.1, as far as scripts for drivers may need them.
+# The verbs of Get-Verb in Windows PowerShell 5.1 that scripts for drivers may need.
 VERBS = set(
     "Add Assert Clear Close Compare Complete Confirm Convert ConvertFrom ConvertTo Copy Deny Disable Disconnect Edit "
     "Enable Enter Exit Expand Export Find Format Get Hide Import Initialize Install Invoke Join Limit Lock Measure Merge "
@@ -21,7 +21,8 @@ VERBS = set(
     "Restore Resume Revoke Save Search Select Send Set Show Split Start Stop Submit Suspend Switch Sync Test Trace "
     "Unblock Undo Uninstall Unlock Unprotect Unregister Update Use Wait Watch Write".split()
 )
-# Verbs of pnputil that came with Windows 10 2004 or later (Learn, "PnPUtil Command Syntax"), and the guard they need.
+# Verbs of pnputil that need Windows 10 2004 or later (Learn, "PnPUtil Command Syntax"), and the check that must guard
+# them.
 NEWER = re.compile(
     r"/(remove-device|restart-device|scan-devices|enum-devices|enum-devicetree|enable-device|disable-device|"
     r"enum-interfaces|enum-classes|enum-containers)\b"
@@ -29,7 +30,7 @@ NEWER = re.compile(
 GUARD = re.compile(r"\(Get-WindowsBuild\)\s+-ge\s+\$DeviceVerbsBuild")
 # Programs of Windows that scripts may start by name.
 PROGRAMS = {"cmd.exe", "sc.exe"}
-# It does not look at files, so wildcards do not matter.
+# Commands that do not access files, so wildcards do not matter.
 ANY_PATH = {"split-path"}
 AUTOMATIC = {"_", "true", "false", "null", "args", "psscriptroot", "lastexitcode", "erroractionpreference"}
 
@@ -50,7 +51,7 @@ def text(node):
 
 
 def find(node, kind):
-    """Nodes of a kind below a node, the node itself included."""
+    """Yields the nodes of a kind below a node, including the node."""
     if node.type == kind:
         yield node
     for child in node.children:
@@ -68,7 +69,7 @@ def say(path, node, rule, what):
 
 
 def errors(path, node):
-    """The outermost errors of a tree."""
+    """Reports the outermost errors of a tree."""
     if node.is_error or node.is_missing:
         say(path, node, "syntax", repr(node.text[:60]))
         return
@@ -77,14 +78,14 @@ def errors(path, node):
 
 
 def parameters_of(function):
-    """Names in the function's param block."""
+    """Returns the names in the function's param block."""
     block = next(find(function, "param_block"), None)
     found = find(block, "script_parameter") if block else ()
     return [text(next(find(each, "variable")))[1:].lower() for each in found]
 
 
 def uses(tree):
-    """Variables that are read or written, those in strings included."""
+    """Yields the variables that are read or written, including those in strings."""
     for node in find(tree, "variable"):
         yield re.sub(r"^[$@]\{?(script:|env:)?|\}$", "", text(node).lower())
     for node in find(tree, "braced_variable"):
@@ -126,7 +127,7 @@ def check_command(path, node):
         if "-" not in name:
             say(path, node, "alias", "%s is an alias or a program without its extension" % name)
         elif windows and name.lower() not in known:
-            say(path, node, "command", "%s is no command of Windows PowerShell 5.1 on %s" % (name, windows["source"]))
+            say(path, node, "command", "%s is not a command of Windows PowerShell 5.1 on %s" % (name, windows["source"]))
     if elements is None:
         return
     accepted = set(own) if own is not None else known.get(name.lower())
@@ -152,7 +153,7 @@ def check_command(path, node):
         say(path, node, "parameter", "%s takes %d arguments, %d are given" % (name, len(own), positional))
     if "literalpath" in accepted and "literalpath" not in given and name.lower() not in ANY_PATH:
         if positional or given & {"path", "filepath"}:
-            say(path, node, "literal-path", "%s takes brackets in a path for wildcards; give it -LiteralPath" % name)
+            say(path, node, "literal-path", "%s treats brackets in a path as wildcards; use -LiteralPath" % name)
 
 
 for path, tree in trees.items():

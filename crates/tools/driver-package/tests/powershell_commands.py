@@ -1,10 +1,10 @@
-"""Makes a list of PowerShell's commands of the profile that PSScriptAnalyzer has of a Windows.
+"""Makes a list of PowerShell's commands from a compatibility profile of PSScriptAnalyzer.
 
 Usage: powershell_commands.py PACKAGE.tgz OUT.json
 
 PACKAGE is an npm package that contains PSScriptAnalyzer. Its compatibility profiles are Microsoft's inventories of real
-machines: commands, their parameters, programs. The one taken here is Windows PowerShell 5.1 on build 14393 (Windows 10
-1607, Server 2016), the oldest that the scripts are for.
+machines: commands, their parameters, programs. This program reads the profile of Windows PowerShell 5.1 on build 14393
+(Windows 10 1607, Server 2016), the oldest Windows that the scripts support.
 """
 
 import json

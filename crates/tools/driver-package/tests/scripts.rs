@@ -44,7 +44,7 @@ fn check(files: &[PathBuf]) -> Option<(Verdict, String)> {
     if commands.is_file() {
         arguments.extend(["--commands".into(), commands.to_str().unwrap().into()]);
     } else {
-        eprintln!("skipped the commands of Windows: `cargo xtask test` makes their list where npm is installed");
+        eprintln!("skipped the commands of Windows: `cargo xtask test` makes their list if npm is installed");
     }
     arguments.extend(files.iter().map(|path| path.to_str().unwrap().to_owned()));
     Some(ask(&python, &arguments))

@@ -4,13 +4,13 @@
     signify_verify.py CERTIFICATE.cer catalog FILE.cat
     signify_verify.py CERTIFICATE.cer through FILE.cat FILE
 
-Ends with 0 and the word "accepted", or with 1 and the reason.
+The exit code is 0, and "accepted" is printed; or it is 1, and the reason is printed.
 """
 
 import re
 import sys
 
-# oscrypto 1.3 looks for an OpenSSL whose version has parts of one digit.
+# oscrypto 1.3 finds an OpenSSL only if each part of its version has one digit. This replaces its pattern.
 search = re.search
 re.search = lambda pattern, text, *rest: search(
     pattern.replace(r"\d\.\d\.\d", r"\d+\.\d+\.\d+") if isinstance(pattern, str) else pattern, text, *rest
@@ -29,7 +29,7 @@ with open(certificate, "rb") as file:
 
 
 def verify(file, types):
-    """Whether the signature holds and ends at the trusted certificate."""
+    """Checks that the signature is valid and its chain ends at the trusted certificate."""
     results = file.verify(signature_types=types, trusted_certificate_store=trusted)
     if not results:
         raise ValueError("nothing was verified")

@@ -206,7 +206,7 @@ fn lief() {
     }
 }
 
-/// Other programs accept the files that `catalog.rs` compares with.
+/// Other programs accept the golden files of `catalog.rs`.
 #[test]
 fn the_golden_catalogs_vouch_for_their_files() {
     let folder = tools::folder("golden");

@@ -189,7 +189,7 @@ impl Authority {
         self.path(name)
     }
 
-    /// Our verdict, osslsigncode's, and that of signify if a Python has it.
+    /// Returns our verdict, osslsigncode's, and signify's if a Python has it.
     fn all(&self, file: &Path) -> (Account, Verdict, Option<Verdict>) {
         let root = Signer::of_file(&fs::read(self.path("root.pem")).unwrap()).unwrap();
         let now =
@@ -216,7 +216,7 @@ impl Authority {
 #[test]
 fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
     let Some(authority) = Authority::new("verify-others") else { return };
-    // Signed by somebody whose root nobody trusts.
+    // Signed with a certificate whose root is not trusted.
     let foreign = authority.path("foreign.sys");
     fs::write(&foreign, fs::read(package("verify-stranger").join("driver.sys")).unwrap()).unwrap();
     let stamp = ["-TSA-certs", "tsa.pem", "-TSA-key", "tsa.key"];
@@ -240,7 +240,7 @@ fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
         (tampered("plain-256.sys", 0x480), &["digest"]),
         (tampered("pages.sys", 0x480), &["digest", "page hashes"]),
         (tampered("curve-256.sys", 0x480), &["digest"]),
-        // In the number that the curve's key made.
+        // In the signature value of the elliptic curve.
         (tampered("curve-384.sys", last_byte_of(&authority.path("curve-384.sys"))), &["signature"]),
         (foreign.clone(), &["chain"]),
     ] {
@@ -258,7 +258,7 @@ fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
     assert!(stamped.checks.iter().any(|check| check.what == "timestamp" && check.mark == Mark::Passed), "{stamped}");
 }
 
-/// The last byte of a signature, in front of the padding of its file.
+/// Returns the position of the last byte of a signature, before the padding of the file.
 fn last_byte_of(path: &Path) -> usize {
     fs::read(path).unwrap().iter().rposition(|byte| *byte != 0).unwrap()
 }
@@ -269,7 +269,7 @@ fn attributes_in_another_order_than_that_of_der_are_checked_as_cms_says_and_note
     let path = folder.join("driver.sys");
     let mut bytes = fs::read(&path).unwrap();
     assert!(!verify::file(&path, &bytes, None, &trusting()).to_string().contains("order of DER"));
-    // Two neighbours of the set, which begin with their lengths: the content's type, and whatever stands behind it.
+    // Swap two attributes of the set: the content type, and the one after it. Both begin with a tag and a length.
     let kind = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 3];
     let first = bytes.windows(kind.len()).rposition(|window| window == kind).unwrap() - 2;
     let length = |place: usize| 2 + usize::from(bytes[place + 1]);

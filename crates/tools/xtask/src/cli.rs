@@ -1,6 +1,6 @@
-//! The command line: what may be written, its help texts, and errors that say what was meant.
+//! The command line: commands and flags, their help texts, and errors with suggestions.
 //!
-//! Parsing is pure; nothing is printed or run here.
+//! This module only parses. It never prints or runs anything.
 
 use std::fmt::Write as _;
 
@@ -14,22 +14,22 @@ pub(crate) struct Command {
     pub(crate) name: &'static str,
     /// One line, for the list of commands.
     pub(crate) summary: &'static str,
-    /// What the command does, for its own `--help`.
+    /// What the command does, for `cargo xtask COMMAND --help`.
     pub(crate) details: &'static str,
     pub(crate) flags: &'static [Flag],
     pub(crate) run: fn(&Context) -> Result<(), Error>,
 }
 
-/// Something that may follow a command's name.
+/// A flag or an operand of a command.
 pub(crate) struct Flag {
-    /// `--flag` with its dashes; `--flag VALUE` when a word has to follow; `WORD` without dashes for words that are
-    /// not flags, as many as are given.
+    /// `--flag` for a flag, `--flag VALUE` for a flag that needs a value, and `WORD` without dashes for operands. A
+    /// command with an operand accepts any number of them.
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
 }
 
 impl Flag {
-    /// The name without that of the value.
+    /// The flag without the placeholder of its value.
     fn word(&self) -> &'static str {
         self.name.split(' ').next().unwrap_or(self.name)
     }
@@ -43,23 +43,24 @@ impl Flag {
     }
 }
 
-/// What a command line asks for.
+/// The action that a command line requests.
 pub(crate) enum Invocation {
-    /// Print this text and end.
+    /// Print this text and exit.
     Help(String),
-    /// Run a command with the flags that were given, and all words behind its name as they were written.
+    /// Run a command. `flags` are the given flags without values; `words` are all words after the command's name,
+    /// unchanged.
     Run { command: &'static Command, flags: Vec<&'static str>, words: Vec<String> },
 }
 
 const ENVIRONMENT: &str = "\
 Environment:
   WDK_ETW_TOOLCHAIN=rustup|debian
-      Forces how code for Windows is compiled. `rustup`: the installed toolchain
+      The toolchain that compiles code for Windows. `rustup`: the installed one
       with its target x86_64-pc-windows-msvc. `debian`: the packages rustc-web,
-      cargo-web, rust-web-src and lld. Unset: the first, and the second where
-      rustup is missing or cannot download.
+      cargo-web, rust-web-src and lld. If unset: `rustup`, or `debian` if rustup
+      is missing or cannot download.
   NO_COLOR
-      Set, and not to nothing: no bold text on a terminal.
+      If set and not empty: no bold text on a terminal.
 ";
 
 const EXIT_CODES: &str = "\
@@ -67,7 +68,7 @@ Exit codes: 0 success; 1 a step failed; 2 wrong usage, or something is missing
 that could not be installed (the message says how to get it).
 ";
 
-/// Understands the words after `cargo xtask`.
+/// Parses the words after `cargo xtask`.
 pub(crate) fn parse(arguments: &[String]) -> Result<Invocation, Error> {
     let Some((first, rest)) = arguments.split_first() else {
         return Ok(Invocation::Help(overview()));
@@ -135,7 +136,7 @@ fn overview() -> String {
     for command in COMMANDS {
         let _ = writeln!(text, "  {:<8} {}", command.name, command.summary);
     }
-    text.push_str("\n`cargo xtask <command> --help` tells more about one of them.\n\n");
+    text.push_str("\n`cargo xtask <command> --help` describes one command.\n\n");
     text + ENVIRONMENT + "\n" + EXIT_CODES
 }
 

@@ -1,4 +1,4 @@
-//! The table of commands; each has a module of its own.
+//! The table of commands. Each command has a module.
 
 mod bench;
 mod build;
@@ -15,7 +15,7 @@ mod test;
 
 use crate::cli::Command;
 
-/// In the order of the help text.
+/// All commands, in the order of the help text.
 pub(crate) static COMMANDS: &[Command] = &[
     demo::COMMAND,
     test::COMMAND,

@@ -1,4 +1,4 @@
-//! What every command knows: where the repository is, which cargo runs, which flags were given.
+//! The context of a command: the repository's folder, the cargo to run, and the flags of the command line.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use driver_build::{Host, Options};
 
-/// Where drivers and all that is needed to build them go.
+/// The folder for built drivers and for everything that is needed to build them.
 const DRIVERS: &str = "target/driver";
 const SAMPLE: &str = "driver-sample/Cargo.toml";
 
-/// The surroundings of one run: a host that installs what is missing and keeps everything inside the repository.
+/// The context of one run. Its [`Host`] installs missing tools and keeps all files inside the repository.
 pub(crate) struct Context {
     root: PathBuf,
     host: Host,
@@ -35,17 +35,17 @@ impl Context {
         Self { root, host, flags, words: Vec::new() }
     }
 
-    /// The sample, as it is shipped.
+    /// The options that build the sample driver in release mode.
     pub(crate) fn sample(&self) -> Options {
         Options { out: Some(self.path(DRIVERS)), ..Options::new(self.path(SAMPLE)) }
     }
 
-    /// Adds the words behind the command's name, for commands that hand them on.
+    /// Adds the words after the command's name, for commands that pass them to another program.
     pub(crate) fn with_words(self, words: Vec<String>) -> Self {
         Self { words, ..self }
     }
 
-    /// Everything behind the command's name, as it was written.
+    /// All words after the command's name, unchanged.
     pub(crate) fn words(&self) -> &[String] {
         &self.words
     }
@@ -60,7 +60,7 @@ impl Context {
     }
 }
 
-/// The command that builds a program of this repository if necessary, and runs it.
+/// Returns the command line that builds a program of this repository if necessary, and runs it.
 fn program(name: &str) -> Vec<OsString> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let words = [

@@ -1,8 +1,8 @@
 //! `cargo xtask`: the repository's commands.
 //!
-//! This file only picks a command and turns its result into an exit code: 0 when all went well, 1 when a step
-//! failed, 2 when the command line is wrong or something is missing that cannot be installed from here.
-//! The program has no dependency, so that it builds in a second on a fresh machine.
+//! This file only selects a command and converts its result into an exit code: 0 for success, 1 if a step failed, 2
+//! if the command line is wrong or something is missing that could not be installed. The program has few
+//! dependencies, and they have none, so that it builds quickly on a fresh machine.
 
 mod cli;
 mod commands;
@@ -30,7 +30,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line. Cargo and the drivers' manifests take text only, so a name that is none is rejected here.
+/// Returns the command line. An argument that is not valid UTF-8 is rejected, because cargo and the manifests of
+/// drivers accept only UTF-8.
 fn arguments() -> Result<Vec<String>, Error> {
     let words = std::env::args_os().skip(1).map(OsString::into_string);
     words.collect::<Result<_, _>>().map_err(|word| {

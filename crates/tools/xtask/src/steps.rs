@@ -1,6 +1,6 @@
-//! Numbered steps: run one after another, timed, and summed up in a table.
+//! Runs numbered steps one after another, measures their time, and prints a summary.
 //!
-//! A failed step does not hide what the others find, unless they cannot work without it.
+//! The steps after a failed one run as well, unless the failed step is required.
 
 use std::env;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use crate::context::Context;
 use driver_build::Error;
 use driver_build::output;
 
-/// How a step that did not fail ended.
+/// The result of a step that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
@@ -23,9 +23,9 @@ pub(crate) enum Outcome {
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
     pub(crate) name: &'static str,
-    /// A few words on what it does.
+    /// What the step does, in a few words.
     pub(crate) what: &'static str,
-    /// When it fails, the steps after it are not run.
+    /// Whether the steps after this one are not run if this one fails.
     pub(crate) required: bool,
     pub(crate) run: fn(&Context) -> Result<Outcome, Error>,
 }
@@ -46,17 +46,18 @@ struct Record {
     took: Duration,
 }
 
-/// Runs the steps and prints the summary; fails when one of them failed. The work goes on if nobody reads the output.
+/// Runs the steps and prints the summary. Fails if a step failed. A closed standard output does not stop the steps.
 pub(crate) fn run_all(context: &Context, steps: &[Step]) -> Result<(), Error> {
     run(context, steps, || false)
 }
 
-/// The same for steps whose only result is what they print: without a reader the rest is not run.
+/// Like [`run_all`], for steps whose only result is their output: after standard output is closed, no further step
+/// runs.
 pub(crate) fn check_all(context: &Context, steps: &[Step]) -> Result<(), Error> {
     run(context, steps, output::is_closed)
 }
 
-/// What shells report for a program that was ended because its output was closed: 128 and the number of SIGPIPE.
+/// The exit code that shells report for a program that SIGPIPE ended: 128 + 13.
 const UNREAD: u8 = 141;
 
 fn run(context: &Context, steps: &[Step], is_in_vain: fn() -> bool) -> Result<(), Error> {
@@ -122,7 +123,7 @@ fn summary(records: &[Record], planned: usize) -> String {
     text
 }
 
-/// The only failure as it is, so that its exit code stays; several as a list.
+/// Returns a single failure unchanged, which keeps its exit code, and several failures as one error with a list.
 fn verdict(records: Vec<Record>) -> Result<(), Error> {
     let mut failures: Vec<(&str, Error)> =
         records.into_iter().filter_map(|record| Some((record.name, record.result.err()?))).collect();

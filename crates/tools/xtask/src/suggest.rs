@@ -1,6 +1,7 @@
-//! "Did you mean …?": the known word that is nearest to one that is not.
+//! Finds the known word that is most similar to a mistyped one, for "did you mean …?".
 
-/// The candidate that is at most a third of the word of editing away, or that begins with it.
+/// Returns the most similar candidate. Its edit distance is at most a third of the word's length, or it begins with
+/// the word.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = word.chars().count() / 3;
     let score = |candidate: &str| {

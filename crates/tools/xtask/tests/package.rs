@@ -1,13 +1,14 @@
-//! `cargo xtask package`: the sample's package with `etwctl.exe`, and a package of the WDK that is completed.
+//! Tests of `cargo xtask package`: the sample's package with `etwctl.exe`, and the completion of a package made with
+//! the WDK.
 //!
-//! Skipped, with the reason, where the sample has not been built (`cargo xtask build`) or mingw is missing.
+//! They are skipped, with a reason, if the sample has not been built (`cargo xtask build`) or mingw is missing.
 #![cfg(test)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What `cargo wdk build` and `cargo make` leave in a package.
+/// The files that `cargo wdk build` and `cargo make` put into a package.
 const WDK: [&str; 6] = [
     "WDRLocalTestCert.cer",
     "driver_sample.cat",
@@ -37,7 +38,7 @@ fn has_mingw() -> bool {
     there
 }
 
-/// `driver-package package` of the sample, as the command calls it.
+/// Runs `driver-package package` for the sample, as `cargo xtask package` does.
 fn make(out: &Path, keys: &Path, more: &[&str]) {
     let made = Command::new(env!("CARGO"))
         .current_dir(root())
@@ -52,7 +53,8 @@ fn make(out: &Path, keys: &Path, more: &[&str]) {
     assert!(made.status.success(), "{}", messages(&made));
 }
 
-/// A folder of the test's own with `target/release/driver_sample_package`, of the sample as it is built here.
+/// Makes a folder for the test with a package of the sample that has the files of a WDK package. Returns the folder
+/// and the package.
 fn wdk_package(test: &str) -> Option<(PathBuf, PathBuf)> {
     if !root().join("target/driver/x64/driver_sample.sys").is_file() {
         eprintln!("skipped: the sample is not built; `cargo xtask build` does that");
@@ -61,7 +63,7 @@ fn wdk_package(test: &str) -> Option<(PathBuf, PathBuf)> {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = fs::remove_dir_all(&place);
     let folder = place.join("target/x86_64-pc-windows-msvc/release/driver_sample_package");
-    // The tool behind the command signs what the WDK would sign.
+    // `driver-package` signs the same files as the WDK.
     make(&folder, &place.join("keys"), &[]);
     let is_ours = |name: &String| ["txt", "psd1", "ps1"].iter().any(|extension| name.ends_with(extension));
     for name in names(&folder).into_iter().filter(is_ours) {
@@ -97,7 +99,7 @@ fn a_package_of_the_wdk_is_completed_with_etwctl() {
     assert!(data.contains("Provider       = 'WdkEtw.DriverSample'\r\n"), "{data}");
     if with {
         let program = fs::read(folder.join("etwctl.exe")).unwrap();
-        // x64, and nothing that only mingw has.
+        // An image for x64 that needs no library of mingw.
         let header = u32::from_le_bytes(program[0x3c..0x40].try_into().unwrap()) as usize;
         assert_eq!(program[header..header + 6], *b"PE\0\0\x64\x86");
         for library in ["libgcc", "libwinpthread", "libstdc"] {
@@ -108,14 +110,14 @@ fn a_package_of_the_wdk_is_completed_with_etwctl() {
     if with {
         verify_signed_program(&place, &folder.join("etwctl.exe"));
     }
-    // The next run finds everything, and changes nothing.
+    // A second run changes nothing.
     let output = xtask(&place, &["--adopt", relative]);
     let again = if with { "README.txt: error package-file" } else { "everything was there already" };
     assert!(messages(&output).contains(again), "{}", messages(&output));
     assert_eq!(names(&folder), found);
 }
 
-/// In a package of ours the program is signed; osslsigncode says whether that is right.
+/// Checks that `driver-package package` signs the program, and verifies the signature with osslsigncode.
 fn verify_signed_program(place: &Path, program: &Path) {
     let (out, text) = (place.join("ours"), |path: &Path| path.to_str().unwrap().to_owned());
     make(&out, &place.join("keys"), &["--etwctl", &text(program)]);

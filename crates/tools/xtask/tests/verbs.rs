@@ -1,11 +1,11 @@
-//! What other files of the repository ask of `cargo xtask` exists.
+//! The commands of `cargo xtask` that other files of the repository use exist.
 #![cfg(test)]
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Names in the list of commands.
+/// Returns the names in the list of commands.
 fn commands() -> Vec<String> {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask")).output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
@@ -18,7 +18,7 @@ fn read(file: &str) -> String {
     fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// The words behind each occurrence of `start`, up to the first character that no command has.
+/// Returns the word after each occurrence of `start`.
 fn verbs(text: &str, start: &str) -> Vec<String> {
     let tails = text.split(start).skip(1);
     let verb = |tail: &str| tail.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect::<String>();

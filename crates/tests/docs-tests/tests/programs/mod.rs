@@ -1,4 +1,4 @@
-//! The programs of this repository, built as the tests are.
+//! Builds the programs of this repository, in the same way as the tests.
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use docs_tests::markdown::repository;
 use test_images::{built, named};
 
-/// The programs, by the names of their packages.
+/// The packages of the programs.
 pub(crate) const PACKAGES: [&str; 6] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "demo"];
 
 static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
@@ -17,7 +17,7 @@ static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     built(cargo.current_dir(repository()).args(["build", "--quiet"]).args(packages)).expect("our programs")
 });
 
-/// Runs a program in the folder of the repository.
+/// Returns a command that runs a program in the folder of the repository.
 pub(crate) fn program(name: &str) -> Command {
     let mut command = Command::new(named(&BUILT, &format!("{name}{EXE_SUFFIX}")).expect("one of our programs"));
     command.current_dir(repository());

@@ -1,4 +1,4 @@
-//! libFuzzer's entry to the target `etl`.
+//! libFuzzer's entry point of the target `etl`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| etw_fuzz::run("etl", bytes));

@@ -1,4 +1,4 @@
-//! libFuzzer's entry to the target `loader`.
+//! libFuzzer's entry point of the target `loader`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| etw_fuzz::run("loader", bytes));

@@ -1,4 +1,4 @@
-//! libFuzzer's entry to the target `schema`.
+//! libFuzzer's entry point of the target `schema`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| etw_fuzz::run("schema", bytes));

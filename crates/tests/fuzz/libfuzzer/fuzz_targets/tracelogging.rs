@@ -1,4 +1,4 @@
-//! libFuzzer's entry to the target `tracelogging`.
+//! libFuzzer's entry point of the target `tracelogging`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| etw_fuzz::run("tracelogging", bytes));

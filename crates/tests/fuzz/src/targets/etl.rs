@@ -1,5 +1,5 @@
-//! Trace files. Events come in the order of time and as many as reported; exports are text, and JSON where they say so; an
-//! event whose bytes decode is made again from what was decoded.
+//! Trace files. Guarantees: events are in the order of time, and the report counts all of them. Exports are UTF-8
+//! text, and valid JSON if their format is JSON. An event that decodes is encoded to the same bytes again.
 
 use std::io::Cursor;
 
@@ -8,7 +8,7 @@ use etw_etl::{Decoder, Event, Exporter, Format, Reader, ReaderOptions};
 use serde_json::Value;
 use test_support::reencode;
 
-/// Little memory, so that buffers are dropped and read again.
+/// Little memory, so that the reader drops buffers and reads them again.
 const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000, grows: false };
 const FORMATS: [Format; 6] =
     [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html];
@@ -32,7 +32,7 @@ pub(super) fn run(bytes: &[u8]) {
         look_at(&event);
         events += 1;
     }
-    assert_eq!(events, reader.report().events, "the report counts other events than came");
+    assert_eq!(events, reader.report().events, "the report counts another number of events");
     assert!(!reader.report().to_string().is_empty());
     let [text, table, lines, _, chrome, page] = exporters.map(|exporter| {
         let bytes = exporter.finish().expect("memory takes everything");
@@ -43,14 +43,14 @@ pub(super) fn run(bytes: &[u8]) {
     assert_eq!(u64::try_from(lines.lines().count()), Ok(events), "not one line for each event");
     for line in lines.lines() {
         let value: Value = serde_json::from_str(line).expect("a line is not JSON");
-        assert!(value.get("time").is_some_and(Value::is_string), "an event without time");
+        assert!(value.get("time").is_some_and(Value::is_string), "an event has no time");
     }
     serde_json::from_str::<Value>(&chrome).expect("the trace for viewers is not JSON");
     let data = page.split_once("application/json\">").and_then(|(_, rest)| rest.split_once("</script>"));
     let (data, _) = data.expect("the page has no data");
     assert!(!data.contains('<'), "the page's data could end its element");
     serde_json::from_str::<Value>(data).expect("the page's data is not JSON");
-    assert_eq!(page.matches("</script>").count(), 2, "the page has an element that is not its own");
+    assert_eq!(page.matches("</script>").count(), 2, "the data adds an element to the page");
 }
 
 fn look_at(event: &Event) {
@@ -58,7 +58,7 @@ fn look_at(event: &Event) {
     if let Some(parts) = Parts::of(event)
         && let Ok(made) = reencode(parts.metadata, parts.payload)
     {
-        assert!(made.metadata == parts.metadata, "metadata comes out otherwise");
-        assert!(made.payload == parts.payload, "the payload comes out otherwise");
+        assert!(made.metadata == parts.metadata, "the encoded metadata differs");
+        assert!(made.payload == parts.payload, "the encoded payload differs");
     }
 }

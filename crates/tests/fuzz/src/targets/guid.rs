@@ -1,5 +1,5 @@
-//! GUIDs. Text that parses is that GUID's text but for case and braces, every form of a GUID gives it back, and an error's
-//! position is in the text.
+//! GUIDs. Guarantees: text that parses equals the GUID's text, except for case and braces. Each form of a GUID
+//! converts back to the GUID. The position in an error is inside the text.
 
 use etw_types::Guid;
 
@@ -18,7 +18,7 @@ pub(super) fn run(bytes: &[u8]) {
         }
         Err(error) => assert!(error.position <= text.len(), "position {} of {text:?}", error.position),
     }
-    // A name's GUID does not depend on case.
+    // The GUID of a name does not depend on the name's case.
     assert_eq!(Guid::from_name(&text), Guid::from_name(&text.to_ascii_uppercase()));
 }
 

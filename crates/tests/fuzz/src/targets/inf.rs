@@ -1,10 +1,10 @@
-//! INF files. What decodes encodes to the same bytes; faults have a number that is explained and a line that is there; entries
-//! are never empty; what a file says about devices and services can be asked whatever it says.
+//! INF files. Guarantees: text that decodes encodes to the same bytes. Each fault has a documented rule and a line of
+//! the file. Entries have fields. The functions for devices and services accept every file.
 
 use driver_package::inf::lint::{Rule, lint};
 use driver_package::inf::{Arch, Inf, Text};
 
-/// Reads, parses and holds against the rules.
+/// Decodes, parses and lints the file.
 pub(super) fn run(bytes: &[u8]) {
     let text = match Text::decode(bytes) {
         Ok(text) => text,
@@ -13,7 +13,7 @@ pub(super) fn run(bytes: &[u8]) {
             return;
         }
     };
-    assert!(text.encode() == bytes, "the text comes out otherwise");
+    assert!(text.encode() == bytes, "the encoded text differs");
     let lines = text.text.lines().count().max(1);
     let inf = match Inf::parse(&text.text) {
         Ok(inf) => inf,
@@ -32,11 +32,11 @@ pub(super) fn run(bytes: &[u8]) {
     }
     for arch in [Arch::X64, Arch::Arm64] {
         let faults = lint(&inf, arch);
-        assert!(faults.is_sorted_by_key(|fault| fault.line), "not by line: {faults:?}");
+        assert!(faults.is_sorted_by_key(|fault| fault.line), "not sorted by line: {faults:?}");
         for fault in &faults {
             assert!((1..=lines).contains(&fault.line) && Rule::of(fault.rule).is_some(), "{fault:?}");
         }
         let ids = inf.hardware_ids(arch);
-        assert!(inf.devices(arch).len() <= text.text.len() && ids.len() <= text.text.len(), "more devices than text");
+        assert!(inf.devices(arch).len() <= text.text.len() && ids.len() <= text.text.len(), "too many devices");
     }
 }

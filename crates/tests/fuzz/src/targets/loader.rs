@@ -1,7 +1,8 @@
-//! The plan that nt-host maps a driver by. Whatever it says to write, execute or adjust is inside the image; nothing can be
-//! both written and executed. Its unwind tables lead to a caller or to an error. Nothing is mapped or run here.
+//! The layout with which nt-host maps a driver. Guarantees: everything that is written, executed or relocated is
+//! inside the image. No section is both writable and executable. Unwinding returns a caller or an error. Nothing is
+//! mapped or run here.
 
-/// Plans an image and follows the plan.
+/// Computes the layout of an image and checks it.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(super) fn run(bytes: &[u8]) {
     let layout = match nt_host::plan(bytes) {
@@ -15,7 +16,7 @@ pub(super) fn run(bytes: &[u8]) {
     assert!(u64::from(layout.headers) <= size, "the headers leave the image");
     let mut end = u64::from(layout.headers);
     for section in &layout.sections {
-        assert!(u64::from(section.rva) >= end, "{} overlaps what is before it", section.name);
+        assert!(u64::from(section.rva) >= end, "{} overlaps the section before it", section.name);
         end = u64::from(section.rva) + u64::from(section.memory_size());
         assert!(end <= size, "{} leaves the image", section.name);
         assert!(section.rva.is_multiple_of(0x1000), "{} shares a page", section.name);
@@ -35,7 +36,7 @@ pub(super) fn run(bytes: &[u8]) {
     unwind(&layout);
 }
 
-/// Unwinds the first functions of an image, from their first instruction, their last and one between.
+/// Unwinds the first functions of an image, from the first and last address and from one in the middle.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn unwind(layout: &pe_image::Layout) {
     use pe_image::unwind::{Functions, Registers};
@@ -46,7 +47,7 @@ fn unwind(layout: &pe_image::Layout) {
             let before = Registers { rip: layout.base.wrapping_add(rva.into()), ..Registers::default() };
             let mut registers = before;
             let result = functions.unwind(layout.base, &mut registers, &mut |address| Some(address ^ layout.base));
-            assert!(result.is_ok() || registers == before, "an error changes nothing");
+            assert!(result.is_ok() || registers == before, "an error changed the registers");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Descriptions of events in files: manifests, `WEVT_TEMPLATE` resources, formats of WPP messages. What is read becomes schemas whose fields lie within
-//! them and whose structures end, and an event that is described is found.
+//! Descriptions of events in files: manifests, `WEVT_TEMPLATE` resources, WPP message formats. Guarantees: in each
+//! schema, fields refer only to existing fields. A described event is found.
 
 use etw_manifest::manifest::{Manifest, ManifestSchemas};
 use etw_manifest::{Encoding, EventKey, EventSchema, Extent, PointerSize, Schema, Source, wevt, wpp};
 
-/// Reads the bytes as a manifest, as a resource and as a binary.
+/// Reads the bytes as a manifest, as a resource, as WPP message formats and as an image.
 pub(super) fn run(bytes: &[u8]) {
     match Manifest::parse(bytes) {
         Ok(manifest) => look_at(&manifest),
@@ -14,7 +14,7 @@ pub(super) fn run(bytes: &[u8]) {
         look_at(&manifest);
     }
     let mut messages = wpp::Messages::default();
-    assert!(messages.parse(&String::from_utf8_lossy(bytes)) >= messages.len(), "messages that were not counted");
+    assert!(messages.parse(&String::from_utf8_lossy(bytes)) >= messages.len(), "some messages were not counted");
     if let Ok(resources) = wevt::resources(bytes)
         && let Some(templates) = resources.templates
         && let Ok(manifest) = wevt::parse(&templates, &resources.messages)
@@ -37,7 +37,7 @@ fn look_at(manifest: &Manifest) {
     }
 }
 
-/// Fields refer to fields that are there.
+/// Checks that fields refer to existing fields.
 pub(super) fn holds_together(schema: &EventSchema) {
     assert!(schema.top_level <= schema.fields.len(), "{schema:?}");
     assert!(!schema.name.is_empty(), "{schema:?}");

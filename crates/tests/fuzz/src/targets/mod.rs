@@ -1,6 +1,7 @@
-//! The targets: functions that do everything that can be done with some bytes.
+//! The targets: functions that call the code under test with the given bytes.
 //!
-//! A target returns for every input. It panics where a promise is broken, and each file names the promises it holds to.
+//! A target returns for every input, or panics if a guarantee is broken. The documentation of each file lists its
+//! guarantees.
 
 mod etl;
 mod guid;
@@ -16,7 +17,8 @@ mod tracelogging;
 mod traits;
 mod unwind;
 
-/// A name, which libFuzzer's entry and the folder of the corpus share, and the function: takes any bytes.
+/// A name and a function that takes any bytes. libFuzzer's entry point and the folder of the corpus have the same
+/// name.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
@@ -29,21 +31,21 @@ pub const TARGETS: [Target; 13] = [
     ("manifest", manifest::run),
     // TRACE_EVENT_INFO and payloads: schemas, decoding by them and by the kernel's classes.
     ("schema", schema::run),
-    // Event metadata and payload: decoder, and encoding anew.
+    // Event metadata and payload: decoder and encoder.
     ("tracelogging", tracelogging::run),
     // Provider traits: validation, records, builder.
     ("traits", traits::run),
     // GUIDs: text, bytes and names.
     ("guid", guid::run),
-    // Driver images: model, verdict and reports.
+    // Driver images: parser, load rules and reports.
     ("pe", pe::run),
-    // Driver images: the plan by which nt-host maps one.
+    // Driver images: the layout with which nt-host maps one.
     ("loader", loader::run),
     // Unwind tables: callers, epilogs, chains.
     ("unwind", unwind::run),
     // PDBs: streams, functions, lines and inlined calls.
     ("pdb", pdb::run),
-    // Linkers' maps: the entry point.
+    // Linker maps: the entry point.
     ("map", map::run),
     // INF files: text, sections, rules, devices.
     ("inf", inf::run),

@@ -1,11 +1,11 @@
-//! Driver images. Every file has a model or an error that names a field; reports hold no control characters of the file's,
-//! and JSON is JSON.
+//! Driver images. Guarantees: every file parses or gives an error that names a field. Reports contain no control
+//! characters from the file, and JSON reports are valid JSON.
 
 use driver_package::report::{json, table};
 use driver_package::{Image, Target, Verdict};
 use serde_json::Value;
 
-/// Parses, judges and reports.
+/// Parses the image, checks the load rules and makes the reports.
 pub(super) fn run(bytes: &[u8]) {
     let image = match Image::parse(bytes) {
         Ok(image) => image,

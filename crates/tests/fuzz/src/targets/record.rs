@@ -1,12 +1,12 @@
-//! Records as a session delivers them, one behind the other. An event is made of exactly the bytes of its record, its parts lie
-//! within them in their order, a copy of it says the same, and every export takes it.
+//! Records as a session delivers them, one after another. Guarantees: an event has exactly the bytes of its record.
+//! Its parts lie within the record and do not overlap. A copy equals the event. Every export accepts it.
 
 use etw_etl::format::record::{Next, next};
 use etw_etl::{Clock, ClockKind, Event, EventRef, Exporter, FileTime, Format};
 
 const FORMATS: [Format; 5] = [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::Chrome];
 
-/// Takes records from the front as long as there are any.
+/// Reads records until the bytes are not a record.
 pub(super) fn run(bytes: &[u8]) {
     let (start, mut rest) = bytes.split_at(bytes.len().min(8));
     let number = start.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
@@ -21,7 +21,7 @@ pub(super) fn run(bytes: &[u8]) {
             for exporter in &mut exporters {
                 exporter.event_ref(&event).expect("memory takes everything");
             }
-            assert_eq!(Event::from_record(rest, 3, &clock), Some(event.to_event()), "a copy says something else");
+            assert_eq!(Event::from_record(rest, 3, &clock), Some(event.to_event()), "the copy differs");
         }
         rest = rest.get(size.next_multiple_of(8)..).unwrap_or_default();
     }
@@ -32,15 +32,15 @@ pub(super) fn run(bytes: &[u8]) {
 }
 
 fn look_at(event: &EventRef<'_>, record: &[u8]) {
-    assert!(event.record() == record, "the event has other bytes than its record");
+    assert!(event.record() == record, "the bytes of the event and of its record differ");
     assert!(record.ends_with(event.payload()), "the payload is not the record's end");
     let items: usize = event.items().map(|item| item.encoded_len()).sum();
     assert!(items + event.payload().len() <= record.len(), "items and payload overlap");
     for item in event.items() {
         assert!(item.stack().is_none_or(|frames| frames.len() * 4 <= item.data.len()), "more frames than bytes");
     }
-    assert!(event.stack().is_none() || event.items().any(|item| item.stack().is_some()), "a stack from nowhere");
+    assert!(event.stack().is_none() || event.items().any(|item| item.stack().is_some()), "no item has its stack");
     let decoded = event.decode();
     let _ = decoded.to_string();
-    assert!(decoded.raw.is_none_or(|raw| record.ends_with(&raw)), "raw bytes that the record does not have");
+    assert!(decoded.raw.is_none_or(|raw| record.ends_with(&raw)), "the raw bytes are not in the record");
 }

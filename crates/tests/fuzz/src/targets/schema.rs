@@ -1,5 +1,7 @@
-//! Descriptions of events in traces, and payloads that are decoded by them. The bytes are a `TRACE_EVENT_INFO` behind its size,
-//! and a payload. Decoding and counting agree on whether every byte is accounted for, and the kernel's classes take any payload.
+//! Descriptions of events in traces, and payloads that are decoded with them. The input is a size, a
+//! `TRACE_EVENT_INFO` of this size, and a payload. Guarantees: decoding and counting agree on whether the schema
+//! covers every byte. The kernel's event classes accept any payload. Captured packets become well-formed pcapng
+//! blocks.
 
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use etw_manifest::tdh::{self, TYPE_EVENT_INFO, TYPE_MAP_INFO, TraceSchemas};
 use etw_manifest::{EventKey, EventSchema, Layers, Schema};
 use etw_types::{EventDescriptor, Guid, Keyword};
 
-/// Knows one event.
+/// A schema source that returns the same schema for every event.
 struct One(Arc<EventSchema>);
 
 impl Schema for One {
@@ -22,7 +24,7 @@ impl Schema for One {
     }
 }
 
-/// Reads the description, and decodes the rest by it and by the kernel's classes.
+/// Reads the description, and decodes the payload with it and with the kernel's event classes.
 pub(super) fn run(bytes: &[u8]) {
     let Some((size, rest)) = bytes.split_first_chunk() else { return };
     let (info, payload) = rest.split_at(rest.len().min(u16::from_le_bytes(*size).into()));
@@ -40,7 +42,8 @@ pub(super) fn run(bytes: &[u8]) {
     packets(u16::from_le_bytes(*size), info, payload);
 }
 
-/// The bytes as events of the two providers that capture packets: what is written is a sequence of blocks.
+/// Exports the bytes as events of the two providers that capture packets. Checks that the file is a sequence of
+/// blocks.
 fn packets(keyword: u16, info: &[u8], payload: &[u8]) {
     let mut pcapng = Pcapng::new(Vec::new()).expect("memory takes everything");
     for (provider, id) in [
@@ -64,10 +67,10 @@ fn packets(keyword: u16, info: &[u8], payload: &[u8]) {
     let mut rest = file.as_slice();
     while let Some(length) = rest.get(4..8).map(|length| u32::from_le_bytes(length.try_into().expect("four bytes"))) {
         let (block, behind) = rest.split_at(usize::try_from(length).expect("a length"));
-        assert!(block.ends_with(&length.to_le_bytes()), "a block's lengths differ");
+        assert!(block.ends_with(&length.to_le_bytes()), "the two lengths of a block differ");
         rest = behind;
     }
-    assert!(rest.is_empty(), "something behind the last block");
+    assert!(rest.is_empty(), "there are bytes after the last block");
 }
 
 fn event(payload: &[u8]) -> Event {
@@ -79,7 +82,7 @@ fn event(payload: &[u8]) -> Event {
     Event::from_record(&record, 0, &Clock::default()).expect("the event is one")
 }
 
-/// The payload as that of any event of the kernel.
+/// Decodes the payload as that of a kernel event of any type.
 fn kernel(event_type: u8, group: u8, payload: &[u8]) {
     let payload = &payload[..payload.len().min(60_000)];
     let size = u16::try_from(0x20 + payload.len()).expect("the record fits");

@@ -1,9 +1,9 @@
-//! Provider traits. A blob that validates is exactly its name and its records, and the builder's blobs validate to what the
-//! builder was given.
+//! Provider traits. Guarantees: a blob that validates consists of exactly its name and its records. A blob from the
+//! builder validates and has the values that were given to the builder.
 
 use etw_types::traits::{TraitType, TraitsBuilder, validate};
 
-/// Validates, and encodes anew.
+/// Validates the traits and encodes them again.
 pub(super) fn run(bytes: &[u8]) {
     let traits = match validate(bytes) {
         Ok(traits) => traits,
@@ -19,7 +19,7 @@ pub(super) fn run(bytes: &[u8]) {
         blob.push(record.kind.as_int());
         blob.extend(record.data);
     }
-    assert!(blob == bytes, "the records are not the blob");
+    assert!(blob == bytes, "name and records are not the whole blob");
 
     let Ok(name) = str::from_utf8(traits.name()) else { return };
     let kind = |kind: TraitType| kind.as_int() >= TraitType::FirstCustom.as_int();

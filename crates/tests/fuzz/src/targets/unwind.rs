@@ -1,15 +1,16 @@
-//! Unwind tables. Whatever they are: an error that leaves the registers alone, or a caller, within bounded work.
+//! Unwind tables. Guarantees: unwinding any table returns a caller, or an error that leaves the registers unchanged,
+//! and the work is bounded.
 //!
-//! The first bytes say where the instruction is (two), how many entries the table has and what the stack looks like (one
-//! each); the rest is the image, which begins with the table.
+//! The input starts with the address of the instruction (two bytes), the number of table entries, and the kind of
+//! stack (one byte each). The rest is the image, which begins with the table.
 
 use pe_image::unwind::{Functions, Registers};
 
-/// Unwinds some frames by the tables.
+/// Unwinds some frames with the tables.
 pub(super) fn run(bytes: &[u8]) {
-    /// No function does more: 255 codes in each of 32 parts, two words each, and an epilog's pops.
+    /// The maximum for one function: 255 codes in each of 32 parts, two words each, and the pops of an epilog.
     const MOST_READS: usize = 32 * 255 * 2 + 32;
-    /// Where the image lies.
+    /// The base address of the image.
     const BASE: u64 = 0x1_4000_0000;
 
     let Some(([low, high, entries, kind], image)) = bytes.split_first_chunk() else { return };
@@ -31,10 +32,10 @@ pub(super) fn run(bytes: &[u8]) {
         });
         assert!(reads <= MOST_READS, "{reads} reads");
         let Ok(unwound) = result else {
-            assert_eq!(registers, before, "an error changes nothing");
+            assert_eq!(registers, before, "an error changed the registers");
             return;
         };
         let function = unwound.function.map(|(function, _)| function);
-        assert!(function.is_none_or(|function| function.begin < function.end), "a function without an address");
+        assert!(function.is_none_or(|function| function.begin < function.end), "a function is empty");
     }
 }

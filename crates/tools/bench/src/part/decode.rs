@@ -12,11 +12,11 @@ use crate::stats::median;
 use crate::tools::{number, python, run, worker};
 
 const TEXT: &str = "\
-Every event read and each of its fields decoded, in a process of its own for each run: *visited*, shown one after the other where they \
-lie, or *owned*, as values that outlive the event; memory is the most that the process had (VmHWM). The \
-generated files have E2 events that the engine wrote; those of kernel events have samples, switches, disk requests, stacks, images and \
-processes, *named* by the kernel's classes with every byte accounted for. The Python readers take minutes for 256 MB, so they read a small file of the \
-same events; their rate does not depend on the size. etl-parser keeps the whole file in memory.";
+Each run is a separate process that reads every event and decodes all of its fields: *visited* passes each value to a visitor without \
+copying it, *owned* makes values that outlive the event. Memory is the maximum of the process (VmHWM). The generated files have E2 events \
+that the engine wrote. The files with kernel events have samples, context switches, disk requests, stacks, images and processes; *named* \
+means that the kernel's event classes name each event and cover all of its bytes. The Python readers need minutes for 256 MB, so they read \
+a small file with the same events; their rate does not depend on the size. etl-parser keeps the whole file in memory.";
 const PACKAGES: [&str; 2] = ["dissect.etl==3.14", "etl-parser==1.0.1"];
 const IMPORT: &str = "import dissect.etl, etl.etl";
 const MIB: u64 = 1 << 20;
@@ -83,7 +83,7 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
         measured,
         everywhere: false,
         note: note.into(),
-        why: String::from("One thread reads, checks and decodes all of it."),
+        why: String::from("One thread reads, checks and decodes the whole file."),
     };
     let goals = vec![
         goal("decoding, MB per second", 300.0, Bound::AtLeast, rates.0, "generated file, E2, visited"),
@@ -99,9 +99,9 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
             150.0,
             Bound::AtLeast,
             kernel,
-            "generated file, every event named and whole",
+            "generated file, every event named and complete",
         ),
-        goal("decoding, peak memory, large file to small one", 1.1, Bound::AtMost, growth, "VmHWM; 1 is flat"),
+        goal("decoding, peak memory, large file to small one", 1.1, Bound::AtMost, growth, "VmHWM; 1 means no growth"),
     ];
     Ok(Findings { sections: vec![section], goals })
 }
@@ -131,14 +131,14 @@ fn generate(file: &Path, bytes: u64) -> Result<(), String> {
 fn ours(work: &str, file: &Path, rounds: usize) -> Result<Vec<Reading>, String> {
     let path = file.display().to_string();
     (0..rounds)
-        .map(|_| Reading::of(&worker(&[work, &path])?).ok_or_else(|| String::from("a worker lacks a number")))
+        .map(|_| Reading::of(&worker(&[work, &path])?).ok_or_else(|| String::from("a worker's output lacks a number")))
         .collect()
 }
 
 fn captured(settings: &Settings, section: &mut Section, rounds: usize) -> Result<(), String> {
     let folder = settings.root.join(CAPTURED);
     let Ok(entries) = fs::read_dir(&folder) else {
-        section.skipped("etw-etl, captured files", "there are none beside the repository");
+        section.skipped("etw-etl, captured files", "there are no captured files");
         return Ok(());
     };
     let mut files: Vec<_> = entries
@@ -188,7 +188,7 @@ fn peers(settings: &Settings, section: &mut Section) -> Result<Option<f64>, Stri
                     rate = Some(events_per_second(&reading));
                 }
             }
-            Ok(None) => section.skipped(reader, "it answered no numbers"),
+            Ok(None) => section.skipped(reader, "its output lacks a number"),
             Err(error) => section.skipped(reader, &error),
         }
     }

@@ -10,10 +10,10 @@ use crate::step::program::between_marks;
 use crate::tools::{number, worker, worker_command};
 
 const TEXT: &str = "\
-E2 events in a tight loop into a session that writes a file, each side with 32 buffers of 1 MiB for a processor or session. An event \
-that finds no buffer free is lost and counted. *Recorded per second* is what reached the file for each second of writing. LTTng-UST \
-writes the same three fields with no context, so its records have a time stamp and no process, thread, provider or schema, which an \
-ETW record carries. The two sides run in turns. Instructions are those of the writing thread, stepped; a system call counts as one.";
+E2 events are written in a tight loop to a session that writes a file. Each side has 32 buffers of 1 MiB per processor or session. An event \
+that finds no free buffer is lost and counted. *Recorded per second* is the number of events in the file per second of writing. LTTng-UST \
+writes the same three fields without a context: its records have a time stamp, but no process, thread, provider or schema, which an \
+ETW record has. The two sides run in turns. Instructions are those of the writing thread, counted by single steps; a system call counts as one.";
 
 /// One run of either side.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +93,8 @@ fn why(ours: &[Written], theirs: &[Written]) -> String {
         |runs: &[Written]| median(&runs.iter().map(|run| run.bytes / (run.events - run.lost)).collect::<Vec<_>>());
     match (bytes(ours), bytes(theirs)) {
         (Some(ours), Some(theirs)) => format!(
-            "A record of ETW carries provider, process, thread, activity, schema and traits: {ours:.0} bytes for each event, beside \
-             {theirs:.0} of LTTng-UST, all of which are gathered, copied and written."
+            "An ETW record has provider, process, thread, activity, schema and traits: {ours:.0} bytes per event, compared with {theirs:.0} \
+             for LTTng-UST. All of them are gathered, copied and written."
         ),
         _ => String::new(),
     }
@@ -122,7 +122,7 @@ fn write(settings: &Settings, events: u64, threads: u64) -> Result<Written, Stri
     let answer = worker(&["engine", &events.to_string(), &threads.to_string(), &path]);
     let _ = fs::remove_file(&file);
     let answer = answer?;
-    let get = |name| number(&answer, name).ok_or_else(|| format!("a worker does not say `{name}`"));
+    let get = |name| number(&answer, name).ok_or_else(|| format!("a worker's output lacks `{name}`"));
     Ok(Written {
         nanoseconds: get("writing_ns")?,
         events: total(events, threads),
@@ -141,7 +141,7 @@ fn total(events: u64, threads: u64) -> f64 {
     (events * threads) as f64
 }
 
-/// Number of events that are stepped.
+/// The number of events that are executed in single steps.
 const STEPPED: u64 = 50;
 
 /// Returns the instructions per event: those of many events minus those of none.

@@ -15,12 +15,12 @@ use crate::stats::{median, range};
 use crate::tools::{number, python, run, run_slowly};
 
 const TEXT: &str = "\
-The sample driver's `.sys`. nt-host: a process is made, the image is loaded, a session enables the provider, a device is added and gets \
-a request, the device is removed, the driver unloaded, and the process ends. speakeasy emulates the processor and runs `DriverEntry` and \
-what it registered; its time is that of loading and running the module, without starting Python.";
+The sample driver's `.sys`. nt-host creates a process, loads the image, enables the provider in a session, adds a device, sends it a \
+request, removes the device, unloads the driver, and ends the process. speakeasy emulates the processor and runs `DriverEntry` and the \
+routines that it registered; its time is that of loading and running the module, without the start of Python.";
 const SETUP_TEXT: &str = "\
-Seconds of `cargo xtask demo`, which sets up, builds the sample driver and runs it: in a new copy of the repository with nothing built \
-(packages that were downloaded before are not downloaded again), and a second time.";
+The time of `cargo xtask demo` in seconds. The command installs what is missing, builds the sample driver and runs it. The first run is in a \
+new copy of the repository with nothing built (packages that were downloaded before are not downloaded again); the second run follows it.";
 const SAMPLE: &str = "target/driver/x64/driver_sample.sys";
 const ECHO: u32 = 0x0022_E000;
 /// A demonstration that takes longer than this has built something.
@@ -66,7 +66,7 @@ fn goal(measured: Option<f64>, note: &str) -> Goal {
         measured,
         everywhere: false,
         note: note.into(),
-        why: String::from("A process is made for each driver, and its memory mapped and given back."),
+        why: String::from("A process is created for each driver, and its memory is mapped and released."),
     }
 }
 
@@ -88,7 +88,7 @@ fn live(image: &Path) -> Result<Duration, String> {
     if answer.output == b"hello" && written > 0 {
         Ok(elapsed)
     } else {
-        Err(String::from("the sample did not do its work"))
+        Err(String::from("the sample did not echo the request, or wrote no events"))
     }
 }
 
@@ -98,9 +98,9 @@ fn speakeasy(settings: &Settings, image: &Path) -> Result<(f64, String), String>
     let text = run(Command::new(python).arg(script).arg(image))?;
     let answer: Value = serde_json::from_str(&text).map_err(|error| format!("`{}`: {error}", text.trim()))?;
     if let Some(error) = answer.get("error").and_then(Value::as_str) {
-        return Err(format!("it does not run the image: {error}"));
+        return Err(format!("it cannot run the image: {error}"));
     }
-    let get = |name| number(&answer, name).ok_or_else(|| format!("it does not say `{name}`"));
+    let get = |name| number(&answer, name).ok_or_else(|| format!("its output lacks `{name}`"));
     let entries = answer.get("entry_points").and_then(Value::as_str).unwrap_or_default();
     Ok((get("ns")? / 1e6, format!("1 run; it emulated {entries}")))
 }
@@ -114,7 +114,8 @@ pub fn setup(settings: &Settings) -> Result<Findings, String> {
     let mut section = Section::new("setup", "Set-up", SETUP_TEXT, &["what", "s"]);
     if settings.quick {
         section.skipped("first `cargo xtask demo`", "only in the full run");
-        // It is not known what has been built here before: a run that had to build is not the second one.
+        // Whether everything was built before is not known. If the first run took as long as a build, measure another
+        // one.
         let first = demo(&settings.root)?;
         let second = if first > SECONDS_OF_A_BUILD { demo(&settings.root)? } else { first };
         section.row(vec![Cell::text("second `cargo xtask demo`"), Cell::Number(second, 1)], "1 run");

@@ -9,14 +9,14 @@ use driver::{Driver, LIMITS, Measured};
 
 const HOW: &str = "stepped twice, equal";
 const TEXT: &str = "\
-One exported function of a release image for each event, stepped one instruction at a time from its first instruction to its `ret`. The \
-kernel's routine is not executed and not counted; the jump through which `tracelogging` reaches it is part of the image and counts. \
-Events have level 4: E0 no fields, E1 a `u32`, E2 `u32` + `u64` + text of 16 bytes, E3 eight mixed fields with UTF-16 and a slice, \
-E4 a struct of three + GUID + two strings; k0 has no keyword, k1 keyword 1. *Mismatch*: a session listens, for another keyword. \
-Both sides compile one source file with one profile, and wrote the same payload.";
+Each event is one exported function of a release image, executed in single steps from its first instruction to its `ret`. The kernel's \
+routine is neither executed nor counted; the jump through which `tracelogging` reaches it is part of the image and counts. Events have \
+level 4: E0 has no fields, E1 a `u32`, E2 a `u32`, a `u64` and text of 16 bytes, E3 eight mixed fields with UTF-16 and a slice, E4 a \
+struct of three fields, a GUID and two strings; k0 has no keyword, k1 keyword 1. *Mismatch*: a session has enabled another keyword. \
+Both sides compile the same source file with the same profile, and wrote the same payload.";
 const LOOP_TEXT: &str = "\
-An E2 event that nobody listens to, inside a loop: what 100 rounds more cost, minus what they cost without an event, for each round. \
-Nothing may be kept in registers from one round to the next.";
+A disabled E2 event inside a loop: the instructions of 100 more iterations, minus those of a loop without an event, per iteration. \
+The compiler must not keep anything in registers from one iteration to the next.";
 
 /// Number of iterations of a loop.
 const ROUNDS: u64 = 100;
@@ -33,7 +33,7 @@ pub fn instructions(images: &Images) -> Result<Findings, String> {
         sides.push((events(&mut driver)?, loops(&mut driver)?));
     }
     let [(ours, our_loops), (theirs, their_loops)] = sides.as_slice() else {
-        return Err(String::from("there are two sides"));
+        return Err(String::from("there are not two sides"));
     };
     let columns = [
         "event",
@@ -94,7 +94,7 @@ fn events(driver: &mut Driver) -> Result<Vec<Measured>, String> {
             let first = driver.measure(shape, keyword)?;
             let second = driver.measure(shape, keyword)?;
             if first != second {
-                return Err(format!("{} is not the same twice", first.name));
+                return Err(format!("two runs of {} differ", first.name));
             }
             events.push(first);
         }
@@ -108,7 +108,7 @@ fn loops(driver: &mut Driver) -> Result<Vec<(String, f64)>, String> {
         let first = driver.round(keyword, ROUNDS)?;
         let second = driver.round(keyword, ROUNDS)?;
         if first.total_cmp(&second).is_ne() {
-            return Err(String::from("a loop is not the same twice"));
+            return Err(String::from("two runs of a loop differ"));
         }
         loops.push((format!("E2 k{keyword}"), first));
     }
@@ -118,7 +118,7 @@ fn loops(driver: &mut Driver) -> Result<Vec<(String, f64)>, String> {
 fn goal(what: &str, limit: f64, measured: f64) -> Goal {
     let note = String::from("single steps");
     let why = String::from(
-        "The compiler in use makes other code of the same source than the one that the goal was reached with.",
+        "The compiler in use generates other code from the same source than the compiler with which the goal was reached.",
     );
     Goal { what: what.into(), limit, bound: Bound::AtMost, measured: Some(measured), everywhere: true, note, why }
 }

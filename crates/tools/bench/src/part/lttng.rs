@@ -87,9 +87,9 @@ impl Lttng {
     pub(super) fn write(&self, events: u64, threads: u64) -> Result<Run, String> {
         self.start()?;
         let answer = run(&mut self.command(&[&events.to_string(), &threads.to_string()]))?;
-        let nanoseconds = answer.trim().parse().map_err(|_| format!("`{}` is no time", answer.trim()))?;
+        let nanoseconds = answer.trim().parse().map_err(|_| format!("`{}` is not a time", answer.trim()))?;
         lttng(&["stop", SESSION])?;
-        let lost = discarded(&lttng(&["list", SESSION])?).ok_or("lttng does not say what was lost")?;
+        let lost = discarded(&lttng(&["list", SESSION])?).ok_or("lttng does not report discarded events")?;
         let bytes = size_of(&self.output);
         lttng(&["destroy", SESSION])?;
         let _ = fs::remove_dir_all(&self.output);

@@ -11,15 +11,15 @@ use crate::report::{Bound, Cell, Goal, Section};
 use crate::stats::{median, paired_ratio, range, slope};
 
 const TEXT: &str = "\
-Images with 10, 100 and 1,000 E2 events (`u32`, `u64`, text; keyword 1), each in a function of its own. *Per event* is how much all \
-read-only sections grow from 10 to 100 events (code, constants, unwind information), divided by 90; the table that keeps the events in \
-the image is not counted. The image is the file.";
+Images with 10, 100 and 1,000 E2 events (`u32`, `u64`, text; keyword 1), each event in a separate function. *Per event* is the growth of \
+all read-only sections (code, constants, unwind information) from 10 to 100 events, divided by 90; the table that keeps the events in \
+the image is not counted. The image is the size of the file.";
 const COMPILE_TEXT: &str = "\
-`cargo build --release` and `cargo check --release` of the one crate with 1,000 E2 events, dependencies ready. The two sides are \
-compiled in turns; the ratio is the median of the ratios of neighbours. Seconds are those of the processors (user and system), which \
-other work on the machine changes little; the wall clock is beside them.";
+`cargo build --release` and `cargo check --release` of one crate with 1,000 E2 events, with compiled dependencies. The two sides are \
+compiled in turns; the ratio is the median of the ratios of the pairs. Seconds are processor time (user and system), which other work \
+on the machine changes little; wall time is in the last columns.";
 const PANIC_TEXT: &str = "\
-Signs of a path that ends in a panic, in the image with all event shapes: the panic handler's import, and source files that a panic \
+Signs of a path that ends in a panic, in the image with all event shapes: the import of the panic handler, and source files that a panic \
 would name.";
 /// The routine that only the images' panic handler calls.
 const PANIC: &str = "ntoskrnl.exe!KeBugCheckEx";
@@ -84,8 +84,8 @@ fn bytes(built: &[PathBuf]) -> Result<Findings, String> {
             everywhere: true,
             note: String::from("sections of the images"),
             why: String::from(
-                "`EtwWriteTransfer` has one argument more than `EtwWrite`, with which the goal was reached. An event's own \
-                 function stores it on its stack, outgrows 48 bytes, and the next function begins 16 bytes later.",
+                "`EtwWriteTransfer` has one argument more than `EtwWrite`, with which the goal was reached. The function of an event \
+                 stores it on the stack, becomes larger than 48 bytes, and the next function begins 16 bytes later.",
             ),
         });
     }
@@ -164,7 +164,7 @@ fn panics(images: &Images) -> Result<Findings, String> {
                 measured: Some(measured),
                 everywhere: true,
                 note: String::from("imports and strings of the image"),
-                why: String::from("The optimiser in use could not prove a check to be superfluous."),
+                why: String::from("The compiler could not prove that a check is unnecessary."),
             });
         }
     }

@@ -104,9 +104,9 @@ fn read_cell(value: &Value) -> Result<Cell, String> {
             value
                 .zip(digits)
                 .map(|(value, digits)| Cell::Number(value, digits))
-                .ok_or_else(|| "a cell is no number".into())
+                .ok_or_else(|| "a cell is not a number".into())
         }
-        _ => Err("a cell is neither words nor a number".into()),
+        _ => Err("a cell is neither text nor a number".into()),
     }
 }
 
@@ -115,11 +115,11 @@ fn read_goal(value: &Value) -> Result<Goal, String> {
     let bound = match field(goal, "bound")?.as_str() {
         "at most" => Bound::AtMost,
         "at least" => Bound::AtLeast,
-        other => return Err(format!("`{other}` is no bound")),
+        other => return Err(format!("unknown bound `{other}`")),
     };
     Ok(Goal {
         what: field(goal, "what")?,
-        limit: goal.get("limit").and_then(Value::as_f64).ok_or("a goal without limit")?,
+        limit: goal.get("limit").and_then(Value::as_f64).ok_or("a goal has no limit")?,
         bound,
         measured: goal.get("measured").and_then(Value::as_f64),
         everywhere: goal.get("everywhere").and_then(Value::as_bool).unwrap_or_default(),
@@ -129,11 +129,11 @@ fn read_goal(value: &Value) -> Result<Goal, String> {
 }
 
 fn object<'a>(value: &'a Value, what: &str) -> Result<&'a Map<String, Value>, String> {
-    value.as_object().ok_or_else(|| format!("{what} is no object"))
+    value.as_object().ok_or_else(|| format!("{what} is not an object"))
 }
 
 fn list<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a Vec<Value>, String> {
-    object.get(name).and_then(Value::as_array).ok_or_else(|| format!("no list `{name}`"))
+    object.get(name).and_then(Value::as_array).ok_or_else(|| format!("the list `{name}` is missing"))
 }
 
 fn field(object: &Map<String, Value>, name: &str) -> Result<String, String> {
@@ -141,7 +141,7 @@ fn field(object: &Map<String, Value>, name: &str) -> Result<String, String> {
 }
 
 fn words(value: &Value, what: &str) -> Result<String, String> {
-    value.as_str().map(String::from).ok_or_else(|| format!("`{what}` is no text"))
+    value.as_str().map(String::from).ok_or_else(|| format!("`{what}` is not text"))
 }
 
 #[cfg(test)]
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_with_the_reason() {
-        assert!(from_json(&json!([])).unwrap_err().contains("no object"));
+        assert!(from_json(&json!([])).unwrap_err().contains("not an object"));
         assert!(from_json(&json!({ "format": 2 })).unwrap_err().contains("format"));
         assert!(from_json(&json!({ "format": 1 })).unwrap_err().contains("`machine`"));
         let mut damaged = to_json(&sample());

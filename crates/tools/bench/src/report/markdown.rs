@@ -7,9 +7,9 @@ use super::{Cell, Goal, Report, Verdict};
 const HEAD: &str = "\
 # Performance
 
-What an event costs, beside what it costs with others, measured in one run. This file and its chart are made by `cargo xtask bench`;
-numbers in it are not edited by hand. *Ours* is `wdk-etw`, *peer* Microsoft's `tracelogging` 1.2.4 with its feature `kernel_mode`. Nothing
-here ran on Windows: images are release builds for x86_64-pc-windows-msvc, run in a Linux process.
+What an event costs, compared with other tools, measured in one run. `cargo xtask bench` writes this file and its chart; numbers in it
+are not edited by hand. *Ours* is `wdk-etw`, *peer* is Microsoft's `tracelogging` 1.2.4 with its feature `kernel_mode`. Nothing here ran
+on Windows: images are release builds for x86_64-pc-windows-msvc, run in a Linux process.
 
 ![Instructions and bytes per event](images/performance.svg)
 ";
@@ -19,9 +19,9 @@ here ran on Windows: images are release builds for x86_64-pc-windows-msvc, run i
 pub fn markdown(report: &Report) -> String {
     let mut text = String::from(HEAD);
     if report.quick {
-        text.push_str("\nThis was a short run (`--quick`): what it left out is shown as skipped.\n");
+        text.push_str("\nThis was a short run (`--quick`): the parts that it omits are shown as skipped.\n");
     }
-    text.push_str("\n## Goals\n\n| goal | limit | measured | outcome | where from |\n|---|---|---|---|---|\n");
+    text.push_str("\n## Goals\n\n| goal | limit | measured | outcome | source |\n|---|---|---|---|---|\n");
     for goal in &report.goals {
         let measured = goal.measured.map_or_else(|| String::from("–"), super::plain);
         let cells = [goal.what.clone(), goal.limit_text(), measured, goal.outcome(), goal.note.clone()];
@@ -29,7 +29,7 @@ pub fn markdown(report: &Report) -> String {
     }
     let missed: Vec<&Goal> = report.goals.iter().filter(|goal| goal.verdict() == Verdict::Missed).collect();
     if !missed.is_empty() {
-        text.push_str("\n## What is missed, and why\n\n");
+        text.push_str("\n## Missed goals\n\n");
     }
     for goal in missed {
         let _ = writeln!(text, "- {}: {}. {}", goal.what, goal.outcome(), goal.why);

@@ -50,7 +50,7 @@ impl Mapped {
         let pages = Shared::new(layout.bytes.len())?;
         let base = pages.base();
         let mut bytes = layout.bytes.clone();
-        let damaged = || io::Error::other("the image points outside of itself");
+        let damaged = || io::Error::other("a relocation or an import is outside of the image");
         for &rva in &layout.relocations {
             let place =
                 bytes.get_mut(rva as usize..).and_then(|rest| rest.first_chunk_mut::<8>()).ok_or_else(damaged)?;

@@ -189,7 +189,7 @@ impl Stepper {
                 return Err(format!("the image jumped to {:#x}", registers.rip));
             }
             if count.instructions > MOST_STEPS {
-                return Err(String::from("the call has no end"));
+                return Err(String::from("the call does not return"));
             }
         }
     }

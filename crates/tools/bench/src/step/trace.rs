@@ -40,7 +40,7 @@ impl Child {
         if libc::WIFSTOPPED(status) {
             Ok(libc::WSTOPSIG(status))
         } else {
-            Err(String::from("the process to be stepped has ended; may processes be traced here (ptrace)?"))
+            Err(String::from("the traced process has ended; is ptrace permitted here?"))
         }
     }
 

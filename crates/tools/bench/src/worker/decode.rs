@@ -53,7 +53,7 @@ pub(super) fn name(file: &Path) -> Result<Value, String> {
         }
         (events, values)
     })?;
-    if missed > 0 { Err(format!("{missed} events are not named or not whole")) } else { Ok(answer) }
+    if missed > 0 { Err(format!("{missed} events are not named or not complete")) } else { Ok(answer) }
 }
 
 /// Decodes every event of a file by its schema into owned values.

@@ -1,7 +1,6 @@
-//! `adopt`: scripts and a description for a package that the WDK made.
+//! `adopt`: adds scripts and a description to a package that the WDK made.
 //!
-//! Exit codes: 0 when the files were added, 1 when something about the folder is not right, 2 when the command line is
-//! wrong.
+//! Exit codes: 0 if the files were added, 1 if there is a problem with the folder, 2 if the command line is wrong.
 
 use std::path::PathBuf;
 
@@ -14,14 +13,15 @@ use crate::package::{Adopted, Adoption};
 
 /// Add scripts and a description to a package that the WDK made
 ///
-/// FOLDER is what `cargo wdk build` or `cargo make` left on Windows, `target/<triple>/<profile>/NAME_package`, or the folder
-/// that it is in. Its files are checked and not changed. Added are: scripts that install, record, diagnose and uninstall,
-/// package.psd1 for them, README.txt, a recording profile for WPR if the provider is known, and the certificate of the
-/// signatures if it is missing.
+/// FOLDER is the package that `cargo wdk build` or `cargo make` made on Windows,
+/// `target/<triple>/<profile>/NAME_package`, or the folder that contains it. The files of the package are checked and
+/// not changed. The command adds scripts that install, record, diagnose and uninstall, package.psd1 for them,
+/// README.txt, a recording profile for WPR if the provider is known, and the certificate of the signatures if it is
+/// missing.
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 done; 1 a file is missing, damaged, does not belong to the others or is in the way: \
-                        nothing was changed; 2 wrong usage."
+    after_help = "Exit codes: 0 done; 1 a file is missing or damaged, does not belong to the others, or exists and \
+                        differs: nothing was changed; 2 wrong usage."
 )]
 pub(super) struct Arguments {
     /// The package's folder
@@ -29,10 +29,10 @@ pub(super) struct Arguments {
     /// The driver's ETW provider, for the scripts and the profile
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// PowerShell scripts instead of the built-in ones
+    /// A folder with PowerShell scripts, which are used instead of the built-in ones
     #[arg(long, value_name = "FOLDER")]
     scripts: Option<PathBuf>,
-    /// etwctl.exe, which is added as it is
+    /// etwctl.exe, which is added without a signature
     #[arg(long, value_name = "FILE")]
     etwctl: Option<PathBuf>,
     /// Replace files of an earlier run that differ

@@ -1,7 +1,7 @@
-//! `inspect`: what is in an image, and whether Windows would load it.
+//! `inspect`: shows the contents of an image, and whether Windows would load it.
 //!
-//! Exit codes: 0 when Windows would load every image, 1 when it would refuse one, 2 when a file cannot be read as an
-//! image or the command line is wrong.
+//! Exit codes: 0 if Windows would load every image, 1 if it would refuse one, 2 if a file is not an intact image or
+//! the command line is wrong.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,24 +18,24 @@ use crate::report::{json, table};
 use crate::rules::SIGNATURE_DIGEST;
 use crate::{Image, Target, Verdict};
 
-/// Show what is in driver images and whether Windows would load them
+/// Show the contents of driver images and whether Windows would load them
 #[derive(Args)]
 #[command(after_help = format!(
     "Exit codes: 0 Windows would load every image; 1 it would refuse one, the reasons are printed; 2 wrong usage, or a file \
-     that is no intact image.\n\nReleases of Windows:\n{}",
+     that is not an intact image.\n\nReleases of Windows:\n{}",
     Release::list()
 ))]
 pub(super) struct Arguments {
     /// Images: .sys, .dll or .exe
     #[arg(required_unless_present = "rules", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Print a JSON list with one object for each file
+    /// Print JSON with one object for each file
     #[arg(long)]
     json: bool,
-    /// Take the name of the entry point from this linker map; without it, from the one beside the image
+    /// Take the name of the entry point from this linker map; without it, from the map beside the image
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
-    /// The Windows that is to load it: a name from the list below or a build number
+    /// The Windows release that loads it: a name from the list below, or a build number
     #[arg(long, value_name = "RELEASE", default_value_t = Target::default().release)]
     windows: Release,
     /// Print every rule with its reason and its source
@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     rules: bool,
 }
 
-/// Larger than any driver; the file is held in memory.
+/// The maximum size of a file, which is read into memory. No driver is larger.
 const LARGEST_FILE: u64 = 256 << 20;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
@@ -52,12 +52,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         return Ok(exit::SUCCESS);
     }
     if arguments.map.is_some() && arguments.files.len() > 1 {
-        return Err("--map goes with a single file".into());
+        return Err("--map can only be used with a single file".into());
     }
     Ok(inspect(arguments))
 }
 
-/// Looks at every file, whatever the others are; the worst of them decides the exit code.
+/// Inspects every file, even after an error. Returns the highest exit code.
 fn inspect(options: &Arguments) -> u8 {
     let target = Target { release: options.windows };
     let style = table::Style { bold: command_line::has_colours(&io::stdout()) };
@@ -109,7 +109,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let length = File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
     if length as u64 > LARGEST_FILE {
-        return Err(io::Error::other(format!("it is larger than {LARGEST_FILE} bytes")));
+        return Err(io::Error::other(format!("the file is larger than {LARGEST_FILE} bytes")));
     }
     Ok(bytes)
 }

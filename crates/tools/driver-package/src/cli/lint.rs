@@ -1,6 +1,6 @@
-//! `lint`: INF files against rules of infverif.
+//! `lint`: checks INF files with rules of infverif.
 //!
-//! Exit codes: 0 when no file has an error, 1 when one has, 2 when a file cannot be read or the command line is wrong.
+//! Exit codes: 0 if no file has an error, 1 if one has, 2 if a file cannot be read or the command line is wrong.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::inf::lint::{RULES, Rule, lint};
 use crate::inf::{Arch, Fault, Inf, Text};
 use crate::{Level, Problem};
 
-/// Check INF files against rules of infverif, under its numbers
+/// Check INF files with rules of infverif, which have the same numbers
 #[derive(Args)]
 #[command(
     after_help = "Exit codes: 0 no error, there may be warnings; 1 an error, with file, line and rule; 2 wrong usage, or \
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     /// INF or INX files
     #[arg(required_unless_present = "rules", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The processor whose sections are looked at
+    /// The processor whose sections are checked
     #[arg(long, value_parser = super::arch(), default_value = "x64")]
     arch: Arch,
     /// Print every rule

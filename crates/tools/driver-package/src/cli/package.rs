@@ -1,6 +1,6 @@
-//! `package`: a test-signed driver package.
+//! `package`: makes a test-signed driver package.
 //!
-//! Exit codes: 0 when the package was made, 1 when its inputs are not right, 2 when the command line is wrong.
+//! Exit codes: 0 if the package was made, 1 if an input is not valid, 2 if the command line is wrong.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,46 +18,47 @@ use crate::package::{Clock, Package, Request, Scripts};
 use crate::sign::{Identity, TEST_NAME, test_identity};
 use crate::{Problem, Problems};
 
-/// Make a test-signed driver package of an image and an .inx
+/// Make a test-signed driver package from an image and an .inx
 #[derive(Args)]
 #[command(
     after_help = "Environment: SOURCE_DATE_EPOCH, seconds since 1970, is the time in DriverVer and in the catalog; \
-                        without it, it is now.\n\nExit codes: 0 the package was made; 1 an input is not right, with file, line \
-                        and rule; 2 wrong usage."
+                        without it, the current time.\n\nExit codes: 0 the package was made; 1 an input is not valid, with \
+                        file, line and rule; 2 wrong usage."
 )]
 pub(super) struct Arguments {
-    /// What the linker made: .dll or .sys
+    /// The image that the linker made: .dll or .sys
     #[arg(long, value_name = "FILE")]
     image: PathBuf,
-    /// How it is installed; the package has its name
+    /// The .inx file; the package has the same name
     #[arg(long, value_name = "FILE")]
     inx: PathBuf,
-    /// Where the package goes; one that is there is replaced
+    /// The folder for the package; an existing package is replaced
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
     /// Refuse an image for another processor
     #[arg(long, value_parser = super::arch())]
     arch: Option<Arch>,
-    /// The framework's version, for $KMDFVERSION$
+    /// The version of KMDF, for $KMDFVERSION$
     #[arg(long, value_name = "MAJ.MIN")]
     kmdf: Option<String>,
-    /// Sign with this PEM file: a code signing certificate and its RSA key. Without it, with a test certificate, made once
+    /// Sign with this PEM file: a code signing certificate and its RSA key. Without it, sign with a test certificate,
+    /// which is made once
     #[arg(long, value_name = "FILE")]
     cert: Option<PathBuf>,
-    /// Where the test certificate and its key are kept
+    /// The folder with the test certificate and its key
     #[arg(long, value_name = "FOLDER", default_value = "target/signing")]
     keys: PathBuf,
-    /// The catalog's generation
+    /// The version of the catalog format
     #[arg(long, value_name = "VERSION", default_value = "v2", value_parser = PossibleValuesParser::new(["v1", "v2"])
         .map(|name| if name == "v1" { Version::V1 } else { Version::V2 }))]
     catalog: Version,
-    /// PowerShell scripts that go into the package instead of the built-in ones
+    /// A folder with PowerShell scripts, which are used instead of the built-in ones
     #[arg(long, value_name = "FOLDER")]
     scripts: Option<PathBuf>,
     /// The driver's ETW provider, for the scripts and the profile
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// etwctl.exe, which is signed and goes into the package
+    /// etwctl.exe, which is signed and added to the package
     #[arg(long, value_name = "FILE")]
     etwctl: Option<PathBuf>,
 }

@@ -1,6 +1,7 @@
-//! `verify`: signatures of drivers, catalogs and packages.
+//! `verify`: verifies the signatures of drivers, catalogs and packages.
 //!
-//! Exit codes: 0 when everything is valid, 1 when something is not, 2 when a file cannot be read or the command line is wrong.
+//! Exit codes: 0 if everything is valid, 1 if something is not, 2 if a file cannot be read or the command line is
+//! wrong.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,9 +22,10 @@ const SCHEMA: u32 = 1;
 
 /// Verify the signatures of drivers, catalogs and packages
 ///
-/// For an image: the signed digest against the file, page hashes, the signature, the timestamp, the certificates and their
-/// times. For a catalog: its signature. For a folder: all of that, and that the catalog lists every file that the INF
-/// installs. Windows decides by its certificate stores, which are not here: without --trusted, the end of a chain is named and not judged.
+/// For an image, checks the signed digest, page hashes, the signature, the timestamp, and the certificates and their
+/// validity periods. For a catalog, checks its signature. For a folder, checks all of that, and that the catalog
+/// lists every file that the INF installs. Windows decides with its certificate stores, which are not available here:
+/// without --trusted, the end of a chain is shown, but not checked.
 #[derive(Args)]
 #[command(
     after_help = "Exit codes: 0 everything is valid; 1 something is not, with the reason; 2 wrong usage, or a file that \
@@ -33,10 +35,10 @@ pub(super) struct Arguments {
     /// Images, catalogs, .inf files, or folders of packages
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The catalog that vouches for the files; without it, for an .inf the one that it names
+    /// The catalog that lists the files; without it, the catalog that an .inf names
     #[arg(long, value_name = "FILE")]
     catalog: Option<PathBuf>,
-    /// A root certificate, as .cer or PEM: chains must end at one of those given
+    /// A trusted root certificate, as .cer or PEM: chains must end at one of those given
     #[arg(long, value_name = "FILE")]
     trusted: Vec<PathBuf>,
     /// Print JSON

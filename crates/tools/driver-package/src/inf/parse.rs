@@ -52,7 +52,7 @@ impl Inf {
                 continue;
             }
             let section = current.and_then(|index: usize| inf.sections.get_mut(index));
-            let section = section.ok_or_else(|| Fault::new(RULE, line, "a line before the first section"))?;
+            let section = section.ok_or_else(|| Fault::new(RULE, line, "there is a line before the first section"))?;
             section.entries.push(Entry::parse(&logical, line));
         }
         Ok(inf)

@@ -36,7 +36,7 @@ impl Text {
         match bytes {
             [0xff, 0xfe, rest @ ..] => decode_utf16(rest),
             [0xfe, 0xff, ..] => Err(refuse(1, "it is UTF-16 in big-endian order")),
-            [0xef, 0xbb, 0xbf, ..] => Err(refuse(1, "it is UTF-8, as its mark says")),
+            [0xef, 0xbb, 0xbf, ..] => Err(refuse(1, "it is UTF-8 with a byte order mark")),
             _ => decode_ansi(bytes),
         }
     }
@@ -66,14 +66,14 @@ fn decode_utf16(bytes: &[u8]) -> Result<Text, Fault> {
     });
     let whole: Option<Vec<u16>> = units.collect();
     let Some(units) = whole else {
-        return Err(refuse(1, "it is UTF-16 with half a character at its end"));
+        return Err(refuse(1, "it is UTF-16 with an odd number of bytes"));
     };
     let mut text = String::with_capacity(units.len());
     for character in char::decode_utf16(units) {
         match character {
-            Ok('\0') => return Err(refuse(line_at_end(&text), "it has a character of value zero")),
+            Ok('\0') => return Err(refuse(line_at_end(&text), "it contains a NUL character")),
             Ok(character) => text.push(character),
-            Err(_) => return Err(refuse(line_at_end(&text), "it is UTF-16 with half of a pair")),
+            Err(_) => return Err(refuse(line_at_end(&text), "it is UTF-16 with an unpaired surrogate")),
         }
     }
     Ok(Text { encoding: Encoding::Utf16Le, text })
@@ -85,10 +85,13 @@ fn decode_ansi(bytes: &[u8]) -> Result<Text, Fault> {
         before.filter(|byte| **byte == b'\n').count() + 1
     };
     if bytes.contains(&0) {
-        return Err(refuse(line_of(|byte| *byte == 0), "it has bytes of value zero, as UTF-16 without a mark has"));
+        return Err(refuse(
+            line_of(|byte| *byte == 0),
+            "it contains zero bytes, like UTF-16 without a byte order mark",
+        ));
     }
     if !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok() {
-        return Err(refuse(line_of(|byte| !byte.is_ascii()), "a character beyond ASCII is written in UTF-8"));
+        return Err(refuse(line_of(|byte| !byte.is_ascii()), "it contains a non-ASCII character in UTF-8"));
     }
     Ok(Text { encoding: Encoding::Ansi, text: bytes.iter().copied().map(char::from).collect() })
 }

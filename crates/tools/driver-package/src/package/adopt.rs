@@ -72,14 +72,16 @@ impl Adoption {
         let (signer, certificate) = found.certificate(&catalog, name)?;
         found.check_digests(&catalog, &[&inf_name, &image_name])?;
         if let (Trust::Issued, Some(issuer)) = (signer.trust(), signer.issuer()) {
-            let text =
-                format!("`{}` is signed by `{issuer}`, which the machine has to trust already", signer.subject());
+            let text = format!(
+                "the certificate of `{}` is issued by `{issuer}`, which the machine must already trust",
+                signer.subject()
+            );
             warnings.push(found.warning(&certificate, "certificate-issuer", text));
         }
         let requirements = Requirements::of(&inf, &image, arch);
         warnings.extend(requirements.warning(&found.folder.join(&inf_name)));
         let version = version_entry(&inf, "DriverVer").ok_or_else(|| {
-            found.problem(&inf_name, "driver-version", "[Version] has no DriverVer: it was not stamped")
+            found.problem(&inf_name, "driver-version", "[Version] has no DriverVer: the INF was not stamped")
         })?;
         let facts = Facts {
             name,
@@ -130,13 +132,13 @@ fn locate(folder: &Path) -> Result<PathBuf, Problem> {
     match packages.as_slice() {
         [package] => Ok(package.clone()),
         [] => Err(problem(
-            "it has no .inf and no folder NAME_package: name the folder that `cargo wdk build` or `cargo make` made, \
+            "it has no .inf and no folder NAME_package: pass the folder that `cargo wdk build` or `cargo make` made, \
              target/<triple>/<profile>/NAME_package"
                 .into(),
         )),
         several => {
             let names: Vec<String> = several.iter().map(|path| path.display().to_string()).collect();
-            Err(problem(format!("it has several packages, name one: {}", names.join(", "))))
+            Err(problem(format!("it has several packages, pass one of them: {}", names.join(", "))))
         }
     }
 }
@@ -228,7 +230,7 @@ impl Found {
         for name in names {
             if members.find(self.bytes(name)).is_none() {
                 let text = format!(
-                    "{catalog} does not have its digest: it was changed after the catalog was made; build again"
+                    "{catalog} does not have its digest: it was changed after the catalog was made; build the package again"
                 );
                 return Err(self.problem(name, "catalog-digest", text));
             }
@@ -254,7 +256,7 @@ impl Found {
             return Ok((signer, format!("{stem}.cer")));
         }
         let text = format!(
-            "{catalog} is signed by `{}` with another certificate; build again, or delete this file",
+            "{catalog} is signed by `{}` with another certificate; build the package again, or delete this file",
             signer.subject()
         );
         Err(self.problem(others.first().copied().unwrap_or_default(), "certificate-mismatch", text))
@@ -269,7 +271,7 @@ impl Found {
         if replace || replaced.is_empty() {
             return Ok((added, replaced));
         }
-        let text = "it is there already and differs; it is left alone. Pass --replace to replace it";
+        let text = "it already exists and differs, so it was not changed; pass --replace to replace it";
         Err(Problems(replaced.iter().map(|name| self.problem(name, "package-file", text)).collect()))
     }
 }

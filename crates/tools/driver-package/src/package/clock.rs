@@ -23,7 +23,8 @@ impl Clock {
         let Some(epoch) = epoch else {
             return Ok(Self { now, stamp: now });
         };
-        let wrong = || format!("SOURCE_DATE_EPOCH is `{epoch}`, which is no number of seconds since 1970");
+        let wrong =
+            || format!("invalid value '{epoch}' for SOURCE_DATE_EPOCH: expected a number of seconds since 1970");
         let stamp = Duration::from_secs(epoch.trim().parse().map_err(|_| wrong())?);
         der::DateTime::from_unix_duration(stamp).map_err(|_| wrong())?;
         Ok(Self { now, stamp })

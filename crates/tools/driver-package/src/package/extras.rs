@@ -77,7 +77,7 @@ pub(super) fn refuse_keys(folder: &Path, files: &[File]) -> Result<(), Problem> 
         // An image may contain these words, for example if the driver parses such files.
         let is_pem = !bytes.starts_with(b"MZ") && bytes.windows(16).any(|window| window == b"PRIVATE KEY-----");
         if KEY_FILES.contains(&extension.as_str()) || is_pem || bytes.starts_with(&PVK) {
-            let text = "it holds a private key, or looks like it; packages are copied to other machines, so keep keys out of them";
+            let text = "it contains a private key, or looks like one; packages are copied to other machines, so they must not contain keys";
             return Err(Problem::error(&folder.join(name), "private-key", text));
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<Prepared
         return Err(Problem::error(file, "machine", text).into());
     };
     if let Some(asked) = request.arch.filter(|asked| *asked != arch) {
-        let text = format!("it is for {}, the package is to be for {}", arch.name(), asked.name());
+        let text = format!("it is for {}, but a package for {} was requested", arch.name(), asked.name());
         return Err(Problem::error(file, "machine", text).into());
     }
     let signed = sign_image(&bytes, identity).map_err(damaged)?;
@@ -38,7 +38,7 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<Prepared
     if let (Some(asked), Some(built_for)) = (&request.kmdf, built_for)
         && *asked != built_for
     {
-        let text = format!("it was built for KMDF {built_for}, the package is to be for KMDF {asked}");
+        let text = format!("it was built for KMDF {built_for}, but a package for KMDF {asked} was requested");
         return Err(Problem::error(file, "kmdf-version", text).into());
     }
     let verdict = Verdict::of(&image, Target::default());

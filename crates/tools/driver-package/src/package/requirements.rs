@@ -43,7 +43,9 @@ impl Requirements {
     /// Returns a warning if the version cannot be checked completely.
     pub(super) fn warning(&self, file: &Path) -> Option<Problem> {
         let version = self.kmdf.as_ref().filter(|_| !self.is_known)?;
-        let text = format!("no known Windows has KMDF {version}; install.ps1 compares it with the machine's own only");
+        let text = format!(
+            "no known Windows has KMDF {version}; install.ps1 only compares it with the version on the machine"
+        );
         Some(Problem { level: Level::Warning, ..Problem::error(file, "kmdf-version", text) })
     }
 }

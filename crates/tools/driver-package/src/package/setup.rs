@@ -50,7 +50,7 @@ pub(super) fn prepare(
         } else if is_plain(&name) {
             others.push((name, line));
         } else {
-            problems.push(Problem::error(file, "package-file", format!("`{name}` is no file name")).at(line));
+            problems.push(Problem::error(file, "package-file", format!("`{name}` is not a file name")).at(line));
         }
     }
     if !listed {
@@ -65,11 +65,11 @@ pub(super) fn prepare(
     Ok(Setup { inf, bytes: stamped.text.encode(), version, others })
 }
 
-/// The INF allows the driver on a Windows that cannot load it.
+/// Returns the warning that the INF allows the driver on a Windows that cannot load it.
 fn too_low(request: &Request, arch: Arch, lowest_build: u32, oldest: Release) -> Problem {
     let (name, nt, build) = (arch.inf_name(), oldest.nt_version(), oldest.build());
     let text = format!(
-        "the INF is for build {lowest_build} of Windows and later, the driver needs {}: write `NT{name}.{nt}...{build}`",
+        "the INF allows Windows build {lowest_build} and later, but the driver needs {}: write `NT{name}.{nt}...{build}`",
         oldest.described()
     );
     Problem { level: Level::Warning, ..Problem::error(&request.inx, "minimum-build", text) }
@@ -85,7 +85,7 @@ impl Setup {
             if let Some(path) = places.iter().find(|path| path.is_file()) {
                 files.push((name.clone(), read(path)?));
             } else {
-                let text = format!("`{name}` is neither beside the .inx nor beside the image");
+                let text = format!("`{name}` is neither in the folder of the .inx nor in that of the image");
                 problems.push(Problem::error(&request.inx, "package-file", text).at(*line));
             }
         }

@@ -81,7 +81,7 @@ impl Facts<'_> {
             ("ProviderId", quoted(&id)),
         ];
         let lines = values.map(|(key, value)| format!("    {key:<14} = {value}\r\n"));
-        format!("# What the scripts beside this file work on.\r\n@{{\r\n{}}}\r\n", lines.concat())
+        format!("# Data for the scripts in this folder.\r\n@{{\r\n{}}}\r\n", lines.concat())
     }
 
     /// Returns `README.txt`.
@@ -106,11 +106,11 @@ impl Facts<'_> {
         };
         file(self.image, "the driver");
         file(&format!("{name}.inf"), "how it is installed");
-        file(self.catalog, "the digests of both, signed");
+        file(self.catalog, "the catalog: the signed digests of both");
         if !trust.stores().is_empty() {
-            file(self.certificate, "the certificate of the signatures, to be trusted first");
+            file(self.certificate, "the certificate, which the machine must trust first");
         }
-        file("package.psd1", "what the scripts read");
+        file("package.psd1", "data for the scripts");
         if self.provider.is_some() {
             file(&format!("{name}.wprp"), "records the driver's events with Windows Performance Recorder");
         }
@@ -167,11 +167,11 @@ On the machine, in a PowerShell that runs as administrator, in this folder:
     .\\record.ps1           records the driver's events into a .etl
     .\\boot-trace.ps1       records them while Windows starts: Enable, Collect, Remove
     .\\collect.ps1          gathers logs when something went wrong
-    .\\uninstall.ps1        takes everything back, the certificate first
+    .\\uninstall.ps1        removes everything, the certificate first
 
 install.ps1 changes nothing if the processor, the build of Windows, KMDF, Secure
 Boot or test mode is not right, and says what to do. Every script can be run
-again; Get-Help .\\install.ps1 tells more.
+again; Get-Help .\\install.ps1 shows more.
 ";
 
 const BY_HAND: &str = "
@@ -182,7 +182,7 @@ On the machine, as administrator, with Secure Boot off:
     certutil -addstore -f TrustedPublisher FILE.cer
     pnputil /add-driver FILE.inf /install
 
-To take it back, first:
+To uninstall, first remove the certificate:
 
     certutil -delstore Root THUMBPRINT
     certutil -delstore TrustedPublisher THUMBPRINT

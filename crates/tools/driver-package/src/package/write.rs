@@ -13,7 +13,7 @@ const MARK: &str = "package.psd1";
 pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
     let problem = |path: &Path, error: &io::Error| Problem::error(path, "package-folder", error.to_string());
     if !may_be_replaced(folder) {
-        let text = "it holds something that is no package; it is left alone, name another folder";
+        let text = "it contains files that are not a package, so it was not changed; choose another folder";
         return Err(Problem::error(folder, "package-folder", text));
     }
     let (draft, old) = (beside(folder, "new"), beside(folder, "old"));

@@ -1,4 +1,4 @@
-//! JSON, one object for an image. Addresses and flags are numbers.
+//! Formats JSON, one object for each image. Addresses and flags are numbers.
 
 use serde_json::{Value, json};
 use windows_releases::Release;
@@ -6,7 +6,7 @@ use windows_releases::Release;
 use crate::pe::{Export, ExportTarget, Image, Imported, SymbolSource};
 use crate::rules::{Verdict, oldest_release};
 
-/// The description of an image and what Windows would say to it.
+/// Returns the description of an image and its verdict.
 #[must_use]
 pub fn image(name: &str, image: &Image, verdict: &Verdict) -> String {
     let header = &image.header;
@@ -146,7 +146,7 @@ fn findings(verdict: &Verdict) -> Vec<Value> {
     verdict.findings().iter().map(finding).collect()
 }
 
-/// Several reports as one object. What changes its members or their meaning changes the version.
+/// Combines several reports into one object. A change of its members or of their meaning changes the version.
 #[must_use]
 pub fn list_of(reports: &[String]) -> String {
     format!("{{\"schema_version\": 1, \"images\": [\n{}\n]}}", reports.join(",\n"))

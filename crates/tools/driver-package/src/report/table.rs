@@ -1,14 +1,14 @@
-//! Aligned text for a terminal.
+//! Formats aligned text for a terminal.
 
 use std::fmt::Write as _;
 
 use crate::pe::{ExportTarget, Image, SymbolSource};
 use crate::rules::{self, Severity, Verdict};
 
-/// How to decorate.
+/// The decoration of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Whether headings may be bold, with the escape codes that make them so.
+    /// Whether headings are bold, with escape codes.
     pub bold: bool,
 }
 
@@ -18,7 +18,7 @@ impl Style {
     }
 }
 
-/// The description of an image and what Windows would say to it.
+/// Returns the description of an image and its verdict.
 #[must_use]
 pub fn image(name: &str, image: &Image, verdict: &Verdict, style: Style) -> String {
     let mut text = format!("{}\n", style.heading(name));
@@ -41,12 +41,12 @@ pub fn image(name: &str, image: &Image, verdict: &Verdict, style: Style) -> Stri
     text
 }
 
-/// All rules, for `--rules`.
+/// Returns all rules, for `--rules`.
 #[must_use]
 pub fn rule_list() -> String {
     let mut text = String::new();
     for rule in rules::all() {
-        let _ = writeln!(text, "{} ({})\n  asks    {}\n  because {}", rule.id, rule.severity, rule.what, rule.why);
+        let _ = writeln!(text, "{} ({})\n  rule    {}\n  reason  {}", rule.id, rule.severity, rule.what, rule.why);
         let _ = writeln!(text, "  source  {}\n", rule.source);
     }
     text
@@ -98,13 +98,13 @@ fn entry(image: &Image) -> String {
                 SymbolSource::Exports => "exports",
                 SymbolSource::Map => "map",
             };
-            format!("{place}: {} (by its {source})", symbol.name)
+            format!("{place}: {} (from its {source})", symbol.name)
         }
         None => place,
     }
 }
 
-/// A number and its noun.
+/// Formats a number and its noun.
 fn counted(number: usize, noun: &str) -> String {
     match number {
         1 => format!("1 {noun}"),
@@ -138,7 +138,7 @@ fn load_config(image: &Image) -> String {
 fn signature(image: &Image) -> String {
     match &image.signature {
         Some(signature) => format!(
-            "{} in {} bytes at {:#x}; its digest is not checked here",
+            "{} in {} bytes at {:#x}; `verify` checks who signed it",
             counted(signature.certificates.len(), "certificate"),
             signature.size,
             signature.offset
@@ -158,8 +158,8 @@ fn framework(image: &Image) -> String {
 
 fn windows(image: &Image) -> String {
     match rules::oldest_release(image) {
-        Some(release) => format!("from {} on", release.described()),
-        None => "no known release has what it needs".into(),
+        Some(release) => format!("{} and later", release.described()),
+        None => "no known release can load it".into(),
     }
 }
 
@@ -214,11 +214,11 @@ fn findings(verdict: &Verdict) -> Vec<String> {
             Severity::Warning => ("warning", ""),
         };
         lines.push(format!("{word}  {}{about}: {}", rule.id, finding.found));
-        lines.push(format!("         asked: {}", rule.what));
+        lines.push(format!("         rule: {}", rule.what));
         lines.push(format!("         {} ({})", rule.why, rule.source));
     }
     if lines.is_empty() {
-        lines.push("nothing to object to".into());
+        lines.push("no rule is broken".into());
     }
     lines
 }

@@ -22,7 +22,7 @@ use crate::problem::Problem;
 /// Minimum key size for signing code.
 const LEAST_BITS: usize = 2048;
 
-/// A certificate and its key, which sign.
+/// A certificate and its key, with which files are signed.
 pub struct Identity {
     certificate: Certificate,
     /// The other certificates in the user's file, between this one and a root.
@@ -83,7 +83,7 @@ impl Identity {
         let index = index.ok_or_else(|| ("certificate-key", String::from(text)))?;
         let certificate = certificates.remove(index);
         if key.size() * 8 < LEAST_BITS {
-            let text = format!("the key has {} bits, code needs {LEAST_BITS} at least", key.size() * 8);
+            let text = format!("the key has {} bits, but code signing needs at least {LEAST_BITS}", key.size() * 8);
             return Err(("certificate-key", text));
         }
         check_time(&certificate, now)?;
@@ -125,9 +125,9 @@ impl Identity {
     }
 }
 
-const NOT_PEM: &str = "it is no PEM file with a certificate and its private key; of a .pfx one is made with: \
+const NOT_PEM: &str = "it is not a PEM file with a certificate and its private key; to convert a .pfx: \
                        openssl pkcs12 -in FILE.pfx -nodes -out FILE.pem";
-const ENCRYPTED: &str = "the private key is encrypted; without its password: openssl rsa -in FILE.pem -out KEY.pem";
+const ENCRYPTED: &str = "the private key is encrypted; to remove its password: openssl rsa -in FILE.pem -out KEY.pem";
 
 fn check_time(certificate: &Certificate, now: Duration) -> Result<(), (&'static str, String)> {
     let validity = &certificate.tbs_certificate.validity;
@@ -146,7 +146,7 @@ fn check_usage(certificate: &Certificate) -> Result<(), (&'static str, String)> 
     match certificate.tbs_certificate.get::<ExtendedKeyUsage>().map_err(damaged)? {
         Some((_, usage)) if usage.0.contains(&oid::CODE_SIGNING) => {}
         Some(_) => return refuse("the certificate's extended key usage does not list code signing"),
-        None => return refuse("the certificate has no extended key usage; it has to list code signing"),
+        None => return refuse("the certificate has no extended key usage; it must list code signing"),
     }
     match certificate.tbs_certificate.get::<KeyUsage>().map_err(damaged)? {
         Some((_, usage)) if !usage.digital_signature() => {

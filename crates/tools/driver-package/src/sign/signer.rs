@@ -61,10 +61,10 @@ impl Signer {
     ///
     /// Returns what is missing: the envelope, a signature in it, or the signer's certificate.
     pub fn of_envelope(bytes: &[u8]) -> Result<Self, String> {
-        let broken = |error: der::Error| format!("it is no signed file: {error}");
+        let broken = |error: der::Error| format!("it is not a signed file: {error}");
         let content = ContentInfo::from_der(bytes).map_err(broken)?;
         if content.content_type != oid::SIGNED_DATA {
-            return Err("it is no signed file".into());
+            return Err("it is not a signed file".into());
         }
         let data: SignedData = content.content.decode_as().map_err(broken)?;
         let signer = data.signer_infos.0.iter().next().ok_or("it has no signature")?;
@@ -93,12 +93,12 @@ impl Signer {
         let mut der = bytes.to_vec();
         // DER begins with a sequence. Anything else must be PEM, with or without other text.
         if !bytes.starts_with(&[0x30]) {
-            let text = std::str::from_utf8(bytes).map_err(|_| "it is no certificate")?;
+            let text = std::str::from_utf8(bytes).map_err(|_| "it is not a certificate")?;
             let blocks = pem::blocks(text)?;
             let block = blocks.into_iter().find(|(label, _)| label == "CERTIFICATE");
             der = block.ok_or("it has no certificate")?.1;
         }
-        let certificate = Certificate::from_der(&der).map_err(|error| format!("it is no certificate: {error}"))?;
+        let certificate = Certificate::from_der(&der).map_err(|error| format!("it is not a certificate: {error}"))?;
         Ok(Self { certificate, bytes: der })
     }
 

@@ -1,4 +1,4 @@
-//! The files that a catalog lists, in either generation of catalogs.
+//! The files that a catalog lists, in both versions of the catalog format.
 
 use der::asn1::{Any, OctetString, SetOfVec};
 use der::{Decode as _, Encode as _, Reader as _, SliceReader, Tag, Tagged as _};
@@ -10,11 +10,11 @@ use crate::pe::SigningOffsets;
 use crate::sign::spc::IndirectData;
 use crate::sign::{hex, image_parts, oid};
 
-/// Digests of files.
+/// The digests of the files in a catalog.
 pub(crate) struct Members(Vec<Vec<u8>>);
 
 impl Members {
-    /// The list of a catalog, regardless of its signer.
+    /// Reads the list of a catalog. The signature is not checked.
     pub(crate) fn of(catalog: &[u8]) -> Result<Self, String> {
         Self::read(&Envelope::parse(catalog)?)
     }
@@ -22,18 +22,18 @@ impl Members {
     /// Reads the list that the envelope signs.
     pub(super) fn read(envelope: &Envelope) -> Result<Self, String> {
         if envelope.kind() != oid::TRUST_LIST {
-            return Err("what was signed is not a catalog".into());
+            return Err("the signed content is not a catalog".into());
         }
         read(envelope.content_der()).map(Self).map_err(|error| format!("its list cannot be read: {error}"))
     }
 
-    /// How many files there are; the second generation has two entries for each.
+    /// Returns the number of files. Version 2 has two entries for each file.
     pub(super) fn len(&self) -> usize {
         let count = |length: usize| self.0.iter().filter(|digest| digest.len() == length).count();
         count(32).max(count(20))
     }
 
-    /// The name of the algorithm by which the list has this file.
+    /// Returns the name of the digest algorithm with which the list contains this file.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<&'static str> {
         let offsets = SigningOffsets::of(bytes).ok();
         [Algorithm::Sha256, Algorithm::Sha1].into_iter().find_map(|algorithm| {
@@ -73,7 +73,7 @@ fn read(list: &[u8]) -> der::Result<Vec<Vec<u8>>> {
     Ok(digests)
 }
 
-/// The digest that a tag is: as bytes, or in the first generation as text.
+/// Returns the digest in a tag: as bytes, or in version 1 as text.
 fn of_tag(tag: &[u8]) -> Option<Vec<u8>> {
     if [20, 32].contains(&tag.len()) {
         return Some(tag.to_vec());

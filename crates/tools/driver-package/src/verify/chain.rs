@@ -1,4 +1,4 @@
-//! From the certificate of a signature to the end of its chain.
+//! Follows the certificates of a signature to the end of their chain.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::timestamp::show;
 use super::{Account, Context, Mark};
 use crate::sign::oid;
 
-/// Longer than any chain of Windows.
+/// The maximum length of a chain. Chains of Windows are shorter.
 const LONGEST: usize = 10;
 
-/// Follows the chain through the certificates of the file, at the time of the signature.
+/// Follows the chain with the certificates in the file, at the time of the signature.
 pub(super) fn verify(
     account: &mut Account,
     first: &Certificate,
@@ -24,7 +24,7 @@ pub(super) fn verify(
     context: &Context,
 ) {
     if !signs_code(first) {
-        account.add("certificate", Mark::Failed, "it is not for code signing");
+        account.add("certificate", Mark::Failed, "the certificate is not for code signing");
     }
     let trusted: Vec<Certificate> =
         context.trusted.iter().filter_map(|bytes| Certificate::from_der(bytes).ok()).collect();
@@ -40,7 +40,7 @@ pub(super) fn verify(
                 show(to),
                 show(time)
             );
-            // Windows may know another certificate of an issuer than the one in the file.
+            // Windows may have another certificate of this issuer than the one in the file.
             account.add("certificate", if index == 0 { Mark::Failed } else { Mark::Note }, text);
         }
         if trusted.contains(current) {
@@ -75,7 +75,7 @@ pub(super) fn verify(
     account.add("chain", Mark::Failed, format!("it has more than {LONGEST} certificates"));
 }
 
-/// Whether one certificate signed another.
+/// Checks that the issuer signed the certificate.
 fn issued(certificate: &Certificate, issuer: &Certificate) -> Result<(), Refusal> {
     let kind = certificate.signature_algorithm.oid;
     let algorithm =
@@ -84,7 +84,7 @@ fn issued(certificate: &Certificate, issuer: &Certificate) -> Result<(), Refusal
     verify_signature(issuer, algorithm, &message, certificate.signature.raw_bytes())
 }
 
-/// A certificate without the extension may do everything.
+/// Returns whether a certificate may sign code. Without the extension it may be used for everything.
 fn signs_code(certificate: &Certificate) -> bool {
     match certificate.tbs_certificate.get::<ExtendedKeyUsage>() {
         Ok(Some((_, usage))) => usage.0.contains(&oid::CODE_SIGNING),

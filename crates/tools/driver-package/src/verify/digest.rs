@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 
 use crate::sign::oid;
 
-/// A digest algorithm that Windows signs drivers with.
+/// A digest algorithm of driver signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Sha1,
@@ -16,7 +16,7 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// Of a digest, or of a signature whose name includes the digest.
+    /// Finds the algorithm of a digest, or of a signature algorithm that includes a digest.
     pub(super) fn of(oid: ObjectIdentifier) -> Option<Self> {
         match oid {
             oid::SHA1 | oid::SHA1_WITH_RSA => Some(Self::Sha1),
@@ -45,7 +45,7 @@ impl Algorithm {
         }
     }
 
-    /// The digest of the parts, one after another.
+    /// Computes the digest of the parts, one after another.
     pub(super) fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Sha1 => digest::<Sha1>(parts),
@@ -55,7 +55,7 @@ impl Algorithm {
         }
     }
 
-    /// How RSA pads such a digest.
+    /// Returns the RSA padding for this digest.
     pub(super) fn padding(self) -> rsa::Pkcs1v15Sign {
         match self {
             Self::Sha1 => rsa::Pkcs1v15Sign::new::<Sha1>(),

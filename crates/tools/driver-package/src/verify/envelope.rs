@@ -1,7 +1,7 @@
-//! PKCS #7 `SignedData` as others make it: the content, the certificates, the signatures.
+//! PKCS #7 `SignedData` that other programs made: the content, the certificates, the signatures.
 //!
-//! The fields are walked one by one, and not decoded as a whole: a certificate that is not understood must not hide the others, and the
-//! bytes of signed attributes are needed as they are in the file.
+//! The fields are read one by one, not decoded as a whole, for two reasons: a certificate that cannot be decoded must
+//! not hide the others, and the signed attributes are needed with the bytes that they have in the file.
 
 use cms::signed_data::{SignerIdentifier, SignerInfo};
 use const_oid::ObjectIdentifier;
@@ -17,22 +17,23 @@ use super::timestamp::{self, Stamp};
 use super::{Account, Context, Mark, chain};
 use crate::sign::oid;
 
-/// Signatures inside of signatures; a file with more is hostile.
+/// The maximum depth of nested signatures. Only hostile files have more.
 const DEEPEST: usize = 4;
 
-/// A signed content.
+/// Signed content.
 pub(super) struct Envelope {
     kind: ObjectIdentifier,
     content: Option<Any>,
     content_der: Vec<u8>,
     certificates: Vec<Certificate>,
     signers: Vec<Signer>,
-    /// Further signatures of the same file, which are kept in this one.
+    /// Further signatures of the same file, which are nested in this one.
     pub(super) nested: Vec<Envelope>,
 }
 
-/// A signature, and the bytes that it is over if it has attributes: as they are in the file, and in the order of DER if that is another
-/// one. CMS has the signature made over the latter (RFC 5652, 5.4); OpenSSL checks the former.
+/// A signature, and the bytes of its signed attributes, if it has any: as they are in the file, and in the order of
+/// DER if it differs. The signature is made over the DER order (RFC 5652, 5.4), but OpenSSL checks the bytes in the
+/// file.
 pub(super) struct Signer {
     info: SignerInfo,
     attributes: Option<Vec<u8>>,
@@ -44,7 +45,7 @@ impl Signer {
         let info = SignerInfo::from_der(bytes)?;
         let fields = items(Any::from_der(bytes)?.value())?;
         let attributes = fields.iter().find(|field| is_context(field, TagNumber::N0)).map(|field| {
-            // What is signed has the tag of a set instead of the implicit one.
+            // The signed bytes begin with the tag of a set instead of the implicit tag.
             Any::new(Tag::Set, field.value()).and_then(|set| set.to_der())
         });
         let attributes = attributes.transpose()?;
@@ -54,17 +55,17 @@ impl Signer {
         Ok(Self { info, attributes, ordered })
     }
 
-    /// The signature itself, which a timestamp is about.
+    /// Returns the bytes of the signature, which a timestamp confirms.
     pub(super) fn signature(&self) -> &[u8] {
         self.info.signature.as_bytes()
     }
 
-    /// The first value of a signed attribute.
+    /// Returns the first value of a signed attribute.
     pub(super) fn signed(&self, kind: ObjectIdentifier) -> Option<&Any> {
         self.info.signed_attrs.iter().flat_map(|set| set.iter()).find(|each| each.oid == kind)?.values.iter().next()
     }
 
-    /// The values of an unsigned attribute.
+    /// Returns the values of an unsigned attribute.
     pub(super) fn unsigned(&self, kind: ObjectIdentifier) -> impl Iterator<Item = &Any> {
         let all = self.info.unsigned_attrs.iter().flat_map(|set| set.iter());
         all.filter(move |each| each.oid == kind).flat_map(|each| each.values.iter())
@@ -72,7 +73,7 @@ impl Signer {
 }
 
 impl Envelope {
-    /// Reads the first value in `bytes`. What follows it is padding.
+    /// Reads the first value in `bytes`. The bytes after it are padding.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         Self::read(bytes, DEEPEST).map_err(|error| format!("it is not a PKCS #7 signature: {error}"))
     }
@@ -94,7 +95,7 @@ impl Envelope {
         let content_der = content.as_ref().map_or(Ok(Vec::new()), Any::to_der)?;
         let mut certificates = Vec::new();
         for each in rest.iter().filter(|field| is_context(field, TagNumber::N0)) {
-            // Other choices than certificates do not matter here.
+            // Items that are not certificates are skipped.
             let all = items(each.value())?;
             certificates.extend(all.iter().filter_map(|each| Certificate::from_der(&each.to_der().ok()?).ok()));
         }
@@ -113,30 +114,30 @@ impl Envelope {
         Ok(Self { kind, content, content_der, certificates, signers, nested })
     }
 
-    /// What kind of content was signed.
+    /// Returns the type of the signed content.
     pub(super) fn kind(&self) -> ObjectIdentifier {
         self.kind
     }
 
-    /// What was signed, as DER.
+    /// Returns the signed content as DER.
     pub(super) fn content_der(&self) -> &[u8] {
         &self.content_der
     }
 
-    /// What a digest is made of: the value without its tag and length.
+    /// Returns the bytes that are digested: the content without its tag and length.
     pub(super) fn content_value(&self) -> &[u8] {
         self.content.as_ref().map(Any::value).unwrap_or_default()
     }
 
-    /// The signatures.
+    /// Returns the signatures.
     pub(super) fn signers(&self) -> &[Signer] {
         &self.signers
     }
 
-    /// Checks every signature, and the chain of the certificate that made it.
+    /// Checks every signature, and the certificate chain of its signer.
     pub(super) fn verify(&self, account: &mut Account, context: &Context) {
         if self.signers.is_empty() {
-            account.add("signature", Mark::Failed, "there is none in the envelope");
+            account.add("signature", Mark::Failed, "the envelope contains none");
         }
         for signer in &self.signers {
             let certificate = match self.check(signer, self.content_value()) {
@@ -158,7 +159,7 @@ impl Envelope {
                 account.add("signature", Mark::Note, text);
             }
             if certificate.tbs_certificate.subject_public_key_info.algorithm.oid == oid::EC {
-                let text = "it is ECDSA; whether Windows loads a driver with it was never tried";
+                let text = "it is ECDSA; whether Windows loads such a driver was not tested";
                 account.add("signature", Mark::Note, text);
             }
             let time = match timestamp::of(self, signer) {
@@ -167,7 +168,11 @@ impl Envelope {
                     time
                 }
                 Ok(None) => {
-                    account.add("timestamp", Mark::Note, "there is none: the signature ends with its certificate");
+                    account.add(
+                        "timestamp",
+                        Mark::Note,
+                        "there is none: the signature is not valid after its certificate expires",
+                    );
                     context.now
                 }
                 Err(reason) => {
@@ -179,7 +184,7 @@ impl Envelope {
         }
     }
 
-    /// Checks one signature over `content`; returns the certificate that made it.
+    /// Checks one signature over `content`. Returns the certificate of its signer.
     pub(super) fn check(&self, signer: &Signer, content: &[u8]) -> Result<&Certificate, Refusal> {
         let info = &signer.info;
         let SignerIdentifier::IssuerAndSerialNumber(id) = &info.sid else {
@@ -209,11 +214,11 @@ impl Envelope {
     }
 }
 
-/// Why a signature is not good.
+/// Why a signature is not valid.
 pub(super) enum Refusal {
-    /// It is wrong.
+    /// The signature is wrong.
     Failed(String),
-    /// It uses something that is not known here.
+    /// The signature uses an algorithm that is not supported.
     Unknown(String),
 }
 
@@ -231,7 +236,7 @@ pub(super) fn verify_signature(
     let bytes = key.to_der().map_err(|error| Refusal::Failed(error.to_string()))?;
     let is_good = match (key.algorithm.oid, curve) {
         (oid::RSA, _) => RsaPublicKey::from_public_key_der(&bytes).ok().map(|key| {
-            // Some timestamp servers signed the bare digest, without the name of its algorithm; Windows accepts that.
+            // Some timestamp servers sign the digest without the identifier of its algorithm. Windows accepts that.
             let paddings = [algorithm.padding(), rsa::Pkcs1v15Sign::new_unprefixed()];
             paddings.into_iter().any(|padding| key.verify(padding, &digest, signature).is_ok())
         }),
@@ -251,13 +256,13 @@ pub(super) fn verify_signature(
     match is_good {
         Some(true) => Ok(()),
         Some(false) => {
-            Err(Refusal::Failed(format!("the key of {subject} did not make it, or it was changed afterwards")))
+            Err(Refusal::Failed(format!("it was not made with the key of {subject}, or it was changed later")))
         }
         None => Err(Refusal::Failed("the key of its certificate cannot be read".into())),
     }
 }
 
-/// The values of a sequence or a set.
+/// Returns the values of a sequence or a set.
 pub(super) fn items(value: &[u8]) -> der::Result<Vec<Any>> {
     let mut reader = SliceReader::new(value)?;
     let mut items = Vec::new();

@@ -1,4 +1,4 @@
-//! The signature inside of an image.
+//! Verifies the signature in an image.
 
 use der::{Decode as _, SliceReader};
 
@@ -9,20 +9,20 @@ use crate::pe::SigningOffsets;
 use crate::sign::spc::IndirectData;
 use crate::sign::{hex, image_parts, oid};
 
-/// The header of an entry in the attribute certificate table.
+/// The size of an entry's header in the attribute certificate table.
 const ENTRY: usize = 8;
 
-/// Verifies the signature of an image; returns whether it has one.
+/// Verifies the signature of an image. Returns whether it has one.
 pub(super) fn verify(account: &mut Account, bytes: &[u8], context: &Context) -> bool {
     walk(account, bytes, |account, envelope| envelope.verify(account, context))
 }
 
-/// Compares the signed digests with the file; who signed them is not looked at.
+/// Compares the signed digests with the file. The signer is not checked.
 pub(super) fn compare(account: &mut Account, bytes: &[u8]) {
     walk(account, bytes, |_, _| ());
 }
 
-/// Compares the digests of each signature and hands the signature to `check`; returns whether there is one.
+/// Compares the digests of each signature and passes the signature to `check`. Returns whether there is one.
 fn walk(account: &mut Account, bytes: &[u8], check: impl Fn(&mut Account, &Envelope)) -> bool {
     let offsets = match SigningOffsets::of(bytes) {
         Ok(offsets) => offsets,
@@ -49,16 +49,16 @@ fn walk(account: &mut Account, bytes: &[u8], check: impl Fn(&mut Account, &Envel
     true
 }
 
-/// The digest that was signed against that of the file, and the digests of its pages.
+/// Compares the signed digest with that of the file, and the page hashes with those of its pages.
 fn digest(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope: &Envelope) {
     let signed = (envelope.kind() == oid::INDIRECT_DATA)
         .then(|| SliceReader::new(envelope.content_der()).and_then(|mut reader| IndirectData::decode(&mut reader)));
     let data = match signed {
         Some(Ok(data)) => data,
         Some(Err(error)) => {
-            return account.add("digest", Mark::Failed, format!("what was signed cannot be read: {error}"));
+            return account.add("digest", Mark::Failed, format!("the signed content cannot be read: {error}"));
         }
-        None => return account.add("digest", Mark::Failed, "what was signed is not the digest of an image"),
+        None => return account.add("digest", Mark::Failed, "the signed content is not the digest of an image"),
     };
     let Some(algorithm) = Algorithm::of(data.algorithm()) else {
         return account.add("digest", Mark::Unknown, format!("the algorithm {} is not known", data.algorithm()));

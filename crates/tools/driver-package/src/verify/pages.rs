@@ -1,8 +1,8 @@
-//! Page hashes: a digest of each page of an image, so that Windows can check one without reading the others.
+//! Page hashes: a digest of each page of an image, so that Windows can check one page without reading the others.
 //!
-//! They are part of what is signed (`SpcPeImageData`, a serialized object in its link). The layout is that of Microsoft's
-//! "Windows Authenticode Portable Executable Signature Format": a file offset and a digest for each page, the headers first, and an
-//! entry with an empty digest at the end of the last section.
+//! They are part of the signed content (`SpcPeImageData`, a serialized object in its link). The layout is that of
+//! Microsoft's "Windows Authenticode Portable Executable Signature Format": a file offset and a digest for each page,
+//! the headers first, and an entry with an empty digest at the end of the last section.
 
 use der::asn1::{Any, OctetString, SetOfVec};
 use der::{Decode as _, Encode as _, Reader as _, SliceReader, TagNumber, Tagged as _};
@@ -24,7 +24,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Reads them from `SpcPeImageData`; most images have none.
+    /// Reads the page hashes from `SpcPeImageData`. Most images have none.
     pub(super) fn of(value: &Any) -> Result<Option<Self>, String> {
         let cannot = |error: der::Error| format!("they cannot be read: {error}");
         let Some(object) = serialized(value).map_err(cannot)? else { return Ok(None) };
@@ -46,7 +46,7 @@ impl Pages {
         Ok(Some(Self { algorithm, entries }))
     }
 
-    /// Compares them with the file; returns how many pages there are.
+    /// Compares the page hashes with the file. Returns the number of pages.
     pub(super) fn verify(&self, bytes: &[u8], offsets: SigningOffsets) -> Result<usize, String> {
         let own = self.compute(bytes, offsets)?;
         for (index, (offset, digest)) in own.iter().enumerate() {
@@ -57,7 +57,7 @@ impl Pages {
         if own.len() == self.entries.len() {
             Ok(own.len().saturating_sub(1))
         } else {
-            Err(format!("there are {} for {} pages", self.entries.len(), own.len()))
+            Err(format!("there are {} hashes for {} pages", self.entries.len(), own.len()))
         }
     }
 
@@ -89,7 +89,7 @@ impl Pages {
     }
 }
 
-/// The serialized object of `SpcPeImageData`, if its link is one with page hashes.
+/// Returns the serialized object of `SpcPeImageData`, if it contains page hashes.
 fn serialized(value: &Any) -> der::Result<Option<Vec<u8>>> {
     let bytes = value.to_der()?;
     let mut reader = SliceReader::new(&bytes)?;
@@ -100,7 +100,7 @@ fn serialized(value: &Any) -> der::Result<Option<Vec<u8>>> {
             return Ok(None);
         }
         let link = Any::decode(fields)?;
-        // What follows is not ours to understand.
+        // The rest is skipped.
         let rest = fields.remaining_len();
         fields.read_slice(rest)?;
         let mut link = SliceReader::new(link.value())?;

@@ -1,4 +1,4 @@
-//! When a signature was made, as a timestamp server says: RFC 3161, or the older countersignature of PKCS #9.
+//! The time of a signature according to a timestamp server: RFC 3161, or the older countersignature of PKCS #9.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::digest::Algorithm;
 use super::envelope::{Envelope, Refusal, Signer};
 use crate::sign::oid;
 
-/// A timestamp that was checked.
+/// A valid timestamp.
 pub(super) struct Stamp {
-    /// Since 1970.
+    /// The time since 1970.
     pub(super) time: Duration,
-    /// Whose it is.
+    /// The subject of the timestamp server's certificate.
     pub(super) by: String,
 }
 
-/// The timestamp of a signature; most test-signed files have none.
+/// Returns the timestamp of a signature. Most test-signed files have none.
 pub(super) fn of(envelope: &Envelope, signer: &Signer) -> Result<Option<Stamp>, String> {
     let stamped = signer.signature();
     let cannot = |error: der::Error| format!("it cannot be read: {error}");
@@ -41,7 +41,7 @@ fn describe(refusal: Refusal) -> String {
     }
 }
 
-/// Checks a token of RFC 3161 and reads its time.
+/// Checks a token of RFC 3161 and returns its timestamp.
 fn token_of(token: &Envelope, stamped: &[u8]) -> Result<Stamp, String> {
     let signer = token.signers().first().ok_or("it has no signature")?;
     let certificate = token.check(signer, token.content_value()).map_err(describe)?;
@@ -49,13 +49,13 @@ fn token_of(token: &Envelope, stamped: &[u8]) -> Result<Stamp, String> {
         info(token.content_value()).map_err(|error| format!("it cannot be read: {error}"))?;
     let algorithm = Algorithm::of(algorithm.oid).ok_or("its digest algorithm is not known")?;
     if algorithm.digest(&[stamped]) != imprint {
-        return Err("it is not about this signature".into());
+        return Err("it belongs to another signature".into());
     }
     let time = time.ok_or("it has no time")?;
     Ok(Stamp { time, by: certificate.tbs_certificate.subject.to_string() })
 }
 
-/// The algorithm, the digest and the time of a `TSTInfo`.
+/// Returns the algorithm, the digest and the time of a `TSTInfo`.
 fn info(bytes: &[u8]) -> der::Result<(AlgorithmIdentifierOwned, Vec<u8>, Option<Duration>)> {
     let mut reader = SliceReader::new(bytes)?;
     reader.sequence(|fields| {
@@ -73,7 +73,7 @@ fn info(bytes: &[u8]) -> der::Result<(AlgorithmIdentifierOwned, Vec<u8>, Option<
     })
 }
 
-/// Both kinds of time. Parts of a second, which timestamps may have, are dropped.
+/// Parses both kinds of time. Fractions of a second, which timestamps may have, are ignored.
 fn time(value: &Any) -> Option<Duration> {
     if value.tag() == der::Tag::UtcTime {
         return value.decode_as::<UtcTime>().ok().map(|time| time.to_unix_duration());
@@ -85,7 +85,7 @@ fn time(value: &Any) -> Option<Duration> {
     time.ok().map(|time| time.unix_duration())
 }
 
-/// As reports show it, in UTC.
+/// Formats a time for reports, in UTC.
 pub(super) fn show(since_1970: Duration) -> String {
     let seconds = Duration::from_secs(since_1970.as_secs());
     DateTime::from_unix_duration(seconds).map_or_else(|_| format!("{} s", seconds.as_secs()), |time| time.to_string())

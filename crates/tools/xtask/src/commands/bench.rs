@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: what an event costs, beside what it costs with others.
+//! `cargo xtask bench`: measures the cost of an event and compares it with other tools.
 //!
-//! The measurements are in the crate `bench`, which is built when needed. Here is what they want on the machine: the
-//! toolchain for Windows, the sample driver, and the packages of those that we are compared with.
+//! The crate `bench` measures. This module prepares the machine: it installs the toolchain for Windows, builds the
+//! sample driver, and installs the packages of the tools that we are compared with.
 
 use std::fs;
 
@@ -14,38 +14,41 @@ use driver_build::setup::{ensure_packages, note};
 
 pub(super) const COMMAND: Command = Command {
     name: "bench",
-    summary: "Measures what an event costs, beside others",
+    summary: "Measures the cost of events, compared with other tools",
     details: "\
-Installs what is missing, builds the sample driver, and measures: instructions
-and bytes of an event in release images, beside Microsoft's tracelogging, and
-compile time; the engine, beside LTTng-UST; decoding, beside dissect.etl and
-etl-parser; the sample in nt-host, beside speakeasy; the set-up. Prints tables
-and writes target/bench/report.json. With --write-docs, docs/performance.md and
-its chart are made from it; without, no tracked file changes. What cannot be
-measured is shown as skipped, with the reason. Times mean little on a machine
-with other work; instructions and bytes stay the same.
---quick repeats less, generates 64 MiB for decoding instead of 256, and leaves
-out the first demonstration in a new copy of the repository.
+Installs what is missing, builds the sample driver, and measures:
+- instructions and bytes of an event in release images, and compile time,
+  compared with Microsoft's tracelogging
+- the engine, compared with LTTng-UST
+- decoding, compared with dissect.etl and etl-parser
+- the sample driver in nt-host, compared with speakeasy
+- the time of the set-up
+Prints tables and writes target/bench/report.json. --write-docs also writes
+docs/performance.md and its chart; without it, no tracked file changes. A row
+that cannot be measured is shown as skipped, with the reason. Other work on the
+machine changes the times, but not the instructions and bytes.
+--quick repeats less often, generates 64 MiB for decoding instead of 256, and
+omits the first demonstration in a new copy of the repository.
 ",
     flags: &[
-        Flag { name: "--quick", summary: "fewer repetitions, long parts left out: 2 minutes" },
-        Flag { name: CHECK, summary: "fails where instructions, bytes or panics miss a goal" },
-        Flag { name: "--write-docs", summary: "makes docs/performance.md and its chart" },
-        Flag { name: "--only PARTS", summary: "of instructions,facades,size,engine,decode,host,setup" },
+        Flag { name: "--quick", summary: "fewer repetitions, long parts omitted: 2 minutes" },
+        Flag { name: CHECK, summary: "fails if instructions, bytes or panics miss a goal" },
+        Flag { name: "--write-docs", summary: "writes docs/performance.md and its chart" },
+        Flag { name: "--only PARTS", summary: "only these: instructions,facades,size,engine,decode,host,setup" },
     ],
     run,
 };
 
 const CHECK: &str = "--check";
 
-/// The images that are measured have a workspace of their own, as those that are tested.
+/// The workspace of the measured images. It is separate from the repository's workspace.
 pub(super) const BENCH_IMAGES_MANIFEST: &str = "crates/tools/bench/images/Cargo.toml";
 
 const PEERS: Step = Step::new("peers", "packages that we are compared with", peers);
 
 const MEASURE: Step = Step::new("measure", "events, engine, decoding, host, set-up", measure);
 
-/// A file of each Debian package, to see whether it is there.
+/// A file of each Debian package. If the file exists, the package is installed.
 const PACKAGES: [(&str, &str); 4] = [
     ("/usr/bin/lttng", "lttng-tools"),
     ("/usr/include/lttng/tracepoint.h", "liblttng-ust-dev"),
@@ -57,7 +60,7 @@ fn run(context: &Context) -> Result<(), Error> {
     run_all(context, &[SETUP, TOOLS, DRIVER, PEERS, MEASURE])
 }
 
-/// Installs the packages. What cannot be had is no failure: its rows will say so.
+/// Installs the packages. A package that cannot be installed is not a failure: its rows in the report are skipped.
 #[expect(clippy::unnecessary_wraps, reason = "the type of a step")]
 fn peers(context: &Context) -> Result<Outcome, Error> {
     let mut missing: Vec<&'static str> = PACKAGES
@@ -75,7 +78,7 @@ fn peers(context: &Context) -> Result<Outcome, Error> {
     match ensure_packages(context, &missing) {
         Ok(()) => Ok(Outcome::Passed),
         Err(error) => {
-            note(&format!("going on without {}: {error}", missing.join(", ")));
+            note(&format!("continuing without {}: {error}", missing.join(", ")));
             Ok(Outcome::Skipped(String::from("not everything could be installed")))
         }
     }

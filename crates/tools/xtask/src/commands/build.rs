@@ -1,4 +1,4 @@
-//! `cargo xtask build`: everything that runs on Windows.
+//! `cargo xtask build`: builds drivers, and the images for Windows that tests inspect.
 
 use std::env;
 use std::fs;
@@ -19,24 +19,25 @@ pub(super) const COMMAND: Command = Command {
     summary: "Builds the sample driver, or yours",
     details: "\
 Installs what is missing, then builds driver-sample, or any windows-drivers-rs
-KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit takes
-the place of wdk-build and the WDK. Cargo runs in the driver's folder and writes
-nothing there but a missing Cargo.lock. The image, its debug information and its
-map go to target/driver/x64 or arm64; what the build did not make is named.
-Without flags the small images that the tests inspect are built as well, into
+KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit
+replaces wdk-build and the WDK. Cargo runs in the driver's folder and writes
+nothing there except a missing Cargo.lock. The image, its debug information and
+its map go to target/driver/x64 or target/driver/arm64. Files that the build did
+not make are named.
+Without flags, the small images that the tests inspect are built as well, in
 target/images.
 ",
     flags: &[
-        Flag { name: "--arch x64|arm64", summary: "the processor (x64)" },
+        Flag { name: "--arch x64|arm64", summary: "the processor (default: x64)" },
         Flag { name: "--debug", summary: "builds the dev profile instead of release" },
-        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (driver-sample's)" },
-        Flag { name: "--package NAME", summary: "a driver of that workspace, repeatable (all)" },
+        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (default: driver-sample's)" },
+        Flag { name: "--package NAME", summary: "a driver of that workspace; repeatable (default: all)" },
         Flag { name: "--wdk DIR", summary: "a real WDK instead of the kit (or WDKContentRoot)" },
     ],
     run,
 };
 
-/// The images have a workspace of their own, with their own profile and lock file.
+/// The workspace of the images. It is separate because it has another profile and lock file.
 pub(super) const IMAGES_MANIFEST: &str = "crates/tests/test-images/images/Cargo.toml";
 const IMAGES_TARGET_DIR: &str = "target/images";
 
@@ -46,14 +47,14 @@ pub(super) const SETUP: Step = Step { name: "set-up", what: "a toolchain for Win
 const IMAGES: Step =
     Step { name: "images", what: "release images for x86_64-pc-windows-msvc", required: false, run: images };
 
-/// C compiler, libclang and LLVM's tools, which only drivers need.
+/// Finds or installs the C compiler, libclang and LLVM's tools. Only drivers need them.
 pub(super) const TOOLS: Step =
     Step { name: "tools", what: "clang and LLVM for the driver kit", required: true, run: tools };
 
 pub(super) const DRIVER: Step = Step { name: "driver", what: "a kernel-mode driver", required: false, run: driver };
 
 fn run(context: &Context) -> Result<(), Error> {
-    // A wrong word is an error before anything is installed.
+    // Reject a wrong command line before anything is installed.
     options(context)?;
     if context.words().is_empty() {
         run_all(context, &[SETUP, TOOLS, DRIVER, IMAGES])
@@ -62,9 +63,9 @@ fn run(context: &Context) -> Result<(), Error> {
     }
 }
 
-/// What the command line asks for; its shape has been checked.
+/// Reads the options from the command line. [`crate::cli::parse`] has checked that flags are known and have values.
 pub(super) fn options(context: &Context) -> Result<Options, Error> {
-    // Relative to where the user is; cargo runs us there.
+    // Paths are relative to the user's folder: cargo runs xtask there.
     let here = |path: &str| env::current_dir().unwrap_or_default().join(PathBuf::from(path));
     let wdk = env::var_os("WDKContentRoot").map(PathBuf::from);
     let mut options = Options { debug: context.has_flag("--debug"), wdk, ..context.sample() };
@@ -72,7 +73,7 @@ pub(super) fn options(context: &Context) -> Result<Options, Error> {
     while let Some(word) = words.next() {
         match (word.as_str(), words.as_slice().first()) {
             ("--arch", Some(name)) => {
-                let unknown = || Error::Usage(format!("`--arch {name}` is neither `x64` nor `arm64`"));
+                let unknown = || Error::Usage(format!("invalid value '{name}' for --arch: expected x64 or arm64"));
                 options.arch = Arch::parse(name).ok_or_else(unknown)?;
                 words.next();
             }
@@ -130,8 +131,8 @@ fn images(context: &Context) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
-/// Shows what a program says on standard error.
+/// Copies a program's standard error to ours.
 fn pass_on(stream: &mut ChildStderr) {
-    // Nothing can be done about a closed standard error.
+    // A closed standard error is ignored, because no message can report it.
     let _ = io::copy(stream, &mut io::stderr());
 }

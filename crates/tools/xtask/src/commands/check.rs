@@ -1,4 +1,4 @@
-//! `cargo xtask check`: what the compiler and clippy say about a driver, for Windows.
+//! `cargo xtask check`: checks a driver for Windows with the compiler and clippy.
 
 use super::build::{SETUP, TOOLS, options};
 use crate::cli::{Command, Flag};
@@ -16,10 +16,10 @@ Runs cargo check and clippy for Windows on driver-sample, or on any driver that
 does the same in an editor.
 ",
     flags: &[
-        Flag { name: "--arch x64|arm64", summary: "the processor (x64)" },
+        Flag { name: "--arch x64|arm64", summary: "the processor (default: x64)" },
         Flag { name: "--debug", summary: "checks the dev profile instead of release" },
-        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (driver-sample's)" },
-        Flag { name: "--package NAME", summary: "a driver of that workspace, repeatable (all)" },
+        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (default: driver-sample's)" },
+        Flag { name: "--package NAME", summary: "a driver of that workspace; repeatable (default: all)" },
         Flag { name: "--wdk DIR", summary: "a real WDK instead of the kit (or WDKContentRoot)" },
     ],
     run,
@@ -28,7 +28,7 @@ does the same in an editor.
 const CHECK: Step = Step { name: "check", what: "the driver, with clippy", required: false, run: check };
 
 fn run(context: &Context) -> Result<(), Error> {
-    // A wrong word is an error before anything is installed.
+    // Reject a wrong command line before anything is installed.
     options(context)?;
     run_all(context, &[SETUP, TOOLS, CHECK])
 }

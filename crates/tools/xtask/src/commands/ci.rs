@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: lint and test in one go.
+//! `cargo xtask ci`: runs the steps of `lint` and `test` with one summary.
 
 use super::{lint, test};
 use crate::cli::Command;
@@ -10,7 +10,7 @@ pub(super) const COMMAND: Command = Command {
     name: "ci",
     summary: "Runs `lint` and `test`",
     details: "\
-All steps of `lint`, then all steps of `test`, with one summary.
+Runs all steps of `lint`, then all steps of `test`, and prints one summary.
 ",
     flags: test::COMMAND.flags,
     run,
@@ -18,7 +18,7 @@ All steps of `lint`, then all steps of `test`, with one summary.
 
 fn run(context: &Context) -> Result<(), Error> {
     let mut steps = lint::STEPS.to_vec();
-    // Both begin with the same set-up and formatting.
+    // Some steps are in both lists. They run once.
     steps.extend(test::STEPS.iter().filter(|step| !lint::STEPS.iter().any(|other| other.name == step.name)));
     check_all(context, &steps)
 }

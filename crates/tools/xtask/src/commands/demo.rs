@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: the sample driver at work, in the terminal.
+//! `cargo xtask demo`: builds the sample driver, runs it, and prints its events.
 
 use windows_releases::Release;
 
@@ -13,15 +13,15 @@ pub(super) const COMMAND: Command = Command {
     summary: "Builds the sample driver, runs its .sys, shows its events",
     details: "\
 Installs what is missing, builds driver-sample for Windows without Windows, and
-runs the .sys in a process of this machine: a session is started, the driver is
-loaded, a device is added, requests are sent, the driver is asked for its state,
-and it is unloaded. Prints the statuses of set-information, every event with its
-time and activity, and what the driver did wrong, if anything.
+runs the .sys in a process on this machine: starts a session, loads the driver,
+adds a device, sends requests, requests the driver's state (capture state), and
+unloads the driver. Prints the statuses of set-information, every event with its
+time and activity, and the driver's mistakes, if any.
 
-target/demo gets the trace (demo.etl), its events as JSON Lines (demo.json), and
-a page that shows them in a browser (demo.html).
+Writes the trace (demo.etl), its events as JSON Lines (demo.json), and a page
+that shows them in a browser (demo.html) to target/demo.
 ",
-    flags: &[Flag { name: "--os RELEASE", summary: "the Windows that is imitated, from win7 on (win11-24h2)" }],
+    flags: &[Flag { name: "--os RELEASE", summary: "the release to imitate, win7 or later (default: win11-24h2)" }],
     run,
 };
 
@@ -34,7 +34,7 @@ fn run(context: &Context) -> Result<(), Error> {
     run_all(context, &[SETUP, TOOLS, DRIVER, RUN])
 }
 
-/// The system that was asked for.
+/// Returns the release that `--os` names.
 fn system(context: &Context) -> Result<Option<&str>, Error> {
     let words = context.words();
     let Some(at) = words.iter().position(|word| word == "--os") else { return Ok(None) };

@@ -1,6 +1,6 @@
-//! `etwctl.exe` for packages: built for Windows on x64, on Linux with Debian's mingw.
+//! Builds `etwctl.exe` for packages: for Windows on x64, on Linux with Debian's mingw.
 //!
-//! Windows on ARM64 runs it as it runs other programs for x64.
+//! Windows on ARM64 runs programs for x64, so one build is enough.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,14 @@ use driver_build::setup::{self, note};
 
 pub(super) const FLAG: &str = "--with-etwctl";
 
-/// The target of Debian's mingw. Microsoft's linker and libraries, which the other one needs, are not on Linux.
+/// The target of Debian's mingw. The msvc target needs Microsoft's linker and libraries, which Linux does not have.
 const TARGET: &str = "x86_64-pc-windows-gnu";
 const LINKER: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
-/// Where cargo is told to put it; what its build folder looks like is cargo's own affair.
+/// The folder for `cargo install --root`. It makes the program's path independent of the layout of cargo's build
+/// folder.
 const ROOT: &str = "target/etwctl";
 
-/// Builds the program.
+/// Builds the program and returns its path.
 pub(super) fn build(context: &Context) -> Result<PathBuf, Error> {
     let mut cargo = context.cargo().args(["install", "--quiet", "--locked", "--force", "--no-track"]);
     if !cfg!(windows) {

@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: looks for input that breaks a reader, a decoder or a parser.
+//! `cargo xtask fuzz`: searches for input that makes a reader, a decoder or a parser fail.
 //!
-//! cargo-fuzz builds a target and runs it with libFuzzer. Without a sanitizer that needs no nightly compiler, and no crate has unsafe
-//! code on these paths that one would watch.
+//! cargo-fuzz builds a target and runs it with libFuzzer. No sanitizer is used: it would need a nightly compiler, and
+//! the fuzzed code has no unsafe code for it to check.
 
 use std::fs;
 use std::time::Duration;
@@ -13,30 +13,30 @@ use driver_build::{Error, output};
 
 pub(super) const COMMAND: Command = Command {
     name: "fuzz",
-    summary: "Looks for input that breaks a reader, decoder or parser",
+    summary: "Searches for input that makes a reader or decoder fail",
     details: "\
-Runs one target (--list shows them) with libFuzzer on changed copies of the
+Runs one target (--list prints them) with libFuzzer on changed copies of the
 committed corpus. cargo-fuzz is taken from PATH, or installed into target/tools
-with `cargo install`; libFuzzer needs a C++ compiler. What is learned is kept in
-target/fuzz/TARGET/corpus. An input that breaks a promise is written to
-target/fuzz/TARGET, and the command ends with 1; --replay runs it again. Ctrl-C
-ends a run early.
+with `cargo install`; libFuzzer needs a C++ compiler. New inputs are kept in
+target/fuzz/TARGET/corpus. An input that makes the target fail is written to
+target/fuzz/TARGET, and the exit code is 1; --replay runs this input again.
+Ctrl-C ends a run early.
 ",
     flags: &[
-        Flag { name: "TARGET", summary: "what is fuzzed" },
-        Flag { name: "--time TIME", summary: "for how long, such as 90s, 10m or 2h (1m)" },
-        Flag { name: "--minutes N", summary: "the same in minutes; parts are allowed" },
-        Flag { name: "--seed N", summary: "decides on the inputs; another one each time if not given" },
+        Flag { name: "TARGET", summary: "the target to fuzz" },
+        Flag { name: "--time TIME", summary: "how long to run, such as 90s, 10m or 2h (default: 1m)" },
+        Flag { name: "--minutes N", summary: "how long to run, in minutes; may be a fraction" },
+        Flag { name: "--seed N", summary: "the random seed (default: a new one for each run)" },
         Flag { name: "--replay FILE", summary: "runs the target once, on this file" },
         Flag { name: "--list", summary: "prints the targets" },
     ],
     run,
 };
 
-/// The package with libFuzzer's entries, as cargo-fuzz wants it.
+/// The package with libFuzzer's entry points, in the layout that cargo-fuzz requires.
 const FUZZ_DIR: &str = "crates/tests/fuzz/libfuzzer";
 const CORPUS: &str = "crates/tests/fuzz/corpus";
-/// Targets whose seeds are also those of others.
+/// Additional folders with seeds for a target, which other targets or tests use as well.
 const SHARED: [(&str, &str); 3] = [
     ("etl", "crates/host/etw-etl/tests/corpus"),
     ("loader", "crates/tests/fuzz/corpus/pe"),
@@ -53,7 +53,7 @@ fn run(context: &Context) -> Result<(), Error> {
         return Ok(());
     };
     if !known.iter().any(|name| name == target) {
-        return Err(Error::Usage(format!("unknown target `{target}`: there are {}", known.join(", "))));
+        return Err(Error::Usage(format!("unknown target `{target}`: expected one of {}", known.join(", "))));
     }
     let own = format!("target/fuzz/{target}");
     let learned = format!("{own}/corpus");
@@ -72,7 +72,7 @@ fn run(context: &Context) -> Result<(), Error> {
         .replace_ourselves()
 }
 
-/// What the command line asks for; without a target, the list.
+/// The parsed command line. Without a target, the command prints the list of targets.
 #[derive(Debug, Default, PartialEq)]
 struct Asked<'a> {
     target: Option<&'a str>,
@@ -87,7 +87,7 @@ impl<'a> Asked<'a> {
         let mut lists = false;
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
-            // The command line was checked: each of these has a value.
+            // `cli::parse` has checked that each of these flags has a value.
             let mut value = || words.next().unwrap_or_default();
             match word {
                 "--list" => lists = true,
@@ -95,8 +95,7 @@ impl<'a> Asked<'a> {
                 "--minutes" => asked.seconds = minutes(value())?,
                 "--seed" => {
                     let seed = value();
-                    let bad =
-                        |_| Error::Usage(format!("invalid value '{seed}' for --seed: expected a number of 32 bits"));
+                    let bad = |_| Error::Usage(format!("invalid value '{seed}' for --seed: expected a 32-bit number"));
                     asked.seed = Some(seed.parse().map_err(bad)?);
                 }
                 "--replay" => asked.replay = Some(value()),
@@ -105,19 +104,19 @@ impl<'a> Asked<'a> {
         }
         match (lists, asked.target) {
             (true, _) => Ok(Self::default()),
-            (false, None) => Err(Error::Usage("which target? `cargo xtask fuzz --list` prints them".into())),
+            (false, None) => Err(Error::Usage("no target given; `cargo xtask fuzz --list` prints the targets".into())),
             (false, Some(_)) => Ok(asked),
         }
     }
 
-    /// Of libFuzzer: for how long, and with which inputs.
+    /// Returns libFuzzer's options for the time limit and the seed.
     fn limits(&self) -> Vec<String> {
         let time = self.replay.is_none().then(|| format!("-max_total_time={}", self.seconds));
         time.into_iter().chain(self.seed.map(|seed| format!("-seed={seed}"))).collect()
     }
 }
 
-/// A time with its unit.
+/// Parses a time with a unit, such as `90s`.
 fn seconds(text: &str) -> Result<u64, Error> {
     let units = [("s", 1), ("m", 60), ("h", 3600)];
     let parsed = units.into_iter().find_map(|(unit, scale)| {
@@ -129,14 +128,14 @@ fn seconds(text: &str) -> Result<u64, Error> {
     })
 }
 
-/// The same without one.
+/// Parses a number of minutes. Returns seconds.
 fn minutes(text: &str) -> Result<u64, Error> {
     let time = text.parse().ok().and_then(|minutes: f64| Duration::try_from_secs_f64(minutes * 60.0).ok());
     let time = time.map(|time| time.as_secs()).filter(|seconds| *seconds > 0);
     time.ok_or_else(|| Error::Usage(format!("invalid value '{text}' for --minutes: expected a number of minutes")))
 }
 
-/// The names of libFuzzer's entries.
+/// Returns the names of the targets: the files in `fuzz_targets`.
 fn targets(context: &Context) -> Result<Vec<String>, Error> {
     let folder = context.path(FUZZ_DIR).join("fuzz_targets");
     let entries = fs::read_dir(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
@@ -146,7 +145,7 @@ fn targets(context: &Context) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// cargo-fuzz from PATH, from an earlier run, or installed now.
+/// Returns the path of cargo-fuzz: from PATH, from an earlier installation, or newly installed.
 fn cargo_fuzz(context: &Context) -> Result<String, Error> {
     let ours = context.path(TOOLS).join("bin/cargo-fuzz").display().to_string();
     for program in ["cargo-fuzz", ours.as_str()] {

@@ -1,6 +1,6 @@
-//! `cargo xtask inspect`: what is in a driver image, and whether Windows would load it.
+//! `cargo xtask inspect`: shows the contents of a driver image and whether Windows would load it.
 //!
-//! The work is done by `driver-package`, which is built when needed; its exit code is ours.
+//! Runs `driver-package inspect`, which is built if necessary, and returns its exit code.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Prints machine, subsystem, entry point, flags, sections with their rights,
 imports, exports, checksum and signature of each file, and every rule that it
-breaks. Ends with 1 when Windows would refuse one of them, with 2 when one is no
-intact image.
+breaks. The exit code is 1 if Windows would refuse a file, and 2 if a file is
+not an intact image.
 ",
     flags: &[
         Flag { name: "FILE...", summary: "images: .sys, .dll or .exe" },
-        Flag { name: "--json", summary: "prints JSON, a list with one object for each file" },
+        Flag { name: "--json", summary: "prints JSON with one object for each file" },
         Flag { name: "--map FILE", summary: "takes the entry point's name from this linker map" },
-        Flag { name: "--windows MAJ.MIN", summary: "the Windows that is to load it (10.0)" },
+        Flag { name: "--windows MAJ.MIN", summary: "the Windows that loads it (default: 10.0)" },
         Flag { name: "--rules", summary: "prints every rule, its reason and its source" },
     ],
     run,
@@ -32,7 +32,7 @@ fn run(context: &Context) -> Result<(), Error> {
     let build = ["run", "--quiet", "--package", "driver-package", "--manifest-path"];
     context
         .cargo()
-        // Files are relative to where the user is.
+        // Paths of files are relative to the user's folder.
         .current_dir(Path::new("."))
         .args(build)
         .args([manifest])

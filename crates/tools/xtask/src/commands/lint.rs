@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: formatting, clippy and rustdoc, with every warning an error.
+//! `cargo xtask lint`: checks formatting, clippy and rustdoc. Every warning is an error.
 
 mod irql;
 
@@ -15,26 +15,27 @@ pub(super) const COMMAND: Command = Command {
     name: "lint",
     summary: "Checks formatting, clippy and rustdoc",
     details: "\
-Checks the formatting of all sources, runs clippy on the host and for Windows
-(the code behind cfg(windows) is seen only there), and builds the
-documentation; every warning is an error. Public functions of wdk-etw must say
-at which IRQL they may be called. Missing components are installed.
+Checks the formatting of all sources, runs clippy for the host and for Windows
+(code with cfg(windows) is checked only there), and builds the documentation.
+Every warning is an error. Public functions of wdk-etw must document the IRQL at
+which they may be called. Missing components are installed.
 ",
     flags: &[],
     run,
 };
 
-/// What a driver links, and session control: the crates in which `cfg(windows)` matters.
+/// The crates that a driver links. They contain code with `cfg(windows)`.
 const DRIVER_CRATES: [&str; 8] =
     ["--package", "etw-types", "--package", "wdk-etw", "--package", "wdk-etw-log", "--package", "wdk-etw-tracing"];
-/// Packages that are no members of a workspace that is formatted anyway.
+/// Packages that are not members of a workspace whose formatting is checked.
 const LONE_MANIFESTS: [&str; 2] =
     ["crates/driver/wdk-kmdf/Cargo.toml", "crates/tests/test-images/images-kv/Cargo.toml"];
+/// The crates that control sessions. They contain code with `cfg(windows)`.
 const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
 /// The target of Debian's mingw.
 const GNU: &str = "x86_64-pc-windows-gnu";
 const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
-/// libFuzzer's entries, which are no member of the workspace.
+/// The package with libFuzzer's entry points. It is not a member of the workspace.
 const FUZZ_MANIFEST: &str = "crates/tests/fuzz/libfuzzer/Cargo.toml";
 const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
@@ -44,7 +45,7 @@ pub(super) const STEPS: [Step; 6] = [
     SETUP,
     FORMAT,
     Step::new("clippy", "all crates and targets on this host", clippy),
-    Step::new("clippy-windows", "what a driver links, and session control", clippy_windows),
+    Step::new("clippy-windows", "crates that a driver links, and session control", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),
     Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
 ];
@@ -88,7 +89,7 @@ fn clippy_windows(context: &Context) -> Result<Outcome, Error> {
         .args(["--target-dir", "target/images"])
         .args(DENY_WARNINGS)
         .run()?;
-    // Both families of targets: the command for Windows is built with either.
+    // Both targets, msvc and gnu, because etwctl for Windows is built with either of them.
     for target in [TARGET, GNU] {
         if let Err(error) = toolchain.ensure_target(context, target) {
             return Ok(Outcome::Skipped(error.to_string()));

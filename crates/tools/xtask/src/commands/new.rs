@@ -1,4 +1,4 @@
-//! `cargo xtask new`: a driver to start from.
+//! `cargo xtask new`: creates a small driver to start from.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use driver_build::setup::note;
 
 pub(super) const COMMAND: Command = Command {
     name: "new",
-    summary: "Makes a driver with tracing and tests",
+    summary: "Creates a driver with tracing and tests",
     details: "\
-Makes a folder with a small driver that traces what it does, tests that run its
-.sys on Linux, an .inx, a README and a workflow for GitHub. NAME is the folder,
-and its last part the driver's name. The driver depends on this clone by its
-path.
+Creates a folder with a small driver that traces what it does, tests that run
+its .sys on Linux, an .inx, a README and a workflow for GitHub. NAME is the path
+of the folder; its last part is the driver's name. The driver depends on this
+clone by its path.
 ",
     flags: &[
-        Flag { name: "NAME", summary: "the driver's folder, which must not be there" },
+        Flag { name: "NAME", summary: "the driver's folder; it must not exist, or must be empty" },
         Flag { name: "--kmdf", summary: "with the Kernel-Mode Driver Framework (the default)" },
         Flag { name: "--wdm", summary: "without a framework" },
     ],
@@ -38,7 +38,7 @@ fn run(context: &Context) -> Result<(), Error> {
     let new = NewDriver::at(Path::new(path), kind, context.path(""));
     new.write()?;
     let (folder, image) = (&new.folder, new.name.replace('-', "_"));
-    note(&format!("{} is a new driver. Next, here:", folder.display()));
+    note(&format!("created a driver in {}. Next, run here:", folder.display()));
     note(&format!("cargo xtask build --manifest-path \"{}\"", folder.display()));
     note(&format!("cargo run -p nt-host -- run target/driver/x64/{image}.sys --ioctl 222000:05000000"));
     note(&format!("cargo test --manifest-path \"{}\"", folder.join("host-tests/Cargo.toml").display()));

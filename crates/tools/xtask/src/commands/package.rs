@@ -1,4 +1,4 @@
-//! `cargo xtask package`: a test-signed package of the sample driver, or of yours.
+//! `cargo xtask package`: makes a test-signed package of the sample driver, or of another driver.
 
 use std::env;
 use std::path::Path;
@@ -17,35 +17,36 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Builds the driver, then makes target/package/x64 or target/package/arm64: the
 signed image, the stamped INF, the signed catalog, the certificate, and scripts
-that install it on a test machine. The INF is held against rules of infverif,
-the image against those of the loader. The test certificate is made once; its
-key stays in target/signing. SOURCE_DATE_EPOCH makes packages reproducible.
-A driver's own scripts are those in the folder `deploy` beside its Cargo.toml.
+that install it on a test machine. Checks the INF with rules of infverif, and
+the image with the rules of the Windows loader. The test certificate is made
+once; its key stays in target/signing. SOURCE_DATE_EPOCH makes packages
+reproducible. Scripts in the folder `deploy` beside the driver's Cargo.toml are
+used instead of ours.
 With --adopt, the scripts, a description and a recording profile are added to a
 package that `cargo wdk build` or `cargo make` made on Windows, and nothing is
-built. It works on every host.
+built. This works on every host.
 ",
     flags: &[
-        Flag { name: "--adopt FOLDER", summary: "completes a package of the WDK instead" },
+        Flag { name: "--adopt FOLDER", summary: "completes a package made with the WDK instead" },
         Flag { name: "--replace", summary: "with --adopt: replaces files that differ" },
         Flag { name: "--with-etwctl", summary: "adds etwctl.exe, built for Windows on x64" },
-        Flag { name: "--arch x64|arm64", summary: "the processor (x64)" },
-        Flag { name: "--cert FILE", summary: "PEM: a code signing certificate and its RSA key" },
-        Flag { name: "--catalog v1|v2", summary: "the catalog's generation (v2)" },
+        Flag { name: "--arch x64|arm64", summary: "the processor (default: x64)" },
+        Flag { name: "--cert FILE", summary: "PEM file: a code signing certificate and its RSA key" },
+        Flag { name: "--catalog v1|v2", summary: "the version of the catalog (default: v2)" },
         Flag { name: "--provider NAME", summary: "the driver's ETW provider, for record.ps1 and WPR" },
         Flag { name: "--debug", summary: "packages the dev profile instead of release" },
-        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (driver-sample's)" },
+        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (default: driver-sample's)" },
     ],
     run,
 };
 
 const SAMPLE_PROVIDER: &str = "WdkEtw.DriverSample";
 
-/// What the sample's package is called by either pipeline of the WDK.
+/// The folder that cargo-wdk and cargo-make create for the sample's package.
 const SAMPLE_PACKAGE: &str = "driver_sample_package";
 
 fn run(context: &Context) -> Result<(), Error> {
-    // A wrong word is an error before anything is installed.
+    // Reject a wrong command line before anything is installed.
     let manifest = options(context)?.manifest;
     if let Some(folder) = value(context, "--adopt") {
         let useless = ["--arch", "--cert", "--catalog", "--debug"];
@@ -84,12 +85,12 @@ fn package_options(context: &Context, is_sample: bool) -> Result<PackageOptions,
     })
 }
 
-/// Relative to where the user is.
+/// Returns a path relative to the user's folder.
 fn here(path: impl AsRef<Path>) -> std::path::PathBuf {
     env::current_dir().unwrap_or_default().join(path)
 }
 
-/// The word behind a flag; its shape has been checked.
+/// Returns the word after a flag. [`crate::cli::parse`] has checked that there is one.
 fn value<'a>(context: &'a Context, flag: &str) -> Option<&'a str> {
     let words = context.words();
     let place = words.iter().position(|word| word == flag)?;

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test there is.
+//! `cargo xtask test`: runs all tests of the repository.
 
 mod toolchains;
 
@@ -18,14 +18,15 @@ pub(super) const COMMAND: Command = Command {
 Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
-built with --cfg loom in target/loom. If rustup can install them,
-Rust's beta runs the tests that depend on the toolchain, the oldest Rust that
-drivers may use checks what they link, and a nightly runs Miri.
+built with --cfg loom in target/loom. If rustup can install the toolchains, the
+tests that depend on the toolchain run with Rust's beta, and the crates that a
+driver links are checked with the oldest supported Rust. If a nightly toolchain
+is installed, Miri runs.
 ",
     flags: &[
-        Flag { name: QUICK, summary: "formatting and unit tests only, for while you edit" },
-        Flag { name: LIST, summary: "prints the steps and what each runs, and runs nothing" },
-        Flag { name: NO_MIRI, summary: "leaves Miri out, which takes longest" },
+        Flag { name: QUICK, summary: "formatting and unit tests only" },
+        Flag { name: LIST, summary: "prints the steps without running them" },
+        Flag { name: NO_MIRI, summary: "omits Miri, the longest step" },
     ],
     run,
 };
@@ -34,24 +35,26 @@ const QUICK: &str = "--quick";
 const LIST: &str = "--list";
 const NO_MIRI: &str = "--no-miri";
 
-/// The target of the command for Windows that Wine runs.
+/// The target of the Windows build of etwctl that Wine runs.
 const GNU: &str = "x86_64-pc-windows-gnu";
 
-/// Crates with models of their lock-free state. Loom's flag would rebuild everything in the usual folder, so they have their own.
+/// Crates with loom models of their lock-free state. They are built in a separate folder, because loom's flag would
+/// rebuild everything in the usual one.
 pub(super) const LOOM_CRATES: [&str; 7] =
     ["--target-dir", "target/loom", "--lib", "--package", "wdk-etw", "--package", "etw-engine"];
 pub(super) const LOOM_FLAGS: &str = "--cfg loom";
 
-/// Packages with `doctest = false`, which cargo does not heed if it is asked for documentation tests.
+/// Packages with `doctest = false`. `cargo test --doc` ignores that setting, so they are excluded.
 const WITHOUT_DOCTESTS: [&str; 4] = ["--exclude", "tracelogging-oracle", "--exclude", "bench"];
 
-/// Miri checks what a driver links, as far as it touches raw memory.
+/// For Miri: the crates that a driver links and that access raw memory.
 const MIRI_CRATES: [&str; 6] = ["--lib", "--tests", "--package", "etw-types", "--package", "wdk-etw"];
 
-/// And the pointers into guest memory, over memory of the tests: the rest of that crate maps pages and runs drivers.
+/// For Miri: the pointers into guest memory, with memory that the tests allocate. Miri cannot run the rest of that
+/// crate, because it maps pages and runs drivers.
 const MIRI_GUEST: [&str; 4] = ["--lib", "--package", "nt-machine", "memory::"];
 
-/// What fails soonest comes first.
+/// All steps. Those that fail fastest come first.
 pub(super) const STEPS: [Step; 12] = [
     SETUP,
     FORMAT,
@@ -59,12 +62,12 @@ pub(super) const STEPS: [Step; 12] = [
     Step::new("targets", "Rust's targets that tests compile for", targets),
     TOOLS,
     DRIVER,
-    Step::new("verifiers", "programs of others that check signatures and scripts", verifiers),
+    Step::new("verifiers", "third-party programs that check signatures and scripts", verifiers),
     Step::new("windows", "session control type-checks for Windows", windows),
     Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
     toolchains::OLDEST,
     toolchains::NEWEST,
-    Step::new("miri", "undefined behaviour in what a driver links, and in pointers into guest memory", miri),
+    Step::new("miri", "undefined behaviour in the crates that a driver links and in pointers into guest memory", miri),
 ];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
@@ -81,7 +84,7 @@ fn run(context: &Context) -> Result<(), Error> {
     check_all(context, steps)
 }
 
-/// Every target of the tests, so that none depends on what another one installed.
+/// Installs every target that tests compile for, so that no test depends on a target that another test installed.
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
 fn targets(context: &Context) -> Result<Outcome, Error> {
     let Ok(toolchain) = context.windows() else {
@@ -91,18 +94,18 @@ fn targets(context: &Context) -> Result<Outcome, Error> {
     if toolchain.ensure_target(context, GNU).is_err() {
         without.push(GNU);
     }
-    let reason = format!("tests go on without {}", without.join(" and "));
+    let reason = format!("tests continue without {}", without.join(" and "));
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every step")]
 fn verifiers(context: &Context) -> Result<Outcome, Error> {
     let without = verifiers::ensure(context);
-    let reason = format!("tests go on without {}", without.join("; without "));
+    let reason = format!("tests continue without {}", without.join("; without "));
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
-/// The two families of Windows targets; what is behind `cfg(windows)` is seen only there.
+/// Checks session control for both Windows targets, msvc and gnu. Code with `cfg(windows)` is compiled only there.
 fn windows(context: &Context) -> Result<Outcome, Error> {
     let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
@@ -120,7 +123,7 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
-/// `cargo test` for all crates, with what tests need to build images.
+/// Returns `cargo test` for all crates, with the environment variables that tests need to build images.
 fn cargo_test(context: &Context) -> Tool {
     let to_env = |toolchain: &WindowsToolchain| toolchain.to_env(&toolchain.ensure_driver_targets(context));
     let windows = context.windows().ok().map(to_env);
@@ -134,7 +137,7 @@ fn unit(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn workspace(context: &Context) -> Result<Outcome, Error> {
-    // The unit tests have run. A failure of the one kind does not hide those of the other.
+    // The step `unit` has run the unit tests. If integration tests fail, the documentation tests still run.
     let integration = cargo_test(context).args(["--test", "*"]).run();
     let documentation = cargo_test(context).args(["--doc"]).args(WITHOUT_DOCTESTS).run();
     integration.and(documentation)?;
@@ -163,7 +166,8 @@ fn miri(context: &Context) -> Result<Outcome, Error> {
     for part in [MIRI_CRATES.as_slice(), MIRI_GUEST.as_slice()] {
         context
             .tool("rustup")
-            // Property tests look for their folder, which isolation forbids; few cases, as each takes long.
+            // Property tests need the current folder, which isolation forbids. They run few cases, because each one
+            // takes long.
             .env("MIRIFLAGS", "-Zmiri-disable-isolation")
             .env("PROPTEST_CASES", "4")
             .hidden_env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
@@ -174,7 +178,7 @@ fn miri(context: &Context) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
-/// The plain nightly if there is one, else the newest dated one, of `rustup toolchain list`.
+/// Selects the undated nightly from `rustup toolchain list`, or else the newest dated one.
 fn pick_nightly(list: &str) -> Option<&str> {
     let mut nightlies: Vec<&str> = list
         .lines()

@@ -77,7 +77,7 @@ impl Kernel {
             "EtwRegister" => {
                 (self.callback, self.context) = (call.argument(1), call.argument(2));
                 if !call.memory().put(call.argument(3), &HANDLE.to_le_bytes()) {
-                    self.unknown = Some(String::from("EtwRegister: no place for the handle"));
+                    self.unknown = Some(String::from("EtwRegister: the pointer to the handle is not valid"));
                 }
             }
             // No routine is found by name, so the traits are not set. That does not change the events.
@@ -127,7 +127,7 @@ impl Kernel {
             });
             match bytes {
                 Some(bytes) => payload.extend(bytes),
-                None => self.unknown = Some(String::from("an event points at nothing")),
+                None => self.unknown = Some(String::from("an event points outside of the image's memory")),
             }
         }
         if call.argument(0) != HANDLE {
@@ -200,7 +200,7 @@ impl Driver {
         let enabled = self.call(&name, &arguments)?;
         let written: Vec<Written> = self.kernel.written.drain(..).collect();
         let [Written { descriptors, payload }] =
-            <[Written; 1]>::try_from(written).map_err(|_| format!("{name} was not written once"))?;
+            <[Written; 1]>::try_from(written).map_err(|_| format!("{name} was not written exactly once"))?;
         let name = format!("E{shape} k{keyword}");
         Ok(Measured {
             name,
@@ -226,7 +226,7 @@ impl Driver {
         self.kernel.library = Some(0);
         let enabled = self.call(name, &arguments)?;
         if self.kernel.written.drain(..).count() != 1 {
-            return Err(format!("{name} was not written once"));
+            return Err(format!("{name} was not written exactly once"));
         }
         let library = self.kernel.library.unwrap_or_default();
         Ok(Facade { disabled, enabled: enabled.instructions, library, stack: enabled.stack })
@@ -238,7 +238,7 @@ impl Driver {
         if self.kernel.written.is_empty() {
             Ok(count.instructions)
         } else {
-            Err(format!("{name} was written to nobody"))
+            Err(format!("{name} was written although it is not enabled"))
         }
     }
 

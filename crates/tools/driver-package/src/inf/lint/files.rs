@@ -13,19 +13,19 @@ pub(super) fn check(linter: &mut Linter<'_>) {
         copies = true;
         let sources = inf.sections().iter().filter(|s| base(&s.name).eq_ignore_ascii_case("SourceDisksFiles"));
         if !sources.into_iter().any(|section| section.first(&file).is_some()) {
-            linter.report(1230, line, format!("file `{file}` is copied, but [SourceDisksFiles] does not have it"));
+            linter.report(1230, line, format!("file `{file}` is copied, but [SourceDisksFiles] does not list it"));
         }
         let (directory, place) = destination(inf, list.as_deref());
         if directory.as_deref() != Some(DRIVER_STORE) {
             let found = directory.map_or_else(|| "no directory".into(), |id| format!("directory {id}"));
-            let text = format!("file `{file}` is copied to {found}: files of a driver stay in directory 13");
+            let text = format!("file `{file}` is copied to {found}: a driver's files must stay in directory 13");
             linter.report(1322, place.unwrap_or(line), text);
         }
     }
     if copies {
         for name in ["SourceDisksNames", "SourceDisksFiles"] {
             if !inf.sections().iter().any(|section| base(&section.name).eq_ignore_ascii_case(name)) {
-                linter.report(1203, 1, format!("section [{name}] not found: it says where copied files come from"));
+                linter.report(1203, 1, format!("section [{name}] not found: copied files need it"));
             }
         }
     }
@@ -33,7 +33,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
         for entry in section.all("ServiceBinary") {
             let path = entry.field(0).unwrap_or_default();
             if !path.starts_with("%13%\\") {
-                let text = format!("the service's file is `{path}`: files of a driver stay in directory 13, %13%\\");
+                let text = format!("ServiceBinary is `{path}`: a driver's files must stay in directory 13, %13%\\");
                 linter.report(1322, entry.line, text);
             }
         }

@@ -18,11 +18,11 @@ pub(super) fn check(linter: &mut Linter<'_>) {
         }
         match entry.field(2) {
             Some(value) => {
-                let text = format!("value `{value}` is below {root}: a driver's own settings are below HKR");
+                let text = format!("value `{value}` is below {root}: a driver's settings must be below HKR");
                 linter.report(1321, entry.line, text);
             }
             None => {
-                linter.report(1320, entry.line, format!("a key is below {root}: a driver's own keys are below HKR"));
+                linter.report(1320, entry.line, format!("a key is below {root}: a driver's keys must be below HKR"));
             }
         }
     }

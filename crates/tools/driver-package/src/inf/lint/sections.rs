@@ -41,17 +41,17 @@ pub(super) fn check(linter: &mut Linter<'_>) {
     if inf.section("Manufacturer").is_none() {
         let is_primitive = inf.sections().iter().any(|s| s.name.to_ascii_lowercase().starts_with("defaultinstall"));
         if !is_primitive {
-            linter.report(1203, 1, "section [Manufacturer] not found: nothing says which devices the driver is for");
+            linter.report(1203, 1, "section [Manufacturer] not found: the INF names no device");
         }
         return;
     }
     for (name, entry) in inf.models(arch) {
-        require(linter, &name, entry, "its models");
+        require(linter, &name, entry, "models");
     }
     let devices = inf.devices(arch);
     if devices.is_empty() {
         let line = inf.section("Manufacturer").map_or(1, |section| section.line);
-        let text = format!("no device is named for {}, so the driver is never installed", arch.inf_name());
+        let text = format!("the INF names no device for {}, so the driver is never installed", arch.inf_name());
         linter.report(1297, line, text);
     }
     for device in devices {
@@ -61,7 +61,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
         match inf.install_section(&device.install, arch) {
             Some(section) => check_install(linter, section),
             None => {
-                linter.report(1203, device.line, format!("section [{}] not found, an install section", device.install));
+                linter.report(1203, device.line, format!("install section [{}] not found", device.install));
             }
         }
     }
@@ -91,7 +91,7 @@ fn check_described(linter: &mut Linter<'_>, section: &Section, depth: usize) {
     for (key, index) in DESCRIBED {
         for entry in section.all(key) {
             let name = entry.field(index);
-            let described = name.and_then(|name| require(linter, name, entry, "a section that describes it"));
+            let described = name.and_then(|name| require(linter, name, entry, "description"));
             if let Some(described) = described {
                 check_described(linter, described, depth - 1);
             }
@@ -118,7 +118,7 @@ fn require<'a>(linter: &mut Linter<'a>, name: &str, entry: &Entry, what: &str) -
     let found = inf.section(&name);
     let includes = || inf.sections().iter().any(|section| section.first("Include").is_some());
     if found.is_none() && !includes() {
-        linter.report(1203, entry.line, format!("section [{name}] not found, {what} on this line"));
+        linter.report(1203, entry.line, format!("section [{name}] not found, to which this line refers ({what})"));
     }
     found
 }

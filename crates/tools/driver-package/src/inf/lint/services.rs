@@ -8,7 +8,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
         let Some(install) = inf.install_section(&device.install, arch) else { continue };
         let name = format!("{}.Services", install.name);
         let Some(section) = inf.section(&name) else {
-            let text = format!("device `{}` gets no service: there is no section [{name}]", device.description);
+            let text = format!("device `{}` has no service: section [{name}] not found", device.description);
             linter.report(1296, device.line, text);
             continue;
         };
@@ -16,7 +16,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
         let from_elsewhere = section.first("Needs").is_some();
         if !from_elsewhere && !services.iter().any(|service| service.is_function) {
             let text = format!(
-                "device `{}` gets no service: no AddService here has flag 2, which ties one to it",
+                "device `{}` has no service: no AddService in this section has flag 2 (SPSVCINST_ASSOCSERVICE)",
                 device.description
             );
             linter.report(1296, section.line, text);

@@ -8,7 +8,7 @@ pub(super) fn check(linter: &mut Linter<'_>) {
         for entry in &section.entries {
             for value in entry.key.iter().chain(&entry.fields) {
                 for token in tokens(value).filter(|token| inf.string(token).is_none()) {
-                    let text = format!("token `%{token}%` is not in [Strings]; a percent sign itself is written `%%`");
+                    let text = format!("token `%{token}%` is not in [Strings]; write `%%` for a percent sign");
                     linter.report(1235, entry.line, text);
                 }
             }

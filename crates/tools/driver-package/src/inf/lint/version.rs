@@ -22,33 +22,33 @@ pub(super) fn check(linter: &mut Linter<'_>) {
     }
     let (provider, line) = directive("Provider");
     if provider.is_empty() {
-        linter.report(1006, line, "[Version] does not say who provides the driver: Provider is missing");
+        linter.report(1006, line, "[Version] has no Provider, the name of the driver's vendor");
     } else if provider.eq_ignore_ascii_case("Microsoft") {
-        linter.report(1204, line, "the provider is whoever wrote the driver, and that is not Microsoft");
+        linter.report(1204, line, "Provider must be the vendor of the driver, not Microsoft");
     }
     if directive("CatalogFile").0.is_empty() && !version.entries.iter().any(is_decorated_catalog) {
-        linter.report(1233, version.line, "[Version] names no CatalogFile, so nothing in the package can be signed");
+        linter.report(1233, version.line, "[Version] has no CatalogFile, so Windows cannot verify the package");
     }
     let (lockdown, line) = directive("PnpLockdown");
     if lockdown != "1" {
-        let text = "[Version] needs PnpLockdown = 1, which keeps programs from changing installed files";
+        let text = "[Version] needs PnpLockdown = 1, which protects installed files from changes by programs";
         linter.report(1324, line, text);
     }
 
     let ((class, class_line), (id, id_line)) = (directive("Class"), directive("ClassGuid"));
     for (key, value, line) in [("Class", &class, class_line), ("ClassGuid", &id, id_line)] {
         if value.is_empty() {
-            linter.report(1006, line, format!("[Version] does not say what kind of device it is: {key} is missing"));
+            linter.report(1006, line, format!("[Version] has no {key}, which states the device setup class"));
         }
     }
     if let Some((name, _)) = find(RESERVED, &class, &id) {
         let line = if class.eq_ignore_ascii_case(name) { class_line } else { id_line };
-        let text = format!("class `{name}` is reserved for Microsoft: take another, or name one of your own");
+        let text = format!("class `{name}` is reserved for Microsoft: use another class, or define your own");
         linter.report(1284, line, text);
     }
     let system = find(SYSTEM, &class, &id).or_else(|| find(RESERVED, &class, &id));
     if let (Some(section), Some((name, _))) = (inf.section("ClassInstall32"), system) {
-        let text = format!("class `{name}` is Microsoft's, and Windows installs it: [ClassInstall32] has to go");
+        let text = format!("Windows installs class `{name}`, which is Microsoft's: remove [ClassInstall32]");
         linter.report(1285, section.line, text);
     }
 }

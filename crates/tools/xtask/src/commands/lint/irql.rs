@@ -1,4 +1,4 @@
-//! A rule of the house that no compiler knows: every public function of `wdk-etw` says at which IRQL it may be called.
+//! A lint of this repository: every public function of `wdk-etw` documents the IRQL at which it may be called.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,10 @@ use crate::context::Context;
 use crate::steps::Outcome;
 use driver_build::Error;
 
-/// Where the public functions are.
+/// The folder that is checked.
 const SOURCES: &str = "crates/driver/wdk-etw/src";
-/// Files whose `pub` items are for the macros' expansions or sealed, and have no users.
+/// Files that are not checked. Their `pub` items are sealed or only for the expansions of macros, so users never call
+/// them.
 const INTERNAL: [&str; 9] = [
     "private.rs",
     "backend/mod.rs",
@@ -22,7 +23,7 @@ const INTERNAL: [&str; 9] = [
     "event/value.rs",
 ];
 
-/// Fails with the place of each function that does not say.
+/// Fails with the file and line of each function without an `# IRQL` section.
 pub(super) fn check(context: &Context) -> Result<Outcome, Error> {
     let root = context.path(SOURCES);
     let mut missing = Vec::new();
@@ -43,7 +44,7 @@ fn failed(file: &Path, error: &std::io::Error) -> Error {
     Error::Failed(format!("cannot read {}: {error}", file.display()))
 }
 
-/// All Rust files below a folder.
+/// Returns all Rust files below a folder.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
@@ -58,7 +59,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-/// The lines of public functions, tests aside, whose documentation names no IRQL.
+/// Returns the line numbers of public functions without an `# IRQL` section, up to the first `#[cfg(test)]`.
 fn undocumented(text: &str) -> impl Iterator<Item = usize> + '_ {
     let (mut says, mut hidden) = (false, false);
     let production = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");

@@ -1,6 +1,6 @@
-//! Other versions of Rust than the one in use: the oldest that drivers may be built with, and the newest there is.
+//! Tests with other versions of Rust: the oldest that drivers may be built with, and the beta.
 //!
-//! Both are installed by rustup if they are missing. A machine on which that is not possible skips the step.
+//! rustup installs them if they are missing. If it cannot, the step is skipped.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use driver_build::Error;
 use driver_build::Options;
 use driver_build::setup::{WindowsToolchain, note};
 
-pub(super) const OLDEST: Step = Step::new("oldest", "what a driver links, with the oldest Rust it declares", oldest);
+pub(super) const OLDEST: Step = Step::new("oldest", "crates that a driver links, with the oldest Rust", oldest);
 
 pub(super) const NEWEST: Step = Step::new("newest", "tests that depend on the toolchain, with Rust's beta", newest);
 
-/// The manifests that declare the oldest Rust of a driver, and the crates of the workspace among them.
+/// The manifests that declare the oldest Rust for drivers. All must declare the same version.
 const MANIFESTS: [&str; 12] = [
     "crates/driver/etw-types/Cargo.toml",
     "crates/driver/wdk-etw/Cargo.toml",
@@ -29,6 +29,7 @@ const MANIFESTS: [&str; 12] = [
     "crates/host/wdk-kit/tests/stand-in/Cargo.toml",
     "driver-sample/Cargo.toml",
 ];
+/// The crates of the workspace that a driver links.
 const CRATES: [&str; 10] = [
     "--package",
     "etw-types",
@@ -42,7 +43,8 @@ const CRATES: [&str; 10] = [
     "wdk-etw-tracing",
 ];
 
-/// What depends on cargo's folders, on the compiler's words, or on a target: few tests, as all is compiled again.
+/// Tests that depend on cargo's folders, on the compiler's messages, or on a target. Only these run, because
+/// everything is compiled again for them.
 const TESTS: [&str; 16] = [
     "--package",
     "docs-tests",
@@ -69,24 +71,26 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
         Err(reason) => return Ok(Outcome::Skipped(reason.to_string())),
     };
     let check = || toolchain.host_cargo(context).args(["check", "--target-dir", "target/oldest"]).args(CRATES);
-    // A build script of drivers uses it, so it is for the host only.
+    // Build scripts of drivers use `wdk-etw-manifest`, so it is checked for the host only.
     check().args(["--package", "wdk-etw-manifest"]).run()?;
     check().args(["--target", driver_build::setup::TARGET]).run()?;
     driver_build::check(context, &toolchain, &Options { debug: true, ..context.sample() }, &[])?;
     Ok(Outcome::Passed)
 }
 
-/// The version that all manifests of drivers' crates declare.
+/// Returns the version that all of [`MANIFESTS`] declare.
 fn declared(context: &Context) -> Result<String, Error> {
     let mut found: Option<String> = None;
     for manifest in MANIFESTS {
         let text = fs::read_to_string(context.path(manifest));
         let text = text.map_err(|error| Error::Failed(format!("{manifest}: {error}")))?;
-        let version =
-            version_in(&text).ok_or_else(|| Error::Failed(format!("{manifest}: no rust-version of its own")))?;
+        let version = version_in(&text)
+            .ok_or_else(|| Error::Failed(format!("{manifest}: it does not set rust-version itself")))?;
         match &found {
             Some(other) if other != version => {
-                return Err(Error::Failed(format!("{manifest}: rust-version is {version}, elsewhere {other}")));
+                return Err(Error::Failed(format!(
+                    "{manifest}: rust-version is {version}, but other manifests have {other}"
+                )));
             }
             _ => found = Some(version.to_owned()),
         }
@@ -106,12 +110,12 @@ fn newest(context: &Context) -> Result<Outcome, Error> {
     };
     let version = toolchain.host_cargo(context).args(["--version"]).capture()?;
     if context.cargo().args(["--version"]).capture()? == version {
-        return Ok(Outcome::Skipped(format!("all tests ran with {} already", version.trim())));
+        return Ok(Outcome::Skipped(format!("all tests already ran with {}", version.trim())));
     }
     note(version.trim());
     let variables = toolchain.to_env(&toolchain.ensure_driver_targets(context));
     let cargo = variables.into_iter().fold(toolchain.host_cargo(context), |tool, (key, value)| {
-        // Tests build images and programs themselves; what they start inherits these.
+        // Tests build images and programs. The processes that they start inherit these variables.
         tool.hidden_env(key, value)
     });
     cargo
