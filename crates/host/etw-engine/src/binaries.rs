@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 use etw_etl::format::stack::binary_path;
 use etw_types::Guid;
 
-use crate::buffers::Pieces;
 use crate::session::SessionCore;
 use crate::state::{Registration, State};
 use crate::sync::{lock, read};
@@ -79,6 +78,6 @@ fn wanted(state: &State, session: &SessionCore, all: bool) -> Vec<Told> {
 impl SessionCore {
     fn tell(&self, processor: u16, now: u64, told: &Told) -> bool {
         let record = binary_path(self.stamp(now), told.process_id, &told.provider, &told.path);
-        record.is_some_and(|record| self.note(processor, &Pieces::whole(&[&record]).silent()))
+        record.is_some_and(|record| self.note(processor, &record))
     }
 }

@@ -82,10 +82,13 @@ impl Log {
         }
     }
 
+    #[inline]
     pub(crate) fn begin(&self, routine: Routine, handle: u64, subject: Subject) -> Begun {
-        if !self.recording.load(Ordering::Relaxed) {
-            return Begun(None);
-        }
+        if self.recording.load(Ordering::Relaxed) { self.record(routine, handle, subject) } else { Begun(None) }
+    }
+
+    #[inline(never)]
+    fn record(&self, routine: Routine, handle: u64, subject: Subject) -> Begun {
         if self.full.load(Ordering::Acquire) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return Begun(None);
@@ -101,10 +104,15 @@ impl Log {
         Begun(Some(position))
     }
 
+    #[inline]
     pub(crate) fn end(&self, begun: Begun, handle: Option<u64>, status: NtStatus) {
-        let Some(position) = begun.0 else {
-            return;
-        };
+        if let Some(position) = begun.0 {
+            self.complete(position, handle, status);
+        }
+    }
+
+    #[inline(never)]
+    fn complete(&self, position: u64, handle: Option<u64>, status: NtStatus) {
         let mut calls = lock(&self.calls);
         let index = position.checked_sub(calls.cleared).and_then(|index| usize::try_from(index).ok());
         if let Some(call) = index.and_then(|index| calls.kept.get_mut(index)) {

@@ -7,7 +7,7 @@ use etw_etl::{ExtendedItem, ExtendedType};
 use etw_types::Guid;
 use etw_types::session::enable;
 
-use crate::buffers::{Item, Pieces};
+use crate::buffers::{Record, Words};
 use crate::data::Data;
 use crate::event::Offer;
 
@@ -88,58 +88,84 @@ impl Scratch {
     }
 }
 
-/// Encodes an event as a session's record. The header is stored in `header`; `more_items` are the items that the
-/// session adds. Returns `None` if the record has more than 65535 bytes.
-#[inline]
-pub(crate) fn encode<'a>(
-    offer: &Offer<'_>,
-    data: &Data<'a>,
-    stamp: u64,
+/// The record of an event.
+pub(crate) struct EventRecord<'a> {
+    header: EventHeader,
+    /// The encoded items that the session adds.
     more_items: &'a [u8],
-    header: &'a mut [u64; SIZE / 8],
-) -> Option<Pieces<'a>> {
-    let traits = match data.traits {
-        Some(traits) => Some(item(ExtendedType::PROV_TRAITS, traits, data.metadata.is_some())?),
-        None => None,
-    };
-    let metadata = match data.metadata {
-        Some(metadata) => Some(item(ExtendedType::EVENT_SCHEMA_TL, metadata, false)?),
-        None => None,
-    };
-    let has_items = !more_items.is_empty() || traits.is_some() || metadata.is_some();
-    let mut pieces = Pieces {
-        head: &[0; SIZE / 8],
-        more_items,
-        items: [traits, metadata],
-        payload: data.payload,
-        payload_len: data.payload_len,
-        is_silent: false,
-    };
-    let environment = offer.environment;
-    *header = EventHeader {
-        size: u16::try_from(pieces.len()).ok()?,
-        header_type: TYPE_64,
-        flags: if offer.event.is_string() { FLAG_STRING_ONLY } else { 0 }
-            | if has_items { FLAG_EXTENDED_INFO } else { 0 },
-        property: 0,
-        thread_id: environment.thread_id(),
-        process_id: environment.process_id(),
-        timestamp: stamp,
-        provider: offer.provider,
-        descriptor: offer.event.descriptor,
-        kernel_time: 0,
-        user_time: 0,
-        activity: offer.event.activity.unwrap_or(Guid::ZERO),
-    }
-    .to_words();
-    pieces.head = header;
-    Some(pieces)
+    traits: Option<Item<'a>>,
+    metadata: Option<Item<'a>>,
+    payload: &'a [&'a [u8]],
+    len: usize,
 }
 
-/// Creates an item of the event itself. Returns `None` if the data exceeds the maximum size of an item.
+/// An extended item of the event itself: its header and its data.
+type Item<'a> = (u64, &'a [u8]);
+
+impl<'a> EventRecord<'a> {
+    /// Describes an event as a session's record; `more_items` are the items that the session adds. Returns `None` if the
+    /// record has more than 65535 bytes.
+    #[inline]
+    pub(crate) fn new(offer: &Offer<'_>, data: &Data<'a>, stamp: u64, more_items: &'a [u8]) -> Option<Self> {
+        let (traits, traits_len) = item(ExtendedType::PROV_TRAITS, data.traits, data.metadata.is_some())?;
+        let (metadata, metadata_len) = item(ExtendedType::EVENT_SCHEMA_TL, data.metadata, false)?;
+        let items_len = more_items.len() + traits_len + metadata_len;
+        let len = SIZE + items_len + data.payload_len;
+        let environment = offer.environment;
+        let header = EventHeader {
+            size: u16::try_from(len).ok()?,
+            header_type: TYPE_64,
+            flags: if offer.event.is_string() { FLAG_STRING_ONLY } else { 0 }
+                | if items_len == 0 { 0 } else { FLAG_EXTENDED_INFO },
+            property: 0,
+            thread_id: environment.thread_id(),
+            process_id: environment.process_id(),
+            timestamp: stamp,
+            provider: offer.provider,
+            descriptor: offer.event.descriptor,
+            kernel_time: 0,
+            user_time: 0,
+            activity: offer.event.activity.unwrap_or(Guid::ZERO),
+        };
+        Some(Self { header, more_items, traits, metadata, payload: data.payload, len })
+    }
+}
+
+impl Record for EventRecord<'_> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn store(&self, mut words: Words<'_>) {
+        words.words(self.header.to_words());
+        if !self.more_items.is_empty() {
+            words.bytes(self.more_items);
+        }
+        if let Some((header, data)) = self.traits {
+            words.words([header]);
+            words.bytes(data);
+        }
+        if let Some((header, data)) = self.metadata {
+            words.words([header]);
+            words.bytes(data);
+        }
+        words.end(self.payload);
+    }
+}
+
+/// Creates an item of the event itself, if the event has one, and returns its length in the record. Returns `None` if the
+/// data exceeds the maximum size of an item.
 #[inline]
-fn item(kind: ExtendedType, data: &[u8], more: bool) -> Option<Item<'_>> {
-    Some((ExtendedItem { kind, data }.header(more)?, data))
+fn item(kind: ExtendedType, data: Option<&[u8]>, more: bool) -> Option<(Option<Item<'_>>, usize)> {
+    match data {
+        Some(data) => {
+            let item = ExtendedItem { kind, data };
+            Some((Some((item.header(more)?, data)), item.encoded_len()))
+        }
+        None => Some((None, 0)),
+    }
 }
 
 /// Whether a session may add items to an event.

@@ -9,9 +9,11 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use etw_types::Guid;
+use etw_types::{Guid, NtStatus};
 
+use crate::data::Data;
 use crate::enable::{Settings, property};
+use crate::event::Offer;
 use crate::filter::Filters;
 use crate::session::{Opcodes, SessionCore, Wanted};
 use crate::state::{Enablement, Handles, Missing, Registration, State};
@@ -39,16 +41,18 @@ impl Taker {
         self.settings.passes(descriptor.level, descriptor.keyword) && self.filters.passes_id(descriptor) && !is_excluded
     }
 
-    /// Returns what the session adds to an event.
-    pub(crate) fn wanted(&self, event: &EventWrite, metadata: Option<&[u8]>) -> Wanted {
-        let (property, descriptor) = (self.settings.property(), &event.descriptor);
-        let stack = property & property::STACK_TRACE != 0 && self.filters.wants_stack(descriptor, metadata);
-        Wanted { property, stack: stack || self.stacks.contains(descriptor.opcode) }
-    }
-
-    /// Whether the session also accepts the event by its name.
-    pub(crate) fn wants_name(&self, event: &EventWrite, metadata: Option<&[u8]>) -> bool {
-        !self.filters.has_names() || self.filters.passes_name(&event.descriptor, metadata)
+    /// Records an event in the session, unless the request excludes its name. Returns `None` in that case.
+    #[expect(clippy::inline_always, reason = "a call would cost as much as the function")]
+    #[inline(always)]
+    pub(crate) fn record(&self, offer: &Offer<'_>, data: &Data<'_>) -> Option<NtStatus> {
+        let descriptor = &offer.event.descriptor;
+        if self.filters.has_names() && !self.filters.passes_name(descriptor, data.metadata) {
+            return None;
+        }
+        let property = self.settings.property();
+        let stack = property & property::STACK_TRACE != 0 && self.filters.wants_stack(descriptor, data.metadata);
+        let wanted = Wanted { property, stack: stack || self.stacks.contains(descriptor.opcode) };
+        Some(self.session.offer(offer, data, wanted))
     }
 }
 

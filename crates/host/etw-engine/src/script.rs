@@ -52,10 +52,13 @@ pub(crate) struct Script {
 
 impl Script {
     /// Removes and returns the scripted status of the next call of `routine`, or `None` if there is none.
+    #[inline]
     pub(crate) fn take(&self, routine: Routine) -> Option<NtStatus> {
-        if self.pending.load(Ordering::Acquire) == 0 {
-            return None;
-        }
+        if self.pending.load(Ordering::Acquire) == 0 { None } else { self.take_queued(routine) }
+    }
+
+    #[cold]
+    fn take_queued(&self, routine: Routine) -> Option<NtStatus> {
         let status = lock(&self.failures).get_mut(&routine)?.pop_front()?;
         self.pending.fetch_sub(1, Ordering::AcqRel);
         Some(status)

@@ -87,15 +87,35 @@ impl Engine {
             environment,
             keys: &self.inner().event_keys,
         };
+        let Some((first, others)) = takers.split_first() else {
+            return Ok(());
+        };
+        let status = first.record(&offer, data);
+        let result = status.map_or(Ok(()), NtStatus::ok);
+        if others.is_empty() {
+            return result;
+        }
+        let served = status.map(|_| first.session.id());
+        result.and(Self::offer_others(others, &offer, data, served))
+    }
+
+    /// Offers an event to the sessions after the first one. `served` is the session that already has it.
+    #[inline(never)]
+    fn offer_others(
+        takers: &[Taker],
+        offer: &Offer<'_>,
+        data: &Data<'_>,
+        mut served: Option<u64>,
+    ) -> Result<(), NtStatus> {
         let mut result = Ok(());
-        let mut served = None;
-        for (index, taker) in takers.iter().enumerate() {
-            let id = Some(taker.session.id());
-            let wants = served != id && (index == 0 || taker.may_want(event)) && taker.wants_name(event, data.metadata);
-            if wants {
-                served = id;
-                let wanted = taker.wanted(event, data.metadata);
-                result = result.and(taker.session.offer(&offer, data, wanted).ok());
+        for taker in takers {
+            let id = taker.session.id();
+            if served != Some(id)
+                && taker.may_want(offer.event)
+                && let Some(status) = taker.record(offer, data)
+            {
+                served = Some(id);
+                result = result.and(status.ok());
             }
         }
         result

@@ -17,12 +17,12 @@ mod index_set;
 #[cfg(loom)]
 #[cfg(test)]
 mod models;
-mod pieces;
 mod pool;
 mod slot;
 mod sync;
 #[cfg(test)]
 mod tests;
+mod words;
 
-pub(crate) use pieces::{Item, Pieces};
-pub(crate) use pool::{Outcome, Pool, PoolOptions, Read};
+pub(crate) use pool::{Place, Pool, PoolOptions, Read, Refusal};
+pub(crate) use words::{Encoded, Record, Words};

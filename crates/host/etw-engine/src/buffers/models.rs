@@ -8,7 +8,7 @@ use loom::model::Builder;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Outcome, Pieces, Pool, PoolOptions};
+use super::{Encoded, Pool, PoolOptions, Refusal};
 
 const OPTIONS: PoolOptions = PoolOptions { room: 16, minimum: 2, maximum: 2, streams: 1, overwrite: false };
 
@@ -27,7 +27,7 @@ fn write(pool: &Pool, number: u64) -> bool {
 
 fn write_on(pool: &Pool, stream: u16, number: u64) -> bool {
     let record = number.to_le_bytes();
-    matches!(pool.write(stream, &Pieces::whole(&[&record])), Outcome::Taken { .. })
+    pool.write(stream, &Encoded::event(&record)).is_ok()
 }
 
 /// Reads and releases all full buffers.

@@ -1,9 +1,9 @@
 //! The slots and streams of one session.
 
 use super::index_set::IndexSet;
-use super::pieces::{Pieces, WORD};
 use super::slot::{Reservation, Slot};
 use super::sync::{AtomicU32, AtomicU64, Ordering, TABLE, yield_now};
+use super::words::{Record, WORD};
 
 /// A stream without a slot.
 const NO_SLOT: u64 = 0;
@@ -25,15 +25,29 @@ pub(crate) struct PoolOptions {
     pub(crate) overwrite: bool,
 }
 
-/// The result of writing a record.
+/// Room for a record in a buffer. It must be filled: the buffer cannot be read before.
+#[must_use]
+pub(crate) struct Place<'a> {
+    slot: &'a Slot,
+    offset: u32,
+    need: u32,
+    handed_over: bool,
+}
+
+impl Place<'_> {
+    /// Stores the record that the room was reserved for. Returns whether the reservation added a buffer to the set of full
+    /// buffers.
+    #[inline]
+    pub(crate) fn fill(self, record: &impl Record) -> bool {
+        self.slot.fill(self.offset, self.need, record);
+        self.handed_over
+    }
+}
+
+/// Why there is no room for a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The record is in a buffer.
-    Taken {
-        /// Whether this write added a buffer to the set of full buffers.
-        handed_over: bool,
-    },
-    /// No buffer was free; the record is lost.
+pub(crate) enum Refusal {
+    /// No buffer is free; the record is lost.
     NoBuffer,
     /// It is larger than a buffer.
     TooLarge,
@@ -99,46 +113,70 @@ impl Pool {
         pool
     }
 
-    /// Writes a record on the stream of a processor. Lock-free: a thread that is interrupted anywhere does not block
-    /// others.
-    pub(crate) fn write(&self, processor: u16, record: &Pieces<'_>) -> Outcome {
+    /// Writes a record on the stream of a processor. Returns whether this added a buffer to the set of full buffers.
+    pub(crate) fn write(&self, processor: u16, record: &impl Record) -> Result<bool, Refusal> {
+        self.reserve(processor, record.len()).map(|place| place.fill(record))
+    }
+
+    /// Reserves room for a record of `len` bytes on the stream of a processor. Lock-free: a thread that is interrupted
+    /// anywhere does not block other writers.
+    #[inline]
+    pub(crate) fn reserve(&self, processor: u16, len: usize) -> Result<Place<'_>, Refusal> {
         let number = usize::from(processor) % self.streams.len().max(1);
-        let need = match u32::try_from(record.len().div_ceil(WORD)) {
+        let need = match u32::try_from(len.div_ceil(WORD)) {
             Ok(need) if need <= self.words => need,
-            _ => return Outcome::TooLarge,
+            _ => return Err(Refusal::TooLarge),
         };
-        let Some(stream) = self.streams.get(number) else {
-            return Outcome::Stopped;
-        };
+        let stream = self.streams.get(number).ok_or(Refusal::Stopped)?;
+        let current = stream.current.load(Ordering::Acquire);
+        match self.reserve_in(current, need) {
+            (Some(slot), Reservation::At(offset)) => Ok(Place { slot, offset, need, handed_over: false }),
+            (_, missed) => self.reserve_anew(number, stream, need, current, missed),
+        }
+    }
+
+    /// Reserves room in the current slot of a stream, given the stream's state.
+    #[inline]
+    fn reserve_in(&self, current: u64, need: u32) -> (Option<&Slot>, Reservation) {
+        match self.unpack(current) {
+            Some((_, slot, epoch)) => (Some(slot), slot.reserve(epoch, need, self.words)),
+            None => (None, Reservation::Gone),
+        }
+    }
+
+    /// Replaces the slot of a stream until one has room, and reserves it. `current` and `missed` are the state of the
+    /// stream and the result of the first attempt.
+    #[cold]
+    fn reserve_anew(
+        &self,
+        number: usize,
+        stream: &Stream,
+        need: u32,
+        mut current: u64,
+        mut missed: Reservation,
+    ) -> Result<Place<'_>, Refusal> {
         let mut handed_over = false;
         loop {
-            let current = stream.current.load(Ordering::Acquire);
             if current == STOPPED {
-                return Outcome::Stopped;
+                return Err(Refusal::Stopped);
             }
-            if let Some((index, slot, epoch)) = self.unpack(current) {
-                match slot.reserve(epoch, need, self.words) {
-                    Reservation::At(offset) => {
-                        slot.fill(offset, need, record);
-                        return Outcome::Taken { handed_over };
-                    }
-                    Reservation::ClosedNow => {
-                        self.hand_over(index);
-                        handed_over = true;
-                    }
-                    Reservation::Gone => {}
-                }
+            if let Some((index, ..)) = self.unpack(current).filter(|_| missed == Reservation::ClosedNow) {
+                self.hand_over(index);
+                handed_over = true;
             }
-            let Some(index) = self.take_free() else {
-                if stream.current.load(Ordering::Acquire) == current {
-                    return Outcome::NoBuffer;
+            if let Some(index) = self.take_free() {
+                let opened = self.open(index, number);
+                if stream.current.compare_exchange(current, opened, Ordering::AcqRel, Ordering::Acquire).is_err() {
+                    // Another writer of the stream was faster and replaced the slot.
+                    self.free.insert(index);
                 }
-                // Another writer of the stream was faster and replaced the slot.
-                continue;
-            };
-            let opened = self.open(index, number);
-            if stream.current.compare_exchange(current, opened, Ordering::AcqRel, Ordering::Acquire).is_err() {
-                self.free.insert(index);
+            } else if stream.current.load(Ordering::Acquire) == current {
+                return Err(Refusal::NoBuffer);
+            }
+            current = stream.current.load(Ordering::Acquire);
+            match self.reserve_in(current, need) {
+                (Some(slot), Reservation::At(offset)) => return Ok(Place { slot, offset, need, handed_over }),
+                (_, reservation) => missed = reservation,
             }
         }
     }

@@ -7,8 +7,8 @@
 
 use std::sync::OnceLock;
 
-use super::pieces::{Pieces, WORD};
 use super::sync::{AtomicU64, Ordering, yield_now};
+use super::words::{Record, WORD, Words};
 
 const CLOSED: u64 = 1 << 31;
 const USED: u64 = CLOSED - 1;
@@ -64,6 +64,7 @@ impl Slot {
     }
 
     /// Reserves `need` of `room` words, or closes the slot if they do not fit.
+    #[inline]
     pub(super) fn reserve(&self, in_epoch: u32, need: u32, room: u32) -> Reservation {
         let mut state = self.state.load(Ordering::Acquire);
         loop {
@@ -97,24 +98,14 @@ impl Slot {
     }
 
     /// Copies a record to the words that were reserved for it, and commits them.
-    pub(super) fn fill(&self, offset: u32, need: u32, record: &Pieces<'_>) {
+    #[inline]
+    pub(super) fn fill(&self, offset: u32, need: u32, record: &impl Record) {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         let end = start.saturating_add(usize::try_from(need).unwrap_or_default());
         let words = self.words.get().and_then(|words| words.get(start..end)).unwrap_or_default();
-        for (place, word) in words.iter().zip(record.head) {
-            place.store(*word, Ordering::Relaxed);
-        }
-        let mut at = record.head.len();
-        if !record.more_items.is_empty() {
-            at = store(words, at, record.more_items);
-        }
-        for (header, data) in record.items.iter().flatten() {
-            put(words, at, *header);
-            at = store_filled(words, at + 1, data);
-        }
-        pack(words, at, record.payload);
+        record.store(Words::new(words));
         // Makes the stores above visible to the thread that sees everything committed.
-        let event = if record.is_silent { 0 } else { ONE_EVENT };
+        let event = if record.is_event() { ONE_EVENT } else { 0 };
         self.committed.fetch_add(event + u64::from(need), Ordering::AcqRel);
     }
 
@@ -173,89 +164,6 @@ impl Slot {
 
     pub(super) fn set_order(&self, order: u64) {
         self.order.store(order, Ordering::Relaxed);
-    }
-}
-
-/// Stores whole words of `bytes` from `at` on. Returns the next index.
-#[inline]
-fn store(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
-    let (words, _) = bytes.as_chunks::<WORD>();
-    let next = at + words.len();
-    for (place, word) in places.get(at..next).unwrap_or_default().iter().zip(words) {
-        place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
-    }
-    next
-}
-
-/// Stores `bytes` from `at` on, with the last word padded with zeros. Returns the next index.
-#[inline]
-fn store_filled(places: &[AtomicU64], at: usize, bytes: &[u8]) -> usize {
-    let next = store(places, at, bytes);
-    let (_, rest) = bytes.as_chunks::<WORD>();
-    if rest.is_empty() {
-        return next;
-    }
-    put(places, next, few(rest));
-    next + 1
-}
-
-#[inline]
-fn put(places: &[AtomicU64], at: usize, word: u64) {
-    if let Some(place) = places.get(at) {
-        place.store(word, Ordering::Relaxed);
-    }
-}
-
-/// Stores contiguous pieces from `at` on. The last word is padded with 0xFF.
-///
-/// The bytes are shifted into place in registers. Storing them in memory and loading them as a word right afterwards
-/// would stall the processor.
-#[inline]
-fn pack(places: &[AtomicU64], mut at: usize, pieces: &[&[u8]]) {
-    // The bits of the next word that are already known, and their number, which is less than a word.
-    let (mut known, mut bits) = (0_u64, 0_u32);
-    for piece in pieces {
-        let (words, rest) = piece.as_chunks::<WORD>();
-        for word in words {
-            let word = u64::from_le_bytes(*word);
-            put(places, at, known | word << bits);
-            // In two steps, because a shift by 64 is not allowed.
-            known = word >> 1 >> (63 - bits);
-            at += 1;
-        }
-        if !rest.is_empty() {
-            let word = few(rest);
-            let more = 8 * u32::try_from(rest.len()).unwrap_or_default();
-            let joined = known | word << bits;
-            bits += more;
-            if bits < 64 {
-                known = joined;
-            } else {
-                put(places, at, joined);
-                at += 1;
-                bits -= 64;
-                known = word >> (more - bits);
-            }
-        }
-    }
-    if bits != 0 {
-        put(places, at, known | u64::MAX << bits);
-    }
-}
-
-/// Returns at most seven bytes as the low part of a word.
-#[inline]
-fn few(bytes: &[u8]) -> u64 {
-    let join = |low: u64, high: u64, shift: usize| low | high << (8 * shift);
-    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        // The two chunks overlap, and contain the same bytes where they do.
-        (Some(first), Some(last)) => {
-            join(u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into(), bytes.len() - 4)
-        }
-        _ => match (bytes.first_chunk::<2>(), bytes.last()) {
-            (Some(first), Some(last)) => join(u16::from_le_bytes(*first).into(), (*last).into(), bytes.len() - 1),
-            _ => bytes.first().map_or(0, |byte| u64::from(*byte)),
-        },
     }
 }
 

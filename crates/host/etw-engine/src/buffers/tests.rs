@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use super::{Outcome, Pieces, Pool, PoolOptions};
+use super::{Encoded, Pool, PoolOptions, Record, Refusal, Words};
 
 const OPTIONS: PoolOptions = PoolOptions { room: 64, minimum: 2, maximum: 4, streams: 2, overwrite: false };
-const TAKEN: Outcome = Outcome::Taken { handed_over: false };
+const TAKEN: Result<bool, Refusal> = Ok(false);
 
 fn drain(pool: &Pool) -> Vec<u8> {
     let mut all = Vec::new();
@@ -24,12 +24,34 @@ fn drain(pool: &Pool) -> Vec<u8> {
 #[test]
 fn records_come_out_in_order_and_filled_up_to_words() {
     let pool = Pool::new(OPTIONS);
-    assert_eq!(pool.write(0, &Pieces::whole(&[b"0123456789"])), TAKEN);
-    assert_eq!(pool.write(0, &Pieces::whole(&[b"abcdefgh"])), TAKEN);
+    assert_eq!(pool.write(0, &Encoded::event(b"0123456789")), TAKEN);
+    assert_eq!(pool.write(0, &Encoded::event(b"abcdefgh")), TAKEN);
     assert_eq!(pool.take_full(), None, "a slot in use is nobody else's");
     pool.flush();
     assert_eq!(drain(&pool), b"0123456789\xFF\xFF\xFF\xFF\xFF\xFFabcdefgh");
     assert_eq!((pool.free(), pool.accepted()), (2, 2));
+}
+
+/// A record of words, bytes that fill words, an item and a payload.
+struct Parts<'a> {
+    header: u64,
+    item: &'a [u8],
+    payload: &'a [&'a [u8]],
+}
+
+impl Record for Parts<'_> {
+    fn len(&self) -> usize {
+        let payload: usize = self.payload.iter().map(|piece| piece.len()).sum();
+        32 + self.item.len().next_multiple_of(8) + payload
+    }
+
+    fn store(&self, mut words: Words<'_>) {
+        words.words([7; 2]);
+        words.bytes(&[8; 8]);
+        words.words([self.header]);
+        words.bytes(self.item);
+        words.end(self.payload);
+    }
 }
 
 #[test]
@@ -47,24 +69,14 @@ fn pieces_are_joined_whatever_their_lengths() {
                         Some(&bytes[*start - length..*start])
                     })
                     .collect();
-                let payload_len = first + second + third;
-                let items = [Some((header, &bytes[..first])), None];
-                let record = Pieces {
-                    head: &[7; 2],
-                    more_items: &[8; 8],
-                    items,
-                    payload: &payload,
-                    payload_len,
-                    ..Pieces::default()
-                };
+                let record = Parts { header, item: &bytes[..first], payload: &payload };
                 let pool = Pool::new(PoolOptions { room: 128, ..OPTIONS });
                 assert_eq!(pool.write(0, &record), TAKEN);
                 pool.flush();
-                let mut expected =
-                    [&7_u64.to_le_bytes()[..], &7_u64.to_le_bytes(), &[8; 8], &header.to_le_bytes(), &bytes[..first]]
-                        .concat();
+                let head = 7_u64.to_le_bytes().repeat(2);
+                let mut expected = [&head[..], &[8; 8], &header.to_le_bytes(), &bytes[..first]].concat();
                 expected.resize(expected.len().next_multiple_of(8), 0);
-                expected.extend_from_slice(&bytes[..payload_len]);
+                expected.extend_from_slice(&bytes[..first + second + third]);
                 assert_eq!(record.len(), expected.len());
                 expected.resize(expected.len().next_multiple_of(8), 0xFF);
                 assert_eq!(drain(&pool), expected, "{lengths:?}");
@@ -78,23 +90,20 @@ fn a_full_pool_takes_nothing_until_a_buffer_is_free_again() {
     let pool = Pool::new(OPTIONS);
     let record = [7; 64];
     for _ in 0..4 {
-        assert!(matches!(pool.write(0, &Pieces::whole(&[&record])), Outcome::Taken { .. }));
+        assert!(pool.write(0, &Encoded::event(&record)).is_ok());
     }
-    assert_eq!(pool.write(0, &Pieces::whole(&[&record])), Outcome::NoBuffer);
-    assert_eq!(pool.write(1, &Pieces::whole(&[&record])), Outcome::NoBuffer, "the other stream needs one too");
-    assert_eq!(pool.write(0, &Pieces::whole(&[&[0; 65]])), Outcome::TooLarge);
+    assert_eq!(pool.write(0, &Encoded::event(&record)), Err(Refusal::NoBuffer));
+    assert_eq!(pool.write(1, &Encoded::event(&record)), Err(Refusal::NoBuffer), "the other stream needs one too");
+    assert_eq!(pool.write(0, &Encoded::event(&[0; 65])), Err(Refusal::TooLarge));
     assert_eq!(drain(&pool).len(), 4 * 64, "the last one was closed by the record that did not fit");
-    assert!(
-        matches!(pool.write(0, &Pieces::whole(&[&record])), Outcome::Taken { .. }),
-        "and nothing of it stays behind"
-    );
+    assert!(pool.write(0, &Encoded::event(&record)).is_ok(), "and nothing of it stays behind");
 }
 
 #[test]
 fn overwriting_keeps_the_newest() {
     let pool = Pool::new(PoolOptions { overwrite: true, streams: 1, ..OPTIONS });
     for number in 0..10_u8 {
-        assert!(matches!(pool.write(0, &Pieces::whole(&[&[number; 64]])), Outcome::Taken { .. }));
+        assert!(pool.write(0, &Encoded::event(&[number; 64])).is_ok());
     }
     pool.flush();
     let numbers: Vec<u8> = drain(&pool).chunks(64).map(|record| record[0]).collect();
@@ -105,10 +114,10 @@ fn overwriting_keeps_the_newest() {
 #[test]
 fn a_stopped_pool_takes_nothing_and_gives_everything() {
     let pool = Pool::new(OPTIONS);
-    assert_eq!(pool.write(1, &Pieces::whole(&[b"12345678"])), TAKEN);
+    assert_eq!(pool.write(1, &Encoded::event(b"12345678")), TAKEN);
     pool.stop();
-    assert_eq!(pool.write(0, &Pieces::whole(&[b"12345678"])), Outcome::Stopped);
-    assert_eq!(pool.write(1, &Pieces::whole(&[b"12345678"])), Outcome::Stopped);
+    assert_eq!(pool.write(0, &Encoded::event(b"12345678")), Err(Refusal::Stopped));
+    assert_eq!(pool.write(1, &Encoded::event(b"12345678")), Err(Refusal::Stopped));
     assert_eq!(drain(&pool), b"12345678");
     pool.stop();
     pool.flush();
@@ -130,7 +139,7 @@ fn every_record_that_was_taken_comes_out_exactly_once() {
                         .filter(|number| {
                             let record = number.to_le_bytes().repeat(2);
                             // Two writers share a stream.
-                            matches!(pool.write((writer % 2) as u16, &Pieces::whole(&[&record])), Outcome::Taken { .. })
+                            pool.write((writer % 2) as u16, &Encoded::event(&record)).is_ok()
                         })
                         .collect::<Vec<_>>()
                 })
@@ -185,7 +194,7 @@ fn cost_beside_a_lock() {
     for (threads, streams) in [(1, 1), (2, 2), (2, 1), (4, 1)] {
         let pool = Pool::new(PoolOptions { room: ROOM, minimum: 8, maximum: 8, streams, overwrite: true });
         let lock_free = cost(threads, |thread, record| {
-            pool.write(thread, &Pieces::whole(&[record]));
+            pool.write(thread, &Encoded::event(record));
         });
         let locks: Vec<Mutex<Vec<u8>>> = (0..streams).map(|_| Mutex::new(Vec::with_capacity(ROOM))).collect();
         let locked = cost(threads, |thread, record| {

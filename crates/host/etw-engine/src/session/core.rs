@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use etw_etl::format::event::SIZE;
 use etw_etl::format::stack::{HOOK_CREATE, push_definition};
 use etw_etl::{Clock, ClockKind, ExtendedType, FileTime};
 use etw_types::session::{Properties, SessionStatus, enable, mode};
@@ -18,10 +17,10 @@ use super::properties::{Overflow, Plan};
 use super::sequence::Sequence;
 use super::stacks::{Opcodes, Stacks};
 use super::status::{Report, Statistics};
-use crate::buffers::{Outcome, Pieces};
+use crate::buffers::{Encoded, Place, Record, Refusal};
 use crate::data::Data;
 use crate::event::Offer;
-use crate::record::{Extras, Scratch, add_items, adds_items, encode};
+use crate::record::{EventRecord, Extras, Scratch, add_items, adds_items};
 use crate::sync::lock;
 use crate::timer::PER_SECOND;
 
@@ -151,38 +150,49 @@ impl SessionCore {
     }
 
     /// Records an event, or returns the reason why not.
+    #[inline]
     pub(crate) fn offer(&self, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted) -> NtStatus {
         match &self.sink {
-            Sink::Memory(memory) => {
-                let mut stack = Vec::new();
-                if wanted.stack {
-                    offer.environment.stack(&mut stack);
+            Sink::Memory(memory) => Self::capture(memory, offer, data, wanted),
+            Sink::Buffers(buffers) => {
+                if wanted.stack || adds_items(offer, wanted.property) || self.event_sequence.is_some() {
+                    self.write_with_items(buffers, offer, data, wanted)
+                } else {
+                    self.write(buffers, offer, data, Some(&[]))
                 }
-                memory.offer(offer, data, stack)
             }
-            Sink::Buffers(buffers) => self.write(buffers, offer, data, wanted),
         }
     }
 
-    fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted) -> NtStatus {
-        let stamp = data.timestamp.unwrap_or_else(|| self.stamp(offer.now));
-        let mut header = [0; SIZE / 8];
-        let adds = wanted.stack || adds_items(offer, wanted.property) || self.event_sequence.is_some();
-        let scratch = adds.then(|| {
-            let mut scratch = Scratch::take();
-            let fits = self.add(offer, data, wanted, &mut scratch).is_some();
-            (scratch, fits)
-        });
-        let added: Option<&[u8]> = match &scratch {
-            None => Some(&[]),
-            Some((scratch, fits)) => fits.then_some(&scratch.items),
-        };
-        let record = added.and_then(|items| encode(offer, data, stamp, items, &mut header));
-        let status = self.put(buffers, offer.processor, record.as_ref());
-        if let Some((scratch, _)) = scratch {
-            scratch.give_back();
+    /// Records an event for a test.
+    #[inline(never)]
+    fn capture(memory: &Memory, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted) -> NtStatus {
+        let mut stack = Vec::new();
+        if wanted.stack {
+            offer.environment.stack(&mut stack);
         }
+        memory.offer(offer, data, stack)
+    }
+
+    /// Writes an event with the items that the session adds to it.
+    #[inline(never)]
+    fn write_with_items(&self, buffers: &Buffers, offer: &Offer<'_>, data: &Data<'_>, wanted: Wanted) -> NtStatus {
+        let mut scratch = Scratch::take();
+        let added = self.add(offer, data, wanted, &mut scratch);
+        let status = self.write(buffers, offer, data, added.map(|()| scratch.items.as_slice()));
+        scratch.give_back();
         status
+    }
+
+    /// Writes an event. `items` are the encoded items that the session adds; `None` if they are too large.
+    ///
+    /// Neither this nor the two functions above are inlined: in the loop over the sessions, the compiler would compute all
+    /// parts of the record in advance and keep them on the stack, which takes more instructions than the call.
+    #[inline(never)]
+    fn write(&self, buffers: &Buffers, offer: &Offer<'_>, data: &Data<'_>, items: Option<&[u8]>) -> NtStatus {
+        let stamp = data.timestamp.unwrap_or_else(|| self.stamp(offer.now));
+        let record = items.and_then(|items| EventRecord::new(offer, data, stamp, items));
+        self.put(buffers, offer.processor, record.as_ref())
     }
 
     /// Encodes what the session adds to an event. Returns `None` if it is too large.
@@ -202,46 +212,73 @@ impl SessionCore {
     }
 
     /// Stores a record in a buffer, or counts it as lost. `None` means a record that is too large.
-    pub(super) fn put(&self, buffers: &Buffers, processor: u16, record: Option<&Pieces<'_>>) -> NtStatus {
+    #[inline]
+    pub(super) fn put(&self, buffers: &Buffers, processor: u16, record: Option<&impl Record>) -> NtStatus {
+        let Some(record) = record else {
+            return self.too_large();
+        };
+        let place = match buffers.pool.reserve(processor, record.len()) {
+            Ok(place) => place,
+            Err(refusal) => match self.refused(buffers, processor, record.len(), refusal) {
+                Ok(place) => place,
+                Err(status) => return status,
+            },
+        };
+        if place.fill(record) {
+            buffers.wake();
+        }
+        NtStatus::Success
+    }
+
+    /// Waits for a buffer if the session does so, or counts a record for which there is no room as lost.
+    #[cold]
+    fn refused<'a>(
+        &self,
+        buffers: &'a Buffers,
+        processor: u16,
+        len: usize,
+        mut refusal: Refusal,
+    ) -> Result<Place<'a>, NtStatus> {
         loop {
-            let outcome = record.map_or(Outcome::TooLarge, |record| buffers.pool.write(processor, record));
-            match outcome {
-                Outcome::Taken { handed_over } => {
-                    if handed_over {
-                        buffers.wake();
-                    }
-                    return NtStatus::Success;
-                }
-                Outcome::NoBuffer => {
+            match refusal {
+                Refusal::NoBuffer => {
                     buffers.wake();
-                    if self.overflow == Overflow::Wait {
-                        std::thread::yield_now();
-                        continue;
+                    if self.overflow != Overflow::Wait {
+                        self.lost.fetch_add(1, Ordering::Relaxed);
+                        return Err(NtStatus::NoMemory);
                     }
-                    self.lost.fetch_add(1, Ordering::Relaxed);
-                    return NtStatus::NoMemory;
+                    std::thread::yield_now();
                 }
-                // An event that is too large does not count as lost if the session is stopped.
-                Outcome::TooLarge if self.is_stopped() => return NtStatus::Success,
-                Outcome::TooLarge => {
-                    self.lost.fetch_add(1, Ordering::Relaxed);
-                    return NtStatus::BufferOverflow;
-                }
-                Outcome::Stopped => return NtStatus::Success,
+                Refusal::TooLarge => return Err(self.too_large()),
+                Refusal::Stopped => return Err(NtStatus::Success),
+            }
+            match buffers.pool.reserve(processor, len) {
+                Ok(place) => return Ok(place),
+                Err(again) => refusal = again,
             }
         }
     }
 
+    /// Counts an event that is too large as lost, unless the session is stopped.
+    #[cold]
+    fn too_large(&self) -> NtStatus {
+        if self.is_stopped() {
+            return NtStatus::Success;
+        }
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        NtStatus::BufferOverflow
+    }
+
     /// Stores a record that is not an event in a buffer, if one is free. It is not counted.
-    pub(crate) fn note(&self, processor: u16, record: &Pieces<'_>) -> bool {
+    pub(crate) fn note(&self, processor: u16, record: &[u8]) -> bool {
         let Some(buffers) = self.buffers() else {
             return false;
         };
-        let outcome = buffers.pool.write(processor, record);
-        if outcome == (Outcome::Taken { handed_over: true }) || outcome == Outcome::NoBuffer {
+        let written = buffers.pool.write(processor, &Encoded::silent(record));
+        if matches!(written, Ok(true) | Err(Refusal::NoBuffer)) {
             buffers.wake();
         }
-        matches!(outcome, Outcome::Taken { .. })
+        written.is_ok()
     }
 
     /// Returns the key of a stack if the session writes keys. A new key is first defined in the trace.
@@ -249,8 +286,7 @@ impl SessionCore {
         let Scratch { items, frames, .. } = scratch;
         self.stacks.key(frames, |key| {
             items.clear();
-            push_definition(items, HOOK_CREATE, self.stamp(offer.now), key, frames)
-                && self.note(offer.processor, &Pieces::whole(&[items]).silent())
+            push_definition(items, HOOK_CREATE, self.stamp(offer.now), key, frames) && self.note(offer.processor, items)
         })
     }
 

@@ -6,7 +6,7 @@ use etw_types::{Guid, NtStatus, Win32Error};
 
 use super::core::SessionCore;
 use crate::Session;
-use crate::buffers::Pieces;
+use crate::buffers::Encoded;
 
 /// `TRACE_MESSAGE_*`: the fields of a message's header.
 pub mod message_flag {
@@ -76,9 +76,8 @@ impl Session {
         let mut record = Vec::new();
         let fits = header.push(message.data.len(), &mut record);
         record.extend_from_slice(message.data);
-        let whole = [record.as_slice()];
-        let pieces = fits.map(|()| Pieces::whole(&whole));
-        match SessionCore::put(core, buffers, environment.processor(), pieces.as_ref()) {
+        let record = fits.map(|()| Encoded::event(&record));
+        match SessionCore::put(core, buffers, environment.processor(), record.as_ref()) {
             NtStatus::Success => Ok(()),
             NtStatus::NoMemory => Err(Win32Error::NotEnoughMemory),
             _ => Err(Win32Error::MoreData),
