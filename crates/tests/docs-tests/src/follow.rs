@@ -1,9 +1,12 @@
-//! Follows a page that tells how to make something: its files are made, its commands are run, and what it promises comes out.
+//! Follows a page: writes its files, runs its commands, and checks the output that it shows.
 //!
-//! The blocks of the page become one script, in their order: `file=` blocks write files, `sh` blocks are run, and behind each
-//! comes what it has to print (`text output`). Other blocks of text are only read. The script runs in a folder that is empty at first, but
-//! for a link to this repository, which is the clone that pages speak of.
+//! The blocks of the page become one script, in their order. A block with `file=` writes a file, and an `sh` block is run. A
+//! `text output` block has lines that the last `sh` block must print, in this order. Other `text` blocks are not run: they show
+//! what the test must not do, such as an installation. The script starts in a folder that contains only `wdk-etw`, a link to
+//! this repository: the clone that the pages mention.
 
+use std::env;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -14,12 +17,13 @@ use crate::markdown::{Page, repository};
 /// A line that ends the output of a command.
 const MARK: &str = "=== end of block";
 
-/// Follows `docs/NAME` in `folder`, which is made anew.
+/// Follows `docs/NAME` in `folder`, which is emptied first. `programs` is the folder of the programs that a reader has
+/// installed, such as `cargo-driver`.
 ///
 /// # Panics
 ///
-/// If a command fails, or something that the page promises is not printed.
-pub fn follow(name: &str, folder: &Path) {
+/// If a command fails, or does not print what the page shows.
+pub fn follow(name: &str, folder: &Path, programs: &Path) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).expect("an empty folder");
     std::os::unix::fs::symlink(repository(), folder.join("wdk-etw")).expect("the clone");
@@ -45,7 +49,17 @@ pub fn follow(name: &str, folder: &Path) {
     }
     assert!(!promised.is_empty(), "{name} promises nothing");
 
-    let output = Command::new("sh").arg("-c").arg(&script).env("FOLDER", folder).current_dir(folder).output();
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(&script)
+        .current_dir(folder)
+        .env("FOLDER", folder)
+        .env("PATH", path_with(programs))
+        // Crates that the other tests compiled for drivers are used again.
+        .env("CARGO_DRIVER_CACHE", repository().join("target/driver"))
+        // Pages name files in the driver's own `target`.
+        .env_remove("CARGO_TARGET_DIR")
+        .output();
     let output = output.expect("a shell");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", tail(&text));
@@ -63,7 +77,14 @@ pub fn follow(name: &str, folder: &Path) {
     }
 }
 
-/// A line without the two times that an event begins with: they are measured, and different in each run.
+/// The search path, with another folder in front of it.
+fn path_with(folder: &Path) -> OsString {
+    let old = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_path_buf()).chain(env::split_paths(&old));
+    env::join_paths(folders).expect("a search path")
+}
+
+/// A line without the two times at the start of an event: they are measured, and differ in each run.
 fn without_times(line: &str) -> &str {
     let time = |line: &str| {
         let (first, rest) = line.trim_start().split_once(' ')?;

@@ -65,6 +65,12 @@ fn help(name: &str, command: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// The flags that may follow `--` in a command of `cargo driver`: those of nt-host, which runs the driver.
+fn flags_of_nt_host(command: &[&str]) -> BTreeSet<String> {
+    let command = if command == ["trace"] { &["run"][..] } else { command };
+    help("nt-host", command).map_or_else(BTreeSet::new, |help| flags(&help))
+}
+
 /// The flags in an explanation.
 fn flags(help: &str) -> BTreeSet<String> {
     let words =
@@ -95,7 +101,10 @@ fn commands_and_their_flags_exist() {
             mistakes.push(format!("{}: {} has no command {}", mention.place, mention.program, command.join(" ")));
             continue;
         };
-        let flags = flags(help);
+        let mut flags = flags(help);
+        if mention.program == "cargo-driver" && mention.words.iter().any(|word| word == "--") {
+            flags.extend(flags_of_nt_host(&command));
+        }
         for word in mention.words.iter().filter(|word| word.starts_with("--") && word.len() > 2) {
             let flag = word.split('=').next().unwrap_or(word);
             if !flags.contains(flag) && !FOREIGN.contains(&flag) {
