@@ -110,7 +110,7 @@ pub(super) const CLASSES: &[Facts] = &[
     .layout("`ULONG[]`")
     .sets_list(4, 4)
     .limit("once per session; the maximum is class 22")
-    .note("`BUSY` if another session or tool owns the counters"),
+    .note("`BUSY` if another component owns the counters"),
     Row::new(
         Class::SetDisallowList,
         "TraceSetDisallowList",
