@@ -1,4 +1,4 @@
-//! Makes functions and resources of the manifest, and asks `wdk-build` for the flags of a driver.
+//! Generates functions and resources from the manifest, and sets the linker options of a driver with `wdk-build`.
 
 use std::error::Error;
 

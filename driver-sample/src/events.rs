@@ -15,10 +15,10 @@ use crate::devices::{self, Device};
 use crate::ioctl::Statuses;
 
 define_provider!(
-    /// This driver's provider. Its id follows from its name: `tracelog -guid *WdkEtw.DriverSample` finds it.
+    /// This driver's provider. Its id is derived from its name: `tracelog -guid *WdkEtw.DriverSample` finds it.
     ///
-    /// `EtwSetInformation` is looked up at run time (the default). Every Windows that can load this driver has it; a driver
-    /// without the framework can meet one that does not.
+    /// `EtwSetInformation` is looked up at run time (the default). Every Windows that can load this driver has the routine; a
+    /// driver without the framework can also run on a Windows without it.
     PROVIDER,
     "WdkEtw.DriverSample",
     group_id("5d2b7c3f-0a7e-4f0a-9c39-0f6f6e1f1b52")

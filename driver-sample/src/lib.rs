@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `events.rs` | the provider, its keywords, and one function for each event |
 //! | `admin.rs`, `driver_sample.man` | events of a manifest for the event log |
-//! | `driver.rs` | registering first thing, unregistering last thing |
+//! | `driver.rs` | registering at the start, unregistering at the end |
 //! | `device.rs` | `PnP` and power events; a timer that writes at `DISPATCH_LEVEL` |
 //! | `queue.rs` | requests as activities with a start and a stop |
 //! | `devices.rs` | state that a capture-state request can run down from any thread |

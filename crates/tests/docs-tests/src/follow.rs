@@ -1,10 +1,12 @@
-//! Follows a guide: makes its files, runs its commands, and checks the output that the page shows.
+//! Follows a page: writes its files, runs its commands, and checks the output that it shows.
 //!
-//! The code blocks of the page become one script, in order. A block with `file=` writes a file, and an `sh` block
-//! runs. A `text output` block after it has the lines that it must print. Other text blocks are ignored. The script
-//! runs in a new folder that contains only a link `wdk-etw` to this repository, which is the clone that the pages
-//! mention.
+//! The blocks of the page become one script, in their order. A block with `file=` writes a file, and an `sh` block is run. A
+//! `text output` block has lines that the last `sh` block must print, in this order. Other `text` blocks are not run: they show
+//! what the test must not do, such as an installation. The script starts in a folder that contains only `wdk-etw`, a link to
+//! this repository: the clone that the pages mention.
 
+use std::env;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -12,15 +14,16 @@ use std::process::Command;
 
 use crate::markdown::{Page, repository};
 
-/// The line that separates the outputs of the commands.
+/// A line that ends the output of a command.
 const MARK: &str = "=== end of block";
 
-/// Follows `docs/NAME` in `folder`. The folder is emptied first.
+/// Follows `docs/NAME` in `folder`, which is emptied first. `programs` is the folder of the programs that a reader has
+/// installed, such as `cargo-driver`.
 ///
 /// # Panics
 ///
-/// If a command fails, or if its output lacks a line that the page shows.
-pub fn follow(name: &str, folder: &Path) {
+/// If a command fails, or does not print what the page shows.
+pub fn follow(name: &str, folder: &Path, programs: &Path) {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).expect("an empty folder");
     std::os::unix::fs::symlink(repository(), folder.join("wdk-etw")).expect("the clone");
@@ -41,12 +44,22 @@ pub fn follow(name: &str, folder: &Path) {
                 promised.push((commands - 1, block.text.lines().map(without_times).collect()));
             }
             ("text", None) => {}
-            other => panic!("{name}:{}: unsupported code block {other:?}", block.line),
+            other => panic!("{name}:{}: {other:?} is nothing that a page can ask for", block.line),
         }
     }
-    assert!(!promised.is_empty(), "{name} has no `text output` block");
+    assert!(!promised.is_empty(), "{name} promises nothing");
 
-    let output = Command::new("sh").arg("-c").arg(&script).env("FOLDER", folder).current_dir(folder).output();
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(&script)
+        .current_dir(folder)
+        .env("FOLDER", folder)
+        .env("PATH", path_with(programs))
+        // Crates that the other tests compiled for drivers are used again.
+        .env("CARGO_DRIVER_CACHE", repository().join("target/driver"))
+        // Pages name files in the driver's own `target`.
+        .env_remove("CARGO_TARGET_DIR")
+        .output();
     let output = output.expect("a shell");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", tail(&text));
@@ -64,7 +77,14 @@ pub fn follow(name: &str, folder: &Path) {
     }
 }
 
-/// Returns a line without the two times at the start of an event. They are measured, so they differ in each run.
+/// The search path, with another folder in front of it.
+fn path_with(folder: &Path) -> OsString {
+    let old = env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder.to_path_buf()).chain(env::split_paths(&old));
+    env::join_paths(folders).expect("a search path")
+}
+
+/// A line without the two times at the start of an event: they are measured, and differ in each run.
 fn without_times(line: &str) -> &str {
     let time = |line: &str| {
         let (first, rest) = line.trim_start().split_once(' ')?;
@@ -76,7 +96,7 @@ fn without_times(line: &str) -> &str {
     first.and_then(|at| line.get(at..)).unwrap_or(line).trim()
 }
 
-/// Returns the last 60 lines of a text, which contain the reason for a failure.
+/// The end of a text, which is where the reason is.
 fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(60)..].join("\n")

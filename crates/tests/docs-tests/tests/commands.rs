@@ -1,4 +1,4 @@
-//! The commands and flags that pages mention exist.
+//! Commands that the pages mention exist, with the flags that they are mentioned with.
 #![cfg(test)]
 
 mod programs;
@@ -9,7 +9,7 @@ use std::fs;
 use docs_tests::markdown::{Page, pages, repository};
 use programs::program;
 
-/// The programs of this repository, and the words with which a page may start the command.
+/// The programs of this repository that pages mention, and how the mention may begin.
 const PROGRAMS: [(&str, &[&str]); 6] = [
     ("xtask", &["cargo xtask"]),
     ("cargo-driver", &["cargo driver"]),
@@ -18,7 +18,7 @@ const PROGRAMS: [(&str, &[&str]); 6] = [
     ("driver-package", &["cargo run -p driver-package --", "driver-package"]),
     ("demo", &["cargo run -p demo --"]),
 ];
-/// A flag that every program has and that its help need not list.
+/// Flags of cargo itself, which `--help` of our programs does not list.
 const FOREIGN: [&str; 1] = ["--help"];
 
 /// A command on a page.
@@ -29,9 +29,9 @@ struct Mention {
     words: Vec<String>,
 }
 
-/// Returns the command in a piece of text, if it is one of ours.
+/// The command in a piece of text, if it is one of ours.
 fn mention(place: String, text: &str) -> Option<Mention> {
-    // A comment, another command or a redirection ends the command.
+    // A comment, another command, or what the output goes to, ends it.
     let text = text.split(" #").next()?.split(['|', '>', ';', '&']).next()?.trim();
     let (program, start) = PROGRAMS
         .iter()
@@ -42,7 +42,7 @@ fn mention(place: String, text: &str) -> Option<Mention> {
     Some(Mention { place, program, words })
 }
 
-/// Returns every command on every page: in blocks for shells and of text, and in inline code.
+/// Every command on every page: in blocks for shells and for reading, and in lines.
 fn mentions() -> Vec<Mention> {
     let mut mentions = Vec::new();
     for path in pages().expect("the pages") {
@@ -59,20 +59,26 @@ fn mentions() -> Vec<Mention> {
     mentions
 }
 
-/// Returns the help text of a command, or `None` if the program does not have the command.
+/// What a program says about a command: its explanation, or `None` where it does not know it.
 fn help(name: &str, command: &[&str]) -> Option<String> {
     let output = program(name).args(command).arg("--help").output().expect("a program");
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Returns the flags in a help text.
+/// The flags that may follow `--` in a command of `cargo driver`: those of nt-host, which runs the driver.
+fn flags_of_nt_host(command: &[&str]) -> BTreeSet<String> {
+    let command = if command == ["trace"] { &["run"][..] } else { command };
+    help("nt-host", command).map_or_else(BTreeSet::new, |help| flags(&help))
+}
+
+/// The flags in an explanation.
 fn flags(help: &str) -> BTreeSet<String> {
     let words =
         help.split(|each: char| each.is_whitespace() || matches!(each, '[' | ']' | ',' | '=' | '`' | '|' | ')' | '('));
     words.filter(|word| word.starts_with("--")).map(str::to_owned).collect()
 }
 
-/// Returns the words that name a command. A placeholder such as `COMMAND` is not a name.
+/// The words that name a command; none for a placeholder.
 fn command(mention: &Mention) -> Vec<&str> {
     let count = match (mention.program, mention.words.first().map(String::as_str)) {
         ("demo", _) | (_, None) => 0,
@@ -95,7 +101,10 @@ fn commands_and_their_flags_exist() {
             mistakes.push(format!("{}: {} has no command {}", mention.place, mention.program, command.join(" ")));
             continue;
         };
-        let flags = flags(help);
+        let mut flags = flags(help);
+        if mention.program == "cargo-driver" && mention.words.iter().any(|word| word == "--") {
+            flags.extend(flags_of_nt_host(&command));
+        }
         for word in mention.words.iter().filter(|word| word.starts_with("--") && word.len() > 2) {
             let flag = word.split('=').next().unwrap_or(word);
             if !flags.contains(flag) && !FOREIGN.contains(&flag) {

@@ -1,20 +1,24 @@
-//! Follows the tutorial: makes its files, runs its commands, and checks the output that the page shows.
+//! The tutorial, followed by the letter: a test runs its commands and checks the output that it shows.
 //!
-//! The folder is the same in each run, so cargo reuses the packages that an earlier run compiled.
+//! The folder has the same path in each run, so that cargo finds the driver's dependencies compiled in the cache.
+#![cfg(test)]
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod programs;
 
 use std::fs;
 use std::path::Path;
 
 use docs_tests::follow::follow;
-use docs_tests::markdown::repository;
+use programs::program;
 
 #[test]
 fn the_tutorial_leads_from_an_empty_folder_to_events() {
-    for left in ["target/adder.etl", "target/adder.html", "target/driver/x64/adder.sys"] {
-        let _ = fs::remove_file(repository().join(left));
-    }
-    follow("tutorial.md", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("tutorial"));
-    let page = fs::read_to_string(repository().join("target/adder.html")).expect("the page of the last step");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tutorial");
+    let cargo_driver = program("cargo-driver");
+    let programs = Path::new(cargo_driver.get_program()).parent().expect("the folder of the programs");
+    follow("tutorial.md", &folder, programs);
+    let page = folder.join("adder/target/driver/trace/adder.html");
+    let page = fs::read_to_string(page).expect("the page of the last step");
     assert!(page.contains("Example.Adder") && page.contains("STATUS_INVALID_DEVICE_REQUEST"));
 }

@@ -102,7 +102,7 @@ fn whoever_looks_for_a_session_in_vain_learns_where_sessions_are() {
 #[test]
 fn limits_and_missing_files_have_their_exit_codes() {
     for (line, code, message) in [
-        ("start S --etl x.etl --circular 0", 1, "needs a largest size"),
+        ("start S --etl x.etl --circular 0", 1, "needs a maximum size"),
         ("start S --etl x.etl --circular 1MiB --sequential 1MiB", 1, "a sequential file cannot be circular"),
         ("decode no-such-file.etl", 2, "cannot open"),
         ("stats Cargo.toml", 2, "is not an .etl trace"),

@@ -47,7 +47,7 @@ fn cargo_wdk_comes_before_cargo_make_and_both_packages_are_adopted() {
         let text = read(file);
         let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{file}: no `{words}`"));
         assert!(place("cargo wdk build") < place("cargo make"), "{file}");
-        assert!(place("cargo wdk build") < place("cargo xtask package --adopt"), "{file}");
+        assert!(place("cargo wdk build") < place("package --adopt"), "{file}");
     }
     assert!(read("driver-sample/Makefile.toml").contains("extend = \"target/rust-driver-makefile.toml\""));
 }

@@ -107,7 +107,7 @@ impl fmt::Display for Limit {
             Self::TooMany { what, given, most } => write!(f, "{given} {what}: at most {most} are possible"),
             Self::TooFew { what, given, least } => write!(f, "{given} {what}: at least {least} are needed"),
             Self::Conflict { rule, .. } => f.write_str(rule),
-            Self::TooLong { what, given, most } => write!(f, "{what} has {given}, and at most {most} are possible"),
+            Self::TooLong { what, given, most } => write!(f, "{what} has a length of {given}: the maximum is {most}"),
         }
     }
 }

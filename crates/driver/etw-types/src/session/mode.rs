@@ -68,12 +68,12 @@ pub const CONFLICTS: &[(u32, u32, &str)] = &[
         REAL_TIME | INDEPENDENT_SESSION | PREALLOCATE,
         "a private session excludes real time, independence and preallocation",
     ),
-    (USE_GLOBAL_SEQUENCE, USE_LOCAL_SEQUENCE, "sequence numbers are global or local"),
+    (USE_GLOBAL_SEQUENCE, USE_LOCAL_SEQUENCE, "sequence numbers cannot be both global and local"),
     (NONSTOPPABLE, u32::MAX, "only an autologger can be unstoppable"),
     (
         DELAY_OPEN_FILE | ADD_HEADER | RELOG,
         u32::MAX,
-        "the modes for late opening, added headers and relogging are not for sessions",
+        "the modes for delayed opening, added headers and relogging cannot be used to start a session",
     ),
 ];
 

@@ -21,10 +21,10 @@ pub(super) const CLASSES: &[Facts] = &[
         "Vista",
     )
     .layout("`GUID[]`")
-    .note("installed manifests are not among them"),
+    .note("does not include installed manifests"),
     Row::new(Class::GuidQueryInfo, "TraceGuidQueryInfo", "ProviderInstances", "Registrations of a provider", "Vista")
         .layout("`TRACE_GUID_INFO`, then a chain of `TRACE_PROVIDER_INSTANCE_INFO` with `TRACE_ENABLE_INFO[]`")
-        .note("about a GUID; offsets count from the instance"),
+        .note("the input is a GUID; offsets are relative to the instance"),
     Row::new(
         Class::GuidQueryProcess,
         "TraceGuidQueryProcess",
@@ -38,13 +38,13 @@ pub(super) const CLASSES: &[Facts] = &[
         Class::StackTracingInfo,
         "TraceStackTracingInfo",
         "StackTracing",
-        "System events that get a stack",
+        "System events that carry a call stack",
         "Windows 7",
     )
     .layout("`CLASSIC_EVENT_ID[]`")
     .sets_list(0, 24)
     .limit("256 events")
-    .note("a list replaces the one before, an empty one turns stacks off; a query returns the list according to Learn, from Windows 8 on; `NOT_SUPPORTED` was seen on Windows"),
+    .note("replaces the list; an empty list turns stacks off; according to Learn a query returns the list, since Windows 8, but Windows was also seen to return `NOT_SUPPORTED`"),
     Row::new(
         Class::SystemTraceEnableFlagsInfo,
         "TraceSystemTraceEnableFlagsInfo",
@@ -56,24 +56,24 @@ pub(super) const CLASSES: &[Facts] = &[
     .sets_list(4, 4)
     .answers(32)
     .limit("32 bytes")
-    .note("replaces the mask; fewer words are taken, as other tools pass them"),
+    .note("replaces the mask; fewer than eight words are accepted, because other tools pass fewer"),
     Row::new(
         Class::SampledProfileIntervalInfo,
         "TraceSampledProfileIntervalInfo",
         "SampleInterval",
-        "How often the profiler samples",
+        "Sampling interval of the profiler",
         "Windows 8",
     )
     .layout("`TRACE_PROFILE_INTERVAL`")
     .sets(8)
     .answers(8)
-    .limit("the interval of the source, class 7")
+    .limit("between the minimum and the maximum of the source (class 7)")
     .note("needs the profile privilege; a query reads the source from its buffer"),
     Row::new(
         Class::ProfileSourceConfigInfo,
         "TraceProfileSourceConfigInfo",
         "ProfileSourcesInUse",
-        "What the profiler samples",
+        "Profile sources in use",
         "Windows 8",
     )
     .layout("`ULONG[]`")
@@ -84,7 +84,7 @@ pub(super) const CLASSES: &[Facts] = &[
         Class::ProfileSourceListInfo,
         "TraceProfileSourceListInfo",
         "ProfileSources",
-        "What the profiler can sample",
+        "Available profile sources",
         "Windows 8",
     )
     .layout("chain of `PROFILE_SOURCE_INFO`")
@@ -93,24 +93,24 @@ pub(super) const CLASSES: &[Facts] = &[
         Class::PmcEventListInfo,
         "TracePmcEventListInfo",
         "PmcEvents",
-        "System events that get counter values",
+        "System events that carry counter values",
         "Windows 8",
     )
     .layout("`CLASSIC_EVENT_ID[]`")
     .sets_list(24, 24)
-    .limit("once for a session")
+    .limit("once per session")
     .note(""),
     Row::new(
         Class::PmcCounterListInfo,
         "TracePmcCounterListInfo",
         "PmcCounters",
-        "Counters whose values they get",
+        "Counters whose values the events of class 8 carry",
         "Windows 8",
     )
     .layout("`ULONG[]`")
     .sets_list(4, 4)
-    .limit("once for a session; number of class 22")
-    .note("`BUSY` where somebody else owns the counters"),
+    .limit("once per session; the maximum is class 22")
+    .note("`BUSY` if another component owns the counters"),
     Row::new(
         Class::SetDisallowList,
         "TraceSetDisallowList",
@@ -130,7 +130,7 @@ pub(super) const CLASSES: &[Facts] = &[
         .note(""),
     Row::new(Class::GroupQueryInfo, "TraceGroupQueryInfo", "GroupInstances", "Members of a group", WIN10)
         .layout("`ULONG`, `TRACE_ENABLE_INFO[]` at byte 4, `ULONG`, `GUID[]`")
-        .note("about a GUID; whether the first number is a count or a length is not documented: both are read"),
+        .note("the input is a GUID; it is not documented whether the first number is a count or a length, so both are read"),
     Row::new(Class::DisallowListQuery, "TraceDisallowListQuery", "DisallowedProviders", "The list of class 10", WIN10)
         .layout("`GUID[]`")
         .note(""),
@@ -139,14 +139,14 @@ pub(super) const CLASSES: &[Facts] = &[
         Class::PeriodicCaptureStateListInfo,
         "TracePeriodicCaptureStateListInfo",
         "PeriodicCapture",
-        "Providers to ask for their state",
+        "Providers that log their state periodically",
         WIN10_1709,
     )
     .layout("`TRACE_PERIODIC_CAPTURE_STATE_INFO`, `GUID[]`")
     .sets_list(8, 16)
     .or_empty()
-    .limit("those of class 17")
-    .note("nothing at all clears; providers must be enabled"),
+    .limit("the values of class 17")
+    .note("an empty buffer clears the list; the providers must be enabled"),
     Row::new(
         Class::PeriodicCaptureStateInfo,
         "TracePeriodicCaptureStateInfo",
@@ -166,17 +166,17 @@ pub(super) const CLASSES: &[Facts] = &[
     )
     .layout("`BOOLEAN`, one byte")
     .sets(1)
-    .note("also for providers that are registered already"),
+    .note("also for providers that are already registered"),
     Row::new(
         Class::MaxLoggersQuery,
         "TraceMaxLoggersQuery",
         "MaxSessions",
-        "How many sessions there can be",
+        "Maximum number of sessions",
         WIN10_1709,
     )
     .layout("`ULONG`")
     .answers(4)
-    .note("query by the header, enumerate by Learn: both are tried"),
+    .note("the header lists it as a query, Learn for enumeration: both are tried"),
     Row::new(
         Class::LbrConfigurationInfo,
         "TraceLbrConfigurationInfo",
@@ -187,12 +187,12 @@ pub(super) const CLASSES: &[Facts] = &[
     .layout("`ULONG`: `TRACE_LBR_CONFIGURATION_*`")
     .sets(4)
     .limit("bits 0x1 to 0x400")
-    .note("before class 21"),
+    .note("set it before class 21"),
     Row::new(
         Class::LbrEventListInfo,
         "TraceLbrEventListInfo",
         "LbrEvents",
-        "System events that get last branches",
+        "System events that carry last branches",
         WIN10_1903,
     )
     .layout("`ULONG[]`: hook ids")
@@ -203,16 +203,16 @@ pub(super) const CLASSES: &[Facts] = &[
         Class::MaxPmcCounterQuery,
         "TraceMaxPmcCounterQuery",
         "MaxPmcCounters",
-        "How many counters there are",
+        "Maximum number of counters",
         WIN10_1903,
     )
     .layout("`ULONG`")
     .answers(4)
     .note(""),
-    Row::new(Class::StreamCount, "TraceStreamCount", "StreamCount", "Streams of buffers of a session", WIN10_21H2)
+    Row::new(Class::StreamCount, "TraceStreamCount", "StreamCount", "Number of buffer streams of a session", WIN10_21H2)
         .layout("`ULONG`")
         .answers(4)
-        .note("1 without buffers of each processor"),
+        .note("1 without per-processor buffers"),
     Row::new(
         Class::StackCachingInfo,
         "TraceStackCachingInfo",
@@ -222,16 +222,16 @@ pub(super) const CLASSES: &[Facts] = &[
     )
     .layout("`TRACE_STACK_CACHING_INFO`")
     .sets(12)
-    .note("sizes of 0 are the system's choice"),
+    .note("a size of 0 means the system's default"),
     Row::new(
         Class::PmcCounterOwners,
         "TracePmcCounterOwners",
         "PmcOwners",
-        "Who owns a processor's counters",
+        "Owners of a processor's counters",
         WIN10_21H2,
     )
     .layout("`ETW_PMC_COUNTER_OWNERSHIP_STATUS`")
-    .limit("an existing processor")
+    .limit("the processor must exist")
     .note("reads the processor from its buffer"),
     Row::new(
         Class::UnifiedStackCachingInfo,
@@ -242,7 +242,7 @@ pub(super) const CLASSES: &[Facts] = &[
     )
     .layout("`TRACE_STACK_CACHING_INFO`")
     .sets(12)
-    .note("consumers then see keys"),
+    .note("consumers then get stack keys"),
     Row::new(
         Class::PmcSessionInformation,
         "TracePmcSessionInformation",
@@ -256,7 +256,7 @@ pub(super) const CLASSES: &[Facts] = &[
         Class::ContextRegisterInfo,
         "TraceContextRegisterInfo",
         "ContextRegisters",
-        "System events that get registers",
+        "System events that carry registers",
         "Server 23H2",
     )
     .layout("`TRACE_CONTEXT_REGISTER_INFO`, `CLASSIC_EVENT_ID[]`")
@@ -299,14 +299,14 @@ pub fn markdown() -> String {
 const INTRODUCTION: &str = "\
 # Information classes of trace sessions
 
-Every `TRACE_QUERY_INFO_CLASS` and its type in `etw_session::info`. This page is written from the code; a test fails when it is stale.
+Every `TRACE_QUERY_INFO_CLASS` and its type in `etw_session::info`. This page is generated from the code; a test fails if it is stale.
 
 *Directions*: `set` is `TraceSetInformation`, `query` is `TraceQueryInformation`, `enumerate` is `EnumerateTraceGuidsEx`.
-*Handle*: a `system session` is one with the system-logger mode, or the NT Kernel Logger. *Set* and *answer* are lengths in bytes; an
-answer without a length is variable, and the buffer grows as needed. What this table says about Windows comes from the public header,
-from Learn, and from what other tools do; none of it was run on Windows by this project. Where it is answered by the engine, the tests in
-`crates/host/etw-session/tests` exercise it.
+*Handle*: a `system session` is a session with the system-logger mode, or the NT Kernel Logger. *Set* and *result* are lengths in bytes;
+`n` is the number of list elements beyond the minimum. A result without a length is variable, and the buffer grows as needed. The sources
+are the public header, Learn, and the behaviour of other tools; this project has run none of it on Windows. The engine implements every class
+except the reserved one, and the tests in `crates/host/etw-session/tests` exercise them.
 
-| # | class | type | about | directions | handle | since | layout | set | answer | limit | note |
+| # | class | type | about | directions | handle | since | layout | set | result | limit | note |
 |---|---|---|---|---|---|---|---|---|---|---|---|
 ";

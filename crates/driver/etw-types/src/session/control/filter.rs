@@ -168,7 +168,7 @@ impl Filter {
 }
 
 const MALFORMED: Limit = Limit::Conflict {
-    rule: "the data of a filter has the layout of its kind",
+    rule: "the data of a filter must have the layout of its kind",
     code: crate::Win32Error::InvalidParameter,
 };
 

@@ -21,7 +21,7 @@ use crate::session::{ClockType, KERNEL_LOGGER_NAME, Limit, mode};
 /// assert!(properties.check().is_ok());
 ///
 /// let wrong = Properties::new("MyDriver").file("trace.etl").circular(0);
-/// assert_eq!(wrong.check().unwrap_err().to_string(), "a circular, numbered or preallocated file needs a largest size");
+/// assert_eq!(wrong.check().unwrap_err().to_string(), "a circular, numbered or preallocated file needs a maximum size");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties {

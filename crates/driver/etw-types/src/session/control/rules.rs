@@ -28,41 +28,46 @@ const fn rule<T>(message: &'static str, holds: fn(&T) -> bool) -> Rule<T> {
 
 /// The rules, in the order in which they are checked. Names and modes that exclude each other are checked before them.
 pub const RULES: &[Rule] = &[
-    rule("a session in a process must be a private one", |asked| {
-        !has(asked, mode::PRIVATE_IN_PROC) || has(asked, mode::PRIVATE_LOGGER)
-    }),
-    rule("the GUID of the system's control belongs to the session \"NT Kernel Logger\"", |asked| {
+    rule(
+        "an in-process session (EVENT_TRACE_PRIVATE_IN_PROC) must also be private (EVENT_TRACE_PRIVATE_LOGGER_MODE)",
+        |asked| !has(asked, mode::PRIVATE_IN_PROC) || has(asked, mode::PRIVATE_LOGGER),
+    ),
+    rule("SystemTraceControlGuid is reserved for the session \"NT Kernel Logger\"", |asked| {
         asked.guid != SYSTEM_TRACE_CONTROL || asked.is_kernel_logger()
     }),
-    rule("a session of the system providers cannot use paged memory", |asked| {
+    rule("a session with system providers cannot use paged memory", |asked| {
         !(has(asked, mode::USE_PAGED_MEMORY) && asked.is_system())
     }),
-    rule("a circular, numbered or preallocated file needs a largest size", |asked| {
+    rule("a circular, numbered or preallocated file needs a maximum size", |asked| {
         !has(asked, mode::CIRCULAR | mode::NEWFILE | mode::PREALLOCATE) || asked.maximum_file_size != 0
     }),
     Rule {
         code: Win32Error::BadPathname,
-        ..rule("a session needs a file, real time or buffering, and a mode of files needs a file", |asked| {
+        ..rule("a session needs a file, real-time mode or buffering mode, and a file mode needs a file", |asked| {
             let without_file = has(asked, mode::REAL_TIME | mode::BUFFERING) && !has(asked, mode::FILE_MODES);
             asked.log_file.is_some() || without_file
         })
     },
     // The error code is our choice: the page says only that the name must contain it.
-    rule("the name of numbered files needs a %d", |asked| {
+    rule("the name of numbered files must contain %d", |asked| {
         !has(asked, mode::NEWFILE) || asked.file_name().is_some_and(|name| name.contains("%d"))
     }),
     // The error code is our choice: the page names none.
-    rule("a clock is 1 (performance counter), 2 (system time) or 3 (cycles)", |asked| asked.clock <= ClockType::Cycles),
-    rule("appending to a file needs the clock of the system's time", |asked| {
+    rule("the clock must be 1 (performance counter), 2 (system time) or 3 (cycles)", |asked| {
+        asked.clock <= ClockType::Cycles
+    }),
+    rule("appending to a file needs clock 2 (system time)", |asked| {
         !has(asked, mode::APPEND) || asked.clock == ClockType::SystemTime
     }),
     Rule {
         is_enforced: false,
-        ..rule("a buffer has 4 to 16384 KiB", |asked| asked.buffer_kib == 0 || BUFFER_KIB.contains(&asked.buffer_kib))
+        ..rule("the buffer size must be 4 to 16384 KiB", |asked| {
+            asked.buffer_kib == 0 || BUFFER_KIB.contains(&asked.buffer_kib)
+        })
     },
     Rule {
         is_enforced: false,
-        ..rule("the least number of buffers exceeds the most", |asked| {
+        ..rule("the minimum number of buffers must not exceed the maximum", |asked| {
             asked.maximum_buffers == 0 || asked.minimum_buffers <= asked.maximum_buffers
         })
     },
@@ -70,7 +75,7 @@ pub const RULES: &[Rule] = &[
 
 /// The rules of `EnableTraceEx2`. The limits of each filter are checked before them.
 pub const ENABLE_RULES: &[Rule<Enable>] = &[
-    rule("a request has one filter of each kind", |asked| {
+    rule("a request can have only one filter of each kind", |asked| {
         let mut rest = asked.filters.as_slice();
         while let [first, others @ ..] = rest {
             if others.iter().any(|other| other.kind() == first.kind()) {
@@ -82,7 +87,7 @@ pub const ENABLE_RULES: &[Rule<Enable>] = &[
     }),
     Rule {
         is_enforced: false,
-        ..rule("a filter about stacks needs the property that asks for stacks", |asked| {
+        ..rule("a filter for stacks needs the property EVENT_ENABLE_PROPERTY_STACK_TRACE", |asked| {
             asked.property & enable::STACK_TRACE != 0 || !asked.filters.iter().any(Filter::is_about_stacks)
         })
     },
