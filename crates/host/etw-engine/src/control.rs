@@ -14,6 +14,7 @@ use crate::enable::{Settings, Target};
 use crate::filter::Filters;
 use crate::finding::Attempt;
 use crate::notify::Delivery;
+use crate::routes::MAX_SESSIONS;
 use crate::state::{Enablement, Registration, State};
 use crate::sync::read;
 use crate::{Enable, Engine, Session};
@@ -54,7 +55,7 @@ impl Session {
             if self.core.is_stopped() {
                 return Err(NtStatus::WmiInstanceNotFound);
             }
-            let most = options.max_sessions_per_provider;
+            let most = options.max_sessions_per_provider.min(MAX_SESSIONS);
             if state.enablement(target, id).is_none() && state.sessions_of(target) >= most {
                 return Err(NtStatus::InsufficientResources);
             }

@@ -88,15 +88,29 @@ impl Settings {
     }
 
     /// The kernel's test of an event against a request.
+    #[inline]
     pub(crate) fn passes(&self, level: Level, keyword: Keyword) -> bool {
+        self.passes_level(level) && self.passes_keyword(keyword)
+    }
+
+    #[inline]
+    pub(crate) fn passes_level(&self, level: Level) -> bool {
+        level <= self.level || self.level.as_int() == 0
+    }
+
+    #[inline]
+    pub(crate) const fn passes_keyword(&self, keyword: Keyword) -> bool {
         let keyword = keyword.bits();
-        let by_level = level <= self.level || self.level.as_int() == 0;
-        let by_keyword = if keyword == 0 {
+        if keyword == 0 {
             self.property & property::ENABLE_KEYWORD_0 != 0
         } else {
             keyword & self.any != 0 && keyword & self.all == self.all
-        };
-        by_level && by_keyword
+        }
+    }
+
+    /// The keywords of which an event must have one.
+    pub(crate) const fn any(&self) -> u64 {
+        self.any
     }
 
     /// `EVENT_ENABLE_PROPERTY_*`.

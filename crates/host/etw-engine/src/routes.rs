@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use etw_types::{Guid, NtStatus};
+use etw_types::{Guid, Keyword, Level, NtStatus};
 
 use crate::data::Data;
 use crate::enable::{Settings, property};
@@ -62,7 +62,8 @@ pub(crate) struct Route {
     pub(crate) uses_descriptor_types: bool,
     pub(crate) merged: Option<Settings>,
     /// The requests that reach the registration. Requests of one session are adjacent.
-    pub(crate) takers: Vec<Taker>,
+    takers: Vec<Taker>,
+    interest: Interest,
     /// Whether one of the sessions captures events for a test, including every data block.
     pub(crate) captures: bool,
 }
@@ -86,8 +87,88 @@ impl Route {
             uses_descriptor_types: registration.uses_descriptor_types,
             merged: state.merged(registration),
             captures: takers.iter().any(|taker| taker.session.captures()),
+            interest: Interest::new(takers.iter().map(|taker| taker.settings)),
             takers,
         }
+    }
+
+    /// Returns the takers that may accept an event.
+    #[inline]
+    pub(crate) fn takers_of(&self, event: &EventWrite) -> Takers<'_> {
+        Takers { all: &self.takers, left: self.interest.in_event(event) }
+    }
+}
+
+/// Some of a route's takers.
+pub(crate) struct Takers<'a> {
+    all: &'a [Taker],
+    left: u64,
+}
+
+impl<'a> Takers<'a> {
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Removes and returns the next taker that accepts the event by its descriptor.
+    #[inline]
+    pub(crate) fn next(&mut self, event: &EventWrite) -> Option<&'a Taker> {
+        loop {
+            // 64, which is past the end, if none is left.
+            let taker = self.all.get(self.left.trailing_zeros() as usize)?;
+            self.left &= self.left - 1;
+            if taker.may_want(event) {
+                return Some(taker);
+            }
+        }
+    }
+}
+
+/// Maximum number of sessions that can enable a provider or a group, whatever the options say. A registration belongs to
+/// at most one group, so it has at most 64 takers.
+pub(crate) const MAX_SESSIONS: usize = 32;
+
+/// Which takers are interested in a level and in a keyword, as sets of at most 64 takers. Sessions that do not want an
+/// event therefore do not make writing it slower.
+struct Interest {
+    levels: Box<[u64; 256]>,
+    keywords: Box<[u64; 64]>,
+    /// The takers that accept events without a keyword.
+    no_keyword: u64,
+}
+
+impl Interest {
+    fn new(requests: impl Iterator<Item = Settings>) -> Self {
+        let mut all = Self { levels: Box::new([0; 256]), keywords: Box::new([0; 64]), no_keyword: 0 };
+        for (index, settings) in requests.take(2 * MAX_SESSIONS).enumerate() {
+            let bit = 1 << index;
+            for (level, set) in (0..=u8::MAX).zip(all.levels.iter_mut()) {
+                *set |= if settings.passes_level(Level::from_int(level)) { bit } else { 0 };
+            }
+            for (keyword, set) in all.keywords.iter_mut().enumerate() {
+                *set |= if settings.any() & 1 << keyword == 0 { 0 } else { bit };
+            }
+            all.no_keyword |= if settings.passes_keyword(Keyword::NONE) { bit } else { 0 };
+        }
+        all
+    }
+
+    /// Returns the takers whose level and whose `any` mask include the event.
+    #[inline]
+    fn in_event(&self, event: &EventWrite) -> u64 {
+        let by_level = self.levels.get(usize::from(event.descriptor.level.as_int())).copied().unwrap_or_default();
+        let mut left = event.descriptor.keyword.bits();
+        if left == 0 {
+            return by_level & self.no_keyword;
+        }
+        let mut interested = 0;
+        while left != 0 && interested != by_level {
+            let keyword = left.trailing_zeros() as usize;
+            interested |= by_level & self.keywords.get(keyword).copied().unwrap_or_default();
+            left &= left - 1;
+        }
+        interested
     }
 }
 
@@ -162,6 +243,40 @@ impl Engine {
                 let routes = Arc::new(Routes::build(inner.number, number, &state));
                 *newest = Some(Arc::clone(&routes));
                 routes
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etw_types::{EventDescriptor, Keyword, Level};
+
+    use super::Interest;
+    use crate::enable::{Settings, property};
+    use crate::{Enable, EventWrite};
+
+    #[test]
+    fn every_request_that_an_event_passes_is_in_the_set_and_no_other() {
+        let properties = [0, property::IGNORE_KEYWORD_0];
+        let masks = [0, 1, 6, 1 << 63];
+        let enable =
+            |level, any, property| Enable { level: Level::from_int(level), any, property, ..Enable::default() };
+        let requests: Vec<Settings> = [0, 2, 5, 255]
+            .iter()
+            .flat_map(|level| masks.iter().map(move |any| (*level, *any)))
+            .flat_map(|(level, any)| properties.iter().map(move |property| enable(level, any, *property)))
+            .map(|enable| Settings::new(&enable, false))
+            .collect();
+        let interest = Interest::new(requests.iter().copied());
+        for level in [0, 1, 2, 3, 5, 6, 254, 255].map(Level::from_int) {
+            for keyword in [0, 1, 2, 4, 7, 8, 1 << 63, u64::MAX].map(Keyword::from_bits) {
+                let event = EventWrite::new(1, EventDescriptor::new(level, keyword));
+                let set = interest.in_event(&event);
+                for (index, request) in requests.iter().enumerate() {
+                    // Without an `all` mask, the set is exact.
+                    assert_eq!(set >> index & 1 == 1, request.passes(level, keyword), "{request:?} {event:?}");
+                }
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::data::{Data, Pieces};
 use crate::event::{EventWrite, Offer};
 use crate::gather::{Gathered, Unread};
 use crate::log::Subject;
-use crate::routes::{Route, Taker};
+use crate::routes::{Route, Taker, Takers};
 use crate::{Block, BlockSource, Engine, Finding, Routine};
 
 impl Engine {
@@ -52,32 +52,38 @@ impl Engine {
     /// Reads the data after it is clear that a session may accept the event: directly from the writer's memory if
     /// nothing about the data is unusual, otherwise through a copy.
     fn deliver(&self, route: &Route, event: &EventWrite, blocks: &(impl BlockSource + ?Sized)) -> Result<(), NtStatus> {
-        let Some(first) = route.takers.iter().position(|taker| taker.may_want(event)) else {
+        let mut takers = route.takers_of(event);
+        let Some(first) = takers.next(event) else {
             return Ok(());
         };
-        let takers = route.takers.get(first..).unwrap_or_default();
         let mut pieces = Pieces::default();
         let mut data = Data::default();
         if !route.captures
             && let Some(used) = data.look(blocks, route.uses_descriptor_types, &mut pieces)
         {
             data.payload = pieces.get(..used).unwrap_or_default();
-            return self.offer(takers, event, route.provider, &data);
+            return self.offer(first, takers, event, route.provider, &data);
         }
         let mut data = Gathered::take();
         let read = data.read(blocks, route.uses_descriptor_types, route.captures);
         let result = read.map_err(|unread| self.unread(event.handle, unread)).and_then(|()| {
             let payload = [data.payload()];
-            self.offer(takers, event, route.provider, &data.data(&payload))
+            self.offer(first, takers, event, route.provider, &data.data(&payload))
         });
         data.give_back();
         result
     }
 
-    /// Offers an event to `takers`. The first of them accepts it by its descriptor. Every session gets the event even
-    /// if another one fails; the first failure is returned. Requests of one session are adjacent: the first that passes
-    /// counts.
-    fn offer(&self, takers: &[Taker], event: &EventWrite, provider: Guid, data: &Data<'_>) -> Result<(), NtStatus> {
+    /// Offers an event to the takers that accept it by its descriptor. Every session gets the event even if another one
+    /// fails; the first failure is returned. Requests of one session are adjacent: the first that passes counts.
+    fn offer(
+        &self,
+        first: &Taker,
+        others: Takers<'_>,
+        event: &EventWrite,
+        provider: Guid,
+        data: &Data<'_>,
+    ) -> Result<(), NtStatus> {
         let environment = &*self.options().environment;
         let offer = Offer {
             event,
@@ -86,9 +92,6 @@ impl Engine {
             processor: environment.processor(),
             environment,
             keys: &self.inner().event_keys,
-        };
-        let Some((first, others)) = takers.split_first() else {
-            return Ok(());
         };
         let status = first.record(&offer, data);
         let result = status.map_or(Ok(()), NtStatus::ok);
@@ -99,19 +102,18 @@ impl Engine {
         result.and(Self::offer_others(others, &offer, data, served))
     }
 
-    /// Offers an event to the sessions after the first one. `served` is the session that already has it.
+    /// Offers an event to the takers after the first one. `served` is the session that already has it.
     #[inline(never)]
     fn offer_others(
-        takers: &[Taker],
+        mut takers: Takers<'_>,
         offer: &Offer<'_>,
         data: &Data<'_>,
         mut served: Option<u64>,
     ) -> Result<(), NtStatus> {
         let mut result = Ok(());
-        for taker in takers {
+        while let Some(taker) = takers.next(offer.event) {
             let id = taker.session.id();
             if served != Some(id)
-                && taker.may_want(offer.event)
                 && let Some(status) = taker.record(offer, data)
             {
                 served = Some(id);

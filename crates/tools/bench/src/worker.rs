@@ -22,7 +22,9 @@ pub fn run(words: &[String]) -> Result<Value, String> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["engine", events, threads, file] => engine::write(number(events)?, number(threads)?, &PathBuf::from(file)),
-        ["engine-stepped", events, file] => engine::stepped(number(events)?, &PathBuf::from(file)),
+        ["engine-stepped", events, others, file] => {
+            engine::stepped(number(events)?, number(others)?, &PathBuf::from(file))
+        }
         ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
         ["decode", file] => decode::decode(&PathBuf::from(file)),
         ["kernel", bytes, file] => kernel::generate(number(bytes)?, &PathBuf::from(file)),

@@ -194,7 +194,7 @@ fn cost_beside_a_lock() {
     for (threads, streams) in [(1, 1), (2, 2), (2, 1), (4, 1)] {
         let pool = Pool::new(PoolOptions { room: ROOM, minimum: 8, maximum: 8, streams, overwrite: true });
         let lock_free = cost(threads, |thread, record| {
-            pool.write(thread, &Encoded::event(record));
+            let _ = pool.write(thread, &Encoded::event(record));
         });
         let locks: Vec<Mutex<Vec<u8>>> = (0..streams).map(|_| Mutex::new(Vec::with_capacity(ROOM))).collect();
         let locked = cost(threads, |thread, record| {

@@ -5,7 +5,7 @@ use std::fs;
 use super::lttng::Lttng;
 use super::{Findings, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
-use crate::stats::{median, paired_ratio};
+use crate::stats::{median, paired_ratio, range};
 use crate::step::program::between_marks;
 use crate::tools::{number, worker, worker_command};
 
@@ -41,7 +41,7 @@ pub fn engine(settings: &Settings) -> Result<Findings, String> {
     let peer = Lttng::new(settings);
     let (events, rounds) = if settings.quick { (300_000, 2) } else { (1_000_000, 7) };
     let mut goals = Vec::new();
-    for threads in [1, 2] {
+    for threads in [1, 2, 4] {
         let mut ours = Vec::new();
         let mut theirs: Result<Vec<Written>, String> = Ok(Vec::new());
         for _ in 0..rounds {
@@ -55,7 +55,7 @@ pub fn engine(settings: &Settings) -> Result<Findings, String> {
                 (_, Err(error)) => Err(error),
             };
         }
-        let stepped = if threads == 1 { Some(stepped(settings)?) } else { None };
+        let stepped = if threads == 1 { Some(stepped(settings, 0)?) } else { None };
         row(&mut section, &format!("etw-engine, {threads} thread(s)"), &ours, stepped, events);
         match &theirs {
             Ok(list) => {
@@ -64,27 +64,52 @@ pub fn engine(settings: &Settings) -> Result<Findings, String> {
             }
             Err(error) => section.skipped(&format!("LTTng-UST, {threads} thread(s)"), error),
         }
-        if threads == 1 {
-            let pairs: Vec<(f64, f64)> = theirs
-                .iter()
-                .flatten()
-                .zip(&ours)
-                .map(|(theirs, ours)| (ours.recorded_per_second(), theirs.recorded_per_second()))
-                .collect();
-            goals.push(Goal {
-                what: String::from("engine, E2 to a file, one thread: rate, ratio to LTTng-UST"),
-                limit: 1.0,
-                bound: Bound::AtLeast,
-                measured: paired_ratio(&pairs),
-                everywhere: false,
-                why: why(&ours, theirs.as_deref().unwrap_or_default()),
-                note: theirs
-                    .err()
-                    .map_or_else(|| format!("{rounds} pairs of {events} events"), |error| format!("skipped: {error}")),
-            });
+        goals.push(rate(threads, &ours, theirs.as_deref()));
+        if let Some(stepped) = stepped {
+            goals.push(instructions("engine, E2 to a file, instructions", 900.0, stepped));
+            let more = self::stepped(settings, OTHERS)? - stepped;
+            goals.push(instructions("engine, E2, instructions more with 7 sessions for another keyword", 0.0, more));
         }
     }
     Ok(Findings { sections: vec![section], goals })
+}
+
+/// The goal of a rate at least as high as the peer's.
+fn rate(threads: u64, ours: &[Written], theirs: Result<&[Written], &String>) -> Goal {
+    let pairs: Vec<(f64, f64)> = theirs
+        .iter()
+        .copied()
+        .flatten()
+        .zip(ours)
+        .map(|(theirs, ours)| (ours.recorded_per_second(), theirs.recorded_per_second()))
+        .collect();
+    let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| ours / theirs).collect();
+    let spread = range(&ratios).map_or_else(String::new, |(least, most)| format!(", {least:.2} to {most:.2}"));
+    Goal {
+        what: format!("engine, E2 to a file, {threads} thread(s): rate, ratio to LTTng-UST"),
+        limit: 1.0,
+        bound: Bound::AtLeast,
+        measured: paired_ratio(&pairs),
+        everywhere: false,
+        why: why(ours, theirs.unwrap_or_default()),
+        note: theirs
+            .err()
+            .map_or_else(|| format!("median of {} pairs{spread}", pairs.len()), |error| format!("skipped: {error}")),
+    }
+}
+
+/// A goal for a number of stepped instructions.
+fn instructions(what: &str, limit: f64, measured: f64) -> Goal {
+    Goal {
+        what: String::from(what),
+        limit,
+        bound: Bound::AtMost,
+        measured: Some(measured.round()),
+        // The system's clock is part of it.
+        everywhere: false,
+        why: String::new(),
+        note: String::from("single steps"),
+    }
 }
 
 /// Explains the difference.
@@ -151,11 +176,16 @@ fn per_event(mut count: impl FnMut(u64) -> Result<u64, String>) -> Result<f64, S
     Ok(many.saturating_sub(none) as f64 / STEPPED as f64)
 }
 
-fn stepped(settings: &Settings) -> Result<f64, String> {
+/// Sessions that do not want the events. A provider can have eight.
+const OTHERS: u64 = 7;
+
+fn stepped(settings: &Settings, others: u64) -> Result<f64, String> {
     let file = settings.folder("stepped.etl");
     let path = file.display().to_string();
-    let counted =
-        per_event(|events| between_marks(&mut worker_command(&["engine-stepped", &events.to_string(), &path])?));
+    let counted = per_event(|events| {
+        let (events, others) = (events.to_string(), others.to_string());
+        between_marks(&mut worker_command(&["engine-stepped", &events, &others, &path])?)
+    });
     let _ = fs::remove_file(&file);
     counted
 }

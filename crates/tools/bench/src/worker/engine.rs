@@ -51,6 +51,14 @@ impl Writer {
         Ok(Self { engine, session, handle, metadata })
     }
 
+    /// Starts a session that enables the provider for a keyword that the events do not have.
+    fn uninterested(&self, number: u64) -> Result<Session, String> {
+        let properties = Properties::in_memory(&format!("other {number}"));
+        let session = self.engine.start(&properties).map_err(|error| error.to_string())?;
+        session.enable(Guid::from_name(NAME), Enable { any: 2, ..Enable::default() });
+        Ok(session)
+    }
+
     /// Writes this many events in the same way as a driver with our macros: two descriptors for metadata, one for the
     /// fixed-size fields and the length, one for the text.
     fn write(&self, events: u64) {
@@ -100,9 +108,11 @@ pub(super) fn write(events: u64, threads: u64, file: &Path) -> Result<Value, Str
     Ok(answer)
 }
 
-/// Writes events between two marks.
-pub(super) fn stepped(events: u64, file: &Path) -> Result<Value, String> {
+/// Writes events between two marks. `others` more sessions have enabled the provider, but for another keyword.
+pub(super) fn stepped(events: u64, others: u64, file: &Path) -> Result<Value, String> {
     let writer = Writer::new(file, Overflow::Lose)?;
+    let others: Result<Vec<Session>, String> = (0..others).map(|number| writer.uninterested(number)).collect();
+    let _others = others?;
     writer.write(1);
     mark();
     writer.write(events);
