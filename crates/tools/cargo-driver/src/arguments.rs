@@ -151,6 +151,12 @@ pub(crate) struct Inspect {
     /// The release of Windows to check against: a name or a build number, for example win10-1809 or 17763
     #[arg(long, value_name = "RELEASE")]
     pub(crate) windows: Option<String>,
+    /// Take the name of the entry point from this linker map instead of the map beside the image
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
+    /// List the rules, and inspect nothing
+    #[arg(long, conflicts_with_all = ["files", "windows", "map", "json"])]
+    pub(crate) rules: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -146,16 +146,28 @@ fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
     cargo.args(&test.rest).run_ours()
 }
 
+/// Whether the options for `nt-host` ask for its help.
+fn asks_for_help(run: &Run) -> bool {
+    run.rest.iter().any(|word| word == "--help" || word == "-h")
+}
+
 /// Builds the driver and runs a command of `nt-host` on its image.
 fn nt_host(host: &Host, run: &Run, command: &str) -> Result<(), Error> {
-    if run.rest.iter().any(|word| word == "--help" || word == "-h") {
+    if asks_for_help(run) {
         return host.program("nt-host").args([command, "--help"]).replace_ourselves();
+    }
+    // The list of all routines does not depend on a driver.
+    if command == "list" && run.rest.iter().any(|word| word == "--all") {
+        return host.program("nt-host").args([command]).args(&run.rest).replace_ourselves();
     }
     let image = image(host, &run.driver)?;
     host.program("nt-host").args([command]).args([image]).args(&run.rest).replace_ourselves()
 }
 
 fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
+    if asks_for_help(run) {
+        return nt_host(host, run, "run");
+    }
     let image = image(host, &run.driver)?;
     let folder = image.parent().and_then(Path::parent).unwrap_or(&image).join("trace");
     fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
@@ -169,8 +181,14 @@ fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
 }
 
 fn inspect_images(host: &Host, inspect: &Inspect) -> Result<(), Error> {
-    let files = if inspect.files.is_empty() { images(host, &inspect.driver)? } else { inspect.files.clone() };
     let mut tool = host.program("driver-package").args(["inspect"]);
+    if inspect.rules {
+        return tool.args(["--rules"]).replace_ourselves();
+    }
+    let files = if inspect.files.is_empty() { images(host, &inspect.driver)? } else { inspect.files.clone() };
+    if let Some(map) = &inspect.map {
+        tool = tool.args([OsString::from("--map"), map.into()]);
+    }
     if let Some(release) = &inspect.windows {
         tool = tool.args(["--windows", release]);
     }

@@ -5,6 +5,8 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use command_line::exit;
+
 /// The argument before the name of a built-in program.
 const WORD: &str = "--internal-program";
 
@@ -38,7 +40,7 @@ pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
         Some("nt-host") => nt_host::cli::main(named),
         _ => {
             eprintln!("error: {} does not run on this host", program.display());
-            ExitCode::from(2)
+            ExitCode::from(exit::UNSUPPORTED)
         }
     }
 }

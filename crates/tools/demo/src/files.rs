@@ -44,9 +44,9 @@ impl Files {
         let write = || {
             let json = export(NewFile::create(&self.json)?, Format::JsonLines, trace, About::default(), outcome)?;
             let html = export(NewFile::create(&self.html)?, Format::Html, trace, about, outcome)?;
-            fs::rename(&self.draft, &self.etl)?;
             json.finish()?;
-            html.finish()
+            html.finish()?;
+            fs::rename(&self.draft, &self.etl)
         };
         write().map_err(|error: io::Error| error.to_string())
     }

@@ -79,6 +79,8 @@ impl<'a> Context<'a> {
 pub(crate) enum Failure {
     /// The command line was not understood.
     Usage(String),
+    /// This system, or this build, does not support it.
+    Unsupported(String),
     /// The system refused a call, or a limit was exceeded.
     Session(Error),
     /// There is no such session, but one with this similar name.
@@ -99,6 +101,7 @@ impl Failure {
     /// The exit code: see docs/conventions.md.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
+            Self::Unsupported(_) => exit::UNSUPPORTED,
             Self::Session(error) if error.is_unsupported() => exit::UNSUPPORTED,
             // The reader of standard output has closed it.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::SUCCESS,
@@ -118,7 +121,7 @@ impl Failure {
     /// Prints the failure to standard error.
     pub(crate) fn report(&self) {
         match self {
-            Self::Usage(message) => eprintln!("error: {message}"),
+            Self::Usage(message) | Self::Unsupported(message) => eprintln!("error: {message}"),
             Self::Session(error) => eprintln!("error: {error}"),
             Self::NotFound(error, near) => eprintln!("error: {error}; did you mean '{near}'?"),
             Self::Trace(error) => eprintln!("error: {error}"),

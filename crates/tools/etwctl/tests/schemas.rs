@@ -58,10 +58,10 @@ fn a_manifest_names_events_in_decode_and_stats() {
     let plain = etwctl(&["stats", file]);
     assert!(text(&plain.stdout).contains("named_percent     75.0"), "{}", text(&plain.stdout));
     let hint = text(&plain.stderr);
-    assert!(hint.contains("1 events of 11111111-2222-3333-4444-555555555555 have no schema"), "{hint}");
+    assert!(hint.contains("1 event of 11111111-2222-3333-4444-555555555555 has no schema"), "{hint}");
     let decoded = etwctl(&["decode", file]);
     assert!(
-        text(&decoded.stderr).contains("have no schema; to decode them, this is needed: --manifest"),
+        text(&decoded.stderr).contains("has no schema; needed for decoding: --manifest"),
         "{}",
         text(&decoded.stderr)
     );

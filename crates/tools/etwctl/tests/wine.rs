@@ -116,8 +116,8 @@ fn the_command_for_windows_goes_as_far_as_wine_goes() {
     let live = wine.etwctl("record P --for 1s");
     assert_eq!(live.code, 1, "{}", live.err);
     assert!(live.err.contains("the system has no consumers (Wine)"), "{}", live.err);
-    assert_eq!(wine.etwctl("record --demo").code, 2);
+    assert_eq!(wine.etwctl("record --demo").code, 5);
     let driver = wine.etwctl("record P --driver x.sys");
-    assert_eq!(driver.code, 2, "{}", driver.err);
+    assert_eq!(driver.code, 5, "{}", driver.err);
     assert!(driver.err.contains("--driver is for Linux on x86-64"), "{}", driver.err);
 }

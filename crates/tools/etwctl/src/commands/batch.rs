@@ -9,21 +9,24 @@ use crate::context::{Context, Failure};
 /// Runs the commands of a file, or of standard input.
 pub(super) fn batch(context: &Context<'_>, line: &Batch) -> Result<(), Failure> {
     let input: Box<dyn BufRead> = match &line.file {
-        Some(path) => Box::new(BufReader::new(File::open(path)?)),
+        Some(path) => {
+            let file = File::open(path).map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+            Box::new(BufReader::new(file))
+        }
         None => Box::new(BufReader::new(io::stdin())),
     };
-    let mut worst = None;
+    let mut first = None;
     for (number, text) in (1_usize..).zip(input.lines()) {
         let Err(failure) = run(context, &text?) else { continue };
         eprint!("line {number}: ");
         failure.report();
         let code = failure.exit_code();
-        worst = worst.or(Some(code));
+        first = first.or(Some(code));
         if !line.keep_going {
             break;
         }
     }
-    worst.map_or(Ok(()), |code| Err(Failure::Reported(code)))
+    first.map_or(Ok(()), |code| Err(Failure::Reported(code)))
 }
 
 fn run(context: &Context<'_>, text: &str) -> Result<(), Failure> {

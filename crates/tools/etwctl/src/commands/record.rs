@@ -93,7 +93,9 @@ fn providers(line: &Record) -> Result<Vec<Guid>, Failure> {
     let mut providers: Vec<Guid> = line.providers.iter().map(|provider| provider.guid).collect();
     if line.demo {
         if !Demo::IS_HERE {
-            return Err(Failure::Usage("there is no demonstration provider on Windows: name a provider".to_owned()));
+            return Err(Failure::Unsupported(
+                "there is no demonstration provider on Windows: name a provider".to_owned(),
+            ));
         }
         providers.push(Demo::ID);
     }

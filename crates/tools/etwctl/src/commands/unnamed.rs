@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use etw_etl::{EventRef, Kind, escaped};
 use etw_types::Guid;
 
+use crate::values::counted;
+
 /// The maximum number of providers without schemas that get a note of their own.
 const MOST_NOTES: usize = 10;
 /// The maximum number of providers that are counted.
@@ -61,5 +63,6 @@ fn note(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
         Kind::Mof => "the MOF class of this GUID, which is not one of the documented classes of the kernel",
         _ => return None,
     };
-    Some(format!("{events} events of {who} have no schema; to decode them, this is needed: {what}"))
+    let (events, has) = (counted(events, "event"), if events == 1 { "has" } else { "have" });
+    Some(format!("{events} of {who} {has} no schema; needed for decoding: {what}"))
 }

@@ -56,7 +56,8 @@ impl Pdbs {
             }
         }
         if !paths.is_empty() && pdbs.by_stem.is_empty() {
-            return Err(Failure::Usage("--pdb: there is no .pdb file in the folders".to_owned()));
+            let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+            return Err(Failure::Usage(format!("--pdb: there is no .pdb file in {}", paths.join(", "))));
         }
         Ok(pdbs)
     }

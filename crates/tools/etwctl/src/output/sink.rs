@@ -30,7 +30,7 @@ impl Sink {
     /// Always fails: this build cannot write Parquet.
     #[cfg(not(feature = "parquet"))]
     pub(crate) fn parquet(_folder: &Path) -> Result<Self, Failure> {
-        Err(Failure::Usage("--parquet: this etwctl was built without the feature `parquet`".to_owned()))
+        Err(Failure::Unsupported("--parquet: this etwctl was built without the feature `parquet`".to_owned()))
     }
 
     /// Writes an event.

@@ -17,7 +17,7 @@ impl Driver {
     pub(crate) fn prepare(_path: &Path, _os: Option<Release>) -> Result<Self, Failure> {
         let reason =
             "--driver is for Linux on x86-64, where nt-host runs the driver; here, load the driver and omit --driver";
-        Err(Failure::Usage(reason.to_owned()))
+        Err(Failure::Unsupported(reason.to_owned()))
     }
 
     /// The ETW that the driver writes to.

@@ -12,7 +12,7 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Runs all steps of `lint`, then all steps of `test`, and prints one summary.
 ",
-    flags: test::COMMAND.flags,
+    flags: &[test::WITHOUT_MIRI],
     run,
 };
 

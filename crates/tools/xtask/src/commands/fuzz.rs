@@ -4,6 +4,7 @@
 //! the fuzzed code has no unsafe code for it to check.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::cli::{Command, Flag};
@@ -61,7 +62,9 @@ fn run(context: &Context) -> Result<(), Error> {
     let seeds = [learned, format!("{CORPUS}/{target}")].into_iter();
     let shared = SHARED.iter().filter(|(name, _)| *name == target).map(|(_, folder)| String::from(*folder));
     let seeds = seeds.chain(shared).filter(|folder| context.path(folder).is_dir());
-    let inputs: Vec<String> = asked.replay.map_or_else(|| seeds.collect(), |file| vec![file.to_owned()]);
+    // The command runs in the root of the repository.
+    let here = |file: &str| std::env::current_dir().unwrap_or_default().join(file);
+    let inputs = asked.replay.map_or_else(|| seeds.map(PathBuf::from).collect(), |file| vec![here(file)]);
     context
         .tool(&cargo_fuzz(context)?)
         .current_dir(&context.path("."))

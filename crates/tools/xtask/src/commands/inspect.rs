@@ -21,7 +21,7 @@ not an intact image.
         Flag { name: "FILE...", summary: "images: .sys, .dll or .exe" },
         Flag { name: "--json", summary: "prints JSON with one object for each file" },
         Flag { name: "--map FILE", summary: "takes the entry point's name from this linker map" },
-        Flag { name: "--windows MAJ.MIN", summary: "the Windows that loads it (default: 10.0)" },
+        Flag { name: "--windows RELEASE", summary: "the Windows that loads it (default: win11-24h2)" },
         Flag { name: "--rules", summary: "prints every rule, its reason and its source" },
     ],
     run,

@@ -37,10 +37,12 @@ fn run(context: &Context) -> Result<(), Error> {
     };
     let new = NewDriver::at(Path::new(path), kind, context.path(""));
     new.write()?;
-    let (folder, image) = (&new.folder, new.name.replace('-', "_"));
-    note(&format!("created a driver in {}. Next, run here:", folder.display()));
-    note(&format!("cargo xtask build --manifest-path \"{}\"", folder.display()));
-    note(&format!("cargo run -p nt-host -- run target/driver/x64/{image}.sys --ioctl 222000:05000000"));
-    note(&format!("cargo test --manifest-path \"{}\"", folder.join("host-tests/Cargo.toml").display()));
+    let folder = new.folder.display();
+    note(&format!("created a driver in {folder}. Next, install `cargo driver` once, here:"));
+    note("cargo install --locked --path crates/tools/cargo-driver");
+    note("Then, in the driver's folder:");
+    note("cargo driver run -- --ioctl 222000:05000000");
+    note("cargo driver test");
+    note(&format!("Without installing it, here: cargo xtask build --manifest-path \"{folder}\""));
     Ok(())
 }

@@ -26,7 +26,7 @@ is installed, Miri runs.
     flags: &[
         Flag { name: QUICK, summary: "formatting and unit tests only" },
         Flag { name: LIST, summary: "prints the steps without running them" },
-        Flag { name: NO_MIRI, summary: "omits Miri, the longest step" },
+        WITHOUT_MIRI,
     ],
     run,
 };
@@ -34,6 +34,7 @@ is installed, Miri runs.
 const QUICK: &str = "--quick";
 const LIST: &str = "--list";
 const NO_MIRI: &str = "--no-miri";
+pub(super) const WITHOUT_MIRI: Flag = Flag { name: NO_MIRI, summary: "omits Miri, the longest step" };
 
 /// The target of the Windows build of etwctl that Wine runs.
 const GNU: &str = "x86_64-pc-windows-gnu";

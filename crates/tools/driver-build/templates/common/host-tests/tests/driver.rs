@@ -10,9 +10,9 @@ use nt_host::{NtHost, Os, event};
 /// Takes a `u32`, adds it to the sum, and returns the sum.
 const ADD: u32 = 0x0022_2000;
 
-/// The image that `DRIVER_IMAGE` names (`cargo driver test` sets it), or the one that `cargo xtask build` made.
+/// The image that `DRIVER_IMAGE` names (`cargo driver test` sets it), or the last one that `cargo driver build` made.
 fn image() -> PathBuf {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("{{wdk-etw-from-tests}}/target/driver/x64/{{crate}}.sys");
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/driver/x64/{{crate}}.sys");
     env::var_os("DRIVER_IMAGE").map_or(built, PathBuf::from)
 }
 
