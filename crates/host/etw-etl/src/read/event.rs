@@ -251,10 +251,13 @@ impl<'a> EventRef<'a> {
     }
 
     /// Sets the stack that the event's key refers to, or the one that the kernel wrote after the event.
-    pub(crate) fn resolve(mut self, stacks: &'a Stacks, place: &mut usize) -> Self {
-        self.stack = self.stack_key().and_then(|key| stacks.get(key));
+    #[inline]
+    pub(crate) fn resolve(mut self, stacks: &'a Stacks) -> Self {
+        if self.data > self.items {
+            self.stack = self.stack_key().and_then(|key| stacks.keys.get(key));
+        }
         if self.stack.is_none()
-            && let Some((process, frames)) = stacks.of_event(&self.header, self.payload(), place)
+            && let Some((process, frames)) = stacks.of_event(&self.header, self.payload())
         {
             self.stack = Some(frames);
             self.stack_process = Some(process);
