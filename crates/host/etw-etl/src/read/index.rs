@@ -65,7 +65,7 @@ impl Collected {
     fn add_image(&mut self, slot: Slot, buffer: &Buffer) {
         let clock = Clock { kind: ClockKind::SystemTime, frequency: 0, start: FileTime(0), start_stamp: 0 };
         let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &clock, buffer.record(slot));
-        self.images.add(&self.decoder.decode(&event));
+        self.images.add_event(&mut self.decoder, &event);
     }
 }
 
@@ -126,6 +126,7 @@ pub(crate) fn index<R: Read + Seek>(
                 report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
                 let stacks = collected.add(&buffer, source.length);
                 entries.extend(buffer.slots.first().map(|slot| Entry { first: slot.stamp, offset, stacks }));
+                source.recycle(buffer);
                 if let Some((place, bytes, reason)) = loss {
                     report.lose(place, bytes, reason);
                 }

@@ -235,7 +235,8 @@ impl<R: Read + Seek> Reader<R> {
         &self.clock
     }
 
-    /// Returns what the file contains and what was lost. Complete as soon as the file is opened.
+    /// Returns what the file contains and what was lost. Complete as soon as the file is opened, except for the stacks that were
+    /// left out, which are counted while the events are read.
     #[must_use]
     pub const fn report(&self) -> &Report {
         &self.report
@@ -379,8 +380,9 @@ impl<R: Read + Seek> Reader<R> {
         let slot = current.buffer.slots.get(current.position).copied()?;
         current.position += 1;
         let buffer = &current.buffer;
-        let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
-        Some(event.resolve(&self.stacks))
+        let mut event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
+        event.resolve(&self.stacks);
+        Some(event)
     }
 
     /// Gathers the stacks of the current event.
@@ -409,11 +411,13 @@ impl<R: Read + Seek> Reader<R> {
     /// Makes the buffer with the earliest record the current one. Returns `None` at the end.
     fn advance(&mut self) -> Option<()> {
         while !self.current_is_next() {
-            if let Some(current) = self.current.take()
-                && let Some((stamp, number, position)) = current.key()
-            {
-                self.open.insert((stamp, number, position));
-                self.keep(stamp, number, current.buffer);
+            if let Some(current) = self.current.take() {
+                if let Some((stamp, number, position)) = current.key() {
+                    self.open.insert((stamp, number, position));
+                    self.keep(stamp, number, current.buffer);
+                } else {
+                    self.source.recycle(current.buffer);
+                }
             }
             self.open_due();
             let (stamp, number, position) = self.open.pop_first()?;

@@ -14,8 +14,8 @@ mod walked;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use keys::Keys;
-pub(crate) use walked::target;
 use walked::Walked;
+pub(crate) use walked::target;
 
 use super::event::Header;
 use super::index::Entry;
@@ -49,12 +49,15 @@ pub(crate) struct Stacks {
     pub(crate) keys: Keys,
     /// Approximate memory for the stacks, in bytes. Those of one buffer are always kept.
     memory: usize,
-    /// Buffers that have stacks of events to come.
+    /// Buffers that have stacks of events to come, without `last`.
     due: BTreeSet<Due>,
-    /// The first time stamp in `due`.
+    /// The first time stamp in `due` and `last`.
     next: u64,
     /// The stacks of those buffers that are in memory.
     loaded: BTreeMap<Due, Walked>,
+    /// The stacks of the buffer that was used last. It is likely to be the next one, too.
+    last: Option<(Due, Walked)>,
+    /// The memory of `loaded`.
     held: usize,
     /// The time stamp of the current event.
     stamp: u64,
@@ -89,7 +92,7 @@ impl Stacks {
 
     /// Returns the memory of definitions and waiting stacks, in bytes.
     pub(crate) fn cost(&self) -> usize {
-        self.held + self.keys.cost()
+        self.held + self.keys.cost() + self.last.as_ref().map_or(0, |(_, walked)| walked.cost())
     }
 
     /// Returns how many definitions and parts of stacks were left out so far.
@@ -118,7 +121,17 @@ impl Stacks {
     /// Returns a buffer that has stacks of the current event and must be read for them; [`add`](Self::add) takes it. Returns
     /// `None` when all stacks of the event are there.
     pub(crate) fn missing(&mut self) -> Option<Due> {
-        while let Some(due) = self.due.first().copied().filter(|due| due.0 <= self.stamp) {
+        loop {
+            let first = self.due.first().copied();
+            if let Some((due, walked)) = self.last.take_if(|(due, _)| first.is_none_or(|first| *due < first)) {
+                if due.0 > self.stamp {
+                    self.last = Some((due, walked));
+                    break;
+                }
+                self.take(due, walked);
+                continue;
+            }
+            let Some(due) = first.filter(|due| due.0 <= self.stamp) else { break };
             self.due.pop_first();
             let Some(walked) = self.loaded.remove(&due) else { return Some(due) };
             self.held -= walked.cost();
@@ -138,8 +151,10 @@ impl Stacks {
     fn take(&mut self, (_, offset): Due, mut walked: Walked) {
         while let Some(stamp) = walked.stamp() {
             if stamp > self.stamp {
-                self.due.insert((stamp, offset));
-                self.keep((stamp, offset), walked);
+                if let Some((due, walked)) = self.last.replace(((stamp, offset), walked)) {
+                    self.due.insert(due);
+                    self.keep(due, walked);
+                }
                 return;
             }
             let Some((part, words)) = walked.take() else { return };
@@ -183,7 +198,8 @@ impl Stacks {
     }
 
     fn update_next(&mut self) {
-        self.next = self.due.first().map_or(u64::MAX, |due| due.0);
+        let dues = self.due.first().into_iter().chain(self.last.as_ref().map(|(due, _)| due));
+        self.next = dues.map(|due| due.0).min().unwrap_or(u64::MAX);
     }
 
     /// Merges the parts of each thread's stack.
@@ -197,7 +213,8 @@ impl Stacks {
         parts.sort_by_key(|part| (part.thread, part.is_user, part.is_key, part.offset));
         let mut has_both = false;
         for part in parts.drain(..) {
-            let frames = self.part_frames.get(part.start..).and_then(|rest| rest.get(..part.length)).unwrap_or_default();
+            let frames =
+                self.part_frames.get(part.start..).and_then(|rest| rest.get(..part.length)).unwrap_or_default();
             let start = self.frames.len();
             match self.current.last_mut().filter(|last| last.thread == part.thread) {
                 None => {

@@ -48,7 +48,9 @@ impl<'a> StackWalk<'a> {
         let before = words.len();
         let most = if self.is_key { 1 } else { usize::MAX };
         if self.is_32_bit {
-            words.extend(self.data.as_chunks::<4>().0.iter().take(most).map(|word| u64::from(u32::from_le_bytes(*word))));
+            words.extend(
+                self.data.as_chunks::<4>().0.iter().take(most).map(|word| u64::from(u32::from_le_bytes(*word))),
+            );
         } else {
             words.extend(self.data.as_chunks::<8>().0.iter().take(most).map(|word| u64::from_le_bytes(*word)));
         }
