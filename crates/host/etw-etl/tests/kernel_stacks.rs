@@ -242,7 +242,9 @@ fn events_of_a_growing_file_find_stacks_that_were_written_before() {
     let mut writer = Writer::create(&path, options()).unwrap();
     let mut add = |records: &[(u64, Vec<u8>)]| {
         let mut buffer = Buffer::new(1024, 0);
-        records.iter().for_each(|(stamp, record)| buffer.push_record(record, *stamp).unwrap());
+        for (stamp, record) in records {
+            buffer.push_record(record, *stamp).unwrap();
+        }
         writer.write_buffer(&mut buffer, 2_000_000).unwrap();
     };
     // Another processor's buffer with the event comes later.
