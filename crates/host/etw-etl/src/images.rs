@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use etw_types::Guid;
+use etw_types::tracelogging::Value;
+use etw_types::{Guid, InType, OutType};
 
-use crate::decode::{Decoded, Node, Scalar};
+use crate::decode::{Decoded, Decoder, Node, Scalar, show};
+use crate::read::event::EventRef;
 
 /// Maximum number of images that are remembered.
 const MAX_IMAGES: usize = 0x10_0000;
@@ -75,26 +77,60 @@ impl Images {
                 None => text.parse().ok(),
             }
         };
-        let (Some(base), Some(process)) = (number("ImageBase"), number("ProcessId")) else { return };
+        let values = Values {
+            base: number("ImageBase"),
+            size: number("ImageSize"),
+            process: number("ProcessId"),
+            file: text("FileName"),
+            original_file: text("OriginalFileName"),
+            pdb_file: text("PdbFileName"),
+            pdb: text("GuidSig").and_then(|id| Guid::parse(&id).ok()),
+        };
+        if let (Some(provider), Some(event)) = (&decoded.provider, &decoded.event) {
+            self.insert(provider, event, values);
+        }
+    }
+
+    /// Does the same as [`add`](Self::add) for an event that is not decoded yet.
+    pub(crate) fn add_event(&mut self, decoder: &mut Decoder, event: &EventRef<'_>) {
+        if self.by_base.len() >= MAX_IMAGES || self.pdbs.len() >= MAX_IMAGES {
+            return;
+        }
+        let mut values = Values::default();
+        let named = decoder.visit(event, &mut |field, value| match &*field.name {
+            "ImageBase" => values.base = number(value),
+            "ImageSize" => values.size = number(value),
+            "ProcessId" => values.process = number(value),
+            "FileName" => values.file = Some(text(value)),
+            "OriginalFileName" => values.original_file = Some(text(value)),
+            "PdbFileName" => values.pdb_file = Some(text(value)),
+            "GuidSig" => values.pdb = if let Value::Guid(id) = value { Some(id) } else { None },
+            _ => {}
+        });
+        if let Some((schema, _)) = named {
+            self.insert(&schema.provider, &schema.name, values);
+        }
+    }
+
+    fn insert(&mut self, provider: &str, event: &str, values: Values) {
+        let (Some(base), Some(process)) = (values.base, values.process) else { return };
         let key = (if is_system(base) { 0 } else { u32::try_from(process).unwrap_or(0) }, base);
         let file = |path: String| Box::<str>::from(path.rsplit(['\\', '/']).next().unwrap_or_default());
-        let image =
-            |field: &str| Some(Image { end: base.saturating_add(number("ImageSize")?), name: file(text(field)?) });
-        match (decoded.provider.as_deref(), decoded.event.as_deref()) {
-            (Some("Image"), Some("Load" | "DCStart" | "DCEnd")) => {
-                self.by_base.extend(image("FileName").map(|image| (key, image)));
+        let image = |path: Option<String>| Some(Image { end: base.saturating_add(values.size?), name: file(path?) });
+        match (provider, event) {
+            ("Image", "Load" | "DCStart" | "DCEnd") => {
+                self.by_base.extend(image(values.file).map(|image| (key, image)));
             }
             // These events describe an image that was loaded earlier. They must not replace an image that was loaded at the same
             // address since.
-            (Some("Image"), Some("Unload")) => {
-                image("FileName").map(|image| self.by_base.entry(key).or_insert(image));
+            ("Image", "Unload") => {
+                image(values.file).map(|image| self.by_base.entry(key).or_insert(image));
             }
-            (Some("ImageId"), Some("ImageId")) => {
-                image("OriginalFileName").map(|image| self.by_base.entry(key).or_insert(image));
+            ("ImageId", "ImageId") => {
+                image(values.original_file).map(|image| self.by_base.entry(key).or_insert(image));
             }
-            (Some("ImageId"), Some("DbgId_RSDS")) => {
-                let id = text("GuidSig").and_then(|id| Guid::parse(&id).ok());
-                self.pdbs.extend(id.zip(text("PdbFileName")).map(|(id, name)| (key, (id, file(name)))));
+            ("ImageId", "DbgId_RSDS") => {
+                self.pdbs.extend(values.pdb.zip(values.pdb_file).map(|(id, name)| (key, (id, file(name)))));
             }
             _ => {}
         }
@@ -125,6 +161,33 @@ impl Images {
 impl FrameNames for Images {
     fn names(&self, process: u32, address: u64) -> Vec<String> {
         self.name(process, address).into_iter().collect()
+    }
+}
+
+/// The values of an image event that matter.
+#[derive(Debug, Default)]
+struct Values {
+    base: Option<u64>,
+    size: Option<u64>,
+    process: Option<u64>,
+    file: Option<String>,
+    original_file: Option<String>,
+    pdb_file: Option<String>,
+    pdb: Option<Guid>,
+}
+
+fn number(value: Value<'_>) -> Option<u64> {
+    match value {
+        Value::Unsigned(number) | Value::Hex(number) => Some(number),
+        Value::Signed(number) => u64::try_from(number).ok(),
+        _ => None,
+    }
+}
+
+fn text(value: Value<'_>) -> String {
+    match show(InType::Invalid, OutType::Default, value) {
+        Scalar::Text(text) => text,
+        other => other.to_string(),
     }
 }
 

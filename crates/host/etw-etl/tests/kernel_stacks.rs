@@ -82,23 +82,181 @@ fn keys_of_stacks_are_looked_up_where_the_trace_defines_them() {
     assert_eq!(stacks(&path), vec![(0x0F2E, Some(4), vec![KERNEL + 5])]);
 }
 
-#[test]
-fn stacks_by_key_count_against_the_memory_limit() {
-    let path = folder("kernel-stacks").join("many-keys.etl");
-    let size = 128 * 1024;
+/// Writes buffers of records, in this order.
+fn buffers(name: &str, size: u32, buffers: &[Vec<(u64, Vec<u8>)>]) -> std::path::PathBuf {
+    let path = folder("kernel-stacks").join(name);
     let mut writer = Writer::create(&path, WriterOptions { buffer_size: size, ..options() }).unwrap();
-    let mut buffer = Buffer::new(size, 0);
-    let mut definition = Vec::new();
-    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_000, 0xABC, &vec![KERNEL; 8000]));
-    buffer.push_record(&definition, 1_000_000).unwrap();
-    for number in 1..=1200 {
-        let key = record(0x1825, 1_000_000 + number, &[1_000_000 + number, owner(4, 9), 0xABC]);
-        buffer.push_record(&key, 1_000_000 + number).unwrap();
+    for records in buffers {
+        let mut buffer = Buffer::new(size, 0);
+        for (stamp, record) in records {
+            buffer.push_record(record, *stamp).unwrap();
+        }
+        writer.write_buffer(&mut buffer, 2_000_000).unwrap();
     }
-    writer.write_buffer(&mut buffer, 2_000_000).unwrap();
     writer.close().unwrap();
-    let dropped = Reader::open(&path).unwrap().report().stacks_dropped;
-    assert!((100..300).contains(&dropped), "{dropped}");
+    path
+}
+
+/// Returns a sample of thread 9 and its time stamp.
+fn sample(stamp: u64) -> (u64, Vec<u8>) {
+    (stamp, record(0x0F2E, stamp, &[KERNEL, 9 | 1 << 32]))
+}
+
+/// Returns a stack of thread 9 and its time stamp.
+fn stack(stamp: u64, target: u64, frames: &[u64]) -> (u64, Vec<u8>) {
+    (stamp, record(0x1820, stamp, &[&[target, owner(4, 9)], frames].concat()))
+}
+
+/// Reads the stacks of a trace twice, with little memory and with much. Returns them with the most memory that the reader held
+/// with much.
+fn all_stacks(path: &std::path::Path) -> (Vec<(u64, Vec<u64>)>, usize) {
+    let mut results = [0, 64 << 20].map(|memory| {
+        let mut reader = Reader::open_with(path, ReaderOptions { memory, grows: false }).unwrap();
+        let (mut found, mut most) = (Vec::new(), 0);
+        while let Some(event) = reader.next_ref() {
+            found.extend(event.stack().map(|stack| (event.header.stamp, stack)));
+            most = most.max(reader.memory_held());
+        }
+        assert_eq!(reader.report().stacks_dropped, 0);
+        (found, most)
+    });
+    assert_eq!(results[0].0, results[1].0, "memory changes the time, not the result");
+    std::mem::take(&mut results[1])
+}
+
+#[test]
+fn parts_in_different_buffers_join_their_event() {
+    let whole = vec![KERNEL, USER];
+    let event = vec![sample(1_000_100)];
+    let kernel = vec![stack(1_000_150, 1_000_100, &[KERNEL]), sample(1_000_160)];
+    let user = vec![sample(1_000_170), stack(1_000_180, 1_000_100, &[USER])];
+    for (name, order) in [("first.etl", [&event, &kernel, &user]), ("last.etl", [&user, &kernel, &event])] {
+        let path = buffers(name, 1024, &order.map(Clone::clone));
+        assert_eq!(all_stacks(&path).0, [(1_000_100, whole.clone())]);
+    }
+}
+
+#[test]
+fn a_stack_joins_its_event_however_late_it_comes() {
+    let mut many: Vec<_> = (0..500)
+        .map(|number| {
+            let stamp = 1_000_100 + number * 10;
+            vec![sample(stamp), stack(stamp + 1, stamp, &[KERNEL + number])]
+        })
+        .collect();
+    many[0].pop();
+    many[7].pop();
+    many[499].extend([stack(1_009_000, 1_000_170, &[USER]), stack(1_009_001, 1_000_100, &[USER])]);
+    let expected: Vec<_> = (0..500)
+        .map(|number| (1_000_100 + number * 10, vec![if matches!(number, 0 | 7) { USER } else { KERNEL + number }]))
+        .collect();
+    assert_eq!(all_stacks(&buffers("late.etl", 1024, &many)).0, expected);
+}
+
+#[test]
+fn stacks_that_are_anywhere_join_their_events() {
+    // Parts are spread over all buffers, before and after their events.
+    let mut many = vec![Vec::new(); 40];
+    let mut expected = Vec::new();
+    for number in 0..400_u64 {
+        let stamp = 1_000_100 + number * 10;
+        let place = |factor: u64| usize::try_from((number * factor + factor) % 40).unwrap();
+        many[place(7)].push(sample(stamp));
+        many[place(11)].push(stack(1_000_000 + number * 3967 % 5000, stamp, &[USER + number, USER]));
+        many[place(13)].push(stack(1_000_000 + number * 1871 % 5000, stamp, &[KERNEL + number]));
+        expected.push((stamp, vec![KERNEL + number, USER + number, USER]));
+    }
+    let path = buffers("anywhere.etl", 8192, &many);
+    assert_eq!(all_stacks(&path).0, expected);
+    let mut reader = Reader::open(&path).unwrap();
+    let first: Vec<_> = reader.by_ref().map(|event| event.stack()).collect();
+    reader.rewind();
+    assert_eq!(reader.map(|event| event.stack()).collect::<Vec<_>>(), first);
+}
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_stacks() {
+    let most = |name, count: u64| {
+        let size = 1024 * 128;
+        let path = folder("kernel-stacks").join(name);
+        let mut writer = Writer::create(&path, WriterOptions { buffer_size: size, ..options() }).unwrap();
+        for number in 0..count {
+            let stamp = 1_000_100 + number * 10;
+            let mut buffer = Buffer::new(size, 0);
+            // The stack of the last event, and that of the first event of the buffer.
+            if number > 0 {
+                let (late, record) = stack(stamp, stamp - 5, &vec![USER; 8000]);
+                buffer.push_record(&record, late).unwrap();
+            }
+            let (next, record) = sample(stamp + 1);
+            buffer.push_record(&record, next).unwrap();
+            let (after, record) = stack(stamp + 2, stamp + 1, &[KERNEL; 200]);
+            buffer.push_record(&record, after).unwrap();
+            let (last, record) = sample(stamp + 5);
+            buffer.push_record(&record, last).unwrap();
+            writer.write_buffer(&mut buffer, stamp + 6).unwrap();
+        }
+        writer.close().unwrap();
+        let (found, most) = all_stacks(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(found.len() as u64, 2 * count - 1);
+        most
+    };
+    let few = most("few.etl", 10);
+    // 77 MB of stacks.
+    assert_eq!(most("many.etl", 1200), few);
+    assert!(few < 4 * 128 * 1024, "{few}");
+}
+
+#[test]
+fn a_key_is_kept_once_for_any_number_of_events() {
+    let (size, frames) = (128 * 1024, vec![KERNEL; 8000]);
+    let mut definition = Vec::new();
+    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_000, 0xABC, &frames));
+    let mut records = vec![(1_000_000, definition)];
+    for stamp in (1_000_010..).step_by(10).take(800) {
+        records.push(sample(stamp));
+        records.push((stamp, record(0x1825, stamp + 1, &[stamp, owner(4, 9), 0xABC])));
+    }
+    let (found, most) = all_stacks(&buffers("many-keys.etl", size, &[records]));
+    assert_eq!(found.len(), 800);
+    assert!(found.iter().all(|(_, stack)| *stack == frames));
+    assert!(most < 256 * 1024, "{most}");
+}
+
+#[test]
+fn a_third_part_is_dropped_and_counted_once() {
+    let parts = [USER, KERNEL, USER + 1].map(|frame| stack(1_000_101, 1_000_100, &[frame]));
+    let path = buffers("third.etl", 1024, &[[sample(1_000_100)].into_iter().chain(parts).collect()]);
+    let mut reader = Reader::open(&path).unwrap();
+    for _ in 0..2 {
+        assert!(reader.by_ref().any(|event| event.stack() == Some(vec![KERNEL, USER])));
+        assert_eq!(reader.report().stacks_dropped, 1);
+        reader.rewind();
+    }
+}
+
+#[test]
+fn events_of_a_growing_file_find_stacks_that_were_written_before() {
+    let path = folder("kernel-stacks").join("early.etl");
+    let mut writer = Writer::create(&path, options()).unwrap();
+    let mut add = |records: &[(u64, Vec<u8>)]| {
+        let mut buffer = Buffer::new(1024, 0);
+        for (stamp, record) in records {
+            buffer.push_record(record, *stamp).unwrap();
+        }
+        writer.write_buffer(&mut buffer, 2_000_000).unwrap();
+    };
+    // Another processor's buffer with the event comes later.
+    add(&[stack(1_000_200, 1_000_100, &[KERNEL]), sample(1_000_300), stack(1_000_301, 1_000_300, &[KERNEL + 1])]);
+    let mut reader = Reader::open_with(&path, ReaderOptions { grows: true, ..ReaderOptions::default() }).unwrap();
+    let found = |reader: &mut Reader<std::fs::File>| {
+        reader.by_ref().filter_map(|event| Some((event.header.stamp, event.stack()?))).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&mut reader), [(1_000_300, vec![KERNEL + 1])]);
+    add(&[sample(1_000_100), sample(1_000_400), stack(1_000_401, 1_000_400, &[KERNEL + 2])]);
+    assert!(reader.refresh().unwrap().is_some());
+    assert_eq!(found(&mut reader), [(1_000_100, vec![KERNEL]), (1_000_400, vec![KERNEL + 2])]);
 }
 
 /// Returns an image event of a rundown. `name` is the first eight bytes of the UTF-16 file name.

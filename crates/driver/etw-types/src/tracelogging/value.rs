@@ -41,8 +41,9 @@ pub enum Value<'a> {
 impl<'a> Value<'a> {
     /// Splits a value of the given encoding off the front of a payload. Returns `None` if the payload is too short or
     /// the encoding is unknown.
+    // Otherwise every value passes through memory on its way to the caller.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn split(in_type: InType, payload: &'a [u8]) -> Option<(Self, &'a [u8])> {
         Some(match in_type {
             InType::I8 => fixed(payload, |raw| Self::Signed(i8::from_le_bytes(raw).into()))?,

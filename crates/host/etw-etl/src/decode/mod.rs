@@ -20,6 +20,7 @@ use etw_types::{Channel, traits};
 pub use schema::{Decoder, Identity};
 pub use tree::{Field, Node};
 pub use value::Scalar;
+pub(crate) use value::show;
 pub use value::text::escaped;
 
 use crate::format::bytes::u16_at;

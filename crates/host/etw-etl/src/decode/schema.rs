@@ -24,6 +24,11 @@ use crate::read::event::EventRef;
 const MAX_KNOWN: usize = 0x1_0000;
 /// Number of lookups that are cached without hashing; a power of two.
 const RECENT: usize = 64;
+/// The same for kernel events, which need no GUID for it.
+const HOOKS: usize = 256;
+
+/// Version, pointer size and hook id of a kernel event, as one number because it is compared for every event.
+type Hook = u32;
 
 /// A schema, or `None` if there is none.
 type Found = Option<Known>;
@@ -94,6 +99,7 @@ pub struct Decoder {
     layers: Layers,
     known: HashMap<EventKey, Found>,
     recent: Vec<Option<(EventKey, Found)>>,
+    hooks: Vec<Option<(Hook, Found)>>,
     names: Option<Arc<dyn FrameNames>>,
 }
 
@@ -110,7 +116,7 @@ impl Decoder {
     /// Looks up schemas in these sources.
     #[must_use]
     pub fn new(layers: Layers) -> Self {
-        Self { layers, known: HashMap::new(), recent: vec![None; RECENT], names: None }
+        Self { layers, known: HashMap::new(), recent: vec![None; RECENT], hooks: vec![None; HOOKS], names: None }
     }
 
     /// Looks up schemas in the trace, then in `files` in their order, then in the kernel's built-in classes.
@@ -153,17 +159,35 @@ impl Decoder {
         self.layers.push(source);
         self.known.clear();
         self.recent.fill(None);
+        self.hooks.fill(None);
     }
 
     /// Returns the schema of an event, if there is one. TraceLogging events are self-describing and need none.
     pub fn schema(&mut self, event: &EventRef<'_>) -> Option<Arc<EventSchema>> {
-        self.find(&key(event)?).as_ref().map(|known| Arc::clone(&known.schema))
+        self.find_for(event)?.1.as_ref().map(|known| Arc::clone(&known.schema))
     }
 
     /// Returns the name of an event's provider, or of a kernel event's class, even if the event itself is unknown.
     #[must_use]
     pub fn provider_name(&self, event: &EventRef<'_>) -> Option<Arc<str>> {
         self.layers.provider_name(&event.class()?)
+    }
+
+    /// Returns the pointer size and the schema of an event, or `None` if it is self-describing or cannot have a schema.
+    fn find_for(&mut self, event: &EventRef<'_>) -> Option<(PointerSize, &Found)> {
+        let header = &event.header;
+        let pointer = pointer_size(event);
+        if !matches!(header.layout, Layout::System | Layout::Compact | Layout::PerfInfo) {
+            return Some((pointer, self.find(&key(event)?)));
+        }
+        let [kind, group] = header.descriptor.id.to_le_bytes();
+        let hook = Hook::from_le_bytes([header.descriptor.version, header.is_32_bit.into(), kind, group]);
+        let place = usize::from(kind.wrapping_add(group.wrapping_mul(7))) % HOOKS;
+        if self.hooks.get(place)?.as_ref().is_none_or(|(known, _)| *known != hook) {
+            let found = self.find(&key(event)?).clone();
+            *self.hooks.get_mut(place)? = Some((hook, found));
+        }
+        self.hooks.get(place)?.as_ref().map(|(_, found)| (pointer, found))
     }
 
     fn find(&mut self, key: &EventKey) -> &Found {
@@ -190,17 +214,17 @@ impl Decoder {
     }
 
     fn decode_fields(&mut self, event: &EventRef<'_>) -> Decoded {
-        let Some(key) = key(event) else { return decode(event) };
-        let Some(Known { schema, plan }) = self.find(&key) else {
-            let provider = self.layers.provider_name(&key.provider).map(|name| name.to_string());
-            return Decoded { provider, ..decode(event) };
+        let Some((pointer, found)) = self.find_for(event) else { return decode(event) };
+        let Some(Known { schema, plan }) = found else {
+            let provider = event.class().and_then(|class| self.layers.provider_name(&class));
+            return Decoded { provider: provider.as_deref().map(String::from), ..decode(event) };
         };
         let payload = event.payload();
-        let walked = walk(schema, plan, key.pointer, payload, &mut Tree);
+        let walked = walk(schema, plan, pointer, payload, &mut Tree);
         let is_whole = walked.rest.is_empty() && walked.error.is_none();
         Decoded {
-            provider: Some(schema.provider.to_string()),
-            event: Some(schema.name.to_string()),
+            provider: Some(String::from(&*schema.provider)),
+            event: Some(String::from(&*schema.name)),
             tag: 0,
             fields: walked.fields,
             raw: if is_whole { None } else { Some(payload.to_vec()) },
@@ -229,15 +253,15 @@ impl Decoder {
         event: &EventRef<'a>,
         each: &mut impl FnMut(&SchemaField, Value<'a>),
     ) -> Option<(&EventSchema, bool)> {
-        let key = key(event)?;
-        let Known { schema, plan } = self.find(&key).as_ref()?;
-        let walked = walk(schema, plan, key.pointer, event.payload(), &mut Show(each));
+        let (pointer, found) = self.find_for(event)?;
+        let Known { schema, plan } = found.as_ref()?;
+        let walked = walk(schema, plan, pointer, event.payload(), &mut Show(each));
         Some((schema, walked.rest.is_empty() && walked.error.is_none()))
     }
 
     /// Returns the names of an event, and whether its schema covers every byte, without building any fields.
     pub fn identify(&mut self, event: &EventRef<'_>) -> Identity {
-        let Some(key) = key(event) else {
+        let Some((pointer, found)) = self.find_for(event) else {
             // A self-describing event.
             let decoded = decode(event);
             return Identity {
@@ -247,11 +271,11 @@ impl Decoder {
                 event: decoded.event.map(Into::into),
             };
         };
-        let Some(Known { schema, plan }) = self.find(&key).as_ref() else {
-            let provider = self.layers.provider_name(&key.provider);
+        let Some(Known { schema, plan }) = found else {
+            let provider = event.class().and_then(|class| self.layers.provider_name(&class));
             return Identity { provider, event: None, has_schema: false, is_whole: event.payload().is_empty() };
         };
-        let walked = walk(schema, plan, key.pointer, event.payload(), &mut Count);
+        let walked = walk(schema, plan, pointer, event.payload(), &mut Count);
         Identity {
             provider: Some(Arc::clone(&schema.provider)),
             event: Some(Arc::clone(&schema.name)),
@@ -295,8 +319,12 @@ fn key(event: &EventRef<'_>) -> Option<EventKey> {
         version: descriptor.version,
         opcode: descriptor.opcode.as_int(),
         is_classic,
-        pointer: if header.is_32_bit { PointerSize::Four } else { PointerSize::Eight },
+        pointer: pointer_size(event),
     })
+}
+
+const fn pointer_size(event: &EventRef<'_>) -> PointerSize {
+    if event.header.is_32_bit { PointerSize::Four } else { PointerSize::Eight }
 }
 
 impl EventRef<'_> {
@@ -318,6 +346,7 @@ impl<'a> Sink<'a> for Tree {
     type Node = Node;
     type Fields = Vec<Field>;
 
+    #[inline]
     fn value(&mut self, field: &SchemaField, in_type: InType, value: Value<'a>) -> Node {
         Node::Value(match (&field.map, value) {
             (Some(map), value) => mapped(map, value).unwrap_or_else(|| show(in_type, field.out, value)),
@@ -337,8 +366,11 @@ impl<'a> Sink<'a> for Tree {
         Vec::with_capacity(fields.min(64))
     }
 
+    #[inline(always)] // Moving a field takes longer than filling it in.
     fn push(&mut self, fields: &mut Vec<Field>, field: &SchemaField, in_type: InType, node: Node) {
-        fields.push(Field { name: field.name.to_string(), tag: 0, in_type, out_type: field.out, node });
+        // `to_string` of an `Arc` formats.
+        let name = String::from(&*field.name);
+        fields.push(Field { name, tag: 0, in_type, out_type: field.out, node });
     }
 }
 

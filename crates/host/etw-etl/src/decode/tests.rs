@@ -160,7 +160,7 @@ fn constant_arrays_custom_fields_and_arrays_of_structs_decode_and_return() {
     );
     assert_eq!(decoded.raw, None);
     let Node::Custom { description, .. } = &decoded.fields[1].node else { panic!("not custom") };
-    assert_eq!(description, b"!");
+    assert_eq!(**description, *b"!");
     let parts = Parts::of(&event).unwrap();
     let again = reencode(parts.metadata, parts.payload).unwrap();
     assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (&METADATA[..], &payload[..]));

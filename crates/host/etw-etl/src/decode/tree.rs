@@ -25,6 +25,9 @@ pub struct Field {
     pub node: Node,
 }
 
+// Allocators take larger pieces of memory from slower lists. The fields of an event with a dozen values should not be one.
+const _: () = assert!(size_of::<Field>() <= 80);
+
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
@@ -37,9 +40,9 @@ pub enum Node {
     /// Bytes in an encoding that the provider defines, and its description.
     Custom {
         /// The description of the encoding from the metadata.
-        description: Vec<u8>,
+        description: Box<[u8]>,
         /// The bytes.
-        bytes: Vec<u8>,
+        bytes: Box<[u8]>,
     },
 }
 
@@ -219,7 +222,7 @@ impl<'a> Visitor<'a> for TreeBuilder {
             return;
         }
         let description = if let Count::Custom(description) = field.count { description } else { &[] };
-        let node = Node::Custom { description: description.to_vec(), bytes: bytes.to_vec() };
+        let node = Node::Custom { description: description.into(), bytes: bytes.into() };
         self.add(new_field(field, node));
     }
 }

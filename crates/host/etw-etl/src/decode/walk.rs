@@ -46,6 +46,11 @@ pub(super) struct Plan {
     numbers: Box<[Option<InType>]>,
     /// Whether a field gives the count or length of another.
     has_counts: bool,
+    /// The encodings of the numbers that the event starts with, if no field gives the count or length of another.
+    first: Box<[InType]>,
+    /// The bytes of these numbers in the payload, and of their names.
+    first_bytes: usize,
+    first_names: usize,
 }
 
 impl Plan {
@@ -58,7 +63,18 @@ impl Plan {
         };
         let by_field =
             |field: &Field| matches!((field.count, field.length), (Extent::Field(_), _) | (_, Extent::Field(_)));
-        Self { numbers: schema.fields.iter().map(number).collect(), has_counts: schema.fields.iter().any(by_field) }
+        let numbers: Box<[Option<InType>]> = schema.fields.iter().map(number).collect();
+        let has_counts = schema.fields.iter().any(by_field);
+        let most = if has_counts { 0 } else { schema.top_level.min(FREE_VALUES) };
+        let first: Box<[InType]> = numbers.iter().take(most).map_while(|number| *number).collect();
+        let first_bytes = first.iter().filter_map(|in_type| in_type.fixed_size()).sum();
+        let first_names = schema.fields.iter().take(first.len()).map(|field| field.name.len()).sum();
+        Self { numbers, has_counts, first, first_bytes, first_names }
+    }
+
+    /// Returns the encodings of the numbers that a payload starts with, if all of them are there and within the limits.
+    fn first(&self, payload: &[u8]) -> &[InType] {
+        if payload.len() >= self.first_bytes && self.first_names <= FREE_NAMES { &self.first } else { &[] }
     }
 }
 
@@ -75,7 +91,7 @@ pub(super) fn walk<'a, S: Sink<'a>>(
     let names = FREE_NAMES + NAMES_PER_BYTE * payload.len();
     let mut walk = Walk { schema, plan, pointer, payload, sink, numbers, left, names, in_type: InType::Invalid };
     let mut fields = walk.sink.begin(schema.top_level);
-    let error = walk.fields(&mut fields, 0, schema.top_level, 0).err();
+    let error = walk.event(&mut fields).err();
     Walked { fields, rest: walk.payload, error }
 }
 
@@ -94,6 +110,26 @@ struct Walk<'a, 's, S> {
 }
 
 impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
+    /// Walks the event's own fields. The numbers that it starts with are the larger part of most kernel events, and need no
+    /// checks of their own.
+    fn event(&mut self, into: &mut S::Fields) -> Result<(), DecodeError> {
+        let first = self.plan.first(self.payload);
+        for (field, in_type) in self.schema.fields.iter().zip(first) {
+            let (value, rest) = Value::split(*in_type, self.payload).ok_or(DecodeError::Payload)?;
+            self.payload = rest;
+            let node = self.sink.value(field, *in_type, value);
+            self.sink.push(into, field, *in_type, node);
+        }
+        if first.len() == self.schema.top_level {
+            return Ok(());
+        }
+        if !first.is_empty() {
+            self.left -= first.len();
+            self.names -= self.plan.first_names;
+        }
+        self.fields(into, first.len(), self.schema.top_level - first.len(), 0)
+    }
+
     fn fields(&mut self, into: &mut S::Fields, first: usize, count: usize, depth: u32) -> Result<(), DecodeError> {
         let schema = self.schema;
         let fields =

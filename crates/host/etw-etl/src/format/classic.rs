@@ -48,6 +48,7 @@ pub struct SystemHeader {
 impl SystemHeader {
     /// Parses a system header. A `compact` header has no processor times. Returns `None` if there are too few bytes.
     #[must_use]
+    #[inline]
     pub fn parse(bytes: &[u8], compact: bool) -> Option<Self> {
         Some(Self {
             thread_id: Some(u32_at(bytes, 0x08)?),
@@ -61,6 +62,7 @@ impl SystemHeader {
 
     /// Parses a perfinfo header. Returns `None` if there are too few bytes.
     #[must_use]
+    #[inline]
     pub fn parse_perfinfo(bytes: &[u8]) -> Option<Self> {
         Some(Self { timestamp: u64_at(bytes, 0x08)?, ..Self::parse_start(bytes)? })
     }
@@ -77,6 +79,7 @@ impl SystemHeader {
         bytes
     }
 
+    #[inline]
     fn parse_start(bytes: &[u8]) -> Option<Self> {
         Some(Self {
             version: u16_at(bytes, 0x00)?,

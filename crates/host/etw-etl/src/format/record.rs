@@ -79,6 +79,7 @@ pub enum Next {
 
 /// Examines the bytes of a buffer from a record boundary to the end.
 #[must_use]
+#[inline]
 pub fn next(bytes: &[u8]) -> Next {
     let Some(&[first, second, header_type, marker]) = bytes.first_chunk() else {
         return if bytes.iter().all(|byte| *byte == 0xFF) { Next::End } else { Next::Bad };

@@ -37,8 +37,23 @@ pub fn push_definition(out: &mut Vec<u8>, hook_id: u16, stamp: u64, key: u64, fr
     true
 }
 
+/// The definition of a key.
+#[derive(Debug)]
+pub(crate) struct Definition<'a> {
+    pub(crate) key: u64,
+    frames: &'a [[u8; 8]],
+}
+
+impl Definition<'_> {
+    /// Returns the addresses.
+    pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.frames.iter().map(|frame| u64::from_le_bytes(*frame))
+    }
+}
+
 /// Returns the key and the addresses that a record defines, or `None` if it defines none.
-pub(crate) fn definition(layout: Layout, record: &[u8]) -> Option<(u64, Vec<u64>)> {
+#[inline]
+pub(crate) fn definition(layout: Layout, record: &[u8]) -> Option<Definition<'_>> {
     let start = match layout {
         Layout::PerfInfo | Layout::System | Layout::Compact => layout.header_size(),
         _ => return None,
@@ -48,7 +63,7 @@ pub(crate) fn definition(layout: Layout, record: &[u8]) -> Option<(u64, Vec<u64>
         return None;
     }
     let frames = record.get(start + 8..)?.as_chunks::<8>().0;
-    Some((u64_at(record, start)?, frames.iter().map(|frame| u64::from_le_bytes(*frame)).collect()))
+    Some(Definition { key: u64_at(record, start)?, frames })
 }
 
 /// Creates a record that names the binary of a provider. Returns `None` if it has more than 65535 bytes.
@@ -81,11 +96,12 @@ mod tests {
         let mut record = Vec::new();
         assert!(push_definition(&mut record, HOOK_CREATE, 5, 77, &[1, 2]));
         assert_eq!(next(&record), Next::Record(Layout::PerfInfo, 16 + 8 + 16));
-        assert_eq!(definition(Layout::PerfInfo, &record), Some((77, vec![1, 2])));
-        assert_eq!(definition(Layout::Event, &record), None);
-        assert_eq!(definition(Layout::PerfInfo, &record[..20]), None);
+        let found = definition(Layout::PerfInfo, &record).unwrap();
+        assert_eq!((found.key, found.frames().collect::<Vec<_>>()), (77, vec![1, 2]));
+        assert!(definition(Layout::Event, &record).is_none());
+        assert!(definition(Layout::PerfInfo, &record[..20]).is_none());
         record[6] = 0x20;
-        assert_eq!(definition(Layout::PerfInfo, &record), None, "a stack of a kernel event is not a definition");
+        assert!(definition(Layout::PerfInfo, &record).is_none(), "a stack of a kernel event is not a definition");
         assert!(!push_definition(&mut Vec::new(), HOOK_CREATE, 5, 77, &vec![0; 9000]));
     }
 }

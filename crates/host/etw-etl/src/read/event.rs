@@ -216,6 +216,7 @@ impl Event {
 
 impl<'a> EventRef<'a> {
     /// Parses a record.
+    #[inline]
     pub(crate) fn new(layout: Layout, stamp: u64, cpu: u16, clock: &Clock, record: &'a [u8]) -> Self {
         let mut header = Header {
             layout,
@@ -251,15 +252,17 @@ impl<'a> EventRef<'a> {
     }
 
     /// Sets the stack that the event's key refers to, or the one that the kernel wrote after the event.
-    pub(crate) fn resolve(mut self, stacks: &'a Stacks, place: &mut usize) -> Self {
-        self.stack = self.stack_key().and_then(|key| stacks.get(key));
+    #[inline]
+    pub(crate) fn resolve(&mut self, stacks: &'a Stacks) {
+        if self.data > self.items {
+            self.stack = self.stack_key().and_then(|key| stacks.keys.get(key));
+        }
         if self.stack.is_none()
-            && let Some((process, frames)) = stacks.of_event(&self.header, self.payload(), place)
+            && let Some((process, frames)) = stacks.of_event(&self.header, self.payload())
         {
             self.stack = Some(frames);
             self.stack_process = Some(process);
         }
-        self
     }
 
     /// Copies the event and its bytes.
@@ -359,6 +362,7 @@ impl<'a> EventRef<'a> {
 
 impl Header {
     /// Fills in the members that the layout has. Returns the offset of the items or of the data.
+    #[inline]
     fn fill(&mut self, record: &[u8]) -> Option<usize> {
         match self.layout {
             Layout::Event => self.fill_event(&EventHeader::parse(record)?),
@@ -393,6 +397,7 @@ impl Header {
         self.activity = (!header.activity.is_zero()).then_some(header.activity);
     }
 
+    #[inline]
     fn fill_system(&mut self, header: &SystemHeader) {
         let [kind, _group] = header.hook_id.to_le_bytes();
         self.thread_id = header.thread_id;

@@ -6,15 +6,16 @@ use std::io::{Read, Seek};
 use etw_manifest::tdh::TraceSchemas;
 use etw_types::Guid;
 
-use super::records::Buffer;
+use super::records::{Buffer, Slot};
 use super::report::{LossReason, Report};
 use super::schemas::collect;
 use super::source::{Found, Source};
-use super::stacks::Stacks;
+use super::stacks::{Keys, target};
 use crate::decode::Decoder;
 use crate::format::bytes::{guid_at, u16_at};
 use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
 use crate::format::record::Layout;
+use crate::format::stack::definition;
 use crate::images::Images;
 use crate::read::event::EventRef;
 use crate::time::{Clock, ClockKind, FileTime};
@@ -22,39 +23,54 @@ use crate::time::{Clock, ClockKind, FileTime};
 /// What events of a file say about other events.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    pub(crate) stacks: Stacks,
+    pub(crate) keys: Keys,
     pub(crate) schemas: TraceSchemas,
     pub(crate) images: Images,
     pub(crate) decoder: Decoder,
 }
 
 impl Collected {
-    fn add(&mut self, buffer: &Buffer) {
-        self.stacks.collect(buffer);
-        collect(&mut self.schemas, buffer);
-        self.collect_images(buffer);
-    }
-
-    /// Collects the images of a buffer. Even a rundown at the end of a trace describes images that were loaded throughout.
-    fn collect_images(&mut self, buffer: &Buffer) {
+    /// Collects what a buffer of a file of this length describes. Returns which events its stacks belong to.
+    fn add(&mut self, buffer: &Buffer, length: u64) -> Option<Targets> {
+        let mut targets: Option<Targets> = None;
         for slot in &buffer.slots {
             let record = buffer.record(*slot);
-            let is_image = match slot.layout {
-                Layout::System | Layout::Compact | Layout::PerfInfo => {
+            match slot.layout {
+                // Most kernel events describe nothing, and their hook ids say so.
+                Layout::System | Layout::Compact | Layout::PerfInfo => match u16_at(record, 6).map(u16::to_be_bytes) {
+                    Some([GROUP_STACK, _]) => {
+                        if let Some(definition) = definition(slot.layout, record) {
+                            self.keys.add(&definition, length);
+                        } else if let Some(stamp) = target(slot.layout, record) {
+                            targets = Some(Targets::with(targets, stamp));
+                        }
+                    }
                     // A load (in two groups), an unload, and the two rundown events.
-                    matches!(u16_at(record, 6), Some(0x030A | 0x140A | 0x1402..=0x1404))
+                    Some([0x03 | 0x14, 0x0A] | [0x14, 0x02..=0x04]) => self.add_image(*slot, buffer),
+                    _ => {}
+                },
+                Layout::Full | Layout::Event => {
+                    collect(&mut self.schemas, slot.layout, record);
+                    if guid_at(record, 0x18) == Some(IMAGE_ID) {
+                        self.add_image(*slot, buffer);
+                    }
                 }
-                Layout::Full | Layout::Event => guid_at(record, 0x18) == Some(IMAGE_ID),
-                _ => false,
-            };
-            if is_image {
-                let clock = Clock { kind: ClockKind::SystemTime, frequency: 0, start: FileTime(0), start_stamp: 0 };
-                let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &clock, record);
-                self.images.add(&self.decoder.decode(&event));
+                _ => {}
             }
         }
+        targets
+    }
+
+    /// Adds an image. Even a rundown at the end of a trace describes images that were loaded throughout.
+    fn add_image(&mut self, slot: Slot, buffer: &Buffer) {
+        let clock = Clock { kind: ClockKind::SystemTime, frequency: 0, start: FileTime(0), start_stamp: 0 };
+        let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &clock, buffer.record(slot));
+        self.images.add_event(&mut self.decoder, &event);
     }
 }
+
+/// The group of hook ids that have stacks and definitions of stack keys.
+const GROUP_STACK: u8 = 0x18;
 
 /// The class of events that describe images and their PDBs.
 const IMAGE_ID: Guid = Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de);
@@ -62,13 +78,29 @@ const IMAGE_ID: Guid = Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de
 /// Size of a buffer header in bytes.
 const HEADER: u64 = 0x48;
 
-/// A buffer that has records. These 16 bytes per buffer are all that the reader keeps permanently.
+/// The time stamps of the events that the stacks of a buffer belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Targets {
+    pub(crate) earliest: u64,
+    pub(crate) latest: u64,
+}
+
+impl Targets {
+    fn with(others: Option<Self>, stamp: u64) -> Self {
+        let others = others.unwrap_or(Self { earliest: stamp, latest: stamp });
+        Self { earliest: others.earliest.min(stamp), latest: others.latest.max(stamp) }
+    }
+}
+
+/// A buffer that has records. This is all that the reader keeps permanently of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     /// The earliest time stamp.
     pub(crate) first: u64,
     /// Offset in the file.
     pub(crate) offset: u64,
+    /// The events that its stacks belong to, if it has stacks.
+    pub(crate) stacks: Option<Targets>,
 }
 
 /// Finds all buffers from an offset on. Returns them ordered by their earliest time stamp, and the end of the last one. If the
@@ -92,8 +124,9 @@ pub(crate) fn index<R: Read + Seek>(
             Ok(Found::Buffer(buffer, size, loss)) => {
                 report.buffers += 1;
                 report.events += u64::try_from(buffer.slots.len()).unwrap_or(u64::MAX);
-                collected.add(&buffer);
-                entries.extend(buffer.slots.first().map(|slot| Entry { first: slot.stamp, offset }));
+                let stacks = collected.add(&buffer, source.length);
+                entries.extend(buffer.slots.first().map(|slot| Entry { first: slot.stamp, offset, stacks }));
+                source.recycle(buffer);
                 if let Some((place, bytes, reason)) = loss {
                     report.lose(place, bytes, reason);
                 }

@@ -3,7 +3,8 @@
 //! The buffers of several processors overlap in time. A first pass records the earliest time stamp of every buffer. The second
 //! pass opens a buffer when its time has come and returns the earliest event of all open buffers. Open buffers are kept in memory
 //! up to a limit; beyond it, the buffer that is needed last is dropped and read again later. The order is therefore correct for
-//! any file, and a file whose buffers all overlap costs time rather than memory.
+//! any file, and a file whose buffers all overlap costs time rather than memory. The stacks that the kernel writes after its
+//! events are read the same way ([`stacks`]).
 
 mod decompress;
 pub(crate) mod event;
@@ -35,12 +36,13 @@ use index::{Collected, Entry, index};
 use records::Buffer;
 use report::{LossReason, Report};
 use source::{Found, Source};
-use stacks::Stacks;
+use stacks::{Due, Stacks};
 
 /// How to read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderOptions {
-    /// Approximate memory for buffers, in bytes. At least one buffer is always kept.
+    /// Approximate memory for buffers, in bytes, and as much again for call stacks that wait for their events. At least one
+    /// buffer is always kept.
     pub memory: usize,
     /// Whether the file is still being written. An incomplete buffer at its end is then not counted as lost, and
     /// [`Reader::refresh`] looks for more.
@@ -109,8 +111,6 @@ pub struct Reader<R = File> {
     stacks: Stacks,
     schemas: Arc<TraceSchemas>,
     images: Arc<Images>,
-    /// Position in the stacks of the last event.
-    stack_place: usize,
     entries: Vec<Entry>,
     /// Offset of the next buffer of a growing file.
     end: u64,
@@ -201,18 +201,18 @@ impl<R: Read + Seek> Reader<R> {
         report.buffers_lost = header.buffers_lost;
         let mut found = Collected::default();
         let (entries, end) = index(&mut source, &header, &mut report, &mut found, 0, options.grows);
-        found.stacks.finish();
-        report.stacks_dropped = found.stacks.dropped();
+        let mut stacks = Stacks::new(found.keys, options.memory);
+        stacks.restart(&entries, 0);
+        report.stacks_dropped = stacks.dropped();
         Ok(Self {
             source,
             options,
             header,
             clock,
             report,
-            stacks: found.stacks,
+            stacks,
             schemas: Arc::new(found.schemas),
             images: Arc::new(found.images),
-            stack_place: 0,
             entries,
             end,
             opened: 0,
@@ -235,7 +235,8 @@ impl<R: Read + Seek> Reader<R> {
         &self.clock
     }
 
-    /// Returns what the file contains and what was lost. Complete as soon as the file is opened.
+    /// Returns what the file contains and what was lost. Complete as soon as the file is opened, except for the stacks that were
+    /// left out, which are counted while the events are read.
     #[must_use]
     pub const fn report(&self) -> &Report {
         &self.report
@@ -268,23 +269,28 @@ impl<R: Read + Seek> Reader<R> {
         }
         self.source.length = length;
         let mut found = Collected {
-            stacks: std::mem::take(&mut self.stacks),
+            keys: std::mem::take(&mut self.stacks.keys),
             images: Arc::unwrap_or_clone(std::mem::take(&mut self.images)),
             ..Collected::default()
         };
         let (mut entries, end) =
             index(&mut self.source, &self.header, &mut self.report, &mut found, self.end, self.options.grows);
         let is_new = end != std::mem::replace(&mut self.end, end);
-        if is_new {
-            found.stacks.finish();
-            self.stack_place = 0;
-            self.report.stacks_dropped = found.stacks.dropped();
-        }
-        self.stacks = found.stacks;
+        self.stacks.keys = found.keys;
         self.images = Arc::new(found.images);
+        // New events may be earlier than the last one, and stacks of theirs may be in buffers that are already read.
+        let from = entries.first().map_or(u64::MAX, |entry| entry.first).min(self.stacks.stamp());
         self.entries.append(&mut entries);
         if let Some(later) = self.entries.get_mut(self.opened..) {
             later.sort_unstable();
+        }
+        if is_new {
+            // Buffers that are loaded but not opened have another index now.
+            let opened = self.opened;
+            self.loaded.retain(|(_, number), _| *number < opened);
+            self.held = self.loaded.values().map(Buffer::cost).sum();
+            self.stacks.restart(&self.entries, from);
+            self.report.stacks_dropped = self.stacks.dropped();
         }
         Ok(is_new.then(|| Arc::new(found.schemas)))
     }
@@ -302,7 +308,8 @@ impl<R: Read + Seek> Reader<R> {
         self.loaded.clear();
         self.held = 0;
         self.current = None;
-        self.stack_place = 0;
+        self.stacks.restart(&self.entries, 0);
+        self.report.stacks_dropped = self.stacks.dropped();
     }
 
     /// Returns the time of the next event without consuming the event.
@@ -312,10 +319,10 @@ impl<R: Read + Seek> Reader<R> {
         Some(self.clock.time(stamp))
     }
 
-    /// Returns the memory of the buffered records, in bytes, without the current buffer.
+    /// Returns the memory of the buffered records and call stacks, in bytes, without the current buffer.
     #[must_use]
-    pub const fn memory_held(&self) -> usize {
-        self.held
+    pub fn memory_held(&self) -> usize {
+        self.held + self.stacks.cost()
     }
 
     /// Opens the buffers whose time has come.
@@ -335,9 +342,13 @@ impl<R: Read + Seek> Reader<R> {
             self.held -= buffer.cost();
             return Some(buffer);
         }
-        let offset = self.entries.get(number)?.offset;
+        let entry = *self.entries.get(number)?;
+        let offset = entry.offset;
         match self.source.buffer(offset) {
-            Ok(Found::Buffer(buffer, ..)) => Some(buffer),
+            Ok(Found::Buffer(buffer, ..)) => {
+                self.stacks.offer(&entry, &buffer);
+                Some(buffer)
+            }
             Ok(_) => {
                 self.report.lose(offset, 0, LossReason::Unreadable("the file changed".into()));
                 None
@@ -361,22 +372,52 @@ impl<R: Read + Seek> Reader<R> {
     /// ```
     pub fn next_ref(&mut self) -> Option<EventRef<'_>> {
         self.advance()?;
+        let (stamp, ..) = self.current.as_ref()?.key()?;
+        if self.stacks.advance(stamp) {
+            self.gather();
+        }
         let current = self.current.as_mut()?;
         let slot = current.buffer.slots.get(current.position).copied()?;
         current.position += 1;
         let buffer = &current.buffer;
-        let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
-        Some(event.resolve(&self.stacks, &mut self.stack_place))
+        let mut event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
+        event.resolve(&self.stacks);
+        Some(event)
+    }
+
+    /// Gathers the stacks of the current event.
+    fn gather(&mut self) {
+        while let Some(due) = self.stacks.missing() {
+            self.read_stacks(due);
+        }
+        self.report.stacks_dropped = self.stacks.dropped();
+    }
+
+    /// Reads a buffer for its stacks. Keeps it if its own events are still to come.
+    fn read_stacks(&mut self, due: Due) {
+        // If it cannot be read, that is reported when its events are due.
+        let Ok(Found::Buffer(buffer, ..)) = self.source.buffer(due.1) else { return };
+        self.stacks.add(due, &buffer);
+        let Some(first) = buffer.slots.first().map(|slot| slot.stamp) else { return };
+        let later = self.entries.get(self.opened..).unwrap_or_default();
+        let place = later.binary_search_by_key(&(first, due.1), |entry| (entry.first, entry.offset));
+        if let Ok(place) = place
+            && !self.loaded.contains_key(&(first, self.opened + place))
+        {
+            self.keep(first, self.opened + place, buffer);
+        }
     }
 
     /// Makes the buffer with the earliest record the current one. Returns `None` at the end.
     fn advance(&mut self) -> Option<()> {
         while !self.current_is_next() {
-            if let Some(current) = self.current.take()
-                && let Some((stamp, number, position)) = current.key()
-            {
-                self.open.insert((stamp, number, position));
-                self.keep(stamp, number, current.buffer);
+            if let Some(current) = self.current.take() {
+                if let Some((stamp, number, position)) = current.key() {
+                    self.open.insert((stamp, number, position));
+                    self.keep(stamp, number, current.buffer);
+                } else {
+                    self.source.recycle(current.buffer);
+                }
             }
             self.open_due();
             let (stamp, number, position) = self.open.pop_first()?;

@@ -25,10 +25,17 @@ pub(crate) struct Buffer {
     pub(crate) bad: Option<usize>,
 }
 
+/// Empty vectors with the memory of a former buffer.
+#[derive(Debug, Default)]
+pub(crate) struct Spare {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) slots: Vec<Slot>,
+}
+
 impl Buffer {
-    /// Finds the records of a buffer. `bytes` is its used part, including the header.
-    pub(crate) fn new(header: &BufferHeader, bytes: Vec<u8>) -> Self {
-        let (mut slots, bad) = walk(&bytes);
+    /// Finds the records of a buffer. `bytes` is its used part, including the header; `slots` is empty.
+    pub(crate) fn new(header: &BufferHeader, bytes: Vec<u8>, mut slots: Vec<Slot>) -> Self {
+        let bad = walk(&bytes, &mut slots);
         // A stable sort: records with equal time stamps keep their order.
         if !slots.is_sorted_by_key(|slot| slot.stamp) {
             slots.sort_by_key(|slot| slot.stamp);
@@ -36,7 +43,16 @@ impl Buffer {
         Self { cpu: header.cpu(), bytes, slots, bad }
     }
 
+    /// Returns the memory of a buffer that is no longer needed.
+    pub(crate) fn into_spare(self) -> Spare {
+        let Self { mut bytes, mut slots, .. } = self;
+        bytes.clear();
+        slots.clear();
+        Spare { bytes, slots }
+    }
+
     /// Returns the bytes of a record.
+    #[inline]
     pub(crate) fn record(&self, slot: Slot) -> &[u8] {
         let start = usize::try_from(slot.offset).unwrap_or(usize::MAX);
         self.bytes.get(start..).and_then(|rest| rest.get(..usize::from(slot.size))).unwrap_or_default()
@@ -48,19 +64,19 @@ impl Buffer {
     }
 }
 
-fn walk(bytes: &[u8]) -> (Vec<Slot>, Option<usize>) {
-    let mut slots = Vec::new();
+/// Finds the records of a buffer. Returns the offset of the first bytes that are not a record.
+fn walk(bytes: &[u8], slots: &mut Vec<Slot>) -> Option<usize> {
     let mut offset = buffer::SIZE;
     let mut previous = 0;
     loop {
         let rest = bytes.get(offset..).unwrap_or_default();
         let (layout, size) = match record::next(rest) {
             Next::Record(layout, size) => (layout, size),
-            Next::End => return (slots, None),
-            Next::Bad => return (slots, Some(offset)),
+            Next::End => return None,
+            Next::Bad => return Some(offset),
         };
         let (Ok(place), Ok(length)) = (u32::try_from(offset), u16::try_from(size)) else {
-            return (slots, Some(offset));
+            return Some(offset);
         };
         // A message without a time stamp or a record of unknown layout stays behind its predecessor.
         let stamp = stamp(layout, rest).unwrap_or(previous);

@@ -69,8 +69,8 @@ pub struct Report {
     pub events_lost: u32,
     /// Lost buffers according to the session.
     pub buffers_lost: u32,
-    /// Call stacks and their definitions that did not fit into memory, or that belong to an event whose stack is already
-    /// complete.
+    /// Call stacks that belong to an event whose stack is already complete, counted while the events are read, and definitions
+    /// of stacks in compressed buffers that unpack to more than fits into memory.
     pub stacks_dropped: u64,
     /// Parts that could not be read; at most the first thousand.
     pub losses: Vec<Loss>,
@@ -106,7 +106,7 @@ impl fmt::Display for Report {
         if self.stacks_dropped != 0 {
             write!(
                 f,
-                "; {} call stacks are left out: they did not fit into memory or belong to no event",
+                "; {} call stacks are left out: their event has a stack already, or they do not fit into memory",
                 self.stacks_dropped
             )?;
         }

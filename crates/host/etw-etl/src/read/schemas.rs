@@ -4,22 +4,13 @@ use etw_manifest::envelope;
 use etw_manifest::tdh::{METADATA_CLASS, TraceSchemas};
 use etw_types::Guid;
 
-use super::records::Buffer;
 use crate::format::bytes::{guid_at, u8_at, u16_at, u32_at};
 use crate::format::event::{self, FLAG_EXTENDED_INFO};
 use crate::format::extended::Items;
 use crate::format::record::Layout;
 
-/// Collects the schemas of a buffer.
-pub(super) fn collect(schemas: &mut TraceSchemas, buffer: &Buffer) {
-    for slot in &buffer.slots {
-        if matches!(slot.layout, Layout::Full | Layout::Event) {
-            take(schemas, slot.layout, buffer.record(*slot));
-        }
-    }
-}
-
-fn take(schemas: &mut TraceSchemas, layout: Layout, record: &[u8]) -> Option<()> {
+/// Collects the schema in a record of the layout `Full` or `Event`. Returns `None` if the record is too short.
+pub(super) fn collect(schemas: &mut TraceSchemas, layout: Layout, record: &[u8]) -> Option<()> {
     // Both headers have the GUID at the same offset.
     let guid: Guid = guid_at(record, 0x18)?;
     if layout == Layout::Full {

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::decompress;
-use super::records::Buffer;
+use super::records::{Buffer, Spare};
 use super::report::LossReason;
 use crate::format::buffer::{self, BufferHeader, MAX_BUFFER_SIZE};
 
@@ -14,6 +14,8 @@ pub(crate) struct Source<R> {
     pub(crate) length: u64,
     /// `COMPRESSION_FORMAT_*`, from the lower half of the first buffer's state.
     pub(crate) compression: u16,
+    /// The memory of a buffer that is no longer needed, for the next one.
+    spare: Option<Spare>,
 }
 
 /// What was found at an offset.
@@ -31,23 +33,38 @@ pub(crate) enum Found {
 impl<R: Read + Seek> Source<R> {
     pub(crate) fn new(mut file: R) -> io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;
-        Ok(Self { file, length, compression: 0 })
+        Ok(Self { file, length, compression: 0, spare: None })
+    }
+
+    /// Takes a buffer that is no longer needed. The next one uses its memory.
+    pub(crate) fn recycle(&mut self, buffer: Buffer) {
+        self.spare = Some(buffer.into_spare());
     }
 
     /// Reads at most `most` bytes from `offset` on, fewer at the end of the file. Allocates only as much as the file contains.
     pub(crate) fn bytes(&mut self, offset: u64, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(offset))?;
+        self.append(offset, most, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Appends at most `most` bytes from the current position, which is `offset`.
+    fn append(&mut self, offset: u64, most: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let there = self.length.saturating_sub(offset);
         let most = u64::try_from(most).unwrap_or(u64::MAX).min(there);
-        let mut bytes = Vec::with_capacity(usize::try_from(most).unwrap_or_default());
-        self.file.seek(SeekFrom::Start(offset))?;
-        (&mut self.file).take(most).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        bytes.reserve_exact(usize::try_from(most).unwrap_or_default());
+        (&mut self.file).take(most).read_to_end(bytes)?;
+        Ok(())
     }
 
     /// Reads the buffer at `offset`.
     pub(crate) fn buffer(&mut self, offset: u64) -> io::Result<Found> {
-        let start = self.bytes(offset, buffer::SIZE)?;
-        let Some(header) = BufferHeader::parse(&start) else {
+        let mut spare = self.spare.take().unwrap_or_default();
+        let start = &mut spare.bytes;
+        self.file.seek(SeekFrom::Start(offset))?;
+        self.append(offset, buffer::SIZE, start)?;
+        let Some(header) = BufferHeader::parse(start) else {
             return Ok(Found::Bad);
         };
         let size = usize::try_from(header.size).unwrap_or(usize::MAX);
@@ -57,17 +74,23 @@ impl<R: Read + Seek> Source<R> {
         if !(buffer::SIZE..=MAX_BUFFER_SIZE).contains(&size) {
             return Ok(Found::Bad);
         }
-        if header.is_compressed() { self.packed(offset, &header, size) } else { self.plain(offset, &header, size) }
+        if header.is_compressed() {
+            self.packed(offset, &header, size)
+        } else {
+            self.plain(offset, &header, size, spare)
+        }
     }
 
-    fn plain(&mut self, offset: u64, header: &BufferHeader, size: usize) -> io::Result<Found> {
+    /// Reads the rest of a buffer. `spare` has the bytes of its header.
+    fn plain(&mut self, offset: u64, header: &BufferHeader, size: usize, spare: Spare) -> io::Result<Found> {
         let Some(used) = header.used(size) else {
             return Ok(Found::Bad);
         };
-        let bytes = self.bytes(offset, used)?;
+        let Spare { mut bytes, slots } = spare;
+        self.append(offset + count(bytes.len()), used - bytes.len(), &mut bytes)?;
         let missing = used - bytes.len().min(used);
         let cut = (missing > 0).then(|| (offset + count(bytes.len()), count(missing), LossReason::Truncated));
-        let buffer = Buffer::new(header, bytes);
+        let buffer = Buffer::new(header, bytes, slots);
         let bad = buffer.bad.map(|place| (offset + count(place), count(used - place.min(used)), LossReason::BadRecord));
         // A record that is cut off by the end of the file is truncated, not bad.
         let loss = match (bad, cut) {
@@ -95,7 +118,7 @@ impl<R: Read + Seek> Source<R> {
             Err(reason) => Some(if truncated { LossReason::Truncated } else { reason }),
         };
         let there = out.len();
-        let buffer = Buffer::new(header, out);
+        let buffer = Buffer::new(header, out, Vec::new());
         // Offsets within a compressed buffer do not exist in the file, so losses are reported at its start.
         let rest = |place: usize| count(whole - place.min(whole));
         let loss = match (end, buffer.bad) {

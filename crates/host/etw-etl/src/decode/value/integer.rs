@@ -64,13 +64,22 @@ fn plain(in_type: InType, bits: u64, width: usize) -> Scalar {
 
 /// Does not use `std::fmt`, for speed: most values of kernel events are addresses.
 fn hexadecimal(bits: u64) -> Scalar {
-    let digits = (64 - bits.leading_zeros()).div_ceil(4).max(1);
-    let mut word = String::with_capacity(18);
-    word.push_str("0x");
-    for place in (0..digits).rev() {
-        let digit = u32::try_from(bits >> (4 * place) & 0xF).unwrap_or_default();
-        word.push(char::from_digit(digit, 16).unwrap_or('?'));
+    let mut text = [0; 18];
+    let mut start = text.len();
+    let mut left = bits;
+    for place in text.iter_mut().rev() {
+        let [digit, ..] = (left & 0xF).to_le_bytes();
+        *place = if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+        start -= 1;
+        left >>= 4;
+        if left == 0 {
+            break;
+        }
     }
+    let digits = text.get(start..).and_then(|digits| str::from_utf8(digits).ok()).unwrap_or_default();
+    let mut word = String::with_capacity(2 + digits.len());
+    word.push_str("0x");
+    word.push_str(digits);
     Scalar::Word(word)
 }
 

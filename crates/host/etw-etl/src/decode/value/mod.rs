@@ -43,8 +43,10 @@ pub enum Scalar {
 }
 
 /// Converts a value to the form in which it is shown.
-pub(super) fn show(in_type: InType, out_type: OutType, value: Value<'_>) -> Scalar {
+pub(crate) fn show(in_type: InType, out_type: OutType, value: Value<'_>) -> Scalar {
     match value {
+        // The common case.
+        Value::Unsigned(number) if out_type == OutType::Default => Scalar::Integer(number.into()),
         Value::Signed(number) => integer::show(in_type, out_type, number.cast_unsigned()),
         Value::Unsigned(number) => integer::show(in_type, out_type, number),
         Value::Hex(number) => integer::show_hex(in_type, out_type, number),
