@@ -103,6 +103,9 @@ fn build_for(
         }
         let library = |name: &str| sources.join(name);
         linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"), &[])?;
+        // A driver imports only what it uses of the library.
+        let sections = OsStr::new("-ffunction-sections");
+        linker.compile(kit, &base, "aux_klib", &library("aux_klib.c"), &[sections])?;
         // The framework's stub is compiled once for each version: the kernel's header is read only once for all of them.
         let kernel_header = kit.join("Include").join(VERSION).join("km/wdm.h");
         let precompiled = sources.join(target.folder).with_extension("pch");

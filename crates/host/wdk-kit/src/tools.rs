@@ -32,7 +32,7 @@ impl Tools {
 
 /// What build scripts start, and which program of LLVM's does the same, if one does. Clang and llvm-rc know by the name what is
 /// meant.
-const NAMES: [(&str, Option<&str>, &str); 8] = [
+const NAMES: [(&str, Option<&str>, &str); 10] = [
     ("clang-cl", Some("clang"), "compiler"),
     ("cl.exe", Some("clang"), "compiler"),
     ("lib.exe", Some("llvm-lib"), "librarian"),
@@ -41,6 +41,8 @@ const NAMES: [(&str, Option<&str>, &str); 8] = [
     ("mc", None, "message compiler"),
     ("mc.exe", None, "message compiler"),
     ("ml64.exe", None, "assembler"),
+    ("msbuild", None, "build program"),
+    ("msbuild.exe", None, "build program"),
 ];
 
 /// Makes a folder in which LLVM's programs have the names of Microsoft's, and returns it. In the place of one that is not there
@@ -74,6 +76,7 @@ fn missing(name: &str, purpose: &str) -> String {
     let instead = match purpose {
         "resource compiler" => "install llvm-rc (Debian and Ubuntu: apt-get install llvm)",
         "message compiler" => "make code of manifests with the crate wdk-etw-manifest",
+        "build program" => "compile C with the crate cc",
         _ => "use a program that is here",
     };
     format!(

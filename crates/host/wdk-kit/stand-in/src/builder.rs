@@ -7,6 +7,7 @@ use bindgen::{Builder, EnumVariation, Formatter};
 
 use crate::config::Config;
 use crate::error::ConfigError;
+use crate::release;
 
 /// What a run of bindgen does not look at, by the name of the thread that wdk-sys runs it in: it runs bindgen once for each file
 /// that it generates, and each run would read everything. A thread of another name gets all of it.
@@ -57,7 +58,9 @@ pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
         .must_use_type("HRESULT")
         .default_enum_style(EnumVariation::ModuleConsts)
         .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
-        .parse_callbacks(Box::new(Names { function_table: config.compute_wdffunctions_symbol_name() }))
+        .parse_callbacks(Box::new(Names {
+            function_table: config.compute_wdffunctions_symbol_name().filter(|_| release::NAMES_FUNCTION_TABLE),
+        }))
         // Nobody reads a megabyte, and formatting it takes seconds.
         .formatter(Formatter::None))
 }

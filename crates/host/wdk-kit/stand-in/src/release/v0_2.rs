@@ -23,6 +23,8 @@ use driver_config::{KmdfConfig, UmdfConfig};
 mod release {
     /// Libraries are named by build scripts.
     pub(crate) const LINKS_IN_BINDINGS: bool = false;
+    /// The function table has the version in its name.
+    pub(crate) const NAMES_FUNCTION_TABLE: bool = false;
 }
 
 /// The variable that a build script hands the configuration on with.

@@ -9,6 +9,8 @@ use crate::{Config, ConfigError, builder};
 
 /// Libraries are named by the driver's build script.
 pub(crate) const LINKS_IN_BINDINGS: bool = false;
+/// The function table has the same name in all versions of the framework.
+pub(crate) const NAMES_FUNCTION_TABLE: bool = true;
 
 /// Extends [`bindgen::Builder`].
 pub trait BuilderExt {
