@@ -21,9 +21,32 @@ pub(crate) fn explain(messages: &str, own: &[String], imported: &[String]) -> Ve
     }
     if lines.is_empty() {
         lines.extend(plain.lines().filter_map(|line| dependency(line, own)));
+        lines.extend(script(&plain));
     }
     lines
 }
+
+/// Cargo: a build script that failed, with the first thing that it said.
+fn script(messages: &str) -> Option<String> {
+    let (_, rest) = messages.split_once("failed to run custom build command for ")?;
+    let name = between(rest, '`')?.split(' ').next()?;
+    let said = rest.split_once("--- stderr\n").map_or("", |(_, said)| said);
+    // What a script quotes of another program has its line ends as `\n`.
+    let address = said.split_once("Updating git repository `").and_then(|(_, rest)| rest.split('`').next());
+    if let Some(address) = address.filter(|_| said.contains("network error") || said.contains("unable to update")) {
+        return Some(format!("the build script of `{name}` needs {address}, which cargo could not download"));
+    }
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("warning"));
+    let first = lines.next()?;
+    // The text of a panic stands behind its place.
+    let first = if first.contains("panicked at") { lines.next()? } else { first };
+    let short: String = first.trim_start_matches("Error: ").chars().take(LONGEST).collect();
+    let dots = if first.chars().count() > LONGEST { "…" } else { "" };
+    Some(format!("the build script of `{name}` failed: {short}{dots}"))
+}
+
+/// How much of a build script's message is shown again.
+const LONGEST: usize = 200;
 
 /// Cargo: a package of others that does not compile, most often because it was written for a compiler of years ago.
 fn dependency(line: &str, own: &[String]) -> Option<String> {
@@ -65,8 +88,8 @@ fn symbol(line: &str, imported: &[String]) -> Option<String> {
     let name = line.split_once("undefined symbol: ")?.1.trim();
     if imported.iter().any(|variable| variable == name) {
         return Some(format!(
-            "`{name}` is a variable of ntoskrnl.exe that wdk-sys does not import, and with the WDK it does not link either: declare \
-             it in the driver as #[link(name = \"ntoskrnl\")] unsafe extern \"C\" {{ static {name}: …; }}"
+            "`{name}` is a variable of ntoskrnl.exe that wdk-sys declares and does not import, so the driver would not read the \
+             variable: declare it in the driver as #[link(name = \"ntoskrnl\")] unsafe extern \"C\" {{ static {name}: …; }}"
         ));
     }
     if let Some((_, text)) = ENTRIES.iter().find(|(entry, _)| *entry == name) {

@@ -129,10 +129,7 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     // Lines and inlined calls, whatever the profile says; code is the same with and without them.
     let profile = if options.debug { "dev" } else { "release" };
     let manifest = read(&plan.workspace.join("Cargo.toml")).unwrap_or_default();
-    let is_full = ["debug = true", "debug = 2", "debug = \"full\""].iter().any(|text| manifest.contains(text));
-    if !is_full && !options.debug {
-        settings.push(format!("profile.{profile}.debug=1"));
-    }
+    settings.extend(with_lines(profile, configurations.iter().chain([&manifest])));
     settings.push(format!("profile.{profile}.strip=\"none\""));
     settings.push(format!("profile.{profile}.split-debuginfo=\"packed\""));
     settings
@@ -157,6 +154,46 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
     )
 }
 
+/// Levels of debug information without inlined calls.
+const WITHOUT_LINES: [&str; 4] = ["false", "0", "\"none\"", "\"line-directives-only\""];
+
+/// Settings that keep lines and inlined calls: of the profile, and of packages that it has levels of their own for. `texts` are those
+/// that profiles are in, the one that counts most first.
+fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let all: Vec<(String, String)> = texts.flat_map(|text| keys(text)).collect();
+    let own = format!("profile.{profile}.debug");
+    let packages = format!("profile.{profile}.package.");
+    let level = all.iter().find(|(key, _)| *key == own).map(|(_, level)| level.as_str());
+    // Without a level the dev profile has everything, and the release profile nothing.
+    let is_without = level.map_or(profile == "release", |level| WITHOUT_LINES.contains(&level));
+    let mut settings: Vec<String> = is_without.then(|| own + "=1").into_iter().collect();
+    for (key, level) in &all {
+        if key.starts_with(&packages) && key.ends_with(".debug") && WITHOUT_LINES.contains(&level.as_str()) {
+            settings.push(format!("{key}=1"));
+        }
+    }
+    settings
+}
+
+/// The keys of a TOML text with the names of their tables, and their values. Of tables that are written as values, one level is read.
+fn keys(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut table = String::new();
+    for line in text.lines().map(|line| line.split(" #").next().unwrap_or_default().trim()) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            table = name.trim_matches(['[', ']', ' ']).to_owned() + ".";
+        } else if let Some((key, value)) = line.split_once('=') {
+            let (key, value) = (format!("{table}{}", key.trim()), value.trim());
+            let inside = value.strip_prefix('{').and_then(|value| value.strip_suffix('}')).unwrap_or_default();
+            for (inner, value) in inside.split(',').filter_map(|entry| entry.split_once('=')) {
+                found.push((format!("{key}.{}", inner.trim()), value.trim().to_owned()));
+            }
+            found.push((key, value.to_owned()));
+        }
+    }
+    found
+}
+
 /// Configuration files that cargo reads in a folder.
 fn configurations(folder: &Path) -> Vec<PathBuf> {
     let names = [".cargo/config.toml", ".cargo/config"];
@@ -176,7 +213,7 @@ fn has_key(text: &str, table: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_key, of_cargo, of_editor, of_environment};
+    use super::{has_key, of_cargo, of_editor, of_environment, with_lines};
     use crate::arch::Arch;
     use crate::build::Options;
     use crate::plan::{Group, Plan};
@@ -188,6 +225,21 @@ mod tests {
         assert!(has("build.rustflags = [\"-Cx\"]\n"));
         assert!(!has("[build]\njobs = 2\n[target.x]\nrustflags = [\"-Cx\"]\n"));
         assert!(!has(""));
+    }
+
+    #[test]
+    fn debug_information_has_inlined_calls_whatever_a_profile_says() {
+        let settings = |profile: &str, text: &str| with_lines(profile, [text.to_owned()].iter());
+        assert_eq!(settings("release", ""), ["profile.release.debug=1"]);
+        assert_eq!(settings("dev", ""), [""; 0]);
+        // The level of one profile says nothing about the other.
+        let both = "[profile.dev]\ndebug = true\n[profile.release]\ndebug = false # small\n";
+        assert_eq!(settings("release", both), ["profile.release.debug=1"]);
+        assert_eq!(settings("dev", both), [""; 0]);
+        assert_eq!(settings("release", "[profile.release]\ndebug = \"full\"\n"), [""; 0]);
+        assert_eq!(settings("dev", "[profile]\ndev = { panic = \"abort\", debug = 0 }\n"), ["profile.dev.debug=1"]);
+        let packages = "[profile.release]\ndebug = 2\n[profile.release.package.\"*\"]\ndebug = \"none\"\n";
+        assert_eq!(settings("release", packages), ["profile.release.package.\"*\".debug=1"]);
     }
 
     #[test]
