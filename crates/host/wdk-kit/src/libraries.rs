@@ -93,6 +93,9 @@ fn build_for(
         kernel.extend(undeclared.map(|name| format!("{name} {PLACE}")));
         let linker = Linker { target, tools };
         linker.import(&base, "ntoskrnl", "ntoskrnl.exe", &kernel)?;
+        if !target.own_stack_probe {
+            linker.assemble_into(kit, &base, "ntoskrnl", &sources.join("intrinsics.S"))?;
+        }
         linker.import(&base, "hal", "HAL.dll", all("HAL.dll", &["NTHALAPI"]))?;
         linker.import(&base, "wmilib", "WMILIB.SYS", ["WmiCompleteRequest", "WmiFireEvent", "WmiSystemControl"])?;
         for (name, (module, names)) in &generated.libraries {
@@ -198,6 +201,15 @@ impl Linker<'_> {
         self.clang(kit, source, &object, flags)?;
         let library = format!("/out:{}", object.with_extension("lib").display());
         self.tools.run("llvm-lib", &["/nologo".as_ref(), library.as_ref(), object.as_ref()])
+    }
+
+    /// Adds assembly to an import library.
+    fn assemble_into(&self, kit: &Path, folder: &Path, library: &str, source: &Path) -> Result<(), Error> {
+        let object = folder.join("intrinsics.obj");
+        self.clang(kit, source, &object, &[])?;
+        let library = folder.join(library).with_extension("lib");
+        let out = format!("/out:{}", library.display());
+        self.tools.run("llvm-lib", &["/nologo".as_ref(), out.as_ref(), library.as_ref(), object.as_ref()])
     }
 
     /// Compiles C; `flags` come first, as some of them are about the files behind them.

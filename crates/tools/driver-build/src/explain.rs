@@ -86,6 +86,7 @@ const ENTRIES: [(&str, &str); 2] = [
 /// The linker: `undefined symbol: X`.
 fn symbol(line: &str, imported: &[String]) -> Option<String> {
     let name = line.split_once("undefined symbol: ")?.1.trim();
+    let name = name.strip_prefix("__declspec(dllimport) ").unwrap_or(name);
     if imported.iter().any(|variable| variable == name) {
         return Some(format!(
             "`{name}` is a variable of ntoskrnl.exe that wdk-sys declares and does not import, so the driver would not read the \

@@ -114,8 +114,9 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
     let key = if is_general { String::from("build") } else { format!("target.{triple}") };
-    // The flag that names the model makes cargo keep the bindings of each model apart.
-    let model = format!("--cfg=wdk_kit_model=\"{}\"", group.name());
+    // The flag makes cargo keep the bindings of each model and each kit apart; not every build script says what it depends on.
+    let kit = plan.root.file_name().unwrap_or_default().to_string_lossy();
+    let model = format!("--cfg=wdk_kit_model=\"{} {kit}\"", group.name());
     // Windows compares the checksum of a driver's image; a linker computes it only if it is told to.
     let mut arguments = vec!["/RELEASE"];
     if !plan.names_entry
@@ -247,6 +248,15 @@ mod tests {
         let plan = Plan { replacements: vec!["/a b/\"c\"".into()], ..Plan::default() };
         let options = Options::new("m".into());
         assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
+    }
+
+    #[test]
+    fn what_was_made_with_another_kit_is_not_used() {
+        let flags = |root: &str| {
+            let plan = Plan { root: root.into(), ..Plan::default() };
+            of_cargo(&plan, &Group::default(), &Options::new("m".into()))
+        };
+        assert_ne!(flags("/kit/one"), flags("/kit/two"));
     }
 
     #[test]

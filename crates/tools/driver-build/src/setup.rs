@@ -212,7 +212,8 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
         return Ok(());
     }
     let name = env.iter().find(|(key, _)| key == "RUSTUP_TOOLCHAIN").map(|(_, name)| name);
-    let (of, option) = name.map_or_else(Default::default, |name| (format!(" of {name}"), format!(" --toolchain {name}")));
+    let (of, option) =
+        name.map_or_else(Default::default, |name| (format!(" of {name}"), format!(" --toolchain {name}")));
     let command = format!("rustup target add{option} {target}");
     permit(host, &format!("the Rust target {target}{of}"), &command)?;
     note(&format!("installing the Rust target {target}{of} with rustup"));
