@@ -19,6 +19,9 @@
 #define POOL_FLAG_PAGED ((POOL_FLAGS)0x100)
 #define POOL_FLAG_SPECIAL_POOL ((POOL_FLAGS)0x100000000)
 
+/* The part of a version that names the release of Windows. */
+#define OSVER(Version) ((Version) & 0xFFFF0000)
+
 #define CTL_CODE(DeviceType, Function, Method, Access) ((DeviceType) << 16 | (Access) << 14 | (Function) << 2 | (Method))
 #define CONTAINING_RECORD(Address, Type, Field) ((Type *)((PUCHAR)(Address) - __builtin_offsetof(Type, Field)))
 #define FIELD_OFFSET(Type, Field) ((LONG)__builtin_offsetof(Type, Field))
