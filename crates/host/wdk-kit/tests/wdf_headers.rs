@@ -92,7 +92,8 @@ fn enumerations(folder: &Path) -> BTreeMap<String, Vec<(String, String)>> {
         let text = fs::read(entry.unwrap().path()).unwrap();
         let text = without_comments(&String::from_utf8_lossy(&text));
         for part in text.split("enum _WDF").skip(1) {
-            let Some((tag, rest)) = part.split_once('{') else { continue };
+            // An enumeration that is named only has no members here.
+            let Some((tag, rest)) = part.split_once('{').filter(|(tag, _)| !tag.contains([';', ')'])) else { continue };
             let body = rest.split('}').next().unwrap_or_default();
             let member = |text: &str| {
                 let (name, value) = text.split_once('=').unwrap_or((text, ""));
