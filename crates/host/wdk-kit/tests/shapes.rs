@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
+use object::Object;
+
 /// One build at a time: they share folders, and the machine.
 static BUILDING: Mutex<()> = Mutex::new(());
 
@@ -265,6 +267,24 @@ fn shout(from: &Path, to: &Path) {
             fs::copy(&path, to.join(name.to_ascii_uppercase())).unwrap();
         }
     }
+}
+
+#[test]
+fn libraries_besides_the_kernels_and_instructions_that_are_functions() {
+    let more = "#[link(name = \"aux_klib\")]\nunsafe extern \"system\" { fn AuxKlibQueryModuleInformation(a: *mut u32, b: u32, c: *mut u8) -> i32; }\n\
+                unsafe extern \"system\" { fn __writemsr(register: u32, value: u64); fn PsGetCurrentThread() -> isize; }\n\
+                #[unsafe(no_mangle)]\npub unsafe extern \"system\" fn more(a: *mut u32) -> i32 {\n\
+                unsafe { __writemsr(0x10, PsGetCurrentThread() as u64); AuxKlibQueryModuleInformation(a, 8, a.cast()) }\n}\n";
+    let folder = plain("shape-libraries", "", "");
+    write(folder.join("src/lib.rs"), &format!("{PLAIN_SOURCE}{more}"));
+    builds(&[], &folder, &["shape_libraries"]);
+    let image = fs::read(repository().join("target/driver/x64/shape_libraries.sys")).unwrap();
+    let file = object::read::pe::PeFile64::parse(&*image).unwrap();
+    let imports: Vec<Vec<u8>> = file.imports().unwrap().iter().map(|import| import.name().to_vec()).collect();
+    let has = |name: &str| imports.iter().any(|import| import == name.as_bytes());
+    assert!(has("PsGetCurrentThread") && has("ZwQuerySystemInformation") && has("ExAllocatePool2"), "{imports:?}");
+    // Of the auxiliary library only what is used is linked.
+    assert!(!has("KiBugCheckData") && !has("ExGetSystemFirmwareTable") && !has("__writemsr"), "{imports:?}");
 }
 
 #[test]

@@ -366,4 +366,31 @@ mod tests {
                     error[E0412]: cannot find type `Thing` in this scope\n";
         assert!(explain(said, &[], &[]).is_empty());
     }
+
+    #[test]
+    fn a_build_script_that_fails_is_told_of_in_one_sentence() {
+        let failed = |said: &str| {
+            let head =
+                "error: failed to run custom build command for `ffi v0.1.0 (/d/ffi)`\n\nCaused by:\n  process failed\n";
+            explain(&format!("{head}  --- stderr\n{said}"), &[], &[])
+        };
+        assert_eq!(
+            failed(
+                "  Error: Couldn't run: \"Updating git repository `https://a.b/c`\\nwarning: spurious network error\"\n"
+            ),
+            ["the build script of `ffi` needs https://a.b/c, which cargo could not download"]
+        );
+        assert_eq!(
+            failed("  thread 'main' panicked at build.rs:1:2:\n  no such thing\n  note: more\n"),
+            ["the build script of `ffi` failed: no such thing"]
+        );
+        let long = failed(&format!("  Error: {}\n", "x".repeat(1000)));
+        assert!(long[0].len() < 300 && long[0].ends_with('…'), "{long:?}");
+    }
+
+    #[test]
+    fn an_imported_routine_is_named_without_how_it_is_imported() {
+        let found = explain("rust-lld: error: undefined symbol: __declspec(dllimport) KeFoo\n", &[], &[]);
+        assert!(found[0].contains("no routine `KeFoo`"), "{found:?}");
+    }
 }
