@@ -237,7 +237,9 @@ fn lines_and_inlined_calls_are_kept_whatever_the_profile_says() {
 #[test]
 fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
     let kit = wdk_kit::make(&repository().join("target/driver/kit")).unwrap();
-    let packages = folder("packages");
+    // The same folder in every run: what is built with another WDK is kept apart.
+    let packages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+    let _ = fs::remove_dir_all(&packages);
     let wdk = packages.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c");
     fs::create_dir_all(&wdk).unwrap();
     for name in ["Include", "Lib"] {
@@ -271,11 +273,11 @@ fn shout(from: &Path, to: &Path) {
 
 #[test]
 fn libraries_besides_the_kernels_and_instructions_that_are_functions() {
-    let more = "#[link(name = \"aux_klib\")]\nunsafe extern \"system\" { fn AuxKlibQueryModuleInformation(a: *mut u32, b: u32, c: *mut u8) -> i32; }\n\
+    let more = "unsafe extern \"system\" { fn AuxKlibQueryModuleInformation(a: *mut u32, b: u32, c: *mut u8) -> i32; }\n\
                 unsafe extern \"system\" { fn __writemsr(register: u32, value: u64); fn PsGetCurrentThread() -> isize; }\n\
                 #[unsafe(no_mangle)]\npub unsafe extern \"system\" fn more(a: *mut u32) -> i32 {\n\
                 unsafe { __writemsr(0x10, PsGetCurrentThread() as u64); AuxKlibQueryModuleInformation(a, 8, a.cast()) }\n}\n";
-    let folder = plain("shape-libraries", "", "");
+    let folder = plain("shape-libraries", "println!(\"cargo::rustc-link-lib=aux_klib\");", "");
     write(folder.join("src/lib.rs"), &format!("{PLAIN_SOURCE}{more}"));
     builds(&[], &folder, &["shape_libraries"]);
     let image = fs::read(repository().join("target/driver/x64/shape_libraries.sys")).unwrap();
