@@ -53,6 +53,10 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     for name in ["shared/driverspecs.h", "shared/specstrings.h", "km/dontuse.h", "km/suppress.h"] {
         write(&include.join(name), "#pragma once\n#include \"sal.h\"\n")?;
     }
+    // What the kit has of these is declared with the rest.
+    for name in ["shared/devpropdef.h", "km/wdmsec.h"] {
+        write(&include.join(name), "#pragma once\n#include \"wdm.h\"\n")?;
+    }
     // For build scripts that were written on Windows, where the case of file names does not matter.
     for (name, real) in [("include", "Include"), ("lib", "Lib")].into_iter().filter(|_| cfg!(unix)) {
         let link = kit.join(name);

@@ -93,6 +93,9 @@ fn build_for(
         kernel.extend(undeclared.map(|name| format!("{name} {PLACE}")));
         let linker = Linker { target, tools };
         linker.import(&base, "ntoskrnl", "ntoskrnl.exe", &kernel)?;
+        if !target.own_stack_probe {
+            linker.assemble_into(kit, &base, "ntoskrnl", &sources.join("intrinsics.S"))?;
+        }
         linker.import(&base, "hal", "HAL.dll", all("HAL.dll", &["NTHALAPI"]))?;
         linker.import(&base, "wmilib", "WMILIB.SYS", ["WmiCompleteRequest", "WmiFireEvent", "WmiSystemControl"])?;
         for (name, (module, names)) in &generated.libraries {
@@ -103,6 +106,9 @@ fn build_for(
         }
         let library = |name: &str| sources.join(name);
         linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"), &[])?;
+        // A driver imports only what it uses of the library.
+        let sections = OsStr::new("-ffunction-sections");
+        linker.compile(kit, &base, "aux_klib", &library("aux_klib.c"), &[sections])?;
         // The framework's stub is compiled for each version. Precompiling the kernel's header saves reading it each time.
         let kernel_header = kit.join("Include").join(VERSION).join("km/wdm.h");
         let precompiled = sources.join(target.folder).with_extension("pch");
@@ -196,6 +202,15 @@ impl Linker<'_> {
         self.clang(kit, source, &object, flags)?;
         let library = format!("/out:{}", object.with_extension("lib").display());
         self.tools.run("llvm-lib", &["/nologo".as_ref(), library.as_ref(), object.as_ref()])
+    }
+
+    /// Adds assembly to an import library.
+    fn assemble_into(&self, kit: &Path, folder: &Path, library: &str, source: &Path) -> Result<(), Error> {
+        let object = folder.join("intrinsics.obj");
+        self.clang(kit, source, &object, &[])?;
+        let library = folder.join(library).with_extension("lib");
+        let out = format!("/out:{}", library.display());
+        self.tools.run("llvm-lib", &["/nologo".as_ref(), out.as_ref(), library.as_ref(), object.as_ref()])
     }
 
     /// Compiles C. `flags` come before the source, because some of them apply to the files after them.

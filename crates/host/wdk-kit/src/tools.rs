@@ -33,7 +33,7 @@ impl Tools {
 
 /// The names of tools that build scripts run, the program of LLVM that does the same, if there is one, and the purpose. Clang and
 /// llvm-rc choose their behaviour by the name under which they are run.
-const NAMES: [(&str, Option<&str>, &str); 8] = [
+const NAMES: [(&str, Option<&str>, &str); 10] = [
     ("clang-cl", Some("clang"), "compiler"),
     ("cl.exe", Some("clang"), "compiler"),
     ("lib.exe", Some("llvm-lib"), "librarian"),
@@ -42,6 +42,8 @@ const NAMES: [(&str, Option<&str>, &str); 8] = [
     ("mc", None, "message compiler"),
     ("mc.exe", None, "message compiler"),
     ("ml64.exe", None, "assembler"),
+    ("msbuild", None, "build program"),
+    ("msbuild.exe", None, "build program"),
 ];
 
 /// Creates a folder in which LLVM's programs have the names of Microsoft's tools, and returns it. A tool without such a program is a
@@ -75,6 +77,7 @@ fn missing(name: &str, purpose: &str) -> String {
     let instead = match purpose {
         "resource compiler" => "install llvm-rc (Debian and Ubuntu: apt-get install llvm)",
         "message compiler" => "generate code from manifests with the crate wdk-etw-manifest",
+        "build program" => "compile C with the crate cc",
         _ => "use another program",
     };
     format!(

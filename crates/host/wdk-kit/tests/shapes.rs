@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
+use object::Object;
+
 /// Allows one build at a time, because builds share folders and the machine.
 static BUILDING: Mutex<()> = Mutex::new(());
 
@@ -198,13 +200,33 @@ fn a_driver_that_says_nothing_about_linking() {
     is_refused(&folder, &["has no `DriverEntry`", "export_name"]);
 }
 
+/// Whether an image has code that was inlined from a function of this name, by its debug information.
+fn inlines(path: &Path, name: &str) -> bool {
+    let image = pe_image::Image::parse(&fs::read(path).unwrap()).unwrap();
+    let symbols = pe_image::Symbols::beside(path, &image);
+    let code = image.sections.iter().find(|section| section.is_executable()).unwrap();
+    let is_named = |function: Option<&str>| function.is_some_and(|function| function.ends_with(&format!("::{name}")));
+    let mut places = (code.rva..).take(code.virtual_size as usize);
+    places.any(|at| symbols.frames(at).iter().any(|frame| frame.is_inlined && is_named(frame.function.as_deref())))
+}
+
 #[test]
-fn lines_are_kept_whatever_the_profile_says() {
+fn lines_and_inlined_calls_are_kept_whatever_the_profile_says() {
     let folder = plain("shape-stripped", "", "");
+    let inlined = "#[inline(always)]\nfn inner(id: isize) -> i32 { i32::from(core::hint::black_box(id) == 0) }\n";
+    let call = "inner(unsafe { PsGetCurrentProcessId() })";
+    let source = PLAIN_SOURCE.replace("(unsafe { PsGetCurrentProcessId() } == 0).into()", call);
+    assert!(source.contains(call));
+    write(folder.join("src/lib.rs"), &(source + inlined));
     let manifest = folder.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).unwrap();
-    write(manifest, &(text + "strip = true\ndebug = false\ncodegen-units = 1\n"));
-    builds(&[], &folder, &["shape_stripped"]);
+    let profile = "strip = true\ndebug = false\ncodegen-units = 1\n[profile.release.package.\"*\"]\ndebug = false\n";
+    let small = "[profile.dev]\npanic = \"abort\"\ndebug = false\nopt-level = 1\n";
+    write(manifest, &(text.replace("[profile.dev]\npanic = \"abort\"\n", small) + profile));
+    for arguments in [&["--debug"][..], &[]] {
+        builds(arguments, &folder, &["shape_stripped"]);
+        assert!(inlines(&repository().join("target/driver/x64/shape_stripped.sys"), "inner"), "{arguments:?}");
+    }
     let symbols = fs::read(repository().join("target/driver/x64/shape_stripped.pdb")).unwrap();
     // A PDB contains the name of a source file only if it has lines of that file.
     let source = folder.join("src/lib.rs").canonicalize().unwrap();
@@ -215,12 +237,13 @@ fn lines_are_kept_whatever_the_profile_says() {
 #[test]
 fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
     let kit = wdk_kit::make(&repository().join("target/driver/kit")).unwrap();
-    let packages = folder("packages");
+    // The same folder in every run: what is built with another WDK is kept apart.
+    let packages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+    let _ = fs::remove_dir_all(&packages);
     let wdk = packages.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c");
     fs::create_dir_all(&wdk).unwrap();
     for name in ["Include", "Lib"] {
-        let copied = Command::new("cp").arg("-r").arg(kit.join(name)).arg(&wdk).status().unwrap();
-        assert!(copied.success());
+        shout(&kit.join(name), &wdk.join(name));
     }
     // The library that the build links with is in the folder of the packages.
     let check = "let library = std::env::var(\"LIB\").unwrap() + \"/ntoskrnl.lib\";\n\
@@ -228,6 +251,42 @@ fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
                  assert!(library.to_str().unwrap().contains(\"Microsoft.Windows.WDK\"), \"{library:?}\");";
     let driver = plain("shape-wdk", check, "");
     builds(&["--wdk", packages.to_str().unwrap()], &driver, &["shape_wdk"]);
+    // Microsoft's crates read the headers, too.
+    let driver = folder("wdk-sys");
+    package(&driver, "shape-wdk-sys", &format!("[workspace]\n{MODEL}{CDYLIB}{PROFILE}"));
+    lock(&driver);
+    builds(&["--wdk", packages.to_str().unwrap()], &driver, &["shape_wdk_sys"]);
+}
+
+/// Copies a folder with names of files as they can be on Windows, where case does not matter.
+fn shout(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        if path.is_dir() {
+            shout(&path, &to.join(name));
+        } else {
+            fs::copy(&path, to.join(name.to_ascii_uppercase())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn libraries_besides_the_kernels_and_instructions_that_are_functions() {
+    let more = "unsafe extern \"system\" { fn AuxKlibQueryModuleInformation(a: *mut u32, b: u32, c: *mut u8) -> i32; }\n\
+                unsafe extern \"system\" { fn __writemsr(register: u32, value: u64); fn PsGetCurrentThread() -> isize; }\n\
+                #[unsafe(no_mangle)]\npub unsafe extern \"system\" fn more(a: *mut u32) -> i32 {\n\
+                unsafe { __writemsr(0x10, PsGetCurrentThread() as u64); AuxKlibQueryModuleInformation(a, 8, a.cast()) }\n}\n";
+    let folder = plain("shape-libraries", "println!(\"cargo::rustc-link-lib=aux_klib\");", "");
+    write(folder.join("src/lib.rs"), &format!("{PLAIN_SOURCE}{more}"));
+    builds(&[], &folder, &["shape_libraries"]);
+    let image = fs::read(repository().join("target/driver/x64/shape_libraries.sys")).unwrap();
+    let file = object::read::pe::PeFile64::parse(&*image).unwrap();
+    let imports: Vec<Vec<u8>> = file.imports().unwrap().iter().map(|import| import.name().to_vec()).collect();
+    let has = |name: &str| imports.iter().any(|import| import == name.as_bytes());
+    assert!(has("PsGetCurrentThread") && has("ZwQuerySystemInformation") && has("ExAllocatePool2"), "{imports:?}");
+    // Of the auxiliary library only what is used is linked.
+    assert!(!has("KiBugCheckData") && !has("ExGetSystemFirmwareTable") && !has("__writemsr"), "{imports:?}");
 }
 
 #[test]

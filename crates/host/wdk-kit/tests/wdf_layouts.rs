@@ -47,6 +47,22 @@ fn assertions(minor: u8) -> (String, usize) {
     (text, count)
 }
 
+/// A record without a line in the table would never be compared.
+#[test]
+fn every_record_of_the_framework_is_in_the_table() {
+    let listed: Vec<&str> = LAYOUTS.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    let mut count = 0;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("kit/wdf")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for name in text.lines().filter_map(|line| line.strip_prefix("record WDF").or(line.strip_prefix("union WDF"))) {
+            let name = format!("WDF{}", name.split([' ', ':']).next().unwrap_or_default());
+            assert!(listed.contains(&name.as_str()), "{name}");
+            count += 1;
+        }
+    }
+    assert!(count > 60, "{count}: the comparison itself is broken");
+}
+
 #[test]
 fn records_are_laid_out_as_in_the_public_headers() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit");

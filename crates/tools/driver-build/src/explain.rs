@@ -21,9 +21,32 @@ pub(crate) fn explain(messages: &str, own: &[String], imported: &[String]) -> Ve
     }
     if lines.is_empty() {
         lines.extend(plain.lines().filter_map(|line| dependency(line, own)));
+        lines.extend(script(&plain));
     }
     lines
 }
+
+/// Cargo: a build script that failed, with the first thing that it said.
+fn script(messages: &str) -> Option<String> {
+    let (_, rest) = messages.split_once("failed to run custom build command for ")?;
+    let name = between(rest, '`')?.split(' ').next()?;
+    let said = rest.split_once("--- stderr\n").map_or("", |(_, said)| said);
+    // What a script quotes of another program has its line ends as `\n`.
+    let address = said.split_once("Updating git repository `").and_then(|(_, rest)| rest.split('`').next());
+    if let Some(address) = address.filter(|_| said.contains("network error") || said.contains("unable to update")) {
+        return Some(format!("the build script of `{name}` needs {address}, which cargo could not download"));
+    }
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("warning"));
+    let first = lines.next()?;
+    // The text of a panic stands behind its place.
+    let first = if first.contains("panicked at") { lines.next()? } else { first };
+    let short: String = first.trim_start_matches("Error: ").chars().take(LONGEST).collect();
+    let dots = if first.chars().count() > LONGEST { "…" } else { "" };
+    Some(format!("the build script of `{name}` failed: {short}{dots}"))
+}
+
+/// How much of a build script's message is shown again.
+const LONGEST: usize = 200;
 
 /// Cargo: a dependency does not compile, most often because it was written for a much older compiler.
 fn dependency(line: &str, own: &[String]) -> Option<String> {
@@ -63,10 +86,11 @@ const ENTRIES: [(&str, &str); 2] = [
 /// The linker: `undefined symbol: X`.
 fn symbol(line: &str, imported: &[String]) -> Option<String> {
     let name = line.split_once("undefined symbol: ")?.1.trim();
+    let name = name.strip_prefix("__declspec(dllimport) ").unwrap_or(name);
     if imported.iter().any(|variable| variable == name) {
         return Some(format!(
-            "`{name}` is a variable of ntoskrnl.exe that wdk-sys does not import, so it does not link with the WDK either: declare \
-             it in the driver as #[link(name = \"ntoskrnl\")] unsafe extern \"C\" {{ static {name}: …; }}"
+            "`{name}` is a variable of ntoskrnl.exe that wdk-sys declares and does not import, so the driver would not read the \
+             variable: declare it in the driver as #[link(name = \"ntoskrnl\")] unsafe extern \"C\" {{ static {name}: …; }}"
         ));
     }
     if let Some((_, text)) = ENTRIES.iter().find(|(entry, _)| *entry == name) {
@@ -342,5 +366,32 @@ mod tests {
         let said = "error[E0308]: mismatched types\nerror[E0425]: cannot find value `x` in this scope\n\
                     error[E0412]: cannot find type `Thing` in this scope\n";
         assert!(explain(said, &[], &[]).is_empty());
+    }
+
+    #[test]
+    fn a_build_script_that_fails_is_told_of_in_one_sentence() {
+        let failed = |said: &str| {
+            let head =
+                "error: failed to run custom build command for `ffi v0.1.0 (/d/ffi)`\n\nCaused by:\n  process failed\n";
+            explain(&format!("{head}  --- stderr\n{said}"), &[], &[])
+        };
+        assert_eq!(
+            failed(
+                "  Error: Couldn't run: \"Updating git repository `https://a.b/c`\\nwarning: spurious network error\"\n"
+            ),
+            ["the build script of `ffi` needs https://a.b/c, which cargo could not download"]
+        );
+        assert_eq!(
+            failed("  thread 'main' panicked at build.rs:1:2:\n  no such thing\n  note: more\n"),
+            ["the build script of `ffi` failed: no such thing"]
+        );
+        let long = failed(&format!("  Error: {}\n", "x".repeat(1000)));
+        assert!(long[0].len() < 300 && long[0].ends_with('…'), "{long:?}");
+    }
+
+    #[test]
+    fn an_imported_routine_is_named_without_how_it_is_imported() {
+        let found = explain("rust-lld: error: undefined symbol: __declspec(dllimport) KeFoo\n", &[], &[]);
+        assert!(found[0].contains("no routine `KeFoo`"), "{found:?}");
     }
 }

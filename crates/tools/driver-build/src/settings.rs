@@ -116,8 +116,9 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
     let key = if is_general { String::from("build") } else { format!("target.{triple}") };
-    // With a flag that depends on the model, cargo keeps the bindings of each model apart.
-    let model = format!("--cfg=wdk_kit_model=\"{}\"", group.name());
+    // The flag makes cargo keep the bindings of each model and each kit apart; not every build script says what it depends on.
+    let kit = plan.root.file_name().unwrap_or_default().to_string_lossy();
+    let model = format!("--cfg=wdk_kit_model=\"{} {kit}\"", group.name());
     // Windows checks the checksum of a driver's image. The linker computes it only with this argument.
     let mut arguments = vec!["/RELEASE"];
     if !plan.names_entry
@@ -131,10 +132,7 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     // Line numbers and inlined calls in the debug information, whatever the profile says. They do not change the code.
     let profile = if options.debug { "dev" } else { "release" };
     let manifest = read(&plan.workspace.join("Cargo.toml")).unwrap_or_default();
-    let is_full = ["debug = true", "debug = 2", "debug = \"full\""].iter().any(|text| manifest.contains(text));
-    if !is_full && !options.debug {
-        settings.push(format!("profile.{profile}.debug=1"));
-    }
+    settings.extend(with_lines(profile, configurations.iter().chain([&manifest])));
     settings.push(format!("profile.{profile}.strip=\"none\""));
     settings.push(format!("profile.{profile}.split-debuginfo=\"packed\""));
     settings
@@ -159,7 +157,48 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
     )
 }
 
-/// The configuration files that cargo reads if it runs in a folder.
+/// Levels of debug information without inlined calls.
+const WITHOUT_LINES: [&str; 4] = ["false", "0", "\"none\"", "\"line-directives-only\""];
+
+/// Settings that keep lines and inlined calls: of the profile, and of packages that it has levels of their own for. `texts` are those
+/// that profiles are in, the one that counts most first.
+fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let all: Vec<(String, String)> = texts.flat_map(|text| keys(text)).collect();
+    let own = format!("profile.{profile}.debug");
+    let packages = format!("profile.{profile}.package.");
+    let level = all.iter().find(|(key, _)| *key == own).map(|(_, level)| level.as_str());
+    // Without a level the dev profile has everything, and the release profile nothing.
+    let is_without = level.map_or(profile == "release", |level| WITHOUT_LINES.contains(&level));
+    let mut settings: Vec<String> = is_without.then(|| own + "=1").into_iter().collect();
+    for (key, level) in &all {
+        if key.starts_with(&packages) && key.strip_suffix(".debug").is_some() && WITHOUT_LINES.contains(&level.as_str())
+        {
+            settings.push(format!("{key}=1"));
+        }
+    }
+    settings
+}
+
+/// The keys of a TOML text with the names of their tables, and their values. Of tables that are written as values, one level is read.
+fn keys(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut table = String::new();
+    for line in text.lines().map(|line| line.split(" #").next().unwrap_or_default().trim()) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            table = name.trim_matches(['[', ']', ' ']).to_owned() + ".";
+        } else if let Some((key, value)) = line.split_once('=') {
+            let (key, value) = (format!("{table}{}", key.trim()), value.trim());
+            let inside = value.strip_prefix('{').and_then(|value| value.strip_suffix('}')).unwrap_or_default();
+            for (inner, value) in inside.split(',').filter_map(|entry| entry.split_once('=')) {
+                found.push((format!("{key}.{}", inner.trim()), value.trim().to_owned()));
+            }
+            found.push((key, value.to_owned()));
+        }
+    }
+    found
+}
+
+/// Configuration files that cargo reads in a folder.
 fn configurations(folder: &Path) -> Vec<PathBuf> {
     let names = [".cargo/config.toml", ".cargo/config"];
     folder.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
@@ -178,7 +217,7 @@ fn has_key(text: &str, table: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_key, of_cargo, of_editor, of_environment};
+    use super::{has_key, of_cargo, of_editor, of_environment, with_lines};
     use crate::arch::Arch;
     use crate::build::Options;
     use crate::plan::{Group, Plan};
@@ -193,10 +232,34 @@ mod tests {
     }
 
     #[test]
+    fn debug_information_has_inlined_calls_whatever_a_profile_says() {
+        let settings = |profile: &str, text: &str| with_lines(profile, [text.to_owned()].iter());
+        assert_eq!(settings("release", ""), ["profile.release.debug=1"]);
+        assert_eq!(settings("dev", ""), [""; 0]);
+        // The level of one profile says nothing about the other.
+        let both = "[profile.dev]\ndebug = true\n[profile.release]\ndebug = false # small\n";
+        assert_eq!(settings("release", both), ["profile.release.debug=1"]);
+        assert_eq!(settings("dev", both), [""; 0]);
+        assert_eq!(settings("release", "[profile.release]\ndebug = \"full\"\n"), [""; 0]);
+        assert_eq!(settings("dev", "[profile]\ndev = { panic = \"abort\", debug = 0 }\n"), ["profile.dev.debug=1"]);
+        let packages = "[profile.release]\ndebug = 2\n[profile.release.package.\"*\"]\ndebug = \"none\"\n";
+        assert_eq!(settings("release", packages), ["profile.release.package.\"*\".debug=1"]);
+    }
+
+    #[test]
     fn paths_with_spaces_and_quotes_are_written_as_toml() {
         let plan = Plan { replacements: vec!["/a b/\"c\"".into()], ..Plan::default() };
         let options = Options::new("m".into());
         assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
+    }
+
+    #[test]
+    fn what_was_made_with_another_kit_is_not_used() {
+        let flags = |root: &str| {
+            let plan = Plan { root: root.into(), ..Plan::default() };
+            of_cargo(&plan, &Group::default(), &Options::new("m".into()))
+        };
+        assert_ne!(flags("/kit/one"), flags("/kit/two"));
     }
 
     #[test]

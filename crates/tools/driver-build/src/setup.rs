@@ -211,11 +211,14 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
     if system::has_target(host, env, target) {
         return Ok(());
     }
-    permit(host, &format!("the Rust target {target}"), &format!("rustup target add {target}"))?;
-    note(&format!("installing the Rust target {target} with rustup"));
-    system::add_target(host, env, target).map_err(|error| {
-        Error::Missing(format!("the Rust target {target} is missing; run: rustup target add {target}\n{error}"))
-    })
+    let name = env.iter().find(|(key, _)| key == "RUSTUP_TOOLCHAIN").map(|(_, name)| name);
+    let (of, option) =
+        name.map_or_else(Default::default, |name| (format!(" of {name}"), format!(" --toolchain {name}")));
+    let command = format!("rustup target add{option} {target}");
+    permit(host, &format!("the Rust target {target}{of}"), &command)?;
+    note(&format!("installing the Rust target {target}{of} with rustup"));
+    system::add_target(host, env, target)
+        .map_err(|error| Error::Missing(format!("the Rust target {target}{of} is missing; run: {command}\n{error}")))
 }
 
 /// Installs Debian packages.

@@ -6,7 +6,7 @@ use super::Writer;
 use super::parse::{Bits, Record, split};
 
 /// Types of Rust and `core::ffi`, each with its type in C.
-const PRIMITIVES: [(&str, &str); 22] = [
+const PRIMITIVES: [(&str, &str); 24] = [
     ("::core::ffi::c_void", "void"),
     ("::core::ffi::c_char", "char"),
     ("::core::ffi::c_schar", "signed char"),
@@ -29,6 +29,8 @@ const PRIMITIVES: [(&str, &str); 22] = [
     ("u64", "unsigned long long"),
     ("i64", "long long"),
     ("usize", "size_t"),
+    ("f32", "float"),
+    ("f64", "double"),
 ];
 
 impl Writer<'_> {

@@ -7,6 +7,7 @@ use bindgen::{Builder, EnumVariation, Formatter};
 
 use crate::config::Config;
 use crate::error::ConfigError;
+use crate::release;
 
 /// Parts of the headers that a run of bindgen leaves out, by the name of the thread in which wdk-sys runs it. wdk-sys runs bindgen
 /// once for each generated file, and without this each run would read all declarations. A thread with another name gets all of them.
@@ -57,7 +58,9 @@ pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
         .must_use_type("HRESULT")
         .default_enum_style(EnumVariation::ModuleConsts)
         .parse_callbacks(Box::new(bindgen::CargoCallbacks::new()))
-        .parse_callbacks(Box::new(Names { function_table: config.compute_wdffunctions_symbol_name() }))
+        .parse_callbacks(Box::new(Names {
+            function_table: config.compute_wdffunctions_symbol_name().filter(|_| release::NAMES_FUNCTION_TABLE),
+        }))
         // Formatting a megabyte of code takes seconds, and nobody reads it.
         .formatter(Formatter::None))
 }

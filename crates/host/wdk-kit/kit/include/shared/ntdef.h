@@ -15,6 +15,7 @@
 #define FORCEINLINE static __inline
 #define DECLSPEC_IMPORT __declspec(dllimport)
 #define DECLSPEC_ALIGN(x) __declspec(align(x))
+#define POINTER_ALIGNMENT DECLSPEC_ALIGN(8)
 #define DECLSPEC_SELECTANY __declspec(selectany)
 #define MEMORY_ALLOCATION_ALIGNMENT 16
 #define ANYSIZE_ARRAY 1

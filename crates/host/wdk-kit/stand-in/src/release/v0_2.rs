@@ -23,6 +23,8 @@ use driver_config::{KmdfConfig, UmdfConfig};
 mod release {
     /// Whether bindings link the libraries. In this release, build scripts do.
     pub(crate) const LINKS_IN_BINDINGS: bool = false;
+    /// The function table has the version in its name.
+    pub(crate) const NAMES_FUNCTION_TABLE: bool = false;
 }
 
 /// The variable with which a build script passes the configuration on.

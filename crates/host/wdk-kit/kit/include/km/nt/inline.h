@@ -8,6 +8,20 @@
 #define NT_WARNING(Status) ((ULONG)(Status) >> 30 == 2)
 #define NT_ERROR(Status) ((ULONG)(Status) >> 30 == 3)
 
+/* wdk-sys has its own. */
+#define POOL_FLAG_USE_QUOTA ((POOL_FLAGS)0x1)
+#define POOL_FLAG_UNINITIALIZED ((POOL_FLAGS)0x2)
+#define POOL_FLAG_SESSION ((POOL_FLAGS)0x4)
+#define POOL_FLAG_CACHE_ALIGNED ((POOL_FLAGS)0x8)
+#define POOL_FLAG_RAISE_ON_FAILURE ((POOL_FLAGS)0x20)
+#define POOL_FLAG_NON_PAGED ((POOL_FLAGS)0x40)
+#define POOL_FLAG_NON_PAGED_EXECUTE ((POOL_FLAGS)0x80)
+#define POOL_FLAG_PAGED ((POOL_FLAGS)0x100)
+#define POOL_FLAG_SPECIAL_POOL ((POOL_FLAGS)0x100000000)
+
+/* The part of a version that names the release of Windows. */
+#define OSVER(Version) ((Version) & 0xFFFF0000)
+
 #define CTL_CODE(DeviceType, Function, Method, Access) ((DeviceType) << 16 | (Access) << 14 | (Function) << 2 | (Method))
 #define CONTAINING_RECORD(Address, Type, Field) ((Type *)((PUCHAR)(Address) - __builtin_offsetof(Type, Field)))
 #define FIELD_OFFSET(Type, Field) ((LONG)__builtin_offsetof(Type, Field))

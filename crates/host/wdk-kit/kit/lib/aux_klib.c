@@ -1,0 +1,129 @@
+/* The auxiliary library, from Microsoft's documentation of its routines: each is a few lines around routines of the kernel. */
+
+/* Other sources here need no constants of the headers. */
+#undef WDK_KIT_NO_CONSTANTS
+#include "aux_klib.h"
+
+#define SystemModuleInformation ((SYSTEM_INFORMATION_CLASS)11)
+#define TAG 'lxuA'
+
+/* What the kernel knows about a module, and how it lists them. */
+typedef struct {
+    PVOID Section;
+    PVOID MappedBase;
+    PVOID ImageBase;
+    ULONG ImageSize;
+    ULONG Flags;
+    USHORT LoadOrder;
+    USHORT InitOrder;
+    USHORT LoadCount;
+    USHORT FileNameOffset;
+    UCHAR FullPathName[AUX_KLIB_MODULE_PATH_LEN];
+} MODULE;
+
+typedef struct {
+    ULONG Count;
+    MODULE Modules[];
+} MODULES;
+
+_Static_assert(sizeof(MODULE) == 296, "size of a module");
+_Static_assert(__builtin_offsetof(MODULES, Modules) == 8, "place of the modules");
+
+PVOID NTAPI RtlImageDirectoryEntryToData(PVOID Base, BOOLEAN MappedAsImage, USHORT Entry, PULONG Size);
+
+/* The import library has the place that the loader writes the variable's address to. */
+extern ULONG_PTR *KiBugCheckData;
+
+NTSTATUS NTAPI AuxKlibInitialize(VOID)
+{
+    return STATUS_SUCCESS;
+}
+
+/* The kernel's list of modules, to be freed by the caller. */
+static NTSTATUS Query(MODULES **List)
+{
+    ULONG Size = 0;
+    NTSTATUS Status = ZwQuerySystemInformation(SystemModuleInformation, NULL, 0, &Size);
+
+    while (Status == STATUS_INFO_LENGTH_MISMATCH) {
+        /* Some more: modules can be loaded between the calls. */
+        ULONG Length = Size + 8 * sizeof(MODULE);
+
+        *List = ExAllocatePool2(POOL_FLAG_NON_PAGED, Length, TAG);
+        if (*List == NULL) {
+            return STATUS_INSUFFICIENT_RESOURCES;
+        }
+        Status = ZwQuerySystemInformation(SystemModuleInformation, *List, Length, &Size);
+        if (NT_SUCCESS(Status)) {
+            return Status;
+        }
+        ExFreePoolWithTag(*List, TAG);
+    }
+    return NT_SUCCESS(Status) ? STATUS_UNSUCCESSFUL : Status;
+}
+
+NTSTATUS NTAPI AuxKlibQueryModuleInformation(PULONG BufferSize, ULONG ElementSize, PVOID QueryInfo)
+{
+    MODULES *List;
+    NTSTATUS Status;
+    ULONG Needed;
+
+    if (ElementSize != sizeof(AUX_MODULE_BASIC_INFO) && ElementSize != sizeof(AUX_MODULE_EXTENDED_INFO)) {
+        return STATUS_INVALID_PARAMETER_2;
+    }
+    Status = Query(&List);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Needed = List->Count * ElementSize;
+    if (QueryInfo != NULL && *BufferSize < Needed) {
+        Status = STATUS_BUFFER_TOO_SMALL;
+    } else if (QueryInfo != NULL) {
+        for (ULONG At = 0; At < List->Count; At++) {
+            const MODULE *From = &List->Modules[At];
+            AUX_MODULE_EXTENDED_INFO *To = (AUX_MODULE_EXTENDED_INFO *)((PUCHAR)QueryInfo + At * ElementSize);
+
+            To->BasicInfo.ImageBase = From->ImageBase;
+            if (ElementSize == sizeof(AUX_MODULE_EXTENDED_INFO)) {
+                To->ImageSize = From->ImageSize;
+                To->FileNameOffset = From->FileNameOffset;
+                for (ULONG Byte = 0; Byte < AUX_KLIB_MODULE_PATH_LEN; Byte++) {
+                    To->FullPathName[Byte] = From->FullPathName[Byte];
+                }
+            }
+        }
+    }
+    *BufferSize = Needed;
+    ExFreePoolWithTag(List, TAG);
+    return Status;
+}
+
+NTSTATUS AuxKlibGetBugCheckData(PKBUGCHECK_DATA BugCheckData)
+{
+    if (BugCheckData->BugCheckDataSize != sizeof(KBUGCHECK_DATA)) {
+        return STATUS_INFO_LENGTH_MISMATCH;
+    }
+    BugCheckData->BugCheckCode = (ULONG)KiBugCheckData[0];
+    BugCheckData->Parameter1 = KiBugCheckData[1];
+    BugCheckData->Parameter2 = KiBugCheckData[2];
+    BugCheckData->Parameter3 = KiBugCheckData[3];
+    BugCheckData->Parameter4 = KiBugCheckData[4];
+    return STATUS_SUCCESS;
+}
+
+PIMAGE_EXPORT_DIRECTORY AuxKlibGetImageExportDirectory(PVOID ImageBase)
+{
+    ULONG Size;
+
+    return RtlImageDirectoryEntryToData(ImageBase, TRUE, IMAGE_DIRECTORY_ENTRY_EXPORT, &Size);
+}
+
+NTSTATUS NTAPI AuxKlibEnumerateSystemFirmwareTables(ULONG FirmwareTableProviderSignature, PVOID FirmwareTableBuffer, ULONG BufferLength, PULONG ReturnLength)
+{
+    return ExEnumerateSystemFirmwareTables(FirmwareTableProviderSignature, FirmwareTableBuffer, BufferLength, ReturnLength);
+}
+
+NTSTATUS NTAPI AuxKlibGetSystemFirmwareTable(ULONG FirmwareTableProviderSignature, ULONG FirmwareTableID, PVOID FirmwareTableBuffer, ULONG BufferLength, PULONG ReturnLength)
+{
+    return ExGetSystemFirmwareTable(FirmwareTableProviderSignature, FirmwareTableID, FirmwareTableBuffer, BufferLength, ReturnLength);
+}
