@@ -10,7 +10,7 @@ use super::device::{Device, Link};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
+use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
@@ -70,6 +70,8 @@ pub(crate) struct Io {
     /// Packets that wait for `StartIo`, by device; a device without a packet is busy with one.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
     registrations: Vec<Registration>,
+    /// The counts of devices that drivers share, once a driver asked for them.
+    pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// What runs when a packet ends.
     ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
     /// Who is told of the cancellation of a packet that the framework has.
