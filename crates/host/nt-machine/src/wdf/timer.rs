@@ -14,8 +14,8 @@ use crate::memory::{Code, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
 use crate::verify::{self, Rule};
 
-/// Sizes of `WDF_TIMER_CONFIG`, without and with its last member.
-const CONFIG_SIZES: [u32; 2] = [32, 40];
+/// Sizes of `WDF_TIMER_CONFIG`: of old versions, with the tolerable delay, with the choice of a precise timer.
+const CONFIG_SIZES: [u32; 3] = [24, 32, 40];
 /// 100 ns units of a millisecond.
 const MILLISECOND: u64 = 10_000;
 

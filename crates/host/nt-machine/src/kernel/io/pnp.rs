@@ -29,12 +29,13 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 
 fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
     let submission = Submission { major, minor, parameters, ..Submission::default() };
-    Ok(send(device, &submission)?.status.ok()?)
+    Ok(device::hold(device, || send(device, &submission))?.status.ok()?)
 }
 
 /// Tells a driver what it cannot refuse.
 fn announce(device: Object, minor: u8) -> Result<(), Fault> {
-    send(device, &Submission { major: PNP, minor, ..Submission::default() }).map(drop)
+    let submission = Submission { major: PNP, minor, ..Submission::default() };
+    device::hold(device, || send(device, &submission)).map(drop)
 }
 
 /// Finds a device for the driver and starts it, or one that the driver made by itself.

@@ -69,6 +69,9 @@ pub(crate) struct Io {
     pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
     /// Packets that wait for `StartIo`, by device; a device without a packet is busy with one.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
+    /// Devices that the sender of a packet refers to, and those of them that were deleted meanwhile.
+    pub(super) held: Vec<GuestPtr<DEVICE_OBJECT>>,
+    pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
     /// The counts of devices that drivers share, once a driver asked for them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
