@@ -48,7 +48,10 @@ pub(crate) use notify::{
     REG_SET_VALUE_KEY_INFORMATION,
 };
 pub(crate) use packet::{IO_STACK_LOCATION, IO_STATUS_BLOCK, IRP, MDL};
-pub(crate) use security::{ACE, ACL, SECURITY_DESCRIPTOR, SECURITY_DESCRIPTOR_RELATIVE, SECURITY_SUBJECT_CONTEXT, SID};
+pub(crate) use security::{
+    ACCESS_STATE, ACE, ACL, IO_SECURITY_CONTEXT, SECURITY_DESCRIPTOR, SECURITY_DESCRIPTOR_RELATIVE,
+    SECURITY_SUBJECT_CONTEXT, SID,
+};
 pub(crate) use shared_data::{KSYSTEM_TIME, KUSER_SHARED_DATA};
 pub(crate) use string::{STRING, UNICODE_STRING};
 pub(crate) use support::{

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::build::{BUFFERED_IO, DIRECT_IO};
-use super::client::{self, Completion, Packet, Submission, send};
+use super::client::{self, Completion, Mode, Packet, Submission, send};
 use super::request::call_driver;
 use super::request::{PNP, POWER, dispatch_routine};
 use super::{device, mdl, resources, stack};
@@ -123,20 +123,20 @@ impl Sent {
 }
 
 /// Sends a request to a device through an open file.
-pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest) -> Outcome<Sent> {
+pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest, mode: Mode) -> Outcome<Sent> {
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
     let top = stack::top(device)?;
     let routine = dispatch_routine(top, asked.kind.as_int())?;
-    begin_with(top, file, asked, routine, |irp| call_driver(top, irp))
+    begin_with(top, file, (asked, mode), routine, |irp| call_driver(top, irp))
 }
 
 /// Makes a request for a device and has `deliver` give it to `routine`.
 pub(crate) fn begin_with(
     device: Object,
     file: GuestPtr<FILE_OBJECT>,
-    asked: &IoRequest,
+    (asked, mode): (&IoRequest, Mode),
     routine: GuestPtr<Code>,
     deliver: impl FnOnce(GuestPtr<IRP>) -> Result<NtStatus, Fault>,
 ) -> Outcome<Sent> {
@@ -158,6 +158,8 @@ pub(crate) fn begin_with(
     let submission = Submission {
         major: asked.kind.as_int(),
         minor: 0,
+        // Programs cannot send internal requests.
+        mode: if asked.kind == RequestKind::INTERNAL_DEVICE_CONTROL { Mode::Kernel } else { mode },
         parameters,
         system_buffer: if neither { GuestPtr::NULL } else { buffers.system },
         user_buffer: buffers.user,

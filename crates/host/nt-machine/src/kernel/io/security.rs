@@ -121,7 +121,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 ];
 
 /// The token of the local system.
-fn token() -> u64 {
+pub(super) fn token() -> u64 {
     if let Some(token) = lock(&kernel().objects).token() {
         return token;
     }
