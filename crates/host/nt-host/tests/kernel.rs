@@ -114,6 +114,16 @@ fn a_driver_without_an_unload_routine_stays_and_leaks_nothing() {
 }
 
 #[test]
+fn a_limit_of_memory_is_the_drivers_and_not_the_hosts() {
+    let host = plain("wdm_stays").memory(1024).prepare().expect("a machine");
+    assert!(
+        matches!(host.load(), Err(Error::DriverEntry(NtStatus::InsufficientResources, _))),
+        "no memory for the driver"
+    );
+    host.report().assert_clean();
+}
+
+#[test]
 fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_before_it_passes_the_removal_on() {
     let host = plain("wdm_stays").hide("RtlRandomEx").start().expect("DriverEntry");
     host.add_device().expect("a device").remove().expect("a removal");

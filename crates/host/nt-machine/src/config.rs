@@ -122,7 +122,8 @@ pub struct Config {
     pub races: bool,
     /// The maximum time that the driver may take for one request, in real time.
     pub patience: Option<std::time::Duration>,
-    /// The maximum number of bytes for the driver's pool and objects together; allocations beyond it fail.
+    /// The maximum number of bytes for the driver's allocations together; those beyond it fail. Objects of the host, such as
+    /// packets, have room of their own.
     pub memory: Option<u64>,
     /// Values in the registry: the key, the name of the value, and the value.
     pub registry: Vec<(RegistryKey, String, RegistryValue)>,

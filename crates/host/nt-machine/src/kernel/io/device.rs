@@ -89,6 +89,13 @@ pub(crate) struct Link {
     pub(crate) from: u64,
 }
 
+impl Link {
+    /// Returns whether this is a name of the link, in any spelling of its directory.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        names::are_same(&self.name, name)
+    }
+}
+
 /// A string of the host's.
 pub(crate) fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> {
     let units: Vec<u16> = text.encode_utf16().collect();

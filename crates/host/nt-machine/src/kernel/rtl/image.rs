@@ -16,10 +16,13 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlImageNtHeader", APC, |call| { Ok::<u64, Fault>(headers(call.ptr(0))?.unwrap_or_default().address()) }),
     // Arguments: flags, address of the image, its size, place for the address of the headers.
     routine!("RtlImageNtHeaderEx", APC, |call| -> Outcome {
-        let found = headers(call.ptr(1))?;
-        let end = found.map(|found| found.after::<u8>().address() - call.arg(1));
+        let image = call.ptr::<IMAGE_DOS_HEADER>(1);
+        let found = headers(image)?;
         // RTL_IMAGE_NT_HEADER_EX_FLAG_NO_RANGE_CHECK.
-        let fits = call.u32(0) & 1 != 0 || end.is_none_or(|end| end <= call.arg(2));
+        let fits = call.u32(0) & 1 != 0 || found.is_none() || {
+            let end = u64::from(image.e_lfanew().read()?) + size_of::<IMAGE_NT_HEADERS64>() as u64;
+            end <= call.arg(2)
+        };
         call.ptr(3).write(found.filter(|_| fits).unwrap_or_default())?;
         if found.is_some() && fits { done(()) } else { fail(NtStatus::InvalidImageFormat) }
     }),
