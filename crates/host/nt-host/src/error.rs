@@ -22,6 +22,8 @@ pub enum Error {
     NotLoaded(NtStatus, String),
     /// `DriverEntry` failed.
     DriverEntry(NtStatus, Box<Report>),
+    /// The driver has no unload routine, so Windows keeps it loaded.
+    NotUnloaded,
     /// A callback of the driver returned this failure status.
     Status(NtStatus),
     /// The driver stopped the machine; the report says why.
@@ -40,6 +42,7 @@ impl fmt::Display for Error {
             Self::Usage(reason) | Self::Host(reason) => f.write_str(reason),
             Self::NotLoaded(status, reason) => write!(f, "not loaded, {status}: {reason}"),
             Self::DriverEntry(status, _) => write!(f, "DriverEntry returned {status}"),
+            Self::NotUnloaded => f.write_str("not unloaded: the driver has no unload routine"),
             Self::Status(status) => write!(f, "the driver returned {status}"),
             Self::Stopped(report) => match report.findings().last() {
                 Some(finding) => write!(f, "the driver stopped the machine: {finding}"),

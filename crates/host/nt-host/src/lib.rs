@@ -58,8 +58,8 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Failure, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os, RegistryValue,
-    RequestKind, Resource, Rule, Told, WmiOperation, WmiRequest, known, plan,
+    Answer, Below, Failure, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os, RegistryKey,
+    RegistryValue, RequestKind, Resource, Rule, Told, WmiOperation, WmiRequest, known, plan,
 };
 pub use report::{Finding, Losses, Place, Report};
 

@@ -6,7 +6,7 @@ mod c;
 
 use c::{Log, plain};
 use etw_types::NtStatus;
-use nt_host::{Device, NtHost, Os, Rule};
+use nt_host::{Device, Error, NtHost, Os, RegistryKey, RegistryValue, Rule};
 
 const WAIT: u32 = 0x0022_2000;
 const BELOW: u32 = 0x0022_2004;
@@ -48,7 +48,7 @@ const OBJECTS: [&str; 9] = [
 ];
 
 /// What the driver of the system's larger parts checks, in its order.
-const SYSTEM: [&str; 11] = [
+const SYSTEM: [&str; 13] = [
     "the kernel's image",
     "modules",
     "security descriptors",
@@ -60,6 +60,8 @@ const SYSTEM: [&str; 11] = [
     "buses and ports",
     "names of objects",
     "symbolic links",
+    "smaller routines",
+    "information about keys",
 ];
 
 /// What the driver of threads that meet checks, in its order.
@@ -98,7 +100,38 @@ fn objects_data_threads_and_files_are_as_on_windows() {
 
 #[test]
 fn what_older_and_larger_drivers_use_is_as_on_windows() {
-    every_step("wdm_system", &SYSTEM);
+    let deep = RegistryKey::Path(r"\Registry\Machine\Software\CSystem\Deep".into());
+    let host = plain("wdm_system").registry(deep, "Given", RegistryValue::Dword(7)).start().expect("DriverEntry");
+    every_step_of(&host, &SYSTEM);
+    assert!(host.notes().iter().any(|note| note.starts_with("MM_SYSTEM_RANGE_START at image+")), "{:?}", host.notes());
+}
+
+#[test]
+fn a_driver_without_an_unload_routine_stays_and_leaks_nothing() {
+    let host = plain("wdm_stays").start().expect("DriverEntry");
+    assert!(matches!(host.unload(), Err(Error::NotUnloaded)), "it stays");
+    host.report().assert_clean();
+}
+
+#[test]
+fn a_limit_of_memory_is_the_drivers_and_not_the_hosts() {
+    let host = plain("wdm_stays").memory(1024).prepare().expect("a machine");
+    assert!(
+        matches!(host.load(), Err(Error::DriverEntry(NtStatus::InsufficientResources, _))),
+        "no memory for the driver"
+    );
+    host.report().assert_clean();
+}
+
+#[test]
+fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_before_it_passes_the_removal_on() {
+    let host = plain("wdm_stays").hide("RtlRandomEx").start().expect("DriverEntry");
+    host.add_device().expect("a device").remove().expect("a removal");
+    assert_eq!(Log::default().lines(&host), ["passed 1", "passed 2", "passed 3"]);
+    host.report().assert_clean();
+    assert!(matches!(host.unload(), Err(Error::NotUnloaded)), "it stays");
+    let found: Vec<_> = host.report().findings().iter().map(|found| found.detail.clone()).collect();
+    assert_eq!(found, ["the driver has AddDevice and no unload routine"]);
 }
 
 #[test]

@@ -71,7 +71,20 @@ pub enum Resource {
     },
 }
 
-/// A value under the driver's `Parameters` key.
+/// A key of the registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RegistryKey {
+    /// `Parameters` below the driver's own key.
+    Parameters,
+    /// The hardware key of the device: `Device Parameters`.
+    Device,
+    /// The software key of the device: that of its driver.
+    Driver,
+    /// A whole path, such as `\Registry\Machine\Software\Key`.
+    Path(String),
+}
+
+/// A value of the registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistryValue {
     /// `REG_DWORD`.
@@ -109,10 +122,11 @@ pub struct Config {
     pub races: bool,
     /// The maximum time that the driver may take for one request, in real time.
     pub patience: Option<std::time::Duration>,
-    /// The maximum number of bytes for the driver's pool and objects together; allocations beyond it fail.
+    /// The maximum number of bytes for the driver's allocations together; those beyond it fail. Objects of the host, such as
+    /// packets, have room of their own.
     pub memory: Option<u64>,
-    /// Values under the driver's `Parameters` key.
-    pub parameters: Vec<(String, RegistryValue)>,
+    /// Values in the registry: the key, the name of the value, and the value.
+    pub registry: Vec<(RegistryKey, String, RegistryValue)>,
     /// The driver's name: its file name without the extension.
     pub name: String,
 }

@@ -40,7 +40,7 @@ mod routine;
 mod verify;
 mod wdf;
 
-pub use config::{Below, Config, EPOCH, Failure, RegistryValue, Resource, Time};
+pub use config::{Below, Config, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, Told};
 pub use kernel::io::wmi::{WmiOperation, WmiRequest};

@@ -72,6 +72,7 @@ status_newtype! {
         WmiGuidNotFound = 0xC000_0295 "STATUS_WMI_GUID_NOT_FOUND",
         WmiInstanceNotFound = 0xC000_0296 "STATUS_WMI_INSTANCE_NOT_FOUND",
         WmiItemIdNotFound = 0xC000_0297 "STATUS_WMI_ITEMID_NOT_FOUND",
+        DebuggerInactive = 0xC000_0354 "STATUS_DEBUGGER_INACTIVE",
         CallbackBypass = 0xC000_0503 "STATUS_CALLBACK_BYPASS",
         AlreadyRegistered = 0xC000_0718 "STATUS_ALREADY_REGISTERED",
         WdfPaused = 0xC020_0203 "STATUS_WDF_PAUSED",

@@ -20,6 +20,10 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         if (file->FileName.Length == 10) {
             return Finish(Irp, (NTSTATUS)0xC0000022, 0);
         }
+        /* A program asks, with a security context that says who it is and what it wants. */
+        if (Irp->RequestorMode != 1 || (*(ULONG **)&location->Parameters)[4] != 0x12019F) {
+            return Finish(Irp, (NTSTATUS)0xC0000001, 0);
+        }
         Handles++;
         file->FsContext = (PVOID)(ULONG_PTR)Handles;
         DbgPrint("create %u '%wZ', %d references\n", Handles, &file->FileName, Device->ReferenceCount);

@@ -48,6 +48,13 @@ static NTSTATUS GuardedMutex(void)
     CHECK((UCHAR)try(&mutex) == 0 && Irql() == inside);
     release(&mutex);
     CHECK(Irql() == 0 && (UCHAR)disabled() == 0);
+    /* Whoever is in a guarded region already needs nothing more. */
+    CALL(ANY, "KeEnterGuardedRegion");
+    CALL(ANY, "KeAcquireGuardedMutexUnsafe", &mutex);
+    CHECK(Irql() == 0 && (UCHAR)try(&mutex) == 0);
+    CALL(ANY, "KeReleaseGuardedMutexUnsafe", &mutex);
+    CALL(ANY, "KeLeaveGuardedRegion");
+    CHECK(Irql() == 0 && (UCHAR)disabled() == 0);
     return 0;
 }
 
@@ -144,18 +151,26 @@ static NTSTATUS UseResource(PERESOURCE Resource)
     Delay(1);
     CHECK(!ExIsResourceAcquiredExclusiveLite(Resource) && Other == 0);
     CHECK((ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 2);
-    CHECK(Start(Hold, Resource) == 0);
-    CHECK(Value == 1);
+    /* A reader waits behind the writer, unless it has the resource already or may starve the writer. */
+    CHECK((ULONG)CALL(ANY, "ExGetExclusiveWaiterCount", Resource) == 1);
+    Value = 0;
+    CHECK(Start(Hold, Resource) == 0 && Value == 0);
+    CHECK(ExAcquireResourceSharedLite(Resource, FALSE));
+    CHECK((UCHAR)CALL(ANY, "ExAcquireSharedStarveExclusive", Resource, FALSE) == 1);
+    CHECK((UCHAR)CALL(ANY, "ExAcquireSharedWaitForExclusive", Resource, FALSE) == 0);
+    ExReleaseResourceLite(Resource);
+    ExReleaseResourceLite(Resource);
+    ExReleaseResourceLite(Resource);
+    Delay(1);
+    CHECK(Value == 0 && Other == 0);
+    ExReleaseResourceLite(Resource);
+    Delay(1);
+    CHECK(Value == 1 && Other == 1 && CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 0);
+    CHECK((ULONG)CALL(ANY, "ExGetExclusiveWaiterCount", Resource) == 0);
+    Other = 0;
     KeSetEvent(&LetGo, 0, FALSE);
     Delay(1);
     CHECK(Other == 1);
-    Other = 0;
-    ExReleaseResourceLite(Resource);
-    Delay(1);
-    CHECK(Other == 0);
-    ExReleaseResourceLite(Resource);
-    Delay(1);
-    CHECK(Other == 1 && CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 0);
     return 0;
 }
 

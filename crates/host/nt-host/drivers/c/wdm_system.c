@@ -417,6 +417,12 @@ static NTSTATUS Links(void)
     second = OpenLink(names[1]);
     third = OpenLink(names[2]);
     CHECK(Target(second) == 'B' && Target(third) == 'C');
+    ZwClose(third);
+    third = OpenLink(L"\\DosDevices\\csystem3");
+    CHECK(Target(third) == 'C');
+    ZwClose(third);
+    third = OpenLink(L"\\GLOBAL??\\CSystem3");
+    CHECK(Target(third) == 'C');
     RtlInitUnicodeString(&name, names[0]);
     CHECK(IoDeleteSymbolicLink(&name) == 0 && OpenLink(names[0]) == NULL);
     CHECK(Target(second) == 'B' && Target(third) == 'C');
@@ -436,8 +442,78 @@ static NTSTATUS Links(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {Image,    Modules,  Security, Tables, Queues, Library,
-                                          Counts,   Printing, Hardware, Names,  Links};
+/* Where the system's addresses begin, as the kit's headers have it. */
+static PVOID volatile RangeStart = (PVOID)0xFFFF800000000000;
+
+/* What drivers of serial ports and of security tools use. */
+static NTSTATUS Smaller(void)
+{
+    UNICODE_STRING expression, name;
+    const CHAR text[] = "ab", *place = text;
+    UCHAR *image;
+    ULONG *counts;
+
+    CHECK((PVOID)&name > RangeStart);
+    RtlInitUnicodeString(&expression, L"*.SYS");
+    RtlInitUnicodeString(&name, L"driver.sys");
+    CHECK((UCHAR)CALL(ANY, "FsRtlIsNameInExpression", &expression, &name, TRUE, NULL) == 1);
+    CHECK((UCHAR)CALL(ANY, "FsRtlIsNameInExpression", &expression, &name, FALSE, NULL) == 0);
+    CHECK((UCHAR)CALL(ANY, "FsRtlDoesNameContainWildCards", &expression) == 1);
+    CHECK((UCHAR)CALL(ANY, "FsRtlDoesNameContainWildCards", &name) == 0);
+    CHECK((USHORT)CALL(ANY, "RtlAnsiCharToUnicodeChar", &place) == 'a' && place == text + 1);
+    image = TheDriver->DriverStart;
+    CHECK(CALL(ANY, "RtlImageNtHeader", image) == (ULONG_PTR)(image + *(ULONG *)(image + 0x3C)));
+    CHECK(CALL(ANY, "RtlImageNtHeader", text) == 0);
+    image = (UCHAR *)((ULONG_PTR)LookUp(L"IoCreateDevice") & ~(ULONG_PTR)0xFFF);
+    while (*(USHORT *)image != 0x5A4D) {
+        image -= 0x1000;
+    }
+    CHECK(CALL(ANY, "RtlFindExportedRoutineByName", image, "IoDeleteDevice") == (ULONG_PTR)LookUp(L"IoDeleteDevice"));
+    CHECK(CALL(ANY, "RtlFindExportedRoutineByName", image, "IoNothing") == 0);
+    /* Serial ports are counted in its sixth member. */
+    counts = (ULONG *)CALL(ANY, "IoGetConfigurationInformation");
+    CHECK(counts[5] == 0 && counts[8] == 40);
+    counts[5]++;
+    counts = (ULONG *)CALL(ANY, "IoGetConfigurationInformation");
+    CHECK(counts[5]-- == 1);
+    CHECK((NTSTATUS)CALL(ANY, "KdSystemDebugControl", 0, NULL, 0, NULL, 0, NULL, 0) == (NTSTATUS)0xC0000354);
+    return 0;
+}
+
+/* Information about keys; the test gave one of them a value. Writing a value makes its key. */
+static NTSTATUS Keys(void)
+{
+    OBJECT_ATTRIBUTES attributes = {0};
+    UNICODE_STRING name;
+    ULONG words[64], length, value = 5;
+    HANDLE key;
+
+    RtlInitUnicodeString(&name, L"\\Registry\\Machine\\Software\\CSystem");
+    attributes.Length = sizeof(attributes);
+    attributes.ObjectName = &name;
+    attributes.Attributes = 0x240;
+    CHECK(ZwOpenKey(&key, 0x20019, &attributes) == 0);
+    /* KeyFullInformation: one key below with a name of 8 bytes, no value. */
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 2, words, sizeof words, &length) == 0);
+    CHECK(length == 44 && words[5] == 1 && words[6] == 8 && words[8] == 0);
+    /* KeyBasicInformation, KeyNameInformation. */
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 0, words, sizeof words, &length) == 0);
+    CHECK(length == 16 + 14 && words[3] == 14 && *(WCHAR *)(words + 4) == 'C');
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 3, words, sizeof words, &length) == 0);
+    CHECK(words[0] == name.Length && *(WCHAR *)(words + 1) == '\\');
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 3, words, 8, &length) == (NTSTATUS)0x80000005);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 9, words, sizeof words, &length) == (NTSTATUS)0xC000000D);
+    /* The key below, with all of it: one value, with a name of 10 bytes and 4 bytes of data. */
+    CHECK((NTSTATUS)CALL(ANY, "ZwEnumerateKey", key, 0, 2, words, sizeof words, &length) == 0);
+    CHECK(words[5] == 0 && words[8] == 1 && words[9] == 10 && words[10] == 4);
+    ZwClose(key);
+    CHECK((NTSTATUS)CALL(ANY, "RtlWriteRegistryValue", 4, L"SERIALCOMM", L"A", 4, &value, 4) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCheckRegistryKey", 4, L"SERIALCOMM") == 0);
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {Image,    Modules,  Security, Tables, Queues,  Library, Counts,
+                                          Printing, Hardware, Names,    Links,  Smaller, Keys};
 #define STEPS (sizeof Steps / sizeof *Steps)
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Below, Config, Failure, RegistryValue, Resource, Time, can_fail, notes, plan_image};
+use nt_machine::{Below, Config, Failure, RegistryKey, RegistryValue, Resource, Time, can_fail, notes, plan_image};
 use pe_image::{Image, Symbols};
 
 use super::NtHost;
@@ -160,8 +160,14 @@ impl Builder {
 
     /// Adds a value to the driver's `Parameters` key.
     #[must_use]
-    pub fn parameter(mut self, name: &str, value: RegistryValue) -> Self {
-        self.config.parameters.push((name.to_owned(), value));
+    pub fn parameter(self, name: &str, value: RegistryValue) -> Self {
+        self.registry(RegistryKey::Parameters, name, value)
+    }
+
+    /// Adds a value to a key of the registry.
+    #[must_use]
+    pub fn registry(mut self, key: RegistryKey, name: &str, value: RegistryValue) -> Self {
+        self.config.registry.push((key, name.to_owned(), value));
         self
     }
 
@@ -194,7 +200,7 @@ impl Builder {
         }
         let stem = self.path.file_stem().unwrap_or_default();
         self.config.name = stem.to_string_lossy().into_owned();
-        let notes = notes(&image);
+        let notes = notes(&image, &layout);
         let symbols = Symbols::beside(&self.path, &image);
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;

@@ -137,10 +137,13 @@ impl NtHost {
     ///
     /// # Errors
     ///
-    /// Fails if the driver stops the machine.
+    /// Fails if the driver stops the machine, or with [`Error::NotUnloaded`] if it has no unload routine.
     pub fn unload(&self) -> Result<Report, Error> {
-        self.ask_status(&Request::Unload {})?;
-        Ok(self.report())
+        match self.ask_status(&Request::Unload {}) {
+            Ok(()) => Ok(self.report()),
+            Err(Error::Status(_)) => Err(Error::NotUnloaded),
+            Err(error) => Err(error),
+        }
     }
 
     /// Adds a device to the driver and starts it: by Plug and Play, or a device that the driver created itself.

@@ -113,7 +113,7 @@ fn once(
         result => result,
     };
     let error = match result {
-        Ok(()) | Err(Error::DriverEntry(..)) => None,
+        Ok(()) | Err(Error::DriverEntry(..) | Error::NotUnloaded) => None,
         Err(error) => Some(error),
     };
     let findings = host.report().findings().to_vec();

@@ -8,6 +8,7 @@ use etw_engine::Enable;
 use etw_types::NtStatus;
 use nt_machine::{DeviceId, IoRequest, Layout, Loaded, Machine, RequestKind};
 
+use crate::Error;
 use crate::wire::{Reply, StormPlan};
 
 /// Runs a storm. The calling thread loads and unloads the driver; other threads send requests. The session enables and
@@ -43,8 +44,7 @@ fn round(machine: Machine, layout: &Layout, plan: &StormPlan) -> Result<(), Stri
         });
         let _ = machine.remove_device(device, false);
     }
-    machine.unload();
-    Ok(())
+    if machine.unload().is_success() { Ok(()) } else { Err(Error::NotUnloaded.to_string()) }
 }
 
 fn requests(machine: Machine, plan: &StormPlan, device: DeviceId) {

@@ -81,10 +81,7 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
             Ok(Loaded::Refused(status, reason)) => Reply::NotLoaded { status, reason },
             Err(error) => Reply::Failed { reason: error.to_string() },
         },
-        Request::Unload {} => {
-            machine.unload();
-            done()
-        }
+        Request::Unload {} => Reply::Status { status: machine.unload() },
         Request::AddDevice {} => match machine.add_device() {
             Ok(device) => Reply::Number { number: device.as_int() },
             Err(status) => Reply::Status { status },

@@ -8,7 +8,7 @@ use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 use command_line::units::{duration, size};
 use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
-use nt_machine::{Below, IoRequest, RequestKind, Resource, Time};
+use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Resource, Time};
 
 use crate::{Failure, Os};
 
@@ -90,6 +90,10 @@ pub(super) struct Options {
     /// repeatable
     #[arg(long, value_name = "RESOURCE", value_parser = resource)]
     pub(super) resource: Vec<Resource>,
+    /// A value in the registry, in the key parameters, device or driver or in a whole path: device\PortName=COM5,
+    /// parameters\Level=dword:3; types: text, dword, qword, hex; repeatable
+    #[arg(long, value_name = "KEY\\NAME=[TYPE:]VALUE", value_parser = registry)]
+    pub(super) registry: Vec<Registry>,
     /// After the requests, request the driver's providers to log their state
     #[arg(long)]
     pub(super) capture_state: bool,
@@ -296,6 +300,36 @@ fn resource(text: &str) -> Result<Resource, String> {
     }
 }
 
+/// A value, and where it is.
+type Registry = (RegistryKey, String, RegistryValue);
+
+fn registry(text: &str) -> Result<Registry, String> {
+    let bad = || {
+        format!(
+            r"`{text}` is not a value of the registry: expected for example device\PortName=COM5 or parameters\Level=dword:3"
+        )
+    };
+    let (place, value) = text.split_once('=').ok_or_else(bad)?;
+    let (key, name) = place.rsplit_once('\\').filter(|(_, name)| !name.is_empty()).ok_or_else(bad)?;
+    let key = match key {
+        "parameters" => RegistryKey::Parameters,
+        "device" => RegistryKey::Device,
+        "driver" => RegistryKey::Driver,
+        path if path.get(..10).is_some_and(|start| start.eq_ignore_ascii_case(r"\Registry\")) => {
+            RegistryKey::Path(path.to_owned())
+        }
+        _ => return Err(bad()),
+    };
+    let value = match value.split_once(':') {
+        Some(("dword", value)) => RegistryValue::Dword(u32::try_from(number(value)?).map_err(|_| bad())?),
+        Some(("qword", value)) => RegistryValue::Qword(number(value)?),
+        Some(("hex", value)) => RegistryValue::Binary(bytes(value)?),
+        Some(("text", value)) => RegistryValue::Text(value.to_owned()),
+        _ => RegistryValue::Text(value.to_owned()),
+    };
+    Ok((key, name.to_owned(), value))
+}
+
 fn handle(text: &str) -> Result<Step, String> {
     let number = usize::try_from(number(text)?).ok().filter(|number| *number != 0);
     number.map(Step::Handle).ok_or_else(|| format!("`{text}` is not a handle: handles count from 1"))
@@ -351,7 +385,7 @@ mod tests {
     use crate::Failure;
     use clap::{CommandFactory as _, Parser as _};
     use etw_types::NtStatus;
-    use nt_machine::{IoRequest, RequestKind, Time};
+    use nt_machine::{IoRequest, RegistryKey, RegistryValue, RequestKind, Time};
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
@@ -398,6 +432,23 @@ mod tests {
     }
 
     #[test]
+    fn values_of_the_registry_have_a_key_a_name_and_a_type() {
+        let line = r"run a --registry device\PortName=COM5 --registry parameters\A=dword:0x10 --registry driver\B=text:hex:01 \
+                     --registry \Registry\Machine\Software\K\C=hex:01ff --registry device\D=qword:7";
+        let line = line.replace(" \\\n", " ");
+        let values = run(&line, &[]).registry;
+        let text = |text: &str| RegistryValue::Text(text.to_owned());
+        let expected = [
+            (RegistryKey::Device, "PortName", text("COM5")),
+            (RegistryKey::Parameters, "A", RegistryValue::Dword(16)),
+            (RegistryKey::Driver, "B", text("hex:01")),
+            (RegistryKey::Path(r"\Registry\Machine\Software\K".to_owned()), "C", RegistryValue::Binary(vec![1, 255])),
+            (RegistryKey::Device, "D", RegistryValue::Qword(7)),
+        ];
+        assert_eq!(values, expected.map(|(key, name, value)| (key, name.to_owned(), value)));
+    }
+
+    #[test]
     fn what_clients_do_keeps_its_order() {
         let line = r"run a.sys --open \\.\A --close --read 16 --wait 5ms --open \\.\B --write 01 --handle 1 --close";
         let steps = run(line, &[]).steps.0;
@@ -433,6 +484,9 @@ mod tests {
                 "`ioctl` does not describe how requests complete: expected for example ioctl:222000=0:0102@10ms",
             ),
             ("run a --resource dma", "`dma` is not a resource: expected line, messages:4,"),
+            ("run a --registry PortName=COM5", r"expected for example device\PortName=COM5"),
+            (r"run a --registry elsewhere\A=1", "is not a value of the registry"),
+            (r"run a --registry device\A=dword:0x100000000", "is not a value of the registry"),
             ("run a --interrupt first", "`first` is not a number"),
             (r"run a --remote Name,any=0", "`Name,any=0` does not begin with a device name: expected for example"),
             ("run a --handle 0", "`0` is not a handle: handles count from 1"),

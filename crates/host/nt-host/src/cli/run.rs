@@ -34,6 +34,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for resource in &options.resource {
         builder = builder.resource(*resource);
     }
+    for (key, name, value) in &options.registry {
+        builder = builder.registry(key.clone(), name, value.clone());
+    }
     for failure in &options.fail {
         builder = builder.fail(failure.clone());
     }
@@ -145,7 +148,12 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
         device.remove()?;
     }
     progress.step("unload");
-    host.unload().map(drop)
+    match host.unload() {
+        // Windows keeps such a driver. What it holds is no leak.
+        Err(error @ Error::NotUnloaded) => progress.say(&error.to_string()),
+        result => drop(result?),
+    }
+    Ok(())
 }
 
 /// Requests every provider that has written events to log its state.

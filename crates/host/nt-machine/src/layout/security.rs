@@ -1,6 +1,7 @@
 //! Security descriptors and their parts.
 
 use super::layout;
+use super::string::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr};
 
 layout! {
@@ -56,6 +57,34 @@ layout! {
         Padding: u32,
         PrimaryToken: u64,
         ProcessAuditId: u64,
+    }
+
+    IO_SECURITY_CONTEXT: 0x18 {
+        SecurityQos: u64,
+        AccessState: GuestPtr<ACCESS_STATE>,
+        DesiredAccess: u32,
+        FullCreateOptions: u32,
+    }
+
+    ACCESS_STATE: 0xA0 {
+        OperationID: [u32; 2],
+        SecurityEvaluated: u8,
+        GenerateAudit: u8,
+        GenerateOnClose: u8,
+        PrivilegesAllocated: u8,
+        Flags: u32,
+        RemainingDesiredAccess: u32,
+        PreviouslyGrantedAccess: u32,
+        OriginalDesiredAccess: u32,
+        Padding1: u32,
+        SubjectSecurityContext: SECURITY_SUBJECT_CONTEXT,
+        SecurityDescriptor: u64,
+        AuxData: u64,
+        Privileges: [u32; 11],
+        AuditPrivileges: u8,
+        Padding2: [u8; 3],
+        ObjectName: UNICODE_STRING,
+        ObjectTypeName: UNICODE_STRING,
     }
 }
 

@@ -29,6 +29,21 @@ layout! {
         Data: [u8; 16],
     }
 
+    CONFIGURATION_INFORMATION: 0x28 {
+        DiskCount: u32,
+        FloppyCount: u32,
+        CdRomCount: u32,
+        TapeCount: u32,
+        ScsiPortCount: u32,
+        SerialCount: u32,
+        ParallelCount: u32,
+        AtDiskPrimaryAddressClaimed: u8,
+        AtDiskSecondaryAddressClaimed: u8,
+        Padding: u16,
+        Version: u32,
+        MediumChangerCount: u32,
+    }
+
     CLIENT_ID: 0x10 {
         UniqueProcess: u64,
         UniqueThread: u64,

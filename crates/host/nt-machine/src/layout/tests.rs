@@ -118,6 +118,18 @@ fn support_structures_have_the_layouts_of_microsofts_metadata() {
     same!(OSVERSIONINFOW, information::OSVERSIONINFOW {
         dwOSVersionInfoSize dwMajorVersion dwMinorVersion dwBuildNumber dwPlatformId szCSDVersion
     });
+    same!(IO_SECURITY_CONTEXT, wdk::IO_SECURITY_CONTEXT {
+        SecurityQos AccessState DesiredAccess FullCreateOptions
+    });
+    same!(ACCESS_STATE, wdk::ACCESS_STATE {
+        OperationID SecurityEvaluated GenerateAudit GenerateOnClose PrivilegesAllocated Flags RemainingDesiredAccess
+        PreviouslyGrantedAccess OriginalDesiredAccess SubjectSecurityContext SecurityDescriptor AuxData Privileges
+        AuditPrivileges ObjectName ObjectTypeName
+    });
+    same!(CONFIGURATION_INFORMATION, services::CONFIGURATION_INFORMATION {
+        DiskCount FloppyCount CdRomCount TapeCount ScsiPortCount SerialCount ParallelCount AtDiskPrimaryAddressClaimed
+        AtDiskSecondaryAddressClaimed Version MediumChangerCount
+    });
     same!(TIME_FIELDS, services::TIME_FIELDS { Year Month Day Hour Minute Second Milliseconds Weekday });
     same!(RTL_QUERY_REGISTRY_TABLE, services::RTL_QUERY_REGISTRY_TABLE {
         QueryRoutine Flags Name EntryContext DefaultType DefaultData DefaultLength

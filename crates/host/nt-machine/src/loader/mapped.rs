@@ -32,6 +32,9 @@ impl Mapped {
         let image = GuestPtr::<u8>::new(base);
         let word = |rva: u32| image.at(rva.into()).cast::<u64>();
         image.write_all(&layout.bytes).or_stop();
+        for rva in super::range_starts(layout) {
+            word(rva).write(super::LOWEST).or_stop();
+        }
         let moved = base.wrapping_sub(layout.base);
         for &rva in &layout.relocations {
             word(rva).change(|address| address.wrapping_add(moved)).or_stop();

@@ -40,12 +40,34 @@ pub fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageError> {
     Layout::of(file, image)
 }
 
-/// Returns the properties of the image that memory integrity would refuse. Windows without it loads the driver.
+/// Returns the properties of the image that memory integrity would refuse, although Windows without it loads the
+/// driver, and what is changed in it for this host.
 #[must_use]
-pub fn notes(image: &Image) -> Vec<String> {
+pub fn notes(image: &Image, layout: &Layout) -> Vec<String> {
     let verdict = Verdict::of(image, Target::default());
     let found = verdict.findings().iter().filter(|finding| finding.rule.severity == Severity::MemoryIntegrity);
-    found
+    let mut notes: Vec<String> = found
         .map(|finding| format!("not compatible with memory integrity: {} ({})", finding.found, finding.rule.id))
-        .collect()
+        .collect();
+    notes.extend(range_starts(layout).map(|rva| {
+        format!("MM_SYSTEM_RANGE_START at image+{rva:#x} is {LOWEST:#x} here: this host's addresses are low")
+    }));
+    notes
+}
+
+/// The start of the system's addresses here: a process of Linux has none in the upper half.
+const LOWEST: u64 = 0x1_0000;
+
+/// Values of `MM_SYSTEM_RANGE_START` on x64, which compilers store as a variable of the image.
+const RANGE_STARTS: [u64; 3] = [0xFFFF_0000_0000_0000, 0xFFFF_0800_0000_0000, 0xFFFF_8000_0000_0000];
+
+/// Finds the variables that hold the start of the system's addresses. Without a change, a driver takes every address
+/// of this host for one of a program, and does not free what it allocated.
+fn range_starts(layout: &Layout) -> impl Iterator<Item = u32> + '_ {
+    let data = layout.sections.iter().filter(|section| !section.is_executable());
+    let places = data.flat_map(|section| (section.rva..section.rva.saturating_add(section.memory_size())).step_by(8));
+    places.filter(|rva| {
+        let place = usize::try_from(*rva).ok().and_then(|at| layout.bytes.get(at..)?.first_chunk::<8>());
+        place.is_some_and(|bytes| RANGE_STARTS.contains(&u64::from_le_bytes(*bytes)))
+    })
 }

@@ -66,9 +66,11 @@ impl Machine {
         Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
     }
 
-    /// Calls the driver's unload routine and reports what is left.
-    pub fn unload(self) {
-        unload();
+    /// Calls the driver's unload routine and reports what is left. Returns `STATUS_INVALID_DEVICE_REQUEST` if the
+    /// driver has no unload routine: Windows keeps it loaded, and what it holds is not left behind.
+    #[must_use]
+    pub fn unload(self) -> NtStatus {
+        unload()
     }
 }
 
@@ -104,17 +106,21 @@ fn load(layout: &Layout) -> std_io::Result<NtStatus> {
 }
 
 /// Calls the driver's unload routine and reports what is left.
-fn unload() {
+fn unload() -> NtStatus {
     // Windows unloads a driver after its devices have been removed.
     plug::remove_all();
     let driver = lock(&kernel().io).driver;
-    match driver.DriverUnload().read().or_stop().non_null() {
-        None => verify::find_at(Rule::ObjectLeak, None, 0, format_args!("the driver has no unload routine")),
-        Some(routine) => {
-            call_back("DriverUnload", PASSIVE, routine, &[driver.address()]);
+    let Some(routine) = driver.DriverUnload().read().or_stop().non_null() else {
+        // Only a driver that takes devices by Plug and Play must have one.
+        if device::add_device_routine(driver).or_stop().is_some() {
+            let detail = format_args!("the driver has AddDevice and no unload routine");
+            verify::find_at(Rule::ObjectLeak, None, 0, detail);
         }
-    }
+        return NtStatus::InvalidDeviceRequest;
+    };
+    call_back("DriverUnload", PASSIVE, routine, &[driver.address()]);
     gone();
+    NtStatus::Success
 }
 
 /// Reports everything that the driver left behind as a leak, and removes its image.

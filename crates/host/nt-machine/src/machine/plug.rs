@@ -11,6 +11,7 @@ use etw_types::NtStatus;
 use super::{Machine, parts};
 use crate::exception::fault;
 use crate::kernel::ex::{self, Notification, Told};
+use crate::kernel::io::client::Mode;
 use crate::kernel::io::wmi::WmiRequest;
 use crate::kernel::io::{device, interrupt, names, open, pnp, stack, wmi};
 use crate::kernel::{Answer, IoRequest, lock};
@@ -108,7 +109,7 @@ impl File {
     fn open(device: Device, name: &str) -> Outcome<Self> {
         Ok(match device {
             Device::Framework(device) => Self::Framework(device, wdf::open(device, name)?),
-            Device::Packets(device) => Self::Packets(device, open::open(device, name)?),
+            Device::Packets(device) => Self::Packets(device, open::open(device, name, Mode::User)?),
         })
     }
 
@@ -132,7 +133,7 @@ impl File {
                 wdf::Begun::Request(sent) => Sent::Framework(sent),
                 wdf::Begun::Packet(sent) => Sent::Packets(sent),
             }),
-            Self::Packets(device, file) => pnp::begin(device, file, request).map(Sent::Packets),
+            Self::Packets(device, file) => pnp::begin(device, file, request, Mode::User).map(Sent::Packets),
         };
         settled(sent).unwrap_or_else(|status| Sent::Over(Answer { status, ..Answer::default() }))
     }

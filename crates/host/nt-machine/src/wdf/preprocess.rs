@@ -9,7 +9,7 @@ use super::device::with_device;
 use super::object::{self, Data};
 use super::request::Request;
 use super::{Handle, cancel, client, with};
-use crate::kernel::io::client::{self as packets, Submission};
+use crate::kernel::io::client::{self as packets, Mode, Submission};
 use crate::kernel::io::{open, pnp, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
@@ -81,7 +81,7 @@ pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     let Some((callback, wdm)) = wanted(device, asked.kind.as_int(), 0) else { return Ok(None) };
     let object = file_object(device, file)?;
     let show = |irp| show(device, (callback, wdm), irp, Then::Request(file));
-    Ok(Some(pnp::begin_with(wdm, object, asked, callback, show)?))
+    Ok(Some(pnp::begin_with(wdm, object, (asked, Mode::User), callback, show)?))
 }
 
 /// Calls `run` for a device, and returns its status. If the driver preprocesses IRPs with these functions, it receives

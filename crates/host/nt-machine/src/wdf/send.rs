@@ -10,7 +10,7 @@ use super::target::{Behind, State, with_target};
 use super::{Handle, cancel, client, life, sync};
 use crate::cpu::thread;
 use crate::kernel::io::below::{self, Response};
-use crate::kernel::io::client::Packet;
+use crate::kernel::io::client::{Mode, Packet};
 use crate::kernel::io::{pnp, request as packets};
 use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel};
 use crate::layout::{MDL, WDF_MEMORY_DESCRIPTOR, WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
@@ -301,7 +301,7 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
         }
         Behind::Packets { device, file, .. } => {
             let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
-            match pnp::begin(device, file, &asked) {
+            match pnp::begin(device, file, &asked, Mode::Kernel) {
                 Ok(sent) => with_packet(request, sent),
                 Err(failure) => came_back(request, (refused(failure)?, 0)),
             }

@@ -105,7 +105,11 @@ fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome
         Err(Error::Status(status)) => outcome.answers.push(format!("the driver did not accept a device: {status}")),
         Err(error) => return Err(error),
     }
-    host.unload().map(drop)
+    match host.unload() {
+        Err(error @ Error::NotUnloaded) => outcome.answers.push(error.to_string()),
+        result => drop(result?),
+    }
+    Ok(())
 }
 
 fn told(code: u32, answer: &Answer) -> String {

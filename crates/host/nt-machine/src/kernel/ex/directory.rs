@@ -39,7 +39,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NtStatus::ObjectNameNotFound),
     routine!("ZwOpenSymbolicLinkObject", PASSIVE, |call| {
         let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
-        let found = lock(&kernel().io).links.iter().find(|link| link.name.eq_ignore_ascii_case(&name)).cloned();
+        let found = lock(&kernel().io).links.iter().find(|link| link.is_called(&name)).cloned();
         let Some(link) = found else { return fail(NtStatus::ObjectNameNotFound) };
         let object = lock(&kernel().objects).link(link.name, link.target);
         call.ptr(0).write(object::open("symbolic link", object, call.from))?;

@@ -13,11 +13,22 @@ use crate::verify::{self, At, Rule};
 /// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
 const PATIENCE: u64 = 600_000_000;
 
+/// Who sends a request: `KPROCESSOR_MODE`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The kernel or a driver.
+    #[default]
+    Kernel,
+    /// A program.
+    User,
+}
+
 /// The contents of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Submission {
     pub(crate) major: u8,
     pub(crate) minor: u8,
+    pub(crate) mode: Mode,
     pub(crate) parameters: [u64; 4],
     pub(crate) system_buffer: GuestPtr<u8>,
     pub(crate) user_buffer: GuestPtr<u8>,
@@ -67,6 +78,7 @@ pub(crate) fn begin_with(
     let is_power = matches!(submission.major, PNP | POWER);
     let untouched = if is_power { NtStatus::NotSupported } else { NtStatus::Success };
     request.IoStatus().Status().write(untouched)?;
+    request.RequestorMode().write(submission.mode as u8)?;
     request.SystemBuffer().write(submission.system_buffer)?;
     request.UserBuffer().write(submission.user_buffer)?;
     request.MdlAddress().write(submission.mdl)?;

@@ -90,6 +90,13 @@ pub(crate) struct Link {
     pub(crate) from: u64,
 }
 
+impl Link {
+    /// Returns whether this is a name of the link, in any spelling of its directory.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        names::are_same(&self.name, name)
+    }
+}
+
 /// Allocates a string.
 pub(crate) fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> {
     let units: Vec<u16> = text.encode_utf16().collect();
@@ -197,8 +204,34 @@ fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
         }
         place = current.NextDevice();
     }
-    lock(&kernel().pool).free_object(device.address());
+    let is_held = {
+        let mut io = lock(&kernel().io);
+        let is_held = io.held.contains(&device);
+        io.deleted.extend(is_held.then_some(device));
+        is_held
+    };
+    if !is_held {
+        lock(&kernel().pool).free_object(device.address());
+    }
     Ok(())
+}
+
+/// Keeps a device's memory until `body` returns, like the reference of the Plug and Play manager to the device that it
+/// sends a request to. A driver that deletes the device first and then sends the request on still uses its extension.
+pub(super) fn hold<R>(device: GuestPtr<DEVICE_OBJECT>, body: impl FnOnce() -> R) -> R {
+    lock(&kernel().io).held.push(device);
+    let result = body();
+    let deleted = {
+        let mut io = lock(&kernel().io);
+        let last = io.held.iter().rposition(|held| *held == device);
+        last.map(|position| io.held.remove(position));
+        let position = io.deleted.iter().position(|known| *known == device && !io.held.contains(&device));
+        position.map(|position| io.deleted.swap_remove(position))
+    };
+    if let Some(deleted) = deleted {
+        lock(&kernel().pool).free_object(deleted.address());
+    }
+    result
 }
 
 /// Arguments: name, target.

@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::client::{Completion, Submission, send};
+use super::client::{Completion, Mode, Submission, send};
 use super::{names, open, pnp, stack};
 use crate::kernel::ex::object::{self, KernelHandle, Lifetime};
 use crate::kernel::sync::event;
@@ -52,7 +52,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoGetDeviceObjectPointer", PASSIVE, |call| {
         let name = call.ptr::<UNICODE_STRING>(0).text()?;
         let Some((device, rest)) = names::resolve(&name) else { return fail(NtStatus::ObjectNameNotFound) };
-        let file = open::open(device, &rest)?;
+        let file = open::open(device, &rest, Mode::Kernel)?;
         // As in Windows, the I/O manager closes its handle again, and the driver owns the reference to the file object.
         object::manage(file.address(), FILE);
         object::reference(file.address(), call.from);
@@ -117,7 +117,7 @@ fn close(file: u64) {
 
 /// Opens a device. Returns its file object and a handle to it.
 pub(crate) fn open(device: Device, rest: &str, from: u64) -> Outcome<(GuestPtr<FILE_OBJECT>, KernelHandle)> {
-    let file = open::open(device, rest)?;
+    let file = open::open(device, rest, Mode::Kernel)?;
     object::manage(file.address(), FILE);
     Ok((file, object::open("file", file.address(), from)))
 }
@@ -135,7 +135,7 @@ fn create(call: &Call) -> Outcome {
 fn transfer(call: &Call, request: &IoRequest, output: GuestPtr<u8>) -> Outcome<NtStatus> {
     let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
     let (device, file) = device_of(file);
-    let answer = pnp::finish(pnp::begin(device, file, request)?)?;
+    let answer = pnp::finish(pnp::begin(device, file, request, Mode::Kernel)?)?;
     output.write_all(&answer.output)?;
     finished(call, answer.status, answer.information)?;
     Ok(answer.status)

@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
-use crate::layout::OBJECT_ATTRIBUTES;
+use crate::layout::{CONFIGURATION_INFORMATION, OBJECT_ATTRIBUTES};
 use crate::memory::{GuestPtr, PAGE};
 use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, fixed, routine};
 
@@ -33,6 +33,17 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
         call.ptr(3).write_all(&NO_DEVICE)?;
         done(2)
+    }),
+    // Drivers count their devices in it. Nobody else has any.
+    routine!("IoGetConfigurationInformation", PASSIVE, |_| {
+        let known = lock(&kernel().io).configuration;
+        if !known.is_null() {
+            return done(known);
+        }
+        let made = lock(&kernel().pool).new_objects::<CONFIGURATION_INFORMATION>(1);
+        made.Version().write(size_of::<CONFIGURATION_INFORMATION>() as u32)?;
+        lock(&kernel().io).configuration = made;
+        done(made)
     }),
     fixed("HalSetBusDataByOffset", DISPATCH, 0),
     fixed("HalSetBusData", DISPATCH, 0),

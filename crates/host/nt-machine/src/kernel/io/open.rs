@@ -2,12 +2,12 @@
 
 use etw_types::NtStatus;
 
-use super::client::{Submission, send};
+use super::client::{Mode, Submission, send};
 use super::device::{self, EXCLUSIVE};
 use super::request::{CLEANUP, CLOSE, CREATE};
-use super::stack;
+use super::{security, stack};
 use crate::kernel::{kernel, lock};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
+use crate::layout::{ACCESS_STATE, DEVICE_OBJECT, FILE_OBJECT, IO_SECURITY_CONTEXT};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Outcome, fail};
 
@@ -34,8 +34,15 @@ pub(crate) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJEC
     Ok(file)
 }
 
+/// What a client requests: `FILE_GENERIC_READ | FILE_GENERIC_WRITE`, and `FILE_OPEN` of a file that is not a directory, with
+/// synchronous requests, shared for reading and writing.
+const ACCESS: u32 = 0x0012_019F;
+const OPTIONS: u32 = 0x60;
+const OPEN: u32 = 1 << 24;
+const SHARED: u64 = 3 << 16 | 0x80;
+
 /// Opens a device. Its driver receives `IRP_MJ_CREATE` and may refuse.
-pub(crate) fn open(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
+pub(crate) fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<FILE_OBJECT>> {
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
@@ -45,8 +52,22 @@ pub(crate) fn open(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>>
     }
     let file = new_file(device, name)?;
     device.ReferenceCount().write(opened.wrapping_add(1))?;
-    let major = CREATE;
-    let status = send(stack::top(device)?, &Submission { major, file, ..Submission::default() })?.status;
+    let (context, state) = {
+        let mut pool = lock(&kernel().pool);
+        (pool.new_objects::<IO_SECURITY_CONTEXT>(1), pool.new_objects::<ACCESS_STATE>(1))
+    };
+    state.OriginalDesiredAccess().write(ACCESS)?;
+    state.PreviouslyGrantedAccess().write(ACCESS)?;
+    state.SubjectSecurityContext().PrimaryToken().write(security::token())?;
+    context.AccessState().write(state)?;
+    context.DesiredAccess().write(ACCESS)?;
+    context.FullCreateOptions().write(OPTIONS)?;
+    let parameters = [context.address(), (OPEN | OPTIONS).into(), SHARED, 0];
+    let submission = Submission { major: CREATE, mode, parameters, file, ..Submission::default() };
+    let status = send(stack::top(device)?, &submission)?.status;
+    for address in [context.address(), state.address()] {
+        lock(&kernel().pool).free_object(address);
+    }
     if status.is_success() {
         return Ok(file);
     }

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::build::{BUFFERED_IO, DIRECT_IO};
-use super::client::{self, Completion, Packet, Submission, send};
+use super::client::{self, Completion, Mode, Packet, Submission, send};
 use super::request::call_driver;
 use super::request::{PNP, POWER, dispatch_routine};
 use super::{device, mdl, resources, stack};
@@ -29,12 +29,13 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 
 fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
     let submission = Submission { major, minor, parameters, ..Submission::default() };
-    Ok(send(device, &submission)?.status.ok()?)
+    Ok(device::hold(device, || send(device, &submission))?.status.ok()?)
 }
 
 /// Sends a plug-and-play request that the driver cannot refuse.
 fn announce(device: Object, minor: u8) -> Result<(), Fault> {
-    send(device, &Submission { major: PNP, minor, ..Submission::default() }).map(drop)
+    let submission = Submission { major: PNP, minor, ..Submission::default() };
+    device::hold(device, || send(device, &submission)).map(drop)
 }
 
 /// Calls `AddDevice` and starts the device. For a driver without `AddDevice`, returns the first device that it created.
@@ -123,20 +124,20 @@ impl Sent {
 }
 
 /// Sends a request to a device through an open file.
-pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest) -> Outcome<Sent> {
+pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest, mode: Mode) -> Outcome<Sent> {
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
     let top = stack::top(device)?;
     let routine = dispatch_routine(top, asked.kind.as_int())?;
-    begin_with(top, file, asked, routine, |irp| call_driver(top, irp))
+    begin_with(top, file, (asked, mode), routine, |irp| call_driver(top, irp))
 }
 
 /// Creates a request for a device and calls `deliver`, which must pass it to `routine`.
 pub(crate) fn begin_with(
     device: Object,
     file: GuestPtr<FILE_OBJECT>,
-    asked: &IoRequest,
+    (asked, mode): (&IoRequest, Mode),
     routine: GuestPtr<Code>,
     deliver: impl FnOnce(GuestPtr<IRP>) -> Result<NtStatus, Fault>,
 ) -> Outcome<Sent> {
@@ -158,6 +159,8 @@ pub(crate) fn begin_with(
     let submission = Submission {
         major: asked.kind.as_int(),
         minor: 0,
+        // Programs cannot send internal requests.
+        mode: if asked.kind == RequestKind::INTERNAL_DEVICE_CONTROL { Mode::Kernel } else { mode },
         parameters,
         system_buffer: if neither { GuestPtr::NULL } else { buffers.system },
         user_buffer: buffers.user,

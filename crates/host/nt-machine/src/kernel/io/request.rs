@@ -10,7 +10,7 @@ use super::device::{Device, Link};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
+use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
@@ -69,7 +69,12 @@ pub(crate) struct Io {
     pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
     /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
+    /// Devices that the sender of a packet refers to, and those of them that were deleted meanwhile.
+    pub(super) held: Vec<GuestPtr<DEVICE_OBJECT>>,
+    pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
+    /// The device counts that drivers share. Created when a driver requests them.
+    pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// The functions that run when an IRP is completed.
     ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
     /// The functions that run when an IRP that the framework has is canceled.

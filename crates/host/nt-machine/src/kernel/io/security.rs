@@ -121,7 +121,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 ];
 
 /// Returns the token of the local system account. The first call creates it.
-fn token() -> u64 {
+pub(super) fn token() -> u64 {
     if let Some(token) = lock(&kernel().objects).token() {
         return token;
     }

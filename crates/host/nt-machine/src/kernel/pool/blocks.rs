@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::paging;
+use crate::cpu::thread;
 use crate::memory::OrStop as _;
 use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, give_back, protect};
 use crate::verify::{self, Rule};
@@ -15,6 +16,8 @@ use crate::verify::{self, Rule};
 const ARENA: u64 = 8 << 40;
 /// The maximum number of bytes of all allocations in use, unless the configuration sets another limit.
 const MEMORY: u64 = 4 << 30;
+/// The maximum number of bytes of the host's own objects, if the limit is lower.
+const HOST: u64 = 256 << 20;
 /// The maximum number of allocations in use with pages of their own. Linux allows 65,530 ranges per process, and each
 /// allocation needs two.
 const MOST_GUARDED: usize = 16_384;
@@ -47,6 +50,8 @@ struct Block {
     paged: bool,
     /// Whether the host allocated it for an object, so that the driver must not free it.
     of_host: bool,
+    /// The routine that the driver called, and from where.
+    routine: Option<&'static str>,
     from: u64,
     freed: Option<u64>,
 }
@@ -64,8 +69,10 @@ pub(crate) struct Pool {
     /// The number of bytes of pages in use, and its maximum.
     used: u64,
     limit: u64,
-    /// The chunks by first page: the size, and the number of allocations in use.
-    chunks: BTreeMap<u64, (u64, usize)>,
+    /// The number of bytes of pages that the host's objects use, beside those of the driver.
+    host: u64,
+    /// The chunks by first page: the size, the number of allocations in use, and whether it was made for the host.
+    chunks: BTreeMap<u64, (u64, usize, bool)>,
     /// The chunk for the next allocations: first page, next byte, end.
     open: Option<(u64, u64, u64)>,
 }
@@ -81,6 +88,7 @@ impl Pool {
             freed: VecDeque::new(),
             guarded: 0,
             used: 0,
+            host: 0,
             limit: limit.unwrap_or(MEMORY),
             chunks: BTreeMap::new(),
             open: None,
@@ -94,9 +102,9 @@ impl Pool {
         let is_guarded = size >= PAGE || self.guarded < MOST_GUARDED;
         let (start, pages, chunk) = if is_guarded {
             let pages = wanted.checked_next_multiple_of(PAGE)?;
-            (self.reserve(pages)?, pages, None)
+            (self.reserve(pages, of_host)?, pages, None)
         } else {
-            let (start, chunk) = self.share(wanted + GAP)?;
+            let (start, chunk) = self.share(wanted + GAP, of_host)?;
             (start, wanted + GAP, Some(chunk))
         };
         // Allocations of at least a page are page-aligned; smaller ones end at the end of their page.
@@ -104,10 +112,10 @@ impl Pool {
         bytes(address, size).fill(FRESH).or_stop();
         bytes(address + size, start + pages - address - size).fill(SLACK).or_stop();
         let may_go = pageable && is_guarded;
-        self.blocks.insert(
-            start,
-            Block { address, size, start, pages, chunk, tag, paged: may_go, of_host, from, freed: None },
-        );
+        let routine = thread::site().map(|site| site.routine);
+        let block =
+            Block { address, size, start, pages, chunk, tag, paged: may_go, of_host, routine, from, freed: None };
+        self.blocks.insert(start, block);
         self.guarded += usize::from(is_guarded);
         if may_go {
             paging::add(start, pages);
@@ -116,29 +124,31 @@ impl Pool {
     }
 
     /// Reserves new pages, followed by an inaccessible one. Returns `None` if there is no memory.
-    fn reserve(&mut self, size: u64) -> Option<u64> {
+    fn reserve(&mut self, size: u64, of_host: bool) -> Option<u64> {
         let arena = self.arena?;
         let end = self.next.checked_add(size)?.checked_add(PAGE)?;
-        let used = self.used.checked_add(size)?;
-        if end > arena.base + arena.size || used > self.limit || !protect(self.next, size, Protection::ReadWrite) {
+        // What the host needs to go on does not depend on what the driver may have.
+        let (used, limit) = if of_host { (&mut self.host, self.limit.max(HOST)) } else { (&mut self.used, self.limit) };
+        let sum = used.checked_add(size)?;
+        if end > arena.base + arena.size || sum > limit || !protect(self.next, size, Protection::ReadWrite) {
             return None;
         }
-        self.used = used;
+        *used = sum;
         Some(std::mem::replace(&mut self.next, end))
     }
 
     /// Reserves room in a chunk. Returns its address and the chunk.
-    fn share(&mut self, size: u64) -> Option<(u64, u64)> {
+    fn share(&mut self, size: u64, of_host: bool) -> Option<(u64, u64)> {
         let (chunk, next, end) = match self.open {
             Some((chunk, next, end)) if end - next >= size => (chunk, next, end),
             _ => {
-                let chunk = self.reserve(CHUNK)?;
-                self.chunks.insert(chunk, (CHUNK, 0));
+                let chunk = self.reserve(CHUNK, of_host)?;
+                self.chunks.insert(chunk, (CHUNK, 0, of_host));
                 (chunk, chunk, chunk + CHUNK)
             }
         };
         self.open = Some((chunk, next + size, end));
-        if let Some((_, count)) = self.chunks.get_mut(&chunk) {
+        if let Some((_, count, _)) = self.chunks.get_mut(&chunk) {
             *count += 1;
         }
         Some((next, chunk))
@@ -147,20 +157,20 @@ impl Pool {
     /// Makes the pages of an allocation inaccessible and returns their memory to the system, unless another allocation
     /// uses them.
     fn withdraw(&mut self, block: &Block) {
-        let (start, size) = match block.chunk {
+        let (start, size, of_host) = match block.chunk {
             None => {
                 self.guarded -= 1;
-                (block.start, block.pages)
+                (block.start, block.pages, block.of_host)
             }
             Some(chunk) => {
-                let Some((size, count)) = self.chunks.get_mut(&chunk) else { return };
+                let Some((size, count, of_host)) = self.chunks.get_mut(&chunk) else { return };
                 *count -= 1;
                 let is_open = self.open.is_some_and(|(open, ..)| open == chunk);
                 if *count != 0 || is_open {
                     bytes(block.address, block.size).fill(FREED).or_stop();
                     return;
                 }
-                (chunk, *size)
+                (chunk, *size, *of_host)
             }
         };
         if block.chunk.is_some() {
@@ -168,7 +178,7 @@ impl Pool {
         }
         protect(start, size, Protection::None);
         give_back(start, size);
-        self.used -= size;
+        *(if of_host { &mut self.host } else { &mut self.used }) -= size;
     }
 
     /// Allocates zeroed memory for an object of the host. It is not counted as a leak. Returns 0 if there is no memory.
@@ -264,7 +274,7 @@ impl Pool {
         for block in self.blocks.values_mut().filter(|block| block.freed.is_none() && !block.of_host) {
             let (tag, size) = (text(block.tag), block.size);
             let what = format_args!("{size} bytes with tag {tag} are not freed");
-            verify::find_at(Rule::PoolLeak, Some("ExAllocatePool2"), block.from, what);
+            verify::find_at(Rule::PoolLeak, block.routine, block.from, what);
             block.freed = Some(0);
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{Config, RegistryValue};
+use crate::config::{Config, RegistryKey, RegistryValue};
 use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{kernel, lock};
 
@@ -64,7 +64,15 @@ impl Registry {
         let name = RegistryValue::Text(config.name.clone());
         let own = [("Start", &start), ("Type", &one), ("ErrorControl", &one), ("DisplayName", &name)];
         let own = own.into_iter().map(|(name, value)| (service(config), name, value));
-        let given = config.parameters.iter().map(|(name, value)| (parameters(config), name.as_str(), value));
+        let given = config.registry.iter().map(|(key, name, value)| {
+            let path = match key {
+                RegistryKey::Parameters => parameters(config),
+                RegistryKey::Device => HARDWARE.to_owned(),
+                RegistryKey::Driver => SOFTWARE.to_owned(),
+                RegistryKey::Path(path) => path.clone(),
+            };
+            (path, name.as_str(), value)
+        });
         for (path, name, value) in own.chain(given) {
             if let Some(key) = registry.key(&path, true) {
                 registry.set(key, name, encode(value));
@@ -75,7 +83,11 @@ impl Registry {
             let (_, data) = encode(&RegistryValue::Text(path));
             registry.set(key, "ImagePath", (EXPANDED, data));
         }
-        for path in [&parameters(config), HARDWARE, SOFTWARE].into_iter().chain(STANDARD) {
+        let whole = config.registry.iter().filter_map(|(key, ..)| match key {
+            RegistryKey::Path(path) => Some(path.as_str()),
+            _ => None,
+        });
+        for path in [&parameters(config), HARDWARE, SOFTWARE].into_iter().chain(STANDARD).chain(whole) {
             // A key never exists without its parents.
             for (end, _) in path.match_indices('\\').filter(|(end, _)| *end > r"\Registry".len()) {
                 registry.key(&path[..end], true);

@@ -31,8 +31,9 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlQueryRegistryValuesEx", PASSIVE, query).fails(NOT_FOUND),
 ];
 
-/// Returns the key that the first two arguments select: a location (`RTL_REGISTRY_…`) and a path below it.
-fn key(call: &Call) -> Result<Option<u64>, Fault> {
+/// Returns the key that the first two arguments select: a location (`RTL_REGISTRY_…`) and a path below it. With
+/// `create`, the key is created if it does not exist.
+fn key(call: &Call, create: bool) -> Result<Option<u64>, Fault> {
     let relative = call.u32(0);
     let base = match relative & !(IS_HANDLE | OPTIONAL) {
         0 if relative & IS_HANDLE != 0 => return Ok(object::by_handle(call.kernel_handle(1))),
@@ -45,27 +46,23 @@ fn key(call: &Call) -> Result<Option<u64>, Fault> {
         _ => return Ok(None),
     };
     let path = format!("{base}{}", call.ptr::<u16>(1).text()?);
-    Ok(lock(&kernel().registry).key(&path, false))
+    Ok(lock(&kernel().registry).key(&path, create))
 }
 
 /// Like [`key`], but fails if the key does not exist.
 fn existing(call: &Call) -> Outcome<u64> {
-    key(call)?.ok_or(NOT_FOUND.into())
+    key(call, false)?.ok_or(NOT_FOUND.into())
 }
 
 /// Arguments: location, path.
 fn create(call: &Call) -> Outcome {
-    if key(call)?.is_none() {
-        let base = if call.u32(0) == 1 { SERVICES } else { "" };
-        let path = format!("{base}{}", call.ptr::<u16>(1).text()?);
-        lock(&kernel().registry).key(&path, true);
-    }
-    Ok(())
+    if key(call, true)?.is_some() { Ok(()) } else { fail(NtStatus::InvalidParameter) }
 }
 
-/// Arguments: location, path, name, type, data, length.
+/// Arguments: location, path, name, type, data, length. The key is created if it does not exist.
 fn write(call: &Call) -> Outcome {
-    let (key, name) = (existing(call)?, call.ptr::<u16>(2).text()?);
+    let Some(key) = key(call, true)? else { return fail(NtStatus::InvalidParameter) };
+    let name = call.ptr::<u16>(2).text()?;
     let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
     let change = Change::SetValue { value: &name, kind: call.u32(3), data: &data.clone() };
     around(&super::routines::path(key), change, || {
@@ -84,7 +81,7 @@ fn delete(call: &Call) -> Outcome {
 
 /// Arguments: location, path, table, context.
 fn query(call: &Call) -> Outcome {
-    let Some(top) = key(call)? else {
+    let Some(top) = key(call, false)? else {
         return if call.u32(0) & OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
     };
     let (mut place, mut current) = (call.ptr::<RTL_QUERY_REGISTRY_TABLE>(2), top);

@@ -34,6 +34,10 @@ pub(super) const ROUTINES: &[Routine] = &[
         })
     })
     .fails(NOT_FOUND),
+    // Arguments: key, class, buffer, length, place for the length.
+    routine!("ZwQueryKey", PASSIVE, |call| answer_key(call, 1, key(call)?))
+        .fails(NtStatus::InvalidHandle)
+        .keeps_nothing(),
     routine!("ZwEnumerateKey", PASSIVE, enumerate_keys).fails(NO_RESOURCES),
     routine!("ZwEnumerateValueKey", PASSIVE, enumerate_values).fails(NO_RESOURCES),
     // There is nothing to flush: the registry is in memory.
@@ -122,7 +126,7 @@ fn answer_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
         // KeyValueBasicInformation: only the name.
         0 => {
             head.extend((units.len() as u32).to_le_bytes());
-            return answer(call, &head, &units);
+            return answer(call, 2, &head, &units);
         }
         // KeyValueFullInformation: the data follows the name.
         1 => {
@@ -134,32 +138,70 @@ fn answer_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
         2 => head.extend((data.len() as u32).to_le_bytes()),
         _ => return fail(NtStatus::InvalidParameter),
     }
-    answer(call, &head, &data)
+    answer(call, 2, &head, &data)
 }
 
-/// Arguments: key, index, class, buffer, length, place for the length. Only `KeyBasicInformation` is supported.
+/// Arguments: key, index, class, buffer, length, place for the length.
 fn enumerate_keys(call: &Call) -> Outcome {
     let key = key(call)?;
-    if call.u32(2) != 0 {
-        return fail(NtStatus::InvalidParameter);
-    }
-    let names = lock(&kernel().registry).below(key);
-    let Some(name) = names.get(call.u32(1) as usize) else { return fail(NtStatus::NoMoreEntries) };
-    let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    // The time of the last write, the title index and the length of the name.
-    let mut head = kernel().scheduler.system_time().to_le_bytes().to_vec();
-    head.extend([0, units.len() as u32].map(u32::to_le_bytes).concat());
-    answer(call, &head, &units)
+    let mut registry = lock(&kernel().registry);
+    let Some(name) = registry.below(key).into_iter().nth(call.u32(1) as usize) else {
+        return fail(NtStatus::NoMoreEntries);
+    };
+    let path = registry.path(Some(key), &name).unwrap_or_default();
+    let Some(below) = registry.key(&path, false) else { return fail(NtStatus::NoMoreEntries) };
+    drop(registry);
+    // A key below another is not asked for its whole path.
+    if call.u32(2) == NAME { fail(NtStatus::InvalidParameter) } else { answer_key(call, 2, below) }
 }
 
-/// Stores the part of the information that fits into the buffer. Fails if the buffer is too small for `head`.
-fn answer(call: &Call, head: &[u8], rest: &[u8]) -> Outcome {
+/// Classes of information about a key: `KEY_INFORMATION_CLASS`.
+const BASIC: u32 = 0;
+const NODE: u32 = 1;
+const FULL: u32 = 2;
+const NAME: u32 = 3;
+
+/// Stores information about a key. The class is the argument `class`; the buffer, its length and the place for the
+/// length follow. Keys have no class of their own.
+fn answer_key(call: &Call, class: u64, key: u64) -> Outcome {
+    let path = path(key);
+    let units = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let (whole, name) = (units(&path), units(path.rsplit_once('\\').map_or(&*path, |(_, name)| name)));
+    let time = kernel().scheduler.system_time().to_le_bytes();
+    // The title's index, then offset and length of the class.
+    let (title, no_class) = (0, [u32::MAX, 0]);
+    let (words, rest) = match call.u32(class) {
+        BASIC => (vec![title, name.len() as u32], name),
+        NODE => (vec![title, no_class[0], no_class[1], name.len() as u32], name),
+        FULL => {
+            let mut registry = lock(&kernel().registry);
+            let below = registry.below(key);
+            let longest = below.iter().map(|name| units(name).len()).max().unwrap_or_default();
+            let values: Vec<(usize, usize)> = registry
+                .get(key)
+                .map(|key| key.values.values().map(|(name, (_, data))| (units(name).len(), data.len())).collect())
+                .unwrap_or_default();
+            let name = values.iter().map(|(name, _)| *name).max().unwrap_or_default();
+            let data = values.iter().map(|(_, data)| *data).max().unwrap_or_default();
+            let counts = [below.len(), longest, 0, values.len(), name, data].map(|count| count as u32);
+            ([title].into_iter().chain(no_class).chain(counts).collect(), Vec::new())
+        }
+        NAME => return answer(call, class, &(whole.len() as u32).to_le_bytes(), &whole),
+        _ => return fail(NtStatus::InvalidParameter),
+    };
+    let words: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    answer(call, class, &[&time, words.as_slice()].concat(), &rest)
+}
+
+/// Stores what fits: the head must, the rest may. The buffer, its length and the place for the length follow the
+/// argument `class`.
+fn answer(call: &Call, class: u64, head: &[u8], rest: &[u8]) -> Outcome {
     let all = [head, rest].concat();
-    call.ptr(5).write(all.len() as u32)?;
-    let room = call.u32(4) as usize;
+    call.ptr(class + 3).write(all.len() as u32)?;
+    let room = call.u32(class + 2) as usize;
     if room < head.len() {
         return fail(NtStatus::BufferTooSmall);
     }
-    call.ptr(3).array(room as u64).write(&all)?;
+    call.ptr(class + 1).array(room as u64).write(&all)?;
     if room < all.len() { fail(NtStatus::BufferOverflow) } else { Ok(()) }
 }

@@ -1,8 +1,10 @@
 //! Debug output.
 
+use etw_types::NtStatus;
+
 use super::print::{self, Arguments};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, Routine, routine};
+use crate::routine::{ANY, Call, PASSIVE, Routine, fixed, routine};
 use crate::verify::{self, Rule};
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -16,6 +18,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("DbgBreakPoint", ANY, broken),
     routine!("DbgBreakPointWithStatus", ANY, broken),
     routine!("KdRefreshDebuggerNotPresent", ANY, |_| true),
+    // No debugger was enabled when the system started.
+    fixed("KdSystemDebugControl", PASSIVE, NtStatus::DebuggerInactive.as_int() as u64),
 ];
 
 fn broken(call: &Call) -> u64 {

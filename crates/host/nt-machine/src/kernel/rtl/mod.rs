@@ -3,6 +3,8 @@
 mod bitmap;
 mod crt;
 mod debug;
+mod expression;
+mod image;
 mod list;
 mod memory;
 mod print;
@@ -12,10 +14,12 @@ pub(crate) mod table;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 8] = [
+pub(super) const ROUTINES: [&[Routine]; 10] = [
     bitmap::ROUTINES,
     crt::ROUTINES,
     debug::ROUTINES,
+    expression::ROUTINES,
+    image::ROUTINES,
     list::ROUTINES,
     memory::ROUTINES,
     security::ROUTINES,

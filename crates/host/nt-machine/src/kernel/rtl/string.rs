@@ -43,6 +43,14 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NO_RESOURCES),
     routine!("RtlUpcaseUnicodeChar", PASSIVE, |call| upcase(call.u16(0))),
+    // Argument: place of the address of the character, which moves on to the next.
+    routine!("RtlAnsiCharToUnicodeChar", PASSIVE, |call| {
+        let place = call.ptr::<GuestPtr<u8>>(0);
+        let character = place.read()?;
+        let unit = u16::from(character.read()?);
+        place.write(character.at(1))?;
+        done(unit)
+    }),
     routine!("RtlAnsiStringToUnicodeString", PASSIVE, |call| {
         let bytes = call.ptr::<STRING>(1).units()?;
         store(call, call.ptr(0), &super::print::widen(&bytes), call.is(2))

@@ -30,18 +30,22 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
         done(())
     }),
-    routine!("ExAcquireResourceExclusiveLite", APC, |call| acquire(call.ptr(0), true, call.is(1))).keeps(),
-    routine!("ExAcquireResourceSharedLite", APC, |call| acquire(call.ptr(0), false, call.is(1))).keeps(),
-    routine!("ExAcquireSharedStarveExclusive", APC, |call| acquire(call.ptr(0), false, call.is(1))).keeps(),
+    routine!("ExAcquireResourceExclusiveLite", APC, |call| acquire(call.ptr(0), Access::Exclusive, call.is(1))).keeps(),
+    routine!("ExAcquireResourceSharedLite", APC, |call| acquire(call.ptr(0), Access::Shared, call.is(1))).keeps(),
+    routine!("ExAcquireSharedStarveExclusive", APC, |call| acquire(call.ptr(0), Access::Starving, call.is(1))).keeps(),
+    routine!("ExAcquireSharedWaitForExclusive", APC, |call| acquire(call.ptr(0), Access::Yielding, call.is(1))).keeps(),
+    routine!("ExGetExclusiveWaiterCount", DISPATCH, |call| {
+        kernel().scheduler.look(|state| state.writers.get(&call.arg(0)).copied().unwrap_or_default())
+    }),
     routine!("ExEnterCriticalRegionAndAcquireResourceExclusive", APC, |call| {
         irql::enter_critical();
-        acquire(call.ptr(0), true, true)?;
+        acquire(call.ptr(0), Access::Exclusive, true)?;
         done(thread::object())
     })
     .keeps(),
     routine!("ExEnterCriticalRegionAndAcquireResourceShared", APC, |call| {
         irql::enter_critical();
-        acquire(call.ptr(0), false, true)?;
+        acquire(call.ptr(0), Access::Shared, true)?;
         done(thread::object())
     })
     .keeps(),
@@ -135,12 +139,31 @@ const fn reader(resource: GuestPtr<ERESOURCE>, thread: GuestPtr<Opaque>) -> (u64
     (resource.address(), thread.address())
 }
 
+/// The kinds of access to a resource. Those of readers differ in what they do while a thread waits for exclusive access.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Exclusive,
+    /// Waits, unless the thread already has the resource.
+    Shared,
+    /// Does not wait.
+    Starving,
+    /// Waits always.
+    Yielding,
+}
+
 /// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
-fn acquire(resource: GuestPtr<ERESOURCE>, exclusive: bool, wait: bool) -> Result<bool, Fault> {
+fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
+    let (exclusive, key) = (access == Access::Exclusive, reader(resource, thread::object()));
     let attempt = |state: &mut State| {
         let (readers, writer) = (resource.Readers().read()?, resource.Writer().read()?);
         let is_mine = writer == thread::object();
-        if !is_mine && !(writer.is_null() && !(exclusive && readers != 0)) {
+        let is_wanted = state.writers.contains_key(&resource.address());
+        let yields = match access {
+            Access::Exclusive | Access::Starving => false,
+            Access::Shared => is_wanted && !state.readers.contains_key(&key),
+            Access::Yielding => is_wanted,
+        };
+        if !is_mine && (!writer.is_null() || exclusive && readers != 0 || yields) {
             return Ok(None);
         }
         if exclusive || is_mine {
@@ -148,12 +171,29 @@ fn acquire(resource: GuestPtr<ERESOURCE>, exclusive: bool, wait: bool) -> Result
             resource.Writer().write(thread::object())?;
         } else {
             resource.Readers().write(readers.wrapping_add(1))?;
-            *state.readers.entry(reader(resource, thread::object())).or_default() += 1;
+            *state.readers.entry(key).or_default() += 1;
         }
         Ok(Some(()))
     };
-    let deadline = if wait { None } else { Some(0) };
-    Ok(kernel().scheduler.wait(deadline, |state| attempt(state).transpose()).transpose()?.is_some())
+    let scheduler = &kernel().scheduler;
+    let at_once = scheduler.wait(Some(0), |state| attempt(state).transpose()).transpose()?;
+    if at_once.is_some() || !wait {
+        return Ok(at_once.is_some());
+    }
+    if exclusive {
+        scheduler.change(|state| *state.writers.entry(resource.address()).or_default() += 1);
+    }
+    let acquired = scheduler.wait(None, |state| attempt(state).transpose());
+    if exclusive {
+        scheduler.change(|state| {
+            let waiting = state.writers.entry(resource.address()).or_default();
+            *waiting = waiting.saturating_sub(1);
+            if *waiting == 0 {
+                state.writers.remove(&resource.address());
+            }
+        });
+    }
+    Ok(acquired.transpose()?.is_some())
 }
 
 /// Releases a resource that a thread acquired.

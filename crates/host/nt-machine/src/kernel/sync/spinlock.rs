@@ -56,6 +56,9 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExReleaseFastMutex", APC, |call| release_fast_mutex(call, Apcs::Raised)),
     routine!("KeReleaseGuardedMutex", APC, |call| release_fast_mutex(call, Apcs::guarded())),
     routine!("ExReleaseFastMutexUnsafe", APC, |call| release_fast_mutex(call, Apcs::Unchanged)),
+    // The caller is in a guarded region, or at APC_LEVEL.
+    routine!("KeAcquireGuardedMutexUnsafe", APC, |call| acquire_fast_mutex(call, Apcs::Unchanged)).keeps(),
+    routine!("KeReleaseGuardedMutexUnsafe", APC, |call| release_fast_mutex(call, Apcs::Unchanged)),
     routine!("ExEnterCriticalRegionAndAcquireFastMutexUnsafe", APC, |call| {
         irql::enter_critical();
         acquire_fast_mutex(call, Apcs::Unchanged)

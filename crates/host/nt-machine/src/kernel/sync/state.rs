@@ -65,6 +65,8 @@ pub(crate) struct State {
     pub(super) waiters: Vec<Waiter>,
     /// How often a thread has a resource for shared access, by the addresses of the resource and the thread.
     pub(super) readers: BTreeMap<(u64, u64), u32>,
+    /// How many threads wait for exclusive access to a resource, by its address.
+    pub(super) writers: BTreeMap<u64, u32>,
     /// The number of worker threads without a job.
     pub(crate) idle_workers: usize,
 }

@@ -1,0 +1,59 @@
+/* A WDM driver without an unload routine, which Windows keeps loaded. Where RtlRandomEx is missing it takes devices, and
+   deletes them before it passes their removal on. */
+
+#include "steps.h"
+
+static PDEVICE_OBJECT Below;
+static ULONG Passed;
+
+static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    PIO_STACK_LOCATION location = Current(Irp);
+    ULONG *extension = Device->DeviceExtension;
+    NTSTATUS status;
+
+    if (location->MajorFunction != IRP_MJ_PNP) {
+        return Finish(Irp, 0, 0);
+    }
+    if (location->MinorFunction == 2) {
+        IoDetachDevice(Below);
+        IoDeleteDevice(Device);
+    }
+    /* As IoSkipCurrentIrpStackLocation. */
+    Irp->CurrentLocation++;
+    Irp->Tail.Overlay.CurrentStackLocation++;
+    status = IofCallDriver(Below, Irp);
+    /* Whoever sends the request still refers to the device. */
+    *extension += 1;
+    Passed = *extension;
+    DbgPrint("passed %u\n", Passed);
+    return status;
+}
+
+static NTSTATUS NTAPI AddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
+{
+    PDEVICE_OBJECT device;
+    NTSTATUS status = IoCreateDevice(Driver, sizeof(ULONG), NULL, FILE_DEVICE_UNKNOWN, 0, FALSE, &device);
+
+    if (status < 0) {
+        return status;
+    }
+    Below = IoAttachDeviceToDeviceStack(device, Physical);
+    device->Flags &= ~DO_DEVICE_INITIALIZING;
+    return 0;
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    ULONG index;
+
+    (void)Path;
+    for (index = 0; index < 0x1C; index++) {
+        Driver->MajorFunction[index] = Dispatch;
+    }
+    if (LookUp(L"RtlRandomEx") == NULL) {
+        Driver->DriverExtension->AddDevice = AddDevice;
+    }
+    /* It keeps this for as long as it is loaded. */
+    return ExAllocatePool2(0x40, 100, TAG) == NULL ? STATUS_NO_MEMORY_ : 0;
+}

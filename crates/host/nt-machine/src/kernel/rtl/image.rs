@@ -1,0 +1,71 @@
+//! Images in memory: their headers and exports.
+
+use etw_types::NtStatus;
+
+use crate::layout::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{APC, Outcome, PASSIVE, Routine, done, fail, routine};
+
+/// `MZ` and `PE` as numbers.
+const DOS_MAGIC: u16 = 0x5A4D;
+const NT_SIGNATURE: u32 = 0x4550;
+/// The headers are in the first 256 MiB of an image.
+const MOST: u32 = 0x1000_0000;
+
+pub(super) const ROUTINES: &[Routine] = &[
+    routine!("RtlImageNtHeader", APC, |call| { Ok::<u64, Fault>(headers(call.ptr(0))?.unwrap_or_default().address()) }),
+    // Arguments: flags, address of the image, its size, place for the address of the headers.
+    routine!("RtlImageNtHeaderEx", APC, |call| -> Outcome {
+        let image = call.ptr::<IMAGE_DOS_HEADER>(1);
+        let found = headers(image)?;
+        // RTL_IMAGE_NT_HEADER_EX_FLAG_NO_RANGE_CHECK.
+        let fits = call.u32(0) & 1 != 0 || found.is_none() || {
+            let end = u64::from(image.e_lfanew().read()?) + size_of::<IMAGE_NT_HEADERS64>() as u64;
+            end <= call.arg(2)
+        };
+        call.ptr(3).write(found.filter(|_| fits).unwrap_or_default())?;
+        if found.is_some() && fits { done(()) } else { fail(NtStatus::InvalidImageFormat) }
+    }),
+    // Arguments: address of the image, name. Returns the address of the export, or NULL.
+    routine!("RtlFindExportedRoutineByName", PASSIVE, |call| {
+        let name = call.ptr::<u8>(1).terminated()?;
+        export(call.ptr(0), &name)
+    })
+    .fails_with_zero()
+    .keeps_nothing(),
+];
+
+type Base = GuestPtr<IMAGE_DOS_HEADER>;
+
+/// Returns the headers of an image, or `None` if it is none.
+fn headers(image: Base) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>>, Fault> {
+    if image.is_null() || image.address() == u64::MAX || image.e_magic().read()? != DOS_MAGIC {
+        return Ok(None);
+    }
+    let offset = image.e_lfanew().read()?;
+    if offset >= MOST {
+        return Ok(None);
+    }
+    let headers = image.cast::<u8>().at(offset.into()).cast::<IMAGE_NT_HEADERS64>();
+    Ok(if headers.Signature().read()? == NT_SIGNATURE { Some(headers) } else { None })
+}
+
+fn export(image: Base, name: &[u8]) -> Result<u64, Fault> {
+    let Some(headers) = headers(image)? else { return Ok(0) };
+    let directory = headers.OptionalHeader().DataDirectory().element(0).unwrap_or_default();
+    let start = directory.VirtualAddress().read()?;
+    if start == 0 || directory.Size().read()? == 0 {
+        return Ok(0);
+    }
+    let at = |rva: u32| image.cast::<u8>().at(rva.into());
+    let directory = at(start).cast::<IMAGE_EXPORT_DIRECTORY>();
+    let names = at(directory.AddressOfNames().read()?).cast::<u32>();
+    for index in 0..u64::from(directory.NumberOfNames().read()?) {
+        if at(names.at(index).read()?).terminated()? == name {
+            let ordinal = at(directory.AddressOfNameOrdinals().read()?).cast::<u16>().at(index).read()?;
+            let function = at(directory.AddressOfFunctions().read()?).cast::<u32>().at(ordinal.into()).read()?;
+            return Ok(at(function).address());
+        }
+    }
+    Ok(0)
+}
