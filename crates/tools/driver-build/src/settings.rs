@@ -169,7 +169,8 @@ fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec
     let is_without = level.map_or(profile == "release", |level| WITHOUT_LINES.contains(&level));
     let mut settings: Vec<String> = is_without.then(|| own + "=1").into_iter().collect();
     for (key, level) in &all {
-        if key.starts_with(&packages) && key.strip_suffix(".debug").is_some() && WITHOUT_LINES.contains(&level.as_str()) {
+        if key.starts_with(&packages) && key.strip_suffix(".debug").is_some() && WITHOUT_LINES.contains(&level.as_str())
+        {
             settings.push(format!("{key}=1"));
         }
     }
