@@ -333,6 +333,11 @@ impl Pool {
         self.streams.len()
     }
 
+    /// Returns the number of records that have left the pool.
+    pub(crate) fn retired(&self) -> u64 {
+        self.retired.load(Ordering::Acquire)
+    }
+
     /// Returns the number of records accepted so far. Exact while no slot is being emptied and no writer is active.
     pub(crate) fn accepted(&self) -> u64 {
         let held: u64 = self.slots.iter().take(self.allocated()).map(|slot| u64::from(slot.events())).sum();

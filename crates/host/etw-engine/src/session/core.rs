@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
 
 use etw_etl::format::stack::{HOOK_CREATE, push_definition};
 use etw_etl::{Clock, ClockKind, ExtendedType, FileTime};
@@ -23,6 +24,10 @@ use crate::event::Offer;
 use crate::record::{EventRecord, Extras, Scratch, add_items, adds_items};
 use crate::sync::lock;
 use crate::timer::PER_SECOND;
+
+/// How long a writer pauses if no buffer is free, and how often.
+const PAUSE: Duration = Duration::from_micros(50);
+const MAX_PAUSES: u32 = 1000;
 
 /// The destination of a session's events.
 pub(super) enum Sink {
@@ -62,6 +67,8 @@ pub(crate) struct SessionCore {
     pub(super) sink: Sink,
     /// Events that writers could not store in a buffer.
     pub(super) lost: AtomicU64,
+    /// The number of events that had left the buffers when a writer last waited for a buffer in vain.
+    pub(super) gave_up: AtomicU64,
     pub(super) life: AtomicU8,
     pub(super) stacks: Stacks,
     pub(super) sequence: Sequence,
@@ -239,15 +246,20 @@ impl SessionCore {
         len: usize,
         mut refusal: Refusal,
     ) -> Result<Place<'a>, NtStatus> {
+        let mut pauses = 0_u32;
         loop {
             match refusal {
                 Refusal::NoBuffer => {
                     buffers.wake();
-                    if self.overflow != Overflow::Wait {
+                    let gone = buffers.pool.retired();
+                    let is_useless = pauses >= MAX_PAUSES || self.gave_up.load(Ordering::Relaxed) == gone;
+                    if self.overflow == Overflow::Lose && is_useless {
+                        self.gave_up.store(gone, Ordering::Relaxed);
                         self.lost.fetch_add(1, Ordering::Relaxed);
                         return Err(NtStatus::NoMemory);
                     }
-                    std::thread::yield_now();
+                    std::thread::sleep(PAUSE);
+                    pauses = pauses.saturating_add(1);
                 }
                 Refusal::TooLarge => return Err(self.too_large()),
                 Refusal::Stopped => return Err(NtStatus::Success),

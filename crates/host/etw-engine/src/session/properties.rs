@@ -16,7 +16,8 @@ const MAX_BUFFERS: u32 = 16 * 1024;
 /// What happens to an event when no buffer is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
-    /// It is lost and counted, as on Windows.
+    /// It is lost and counted, as on Windows. Before that, its writer waits some hundred milliseconds for the session's thread, which has a
+    /// high priority on Windows and the same priority as the writers here. It does not wait if that was useless before.
     #[default]
     Lose,
     /// Its writer waits for a buffer. Windows does not have this; it is for tests and tools that need every event. If a

@@ -99,6 +99,7 @@ impl Engine {
             clock,
             sink,
             lost: AtomicU64::new(0),
+            gave_up: AtomicU64::new(u64::MAX),
             life: AtomicU8::new(0),
             stacks: Stacks::new(),
             sequence: Sequence::new(plan.properties.mode, &self.inner().sequence),
