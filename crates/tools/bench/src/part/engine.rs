@@ -68,7 +68,7 @@ pub fn engine(settings: &Settings) -> Result<Findings, String> {
         if let Some(stepped) = stepped {
             goals.push(instructions("engine, E2 to a file, instructions", 900.0, stepped));
             let more = self::stepped(settings, OTHERS)? - stepped;
-            goals.push(instructions("engine, E2, instructions more with 7 sessions for another keyword", 0.0, more));
+            goals.push(instructions("engine, E2, instructions more with 7 sessions for another keyword", 10.0, more));
         }
     }
     Ok(Findings { sections: vec![section], goals })
