@@ -1,6 +1,6 @@
-//! Drivers that pass invalid addresses to kernel routines: a finding names the routine and the address, and the host keeps
-//! running. This also holds for a debug build of the host. There, a check in the host's code could otherwise end the
-//! process that runs the driver.
+//! Drivers that pass invalid addresses to kernel routines: a finding names the routine and the address, and the host
+//! keeps running. This also holds for a debug build of the host. There, a check in the host's code could otherwise end
+//! the process that runs the driver.
 #![cfg(test)]
 
 mod common;
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use nt_host::{Device, Error, NtHost, Report, Rule};
 
-/// Loads a copy of the driver whose name ends with `variant`, which selects the address. Returns the report, and whether
-/// the driver was stopped.
+/// Loads a copy of the driver whose name ends with `variant`, which selects the address. Returns the report, and
+/// whether the driver was stopped.
 fn run(variant: char) -> (Report, bool) {
     let path = common::folder().join(format!("bad_pointer_{variant}.sys"));
     fs::copy(common::broken("bad_pointer"), &path).expect("a copy of the driver");
@@ -106,7 +106,7 @@ fn with_bad(index: usize, bad: u64) -> [u64; 6] {
     arguments
 }
 
-/// One list per argument, in which only that argument is bad. The bad address changes with the routine and the argument.
+/// One list per argument, in which only that argument is bad. The bad address depends on the routine and the argument.
 fn one_of_each(number: usize) -> Vec<[u64; 6]> {
     (0..6).map(|index| with_bad(index, BAD[(number / 2 + index) % BAD.len()])).collect()
 }

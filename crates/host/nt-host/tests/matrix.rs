@@ -1,5 +1,5 @@
-//! Every call that can fail is made to fail, in every test driver. The driver must return an error or continue, and leak
-//! nothing.
+//! Every call that can fail is made to fail, in every test driver. The driver must return an error or continue, without
+//! a finding.
 #![cfg(test)]
 
 mod common;
@@ -18,8 +18,8 @@ fn seeds() -> u64 {
     std::env::var("NT_HOST_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(12)
 }
 
-/// Tries every failure while the driver is loaded, gets a device, serves `requests` and timers, and is unloaded. Returns
-/// the number of failures tried.
+/// Tries every failure while the driver is loaded, gets a device, serves `requests` and timers, and is unloaded.
+/// Returns the number of failures tried.
 fn survey(builder: Builder, requests: impl Fn(&NtHost, &Device) -> Result<(), Error>) -> u64 {
     let drive = |host: &NtHost| {
         host.load()?;

@@ -1,4 +1,4 @@
-//! What the loader sets up: the security cookie, Control Flow Guard, section protection, GS and the IRQL register (CR8).
+//! What the loader sets up: the security cookie, Control Flow Guard, section protection, GS and CR8 (the IRQL).
 #![cfg(test)]
 
 mod common;

@@ -217,8 +217,8 @@ fn an_import_that_a_release_lacks_is_named_with_the_first_that_has_it() {
     assert_eq!(reason, expected);
 }
 
-/// A WDM driver that does not import `EtwSetInformation` loads on every release. It looks the routine up and calls it if
-/// the release has it.
+/// A WDM driver that does not import `EtwSetInformation` loads on every release. It looks the routine up and calls it
+/// if the release has it.
 #[test]
 fn a_plain_driver_that_looks_set_information_up_loads_everywhere() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");

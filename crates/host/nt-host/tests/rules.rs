@@ -1,4 +1,4 @@
-//! Each broken driver has a finding with its rule, its routine and its line. Without its mistake the same image is clean.
+//! Each broken driver has a finding with its rule, routine and line. Without its mistake the same image is clean.
 #![cfg(test)]
 
 mod common;

@@ -186,8 +186,8 @@ fn random_failures_are_survived() {
     }
 }
 
-/// The provider is enabled, asked for its state and disabled as fast as possible, two threads send requests, and the driver
-/// is loaded and unloaded a thousand times.
+/// The provider is enabled, asked for its state and disabled as fast as possible, two threads send requests, and the
+/// driver is loaded and unloaded a thousand times.
 #[test]
 fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_counted_as_lost() {
     let host = sample().trace_all().patience(Duration::from_mins(10)).prepare().expect("the sample");
@@ -201,7 +201,7 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
         output: 64,
     };
     host.storm(&storm).expect("a storm").assert_clean();
-    // Some writes fail: an enable callback may still run while its provider is unregistered and has no handle.
+    // Only successful writes count. A write fails if the enable callback still runs while its provider is unregistered.
     let written = host.events_written().expect("a number");
     let trace = host.trace();
     let events = trace.events().expect("a trace");
@@ -247,8 +247,8 @@ fn events_have_threads_and_measured_time_adds_what_things_take() {
     assert!(measured > time, "{measured}");
 }
 
-/// The size in bytes of the sections in the sample's first edition, built with Rust 1.95 and today's kit. That edition had
-/// the glue code for the framework in its own sources, and no manifest.
+/// The size in bytes of the sections in the sample's first edition, built with Rust 1.95 and today's kit. That edition
+/// had the glue code for the framework in its own sources, and no manifest.
 const FIRST_EDITION: usize = 21_562;
 
 #[test]

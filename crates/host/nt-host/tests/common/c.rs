@@ -19,7 +19,7 @@ fn run(tool: &str, arguments: &[String]) {
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Returns the linker and its first arguments: `rust-lld` from the Rust toolchain if it exists, else `lld-link` from LLVM.
+/// Returns the linker and its first arguments: `rust-lld` from the Rust toolchain if it exists, else `lld-link`.
 fn linker() -> (String, Vec<String>) {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let sysroot = Command::new(rustc).args(["--print", "sysroot"]).output().expect("a compiler");
