@@ -8,10 +8,9 @@ static PDRIVER_OBJECT TheDriver;
 static PDEVICE_OBJECT TheDevice;
 static ULONG Opened, Cleaned, Closed, Read;
 
-/* Exported data: an import is the address of a variable, which the headers declare. */
-
 #define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
 
+/* Exported data: an import and LookUp both give the address of a variable. */
 static NTSTATUS Data(void)
 {
     PWSTR types[] = {L"ExEventObjectType", L"ExSemaphoreObjectType", L"IoFileObjectType", L"IoDeviceObjectType",
