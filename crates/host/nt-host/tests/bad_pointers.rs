@@ -1,5 +1,6 @@
-//! Addresses that are not there, passed to a routine: a finding names the routine and the address, and the host lives. That
-//! is so in a debug build of the host, whose own checks would otherwise end the process that runs the driver.
+//! Drivers that pass invalid addresses to kernel routines: a finding names the routine and the address, and the host
+//! keeps running. This also holds for a debug build of the host. There, a check in the host's code could otherwise end
+//! the process that runs the driver.
 #![cfg(test)]
 
 mod common;
@@ -9,7 +10,8 @@ use std::time::Duration;
 
 use nt_host::{Device, Error, NtHost, Report, Rule};
 
-/// Loads the driver under a name that ends with a character; the report, and whether the driver ended the run.
+/// Loads a copy of the driver whose name ends with `variant`, which selects the address. Returns the report, and
+/// whether the driver was stopped.
 fn run(variant: char) -> (Report, bool) {
     let path = common::folder().join(format!("bad_pointer_{variant}.sys"));
     fs::copy(common::broken("bad_pointer"), &path).expect("a copy of the driver");
@@ -53,10 +55,10 @@ fn an_address_that_is_not_aligned_works_as_on_the_processor() {
     report.assert_clean();
 }
 
-/// Arguments of the driver that calls routines: memory that is there, and the same at an odd address.
+/// Arguments that the driver replaces with addresses: of valid memory, and of valid memory at an odd address.
 const THERE: u64 = 1;
 const ODD: u64 = 3;
-/// NULL, an address where nothing is mapped, the top of memory, one that no processor accepts.
+/// NULL, an unmapped address, the top of memory, a non-canonical address, and an odd address.
 const BAD: [u64; 5] = [0, 0x10_0000, 0xFFFF_FFFF_FFFF_FFF8, 0x8000_0000_0000_0000, ODD];
 
 fn start() -> (NtHost, Device) {
@@ -67,7 +69,7 @@ fn start() -> (NtHost, Device) {
     (host, device)
 }
 
-/// Calls a routine; `None` if the driver can go on, else the report.
+/// Has the driver call a routine. Returns `None` if the driver continues, else the report of the stopped run.
 fn call(device: &Device, routine: &str, arguments: [u64; 6]) -> Option<Report> {
     let mut input: Vec<u8> = arguments.iter().flat_map(|argument| argument.to_le_bytes()).collect();
     input.extend(routine.encode_utf16().flat_map(u16::to_le_bytes));
@@ -78,8 +80,8 @@ fn call(device: &Device, routine: &str, arguments: [u64; 6]) -> Option<Report> {
     }
 }
 
-/// Calls the routines whose number has the remainder `part` of two, with the lists of arguments that there are for a number.
-/// Two tests at a time, one for each half, keep two processors busy.
+/// Calls the routines whose number modulo 2 is `part`. `lists` returns the argument lists for a routine's number.
+/// Two tests, one for each half, can run in parallel.
 fn call_all(part: usize, lists: impl Fn(usize) -> Vec<[u64; 6]>) {
     let (mut host, mut device) = start();
     let mut broken = Vec::new();
@@ -97,14 +99,14 @@ fn call_all(part: usize, lists: impl Fn(usize) -> Vec<[u64; 6]>) {
     assert!(broken.is_empty(), "{} calls end the host:\n{}", broken.len(), broken.join("\n"));
 }
 
-/// Good addresses but for one.
+/// Valid addresses, except for one argument.
 fn with_bad(index: usize, bad: u64) -> [u64; 6] {
     let mut arguments = [THERE; 6];
     arguments[index] = bad;
     arguments
 }
 
-/// Every argument of a routine is bad once; which address it is goes round with the routine and the argument.
+/// One list per argument, in which only that argument is bad. The bad address depends on the routine and the argument.
 fn one_of_each(number: usize) -> Vec<[u64; 6]> {
     (0..6).map(|index| with_bad(index, BAD[(number / 2 + index) % BAD.len()])).collect()
 }

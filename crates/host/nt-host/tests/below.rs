@@ -1,4 +1,4 @@
-//! The device below the driver, as the test scripts it: results, delays, failures, for packets and for I/O targets.
+//! The test scripts the device below the driver: results, delays and failures, for IRPs and for I/O targets.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -56,7 +56,7 @@ fn an_io_target_is_asked_and_a_timeout_ends_it() {
     assert_eq!(log.lines(&host), ["asked: c00000b5, 0 bytes, 0"]);
     host.unload().expect("unload").assert_clean();
 
-    // Nobody said what the device does.
+    // The test does not script the device below.
     let (host, device, _) = start(framework("kmdf_target"));
     assert_eq!(device.ioctl(ASK, &[], 0).expect("an answer").status, NtStatus::InvalidDeviceRequest);
     host.unload().expect("unload").assert_clean();

@@ -1,4 +1,4 @@
-//! Drivers in C run as well as those in Rust.
+//! WDM and KMDF drivers written in C.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -38,7 +38,7 @@ fn a_kmdf_driver_in_c_runs_and_is_clean() {
     assert_eq!(report.output(), "c: device gone after 2 requests\n");
 }
 
-/// Runs a framework's driver with one of its mistakes, or with none.
+/// Runs a KMDF driver with the mistake `bug`; 0 is no mistake.
 fn broken(bug: u32) -> Report {
     let image = build("kmdf_broken", bug, "FxDriverEntry", &FRAMEWORK);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
@@ -47,7 +47,7 @@ fn broken(bug: u32) -> Report {
     host.unload().expect("unload")
 }
 
-/// The line that is marked for a mistake.
+/// The line number of a mark in the driver's source.
 fn marked(bug: u32) -> Option<u32> {
     let source = include_str!("../drivers/c/kmdf_broken.c");
     let mark = format!("/* mark {bug} */");

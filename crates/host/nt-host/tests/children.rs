@@ -1,4 +1,4 @@
-//! A bus driver: its children come, are listed, and go, and go before it.
+//! A bus driver: its child devices are added, listed and removed. They are removed before the bus device.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -35,7 +35,7 @@ fn children_come_and_go_as_the_bus_driver_reports_them() {
         assert_eq!(ask(&device, FIND, number), NtStatus::Success);
         assert_eq!(log.lines(&host), [line]);
     }
-    // The driver refuses this one; nothing is left of it.
+    // The driver's callback fails for this child, so it is never started.
     assert_eq!(ask(&device, PLUG, 99), NtStatus::Success);
     assert_eq!(log.lines(&host), ["create 99"]);
     device.remove().expect("removal");

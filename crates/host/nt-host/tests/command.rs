@@ -1,4 +1,4 @@
-//! The command: exit codes and what it prints.
+//! The `nt-host` command: its exit codes and its output.
 #![cfg(test)]
 
 mod common;
@@ -124,7 +124,7 @@ fn a_driver_is_asked_for_its_state() {
     assert!(rundowns(&text(&with)) > rundowns(&without), "{}", text(&with));
 }
 
-/// The processes that a process started.
+/// The IDs of a process's child processes.
 fn children(process: u32) -> Vec<u32> {
     let path = format!("/proc/{process}/task/{process}/children");
     let text = fs::read_to_string(path).expect("a system that lists children");
@@ -207,7 +207,7 @@ fn a_failure_of_registering_is_shown_and_so_is_that_the_driver_went_on() {
     for line in [
         format!("  driver_sample: EtwRegister {status};"),
         "  driver_sample: the provider is not registered; the driver continues without tracing\n".into(),
-        // The other provider, that of the manifest, traces on.
+        // The manifest's provider is registered and still traces.
         format!("\nEtwRegister returned {status}; the driver continued\n"),
     ] {
         assert!(shown.contains(&line), "no `{line}` in {shown}");

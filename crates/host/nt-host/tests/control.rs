@@ -1,4 +1,4 @@
-//! Control devices: opened by name or link, several at once, with every kind of request.
+//! Control devices: opened by name or symbolic link, with several handles at a time and every kind of request.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -55,7 +55,7 @@ fn several_handles_have_their_own_contexts_and_go_before_the_driver() {
     first.clone().close().expect("a close");
     assert!(matches!(first.read(1), Err(Error::Status(NtStatus::InvalidHandle))), "a closed file");
     log.lines(&host);
-    // The client that has it open ends before the driver goes.
+    // The host closes the handle that is still open before it unloads the driver.
     host.unload().expect("unload").assert_clean();
     assert_eq!(log.lines(&host), ["cleanup 2", "close 2"]);
 }
@@ -75,7 +75,7 @@ fn command(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(image).args(arguments).output().expect("the command")
 }
 
-/// What the command printed, with statuses by name only.
+/// The output of the command without the hexadecimal values of statuses.
 fn text(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.split_inclusive(' ').filter(|word| !(word.starts_with("0x") && word.len() == 11)).collect()

@@ -6,7 +6,7 @@ mod common;
 use common::c::build_at;
 use nt_host::{Error, NtHost, Report, Rule};
 
-/// What the driver prints where every exception is taken.
+/// The output of the driver if every exception is handled.
 const TAKEN: &str = "fault c0000005
 body
 first filter c0000005
@@ -39,7 +39,7 @@ fn run(level: &str, bug: u32) -> Report {
     }
 }
 
-/// The line that is marked for a mistake.
+/// The line number of a mark in the driver's source.
 fn marked(mark: u32) -> Option<u32> {
     let source = include_str!("../drivers/c/seh.c");
     let mark = format!("/* mark {mark} */");
@@ -74,7 +74,8 @@ fn what_no_handler_takes_is_a_finding_at_its_line() {
     }
 }
 
-/// Handlers are looked for in the filter's own calls: what it fails with is not offered to the frame that it guards.
+/// Only the filter and the functions that it calls can handle the filter's exception. The frame that the filter guards
+/// cannot.
 #[test]
 fn a_filter_that_faults_is_a_finding() {
     let report = run("-O0", 5);

@@ -1,4 +1,4 @@
-//! The framework's objects, plug and play, power, files and queues: what happens, and in which order.
+//! KMDF objects, Plug and Play, power, files and queues: which callbacks run, and in which order.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -52,7 +52,7 @@ fn a_device_that_is_pulled_out_is_not_asked() {
     device.sleep().expect("sleep");
     log.lines(&host);
     device.surprise_remove().expect("removal");
-    // Documented: a device that is not in its working state goes straight to the release of its hardware.
+    // As documented: a device that is not in D0 gets EvtDeviceReleaseHardware without the callbacks that leave D0.
     let down = [
         "SurpriseRemoval",
         "ReleaseHardware",

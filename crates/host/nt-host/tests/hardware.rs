@@ -1,4 +1,4 @@
-//! Devices with resources: interrupts that the test raises; and packets that a driver of the framework sees before it.
+//! Devices with resources and interrupts that the test raises, and IRPs that a KMDF driver preprocesses.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -27,7 +27,7 @@ fn with_bug(name: &str, bug: u32) -> Builder {
     NtHost::builder().driver(build(name, bug, "FxDriverEntry", &FRAMEWORK))
 }
 
-/// Whether somebody took an interrupt, or that nobody is connected.
+/// Raises an interrupt. Returns whether a service routine claimed it, or the status if none is connected.
 fn interrupt(device: &Device, number: u32) -> Result<bool, NtStatus> {
     match device.interrupt(number) {
         Ok(claimed) => Ok(claimed),
@@ -51,7 +51,7 @@ fn an_interrupt_runs_the_routine_at_the_devices_irql_and_then_what_it_put_off() 
     assert_eq!(log.lines(&host), expected);
     assert_eq!(interrupt(&device, 0), Ok(true));
     assert_eq!(log.lines(&host), ["isr 0, message 0, irql 9", "queued 1", "dpc, irql 2, device 1"]);
-    // The second object has no interrupt: the device has one.
+    // The second interrupt object is not connected, because the device has only one interrupt.
     assert_eq!(interrupt(&device, 1), Err(NtStatus::NotFound));
     device.ioctl(LOCK, &[], 0).expect("an answer");
     let expected = [
@@ -168,7 +168,7 @@ fn a_driver_sees_packets_before_the_framework() {
     assert_eq!(log.lines(&host), ["packet 1b.2", "d0 exit"]);
     host.unload().expect("unload").assert_clean();
 
-    // Without a callback for packets there is one to look at all the same.
+    // A driver without a preprocess callback can get the IRP of a request, too.
     let (host, device, mut log) = start(framework("kmdf_hardware"));
     log.lines(&host);
     device.ioctl(PACKET, &[], 0).expect("an answer");

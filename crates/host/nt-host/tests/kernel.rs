@@ -1,4 +1,4 @@
-//! The kernel without the framework: stacks of devices, plug and play, power, cancellation, and its own parts.
+//! WDM drivers: device stacks, Plug and Play, power, cancellation, and routines of every part of the kernel.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -11,7 +11,7 @@ use nt_host::{Device, Error, NtHost, Os, RegistryKey, RegistryValue, Rule};
 const WAIT: u32 = 0x0022_2000;
 const BELOW: u32 = 0x0022_2004;
 
-/// What the driver of the kernel's parts does, in its order.
+/// The steps of `wdm_kernel`, in order.
 const STEPS: [&str; 13] = [
     "pool and lookaside lists",
     "memory descriptor lists",
@@ -34,7 +34,7 @@ fn start() -> (NtHost, Device, Log) {
     (host, device, Log::default())
 }
 
-/// What the driver of objects checks, in its order.
+/// The steps of `wdm_objects`, in order.
 const OBJECTS: [&str; 9] = [
     "exported data",
     "processes",
@@ -47,7 +47,7 @@ const OBJECTS: [&str; 9] = [
     "the service's key",
 ];
 
-/// What the driver of the system's larger parts checks, in its order.
+/// The steps of `wdm_system`, in order.
 const SYSTEM: [&str; 13] = [
     "the kernel's image",
     "modules",
@@ -64,10 +64,10 @@ const SYSTEM: [&str; 13] = [
     "information about keys",
 ];
 
-/// What the driver of threads that meet checks, in its order.
+/// The steps of `wdm_sync`, in order.
 const SYNC: [&str; 4] = ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events"];
 
-/// Has a driver take its steps. Each returns a status.
+/// Has a driver run its steps and checks that each one returns 0. A step that fails returns a status or a line number.
 fn every_step(driver: &str, steps: &[&str]) {
     every_step_of(&plain(driver).start().expect("DriverEntry"), steps);
 }
@@ -137,7 +137,7 @@ fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_b
 #[test]
 fn threads_that_meet_are_served_as_on_windows() {
     every_step("wdm_sync", &SYNC);
-    // Guarded mutexes raise the IRQL since Windows 8.
+    // Guarded mutexes raise the IRQL only since Windows 8.
     every_step_of(&plain("wdm_sync").os(Os::Win7).start().expect("DriverEntry"), &SYNC);
 }
 
@@ -218,7 +218,7 @@ fn a_request_that_a_driver_builds_comes_back_with_its_status() {
     let (host, device, mut log) = start();
     log.lines(&host);
     assert_eq!(device.ioctl(BELOW, &[], 0).expect("an answer").status, NtStatus::Success);
-    // The device below belongs to the host, which takes no such request.
+    // The device below belongs to the host, which completes this request with STATUS_INVALID_DEVICE_REQUEST.
     assert_eq!(log.lines(&host), ["below: c0000010, c0000010", "cleanup"]);
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();

@@ -1,4 +1,4 @@
-//! Drivers that do too much of something, or what no driver may: each is named, and the host lives.
+//! Drivers that use too much of a resource or do something forbidden: a finding names it, and the host keeps running.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -19,7 +19,7 @@ fn start(builder: Builder) -> (NtHost, nt_host::Device) {
     (host, device)
 }
 
-/// The one finding of a request that ends the run, and the line of the source that it is at.
+/// Sends a request that stops the run. Returns the only finding and the text of its source line.
 fn finding(builder: Builder, function: u32) -> (Finding, String) {
     let (_host, device) = start(builder);
     let report = match device.ioctl(code(function), &[], 0) {
@@ -38,7 +38,7 @@ fn allocate_at_the_same_time(count: u32) {
     host.unload().expect("unload").assert_clean();
 }
 
-/// More than have pages of their own.
+/// More allocations than the host gives separate pages.
 #[test]
 fn very_many_allocations_are_there_at_the_same_time() {
     allocate_at_the_same_time(40_000);
@@ -61,7 +61,7 @@ fn memory_has_a_limit_and_comes_back_when_it_is_freed() {
     host.unload().expect("unload").assert_clean();
 }
 
-/// 1 GiB one after the other, with 128 MiB in use at most: a host that kept the pages would need them all.
+/// The driver allocates 1 GiB in total, 64 MiB at a time. A host that kept the freed pages would hold all of it.
 #[test]
 fn freed_memory_goes_back_to_the_system() {
     let (host, device) = start(plain("wdm_limits").memory(128 << 20).patience(Duration::from_mins(10)));
@@ -78,7 +78,7 @@ fn system_calls_by_instruction_are_named() {
     for (function, name) in [(2, "syscall"), (3, "int 0x80")] {
         let (finding, source) = finding(plain("wdm_limits"), function);
         assert_eq!(finding.rule, Rule::IllegalInstruction);
-        // A system without the interrupt of 32-bit programs refuses it by itself.
+        // On a Linux kernel without 32-bit support `int 0x80` faults, and the detail is only its name.
         assert!(finding.detail.starts_with(name), "{}", finding.detail);
         assert!(source.contains("__asm__"), "{source}");
     }
@@ -94,7 +94,7 @@ fn a_null_pointer_is_named() {
     assert!(source.ends_with("/* global */"), "{source}");
 }
 
-/// The thread that serves the request only waits. The deferred call is to blame.
+/// The thread of the request only waits. The finding must name the DPC, which does not return.
 #[test]
 fn a_hang_names_the_callback_and_the_line_that_does_not_come_back() {
     let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_secs(2)), 4);

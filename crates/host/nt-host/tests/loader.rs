@@ -1,4 +1,4 @@
-//! Hostile images: an error that names the field, never a crash of the host.
+//! Malformed images: the loader returns an error that names the field, and the host never crashes.
 #![cfg(test)]
 
 mod common;
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use nt_host::{Error, NtHost, plan};
 
-/// A driver's file.
+/// The bytes of a valid driver image.
 fn image() -> Vec<u8> {
     fs::read(common::broken("etw_misuse")).expect("the driver")
 }
 
-/// A small generator: repeatable is all that is asked for.
+/// A small xorshift generator. The tests only need repeatable numbers.
 struct Random(u64);
 
 impl Random {
@@ -42,7 +42,7 @@ fn a_file_that_is_cut_off_anywhere_is_refused_with_a_field() {
     assert_eq!(field(&image[..0x40]), "PE signature");
 }
 
-/// Runs a driver that was linked in a way of old drivers, and returns what is said about it.
+/// Runs a driver that was linked with more arguments, as old drivers were. Returns the host's notes about it.
 fn run_linked(arguments: &[&str]) -> Vec<String> {
     let image = common::c::build_linked(arguments, "wdm", 0, "DriverEntry", &["ntoskrnl"]);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
@@ -76,7 +76,7 @@ fn sections_that_overlap_or_leave_the_image_are_refused() {
     let image = image();
     let table = section_table(&image);
     let mut overlapping = image.clone();
-    // The fourth is for unwinding, and nobody reads it here.
+    // The fourth section has unwind data, which nothing reads in this test.
     overlapping[table + 3 * 40 + 12..table + 3 * 40 + 16].copy_from_slice(&0x1000_u32.to_le_bytes());
     assert_eq!(field(&overlapping), "section-layout");
     let mut outside = image;
@@ -100,7 +100,7 @@ fn an_import_table_without_an_end_is_refused() {
     assert!(plan(&image).is_err());
 }
 
-/// Changes four bytes of a header.
+/// A copy of the image with other bytes at an offset from the PE signature.
 fn with(image: &[u8], offset: usize, value: u32) -> Vec<u8> {
     let mut image = image.to_vec();
     let place = header(&image) + offset;
@@ -133,7 +133,7 @@ fn every_part_of_a_header_is_named_when_it_is_wrong() {
     }
 }
 
-/// A driver with a load configuration, and where that is in its file.
+/// The bytes of a driver with a load configuration directory, and the directory's file offset.
 fn guarded() -> (Vec<u8>, usize) {
     let libraries = ["ntoskrnl", "BufferOverflowFastFailK"];
     let path = common::c::build_at("-O0", "guard", 100, "DriverEntry", &libraries);
@@ -184,7 +184,7 @@ fn random_damage_never_panics() {
     for _ in 0..4000 {
         let mut damaged = image.clone();
         for _ in 0..=random.below(4) {
-            // Most of the damage goes where the structure is.
+            // Three quarters of the damage is in the first 0x400 bytes, which have the headers.
             let limit = if random.below(4) == 0 { damaged.len() } else { 0x400 };
             let place = random.below(limit);
             damaged[place] = u8::try_from(random.below(256)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A trace of any length arrives, and a run that lost something is not clean.
+//! A trace of any length arrives complete, and a run that lost an event is not clean.
 #![cfg(test)]
 
 mod common;
@@ -18,7 +18,7 @@ fn flood(count: u32, size: u32) -> PathBuf {
     build_with(&flags, "wdm_flood", 0, "DriverEntry", &["ntoskrnl"])
 }
 
-/// 1.1 GB, which no memory of a message or of a queue holds.
+/// 1.1 GB is too much for one message or for a queue in memory.
 #[test]
 #[ignore = "takes minutes and a gigabyte of disk"]
 fn a_trace_of_a_gigabyte_arrives() {
@@ -34,7 +34,7 @@ fn a_trace_of_a_gigabyte_arrives() {
     host.unload().expect("unload").assert_clean();
 }
 
-/// They are read one by one from a file: no message between the processes grows with them.
+/// The events are read one by one from a file, so no message between the processes grows with their number.
 #[test]
 fn many_large_events_arrive() {
     const COUNT: u32 = 400;
@@ -49,12 +49,13 @@ fn many_large_events_arrive() {
         next += 1;
     });
     assert_eq!((lost.expect("a trace"), next), (0, COUNT));
-    // The clock stands still while the driver writes: the order is that of the writes, in the trace file as well.
+    // The virtual clock does not advance while the driver writes, so all time stamps are the same. The trace file must
+    // keep the order of the writes anyway.
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("many_large_events.etl");
     host.trace().write_etl(&path).expect("a trace file");
     let mut stamps = BTreeSet::new();
     let numbers = Reader::open(&path).expect("a trace file").filter_map(|event| {
-        // The file's own header is no event of the driver's.
+        // Skip the file's header event: only the driver's events have this size.
         let number = event.payload().first_chunk().copied().map(u32::from_le_bytes);
         (event.payload().len() == 60_000).then(|| stamps.insert(event.header.stamp));
         number.filter(|_| event.payload().len() == 60_000)

@@ -1,4 +1,5 @@
-//! Every call that can fail is made to fail, in every test driver: the driver must give up or go on, cleanly.
+//! Every call that can fail is made to fail, in every test driver. The driver must return an error or continue, without
+//! a finding.
 #![cfg(test)]
 
 mod common;
@@ -12,12 +13,13 @@ use std::time::Duration;
 use common::c;
 use nt_host::{Builder, Device, Error, Matrix, NtHost};
 
-/// Runs with failures at random, for each driver. `NT_HOST_SEEDS` asks for more.
+/// The number of runs with random failures for each driver. The environment variable `NT_HOST_SEEDS` sets it.
 fn seeds() -> u64 {
     std::env::var("NT_HOST_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(12)
 }
 
-/// Tries every failure on a driver's life: load, device, what `requests` does with it, sleep, removal, unload.
+/// Tries every failure while the driver is loaded, gets a device, serves `requests` and timers, and is unloaded.
+/// Returns the number of failures tried.
 fn survey(builder: Builder, requests: impl Fn(&NtHost, &Device) -> Result<(), Error>) -> u64 {
     let drive = |host: &NtHost| {
         host.load()?;
@@ -33,7 +35,7 @@ fn survey(builder: Builder, requests: impl Fn(&NtHost, &Device) -> Result<(), Er
     survey.failures
 }
 
-/// Begins requests, cancels them all, waits for them.
+/// Begins all requests, then cancels each one and waits for it.
 fn cancel_all(device: &Device, requests: &[(u32, u8)]) -> Result<(), Error> {
     let begun: Result<Vec<_>, Error> =
         requests.iter().map(|(code, number)| device.begin_ioctl(*code, &[*number], 0)).collect();
@@ -142,7 +144,7 @@ fn every_broken_driver_without_its_mistake() {
     assert!(tried > 20, "{tried}");
 }
 
-/// The drivers that the kit's own tests build, as `cargo xtask build` makes them.
+/// The path of a driver from the kit's tests. The first call builds these drivers with `cargo xtask build`.
 fn kit(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     let kit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wdk-kit/tests/drivers");

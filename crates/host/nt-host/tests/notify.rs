@@ -1,4 +1,4 @@
-//! Notification routines, as drivers of security products have them: the test says what happens in the system.
+//! Notification routines, as security products use them. The test sends the notifications.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -50,7 +50,7 @@ fn a_driver_is_told_what_it_asked_for_and_decides() {
     let handle = |thread, duplicated| Notification::HandleCreated { thread, duplicated, access: 0x411 };
     let told = host.notify(handle(false, false)).expect("a notification");
     assert_eq!((told.called, told.access), (1, 0x410));
-    // The driver asked for handles to processes that are created, and for no others.
+    // The driver registered only for process handles that are created, not for threads or duplicated handles.
     assert_eq!(host.notify(handle(true, false)).expect("a notification").called, 0);
     assert_eq!(host.notify(handle(false, true)).expect("a notification").called, 0);
     assert_eq!(log.lines(&host), ["handle 1, context 9, rights 411"]);
@@ -72,7 +72,7 @@ fn a_driver_is_asked_before_and_told_after_each_operation_on_the_registry() {
         (KeyOperation::DeleteValue, "V", NtStatus::Success, vec!["registry 2: V", "registry 17 after: 0, context 0"]),
         (KeyOperation::QueryValue, "V", NtStatus::Success, vec!["registry 8: V", "registry 23 after: 0, context 0"]),
         (KeyOperation::RenameKey, "N", NtStatus::Success, vec!["registry 4: N", "registry 19 after: 0, context 0"]),
-        // The callback's own word comes back to it.
+        // The pre-operation callback sets the call context 77, which the post-operation callback gets.
         (
             KeyOperation::DeleteKey,
             "",

@@ -1,4 +1,5 @@
-//! The place of a finding is the user's own line; the chain shows the layers below it and the callers.
+//! The place of a finding is a line of the driver's own source. `inner` has the inlined layers below it, `stack` its
+//! callers.
 #![cfg(test)]
 
 #[path = "common/c.rs"]

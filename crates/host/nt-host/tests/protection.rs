@@ -1,4 +1,4 @@
-//! What the loader prepares: cookie, control flow guard, rights of sections, GS and the IRQL register.
+//! What the loader sets up: the security cookie, Control Flow Guard, section protection, GS and CR8 (the IRQL).
 #![cfg(test)]
 
 mod common;
@@ -40,7 +40,7 @@ fn sections_have_their_rights_and_no_others() {
         assert!(finding.detail.starts_with("image+0x"), "{what}: {}", finding.detail);
         let places = finding.place.iter().chain(&finding.stack);
         let lines: Vec<_> = places.filter_map(|place| place.line).collect();
-        // The line is the first, or that of the call to what is not code or no longer there.
+        // The marked line is the place itself, or its caller if the driver calls data or discarded code.
         assert!(lines.iter().take(2).any(|line| Some(*line) == marked(bug)), "{what}: {lines:?}");
     }
 }

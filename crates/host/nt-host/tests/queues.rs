@@ -1,4 +1,4 @@
-//! The framework's queues: who gets a request and when, and what becomes of requests that are canceled.
+//! KMDF queues: when the driver gets a request, and what happens to canceled requests.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -30,7 +30,7 @@ const STATE: u32 = code(26);
 const RETRIEVE_PARALLEL: u32 = code(27);
 const MARK_LATE: u32 = code(29);
 
-/// The queue that an order is for.
+/// The queue that a control request acts on: the first byte of its input.
 const MANUAL: u8 = 0;
 const SEQUENTIAL: u8 = 1;
 
@@ -56,7 +56,7 @@ impl Run {
         self.device.begin_ioctl(code, &[number], 0).expect("a request")
     }
 
-    /// Gives an order; returns its status.
+    /// Sends a control request to the driver and returns its status.
     fn order(&self, code: u32, argument: u8) -> u32 {
         self.device.ioctl(code, &[argument], 0).expect("an answer").status.as_int()
     }
@@ -152,7 +152,8 @@ fn a_request_in_a_queue_is_canceled_there_and_the_driver_is_told_where_it_has_se
     seen.cancel().expect("a cancellation");
     assert_eq!(run.lines(), ["canceled on queue 1"]);
     assert_eq!(ended(seen), CANCELLED);
-    // The second waits behind the first; its queue has no callback, so that the framework ends it.
+    // The second request waits behind the first. Its queue has no EvtIoCanceledOnQueue callback, so the framework
+    // completes it.
     let first = run.begin(TO_SEQUENTIAL, 1);
     let second = run.begin(TO_SEQUENTIAL, 2);
     second.cancel().expect("a cancellation");

@@ -1,6 +1,6 @@
-//! Every release of Windows: what it loads, what it binds, and what it says about the rest.
+//! Every release of Windows: which images it loads, which KMDF versions it binds, and why it refuses the others.
 //!
-//! The same image is held against the release by `load-rules`, which only read it. Both have to agree.
+//! `load-rules` reads the same images without running them. Both must agree.
 #![cfg(test)]
 
 mod common;
@@ -16,18 +16,18 @@ use load_rules::{Target, Verdict};
 use nt_host::{Error, NtHost, Os, Rule, event};
 use pe_image::Image;
 
-/// What came of loading an image: an error for a release that refuses it.
+/// Loads an image on a release. Returns an error if the release refuses it.
 fn load(path: &Path, os: Os) -> Result<NtHost, Error> {
     NtHost::builder().driver(path).os(os).trace_all().start()
 }
 
-/// Loads an image on every release; `first` is the oldest that loads it.
+/// Loads an image on every release. `first` is the oldest release that loads it, or `None` if none does.
 fn check(path: &Path, first: Option<Os>, mut loaded: impl FnMut(Os, &NtHost)) {
     let image = Image::parse(&fs::read(path).expect("the image")).expect("an image");
     assert_eq!(oldest_release(&image), first, "{}", path.display());
     for os in Os::ALL {
         let expected = first.is_some_and(|first| first <= os);
-        // What concerns the file, such as its signature, does not matter here.
+        // The host does not check rules about the file, such as its signature.
         let files = ["checksum", "signature", "signature-place"];
         let verdict = Verdict::of(&image, Target { release: os });
         let refusal = verdict.refusals().find(|refusal| !files.contains(&refusal.rule.id));
@@ -82,7 +82,8 @@ fn a_release_that_refuses_a_driver_is_named_with_both_versions_and_the_first_tha
     }
 }
 
-/// The sample with other numbers in its bind information.
+/// The path of a copy of the sample with another major version, minor version, build or function count in its bind
+/// information.
 fn patched(name: &str, change: impl FnOnce(&mut [u32; 4])) -> PathBuf {
     let mut file = fs::read(common::built("driver_sample.sys")).expect("the sample");
     let bytes = |values: [u32; 4]| values.map(u32::to_le_bytes).concat();
@@ -114,12 +115,12 @@ fn a_function_count_that_was_never_released_is_rejected_everywhere() {
 #[test]
 fn a_framework_that_does_not_exist_yet_is_not_bound() {
     let path = patched("future", |values| values[1..].copy_from_slice(&[35, 0, 470]));
-    // Its minimum is 1.25, so the frameworks of today bind it with their own functions.
+    // Its minimum is 1.25, so today's frameworks bind it, with the functions that they have.
     check(&path, Some(Os::Win10_1803), |_, _| ());
     check(&patched("major", |values| values[0] = 2), None, |_, _| ());
 }
 
-/// A driver that asks for a version in the way of drivers before 1.25.
+/// A driver that uses the bind information of drivers built before KMDF 1.25.
 fn old(minor: u32, count: u32) -> PathBuf {
     bound(minor, count, 0)
 }
@@ -140,7 +141,7 @@ fn older_drivers_get_their_functions_in_their_own_table() {
     }
 }
 
-/// It takes packets by itself, as drivers without the framework do.
+/// The driver handles IRPs itself, as WDM drivers do.
 #[test]
 fn a_driver_that_binds_the_framework_and_makes_no_driver_object_is_used_as_one_without() {
     for (minor, count) in [(11, 432), (33, 458)] {
@@ -172,7 +173,7 @@ fn later_drivers_get_a_pointer_to_the_frameworks_table() {
     }
 }
 
-/// A driver for 1.33 with a minimum.
+/// A driver for KMDF 1.33 with the minimum version 1.`minimum`.
 fn newer(minimum: u32, bug: u32) -> PathBuf {
     let flags = ["-O0".to_owned(), format!("-DKMDF_MINIMUM_VERSION_REQUIRED={minimum}")];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
@@ -185,7 +186,7 @@ fn a_driver_learns_what_an_older_framework_has() {
         check(&newer(minimum, 0), Some(first), |os, host| {
             let kmdf = os.kmdf();
             let (is_newer, functions) = (u32::from(kmdf.minor < 33), kmdf.functions);
-            // WDF_DEVICE_STATE grew with 1.31, which also has one structure more.
+            // WDF_DEVICE_STATE grew in KMDF 1.31, which also has one more structure.
             let (structures, state) = if kmdf.minor < 31 { (80, 28) } else { (81, 32) };
             let line = format!(
                 "minimum {minimum}, newer {is_newer}, functions {functions}, structures {structures}, device state {state}\n"
@@ -216,8 +217,8 @@ fn an_import_that_a_release_lacks_is_named_with_the_first_that_has_it() {
     assert_eq!(reason, expected);
 }
 
-/// A driver without the framework and without an import of `EtwSetInformation` loads everywhere, and finds the routine
-/// where it is.
+/// A WDM driver that does not import `EtwSetInformation` loads on every release. It looks the routine up and calls it
+/// if the release has it.
 #[test]
 fn a_plain_driver_that_looks_set_information_up_loads_everywhere() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");

@@ -1,4 +1,4 @@
-//! Each broken driver is caught: by its rule, in its routine, at its line. Without its mistake the same image is clean.
+//! Each broken driver has a finding with its rule, routine and line. Without its mistake the same image is clean.
 #![cfg(test)]
 
 mod common;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nt_host::{Error, Finding, NtHost, Report, Rule};
 
-/// Loads a driver, gives it a request if it has a device, unloads it, and lets time pass.
+/// Loads a driver, sends it a request if it has a device, unloads it, and advances the clock.
 fn run(path: &Path, races: bool) -> Report {
     let builder = NtHost::builder().driver(path).trace_all();
     let host = if races { builder.races() } else { builder }.prepare().expect("a driver");
@@ -89,7 +89,7 @@ caught! {
     wrong_tag: WrongTag, Some("ExFreePoolWithTag");
 }
 
-/// Rules that need no driver of their own: what they stand for cannot be provoked.
+/// Rules without a broken driver, because no driver can provoke them.
 const UNPROVOKED: [Rule; 1] = [Rule::Host];
 
 #[test]

@@ -1,4 +1,4 @@
-//! The sample driver, as `cargo xtask build` makes it: a KMDF driver on Microsoft's crates.
+//! The sample driver as `cargo xtask build` makes it: a KMDF driver that uses Microsoft's crates.
 #![cfg(test)]
 
 mod common;
@@ -24,7 +24,7 @@ fn sample() -> Builder {
     NtHost::builder().driver(common::built("driver_sample.sys"))
 }
 
-/// What the driver says about starting its provider: register, set-traits, use-descriptor-type, track-binary.
+/// The statuses of the driver's provider: register, set traits, use descriptor type, track binary.
 fn statuses(device: &Device) -> Vec<u32> {
     let answer = device.ioctl(GET_STATUSES, &[], 16).expect("an answer");
     assert_eq!(answer.status, NtStatus::Success);
@@ -99,7 +99,7 @@ fn a_provider_that_cannot_register_does_not_keep_the_driver_from_working() {
     assert_eq!(statuses(&device), [register, register, handle, handle]);
     assert_eq!(device.ioctl(ECHO, b"x", 8).expect("an answer").output, b"x");
     host.unload().expect("unload").assert_clean();
-    // The provider of the manifest is another one, and tells administrators what happened.
+    // The manifest's provider is registered separately. Its event tells administrators about the failure.
     let events = host.trace().events().expect("a trace");
     assert!(events.iter().all(|event| event.header.provider == Some(ADMIN)), "{events:?}");
     assert_eq!(events.len(), 1);
@@ -186,8 +186,8 @@ fn random_failures_are_survived() {
     }
 }
 
-/// Sessions come and go and ask for state as fast as they can, two threads send requests, and the driver is loaded and
-/// unloaded a thousand times.
+/// The provider is enabled, asked for its state and disabled as fast as possible, two threads send requests, and the
+/// driver is loaded and unloaded a thousand times.
 #[test]
 fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_counted_as_lost() {
     let host = sample().trace_all().patience(Duration::from_mins(10)).prepare().expect("the sample");
@@ -201,7 +201,7 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
         output: 64,
     };
     host.storm(&storm).expect("a storm").assert_clean();
-    // Some of the calls fail: a provider that is being unregistered has no handle any more, and its callback may still run.
+    // Only successful writes count. A write fails if the enable callback still runs while its provider is unregistered.
     let written = host.events_written().expect("a number");
     let trace = host.trace();
     let events = trace.events().expect("a trace");
@@ -209,14 +209,14 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
     let count = |name: &str| events.iter().filter(|event| event.decode().event.as_deref() == Some(name)).count() as u64;
     println!("{written} written, {} recorded, {lost} lost", events.len());
     assert_eq!(written, events.len() as u64 + lost);
-    // All of it was there at the same time: state that was asked for, sessions that came and went, requests.
+    // All three were part of the storm: capture state, enabling and disabling, and requests.
     assert!(count("DeviceState") > 0, "nobody was asked for state while it had a device");
     assert!(count("Enable") > 1000, "the session did not come and go");
     assert!(count("Request") + lost >= 2 * 8 * 1000, "requests are missing");
 }
 
-/// A device with a request and time for ticks: when the first and the last event were written, and the threads that wrote
-/// `Tick` and `Request`.
+/// Sends a request to a device and advances the clock by three seconds. Returns the time between the first and the last
+/// event, and the threads that wrote `Tick` and `Request`.
 fn times_and_threads(builder: Builder) -> (u64, [Vec<u32>; 2]) {
     let host = builder.trace_all().start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
@@ -241,14 +241,14 @@ fn events_have_threads_and_measured_time_adds_what_things_take() {
     let (time, [ticks, requests]) = times_and_threads(sample());
     assert_eq!(time, 30_000_000, "virtual time passes only while everybody waits");
     assert!(!ticks.is_empty() && !requests.is_empty(), "{ticks:?} {requests:?}");
-    // Timers run on a thread of their own, requests on the client's.
+    // Timers and requests run on different threads.
     assert!(ticks.iter().all(|thread| *thread != 0 && thread % 4 == 0 && !requests.contains(thread)), "{ticks:?}");
     let (measured, _) = times_and_threads(sample().measured_time());
     assert!(measured > time, "{measured}");
 }
 
-/// What the sections of the sample had in its first edition, with the framework's glue in its own sources and without a manifest: built with
-/// Rust 1.95 and today's kit.
+/// The size in bytes of the sections in the sample's first edition, built with Rust 1.95 and today's kit. That edition
+/// had the glue code for the framework in its own sources, and no manifest.
 const FIRST_EDITION: usize = 21_562;
 
 #[test]
@@ -257,7 +257,8 @@ fn the_image_without_the_manifests_resources_is_no_larger_than_in_the_first_edit
     let image = pe_image::Image::parse(&bytes).expect("an image");
     let sections = image.sections.iter().filter(|section| section.name != ".rsrc");
     let size: usize = sections.map(|section| section.virtual_size.min(section.file_size) as usize).sum();
-    // The framework's crate is found by its absolute path, which its panics name. Where the repository is does not count.
+    // Panics in the framework's crate name the absolute path of its source. Subtract the repository's path, so that the
+    // size does not depend on it.
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
     let root = root.to_str().expect("a path in UTF-8").as_bytes();
     let paths = bytes.windows(root.len()).filter(|window| *window == root).count();

@@ -1,4 +1,4 @@
-//! Session control by `etw-session` around the sample driver: on the very engine that the driver writes to.
+//! `etw-session` controls the sessions of the engine that the sample driver writes to.
 #![cfg(test)]
 
 mod common;
@@ -21,14 +21,14 @@ use etw_types::{Guid, Level, NtStatus, Win32Error};
 use nt_host::{Builder, NtHost, Os};
 
 const ECHO: u32 = 0x0022_E000;
-/// The provider of the driver that crashes, as it lies in its memory.
+/// The provider of the driver that crashes, from the bytes of the GUID in the driver's memory.
 fn broken() -> Guid {
     Guid::from_bytes_le(0x1122_3344_5566_7788_99AA_BBCC_DDEE_FF01_u128.to_le_bytes())
 }
 
 /// Offset of the flags in a buffer's header.
 const FLAGS: usize = 0x34;
-/// Longer than anything here takes: a test that waits for so long has failed.
+/// Longer than any wait in these tests. A test that waits this long has failed.
 const LONG: Duration = Duration::from_secs(30);
 
 /// The provider of the sample's manifest.
@@ -42,7 +42,7 @@ fn sample() -> Builder {
     NtHost::builder().driver(common::built("driver_sample.sys"))
 }
 
-/// A file that is gone after the test.
+/// A trace file that is deleted when this value is dropped.
 struct TempFile(PathBuf);
 
 impl TempFile {
@@ -57,7 +57,7 @@ impl TempFile {
         events.filter_map(|event| event.decode().event).collect()
     }
 
-    /// Whether the session closed the file: that marks its last buffer.
+    /// Whether the session closed the file. Closing sets the flush marker in the last buffer.
     fn is_closed(&self) -> bool {
         let bytes = std::fs::read(&self.0).expect("a trace file");
         let size = Reader::open(&self.0).expect("a trace file").header().buffer_size as usize;
@@ -96,7 +96,7 @@ fn names_until_end(consumer: &mut Consumer) -> Vec<String> {
     }
 }
 
-/// Loads the driver, has it do something, and unloads it.
+/// Loads the driver, sends a request to its device, and unloads it.
 fn run(host: &NtHost) {
     host.load().expect("DriverEntry");
     let device = host.add_device().expect("a device");
@@ -152,7 +152,7 @@ fn a_consumer_that_waits_does_not_keep_requests_from_the_driver() {
     let machine = host.machine();
     let session = start(&machine, &Properties::new("waiting").real_time());
     let mut consumer = machine.consume(&session).expect("a consumer");
-    // Everything that the driver said so far, so that the other thread waits for the request.
+    // Read all events so far, so that the other thread waits for the event of the request.
     session.flush().expect("flushed");
     while matches!(consumer.receive(Duration::ZERO), Received::Event(_)) {}
     let waiting = std::thread::spawn(move || consumer.receive(LONG));
@@ -201,7 +201,8 @@ fn information_classes_are_those_of_the_windows_that_is_imitated() {
     assert!(old.query::<ProcessingVersion>().is_err(), "came with Windows 10");
 }
 
-/// Every class, with every kind of handle and several lengths: what comes over the wire is what an engine returns.
+/// For every class, every kind of handle and several lengths, the host returns the same result as an engine in this
+/// process.
 #[test]
 fn the_host_answers_what_an_engine_answers() {
     let host = sample().prepare().expect("the sample");

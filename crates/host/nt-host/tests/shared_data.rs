@@ -1,4 +1,4 @@
-//! What drivers read without a call: the page that Windows shares with every process, and exported variables.
+//! Data that drivers read without a call: KUSER_SHARED_DATA and exported variables.
 #![cfg(test)]
 
 #[path = "common/c.rs"]

@@ -1,4 +1,4 @@
-//! Events carry the calls that led to them, found by the image's unwind tables and named by its symbols.
+//! Events carry their call stacks. The image's unwind tables give the frames, and its symbols give their names.
 #![cfg(test)]
 
 mod common;
@@ -10,17 +10,17 @@ use common::c::build_at;
 use etw_etl::{Decoder, Exporter, ExtendedType, Format, Images, Reader};
 use nt_host::{Event, NtHost};
 
-/// The functions of an event's stack, the innermost first, with those whose code was inlined.
+/// The functions of an event's stack, innermost first, with inlined functions.
 fn functions(host: &NtHost, frames: &[u64]) -> Vec<String> {
     let places = frames.iter().flat_map(|frame| host.locate_all(*frame));
     places.map(|place| place.symbol.unwrap_or_default()).collect()
 }
 
-/// The calls of each event of the driver.
+/// The expected stacks of the driver's two events.
 const CALLBACK: [&str; 5] = ["Write", "Announce", "Enabled", "Register", "DriverEntry"];
 const ENTRY: [&str; 7] = ["Write", "Inner", "Inner", "Inner", "Middle", "Outer", "DriverEntry"];
 
-/// The functions of the stacks in a trace file.
+/// Writes a trace file. Returns the functions of each stack in it.
 fn written(host: &NtHost, level: &str) -> Vec<Vec<String>> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("stacks{level}.etl"));
     host.trace().write_etl(&path).expect("a trace file");
@@ -37,7 +37,7 @@ fn written(host: &NtHost, level: &str) -> Vec<Vec<String>> {
     stacks
 }
 
-/// The file itself says which image an address is in, and which PDB has its names.
+/// Checks that the file itself has the image of an address and the PDB of that image.
 fn named_by_the_file(host: &NtHost, path: &Path) {
     let (mut decoder, mut images) = (Decoder::default(), Images::default());
     for event in Reader::open(path).expect("a trace file") {
@@ -52,7 +52,7 @@ fn named_by_the_file(host: &NtHost, path: &Path) {
     assert!(place.pdb.is_some_and(|(_, name)| name.starts_with("c_stacks_0")), "{:?}", place.pdb);
 }
 
-/// Text, JSON and the page have function, offset, file and line.
+/// Text, JSON and HTML have function, offset, file and line.
 #[test]
 fn every_form_of_a_trace_names_functions_and_lines() {
     let image = build_at("-O0", "stacks", 0, "DriverEntry", &["ntoskrnl"]);
@@ -113,7 +113,7 @@ fn the_samples_events_lead_back_to_what_the_kernel_calls() {
     host.add_device().expect("a device").ioctl(0x0022_E000, b"hello", 64).expect("an answer");
     host.unload().expect("unload").assert_clean();
     let events = host.trace().events().expect("events");
-    // What the optimiser leaves of the driver's own functions is its affair; the outermost are called by address.
+    // The optimiser may inline the driver's functions, except for the outermost ones, which are called by address.
     for (name, outermost) in
         [("DriverEntry", "FxDriverEntry"), ("Request", "device_control"), ("DeviceAdd", "device_add")]
     {

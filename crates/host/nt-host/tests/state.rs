@@ -1,4 +1,4 @@
-//! Processor state that the calling convention forbids is found at the call, and does not confuse the host.
+//! A call with processor state that the calling convention forbids is a finding at that call. The host keeps working.
 #![cfg(test)]
 
 #[path = "common/c.rs"]

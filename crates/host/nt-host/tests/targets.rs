@@ -1,4 +1,4 @@
-//! I/O targets: their states, what becomes of requests in each, and devices that a driver opens.
+//! I/O targets: their states, what happens to requests in each state, and devices that a driver opens.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -41,7 +41,7 @@ impl Run {
         Self { host, device, log: Log::default() }
     }
 
-    /// Has the driver do something with a target; returns the status and what the driver says.
+    /// Has the driver do something with a target. Returns the status and the driver's output.
     fn order(&mut self, target: u32, code: u32, argument: u32, asked: u32, name: &str) -> (NtStatus, Vec<String>) {
         let mut name: Vec<u16> = name.encode_utf16().collect();
         name.resize(64, 0);
@@ -85,7 +85,7 @@ fn a_stopped_target_keeps_requests_and_sends_them_when_it_starts() {
     assert_eq!(run.local(STOP, 3), ["state 2"]);
     assert_eq!(run.local(SEND, 0), ["state 2"]);
     assert_eq!(run.local(SEND, 0), ["state 2"]);
-    // One whose time is up does not wait for the start.
+    // A request whose timeout expires does not wait for the start.
     assert_eq!(run.local(SEND, 20), ["state 2"]);
     run.host.advance(Duration::from_millis(30)).expect("time");
     assert_eq!(run.log.lines(&run.host), ["back 3: c00000b5, 0 bytes, local"]);
@@ -103,7 +103,7 @@ fn stopping_cancels_what_was_sent_or_waits_for_it() {
         assert_eq!(run.local(STOP, action), [format!("back 1: {back}, 0 bytes, local").as_str(), "state 2"]);
         run.end();
     }
-    // Left pending, it comes back in its time; the target is stopped all the same.
+    // WdfIoTargetLeaveSentIoPending: the request completes after its delay. The target is stopped immediately.
     let mut run = Run::new(framework("kmdf_remote").below(script(None, 40)));
     run.local(SEND, 0);
     assert_eq!(run.local(STOP, 3), ["state 2"]);
@@ -125,7 +125,7 @@ fn a_purged_target_cancels_everything_and_refuses_requests() {
     assert_eq!(run.order(0, SEND, 0, BELOW, "").0, NtStatus::InvalidDeviceState);
     assert_eq!(run.local(START, 0), ["state 1"]);
     assert_eq!(run.order(0, SEND, 0, BELOW, "").0, NtStatus::Success);
-    // The device goes, and what was sent to the one below comes back first.
+    // The request that was sent to the device below is canceled before the driver's device is removed.
     assert_eq!(run.end(), ["back 4: c0000120, 0 bytes, local", "the device goes"]);
 }
 
@@ -139,12 +139,12 @@ fn another_drivers_device_is_opened_by_name_and_asked() {
     assert_eq!(status, NtStatus::ObjectNameNotFound);
     assert_eq!(lines.last().map(String::as_str), Some("state 4"));
     assert_eq!(run.order(1, OPEN, BY_NAME, 0, OTHER).1, ["opened: 0, device 1, file 1", "state 1"]);
-    // It is open already.
+    // The target is already open.
     assert_eq!(run.order(1, OPEN, BY_NAME, 0, OTHER).0, NtStatus::InvalidDeviceState);
     run.log.lines(&run.host);
     assert_eq!(run.remote(ASK, 0), ["asked: 0, 2 bytes, 201", "state 1"]);
     assert_eq!(run.remote(ASK, 5), ["asked: c00000b5, 0 bytes, 0", "state 1"]);
-    // The device below is another one: nobody said what it does.
+    // The local target is the device below, which the test does not script.
     assert_eq!(run.local(ASK, 0), ["asked: c0000010, 0 bytes, 0", "state 1"]);
     assert_eq!(run.remote(CLOSE, 1), ["state 3"]);
     assert_eq!(run.order(1, OPEN, REOPEN, 0, "").1, ["opened: 0, device 1, file 1", "state 1"]);
@@ -174,7 +174,7 @@ fn a_device_of_the_same_driver_gets_the_requests_themselves() {
     assert_eq!(run.remote(ASK, 0), ["packet e", "asked: 0, 2 bytes, e0d", "state 1"]);
     assert_eq!(run.remote(SEND, 0), ["packet e", "back 3: 0, 0 bytes, remote", "state 1"]);
     assert_eq!(run.remote(CLOSE, 0), ["packet 12", "packet 2", "state 4"]);
-    // By its object it is not opened once more.
+    // Opening by device object sends no IRP_MJ_CREATE.
     assert_eq!(run.order(1, OPEN, EXISTING, 0, "").1, ["opened: 0, device 1, file 0", "state 1"]);
     assert_eq!(run.remote(ASK, 0), ["packet e", "asked: 0, 2 bytes, e0d", "state 1"]);
     run.end();

@@ -1,4 +1,4 @@
-//! Time under the virtual clock: timers, delays, waits and locks happen at their moments, and no test waits for them.
+//! The virtual clock: timers, delays, waits and locks end at exact times, and no test waits for real time.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -55,7 +55,7 @@ fn a_timer_that_still_runs_is_stopped_with_its_device() {
 #[test]
 fn delays_and_waits_take_the_drivers_time_and_none_of_ours() {
     let (host, device, mut log) = start();
-    // A clock on the wall would keep this test for a year.
+    // With a real clock this call would take a year.
     host.advance(Duration::from_hours(365 * 24)).expect("time");
     order(&device, WAITS);
     let expected = [

@@ -1,4 +1,4 @@
-//! Malformed traits: each kind gets the status that Windows is known to answer.
+//! Malformed traits: each kind gets the status that Windows is known to return.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Windows Management Instrumentation: the test asks, with and without the framework.
+//! WMI requests to a KMDF driver and to a WDM driver.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
@@ -16,7 +16,7 @@ fn ask(device: &Device, instance: u32, operation: WmiOperation, input: &[u8], ou
     (answer.status, answer.output)
 }
 
-/// What both drivers do.
+/// Sends the requests that both drivers support. `lines` is the driver's expected output.
 fn check(host: &NtHost, device: &Device, log: &mut Log, lines: [&str; 5]) {
     let done = |output: &[u8]| (NtStatus::Success, output.to_vec());
     assert_eq!(ask(device, 0, WmiOperation::Query, &[], 8), done(&[5, 0, 0, 0]));
@@ -24,7 +24,7 @@ fn check(host: &NtHost, device: &Device, log: &mut Log, lines: [&str; 5]) {
     assert_eq!(ask(device, 1, WmiOperation::Query, &[], 8).0, NtStatus::WmiInstanceNotFound);
     assert_eq!(ask(device, 0, WmiOperation::Set, &[7, 0, 0, 0], 0), done(&[]));
     assert_eq!(ask(device, 0, WmiOperation::Query, &[], 8), done(&[7, 0, 0, 0]));
-    // Neither has a routine for it.
+    // Neither driver has a routine that sets an item.
     assert_eq!(ask(device, 0, WmiOperation::SetItem(1), &[1], 0).0, NtStatus::InvalidDeviceRequest);
     assert_eq!(ask(device, 0, WmiOperation::Events(true), &[], 0), done(&[]));
     assert_eq!(ask(device, 0, WmiOperation::Method(3), &[8], 4), done(&[9]));

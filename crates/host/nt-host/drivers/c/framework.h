@@ -1,13 +1,13 @@
-/* What the framework's drivers here have in common: calls by name, configurations with their sizes, a log. */
+/* Shared code of the KMDF drivers: calls of framework functions, initialised structures, a log. */
 #pragma once
 
 #include <ntddk.h>
 #include <wdf.h>
 
-/* Calls a function of the framework: its type in capitals, its name, its arguments. */
+/* Calls a framework function: its PFN_ type without the prefix, its name, its arguments. */
 #define WDF(type, name, ...) ((PFN_##type)WdfFunctions_01033[name##TableIndex])(WdfDriverGlobals, ##__VA_ARGS__)
 
-/* A line of the log, which the tests compare. */
+/* Writes a line of the log, which the tests compare. */
 #define LOG(...) DbgPrint(__VA_ARGS__)
 
 #define STATUS_CANCELLED_ ((NTSTATUS)0xC0000120)

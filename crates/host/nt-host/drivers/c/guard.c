@@ -1,4 +1,4 @@
-/* What the loader prepares for an image: the security cookie, the pointers of control flow guard, rights of sections,
+/* What the loader sets up for an image: the security cookie, the pointers of Control Flow Guard, rights of sections,
    the processor's GS segment and IRQL register. BUG chooses a use that the rights forbid. */
 
 #include <ntddk.h>
@@ -11,7 +11,7 @@
 extern ULONG_PTR __security_cookie;
 void __security_check_cookie(ULONG_PTR cookie);
 
-/* A loader that knows control flow guard replaces both. */
+/* The initial target of both guard pointers. A loader that supports Control Flow Guard replaces the pointers. */
 static void Unguarded(void)
 {
     KeBugCheckEx(0xE2, 0, 0, 0, 0);
@@ -19,7 +19,7 @@ static void Unguarded(void)
 void *__guard_check_icall_fptr = (void *)Unguarded;
 void *__guard_dispatch_icall_fptr = (void *)Unguarded;
 
-/* IMAGE_LOAD_CONFIG_DIRECTORY64 up to GuardFlags, in words; the linker finds it by its name. */
+/* IMAGE_LOAD_CONFIG_DIRECTORY64 up to GuardFlags, as 64-bit words. The linker finds it by this name. */
 const ULONG64 _load_config_used[19] = {
     [0] = sizeof(_load_config_used),
     [11] = (ULONG64)&__security_cookie,

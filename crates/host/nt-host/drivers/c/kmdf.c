@@ -1,4 +1,4 @@
-/* A KMDF driver in C: a device with a parallel queue whose control request returns the sum of its input's bytes. */
+/* A KMDF driver in C: a device with a parallel queue. A control request returns the sum of its input bytes. */
 
 #include <ntddk.h>
 #include <wdf.h>

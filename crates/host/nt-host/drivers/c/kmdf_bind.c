@@ -1,7 +1,7 @@
-/* A driver with the bind information that drivers had before KMDF 1.25, and without the kit's entry stub.
+/* A driver with the bind information of drivers before KMDF 1.25, and without the kit's entry stub.
  *
- * MINOR and COUNT are the version and the number of functions that it asks for. Drivers before 1.15 have room for the
- * whole table, which the framework fills; later ones have a pointer to the framework's. */
+ * MINOR and COUNT are the requested version and number of functions. A driver before 1.15 has memory for the function
+ * table, which the framework fills. A later driver gets a pointer to the framework's table. */
 
 #include <ntddk.h>
 #include <wdf.h>
@@ -27,7 +27,7 @@ static PDRIVER_UNLOAD FrameworkUnload;
 static UNICODE_STRING NoPath;
 
 #if MINOR < 15
-/* One more than asked for: it must stay as it is. */
+/* One entry more than requested. The framework must not write to it. */
 static WDFFUNC Table[COUNT + 1];
 #define PLACE Table
 #define FUNCTION(index) Table[index]
@@ -45,7 +45,7 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
     WdfVersionUnbind(&NoPath, &Bind, Globals);
 }
 
-/* A queue of a control device, with the configuration of this version. */
+/* Creates a control device and its queue, with the size of the queue configuration in this version. */
 static NTSTATUS Queue(WDFDRIVER Driver)
 {
     static const WCHAR text[] = L"D:P(A;;GA;;;SY)";
@@ -69,7 +69,7 @@ static NTSTATUS Queue(WDFDRIVER Driver)
 }
 
 #if BUG == 1
-/* Binds the framework, uses objects that need no driver object, and takes packets by itself. */
+/* Binds the framework, creates no framework object, and handles IRPs itself. */
 static PDEVICE_OBJECT Own;
 
 static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)

@@ -1,4 +1,4 @@
-/* KMDF drivers with one mistake each: BUG says which, 0 is none. */
+/* A KMDF driver with one mistake, which BUG selects. 0 is no mistake. */
 
 #include <ntddk.h>
 #include <wdf.h>

@@ -1,4 +1,4 @@
-/* A bus driver: control requests plug children in and pull them out by their numbers, and list them. */
+/* A bus driver: control requests add, remove and find child devices by number, and list them. */
 
 #include "framework.h"
 

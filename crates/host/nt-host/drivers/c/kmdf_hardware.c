@@ -1,13 +1,13 @@
-/* A KMDF driver of a device with interrupts, which looks at its resources, and at packets before the framework. */
+/* A KMDF driver for a device with interrupts. It logs its resources. With BUG >= 2 it preprocesses IRPs. */
 
 #include "framework.h"
 
-#define LOCK 0x222000    /* takes the interrupt's lock, and synchronises with it */
-#define TWICE 0x222004   /* disables the interrupt, and enables it again */
+#define LOCK 0x222000    /* acquires the interrupt lock, then calls WdfInterruptSynchronize */
+#define TWICE 0x222004   /* disables and enables the interrupt, and changes whether the ISR claims it */
 #define KEEP 0x222008    /* keeps the request until it is canceled */
-#define PACKET 0x22200C  /* looks at the packet of the request */
-#define REFUSED 0x222010 /* ended by the callback for packets */
-#define COUNTED 0x222014 /* goes on with a completion routine */
+#define PACKET 0x22200C  /* logs the IRP of the request */
+#define REFUSED 0x222010 /* completed by the preprocess callback */
+#define COUNTED 0x222014 /* passed to the framework with a completion routine */
 
 #define STATUS_ACCESS_DENIED_ ((NTSTATUS)0xC0000022)
 
@@ -21,7 +21,7 @@ static BOOLEAN NTAPI Isr(WDFINTERRUPT Interrupt, ULONG Message)
         return FALSE;
     }
 #if BUG == 1
-    /* Waits above DISPATCH_LEVEL. */
+    /* The mistake: waits above DISPATCH_LEVEL. */
     LARGE_INTEGER time = {.QuadPart = MILLISECONDS(1)};
     KeDelayExecutionThread(0, FALSE, &time);
 #endif
@@ -150,7 +150,7 @@ static NTSTATUS NTAPI Counted(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
     return 0;
 }
 
-/* Packets before the framework has them. */
+/* Gets IRPs before the framework does. */
 static NTSTATUS NTAPI Preprocess(WDFDEVICE Device, PIRP Irp)
 {
     PIO_STACK_LOCATION place = Irp->Tail.Overlay.CurrentStackLocation;

@@ -1,4 +1,4 @@
-/* A KMDF driver that writes down what happens to its device: plug and play, power, files, objects and their order. */
+/* A KMDF driver that logs its callbacks and their order: Plug and Play, power, files and objects. */
 
 #include "framework.h"
 
@@ -161,7 +161,7 @@ static VOID NTAPI Resume(WDFQUEUE Queue, WDFREQUEST Request)
     Complete(Request, 0, 0);
 }
 
-/* A parent with two children, one of which has a child and a reference of its own. */
+/* A parent with two children. The first one has a child and an additional reference. */
 static NTSTATUS Tree(WDFDEVICE Device)
 {
     WDFOBJECT parent, first, second, leaf;
@@ -252,7 +252,7 @@ static NTSTATUS Collection(WDFDEVICE Device)
     return status;
 }
 
-/* Memory of a lookaside list, and the list of pages that a request's input has. */
+/* Memory from a lookaside list, and the MDL of a request's input. */
 static NTSTATUS Memory(WDFDEVICE Device, WDFREQUEST Request)
 {
     WDF_OBJECT_ATTRIBUTES attributes;

@@ -1,9 +1,9 @@
-/* A driver for KMDF 1.33 that runs on 1.25 and later, and says what it found. With BUG it calls a function without a look
- * at what there is. */
+/* A driver for KMDF 1.33 that also runs on older versions, and logs what the framework has. With BUG it calls a
+ * function that the framework lacks. */
 
 #include "framework.h"
 
-/* The last of the table came with 1.31. */
+/* The last function of the table, which KMDF 1.31 added. */
 #define LAST (WdfFunctionTableNumEntries - 1)
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)

@@ -1,15 +1,15 @@
-/* A KMDF driver with a queue of each kind. Control requests tell it what to do with the others. */
+/* A KMDF driver with a queue of each kind. Some control requests stay pending, the others act on them. */
 
 #include "framework.h"
 
 #define IOCTL(function) (0x222000 | (function) << 2)
-/* Requests that stay: in the driver, in the manual queue, in the sequential queue, in the limited queue. */
+/* Requests that stay pending: two in the driver, then in the manual, the sequential and the limited queue. */
 #define HOLD IOCTL(0)
 #define HOLD_PLAIN IOCTL(1)
 #define TO_MANUAL IOCTL(2)
 #define TO_SEQUENTIAL IOCTL(3)
 #define TO_LIMITED IOCTL(4)
-/* What to do with them. */
+/* Requests that act on pending requests and on queues. */
 #define RELEASE IOCTL(16)
 #define RETRIEVE IOCTL(17)
 #define REQUEUE IOCTL(18)
@@ -81,7 +81,7 @@ static NTSTATUS Pass(WDFREQUEST Request, WDFQUEUE Queue)
     return WDF(WDFREQUESTFORWARDTOIOQUEUE, WdfRequestForwardToIoQueue, Request, Queue);
 }
 
-/* Takes the oldest request out of the manual queue. */
+/* Retrieves the oldest request of the manual queue. */
 static NTSTATUS Retrieve(BOOLEAN Requeue)
 {
     WDFREQUEST request;
@@ -102,7 +102,7 @@ static NTSTATUS Retrieve(BOOLEAN Requeue)
     return status;
 }
 
-/* Looks at all requests of the manual queue and takes the last. */
+/* Finds all requests of the manual queue and retrieves the last one. */
 static NTSTATUS Find(void)
 {
     WDF_REQUEST_PARAMETERS parameters = {0};

@@ -1,18 +1,18 @@
-/* A KMDF driver that controls its I/O targets: the device below, and one that it opens by name or by its object. It has two
+/* A KMDF driver that controls its I/O targets: the device below, and one that it opens by name or object. It has two
    devices of its own to open: a control device of the framework, and one that takes packets. */
 
 #include "framework.h"
 
 #define STATE 0x222000 /* logs the target's state */
-#define STOP 0x222004  /* argument: what becomes of requests that were sent */
+#define STOP 0x222004  /* argument: WDF_IO_TARGET_SENT_IO_ACTION */
 #define START 0x222008
-#define PURGE 0x22200C  /* argument: whether to wait */
-#define SEND 0x222010   /* a request of its own; argument: milliseconds of its timeout, 0 for none */
+#define PURGE 0x22200C  /* argument: WDF_IO_TARGET_PURGE_IO_ACTION */
+#define SEND 0x222010   /* sends a new request; argument: timeout in milliseconds, 0 for none */
 #define OPEN 0x222014   /* argument: WDF_IO_TARGET_OPEN_TYPE; a name may follow */
-#define CLOSE 0x222018  /* argument: whether for a query of removal */
-#define ASK 0x22201C    /* a synchronous request; argument: milliseconds of its timeout, 0 for none */
-#define CANCEL 0x222020 /* cancels what was sent last */
-#define BELOW 0x222100  /* what the targets are asked */
+#define CLOSE 0x222018  /* argument: whether to close for a query-remove */
+#define ASK 0x22201C    /* sends a synchronous request; argument: timeout in milliseconds, 0 for none */
+#define CANCEL 0x222020 /* cancels the request that SEND sent last */
+#define BELOW 0x222100  /* the control code of requests to the targets */
 #define BELOW_SLOW 0x222104
 
 #define STATUS_SUCCESS_ ((NTSTATUS)0)
@@ -156,7 +156,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     Complete(Request, status, 0);
 }
 
-/* The control device: it returns three bytes, or keeps a request until it is canceled. */
+/* The control device returns three bytes, or keeps a request pending until it is canceled. */
 static VOID NTAPI Canceled(WDFREQUEST Request)
 {
     LOG("the other device cancels\n");

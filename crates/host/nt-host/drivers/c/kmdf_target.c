@@ -1,12 +1,12 @@
-/* A KMDF driver that sends requests to the device below: synchronously, its own, and those of its clients. */
+/* A KMDF driver that sends requests to the device below: synchronous ones, new ones, and those of its clients. */
 
 #include "framework.h"
 
-#define ASK 0x222000     /* an ioctl of its own, synchronously, with a timeout of 50 ms */
-#define OWN 0x222004     /* a request of its own, with a completion routine */
-#define FORWARD 0x222008 /* the client's own request, with a completion routine */
-#define FORGET 0x22200C  /* the client's own request, sent and forgotten */
-#define CANCEL 0x222010  /* a request of its own, canceled before it comes back */
+#define ASK 0x222000     /* a synchronous ioctl with a timeout of 50 ms */
+#define OWN 0x222004     /* a new request with a completion routine */
+#define FORWARD 0x222008 /* the client's request with a completion routine */
+#define FORGET 0x22200C  /* the client's request, sent and forgotten */
+#define CANCEL 0x222010  /* a new request, canceled before it completes */
 
 static WDFIOTARGET Target;
 static WDFREQUEST Waiting;

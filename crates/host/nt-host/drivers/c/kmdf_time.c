@@ -1,4 +1,4 @@
-/* A KMDF driver of timers, deferred calls, work items and locks. Times in its log are milliseconds of the driver's clock. */
+/* A KMDF driver that uses timers, DPCs, work items and locks. Times in its log are in milliseconds. */
 
 #include "framework.h"
 
@@ -39,7 +39,7 @@ static VOID NTAPI OnPassive(WDFTIMER Timer)
 {
     LARGE_INTEGER time;
 
-    /* Only at passive level may a callback wait. */
+    /* A callback may wait only at PASSIVE_LEVEL. */
     time.QuadPart = MILLISECONDS(10);
     KeDelayExecutionThread(0, FALSE, &time);
     LOG("passive until %u, irql %u\n", Now(), Irql());
@@ -62,7 +62,7 @@ static VOID NTAPI OnDpc(WDFDPC Object)
     WDF(WDFWORKITEMENQUEUE, WdfWorkItemEnqueue, Work);
 }
 
-/* Takes the wait lock while the request's thread has it. */
+/* Acquires the wait lock while the request's thread holds it: first with a timeout, then without. */
 static VOID NTAPI OnContender(WDFWORKITEM Item)
 {
     LONGLONG timeout = MILLISECONDS(20);
@@ -90,7 +90,7 @@ static void StopTimers(void)
     LOG("stops %u\n", WDF(WDFTIMERSTOP, WdfTimerStop, Periodic, TRUE));
 }
 
-/* A delay, a wait that times out, a wait that a timer ends, a wait for either of two. */
+/* A delay, waits that time out, a wait for a timer, and waits for one and for both of two objects. */
 static void Waits(void)
 {
     PVOID objects[2] = {&Event, NULL};
@@ -139,7 +139,7 @@ static void Locks(void)
     LOG("without it at irql %u\n", Irql());
 }
 
-/* Runs under the device's lock, as this request does: it must not come in between. */
+/* Runs under the device's lock. The request below holds that lock, so this must not run until the request returns. */
 static VOID NTAPI OnScoped(WDFWORKITEM Item)
 {
     LOG("scoped, %u inside\n", Inside);

@@ -1,4 +1,4 @@
-/* A KMDF driver with two instances of a WMI block: one has callbacks, the other its context. */
+/* A KMDF driver with a WMI provider and one instance that has callbacks. */
 
 #include "framework.h"
 

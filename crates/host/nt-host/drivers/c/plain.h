@@ -1,4 +1,4 @@
-/* What the drivers without the framework have in common. */
+/* Shared code of the WDM drivers. */
 #pragma once
 
 #include <ntddk.h>

@@ -1,4 +1,4 @@
-/* Structured exception handling: faults and raised statuses that handlers take, in the order that the language promises.
+/* Structured exception handling: faults and raised statuses that handlers take, in the order that the language defines.
    BUG chooses one that nobody may take.
 
    What faults is in functions of its own: clang's __try guards calls and not single instructions. */
@@ -22,7 +22,7 @@ static NOINLINE VOID Divide(ULONG A, ULONG B)
     Sink = A / B;
 }
 
-/* An instruction of two bytes, so that a filter can step over it. */
+/* Faults at an instruction of two bytes, which a filter can skip. */
 static NOINLINE ULONG Skip(volatile UCHAR *Address)
 {
     ULONG value = 7;
@@ -103,14 +103,14 @@ static NOINLINE ULONG Continued(VOID)
     return value;
 }
 
-/* By the kernel's own routine, whose fault is the driver's. */
+/* Copies with a kernel routine. A fault in that routine is an exception of the driver. */
 static NOINLINE VOID Copy(PVOID To, PVOID From, SIZE_T Length)
 {
     memmove(To, From, Length);
     Sink += 0;
 }
 
-/* What each block returns. */
+/* Sets `code` to the code of the exception that a statement raises. */
 #define CODE_OF(Statement)              \
     __try {                             \
         Statement;                      \
@@ -143,7 +143,7 @@ static NOINLINE VOID Codes(VOID)
     DbgPrint("status %x\n", code);
 }
 
-/* What a function keeps in registers is there when its handler runs. */
+/* A handler sees the values that its function keeps in registers. */
 static NOINLINE ULONG Kept(ULONG A, ULONG B, ULONG C, ULONG D)
 {
     ULONG sum = A * 3 + B * 5 + C * 7 + D * 11;
@@ -173,7 +173,7 @@ static NOINLINE ULONG Raised(RAISE Raise)
     return value;
 }
 
-/* Exceptions that filters and termination handlers raise and take themselves. */
+/* Filters and termination handlers may raise exceptions that they handle themselves. */
 static NOINLINE ULONG FaultingFilter(VOID)
 {
     return Fault() == 0xC0000005;
@@ -256,7 +256,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     DbgPrint("nested %u\n", Nested());
     RtlInitUnicodeString(&name, L"RtlRaiseException");
     DbgPrint("raised %u\n", Raised((RAISE)MmGetSystemRoutineAddress(&name)));
-    switch (BUG) { /* a constant, so that each mistake is an image of its own */
+    switch (BUG) { /* a constant, so that each mistake is a separate image */
     case 1:
         Declined();
         break;

@@ -1,4 +1,4 @@
-/* Writes events at the end of known calls: from its entry point, and from the enable callback that a call of its own
+/* Writes events from known call stacks: in DriverEntry, and in the enable callback that its call of EtwRegister
    causes. One function has a frame of variable size, so that only its frame register says where its caller is. */
 
 #include <ntddk.h>
@@ -40,7 +40,7 @@ static NOINLINE ULONG Middle(USHORT Id, ULONG Size)
 
 static NOINLINE ULONG Outer(USHORT Id)
 {
-    /* More than a page: its prolog calls __chkstk. */
+    /* More than a page, so that the prolog calls __chkstk. */
     volatile UCHAR large[5000];
 
     large[0] = (UCHAR)Id;

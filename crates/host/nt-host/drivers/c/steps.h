@@ -1,4 +1,4 @@
-/* What the drivers that take one step after the other have in common: each step returns 0, a status, or the line that
+/* Shared code of the drivers that run a list of steps. Each step returns 0, a status, or the number of the line that
    found something wrong. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* A WDM driver in C: a named device whose control request returns its input in upper case, and a deferred call. */
+/* A WDM driver in C: a named device. A control request returns its input in upper case. */
 
 #include <ntddk.h>
 
@@ -16,7 +16,7 @@ static PVOID Pool;
 static ULONG Irql(void)
 {
     ULONG64 irql;
-    /* What KeGetCurrentIrql is in the WDK's headers for x64. */
+    /* KeGetCurrentIrql in the WDK's headers for x64 does the same. */
     __asm__ volatile("mov %%cr8, %0" : "=r"(irql));
     return (ULONG)irql;
 }

@@ -1,9 +1,9 @@
-/* Calls the routine whose name is in a request, with the arguments that follow it: six of them, then the name. */
+/* Calls the routine that a request names. The input has six arguments, followed by the name. */
 #include "plain.h"
 
 typedef ULONG64 (*Routine)(ULONG64, ULONG64, ULONG64, ULONG64, ULONG64, ULONG64);
 
-/* What an argument of 1 stands for, memory that is there, and one of 3, the same at an odd address. */
+/* Valid memory: an argument of 1 is replaced with an address in it, an argument of 3 with an odd address in it. */
 static UCHAR Room[6][4096];
 
 static NTSTATUS Control(PDEVICE_OBJECT Device, PIRP Irp)

@@ -1,4 +1,4 @@
-/* A WDM driver as tools have it: control devices with names and links, no AddDevice. It says what its clients do. */
+/* A WDM driver like those of tools: control devices with names and links, no AddDevice. It logs its requests. */
 
 #include "plain.h"
 
@@ -20,7 +20,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         if (file->FileName.Length == 10) {
             return Finish(Irp, (NTSTATUS)0xC0000022, 0);
         }
-        /* A program asks, with a security context that says who it is and what it wants. */
+        /* The request comes from user mode. Its security context has the desired access. */
         if (Irp->RequestorMode != 1 || (*(ULONG **)&location->Parameters)[4] != 0x12019F) {
             return Finish(Irp, (NTSTATUS)0xC0000001, 0);
         }
@@ -78,7 +78,7 @@ static NTSTATUS Create(PDRIVER_OBJECT Driver, PWSTR Name, PWSTR Link, BOOLEAN Ex
     if (status < 0) {
         return status;
     }
-    /* DO_DEVICE_HAS_NAME, and the extension that points back. */
+    /* DO_DEVICE_HAS_NAME, and the device object extension, which points back to the device. */
     if ((device->Flags & 0x40) == 0 || device->DeviceObjectExtension == NULL ||
         device->DeviceObjectExtension->DeviceObject != device) {
         return (NTSTATUS)0xC0000001;

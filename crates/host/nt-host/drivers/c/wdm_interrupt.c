@@ -1,4 +1,4 @@
-/* A WDM driver of a device with interrupts: by messages, or by a line if there are none. With BUG it leaves them connected. */
+/* A WDM driver for a device with message or line interrupts. With BUG it does not disconnect them. */
 
 #include "plain.h"
 

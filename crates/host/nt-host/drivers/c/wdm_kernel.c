@@ -1,4 +1,4 @@
-/* A WDM driver that uses the kernel's parts one after the other, checks what they do, and returns a status for each. */
+/* A WDM driver that uses many parts of the kernel, checks the results, and returns a status for each part. */
 
 #include "steps.h"
 
@@ -8,7 +8,7 @@ static UNICODE_STRING RegistryPath;
 static KEVENT Done;
 static ULONG Value;
 
-/* The documented head of a lookaside list, as far as inlined code looks into it. */
+/* The documented first members of a lookaside list, which inlined code uses. */
 typedef struct {
     ULONGLONG Head[2];
     USHORT Depth, MaximumDepth;
@@ -42,7 +42,7 @@ static NTSTATUS Pool(void)
         return (NTSTATUS)0xC00000BB;
     }
     initialize(&list, NULL, NULL, 0, 64, TAG, 0);
-    /* What the WDK's headers inline: from the list, else by its routine. */
+    /* The WDK's inline functions make these calls if the list is empty or full. */
     entry = list.Allocate(list.Type, list.Size, list.Tag);
     if (entry != NULL) {
         entry[63] = 1;
@@ -91,7 +91,7 @@ static VOID NTAPI TakeShared(PVOID Context)
 {
     PERESOURCE resource = Context;
 
-    /* Its owner has it for itself. */
+    /* Does not wait: this fails if another thread has the resource exclusively. */
     KeEnterCriticalRegion();
     Value = ExAcquireResourceSharedLite(resource, FALSE) ? 1 : 2;
     if (Value == 1) {
@@ -101,7 +101,7 @@ static VOID NTAPI TakeShared(PVOID Context)
     PsTerminateSystemThread(0);
 }
 
-/* Runs a routine on a thread of its own and waits for its end. */
+/* Runs a routine on a new thread and waits until the thread ends. */
 static NTSTATUS OnThread(PKSTART_ROUTINE Routine, PVOID Context)
 {
     PVOID thread;
@@ -116,7 +116,7 @@ static NTSTATUS OnThread(PKSTART_ROUTINE Routine, PVOID Context)
         KeWaitForSingleObject(thread, 0, 0, FALSE, NULL);
         ObfDereferenceObject(thread);
     } else {
-        /* The thread must be gone before the driver is. */
+        /* The thread must end before the driver is unloaded. */
         LARGE_INTEGER time;
         time.QuadPart = MILLISECONDS(100);
         KeDelayExecutionThread(0, FALSE, &time);
@@ -189,7 +189,7 @@ static NTSTATUS FastMutex(void)
 
 typedef VOID NTAPI PUSH_LOCK_ROUTINE(ULONG_PTR *Lock, ULONG Flags);
 
-/* Push locks are looked up: the kit's import library does not have them. */
+/* Looks up the push lock routines, because the kit's import library does not have them. */
 static NTSTATUS PushLock(void)
 {
     static const PWSTR names[] = {L"ExAcquirePushLockExclusiveEx", L"ExReleasePushLockExclusiveEx",

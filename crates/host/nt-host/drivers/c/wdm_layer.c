@@ -1,4 +1,4 @@
-/* Leaves memory behind that a layer allocated, in a function that is inlined as well; and a registration. */
+/* Leaks an ETW registration, and memory that a layer allocated. The function that calls the layer is inlined, too. */
 #include "../layer/layer.h"
 #include "plain.h"
 

@@ -1,4 +1,4 @@
-/* A WDM driver that does too much of something, or what no driver may: the control code says what. */
+/* A WDM driver that uses too much of a resource or does something forbidden. The control code selects what. */
 
 #include "plain.h"
 
@@ -12,7 +12,7 @@ static struct {
     ULONG Value;
 } *Global;
 
-/* Many allocations at the same time, each with its own contents. */
+/* Many allocations at the same time, each with different contents. */
 static NTSTATUS Many(ULONG Count)
 {
     ULONG **all = ExAllocatePool2(0x42, Count * sizeof *all, TAG);
@@ -36,7 +36,7 @@ static NTSTATUS Many(ULONG Count)
     return wrong == 0 ? 0 : STATUS_UNSUCCESSFUL_;
 }
 
-/* Allocates until there is no memory; returns how many times a mebibyte. */
+/* Allocates 1 MiB at a time until no memory is left. Returns the number of allocations. */
 static ULONG Exhaust(void)
 {
     PVOID *last = NULL;
@@ -61,7 +61,7 @@ static ULONG Exhaust(void)
     return count;
 }
 
-/* Allocates and frees 1 GiB in all, a part at a time. */
+/* Allocates and frees 1 GiB in total, 64 MiB at a time. */
 static void Churn(void)
 {
     ULONG index;

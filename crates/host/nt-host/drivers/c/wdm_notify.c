@@ -1,4 +1,4 @@
-/* A driver as security products have it: notification routines for processes, threads, images, the registry and handles.
+/* A driver like a security product: notification routines for processes, threads, images, the registry and handles.
    It refuses one process and one value, and takes a right away. With BUG it leaves a routine behind. */
 
 #include "plain.h"
@@ -94,7 +94,7 @@ static NTSTATUS NTAPI OnRegistry(PVOID Context, PVOID Operation, PVOID Informati
     ULONG operation = (ULONG)(ULONG_PTR)Operation;
     SET_VALUE *value = Information;
     POST_OPERATION *post = Information;
-    PVOID *words = Information; /* an object and a name, or the other way round for keys that are opened */
+    PVOID *words = Information; /* object and name; name and object for keys that are created or opened */
     PUNICODE_STRING key = NULL;
 
     switch (operation) {
@@ -123,7 +123,7 @@ static NTSTATUS NTAPI OnRegistry(PVOID Context, PVOID Operation, PVOID Informati
     }
 }
 
-/* What the driver itself does to the registry goes the same way. */
+/* The driver's own registry operations also run the callback. */
 static VOID Use(PUNICODE_STRING Path)
 {
     ROUTINE(NTSTATUS, ZwRenameKey, HANDLE, PUNICODE_STRING);
@@ -205,7 +205,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     Operations[0].Operations = 1;
     Operations[0].Pre = OnHandle;
     if (PsSetCreateProcessNotifyRoutineEx(OnProcess, FALSE) != 0 ||
-        /* The same routine twice. */
+        /* Registering the same routine again fails. */
         PsSetCreateProcessNotifyRoutineEx(OnProcess, FALSE) != (NTSTATUS)0xC000000D ||
         PsSetCreateThreadNotifyRoutine(OnThread) != 0 || PsSetLoadImageNotifyRoutine(OnImage) != 0 ||
         CmRegisterCallbackEx(OnRegistry, &altitude, Driver, (PVOID)7, &Cookie, NULL) != 0 ||

@@ -8,10 +8,9 @@ static PDRIVER_OBJECT TheDriver;
 static PDEVICE_OBJECT TheDevice;
 static ULONG Opened, Cleaned, Closed, Read;
 
-/* Data of the kernel: what an import gives is the address of a variable, as the headers declare it. */
-
 #define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
 
+/* Exported data: an import and LookUp both give the address of a variable. */
 static NTSTATUS Data(void)
 {
     PWSTR types[] = {L"ExEventObjectType", L"ExSemaphoreObjectType", L"IoFileObjectType", L"IoDeviceObjectType",
@@ -81,7 +80,7 @@ static NTSTATUS Threads(void)
     CHECK(ObReferenceObjectByHandle(handle, 0, *event, 0, &object, NULL) == (NTSTATUS)0xC0000024);
     CHECK(ObReferenceObjectByHandle(handle, 0, *thread, 0, &object, NULL) == 0);
     CHECK(KeWaitForSingleObject(object, 0, 0, FALSE, NULL) == 0);
-    /* The object of the handle is the one that the thread sees as itself. */
+    /* The handle refers to the object that PsGetCurrentThread returned on that thread. */
     CHECK(object == ThreadItself && *(UCHAR *)object == 6);
     CHECK(client.UniqueProcess == (HANDLE)4 && ((ULONG_PTR)client.UniqueThread & 3) == 0 && client.UniqueThread != 0);
     ObfDereferenceObject(object);
@@ -217,7 +216,7 @@ static NTSTATUS Lookaside(void)
     ExDeletePagedLookasideList(&list);
     ExInitializeNPagedLookasideList(&list, NULL, NULL, 0, 32, TAG, 0);
     CHECK(list.Type == 0);
-    /* What inlined code does with an entry that it does not need: the list keeps it, and frees it at its end. */
+    /* Inlined code frees an entry in this way. The list keeps the entry and frees it when the list is deleted. */
     ExpInterlockedPushEntrySList(&list, list.Allocate(list.Type, list.Size, list.Tag));
     ExDeleteNPagedLookasideList(&list);
     return 0;

@@ -1,4 +1,4 @@
-/* What drivers read without a call: the page that Windows shares with every process, and exported variables. */
+/* Data that drivers read without a call: KUSER_SHARED_DATA and exported variables. */
 #include "plain.h"
 
 #define PAGE 0xFFFFF78000000000ULL
@@ -8,7 +8,7 @@ typedef UCHAR Block __attribute__((vector_size(16)));
 
 static UCHAR Copied[32];
 
-/* The linker puts the address into the instruction. */
+/* The instruction contains the whole address. */
 static ULONG Absolute(void)
 {
     ULONG value;
@@ -23,7 +23,7 @@ static ULONG AbsoluteByte(void)
     return (ULONG)value;
 }
 
-/* The destination is the register with the address. */
+/* The destination register is also the register with the address. */
 static ULONG64 Over(void)
 {
     ULONG64 value = PAGE;

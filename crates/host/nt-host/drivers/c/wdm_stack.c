@@ -1,4 +1,4 @@
-/* A WDM function driver: plug and play, power, and a request that waits until it is canceled. */
+/* A WDM function driver: Plug and Play, power, and a request that stays pending until it is canceled. */
 
 #include "plain.h"
 
@@ -18,7 +18,7 @@ static NTSTATUS NTAPI Synchronous(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
     return (NTSTATUS)0xC0000016;
 }
 
-/* Sends a packet down and waits for it; it is the caller's again. */
+/* Sends an IRP to the device below and waits until it completes. The caller then owns the IRP again. */
 static NTSTATUS ForwardAndWait(EXTENSION *Extension, PIRP Irp)
 {
     PIO_STACK_LOCATION next = Current(Irp) - 1;
@@ -126,7 +126,7 @@ static NTSTATUS Wait(EXTENSION *Extension, PIRP Irp)
     return STATUS_PENDING_;
 }
 
-/* Builds a request of its own for the device below. */
+/* Builds a request and sends it to the device below. */
 static NTSTATUS Below(EXTENSION *Extension)
 {
     IO_STATUS_BLOCK block = {0};
@@ -173,7 +173,7 @@ static NTSTATUS NTAPI OpenOrClose(PDEVICE_OBJECT Device, PIRP Irp)
     return Finish(Irp, 0, 0);
 }
 
-/* The last handle goes: what waits for it ends. */
+/* The last handle to the file object was closed. */
 static NTSTATUS NTAPI Cleanup(PDEVICE_OBJECT Device, PIRP Irp)
 {
     LOG("cleanup\n");

@@ -1,4 +1,4 @@
-/* A WDM driver whose threads meet at mutexes, resources, deferred calls and events, and that returns a status for each
+/* A WDM driver whose threads share mutexes and resources, and wait for DPCs and events. It returns a status for each
    step. Time is virtual: a delay ends when all other threads wait or are gone. With BUG it releases what another thread
    has. */
 
@@ -33,7 +33,7 @@ static NTSTATUS GuardedMutex(void)
 {
     /* Since Windows 8 a guarded mutex is a fast mutex. */
     ULONG inside = (USHORT)*NtBuildNumber >= 9200 ? 1 : 0;
-    /* Found before the IRQL is raised, as MmGetSystemRoutineAddress wants it. */
+    /* Looked up before the IRQL is raised, because MmGetSystemRoutineAddress needs PASSIVE_LEVEL. */
     ANY acquire = LookUp(L"KeAcquireGuardedMutex"), release = LookUp(L"KeReleaseGuardedMutex");
     ANY try = LookUp(L"KeTryToAcquireGuardedMutex"), disabled = LookUp(L"KeAreAllApcsDisabled");
     FAST_MUTEX mutex;
@@ -48,7 +48,7 @@ static NTSTATUS GuardedMutex(void)
     CHECK((UCHAR)try(&mutex) == 0 && Irql() == inside);
     release(&mutex);
     CHECK(Irql() == 0 && (UCHAR)disabled() == 0);
-    /* Whoever is in a guarded region already needs nothing more. */
+    /* In a guarded region the unsafe routines are enough, and do not raise the IRQL. */
     CALL(ANY, "KeEnterGuardedRegion");
     CALL(ANY, "KeAcquireGuardedMutexUnsafe", &mutex);
     CHECK(Irql() == 0 && (UCHAR)try(&mutex) == 0);
@@ -74,7 +74,7 @@ static VOID NTAPI Flush(PDEVICE_OBJECT Device, PVOID Context)
     KeSetEvent(Context, 0, FALSE);
 }
 
-/* A work item can wait for deferred calls: it is none. */
+/* A work item may wait for DPCs, because it is not a DPC itself. */
 static NTSTATUS FlushedDpcs(void)
 {
     PIO_WORKITEM item = IoAllocateWorkItem(TheDevice);
@@ -90,7 +90,7 @@ static NTSTATUS FlushedDpcs(void)
     return 0;
 }
 
-/* The holder of a resource, until the event. */
+/* A thread that holds a resource until `LetGo` is set. */
 static KEVENT LetGo;
 static PVOID Holder;
 
@@ -109,7 +109,7 @@ static VOID NTAPI Hold(PVOID Resource)
     PsTerminateSystemThread(0);
 }
 
-/* Takes a resource for itself. */
+/* Acquires a resource exclusively. */
 static VOID NTAPI Write(PVOID Resource)
 {
     KeEnterCriticalRegion();
@@ -122,7 +122,7 @@ static VOID NTAPI Write(PVOID Resource)
 
 static NTSTATUS UseResource(PERESOURCE Resource)
 {
-    /* What another thread has is not this one's. */
+    /* A resource that another thread holds is not acquired by this thread. */
     KeInitializeEvent(&LetGo, 1, FALSE);
     Value = Other = 0;
     CHECK(Start(Hold, Resource) == 0);
@@ -136,13 +136,13 @@ static NTSTATUS UseResource(PERESOURCE Resource)
     KeSetEvent(&LetGo, 0, FALSE);
     Delay(1);
     CHECK(Other == 1);
-    /* It can be released for the thread that has it. */
+    /* One thread can release a resource for the thread that holds it. */
     CHECK(Start(Hold, Resource) == 0);
     CALL(ANY, "ExReleaseResourceForThreadLite", Resource, Holder);
     KeSetEvent(&LetGo, 0, FALSE);
     Delay(1);
     CHECK(Other == 0);
-    /* Exclusive access counts as shared access, too, and becomes it as often. No writer comes in between. */
+    /* Exclusive access also counts as shared access. Conversion keeps the count and lets no writer in between. */
     ExAcquireResourceExclusiveLite(Resource, TRUE);
     ExAcquireResourceExclusiveLite(Resource, TRUE);
     CHECK((ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 2);
@@ -151,7 +151,7 @@ static NTSTATUS UseResource(PERESOURCE Resource)
     Delay(1);
     CHECK(!ExIsResourceAcquiredExclusiveLite(Resource) && Other == 0);
     CHECK((ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 2);
-    /* A reader waits behind the writer, unless it has the resource already or may starve the writer. */
+    /* A reader waits behind the writer, unless it already has the resource or may starve the writer. */
     CHECK((ULONG)CALL(ANY, "ExGetExclusiveWaiterCount", Resource) == 1);
     Value = 0;
     CHECK(Start(Hold, Resource) == 0 && Value == 0);
@@ -191,7 +191,7 @@ static NTSTATUS Resource(void)
 
 static KMUTEX Mutex;
 
-/* Waits for an event for a second. */
+/* Waits up to one second for an event. */
 static VOID NTAPI Wait(PVOID Event)
 {
     LARGE_INTEGER second;
@@ -205,7 +205,7 @@ static VOID NTAPI Wait(PVOID Event)
     PsTerminateSystemThread(0);
 }
 
-/* Waits for an event and the mutex at once. */
+/* Waits up to one second for both an event and the mutex. */
 static VOID NTAPI WaitForBoth(PVOID Event)
 {
     PVOID objects[] = {Event, &Mutex};
@@ -223,7 +223,7 @@ static VOID NTAPI WaitForBoth(PVOID Event)
 
 #define PULSE(event) ((LONG)CALL(ANY, "KePulseEvent", event, 0, FALSE))
 
-/* Who waits at a pulse is satisfied: one of a synchronization event, all of a notification event. Nobody is later. */
+/* A pulse ends one wait for a synchronization event, or all waits for a notification event. It ends no later wait. */
 static NTSTATUS PulsedEvents(void)
 {
     LARGE_INTEGER now = {0};
@@ -244,7 +244,7 @@ static NTSTATUS PulsedEvents(void)
         CHECK(Value == (kind == 0 ? 3 : 1) && Other == 0);
         Delay(2000);
         CHECK(Value + Other == 3 && Value == (kind == 0 ? 3 : 1));
-        /* Those who wait for more than the event need all of it at the pulse, and get all of it. */
+        /* A pulse ends a wait for all objects only if the others are signaled, too. The wait then acquires them all. */
         KeWaitForSingleObject(&Mutex, 0, 0, FALSE, NULL);
         Value = Other = 0;
         CHECK(Start(WaitForBoth, &event) == 0);

@@ -17,7 +17,7 @@ static int Same(const CHAR *One, const CHAR *Other)
     return *One == *Other;
 }
 
-/* Goes back from an export to the headers of its image, and searches the export directory, as rootkit detectors do. */
+/* Searches backwards from an export for the image headers, and reads the export directory, as rootkit detectors do. */
 static NTSTATUS Image(void)
 {
     UCHAR *place = (UCHAR *)((ULONG_PTR)LookUp(L"IoCreateDevice") & ~(ULONG_PTR)0xFFF);
@@ -62,7 +62,7 @@ static NTSTATUS Image(void)
     return 0;
 }
 
-/* The modules that the system has: the kernel, where its exports are, and this driver. */
+/* The loaded modules: the kernel and this driver. */
 static NTSTATUS Modules(void)
 {
     static UCHAR modules[8 + 2 * 0x128];
@@ -83,7 +83,7 @@ static NTSTATUS Modules(void)
     return 0;
 }
 
-/* What wdmsec.lib does: a descriptor from a list, in one piece, and set on a device. */
+/* As wdmsec.lib does: builds a security descriptor from an ACL, makes it self-relative, and sets it on a device. */
 static NTSTATUS Security(void)
 {
     static UCHAR list[256], absolute[0x28], relative[256];
@@ -148,7 +148,7 @@ static VOID NTAPI Free(PVOID Table, PVOID Node)
     ExFreePoolWithTag(Node, TAG);
 }
 
-/* Elements come back in order, once each, and go through the driver's own routines. */
+/* Elements are enumerated in order, once each. The table uses the driver's routines to allocate and free them. */
 static NTSTATUS Tables(void)
 {
     static UCHAR table[0x68];
@@ -177,7 +177,7 @@ static NTSTATUS Tables(void)
     CHECK(CALL(ANY, "RtlLookupElementGenericTableAvl", table, &value) == 0);
     CHECK(CALL(ANY, "RtlLookupElementGenericTableFullAvl", table, &value, &node, &result) == 0);
     CHECK(result == 3 && *(ULONG *)(node + 0x20) == 6);
-    /* The smallest element has no smaller neighbour: a smaller one goes to its left. */
+    /* A value below the smallest element would be inserted as its left child. */
     value = 0;
     CHECK((UCHAR)CALL(ANY, "RtlDeleteElementGenericTableAvl", table, &value) == 1);
     CHECK(CALL(ANY, "RtlLookupElementGenericTableFullAvl", table, &value, &node, &result) == 0);
@@ -194,7 +194,7 @@ static NTSTATUS Tables(void)
     return 0;
 }
 
-/* A cancel-safe queue with one place. */
+/* A cancel-safe queue for one IRP. */
 static KSPIN_LOCK QueueLock;
 static PIRP Queued;
 static ULONG Canceled;
@@ -247,7 +247,7 @@ static NTSTATUS Queues(void)
     return 0;
 }
 
-/* The run-time library's routines that check the room. */
+/* Routines of the run-time library: strings with buffer sizes, numbers and times. */
 static NTSTATUS Library(void)
 {
     CHAR text[8];
@@ -272,7 +272,7 @@ static NTSTATUS Library(void)
     return 0;
 }
 
-/* Counts end a text as its terminator does. Nothing is read beyond the end of a page, which no memory follows. */
+/* A count ends a string as a terminator does. The memory after the page is not mapped, so nothing may read it. */
 static NTSTATUS Counts(void)
 {
     UCHAR *page = ExAllocatePool2(0x40, 0x1000, TAG);
@@ -292,7 +292,7 @@ static NTSTATUS Counts(void)
     CHECK((LONG)CALL(ANY, "wcsncmp", wide, L"wxyz!", 4) == 0 && (LONG)CALL(ANY, "_wcsnicmp", wide, L"WXYZ!", 4) == 0);
     CHECK((ULONG)CALL(ANY, "wcsncpy_s", many, 3, wide, (SIZE_T)-1) == 80 && ((WCHAR *)many)[1] == 'x');
     ExFreePoolWithTag(page, TAG);
-    /* Letters are compared in lower case, which is after the underscore. */
+    /* Letters are compared in lower case, and lower case comes after the underscore. */
     CHECK((LONG)CALL(ANY, "_stricmp", "_", "A") < 0 && (LONG)CALL(ANY, "_wcsicmp", L"_", L"A") < 0);
     text = "aba";
     CHECK((CHAR *)CALL(ANY, "strchr", text, 0) == text + 3 && (CHAR *)CALL(ANY, "strrchr", text, 0) == text + 3);
@@ -307,7 +307,7 @@ static NTSTATUS Counts(void)
     return 0;
 }
 
-/* Text that does not fit is cut if the count allows it, and else the buffer is empty. */
+/* Text that does not fit is truncated if the count allows it. Otherwise the buffer is empty. */
 static NTSTATUS Printing(void)
 {
     CHAR text[8];
@@ -324,14 +324,14 @@ static NTSTATUS Printing(void)
     CHECK((LONG)CALL(ANY, "sprintf_s", text, 8, "%s", "12345678") == -1 && text[0] == 0);
     CHECK((LONG)CALL(ANY, "_snwprintf_s", wide, 8, 2, L"%s", L"abc") == -1 && wide[1] == 'b' && wide[2] == 0);
     CHECK((LONG)CALL(ANY, "swprintf_s", wide, 8, L"%s", L"12345678") == -1 && wide[0] == 0);
-    /* The older routine has no terminator if there is no room for it. */
+    /* _snprintf writes no terminator if there is no room for it. */
     text[3] = '!';
     CHECK((LONG)CALL(ANY, "_snprintf", text, 3, "%s", "abc") == 3 && text[2] == 'c' && text[3] == '!');
     CHECK((LONG)CALL(ANY, "_snprintf", text, 3, "%s", "abcd") == -1 && text[2] == 'c' && text[3] == '!');
     return 0;
 }
 
-/* Buses and ports without a device, registers of the processor. */
+/* Buses and ports without a device, and registers of the processor. */
 static NTSTATUS Hardware(void)
 {
     UCHAR byte;
@@ -391,7 +391,7 @@ static HANDLE OpenLink(PWSTR Name)
     return handle;
 }
 
-/* The last character of what a link leads to. */
+/* Returns the last character of a link's target. */
 static WCHAR Target(HANDLE Link)
 {
     WCHAR room[32];
@@ -400,7 +400,7 @@ static WCHAR Target(HANDLE Link)
     return CALL(ANY, "ZwQuerySymbolicLinkObject", Link, &target, NULL) == 0 ? room[target.Length / 2 - 1] : 0;
 }
 
-/* A handle names its link, also when others are deleted, and keeps it. */
+/* A handle refers to the same link even if that link or another one is deleted. */
 static NTSTATUS Links(void)
 {
     static PWSTR names[] = {L"\\??\\CSystem1", L"\\??\\CSystem2", L"\\??\\CSystem3"};
@@ -428,7 +428,7 @@ static NTSTATUS Links(void)
     CHECK(Target(second) == 'B' && Target(third) == 'C');
     RtlInitUnicodeString(&name, names[1]);
     CHECK(IoDeleteSymbolicLink(&name) == 0 && Target(second) == 'B');
-    /* A new link of the same name is another object. */
+    /* A new link with the same name is another object. */
     RtlInitUnicodeString(&target, targets[0]);
     CHECK(IoCreateSymbolicLink(&name, &target) == 0 && Target(second) == 'B');
     ZwClose(second);
@@ -442,10 +442,10 @@ static NTSTATUS Links(void)
     return 0;
 }
 
-/* Where the system's addresses begin, as the kit's headers have it. */
+/* The start of the system's addresses, as in the kit's headers. */
 static PVOID volatile RangeStart = (PVOID)0xFFFF800000000000;
 
-/* What drivers of serial ports and of security tools use. */
+/* Routines that drivers of serial ports and security tools use. */
 static NTSTATUS Smaller(void)
 {
     UNICODE_STRING expression, name;
@@ -470,7 +470,7 @@ static NTSTATUS Smaller(void)
     }
     CHECK(CALL(ANY, "RtlFindExportedRoutineByName", image, "IoDeleteDevice") == (ULONG_PTR)LookUp(L"IoDeleteDevice"));
     CHECK(CALL(ANY, "RtlFindExportedRoutineByName", image, "IoNothing") == 0);
-    /* Serial ports are counted in its sixth member. */
+    /* The sixth member is the number of serial ports. */
     counts = (ULONG *)CALL(ANY, "IoGetConfigurationInformation");
     CHECK(counts[5] == 0 && counts[8] == 40);
     counts[5]++;
@@ -480,7 +480,7 @@ static NTSTATUS Smaller(void)
     return 0;
 }
 
-/* Information about keys; the test gave one of them a value. Writing a value makes its key. */
+/* Information about registry keys. The test sets a value of the subkey. Writing a value creates its key. */
 static NTSTATUS Keys(void)
 {
     OBJECT_ATTRIBUTES attributes = {0};
@@ -493,7 +493,7 @@ static NTSTATUS Keys(void)
     attributes.ObjectName = &name;
     attributes.Attributes = 0x240;
     CHECK(ZwOpenKey(&key, 0x20019, &attributes) == 0);
-    /* KeyFullInformation: one key below with a name of 8 bytes, no value. */
+    /* KeyFullInformation: one subkey with a name of 8 bytes, no value. */
     CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 2, words, sizeof words, &length) == 0);
     CHECK(length == 44 && words[5] == 1 && words[6] == 8 && words[8] == 0);
     /* KeyBasicInformation, KeyNameInformation. */
@@ -503,7 +503,7 @@ static NTSTATUS Keys(void)
     CHECK(words[0] == name.Length && *(WCHAR *)(words + 1) == '\\');
     CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 3, words, 8, &length) == (NTSTATUS)0x80000005);
     CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 9, words, sizeof words, &length) == (NTSTATUS)0xC000000D);
-    /* The key below, with all of it: one value, with a name of 10 bytes and 4 bytes of data. */
+    /* KeyFullInformation of the subkey: one value with a name of 10 bytes and 4 bytes of data. */
     CHECK((NTSTATUS)CALL(ANY, "ZwEnumerateKey", key, 0, 2, words, sizeof words, &length) == 0);
     CHECK(words[5] == 0 && words[8] == 1 && words[9] == 10 && words[10] == 4);
     ZwClose(key);

@@ -1,4 +1,4 @@
-/* A WDM driver that leaves WMI's packets to the library. */
+/* A WDM driver that passes WMI IRPs to the WMI library. */
 
 #include "plain.h"
 

@@ -1,4 +1,4 @@
-/* A layer that many drivers would share: it is in a folder of its own, and inlined. */
+/* A layer that many drivers could share. It is in a separate folder, and it is inlined. */
 #pragma once
 
 #include <ntddk.h>

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use nt_host::{Builder, NtHost};
 
-/// What this program has built.
+/// The images that this test program has built, by variant.
 static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
 
 fn run(tool: &str, arguments: &[String]) {
@@ -19,7 +19,7 @@ fn run(tool: &str, arguments: &[String]) {
     assert!(output.status.success(), "{tool}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The linker that comes with Rust, as set-up prefers it, else LLVM's; and the words that it wants first.
+/// Returns the linker and its first arguments: `rust-lld` from the Rust toolchain if it exists, else `lld-link`.
 fn linker() -> (String, Vec<String>) {
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let sysroot = Command::new(rustc).args(["--print", "sysroot"]).output().expect("a compiler");
@@ -32,28 +32,28 @@ fn linker() -> (String, Vec<String>) {
     }
 }
 
-/// What a driver of the framework is linked with.
+/// The libraries that a KMDF driver is linked with.
 pub(crate) const FRAMEWORK: [&str; 4] = ["ntoskrnl", "WdfLdr", "WdfDriverEntry", "BufferOverflowFastFailK"];
 
-/// Freestanding code has no unwind tables unless they are asked for, and every image for x64 Windows needs them.
+/// Every image for x64 Windows needs unwind tables. clang does not emit them for freestanding code by default.
 const UNWIND: &str = "-fasynchronous-unwind-tables";
 
-/// Compiles and links one of the C drivers, unoptimised, the first time that it is asked for.
+/// Compiles and links a C driver without optimisation, with `BUG` defined as `bug`. Later calls return the same image.
 pub(crate) fn build(name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
     build_at("-O0", name, bug, entry, libraries)
 }
 
-/// The same at a level of optimisation.
+/// Like [`build`], at an optimisation level such as `-O1`.
 pub(crate) fn build_at(level: &str, name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
     build_with(&[level], name, bug, entry, libraries)
 }
 
-/// The same with any flags for the compiler.
+/// Like [`build`], with these compiler flags in place of `-O0`.
 pub(crate) fn build_with(flags: &[&str], name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
     build_as(flags, &[], name, bug, entry, libraries)
 }
 
-/// Unoptimised, with more arguments for the linker.
+/// Like [`build`], with more arguments for the linker.
 pub(crate) fn build_linked(more: &[&str], name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
     build_as(&["-O0"], more, name, bug, entry, libraries)
 }
@@ -69,7 +69,7 @@ fn build_as(flags: &[&str], more: &[&str], name: &str, bug: u32, entry: &str, li
     built.entry(variant.clone()).or_insert_with(make).clone()
 }
 
-/// The driver kit, the same that `cargo xtask build` uses.
+/// The folder of the driver kit, which `cargo xtask build` also uses.
 fn kit() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit");
     wdk_kit::make(&folder).unwrap_or_else(|error| panic!("{error}; `cargo xtask test` sets up what it needs"))
@@ -86,7 +86,7 @@ fn build_now(
     let kit = kit();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Test programs may run at the same time, so that each has a folder of its own; its tests share what is built there.
+    // Test programs may run at the same time, so each has its own folder. The tests of one program share its images.
     let folder = folder.join(format!("c-{}", env!("CARGO_CRATE_NAME")));
     std::fs::create_dir_all(&folder).expect("a folder for the driver");
     let (object, image) = (folder.join(format!("{variant}.obj")), folder.join(format!("c_{variant}.sys")));
@@ -108,7 +108,7 @@ fn build_now(
     run("clang", &compile);
     let mut link: Vec<String> =
         ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase"].map(String::from).to_vec();
-    // As the WDK links: what is for initialisation only goes away afterwards.
+    // As in the WDK: the INIT section is discardable and is freed after initialisation.
     link.push("/section:INIT,ERD".into());
     link.extend(more.iter().copied().map(String::from));
     link.push(format!("/entry:{entry}"));
@@ -122,17 +122,17 @@ fn build_now(
     image
 }
 
-/// A host for a driver of the framework.
+/// A builder of a host for a KMDF driver.
 pub(crate) fn framework(name: &str) -> Builder {
     NtHost::builder().driver(build(name, 0, "FxDriverEntry", &FRAMEWORK))
 }
 
-/// A host for a driver without the framework.
+/// A builder of a host for a WDM driver.
 pub(crate) fn plain(name: &str) -> Builder {
     NtHost::builder().driver(build(name, 0, "DriverEntry", &["ntoskrnl"]))
 }
 
-/// The lines that a driver wrote since the last call.
+/// A driver's debug output. Each call of `lines` returns the lines since the last call.
 #[derive(Default)]
 pub(crate) struct Log {
     read: usize,

@@ -1,4 +1,4 @@
-//! Where the drivers are.
+//! Paths of the drivers under test.
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
 pub(crate) mod c;
@@ -19,22 +19,22 @@ pub(crate) fn folder() -> &'static Path {
     }
 }
 
-/// A broken driver.
+/// The path of a broken driver.
 pub(crate) fn broken(name: &str) -> PathBuf {
     folder().join(format!("{name}.exe"))
 }
 
-/// The same driver under the name that makes it leave its mistake out.
+/// The path of a copy whose name ends with `_clean`. A driver with such a name does not make its mistake.
 pub(crate) fn clean(name: &str) -> PathBuf {
     let path = folder().join(format!("{name}_clean.sys"));
-    // Another test may be reading the file: it is replaced as a whole.
+    // Another test may be reading the file, so replace it atomically.
     let fresh = folder().join(format!("{name}_{:?}.tmp", std::thread::current().id()));
     fs::copy(broken(name), &fresh).expect("a copy of the driver");
     fs::rename(&fresh, &path).expect("the copy under its name");
     path
 }
 
-/// The line of a driver's source that is marked as the mistake; a mark on a line of its own is for the line before.
+/// The line number of the `// BUG` mark in a driver's source. A mark alone on its line marks the line before.
 pub(crate) fn marked_line(name: &str) -> Option<u32> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers/src/bin").join(format!("{name}.rs"));
     let source = fs::read_to_string(path).expect("the driver's source");
@@ -42,7 +42,7 @@ pub(crate) fn marked_line(name: &str) -> Option<u32> {
     marked.map(|(number, line)| if line.trim() == "// BUG" { number - 1 } else { number })
 }
 
-/// An image that `cargo xtask build` made.
+/// The path of an image that `cargo xtask build` made.
 pub(crate) fn built(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
     let path = root.join("target/driver/x64").join(name);
