@@ -1,4 +1,4 @@
-//! For each rule, tests an image that violates only this rule.
+//! Each rule has a test image that violates only this rule.
 #![cfg(test)]
 
 mod common;
