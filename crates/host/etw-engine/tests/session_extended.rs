@@ -1,4 +1,5 @@
-//! What a session adds to events: stacks, keys, the user and the process, as the environment provides them.
+//! Items that a session adds to events: stacks, stack keys, the user and the process. The environment provides the
+//! values.
 #![cfg(test)]
 
 mod common;

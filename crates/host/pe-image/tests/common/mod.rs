@@ -1,5 +1,5 @@
-//! A small PDB with everything that is read: two functions, one of which has lines in a file and an inlined call within an
-//! inlined call.
+//! A small PDB with every part that the reader uses: two functions, one of which has line numbers and an inlined call
+//! inside an inlined call.
 
 /// Size of a block in bytes.
 const BLOCK: usize = 512;
