@@ -247,7 +247,7 @@ fn events_of_a_growing_file_find_stacks_that_were_written_before() {
         }
         writer.write_buffer(&mut buffer, 2_000_000).unwrap();
     };
-    // Another processor's buffer with the event comes later.
+    // The event of the first stack is in a buffer that is written later, as it can be with several processors.
     add(&[stack(1_000_200, 1_000_100, &[KERNEL]), sample(1_000_300), stack(1_000_301, 1_000_300, &[KERNEL + 1])]);
     let mut reader = Reader::open_with(&path, ReaderOptions { grows: true, ..ReaderOptions::default() }).unwrap();
     let found = |reader: &mut Reader<std::fs::File>| {
