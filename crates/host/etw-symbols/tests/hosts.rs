@@ -1,4 +1,4 @@
-//! Which host handles a call: the one that the thread entered, the one that runs the callback, or that of the process.
+//! Which host handles a call: the one that the thread entered, the one that runs the callback, or the process's host.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Looks routines up by name, as a provider does that must also load on a Windows without these routines.
+//! Looks up routines by name, like a provider that must also load on a Windows version without these routines.
 #![cfg(test)]
 
 mod common;

@@ -118,7 +118,7 @@ fn profile(test: &str, provider: &str) -> String {
 
 #[test]
 fn it_is_what_the_documentation_asks_for() {
-    // Microsoft's own example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
+    // Microsoft's example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
     let text = profile("profile", "MyCompany.MyComponent");
     assert_eq!(mistakes(&text), [""; 0]);
     let document = Document::parse(&text).unwrap();
