@@ -1,5 +1,4 @@
-//! Items that a session adds to events: stacks, stack keys, the user and the process. The environment provides the
-//! values.
+//! Items that a session adds to events: stacks, keys, the user and the process. The environment provides most values.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Each source of schemas names events that are not self-describing, and the decoded fields cover the whole payload.
+//! Each source of schemas names events that are not self-describing, and decoding shows every byte of their payload.
 #![cfg(test)]
 
 mod common;

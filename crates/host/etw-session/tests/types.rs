@@ -84,8 +84,8 @@ fn every_row_of_the_table_is_a_type_and_every_type_a_row() {
     assert_eq!(in_table, implemented);
 }
 
-/// The machine's profiler needs the profile privilege. For the system providers the privilege is requested but not
-/// required, as in other tools.
+/// The machine's profiler needs the profile privilege. For some other classes no document requires it, but other tools
+/// enable it, so this crate tries to.
 #[test]
 fn privileges_are_asked_for_where_they_matter() {
     fn privilege<T: Settable>() -> (u32, Privilege) {
