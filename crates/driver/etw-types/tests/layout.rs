@@ -1,4 +1,4 @@
-//! Layouts and values against Microsoft's own metadata (the windows-sys crate).
+//! Compares layouts and values with Microsoft's metadata (the windows-sys crate).
 
 use core::mem::{align_of, offset_of, size_of};
 

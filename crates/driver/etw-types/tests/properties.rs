@@ -1,4 +1,4 @@
-//! Properties over generated input: encode and decode are inverse, and no bytes make a reader panic.
+//! Property tests: decoding is the inverse of encoding, and no input makes a reader panic.
 #![cfg(test)]
 
 use etw_types::tracelogging::{EventBuilder, Field, InType, Metadata, OutType, Value, Visitor, decode};
@@ -6,7 +6,7 @@ use etw_types::traits::{TraitsBuilder, validate};
 use etw_types::{Guid, Keyword};
 use proptest::prelude::*;
 
-/// One generated field: what goes in must come out.
+/// A generated field. Decoding must return the value that was encoded.
 #[derive(Clone, Debug, PartialEq)]
 enum Datum {
     U32(u32),
@@ -142,8 +142,8 @@ proptest! {
         prop_assert_eq!(Guid::parse(&format!("{{{}}}", guid.to_string().to_uppercase())), Ok(guid));
     }
 
-    /// An event that passes under two settings of the masks passes under every mixture of them: that is why the enable
-    /// state can be read without a lock.
+    /// An event that passes under two settings of the masks also passes under every mixture of the two. For this reason
+    /// the enable state can be read without a lock.
     #[test]
     fn mixtures_of_masks_lose_no_event_that_both_want(keyword in any::<u64>(), any1 in any::<u64>(), all1 in any::<u64>(), any2 in any::<u64>(), all2 in any::<u64>()) {
         let keyword = Keyword::from_bits(keyword);

@@ -1,4 +1,4 @@
-//! Layouts and values of session control against Microsoft's own metadata (the windows-sys crate).
+//! Compares layouts and values of session control with Microsoft's metadata (the windows-sys crate).
 
 use core::mem::{align_of, size_of};
 

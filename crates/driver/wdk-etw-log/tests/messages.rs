@@ -1,6 +1,6 @@
-//! Messages of `log` as events: fields, levels, key-values, what is cut, and messages that log themselves.
+//! `log` messages as events: fields, levels, key-value pairs, truncation, and values that log while they are formatted.
 //!
-//! `log` has one logger and one maximum level for all, so the tests take turns.
+//! `log` has one logger and one maximum level per process, so the tests run one at a time.
 #![cfg(test)]
 
 use std::fmt;
@@ -21,7 +21,8 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Registers the logger, records what `body` logs in a session of `level`, and unregisters it.
+/// Registers the logger, runs `body` while a session records at `level`, and unregisters the logger. Returns
+/// the events.
 fn logged(level: Level, body: impl FnOnce(&Host)) -> Vec<CapturedEvent> {
     let _turn = turn();
     let host = Host::new();
@@ -36,7 +37,7 @@ fn logged(level: Level, body: impl FnOnce(&Host)) -> Vec<CapturedEvent> {
     session.events()
 }
 
-/// The fields of an event as `name=value`.
+/// Returns the fields of an event as `name=value`.
 fn fields(event: &CapturedEvent) -> Vec<String> {
     let metadata = event.metadata.as_deref().expect("a TraceLogging event");
     let (metadata, rest) = Metadata::parse(metadata).expect("well formed");
@@ -196,7 +197,7 @@ fn a_key_that_has_no_room_is_counted() {
     assert_eq!(fields(&events[1])[5..], ["cut=1"]);
 }
 
-/// Logs itself whenever it is formatted.
+/// Logs a message each time it is formatted.
 struct Recursive;
 
 impl fmt::Display for Recursive {
@@ -225,7 +226,7 @@ fn another_logger_is_refused_and_nothing_is_registered() {
     define_provider!(OTHER, "Log.Other");
     static SECOND: EtwLogger = EtwLogger::new(&OTHER);
     logged(Level::Informational, |_| {
-        // SAFETY: refused.
+        // SAFETY: the call fails and registers nothing.
         assert_eq!(unsafe { SECOND.register() }, NtStatus::AlreadyRegistered);
         assert!(!OTHER.is_registered());
         assert!(SECOND.install().is_err());

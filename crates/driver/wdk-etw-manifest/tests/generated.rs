@@ -1,4 +1,4 @@
-//! What the functions of a generated module write.
+//! The events that the functions of a generated module write.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use etw_engine::Enable;
 use etw_symbols::Host;
 use etw_types::{Guid, NtStatus};
 
-/// The provider is one, and so is the test that registers it.
+/// The provider is a static, so the tests that register it run one at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 #[rustfmt::skip]
@@ -36,7 +36,7 @@ fn structures_of_members_with_a_fixed_size_have_types() {
     let events = session.events();
     let read: Vec<&[u8]> = vec![
         &[2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
-        // The count follows from the slice.
+        // The generated function writes the length of the slice as the count.
         &[2, 0],
         b"\x07\0abc\x08\0def",
         &[1, 2],

@@ -1,4 +1,4 @@
-//! What is made of a manifest: the module's text, and the resources.
+//! The output for a manifest: the text of the module, and the resources.
 #![cfg(test)]
 
 use std::fs;
@@ -9,7 +9,8 @@ use etw_manifest::wevt;
 const RICH: &[u8] = include_bytes!("../../../host/etw-manifest/tests/data/rich.man");
 const STRUCTS: &[u8] = include_bytes!("data/structs.man");
 
-/// `tests/data/rich.rs` and `structs.rs` are what the generator made; `WDK_ETW_BLESS=1` writes them anew. `tests/generated.rs` runs them.
+/// The generator wrote `tests/data/rich.rs` and `structs.rs`. `WDK_ETW_BLESS=1` writes them again. `tests/generated.rs`
+/// runs them.
 #[test]
 fn the_module_is_what_the_generator_makes() {
     for (manifest, name) in [(RICH, "rich.rs"), (STRUCTS, "structs.rs")] {
@@ -22,7 +23,7 @@ fn the_module_is_what_the_generator_makes() {
     }
 }
 
-/// Type, name, language and data of the resources of a `.res` file.
+/// Returns type, name, language and data of each resource in a `.res` file.
 fn entries(mut file: &[u8]) -> Vec<(Vec<u8>, u16, u16, &[u8])> {
     let number = |bytes: &[u8], at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
     let mut found = Vec::new();

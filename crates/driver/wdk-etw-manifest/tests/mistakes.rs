@@ -1,4 +1,4 @@
-//! Manifests that cannot be compiled: every mistake with its file and line, as editors and CI read it.
+//! Manifests that cannot be compiled: each error has a file and a line, in the form that editors and CI understand.
 
 use wdk_etw_manifest::{Error, compile, compile_bytes};
 

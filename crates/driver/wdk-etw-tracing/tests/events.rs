@@ -1,6 +1,7 @@
-//! Events and spans of `tracing` as events: fields, levels, keywords, activities, what is cut, and values that trace themselves.
+//! Events and spans of `tracing` as ETW events: fields, levels, keywords, activities, truncation, and values that trace
+//! while they are formatted.
 //!
-//! `tracing` has one subscriber and one maximum level for all, so the tests take turns.
+//! `tracing` has one subscriber and one maximum level per process, so the tests run one at a time.
 #![cfg(test)]
 
 use std::fmt;
@@ -23,7 +24,7 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Registers, records what `body` traces in a session, and unregisters.
+/// Registers the provider, runs `body` while a session records, and unregisters the provider. Returns the events.
 fn traced(enable: Enable, body: impl FnOnce(&Host)) -> Vec<CapturedEvent> {
     let _turn = turn();
     let host = Host::new();
@@ -42,7 +43,7 @@ fn at(level: Level) -> Enable {
     Enable { level, ..Enable::default() }
 }
 
-/// The name of an event and its fields as `name=value`.
+/// Returns the name of an event, and its fields as `name=value`.
 fn decoded(event: &CapturedEvent) -> (String, Vec<String>) {
     struct Values(Vec<String>);
     impl<'a> Visitor<'a> for Values {
@@ -247,12 +248,12 @@ fn what_is_too_long_is_cut_and_marked() {
     let values = fields(&events[0]);
     assert!(values[0].starts_with("first=é") && values[0].ends_with('…'), "{values:?}");
     assert_eq!(values[1], "second=1");
-    // What was left of the buffer; the others have no room.
+    // This value gets the rest of the buffer. The values after it have no room.
     assert!(values[2].starts_with("third=\"é") && values[2].ends_with('…'), "{values:?}");
     assert_eq!(values.last().map(String::as_str), Some("cut=2"), "{values:?}");
 }
 
-/// Traces itself whenever it is formatted.
+/// Traces an event each time it is formatted.
 struct Recursive;
 
 impl fmt::Debug for Recursive {
@@ -313,7 +314,7 @@ fn another_subscriber_is_refused_and_nothing_is_registered() {
     define_provider!(OTHER, "Tracing.Other");
     static SECOND: EtwTracing = EtwTracing::new(&OTHER);
     traced(at(Level::Informational), |_| {
-        // SAFETY: refused.
+        // SAFETY: the call fails and registers nothing.
         assert_eq!(unsafe { SECOND.register() }, NtStatus::AlreadyRegistered);
         assert!(!OTHER.is_registered());
     });

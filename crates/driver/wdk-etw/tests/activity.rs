@@ -1,4 +1,4 @@
-//! Activities: ids, scopes, nesting, and scopes that nobody wants.
+//! Activities: ids, scopes, nesting, and scopes that no session enables.
 #![cfg(test)]
 
 use etw_engine::{CapturedEvent, Enable, Routine};
@@ -26,7 +26,7 @@ fn name(event: &CapturedEvent) -> String {
     String::from_utf8(metadata.name().to_vec()).expect("UTF-8")
 }
 
-/// Registers, records everything that `body` writes, unregisters.
+/// Registers the provider, records everything that `body` writes, and unregisters the provider.
 fn traced(provider: &'static Provider, body: impl FnOnce(&Host)) -> Vec<CapturedEvent> {
     let host = Host::new();
     let _here = host.enter();
@@ -115,7 +115,7 @@ fn stopping_returns_the_status_of_the_write() {
     assert_eq!(events.len(), 1);
 }
 
-/// The metadata of an event, as `write_event!` would have it.
+/// Returns the TraceLogging metadata of an event.
 fn metadata(event: &CapturedEvent) -> &[u8] {
     event.metadata.as_deref().expect("a TraceLogging event")
 }
@@ -263,7 +263,7 @@ fn an_activity_ends_on_another_thread() {
     }
     let host = Host::new();
     let _here = host.enter();
-    // SAFETY: unregistered below, when the other thread is gone.
+    // SAFETY: unregistered below, after the other thread has ended.
     assert_eq!(unsafe { THREADS.register() }, NtStatus::Success);
     let session = host.engine().start_session("threads");
     session.enable(*THREADS.id(), Enable { level: Level::Informational, ..Enable::default() });

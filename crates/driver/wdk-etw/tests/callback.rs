@@ -1,4 +1,5 @@
-//! The enable callback: inside `register`, for every control code, with filter data, and what it must not do.
+//! The enable callback: inside `register`, for every control code, with filter data, and calls that are
+//! refused inside it.
 #![cfg(test)]
 
 use std::sync::Mutex;
@@ -13,7 +14,7 @@ define_provider!(FILTERED, "Callback.Filtered");
 define_provider!(NOSY, "Callback.Nosy");
 define_provider!(WRITER, "Callback.Writer");
 
-/// What a callback saw, in a form that outlives it.
+/// The arguments of a callback, in a form that outlives the callback.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
     source: Guid,
@@ -24,7 +25,7 @@ struct Seen {
     filter: Option<(u32, Vec<u8>)>,
 }
 
-/// A log for each provider whose callback records; the context says which.
+/// One log per provider whose callback records. The callback's context is the index.
 static LOGS: [Mutex<Vec<Seen>>; 3] = [const { Mutex::new(Vec::new()) }; 3];
 
 fn record(request: &EnableRequest<'_>) {
@@ -38,9 +39,9 @@ fn record(request: &EnableRequest<'_>) {
     });
 }
 
-/// Registers with a log of the test's own.
+/// Registers a provider whose callback records to this log.
 fn register(provider: &'static Provider, log: usize) -> &'static Mutex<Vec<Seen>> {
-    // SAFETY: each test unregisters at its end, when nobody writes.
+    // SAFETY: each test unregisters the provider at its end, when no thread writes events.
     assert_eq!(unsafe { provider.register_with_callback(record, log) }, NtStatus::Success);
     &LOGS[log]
 }
@@ -107,13 +108,13 @@ fn filter_data_is_a_view_with_its_type() {
 
 fn reregister(request: &EnableRequest<'_>) {
     if request.control() == ControlCode::EnableProvider {
-        // SAFETY: refused, as the test shows.
+        // SAFETY: the call fails, as this test checks.
         assert_eq!(unsafe { NOSY.register() }, NtStatus::DeviceBusy);
         assert_eq!(NOSY.unregister(), NtStatus::DeviceBusy);
     }
 }
 
-/// In the kernel both would wait for a lock that the callback's caller holds.
+/// In the kernel both calls would wait for a lock that the caller of the callback holds.
 #[test]
 fn registering_or_unregistering_inside_register_is_busy_and_not_a_deadlock() {
     let host = Host::new();
@@ -131,7 +132,7 @@ fn rundown(request: &EnableRequest<'_>) {
     write_event!(WRITER, "Rundown", level(Informational), u32("Control", &request.control().as_int()));
 }
 
-/// The handle is there before the first callback, so a rundown written inside `register` is recorded.
+/// The handle is stored before the first callback, so an event that is written inside `register` is recorded.
 #[test]
 fn a_callback_can_write_events_even_inside_register() {
     let host = Host::new();
@@ -143,7 +144,7 @@ fn a_callback_can_write_events_even_inside_register() {
     session.capture_state(*WRITER.id());
     let events = session.events();
     assert_eq!(events.len(), 2);
-    // The first came before the traits were set: its descriptors had no types yet.
+    // The first event was written before the traits were set, so its descriptors had no types.
     assert_eq!(events[0].metadata, None);
     assert_eq!(events[1].payload, 2_u32.to_le_bytes());
     WRITER.unregister();

@@ -1,4 +1,4 @@
-//! Which events are wanted: levels, keywords, and several sessions.
+//! Which events are enabled: levels, keywords, and several sessions.
 
 use etw_engine::Enable;
 use etw_symbols::Host;
@@ -10,7 +10,7 @@ define_provider!(MASKS, "Enabled.Masks");
 define_provider!(MERGED, "Enabled.Merged");
 define_provider!(SYSTEM, "Enabled.System");
 
-/// Every level, or under the interpreter a few of them.
+/// Every level, or only a few of them under Miri.
 const LEVELS: std::ops::RangeInclusive<u8> = if cfg!(miri) { 0..=8 } else { 0..=255 };
 
 fn write_every_level(provider: &'static Provider) {
@@ -21,8 +21,8 @@ fn write_every_level(provider: &'static Provider) {
     }
 }
 
-/// A session that asks for level 0 wants everything. `raw` hands the 0 through to the provider's callback, where the
-/// kernel would turn it into 255: a provider has to understand both.
+/// A session at level 0 gets every event. With `raw`, the engine passes the 0 to the provider's callback unchanged; the
+/// kernel would replace it with 255. A provider has to understand both.
 #[test]
 fn a_session_at_level_0_receives_every_event() {
     for raw in [true, false] {
@@ -65,7 +65,7 @@ fn a_session_at_level_255_receives_every_event_and_one_at_4_receives_five_levels
     LEVEL_255.unregister();
 }
 
-/// Every combination of small masks and keywords, against the rule as it is documented.
+/// Every combination of small masks and keywords, compared with the documented rule.
 #[test]
 fn keywords_follow_the_documented_rule_for_every_mask() {
     let host = Host::new();

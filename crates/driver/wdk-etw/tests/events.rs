@@ -1,4 +1,4 @@
-//! What the event macros do at run time, seen from a session.
+//! Checks the run-time behaviour of the event macros with a session.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use etw_engine::{CapturedEvent, Enable, Session};
 use etw_symbols::{Entered, Host};
 use wdk_etw::{Guid, Level, Mode, NtStatus, Opcode, Provider, define_provider, start_activity, write_event};
 
-/// A provider under a session of its own, on a host of its own; unregistered at the end.
+/// A provider that is enabled in its own session on its own host. It is unregistered on drop.
 struct Traced {
     provider: &'static Provider,
     session: Session,
@@ -19,7 +19,7 @@ impl Traced {
         let host = Host::new();
         let entered = host.enter();
         let session = host.engine().start_session("events");
-        // SAFETY: unregistered when this is dropped; a test is not unloaded before.
+        // SAFETY: unregistered on drop, and a test process is not unloaded before that.
         assert_eq!(unsafe { provider.register() }, NtStatus::Success);
         assert!(session.enable(*provider.id(), Enable { level, any: 0x1, ..Enable::default() }).is_success());
         Self { provider, session, host, _entered: entered }
@@ -50,7 +50,7 @@ fn a_disabled_event_evaluates_no_field() {
     assert!(!PROVIDER.enabled(Level::Critical, 1));
 
     let traced = Traced::new(&PROVIDER, Level::Warning);
-    // Level and keyword of no interest.
+    // The session enables neither these levels nor keyword 2.
     assert_eq!(write_event!(PROVIDER, "Event", level(Informational), u32("Field", value())), NtStatus::Success);
     assert_eq!(write_event!(PROVIDER, "Event", level(Error), keyword(2), u32("Field", value())), NtStatus::Success);
     let _ = start_activity!(PROVIDER, "Activity", level(Verbose), u32("Field", value()));

@@ -1,4 +1,4 @@
-//! Events by descriptor, strings, and events that are assembled at run time.
+//! Events with descriptors, strings, and events that are assembled at run time.
 
 use etw_engine::{Enable, Routine, Session, SessionOptions};
 use etw_symbols::Host;
@@ -22,7 +22,7 @@ const EVENT: EventDescriptor = EventDescriptor::new(Level::Informational, Keywor
 const ACTIVITY: Guid = Guid::from_u128(1);
 const RELATED: Guid = Guid::from_u128(2);
 
-/// Registers, enables everything in a session, runs, unregisters.
+/// Registers the provider, enables everything in a session, runs `body`, and unregisters the provider.
 fn traced(provider: &'static Provider, body: impl FnOnce(&Host, &Session)) {
     let host = Host::new();
     let _here = host.enter();

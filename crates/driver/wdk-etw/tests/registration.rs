@@ -87,7 +87,8 @@ fn a_failed_unregistration_can_be_repeated_and_leaks_no_handle() {
     assert_eq!(host.engine().registrations().len(), 0);
 }
 
-/// Two threads do both at once, many times over: every answer is one of the documented statuses, and nothing is left.
+/// Two threads register and unregister at the same time, many times. Every call returns one of the documented statuses,
+/// and no registration is left.
 #[test]
 fn racing_threads_get_statuses_and_leak_nothing() {
     let rounds = if cfg!(miri) { 20 } else { 2000 };
@@ -97,7 +98,7 @@ fn racing_threads_get_statuses_and_leak_nothing() {
             scope.spawn(|| {
                 let _here = host.enter();
                 for _ in 0..rounds {
-                    // SAFETY: nobody writes through this provider, and it is unregistered at the end.
+                    // SAFETY: no thread writes events with this provider, and it is unregistered at the end.
                     let registered = unsafe { RACED.register() };
                     let allowed = [NtStatus::Success, NtStatus::AlreadyRegistered, NtStatus::DeviceBusy];
                     assert!(allowed.contains(&registered), "{registered}");

@@ -1,4 +1,4 @@
-//! Providers whose names are made at run time.
+//! Providers whose names are known only at run time.
 
 use etw_engine::Enable;
 use etw_symbols::Host;

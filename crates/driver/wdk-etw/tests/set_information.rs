@@ -1,4 +1,4 @@
-//! Setting information: the three modes, every operation, and every status that is documented.
+//! Setting information: the three modes, every operation, and every documented status.
 
 use etw_engine::Routine;
 use etw_symbols::Host;
@@ -18,7 +18,7 @@ define_provider!(
 );
 define_provider!(CLASSES, "SetInformation.Classes");
 
-/// Registers, runs, unregisters.
+/// Registers the provider, runs `body`, and unregisters the provider.
 fn registered(provider: &'static Provider, host: &Host, body: impl FnOnce()) {
     let _here = host.enter();
     // SAFETY: unregistered below, by the only thread.
@@ -68,7 +68,7 @@ fn off_answers_entry_point_not_found_without_a_call() {
 fn the_target_version_chooses_the_documented_default() {
     for (provider, status) in [(&NEW, NtStatus::Success), (&OLD, NtStatus::NotSupported)] {
         let host = Host::new();
-        // Hiding a name from lookups does not take a static import away.
+        // A hidden routine cannot be looked up by name, but a static import of it still works.
         host.engine().hide_routine("EtwSetInformation");
         registered(provider, &host, || assert_eq!(provider.traits_status(), Some(status)));
     }

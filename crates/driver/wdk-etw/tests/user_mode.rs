@@ -1,4 +1,4 @@
-//! User mode: the same provider on `Event*`, with HRESULTs.
+//! User mode: the same provider with the `Event*` functions, which return HRESULTs.
 
 use etw_engine::{Enable, Routine};
 use etw_symbols::Host;
@@ -61,7 +61,7 @@ fn statuses_are_wrapped_win32_errors() {
     let host = Host::new();
     assert_eq!(TWICE.use_descriptor_type(true), HResult::from_win32(Win32Error::InvalidHandle));
     registered(&TWICE, &host, || {
-        // SAFETY: refused.
+        // SAFETY: the call fails and registers nothing.
         assert_eq!(unsafe { TWICE.register() }, HResult::from_win32(Win32Error::AlreadyRegistered));
         let status = TWICE.set_information(EventInfoClass::UseDescriptorType, b"\x02");
         assert_eq!(status, HResult::from_win32(Win32Error::InvalidParameter));
@@ -69,7 +69,7 @@ fn statuses_are_wrapped_win32_errors() {
     });
     host.engine().fail_next(Routine::Register, NtStatus::AccessDenied);
     let _here = host.enter();
-    // SAFETY: fails.
+    // SAFETY: the call fails and registers nothing.
     assert_eq!(unsafe { TWICE.register() }, HResult::from_win32(Win32Error::AccessDenied));
 }
 

@@ -1,4 +1,4 @@
-//! An engine whose time is not real time.
+//! An engine with a clock that the test sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,5 @@
-//! Several sessions on one provider: what its callback receives, and which session captures what.
+//! Several sessions on one provider: the requests that its callback receives, and the events that each session
+//! captures.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What a callback may do, and what would hang the kernel.
+//! Calls that a callback may make, and calls that would hang the kernel.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What a session adds to events: stacks, keys, the user and the process, as the environment provides them.
+//! Items that a session adds to events: stacks, keys, the user and the process. The environment provides most values.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Sessions that write files, read back by the project's own reader.
+//! Sessions that write files. The tests read the files with `etw-etl`.
 #![cfg(test)]
 
 mod common;

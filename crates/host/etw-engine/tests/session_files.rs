@@ -96,7 +96,7 @@ fn converting_to_real_time_ends_the_file_and_serves_consumers() {
     assert_eq!(payloads(file.path()), [b"file"]);
 }
 
-/// What was lost belongs to the file that was current, whatever makes the session leave it.
+/// Losses are counted in the file that was current when they happened, no matter why the session stops writing to it.
 #[test]
 fn a_file_that_a_session_leaves_counts_what_was_lost_until_then() {
     let leave: [fn(&Session, &TempFile); 2] = [

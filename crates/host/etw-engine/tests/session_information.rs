@@ -32,7 +32,7 @@ fn event_bytes(count: usize) -> Vec<u8> {
     events(count).iter().flat_map(ClassicEventId::to_bytes).collect()
 }
 
-/// Returns data of the minimum length for each class that can be set.
+/// Returns valid data of the minimum length for a class that can be set.
 fn good(number: u32) -> Vec<u8> {
     match number {
         3 | 8 => event_bytes(1),

@@ -1,4 +1,4 @@
-//! The rules of `StartTrace`, one error after the other.
+//! The rules of `StartTrace`, and the error for each of them.
 #![cfg(test)]
 
 mod common;

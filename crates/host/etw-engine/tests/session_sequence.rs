@@ -1,4 +1,4 @@
-//! Sequence numbers: messages have a field for them, events only if the engine is configured with an item.
+//! Sequence numbers: messages have a field for them; events have an item for them only if the engine is configured so.
 #![cfg(test)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! A session that enabled the provider before it registers is reported inside register.
+//! If a session has enabled the provider before it registers, the callback runs inside `register`.
 #![cfg(test)]
 
 mod common;

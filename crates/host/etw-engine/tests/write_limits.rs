@@ -1,4 +1,4 @@
-//! How much data an event may have, and what is checked only if a session accepts the event.
+//! The limits of an event's data, and the checks that are made only if a session accepts the event.
 #![cfg(test)]
 
 mod common;
@@ -26,7 +26,7 @@ fn event(handle: u64) -> EventWrite {
     EventWrite::new(handle, descriptor(Level::Error, 0))
 }
 
-/// Blocks that declare a size, and return something else when they are read.
+/// A source of blocks that declares one size and returns data of another size, or none.
 struct Shifty {
     told: usize,
     read: Option<&'static [u8]>,

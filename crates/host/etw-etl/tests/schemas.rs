@@ -1,4 +1,4 @@
-//! Events that are not self-describing are named by each source of schemas, and every byte of them is covered.
+//! Each source of schemas names events that are not self-describing, and decoding shows every byte of their payload.
 #![cfg(test)]
 
 mod common;

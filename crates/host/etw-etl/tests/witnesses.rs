@@ -109,13 +109,13 @@ fn etl_parser_finds_the_names_and_values_that_we_wrote() {
         let fields = &event["fields"];
         assert_eq!((&fields["Signed"], &fields["Large"]), (&Value::from(-5), &Value::from(u64::MAX - number)));
         assert_eq!(fields["Name"], format!("name {number}"));
-        // It treats one byte of the count as part of the text, also in captured files.
+        // etl-parser treats one byte of the count as part of the text, also in files captured on Windows.
         assert_eq!(fields["Text"], format!("\0text {number}"));
     }
 }
 
-/// Hook id (group and type) of kernel events and the version of their class, whose numbers etl-parser reads as documented. It
-/// takes the first bytes of the `TOKEN_USER` of a process for the SID, so events with a SID are not included.
+/// Hook id (group and type) and class version of kernel events whose numbers etl-parser reads as documented. Events
+/// with a SID are not included: etl-parser takes the first bytes of the `TOKEN_USER` for the SID.
 const KERNEL_EVENTS: [(u16, u16); 17] = [
     (0x0420, 2),
     (0x0423, 2),

@@ -1,4 +1,5 @@
-//! A folder of files is what the trace says: read back by the format's own crate, and by `DuckDB`.
+//! The Parquet files in a folder have the content of the trace. They are read with the `parquet` crate and with
+//! `DuckDB`.
 #![cfg(test)]
 
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use test_support::python;
 
-/// 2024-05-06T07:08:09Z, in nanoseconds since 1970 as well.
+/// 2024-05-06T07:08:09Z, as a file time and in nanoseconds since 1970.
 const START: FileTime = FileTime(133_594_528_890_000_000);
 const START_NS: i64 = 1_714_979_289_000_000_000;
 
@@ -35,7 +36,8 @@ fn write(writer: &mut Writer, number: u64, name: &str, build: impl FnOnce(EventB
     writer.write(0, &event).unwrap();
 }
 
-/// Three reads, one of them with text that is none; another event with other fields, and one whose fields change.
+/// Writes three `Read` events, one of which has text that is not UTF-8, and two `Write` events whose fields have
+/// different types.
 fn trace(path: &Path) {
     let clock = Clock { start: START, ..Clock::default() };
     let mut writer =

@@ -108,7 +108,7 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
     assert!(session.get::<StreamCount>().unwrap().0 >= 1);
 }
 
-/// Microsoft Learn documents the query; a Windows without it was observed.
+/// Microsoft Learn documents this query, but a Windows that does not support it was observed.
 #[test]
 fn a_system_that_does_not_return_the_stack_tracing_list_is_believed() {
     let answers = Answers { stack_tracing_query: Win32Error::NotSupported, ..Answers::default() };

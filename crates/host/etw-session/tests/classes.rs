@@ -1,5 +1,5 @@
-//! Every information class against the engine, in one table of 29 rows: valid calls, the wrong function, a length that
-//! is too short, a value beyond the limit, the wrong kind of handle, a stopped session.
+//! Tests every information class with the engine, in one table of 29 rows: valid calls, the wrong function, a length
+//! that is too short, a value beyond the limit, the wrong kind of handle, a stopped session.
 //!
 //! The rows repeat what the public header and Microsoft Learn say; they are not derived from the code under test. If
 //! one of these cases does not apply to a class, its row says why, and the facts of the type must agree.
@@ -27,7 +27,7 @@ const INVALID: Win32Error = Win32Error::InvalidParameter;
 enum Handle {
     /// The function has no handle.
     None,
-    /// It must be zero.
+    /// The handle must be zero.
     Zero,
     /// The handle is ignored.
     Any,

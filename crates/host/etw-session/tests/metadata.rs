@@ -1,4 +1,4 @@
-//! Compares names, numbers and sizes with Microsoft's own metadata (the windows-sys crate).
+//! Compares names, numbers and sizes with Microsoft's metadata (the windows-sys crate).
 
 use etw_session::info::{self, group_by_name};
 use etw_session::{Control, MODES};

@@ -84,7 +84,8 @@ fn every_row_of_the_table_is_a_type_and_every_type_a_row() {
     assert_eq!(in_table, implemented);
 }
 
-/// The profile privilege is needed for the machine's profiler, and tried for the system providers, as other tools do.
+/// The machine's profiler needs the profile privilege. For some other classes no document requires it, but other tools
+/// enable it, so this crate tries to.
 #[test]
 fn privileges_are_asked_for_where_they_matter() {
     fn privilege<T: Settable>() -> (u32, Privilege) {

@@ -1,4 +1,4 @@
-//! Which host answers: the one a thread entered, the one that calls back, the process's.
+//! Which host handles a call: the one that the thread entered, the one that runs the callback, or the process's host.
 #![cfg(test)]
 
 mod common;
@@ -24,7 +24,7 @@ fn calls_go_to_the_host_entered_last_that_is_still_there() {
     EtwUnregister(0);
     let inside = inner.enter();
     EtwUnregister(0);
-    // Left in the wrong order: the inner one still counts.
+    // The outer host is left first. Calls still go to the inner host.
     drop(outside);
     EtwUnregister(0);
     assert_eq!((unregister_calls(&outer), unregister_calls(&inner)), (1, 2));
@@ -47,7 +47,8 @@ fn another_thread_enters_by_itself() {
     assert_eq!(unregister_calls(&host), 1);
 }
 
-/// Writes an event to the handle at the context and unregisters it, which is a mistake.
+/// Writes an event with the handle that the context points to, and unregisters the handle, which is an error in a
+/// callback.
 unsafe extern "system" fn writing(
     _: *const Guid,
     _: u32,
@@ -80,9 +81,9 @@ fn a_callback_runs_on_the_host_that_calls_it_on_whichever_thread() {
         let status = unsafe { EtwRegister(&PROVIDER, Some(writing), context, handle.as_ptr()) };
         assert_eq!(status, NtStatus::Success);
     }
-    // The handle was there when the callback ran inside register, and the event is captured.
+    // The handle was stored before the callback ran inside `EtwRegister`, so the event is captured.
     assert_eq!(session.events().len(), 1);
-    // A thread that entered nothing enables again: the callback still writes to this host.
+    // A thread that has not entered any host enables the provider again. The callback still writes to this host.
     thread::scope(|scope| {
         scope.spawn(|| session.enable(PROVIDER, Enable::default()));
     });

@@ -52,7 +52,7 @@ fn guids_and_handles_may_be_unaligned() {
     let mut space = [0_u8; 40];
     space[1..17].copy_from_slice(&PROVIDER.to_bytes_le());
     let base = space.as_mut_ptr();
-    // SAFETY: both places are inside the array.
+    // SAFETY: both addresses are inside the array.
     let status = unsafe { EtwRegister(base.wrapping_add(1).cast(), None, null_mut(), base.wrapping_add(17).cast()) };
     assert_eq!(status, NtStatus::Success);
     let handle = u64::from_ne_bytes(space[17..25].try_into().unwrap());
@@ -95,7 +95,8 @@ fn information_is_set_with_the_kernels_statuses() {
     let handle = register_silent();
     let set = |handle: u64, class: EventInfoClass, data: Option<&[u8]>, length: u32| {
         let data = data.map_or(null(), |data| data.as_ptr().cast());
-        // SAFETY: every length below is that of its data, or too long to be looked at.
+        // SAFETY: the data is NULL or readable for `length` bytes, or the length is above 0x7FFF, which is rejected
+        // without reading.
         unsafe { EtwSetInformation(handle, class, data, length) }
     };
     let traits = b"\x04\x00P\x00".as_slice();
@@ -135,7 +136,7 @@ fn events_arrive_with_their_data_and_ids() {
         EventDataDescriptor::new(b"load"),
     ];
     let (activity, related) = (Guid::from_u128(1), Guid::from_u128(2));
-    // SAFETY: the pointers are valid and the count is that of the array.
+    // SAFETY: the pointers are valid, and the count is the length of the array.
     let plain = unsafe { EtwWrite(handle, &raw const event, &raw const activity, 5, data.as_ptr()) };
     // SAFETY: as above.
     let transfer = unsafe { EtwWriteTransfer(handle, &raw const event, null(), &raw const related, 5, data.as_ptr()) };
@@ -163,7 +164,7 @@ fn bad_write_arguments_are_answered_not_followed() {
     let handle = register_silent();
     let event = error_event(0);
     let write = |handle: u64, event: *const _, count: u32| {
-        // SAFETY: the descriptor is valid or NULL; a NULL array is never followed.
+        // SAFETY: the descriptor is valid or NULL. A NULL array is allowed.
         unsafe { EtwWriteTransfer(handle, event, null(), null(), count, null()) }
     };
     assert_eq!(write(handle, &raw const event, u32::MAX), NtStatus::Success, "nobody listens");
@@ -192,7 +193,7 @@ fn enabled_is_asked_by_level_and_keyword() {
     assert_eq!((enabled(), EtwProviderEnabled(handle, 2, 1)), (1, 1));
     assert_eq!((EtwProviderEnabled(handle, 3, 1), EtwProviderEnabled(handle, 2, 2)), (0, 0));
     assert_eq!(EtwProviderEnabled(0, 0, 0), 0);
-    // SAFETY: NULL is answered.
+    // SAFETY: NULL is allowed.
     assert_eq!(unsafe { EtwEventEnabled(handle, null()) }, 0);
 }
 
@@ -204,12 +205,12 @@ fn strings_are_read_up_to_their_end() {
     let session = host.engine().start_session("s");
     session.enable(PROVIDER, Enable::default());
     let text = wide("hi");
-    // SAFETY: a terminated string and no id.
+    // SAFETY: the string is terminated, and a NULL id is allowed.
     let status = unsafe { EtwWriteString(handle, 4, 0, null(), text.as_ptr()) };
     assert_eq!(status, NtStatus::Success);
     assert_eq!(session.events()[0].payload, b"h\0i\0\0\0");
     assert!(session.events()[0].string_only);
-    // SAFETY: NULL is answered.
+    // SAFETY: NULL is allowed.
     let status = unsafe { EtwWriteString(handle, 4, 0, null(), null()) };
     assert_eq!(status, NtStatus::InvalidParameter);
 }
@@ -232,6 +233,6 @@ fn activity_ids_go_through_the_callers_memory() {
     host.engine().set_system_threads(true);
     assert_eq!(control(1, &mut id), NtStatus::NotSupported);
     assert_eq!(id, created, "left alone");
-    // SAFETY: NULL is answered.
+    // SAFETY: NULL is allowed.
     assert_eq!(unsafe { EtwActivityIdControl(3, null_mut()) }, NtStatus::InvalidParameter);
 }

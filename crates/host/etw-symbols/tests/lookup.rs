@@ -1,4 +1,4 @@
-//! Looking routines up by name, as a provider does that must load on a Windows without them.
+//! Looks up routines by name, like a provider that must also load on a Windows version without these routines.
 #![cfg(test)]
 
 mod common;
@@ -18,7 +18,7 @@ fn find(name: &str) -> *mut c_void {
     let units: Vec<u16> = name.encode_utf16().collect();
     let length = u16::try_from(units.len() * 2).unwrap();
     let name = UnicodeString { length, maximum_length: length, buffer: units.as_ptr() };
-    // SAFETY: the string describes its units.
+    // SAFETY: the string has the length of its buffer.
     unsafe { MmGetSystemRoutineAddress(&raw const name) }
 }
 
@@ -28,9 +28,9 @@ fn a_found_routine_is_the_routine() {
     let _here = host.enter();
     let address = find("EtwSetInformation");
     assert!(!address.is_null());
-    // SAFETY: the address of that name is a routine of that signature.
+    // SAFETY: the routine at this address has this signature.
     let routine = unsafe { transmute::<*mut c_void, SetInformation>(address) };
-    // SAFETY: no buffer, no length.
+    // SAFETY: there is no buffer, and the length is zero.
     let status = unsafe { routine(0, EventInfoClass::SetTraits, null(), 0) };
     assert_eq!(status, NtStatus::InvalidHandle);
     let calls = host.engine().calls();
@@ -69,10 +69,10 @@ fn malformed_names_are_null() {
         ("not UTF-16", UnicodeString { length: 2, maximum_length: 2, buffer: unpaired.as_ptr() }),
     ];
     for (kind, name) in malformed {
-        // SAFETY: no string claims more than its buffer has.
+        // SAFETY: no string is longer than its buffer, and a NULL buffer is allowed.
         assert!(unsafe { MmGetSystemRoutineAddress(&raw const name) }.is_null(), "{kind}");
     }
-    // SAFETY: NULL is answered.
+    // SAFETY: NULL is allowed.
     assert!(unsafe { MmGetSystemRoutineAddress(null()) }.is_null());
 }
 
@@ -83,7 +83,7 @@ fn both_user_mode_modules_are_known_and_can_be_hidden() {
     let find = |name: &str| {
         let mut module = without_provenance_mut(1);
         let name = wide(name);
-        // SAFETY: a terminated name and a place for the handle.
+        // SAFETY: the name is terminated, and the handle is writable.
         let found = unsafe { GetModuleHandleExW(0, name.as_ptr(), &raw mut module) };
         assert_eq!(found != 0, !module.is_null());
         module
@@ -91,10 +91,10 @@ fn both_user_mode_modules_are_known_and_can_be_hidden() {
     for name in ["api-ms-win-eventing-provider-l1-1-0.dll", "ADVAPI32.dll"] {
         let module = find(name);
         assert!(!module.is_null());
-        // SAFETY: a terminated name.
+        // SAFETY: the name is terminated.
         let routine = unsafe { GetProcAddress(module, c"EventSetInformation".as_ptr()) };
         assert!(!routine.is_null());
-        // SAFETY: a terminated name.
+        // SAFETY: the name is terminated.
         assert!(unsafe { GetProcAddress(module, c"EventSomething".as_ptr()) }.is_null());
         assert_eq!(FreeLibrary(module), 1);
         host.engine().hide_routine(name);
@@ -110,22 +110,22 @@ fn user_mode_lookups_answer_any_argument() {
     let _here = host.enter();
     let name = wide("advapi32.dll");
     let mut module = null_mut();
-    // SAFETY: NULL is answered.
+    // SAFETY: NULL is allowed.
     assert_eq!(unsafe { GetModuleHandleExW(0, null(), &raw mut module) }, 0);
-    // SAFETY: NULL is answered.
+    // SAFETY: NULL is allowed.
     assert_eq!(unsafe { GetModuleHandleExW(0, name.as_ptr(), null_mut()) }, 0);
-    // SAFETY: with this flag the name is not followed.
+    // SAFETY: with this flag the name is an address, which is not read.
     assert_eq!(unsafe { GetModuleHandleExW(4, without_provenance(3), &raw mut module) }, 0);
-    // SAFETY: a terminated name and a place for the handle.
+    // SAFETY: the name is terminated, and the handle is writable.
     assert_eq!(unsafe { GetModuleHandleExW(2, name.as_ptr(), &raw mut module) }, 1);
-    // SAFETY: an ordinal.
+    // SAFETY: this is an ordinal, not a pointer.
     assert!(unsafe { GetProcAddress(module, without_provenance(7)) }.is_null());
-    // SAFETY: NULL is answered.
+    // SAFETY: NULL is allowed.
     assert!(unsafe { GetProcAddress(module, null()) }.is_null());
-    // SAFETY: a terminated name; the module is not one.
+    // SAFETY: the name is terminated, and a NULL module is allowed.
     assert!(unsafe { GetProcAddress(null_mut(), c"EventWrite".as_ptr()) }.is_null());
     host.engine().hide_routine("EventWrite");
-    // SAFETY: a terminated name.
+    // SAFETY: the name is terminated.
     assert!(unsafe { GetProcAddress(module, c"EventWrite".as_ptr()) }.is_null());
     assert_eq!(FreeLibrary(null_mut()), 0);
 }

@@ -16,7 +16,7 @@ use etw_types::{ControlCode, EventDataDescriptor, EventInfoClass, Guid, NtStatus
 
 fn register(notes: &Notes) -> u64 {
     let mut handle = 0;
-    // SAFETY: the pointers are valid, and every test keeps its notes until the engine is gone.
+    // SAFETY: the pointers are valid, and every test keeps its notes until the engine is dropped.
     let code = unsafe { EventRegister(&PROVIDER, Some(note), notes.context(), &raw mut handle) };
     assert_eq!(code, 0);
     handle
@@ -36,7 +36,7 @@ fn failures_are_win32_codes() {
     handle = register_silent();
     let set = |length: u32| {
         let traits = b"\x04\x00P\x00";
-        // SAFETY: never longer than the traits.
+        // SAFETY: `length` is at most the length of the traits.
         unsafe { EventSetInformation(handle, EventInfoClass::SetTraits, traits.as_ptr().cast(), length) }
     };
     assert_eq!([set(2), set(3), set(4), set(4)], [87, 1392, 0, 31]);
@@ -62,13 +62,13 @@ fn a_provider_is_called_back_asked_and_heard() {
     assert_eq!((EventProviderEnabled(handle, 4, 1), EventProviderEnabled(handle, 5, 1)), (1, 0));
 
     let data = [EventDataDescriptor::new(b"x")];
-    // SAFETY: the pointers are valid and the count is that of the array.
+    // SAFETY: the pointers are valid, and the count is the length of the array.
     let plain = unsafe { EventWrite(handle, &raw const event, 1, data.as_ptr()) };
     // SAFETY: as above.
     let transfer = unsafe { EventWriteTransfer(handle, &raw const event, null(), null(), 1, data.as_ptr()) };
     // SAFETY: as above.
     let extended = unsafe { EventWriteEx(handle, &raw const event, 2, 3, null(), null(), 1, data.as_ptr()) };
-    // SAFETY: a terminated string.
+    // SAFETY: the string is terminated.
     let string = unsafe { EventWriteString(handle, 4, 1, wide("s").as_ptr()) };
     assert_eq!([plain, transfer, extended, string], [0; 4]);
     let events = session.events();

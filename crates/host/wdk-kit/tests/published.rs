@@ -1,6 +1,6 @@
-//! Compares the layouts of the kit's records on x64 with the layouts in the WDK's headers. `wdk-sys` 0.2.0 contains the bindings that
-//! bindgen generated from the WDK's headers (Windows 11 22H2, KMDF 1.33), with the size of every record and the offset of every field.
-//! Clang compares them.
+//! Compares the layouts of the kit's records on x64 with those in the WDK's headers. `wdk-sys` 0.2.0 contains bindings
+//! that bindgen generated from the WDK's headers (Windows 11 22H2, KMDF 1.33), with the size of every record and the
+//! offset of every field. Clang compares them.
 #![cfg(test)]
 
 use std::collections::{BTreeMap, BTreeSet};

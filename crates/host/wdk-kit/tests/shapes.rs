@@ -23,8 +23,8 @@ const SOURCE: &str = "#![no_std]\nextern crate wdk_panic;\nuse wdk_sys::{DRIVER_
     #[unsafe(export_name = \"DriverEntry\")]\n\
     pub unsafe extern \"system\" fn driver_entry(_: &mut DRIVER_OBJECT, _: PCUNICODE_STRING) -> NTSTATUS { 0 }\n";
 
-/// A driver without Microsoft's crates, which needs only the compiler. Like some real drivers, it links a user-mode library and calls
-/// nothing of it.
+/// A driver without Microsoft's crates, which needs only the compiler. Like some real drivers, it links a user-mode
+/// library without calling it.
 const PLAIN_BUILD: &str = "fn main() {\n    for argument in [\"/DRIVER\", \"/NODEFAULTLIB\", \"/SUBSYSTEM:NATIVE\", \"/ENTRY:DriverEntry\"] {\n\
     println!(\"cargo::rustc-cdylib-link-arg={argument}\");\n    }\n    more();\n}\n";
 const PLAIN_SOURCE: &str = "#![no_std]\n\
@@ -111,7 +111,7 @@ fn builds(arguments: &[&str], manifest: &Path, images: &[&str]) {
     }
 }
 
-/// Builds and expects an error with these words in it.
+/// Builds and expects an error that contains these words.
 #[track_caller]
 fn is_refused(manifest: &Path, words: &[&str]) {
     let (success, said) = build(&[], manifest);
@@ -200,7 +200,7 @@ fn a_driver_that_says_nothing_about_linking() {
     is_refused(&folder, &["has no `DriverEntry`", "export_name"]);
 }
 
-/// Whether an image has code that was inlined from a function of this name, by its debug information.
+/// Returns whether an image has code that was inlined from a function of this name, according to its debug information.
 fn inlines(path: &Path, name: &str) -> bool {
     let image = pe_image::Image::parse(&fs::read(path).unwrap()).unwrap();
     let symbols = pe_image::Symbols::beside(path, &image);
@@ -251,14 +251,14 @@ fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
                  assert!(library.to_str().unwrap().contains(\"Microsoft.Windows.WDK\"), \"{library:?}\");";
     let driver = plain("shape-wdk", check, "");
     builds(&["--wdk", packages.to_str().unwrap()], &driver, &["shape_wdk"]);
-    // Microsoft's crates read the headers, too.
+    // Microsoft's crates also read the headers of this WDK.
     let driver = folder("wdk-sys");
     package(&driver, "shape-wdk-sys", &format!("[workspace]\n{MODEL}{CDYLIB}{PROFILE}"));
     lock(&driver);
     builds(&["--wdk", packages.to_str().unwrap()], &driver, &["shape_wdk_sys"]);
 }
 
-/// Copies a folder with names of files as they can be on Windows, where case does not matter.
+/// Copies a folder and changes the names of its files to upper case. On Windows, case does not matter.
 fn shout(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -285,7 +285,7 @@ fn libraries_besides_the_kernels_and_instructions_that_are_functions() {
     let imports: Vec<Vec<u8>> = file.imports().unwrap().iter().map(|import| import.name().to_vec()).collect();
     let has = |name: &str| imports.iter().any(|import| import == name.as_bytes());
     assert!(has("PsGetCurrentThread") && has("ZwQuerySystemInformation") && has("ExAllocatePool2"), "{imports:?}");
-    // Of the auxiliary library only what is used is linked.
+    // Only the parts of the auxiliary library that the driver uses are linked.
     assert!(!has("KiBugCheckData") && !has("ExGetSystemFirmwareTable") && !has("__writemsr"), "{imports:?}");
 }
 

@@ -1,5 +1,5 @@
-//! Checks that the framework's records have the sizes and the field offsets of Microsoft's public headers, in every version that has
-//! public headers.
+//! Checks that the framework's records have the sizes and field offsets of Microsoft's public headers, in every version
+//! that has public headers.
 #![cfg(test)]
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Tests a WDK in the folder structures that users have. The tests create them from the files of the kit, with file names in another
-//! case.
+//! Tests a WDK in the folder structures that users have. The tests create these folders from the files of the kit, with
+//! file names in another case.
 #![cfg(test)]
 
 use std::fs;
@@ -31,7 +31,7 @@ fn copy(from: &Path, to: &Path, rename: fn(&str) -> String) {
     }
 }
 
-/// `ntddk.h` as `NTDDK.h`.
+/// Changes the name without its extension to upper case: `ntddk.h` becomes `NTDDK.h`.
 fn shout(name: &str) -> String {
     name.split_once('.').map_or_else(|| name.to_owned(), |(stem, end)| format!("{}.{end}", stem.to_uppercase()))
 }

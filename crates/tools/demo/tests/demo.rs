@@ -29,7 +29,7 @@ fn run(image: &Path, output: &Path, more: &[&str]) -> Output {
     command.arg(image).arg("--output").arg(output).args(more).output().expect("the demo")
 }
 
-/// The words of the line of standard output whose first word is `start`.
+/// Returns the words of the line of standard output whose first word is `start`.
 fn line<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines.into_iter().find(|words| words.first() == Some(&start)).unwrap_or_else(|| panic!("no {start} in\n{text}"))

@@ -236,7 +236,7 @@ mod tests {
         let settings = |profile: &str, text: &str| with_lines(profile, [text.to_owned()].iter());
         assert_eq!(settings("release", ""), ["profile.release.debug=1"]);
         assert_eq!(settings("dev", ""), [""; 0]);
-        // The level of one profile says nothing about the other.
+        // The level of one profile does not affect the other.
         let both = "[profile.dev]\ndebug = true\n[profile.release]\ndebug = false # small\n";
         assert_eq!(settings("release", both), ["profile.release.debug=1"]);
         assert_eq!(settings("dev", both), [""; 0]);

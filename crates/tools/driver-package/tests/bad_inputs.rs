@@ -168,18 +168,18 @@ fn nothing_is_left_behind_and_the_old_package_stays() {
         let output = Command::new(program).current_dir(&folder).args(inputs).args(arguments).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    // The certificate.
+    // An expired certificate.
     let (code, said) = run(&["--kmdf", "1.33", "--cert", certificate.to_str().unwrap()]);
     assert_eq!(code, Some(1));
     assert!(said.contains("expired.pem: error certificate-expired: the certificate expired at 2020-"), "{said}");
     assert!(!folder.join("out").exists());
-    // The INF.
+    // An `.inx` whose `$KMDFVERSION$` has no value.
     let good = data("signer.pem");
     let (code, said) = run(&["--cert", good.to_str().unwrap()]);
     assert_eq!(code, Some(1));
     assert!(said.contains("driver.inx:48: error 1006: `$KMDFVERSION$` has no value"), "{said}");
     assert!(!folder.join("out").exists());
-    // The image, when there is already a package.
+    // An invalid image. The package from an earlier run is not changed.
     assert_eq!(run(&["--kmdf", "1.33", "--cert", good.to_str().unwrap()]).0, Some(0));
     let before = fs::read(folder.join("out/x64/driver.sys")).unwrap();
     fs::write(folder.join("driver.dll"), Driver { subsystem: 2, ..image(Arch::X64) }.build()).unwrap();

@@ -1,4 +1,4 @@
-//! Untrusted bytes: every file must give a result, without a panic and without endless work.
+//! Untrusted bytes: every file must give a result, without a panic and in bounded time.
 #![cfg(test)]
 
 mod common;
@@ -10,7 +10,7 @@ use driver_package::report::{json, table};
 use driver_package::{Image, Target, Verdict};
 use proptest::prelude::*;
 
-/// Does everything that can be done with a file.
+/// Parses a file, checks it against all rules, and formats both reports.
 fn look_at(file: &[u8]) -> Result<Image, driver_package::Error> {
     let image = Image::parse(file)?;
     let verdict = Verdict::of(&image, Target::default());

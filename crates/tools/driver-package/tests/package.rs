@@ -150,7 +150,7 @@ fn other_files_of_a_driver_and_scripts_come_along() {
     assert_eq!(file(&package, "firmware.bin"), b"microcode");
     assert_eq!(file(&package, "install.ps1"), b"exit 0");
     assert!(!package.files().iter().any(|(name, _)| name == "notes.txt"));
-    // Microsoft's own example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
+    // Microsoft's example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
     assert!(text(&package, "package.psd1").contains("ProviderId     = 'ce5fa4ea-ab00-5402-8b76-9f76ac858fb5'\r\n"));
     assert!(text(&package, "README.txt").contains(".\\install.ps1"));
 }

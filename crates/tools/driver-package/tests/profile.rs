@@ -55,7 +55,7 @@ fn mistakes(text: &str) -> Vec<String> {
     let elements = || document.descendants().filter(Node::is_element);
     for node in elements() {
         let name = node.tag_name().name();
-        // It has the attribute of EventCollectorId and no children here.
+        // `EventProviderId` has the same attribute as `EventCollectorId`, and no children in this profile.
         let reference: Element = ("EventProviderId", &["Value"], &[], &[]);
         let Some((_, must, may, children)) = ELEMENTS.iter().chain([&reference]).find(|element| element.0 == name)
         else {
@@ -118,7 +118,7 @@ fn profile(test: &str, provider: &str) -> String {
 
 #[test]
 fn it_is_what_the_documentation_asks_for() {
-    // Microsoft's own example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
+    // Microsoft's example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
     let text = profile("profile", "MyCompany.MyComponent");
     assert_eq!(mistakes(&text), [""; 0]);
     let document = Document::parse(&text).unwrap();

@@ -1,4 +1,4 @@
-//! For each rule, tests an image that violates only this rule.
+//! Each rule has a test image that violates only this rule.
 #![cfg(test)]
 
 mod common;
@@ -168,7 +168,8 @@ fn each_fault_of_a_signature_s_place_is_found() {
     let entry = directory(4);
     let faults: [(&str, Change); 4] = [
         ("no multiple of 8", |file| {
-            // It is moved by four bytes and is four bytes longer, so that it still ends at the end of the file.
+            // The signature is moved by four bytes, and the file is four bytes longer, so the signature still ends at
+            // the end of the file.
             let at = get_u32(file, directory(4)) as usize;
             file.splice(at..at, [0; 4]);
             put_u32(file, directory(4), u32::try_from(at + 4).unwrap());
@@ -224,11 +225,12 @@ fn with_module(name: &'static str) -> Vec<u8> {
     Driver { imports: vec![(name, vec!["Routine"])], ..Driver::default() }.build()
 }
 
-/// 97 sections need a second page of headers, which moves every address. Only parts that contain no addresses are kept.
+/// Returns an image with 97 sections. Their table needs a second page of headers, so the linker moves every section by
+/// one page.
 fn many_sections() -> Vec<u8> {
     let driver = Driver { more_sections: 92, ..Driver::default() };
     driver.build_with(|file| {
-        // The sections are moved back to where they are in the default image, so the headers can claim only one page.
+        // The sections are moved back to their addresses in the default image, and the headers claim only one page.
         assert!(section_header(96).end <= 0x1200);
         for index in 0..97 {
             let at = section_header(index).start + 12;
@@ -237,7 +239,7 @@ fn many_sections() -> Vec<u8> {
         }
         change_u32(file, OPTIONAL + 56, |size| size - 0x1000);
         put_u32(file, OPTIONAL + 60, 0x1000);
-        // The debug directory contains file offsets.
+        // The debug directory is removed, because its file offsets are wrong now.
         put_u32(file, directory(6), 0);
     })
 }

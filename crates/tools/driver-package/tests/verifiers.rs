@@ -94,7 +94,7 @@ fn in_code(_: &[u8]) -> usize {
 
 /// Returns a position in the digest of a member: after the start of the list, before the certificate.
 fn in_list(bytes: &[u8]) -> usize {
-    let needle = [0x82, 0x37, 12, 1]; // Of the member's algorithm.
+    let needle = [0x82, 0x37, 12, 1]; // In the object identifier of the member's algorithm.
     bytes.windows(4).rposition(|window| window == needle).unwrap() + 40
 }
 

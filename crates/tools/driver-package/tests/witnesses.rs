@@ -12,7 +12,7 @@ use common::{ARM64, Driver, X64, tools};
 use driver_package::pe::{ExportTarget, Imported, LinkerMap};
 use driver_package::{Image, Target, Verdict};
 
-/// Returns created images of every kind, and images that a linker left in the target folder.
+/// Returns images of every kind that this test creates, and images that a linker left in the target folder.
 fn images(name: &str) -> Vec<(PathBuf, Image)> {
     let folder = tools::folder(name);
     let drivers = [
@@ -170,7 +170,7 @@ DriverEntry: ret
 .quad DriverEntry
 ";
 
-/// A linker that writes the checksum itself, and a map in a format that we did not choose.
+/// Rust's linker writes the checksum itself, and a map in its own format.
 #[test]
 fn the_linker_of_rust_writes_the_checksum_that_is_computed_and_a_map_that_is_understood() {
     let sysroot = tools::run("rustc", &["--print", "sysroot"]).unwrap();

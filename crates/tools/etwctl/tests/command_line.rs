@@ -133,7 +133,7 @@ fn completions_are_written_for_every_shell() {
     }
 }
 
-/// The shells that can check a script without running it.
+/// Runs the shells that can check a script without running it.
 #[test]
 fn shells_accept_their_completions() {
     for (shell, check) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {

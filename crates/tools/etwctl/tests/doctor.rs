@@ -89,7 +89,7 @@ fn traits_and_ids_that_are_not_of_the_name_are_named() {
         assert!(run.out.contains(expected), "{expected} in {}{}", run.out, run.err);
         assert_eq!(run.code, i32::from(expected.starts_with("problem")), "{}", run.out);
     }
-    // A file that ends early is incomplete, whatever is in it.
+    // A file that ends early is incomplete, regardless of its content.
     let bytes = fs::read(&path).unwrap();
     let name = bytes.windows(8).rposition(|window| window == b"MyDriver").unwrap();
     fs::write(&path, &bytes[..name]).unwrap();

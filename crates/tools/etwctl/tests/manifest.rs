@@ -1,4 +1,5 @@
-//! Manifest events that the generated functions of `wdk-etw-manifest` write are decoded with `--manifest` to the same values.
+//! The generated functions of `wdk-etw-manifest` write manifest events, and `--manifest` decodes them to the same
+//! values.
 #![cfg(test)]
 #![cfg(not(windows))]
 

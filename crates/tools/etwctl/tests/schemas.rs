@@ -1,4 +1,4 @@
-//! Schemas name events. Text in a trace cannot control a terminal, become a formula of a spreadsheet, or replace files.
+//! Schemas name events. Text in a trace cannot control a terminal, become a spreadsheet formula, or overwrite files.
 #![cfg(test)]
 
 use std::fs;

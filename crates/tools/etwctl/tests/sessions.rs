@@ -63,7 +63,7 @@ fn every_class_that_can_be_got_is_got() {
         script.extend(["info get ", &class.to_string(), " --session S --json\n"]);
     }
     script.push_str("info get 1 --guid MyDriver --json\ninfo get 13 --guid MyGroup --json\nsessions --json\n");
-    // Classes that do not belong to a session refuse one, so `--session` is removed from them.
+    // Classes that do not belong to a session reject `--session`, so it is removed from their lines.
     let script: String = script
         .lines()
         .map(|line| match line.split_whitespace().nth(2) {

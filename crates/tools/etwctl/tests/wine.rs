@@ -108,7 +108,7 @@ fn the_command_for_windows_goes_as_far_as_wine_goes() {
         assert!(run.err.contains("120 CALL_NOT_IMPLEMENTED: not supported here"), "{line}: {}", run.err);
     }
 
-    // Stubs that return success: the commands succeed, and a warning says that this means nothing.
+    // Wine's stubs return success, so the commands succeed. A warning says that this proves nothing.
     for line in ["sessions", "start x --real-time", "enable x P --pid 4 --event-id 1", "flush x", "stop x"] {
         assert_eq!(wine.etwctl(line).code, 0, "{line}");
     }

@@ -63,7 +63,7 @@ fn wdk_package(test: &str) -> Option<(PathBuf, PathBuf)> {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = fs::remove_dir_all(&place);
     let folder = place.join("target/x86_64-pc-windows-msvc/release/driver_sample_package");
-    // `driver-package` signs the same files as the WDK.
+    // `driver-package` signs the same files as the WDK. The files that only it adds are removed below.
     make(&folder, &place.join("keys"), &[]);
     let is_ours = |name: &String| ["txt", "psd1", "ps1"].iter().any(|extension| name.ends_with(extension));
     for name in names(&folder).into_iter().filter(is_ours) {

@@ -1,4 +1,4 @@
-//! The commands of `cargo xtask` that other files of the repository use exist.
+//! Checks that the `cargo xtask` commands that other files of the repository mention exist.
 #![cfg(test)]
 
 use std::fs;

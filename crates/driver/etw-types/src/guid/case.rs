@@ -115,7 +115,7 @@ const RUNS: &[Run] = &[
 mod tests {
     use super::simple_uppercase;
 
-    /// Where the standard library's full mapping is a single character, the simple mapping must be the same.
+    /// If the standard library's full mapping is a single character, the simple mapping must be the same.
     #[test]
     #[cfg_attr(miri, ignore = "walks all of Unicode")]
     fn agrees_with_the_standard_library_where_that_maps_to_one_character() {

@@ -230,7 +230,7 @@ mod tests {
     fn a_length_is_behind_the_values() {
         let mut group = Counted::new(Packed2(0x11_u8, 0x2233_4455_u32));
         let descriptor = group.close(0x6677);
-        // SAFETY: a descriptor points at as many bytes as it says, and its lifetime says that they are alive.
+        // SAFETY: a descriptor points at `size` bytes, which are valid for its lifetime.
         let bytes = unsafe { std::slice::from_raw_parts(descriptor.as_ptr(), descriptor.size() as usize) }.to_vec();
         assert_eq!(bytes, [0x11, 0x55, 0x44, 0x33, 0x22, 0x77, 0x66]);
     }

@@ -90,7 +90,7 @@ mod tests {
     use super::{Packed2, Packed4, slice_descriptor, value_descriptor};
 
     fn bytes(descriptor: EventDataDescriptor<'_>) -> Vec<u8> {
-        // SAFETY: a descriptor points at as many bytes as it says, and its lifetime says that they are alive.
+        // SAFETY: a descriptor points at `size` bytes, which are valid for its lifetime.
         unsafe { std::slice::from_raw_parts(descriptor.as_ptr(), descriptor.size() as usize) }.to_vec()
     }
 

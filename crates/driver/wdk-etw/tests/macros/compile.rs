@@ -1,7 +1,7 @@
-//! All programs below `tests/ui`, compiled in one go by the cargo that runs the tests.
+//! Compiles all programs in `tests/ui` with one call of the cargo that runs the tests.
 //!
-//! They are the programs of one package, made for the run in this test's own folder. Cargo's messages say which errors each
-//! has, and where the programs without errors are.
+//! The programs are the binaries of one package, which is generated in this test's folder. Cargo's JSON messages
+//! contain the errors of each program, and the paths of the programs that have no errors.
 
 use std::fmt::{self, Write as _};
 use std::fs;
@@ -11,28 +11,28 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// A program.
+/// A program in `tests/ui`.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// What was built, if there was no error.
+    /// Path of the executable, if the program compiled.
     pub(crate) program: Option<PathBuf>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// An error.
+/// An error of the compiler.
 #[derive(Debug)]
 pub(crate) struct Diagnostic {
     /// Line and column in the program.
     pub(crate) place: (u64, u64),
-    /// The compiler's number; macros' own errors have none.
+    /// The compiler's error code. Errors that the macros emit have none.
     pub(crate) code: Option<String>,
     pub(crate) message: String,
     /// The message, the labels in the source, notes and help.
     pub(crate) text: String,
 }
 
-/// As a line of a list.
+/// Prints the error as a line of a list.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = self.place;
@@ -45,12 +45,12 @@ fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where the programs are.
+/// Returns the folder with the programs.
 pub(crate) fn ui() -> PathBuf {
     package().join("tests/ui")
 }
 
-/// Every program; the first call compiles them.
+/// Returns every program. The first call compiles them.
 pub(crate) fn cases() -> &'static [Case] {
     static CASES: OnceLock<Vec<Case>> = OnceLock::new();
     CASES.get_or_init(compile)
@@ -65,7 +65,7 @@ fn compile() -> Vec<Case> {
     let output = Command::new(env!("CARGO"))
         .current_dir(&folder)
         .args(["build", "--offline", "--bins", "--keep-going", "--message-format=json", "--target-dir", "target"])
-        // A configuration for the host's tests is not for the programs: their warnings are looked at.
+        // RUSTFLAGS for the host's tests must not change the warnings of the programs.
         .env_remove("RUSTFLAGS")
         .output()
         .expect("cargo");
@@ -77,7 +77,7 @@ fn compile() -> Vec<Case> {
     cases
 }
 
-/// A package with a program for each source.
+/// Returns the `Cargo.toml` of a package with one binary per source file.
 fn manifest() -> String {
     let quoted = |path: &Path| format!("{:?}", path.to_string_lossy());
     let symbols = package().ancestors().nth(2).expect("the crates").join("host/etw-symbols");
@@ -96,7 +96,7 @@ fn manifest() -> String {
     text
 }
 
-/// Takes one message of cargo's.
+/// Reads one of cargo's messages.
 fn read(message: &Value, cases: &mut Vec<Case>) {
     let Some(name) = message["target"]["name"].as_str().filter(|_| message["target"]["kind"][0] == "bin") else {
         return;
@@ -112,7 +112,7 @@ fn read(message: &Value, cases: &mut Vec<Case>) {
     case.diagnostics.extend(diagnostic(&message["message"], source));
 }
 
-/// An error with a place; a summary has none.
+/// Returns an error that has a location. Summaries have none.
 fn diagnostic(message: &Value, source: &Path) -> Option<Diagnostic> {
     let primary = array(&message["spans"]).find(|span| span["is_primary"] == true);
     let span = primary.filter(|_| message["level"] == "error")?;
@@ -121,7 +121,7 @@ fn diagnostic(message: &Value, source: &Path) -> Option<Diagnostic> {
     let children = array(&message["children"]).map(|child| text(&child["message"]));
     let all: Vec<String> = [text(&message["message"])].into_iter().chain(labels).chain(children).collect();
     Some(Diagnostic {
-        // An error in another file is none that a list can have.
+        // An error in another file gets line 0, which no list contains.
         place: place(span, source).unwrap_or_default(),
         code: message["code"]["code"].as_str().map(Into::into),
         message: text(&message["message"]),
@@ -129,7 +129,8 @@ fn diagnostic(message: &Value, source: &Path) -> Option<Diagnostic> {
     })
 }
 
-/// The place in the source. One inside of a macro of another crate stands for where that was expanded.
+/// Returns line and column in the source file. For an error inside a macro of another crate, that is where the
+/// macro was expanded.
 fn place(mut span: &Value, source: &Path) -> Option<(u64, u64)> {
     while Path::new(span["file_name"].as_str()?).file_name() != source.file_name() {
         span = &span["expansion"]["span"];

@@ -1,4 +1,4 @@
-//! The list of errors that a program has to have, and its comparison with those it has.
+//! The list of errors that a program must have, and its comparison with the errors that the compiler reported.
 
 use crate::compile::Diagnostic;
 
@@ -22,7 +22,8 @@ impl Expected {
         Self { line: line.to_owned(), place, code, text: text.to_owned() }
     }
 
-    /// Whether this is that error: ours to the letter, the compiler's by its code and our parts of it.
+    /// Whether this line matches the error. Our messages must be equal; for the compiler's errors, the code must be
+    /// equal and the text must contain the listed parts.
     fn is(&self, found: &Diagnostic) -> bool {
         let is_text = match &self.code {
             None => self.text == found.message,
@@ -32,7 +33,7 @@ impl Expected {
     }
 }
 
-/// What is missing and what is too much; each error stands for one line.
+/// Returns the errors that are missing and those that are not expected. Each error matches at most one line.
 pub(crate) fn differences(expected: &[Expected], found: &[Diagnostic]) -> Vec<String> {
     let mut rest: Vec<&Diagnostic> = found.iter().collect();
     let mut differences = Vec::new();

@@ -1,9 +1,9 @@
-//! What the macros accept, and what they say about the rest.
+//! Programs that the macros accept, and the errors for programs that they reject.
 //!
-//! Each file in `tests/ui/fail` has a list of errors beside it, `NAME.errors`: line and column, and our message. An error
-//! that the compiler words itself is listed with its code and, behind it, the parts of the text that are ours (`|` between
-//! them). So the lists hold with every version of the compiler, and a changed message of ours, or one at another place, is
-//! noticed. A failing test prints the list as it would be now.
+//! Each file in `tests/ui/fail` has a list of errors next to it, `NAME.errors`: line, column, and our message. An error
+//! that the compiler words itself is listed with its code and the parts of the text that come from us, separated by
+//! `|`. The lists therefore hold for every version of the compiler, and the test fails if one of our messages or its
+//! location changes. A failing test prints the new list.
 #![cfg(test)]
 
 mod compile;
@@ -17,7 +17,7 @@ use std::process::Command;
 use compile::{Case, cases};
 use expected::Expected;
 
-/// The programs of a folder below `tests/ui`, by name.
+/// Returns the names of the programs in a folder of `tests/ui`.
 fn names(folder: &str) -> BTreeSet<String> {
     let files =
         fs::read_dir(compile::ui().join(folder)).expect("the folder").map(|entry| entry.expect("an entry").path());

@@ -32,7 +32,7 @@ fn records_come_out_in_order_and_filled_up_to_words() {
     assert_eq!((pool.free(), pool.accepted()), (2, 2));
 }
 
-/// A record of words, bytes that fill words, an item and a payload.
+/// A record that consists of words, bytes that fill whole words, an item and a payload.
 struct Parts<'a> {
     header: u64,
     item: &'a [u8],
@@ -185,8 +185,8 @@ fn cost(threads: u16, write: impl Fn(u16, &[u8]) + Sync) -> u128 {
     started.elapsed().as_nanos() / (u128::from(threads) * u128::from(EACH))
 }
 
-/// Run with `--release -- --ignored --nocapture`: compares the cost of reserving with that of a short lock around a
-/// copy.
+/// Compares the cost of reserving space in the pool with the cost of a short lock around a copy. Run with
+/// `--release -- --ignored --nocapture`.
 #[test]
 #[ignore = "a measurement, not a test"]
 fn cost_beside_a_lock() {

@@ -1,4 +1,4 @@
-//! Tests of how decoded events look.
+//! Tests of the text that decoded events are shown as.
 
 use etw_types::tracelogging::{DecodeError, EventBuilder, MetadataError, Piece, encode_pieces, pieces_len};
 use etw_types::{Channel, EventDescriptor, Guid, InType, OutType};

@@ -246,7 +246,7 @@ fn an_export_without_events_is_complete() {
     assert!("xml".parse::<Format>().is_err());
 }
 
-/// A field has the JSON type of its schema, whatever its value is in an event.
+/// The JSON type of a field depends on its schema, not on its value in an event.
 #[test]
 fn a_field_has_one_json_type_for_all_of_its_values() {
     let types = |value: &Value| match value {

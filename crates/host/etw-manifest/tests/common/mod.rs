@@ -23,7 +23,7 @@ const FIELDS: [(u32, &str, u16, u16, u16, u16); 8] = [
     (0, "Flag", 13, 13, 1, 4),
 ];
 
-/// The payload of the event in a 64-bit process.
+/// Returns the payload of the event in a 64-bit process.
 pub(crate) fn payload() -> Vec<u8> {
     let start = [&[1, 2, 0, 0, 0, 0xAB, 0xCD][..], b"h\0i\0\0\0", &[1, 0]].concat();
     [&start[..], &0x10_u64.to_le_bytes(), &1_u32.to_le_bytes()].concat()
@@ -68,7 +68,7 @@ impl Blob {
     }
 }
 
-/// A `TRACE_EVENT_INFO`.
+/// Returns a `TRACE_EVENT_INFO`.
 pub(crate) fn event_info() -> Vec<u8> {
     let mut info = Blob(vec![0; 112 + 24 * FIELDS.len()]);
     info.put(0, &PROVIDER.to_bytes_le());
@@ -91,7 +91,7 @@ pub(crate) fn event_info() -> Vec<u8> {
     info.0
 }
 
-/// The provider's GUID and an `EVENT_MAP_INFO`.
+/// Returns the provider's GUID and an `EVENT_MAP_INFO`.
 pub(crate) fn map_info() -> Vec<u8> {
     let mut info = Blob(vec![0; 24]);
     info.text(0, "Mode");
@@ -102,7 +102,7 @@ pub(crate) fn map_info() -> Vec<u8> {
     [&PROVIDER.to_bytes_le()[..], &info.0].concat()
 }
 
-/// A `WEVT_TEMPLATE` resource. It does not contain the texts of messages.
+/// Returns a `WEVT_TEMPLATE` resource. It does not contain the texts of messages.
 pub(crate) fn resource() -> Vec<u8> {
     let mut blob = Blob(Vec::new());
     blob.0.extend(b"CRIM\0\0\0\0\x05\0\x01\0\x01\0\0\0");

@@ -1,5 +1,5 @@
-//! The routines as a provider declares them, and a callback that takes notes. Nothing here names the crate under test:
-//! the linker joins the two.
+//! The routines as a provider declares them, and a callback that records its arguments. Nothing here refers to the
+//! crate under test: the linker resolves the routines.
 #![allow(dead_code, reason = "each scenario uses a part")]
 
 use std::ffi::{c_char, c_void};
@@ -102,7 +102,7 @@ unsafe extern "system" {
     pub(crate) safe fn FreeLibrary(module: *mut c_void) -> i32;
 }
 
-/// What a C callback was told.
+/// The arguments of one call of a C callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) source: Guid,
@@ -127,7 +127,7 @@ impl Notes {
     }
 }
 
-/// A callback whose context is a [`Notes`].
+/// A callback that records its arguments. Its context must be a [`Notes`].
 pub(crate) unsafe extern "system" fn note(
     source: *const Guid,
     control: u32,
@@ -141,7 +141,7 @@ pub(crate) unsafe extern "system" fn note(
     let notes = unsafe { &*context.cast_const().cast::<Notes>() };
     // SAFETY: a callback's source is never NULL.
     let source = unsafe { source.read() };
-    // SAFETY: filter data is NULL or lives during the callback.
+    // SAFETY: filter data is NULL or valid during the callback.
     let filter = unsafe { filter.as_ref() }.map(|filter| {
         let size = usize::try_from(filter.size).unwrap();
         // SAFETY: the descriptor describes readable bytes.
@@ -152,10 +152,10 @@ pub(crate) unsafe extern "system" fn note(
     notes.0.lock().unwrap().push(Told { source, control, level, any, all, filter });
 }
 
-/// Registers the test's provider through the kernel's routine.
+/// Registers the test's provider with the kernel's routine.
 pub(crate) fn register(notes: &Notes) -> u64 {
     let mut handle = 0;
-    // SAFETY: the pointers are valid, and every test keeps its notes until the engine is gone.
+    // SAFETY: the pointers are valid, and every test keeps its notes until the engine is dropped.
     let status = unsafe { EtwRegister(&PROVIDER, Some(note), notes.context(), &raw mut handle) };
     assert_eq!(status, NtStatus::Success);
     assert_ne!(handle, 0);
@@ -175,7 +175,7 @@ pub(crate) fn error_event(keyword: u64) -> EventDescriptor {
     EventDescriptor::new(Level::Error, Keyword::from_bits(keyword))
 }
 
-/// UTF-16 with a terminator.
+/// Returns the text as UTF-16 with a terminator.
 pub(crate) fn wide(text: &str) -> Vec<u16> {
     text.encode_utf16().chain([0]).collect()
 }

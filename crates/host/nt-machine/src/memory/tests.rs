@@ -1,4 +1,4 @@
-//! Guest pointers to memory of the test, under Miri and on the processor.
+//! Tests guest pointers to memory of the test, under Miri and on the processor.
 
 use super::{Access, Fault, GuestPtr, Plain};
 

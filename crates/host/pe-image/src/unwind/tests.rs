@@ -130,7 +130,7 @@ fn a_jump_is_an_epilog_only_where_it_leaves_the_function() {
 
 #[test]
 fn a_frame_register_finds_the_frame_whatever_rsp_is() {
-    // push rbp (1); sub rsp, 0x20 (5); lea rbp, [rsp + 16] (10); then the function changes rsp as it likes.
+    // push rbp (1); sub rsp, 0x20 (5); lea rbp, [rsp + 16] (10); after that, the function can change rsp freely.
     let stack = [7, 7, 0, 0, 0, 0, 0xB9, CALLER];
     let scene = Scene::new(&stack)
         .function(CODE, CODE + 0x20, INFO)
@@ -278,7 +278,7 @@ fn random_tables_are_errors_or_answers() {
     let mut answers = 0;
     for _ in 0..20_000 {
         let mut image: Vec<u8> = (0..32).flat_map(|_| random().to_le_bytes()).collect();
-        // Every second one has a plausible start, so that more than the version is checked.
+        // Every second image has a plausible start, so that more than the version is checked.
         if random() % 2 == 0 {
             image[0x40] = 1 | image[0x40] & 0x18;
             image[0x42] &= 7;

@@ -1,5 +1,5 @@
-//! A small PDB with everything that is read: two functions, one of which has lines in a file and an inlined call within an
-//! inlined call.
+//! A small PDB with every part that the reader uses: two functions, one of which has line numbers and an inlined call
+//! inside an inlined call.
 
 /// Size of a block in bytes.
 const BLOCK: usize = 512;
@@ -26,7 +26,7 @@ fn record(kind: u16, data: &[u8]) -> Vec<u8> {
     [&halves(&[length, kind]), data].concat()
 }
 
-/// The id, and a hash table with one name.
+/// Returns the stream with the id and a hash table with one name.
 fn information() -> Vec<u8> {
     let mut stream = words(&[20_000_404, 0, 1]);
     stream.extend(ID);
@@ -57,8 +57,8 @@ fn ids() -> Vec<u8> {
     ])
 }
 
-/// A function of 0x40 bytes at 0x20. `Ring::push` is inlined from +8 to +0x18, and `ring::grow` is inlined into it from +0xc to
-/// +0x10.
+/// Returns the stream of a module with a function of 0x40 bytes at 0x20. `Ring::push` is inlined from +8 to +0x18, and
+/// `ring::grow` is inlined into it from +0xc to +0x10.
 fn module() -> (Vec<u8>, [u32; 3]) {
     let place = [words(&[0, 0, 0, 0x40, 0, 0, 0, 0x20]), halves(&[1]), vec![0], b"driver::load\0".to_vec()].concat();
     let inlined = |id: u32, annotations: &[u8]| record(0x114d, &[&words(&[0, 0, id]), annotations].concat());
@@ -77,7 +77,7 @@ fn module() -> (Vec<u8>, [u32; 3]) {
     ([symbols, lines].concat(), sizes)
 }
 
-/// The header, one module, and the numbers of other streams: the section headers are in stream 6.
+/// Returns the header, one module, and the numbers of other streams. The section headers are in stream 6.
 fn debug_information(sizes: [u32; 3]) -> Vec<u8> {
     let entry =
         [vec![0; 34], halves(&[5]), words(&sizes), vec![0; 16], b"load.o\0load.o\0".to_vec(), vec![0; 2]].concat();
@@ -101,7 +101,7 @@ fn publics() -> Vec<u8> {
         .concat()
 }
 
-/// The PDB file.
+/// Returns the PDB file.
 pub(crate) fn pdb() -> Vec<u8> {
     let (module, sizes) = module();
     let names = [words(&[0xeffe_effe, 1, 25]), b"\0src/load.rs\0src/ring.rs\0".to_vec()].concat();

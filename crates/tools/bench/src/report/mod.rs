@@ -235,7 +235,7 @@ fn grouped(value: f64, digits: u8) -> String {
 pub(crate) mod tests {
     use super::{Bound, Cell, Goal, Report, Section, Verdict, plain};
 
-    /// A report with one of everything.
+    /// Returns a report with one of each element.
     pub(crate) fn sample() -> Report {
         let mut section = Section::new("instructions", "Instructions", "Stepped.", &["event", "ours", "peer"]);
         section.row(vec![Cell::text("E0 k0"), Cell::count(15), Cell::Number(24.0, 0)], "stepped, twice");

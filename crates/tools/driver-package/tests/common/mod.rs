@@ -320,7 +320,7 @@ fn section(name: &str, (rva, size): (u32, usize), (offset, file_size): (usize, u
     header
 }
 
-/// Has only the layout of a signature.
+/// Returns bytes that have the layout of a signature but are not a valid one.
 fn certificate() -> Vec<u8> {
     let mut entry = vec![0x30; 24];
     put(&mut entry, 0, &24_u32.to_le_bytes());
@@ -329,8 +329,8 @@ fn certificate() -> Vec<u8> {
     entry
 }
 
-/// Implemented a second time from the documentation of the format, so that the code under test is not compared with
-/// itself.
+/// Writes the checksum. This is a second implementation, made from the documentation of the format, so that the code
+/// under test is not compared with itself.
 pub(crate) fn write_checksum(file: &mut [u8]) {
     put(file, CHECKSUM, &[0; 4]);
     let mut sum: u64 = 0;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::tools;
 
-/// The result of a program.
+/// The verdict of a verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Accepted,

@@ -11,9 +11,9 @@ define_provider!(TRAITS, "Name", custom_trait(5, b"x"), custom_trait(128), custo
 define_provider!(VERSION, "Name", target_version("10"));
 
 fn main() {
-    // A provider with errors gives no more of them where it is used.
+    // Using a provider whose definition has errors causes no further errors.
     write_event!(NO_NAME, "Event");
     write_event!(OPTIONS, "Event");
-    // A provider is a provider.
+    // The first argument must be a provider.
     write_event!(main, "Event");
 }

@@ -1,4 +1,4 @@
-//! Names of the user's never meet names of the expansion.
+//! Names in the user's code do not collide with names in the expansion.
 #![deny(warnings)]
 
 use etw_symbols as _;
@@ -12,7 +12,7 @@ mod inner {
     );
 }
 
-// Everything the expansion refers to, shadowed.
+// Shadows every name that the expansion refers to.
 mod core {}
 mod std {}
 #[allow(non_camel_case_types, dead_code)]

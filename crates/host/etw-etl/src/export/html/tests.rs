@@ -28,7 +28,7 @@ fn page(events: &[Event], about: About) -> String {
     String::from_utf8(exporter.finish().unwrap()).unwrap()
 }
 
-/// Parses the data as the page's script does: up to the end of its element, where a browser ends it.
+/// Parses the data as the page's script does. The data ends at the first `</`, as it does in a browser.
 fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("<script id=\"trace\" type=\"application/json\">").unwrap();
     let (json, _) = rest.split_once("</").unwrap();

@@ -71,7 +71,7 @@ mod tests {
         let many = 2 * FREE_MEMORY / 64_000;
         (0..many).for_each(|key| add(&mut keys, key, false));
         assert_eq!((keys.dropped(), keys.get(many - 1)), (0, Some(&frames[..])));
-        // Buffers that unpack to much more than they are in the file.
+        // Compressed definitions, which need far more memory than space in the file.
         (many..2 * many).for_each(|key| add(&mut keys, key, true));
         assert!((many / 3..many).contains(&keys.dropped()), "{} of {many}", keys.dropped());
         assert_eq!(keys.get(2 * many - 1), None);

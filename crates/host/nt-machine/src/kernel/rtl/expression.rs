@@ -75,11 +75,11 @@ mod tests {
             ("A?C", &["ABC", "A.C"], &["AC", "ABBC"]),
             ("*.SYS", &["X.SYS", "X.Y.SYS", ".SYS"], &["SYS", "X.SYS2"]),
             ("*A*B*", &["AB", "XAXBX"], &["BA"]),
-            // Up to the last period: of `*.` of DOS the names without an extension are left.
+            // `<` (DOS_STAR) matches up to the last period. Alone, it matches names without an extension.
             ("<", &["A", "AB", ""], &["A.B"]),
             ("<.B", &["A.B", "A.A.B"], &["A.B.A"]),
             ("<\"", &["A", "A."], &["A.B"]),
-            // Contiguous ones match nothing in front of a period or at the end.
+            // Contiguous `>` (DOS_QM) match nothing before a period or at the end of the name.
             ("A>>", &["A", "AB", "ABC"], &["ABCD", "A.B"]),
             ("A>>.C", &["A.C", "AB.C"], &["ABCD.C"]),
             ("A\"B", &["A.B"], &["AB"]),

@@ -45,7 +45,7 @@ struct State {
     ticks: AtomicU32,
 }
 
-/// ASCII text as terminated UTF-16.
+/// Converts ASCII text to terminated UTF-16.
 macro_rules! wide {
     ($text:literal) => {
         const { &units::<{ $text.len() + 1 }>($text) }
@@ -78,7 +78,7 @@ unsafe extern "C" {
     static PsInitialSystemProcess: PEPROCESS;
 }
 
-/// Whether kernel variables can be read: those that this driver imports, and those that wdk-sys declares.
+/// Returns whether kernel variables can be read: those that this driver imports, and those that wdk-sys declares.
 fn can_read_variables() -> bool {
     // SAFETY: the kernel sets the variable before it loads drivers.
     let processors = unsafe { KeNumberProcessors };
@@ -89,7 +89,7 @@ fn can_read_variables() -> bool {
     let is_system = unsafe { PsInitialSystemProcess } == unsafe { IoGetCurrentProcess() };
     // SAFETY: this is the slot that the loader wrote the variable's address to.
     let place = unsafe { PsProcessType };
-    // SAFETY: the slot has the address of the kernel's variable.
+    // SAFETY: the slot contains the address of the kernel's variable.
     let kind = unsafe { place.read() };
     u32::try_from(processors) == Ok(active) && is_system && !kind.is_null()
 }
@@ -131,7 +131,7 @@ pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, _: PCUNIC
     let status = if NT_SUCCESS(linked) { start(device) } else { linked };
     if !NT_SUCCESS(status) {
         if NT_SUCCESS(linked) {
-            // SAFETY: the link was made above.
+            // SAFETY: the link was created above.
             let _ = unsafe { IoDeleteSymbolicLink(&raw mut link) };
         }
         // SAFETY: the device exists, and no handle to it is open.
@@ -143,11 +143,11 @@ pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, _: PCUNIC
     STATUS_SUCCESS
 }
 
-/// The state of a device.
+/// Returns the state of a device.
 fn state(device: PDEVICE_OBJECT) -> *mut State {
     // SAFETY: the device exists.
     let extension = unsafe { (*device).DeviceExtension };
-    // SAFETY: it has room for one pointer, which `start` writes.
+    // SAFETY: the extension has room for one pointer, which `start` writes.
     unsafe { extension.cast::<*mut State>().read() }
 }
 
@@ -161,19 +161,19 @@ fn start(device: PDEVICE_OBJECT) -> NTSTATUS {
     // The state stays at this address until the driver is unloaded.
     let state = allocate(fresh);
     if state.is_null() {
-        // SAFETY: never queued.
+        // SAFETY: the work item was never queued.
         unsafe { IoFreeWorkItem(work) };
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    // SAFETY: allocated above.
+    // SAFETY: the state was allocated above.
     let timer = unsafe { &raw mut (*state).timer };
     // SAFETY: as before.
     let dpc = unsafe { &raw mut (*state).dpc };
     // SAFETY: the device exists.
     let extension = unsafe { (*device).DeviceExtension };
-    // SAFETY: it has room for one pointer.
+    // SAFETY: the extension has room for one pointer.
     unsafe { extension.cast::<*mut State>().write(state) };
-    // SAFETY: the timer stays where it is.
+    // SAFETY: the timer does not move.
     unsafe { KeInitializeTimer(timer) };
     // SAFETY: as before.
     unsafe { KeInitializeDpc(dpc, Some(tick), device.cast()) };
@@ -185,10 +185,10 @@ fn start(device: PDEVICE_OBJECT) -> NTSTATUS {
 
 /// Allocates the state. Returns null if there is no memory; `Box::new` would stop the machine.
 fn allocate(fresh: State) -> *mut State {
-    // SAFETY: the type has a size.
+    // SAFETY: the size of the type is not zero.
     let memory = unsafe { alloc::alloc::alloc(Layout::new::<State>()) }.cast::<State>();
     if !memory.is_null() {
-        // SAFETY: new memory of the type's layout.
+        // SAFETY: the memory is new and has the layout of the type.
         unsafe { memory.write(fresh) };
     }
     memory
@@ -201,7 +201,7 @@ unsafe extern "C" fn tick(_: *mut KDPC, device: PVOID, _: PVOID, _: PVOID) {
     // SAFETY: as before.
     let work = unsafe { (*state).work };
     if ticks.fetch_add(1, Ordering::Relaxed) == 0 {
-        // SAFETY: queued once.
+        // SAFETY: the work item is queued only once.
         unsafe { IoQueueWorkItem(work, Some(report), _WORK_QUEUE_TYPE::DelayedWorkQueue, ptr::null_mut()) };
     }
 }
@@ -217,7 +217,7 @@ unsafe extern "C" fn open_or_close(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTST
 }
 
 unsafe extern "C" fn control(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTSTATUS {
-    // SAFETY: the request is ours.
+    // SAFETY: this driver owns the request.
     let tail = unsafe { &(*irp).Tail };
     // SAFETY: while a driver owns a request, `Overlay` is the active variant of the union.
     let overlay = unsafe { &tail.Overlay };
@@ -233,17 +233,17 @@ unsafe extern "C" fn control(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTSTATUS {
     if (parameters.OutputBufferLength as usize) < size_of::<LARGE_INTEGER>() {
         return complete(irp, STATUS_BUFFER_TOO_SMALL, 0);
     }
-    // SAFETY: the request is ours.
+    // SAFETY: this driver owns the request.
     let associated = unsafe { &(*irp).AssociatedIrp };
     // SAFETY: a buffered control code has a system buffer of at least the output's length.
     let buffer = unsafe { associated.SystemBuffer };
-    // SAFETY: checked above.
+    // SAFETY: the length of the buffer was checked above.
     unsafe { KeQuerySystemTimePrecise(buffer.cast()) };
     complete(irp, STATUS_SUCCESS, size_of::<LARGE_INTEGER>() as ULONG_PTR)
 }
 
 fn complete(irp: *mut IRP, status: NTSTATUS, information: ULONG_PTR) -> NTSTATUS {
-    // SAFETY: the request is ours until it is completed.
+    // SAFETY: this driver owns the request until it completes it.
     let result = unsafe { &mut (*irp).IoStatus };
     result.__bindgen_anon_1.Status = status;
     result.Information = information;
@@ -256,19 +256,19 @@ unsafe extern "C" fn unload(driver: *mut DRIVER_OBJECT) {
     // SAFETY: the system passes our driver object.
     let device = unsafe { (*driver).DeviceObject };
     let mut link = string(LINK);
-    // SAFETY: the link was made at start.
+    // SAFETY: the link was created in `driver_entry`.
     let _ = unsafe { IoDeleteSymbolicLink(&raw mut link) };
     let state = state(device);
-    // SAFETY: the state is there until the end of this routine.
+    // SAFETY: the state is freed only below.
     let timer = unsafe { &raw mut (*state).timer };
-    // SAFETY: the timer was initialised at start.
+    // SAFETY: `start` initialised the timer.
     unsafe { KeCancelTimer(timer) };
-    // SAFETY: at PASSIVE_LEVEL; afterwards no call is under way.
+    // SAFETY: the IRQL is PASSIVE_LEVEL. After this call the DPC is not running.
     unsafe { KeFlushQueuedDpcs() };
     // SAFETY: nothing refers to the state any more.
     let state = unsafe { Box::from_raw(state) };
-    // SAFETY: allocated at start.
+    // SAFETY: `start` allocated the work item.
     unsafe { IoFreeWorkItem(state.work) };
-    // SAFETY: the last use of the device.
+    // SAFETY: this is the last use of the device.
     unsafe { IoDeleteDevice(device) };
 }

@@ -41,7 +41,7 @@ pub(crate) struct Context {
 
 struct Shared(WDF_OBJECT_CONTEXT_TYPE_INFO);
 
-// SAFETY: never written to; the framework reads it.
+// SAFETY: this driver does not write to it; the framework only reads it.
 unsafe impl Sync for Shared {}
 
 static CONTEXT_TYPE: Shared = Shared(WDF_OBJECT_CONTEXT_TYPE_INFO {
@@ -114,7 +114,7 @@ extern "C" fn device_add(_: WDFDRIVER, mut init: PWDFDEVICE_INIT) -> NTSTATUS {
         ..WDF_OBJECT_ATTRIBUTES::default()
     };
     let mut device: WDFDEVICE = ptr::null_mut();
-    // SAFETY: `init` is the framework's, the structures outlive the call.
+    // SAFETY: the framework passed `init`, and the structures outlive the call.
     unsafe { call_unsafe_wdf_function_binding!(WdfDeviceInitSetPnpPowerEventCallbacks, init, &raw mut power) };
     // SAFETY: as before.
     unsafe {
@@ -148,7 +148,7 @@ extern "C" fn d0_entry(_: WDFDEVICE, previous: _WDF_POWER_DEVICE_STATE::Type) ->
 }
 
 extern "C" fn file_create(_: WDFDEVICE, request: WDFREQUEST, _: WDFFILEOBJECT) {
-    // SAFETY: the request is ours until it is completed here.
+    // SAFETY: this driver owns the request until it completes it here.
     unsafe { call_unsafe_wdf_function_binding!(WdfRequestComplete, request, STATUS_SUCCESS) };
 }
 

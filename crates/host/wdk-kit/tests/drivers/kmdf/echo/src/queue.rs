@@ -78,11 +78,11 @@ fn locked<R>(queue: WDFQUEUE, work: impl FnOnce(&mut Context) -> R) -> R {
     let state = context(device);
     // SAFETY: the lock was created before the queue.
     let lock = unsafe { (*state).lock };
-    // SAFETY: at PASSIVE_LEVEL without a timeout, which always succeeds.
+    // SAFETY: the IRQL is PASSIVE_LEVEL. Without a timeout the call always succeeds.
     let _ = unsafe { call_unsafe_wdf_function_binding!(WdfWaitLockAcquire, lock, ptr::null_mut()) };
-    // SAFETY: the lock makes this the only reference.
+    // SAFETY: the lock makes this the only reference to the context.
     let result = work(unsafe { &mut *state });
-    // SAFETY: held since the call above.
+    // SAFETY: the lock has been held since the call above.
     unsafe { call_unsafe_wdf_function_binding!(WdfWaitLockRelease, lock) };
     result
 }
@@ -91,7 +91,7 @@ extern "C" fn read(queue: WDFQUEUE, request: WDFREQUEST, length: usize) {
     let (status, count) = locked(queue, |state| {
         let count = length.min(state.length);
         let mut output: WDFMEMORY = ptr::null_mut();
-        // SAFETY: the request is ours.
+        // SAFETY: this driver owns the request.
         let status =
             unsafe { call_unsafe_wdf_function_binding!(WdfRequestRetrieveOutputMemory, request, &raw mut output) };
         if !NT_SUCCESS(status) {
@@ -100,7 +100,7 @@ extern "C" fn read(queue: WDFQUEUE, request: WDFREQUEST, length: usize) {
         let mut size = 0;
         // SAFETY: the memory object lives as long as the device.
         let from = unsafe { call_unsafe_wdf_function_binding!(WdfMemoryGetBuffer, state.memory, &raw mut size) };
-        // SAFETY: `count` bytes are there.
+        // SAFETY: the buffer has at least `count` bytes.
         let status = unsafe { call_unsafe_wdf_function_binding!(WdfMemoryCopyFromBuffer, output, 0, from, count) };
         (status, count)
     });
@@ -111,7 +111,7 @@ extern "C" fn write(queue: WDFQUEUE, request: WDFREQUEST, length: usize) {
     let (status, count) = locked(queue, |state| {
         let count = length.min(CAPACITY);
         let mut input: WDFMEMORY = ptr::null_mut();
-        // SAFETY: the request is ours.
+        // SAFETY: this driver owns the request.
         let status =
             unsafe { call_unsafe_wdf_function_binding!(WdfRequestRetrieveInputMemory, request, &raw mut input) };
         if !NT_SUCCESS(status) {

@@ -39,7 +39,7 @@ struct Context {
 
 struct Shared(WDF_OBJECT_CONTEXT_TYPE_INFO);
 
-// SAFETY: never written to; the framework reads it.
+// SAFETY: this driver does not write to it; the framework only reads it.
 unsafe impl Sync for Shared {}
 
 static CONTEXT_TYPE: Shared = Shared(WDF_OBJECT_CONTEXT_TYPE_INFO {
@@ -50,7 +50,7 @@ static CONTEXT_TYPE: Shared = Shared(WDF_OBJECT_CONTEXT_TYPE_INFO {
     EvtDriverGetUniqueContextType: None,
 });
 
-/// ASCII text as terminated UTF-16.
+/// Converts ASCII text to terminated UTF-16.
 macro_rules! wide {
     ($text:literal) => {
         const { &units::<{ $text.len() + 1 }>($text) }
@@ -108,7 +108,7 @@ pub unsafe extern "system" fn driver_entry(driver: &mut DRIVER_OBJECT, registry_
     if !NT_SUCCESS(status) {
         return status;
     }
-    // SAFETY: the path is the system's.
+    // SAFETY: the system passes a valid path.
     let path = unsafe { (*registry_path).Buffer };
     create_device(handle, period(path))
 }
@@ -121,7 +121,7 @@ fn period(path: PCWSTR) -> ULONG {
     table[0].Name = PERIOD.as_ptr().cast_mut();
     table[0].EntryContext = (&raw mut value).cast();
     table[0].DefaultType = (REG_DWORD << 24) | REG_DWORD;
-    // SAFETY: the table ends with an empty entry; a value of another type is refused.
+    // SAFETY: the table ends with an empty entry, and a value of another type is rejected.
     let status = unsafe { RtlQueryRegistryValues(0, path, table.as_mut_ptr(), ptr::null_mut(), ptr::null_mut()) };
     if NT_SUCCESS(status) { value } else { DEFAULT_PERIOD }
 }
@@ -137,19 +137,19 @@ fn create_device(driver: WDFDRIVER, period: ULONG) -> NTSTATUS {
     // SAFETY: `init` is not null.
     let status = unsafe { call_unsafe_wdf_function_binding!(WdfDeviceInitAssignName, init, &raw const name) };
     if !NT_SUCCESS(status) {
-        // SAFETY: no device was made of it.
+        // SAFETY: no device was created from `init`.
         unsafe { call_unsafe_wdf_function_binding!(WdfDeviceInitFree, init) };
         return status;
     }
     let mut attributes = attributes();
     attributes.ContextTypeInfo = &raw const CONTEXT_TYPE.0;
     let mut device: WDFDEVICE = ptr::null_mut();
-    // SAFETY: all pointers are valid for the call, which takes `init`.
+    // SAFETY: all pointers are valid for the call, which takes ownership of `init`.
     let status = unsafe {
         call_unsafe_wdf_function_binding!(WdfDeviceCreate, &raw mut init, &raw mut attributes, &raw mut device)
     };
     if !NT_SUCCESS(status) {
-        // SAFETY: no device was made of it.
+        // SAFETY: no device was created from `init`.
         unsafe { call_unsafe_wdf_function_binding!(WdfDeviceInitFree, init) };
         return status;
     }
@@ -219,7 +219,7 @@ fn start(device: WDFDEVICE, period: ULONG) -> NTSTATUS {
         unsafe { call_unsafe_wdf_function_binding!(WdfTimerCreate, &raw mut config, &raw mut child, &raw mut timer) };
     if NT_SUCCESS(status) {
         let due = -10_000 * i64::from(period);
-        // SAFETY: the timer exists; it is deleted with its device.
+        // SAFETY: the timer exists until its device is deleted.
         let _ = unsafe { call_unsafe_wdf_function_binding!(WdfTimerStart, timer, due) };
     }
     status
