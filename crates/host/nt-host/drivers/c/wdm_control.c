@@ -20,7 +20,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         if (file->FileName.Length == 10) {
             return Finish(Irp, (NTSTATUS)0xC0000022, 0);
         }
-        /* A program asks, with a security context that says who it is and what it wants. */
+        /* A program opens the device: the mode is UserMode, and the security context has the access that clients request. */
         if (Irp->RequestorMode != 1 || (*(ULONG **)&location->Parameters)[4] != 0x12019F) {
             return Finish(Irp, (NTSTATUS)0xC0000001, 0);
         }

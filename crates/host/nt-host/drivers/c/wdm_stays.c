@@ -1,4 +1,4 @@
-/* A WDM driver without an unload routine, which Windows keeps loaded. Where RtlRandomEx is missing it takes devices, and
+/* A WDM driver without an unload routine, which Windows keeps loaded. If RtlRandomEx is missing, it accepts devices and
    deletes them before it passes their removal on. */
 
 #include "steps.h"
@@ -19,11 +19,11 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         IoDetachDevice(Below);
         IoDeleteDevice(Device);
     }
-    /* As IoSkipCurrentIrpStackLocation. */
+    /* The same as IoSkipCurrentIrpStackLocation. */
     Irp->CurrentLocation++;
     Irp->Tail.Overlay.CurrentStackLocation++;
     status = IofCallDriver(Below, Irp);
-    /* Whoever sends the request still refers to the device. */
+    /* The sender of the IRP holds a reference to the device, so the extension still exists. */
     *extension += 1;
     Passed = *extension;
     DbgPrint("passed %u\n", Passed);
@@ -54,6 +54,6 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     if (LookUp(L"RtlRandomEx") == NULL) {
         Driver->DriverExtension->AddDevice = AddDevice;
     }
-    /* It keeps this for as long as it is loaded. */
+    /* Never freed, because the driver stays loaded. */
     return ExAllocatePool2(0x40, 100, TAG) == NULL ? STATUS_NO_MEMORY_ : 0;
 }

@@ -48,7 +48,7 @@ static NTSTATUS GuardedMutex(void)
     CHECK((UCHAR)try(&mutex) == 0 && Irql() == inside);
     release(&mutex);
     CHECK(Irql() == 0 && (UCHAR)disabled() == 0);
-    /* Whoever is in a guarded region already needs nothing more. */
+    /* The Unsafe routines disable no APCs: the caller is already in a guarded region. */
     CALL(ANY, "KeEnterGuardedRegion");
     CALL(ANY, "KeAcquireGuardedMutexUnsafe", &mutex);
     CHECK(Irql() == 0 && (UCHAR)try(&mutex) == 0);
@@ -151,7 +151,7 @@ static NTSTATUS UseResource(PERESOURCE Resource)
     Delay(1);
     CHECK(!ExIsResourceAcquiredExclusiveLite(Resource) && Other == 0);
     CHECK((ULONG)CALL(ANY, "ExIsResourceAcquiredSharedLite", Resource) == 2);
-    /* A reader waits behind the writer, unless it has the resource already or may starve the writer. */
+    /* A reader waits behind a waiting writer, unless it already has the resource or calls ExAcquireSharedStarveExclusive. */
     CHECK((ULONG)CALL(ANY, "ExGetExclusiveWaiterCount", Resource) == 1);
     Value = 0;
     CHECK(Start(Hold, Resource) == 0 && Value == 0);

@@ -442,10 +442,10 @@ static NTSTATUS Links(void)
     return 0;
 }
 
-/* Where the system's addresses begin, as the kit's headers have it. */
+/* MM_SYSTEM_RANGE_START as the kit's headers declare it: the start of the system's addresses. */
 static PVOID volatile RangeStart = (PVOID)0xFFFF800000000000;
 
-/* What drivers of serial ports and of security tools use. */
+/* Routines that drivers of serial ports and of security tools call. */
 static NTSTATUS Smaller(void)
 {
     UNICODE_STRING expression, name;
@@ -470,7 +470,7 @@ static NTSTATUS Smaller(void)
     }
     CHECK(CALL(ANY, "RtlFindExportedRoutineByName", image, "IoDeleteDevice") == (ULONG_PTR)LookUp(L"IoDeleteDevice"));
     CHECK(CALL(ANY, "RtlFindExportedRoutineByName", image, "IoNothing") == 0);
-    /* Serial ports are counted in its sixth member. */
+    /* CONFIGURATION_INFORMATION: SerialCount is word 5, Version (the size) is word 8. */
     counts = (ULONG *)CALL(ANY, "IoGetConfigurationInformation");
     CHECK(counts[5] == 0 && counts[8] == 40);
     counts[5]++;
@@ -480,7 +480,7 @@ static NTSTATUS Smaller(void)
     return 0;
 }
 
-/* Information about keys; the test gave one of them a value. Writing a value makes its key. */
+/* Information about keys; the test sets a value in one of them. Writing a value creates its key. */
 static NTSTATUS Keys(void)
 {
     OBJECT_ATTRIBUTES attributes = {0};
@@ -493,7 +493,7 @@ static NTSTATUS Keys(void)
     attributes.ObjectName = &name;
     attributes.Attributes = 0x240;
     CHECK(ZwOpenKey(&key, 0x20019, &attributes) == 0);
-    /* KeyFullInformation: one key below with a name of 8 bytes, no value. */
+    /* KeyFullInformation: one subkey with a name of 8 bytes, no value. */
     CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 2, words, sizeof words, &length) == 0);
     CHECK(length == 44 && words[5] == 1 && words[6] == 8 && words[8] == 0);
     /* KeyBasicInformation, KeyNameInformation. */
@@ -503,7 +503,7 @@ static NTSTATUS Keys(void)
     CHECK(words[0] == name.Length && *(WCHAR *)(words + 1) == '\\');
     CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 3, words, 8, &length) == (NTSTATUS)0x80000005);
     CHECK((NTSTATUS)CALL(ANY, "ZwQueryKey", key, 9, words, sizeof words, &length) == (NTSTATUS)0xC000000D);
-    /* The key below, with all of it: one value, with a name of 10 bytes and 4 bytes of data. */
+    /* KeyFullInformation of the subkey: one value, with a name of 10 bytes and 4 bytes of data. */
     CHECK((NTSTATUS)CALL(ANY, "ZwEnumerateKey", key, 0, 2, words, sizeof words, &length) == 0);
     CHECK(words[5] == 0 && words[8] == 1 && words[9] == 10 && words[10] == 4);
     ZwClose(key);

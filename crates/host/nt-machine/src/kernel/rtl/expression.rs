@@ -1,10 +1,10 @@
-//! Names and expressions with wildcards: `FsRtlIsNameInExpression` and its relative.
+//! Wildcards in names: `FsRtlIsNameInExpression` and `FsRtlDoesNameContainWildCards`.
 
 use super::string::upcase;
 use crate::layout::UNICODE_STRING;
 use crate::routine::{APC, Routine, done, routine};
 
-/// The wildcards. The last three are those that Windows puts in the place of `*.`, `?` and `.` in an expression of DOS.
+/// The wildcards. Windows replaces `*.`, `?` and `.` of a DOS expression with `<`, `>` and `"`.
 const STAR: u16 = b'*' as u16;
 const ONE: u16 = b'?' as u16;
 const DOS_STAR: u16 = b'<' as u16;
@@ -30,7 +30,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 /// Returns whether a name matches an expression. The work is bounded by the product of the two lengths.
 fn matches(expression: &[u16], name: &[u16]) -> bool {
     let last_dot = name.iter().rposition(|unit| *unit == DOT);
-    // `rest[j]`: whether the name from `j` on matches the expression behind the current element.
+    // `rest[j]`: whether the name from `j` on matches the expression after the current element.
     let mut rest: Vec<bool> = (0..=name.len()).map(|at| at == name.len()).collect();
     for element in expression.iter().rev() {
         let mut here = vec![false; rest.len()];
@@ -41,7 +41,7 @@ fn matches(expression: &[u16], name: &[u16]) -> bool {
             let again = here.get(at + 1).copied().unwrap_or_default();
             let found = match *element {
                 STAR => empty || again,
-                // It does not go beyond the last period.
+                // Matches any characters except the last period.
                 DOS_STAR => empty || again && last_dot != Some(at),
                 DOS_ONE if unit.is_none_or(|unit| unit == DOT) => empty,
                 ONE | DOS_ONE => one,
@@ -75,11 +75,11 @@ mod tests {
             ("A?C", &["ABC", "A.C"], &["AC", "ABBC"]),
             ("*.SYS", &["X.SYS", "X.Y.SYS", ".SYS"], &["SYS", "X.SYS2"]),
             ("*A*B*", &["AB", "XAXBX"], &["BA"]),
-            // Up to the last period: of `*.` of DOS the names without an extension are left.
+            // `<` does not match the last period, so the DOS expression `*.` matches only names without an extension.
             ("<", &["A", "AB", ""], &["A.B"]),
             ("<.B", &["A.B", "A.A.B"], &["A.B.A"]),
             ("<\"", &["A", "A."], &["A.B"]),
-            // Contiguous ones match nothing in front of a period or at the end.
+            // `>` matches nothing before a period or at the end of the name.
             ("A>>", &["A", "AB", "ABC"], &["ABCD", "A.B"]),
             ("A>>.C", &["A.C", "AB.C"], &["ABCD.C"]),
             ("A\"B", &["A.B"], &["AB"]),
