@@ -107,8 +107,8 @@ fn stack(stamp: u64, target: u64, frames: &[u64]) -> (u64, Vec<u8>) {
     (stamp, record(0x1820, stamp, &[&[target, owner(4, 9)], frames].concat()))
 }
 
-/// Reads the stacks of a trace twice, with little memory and with much. Returns them with the most memory that the reader held
-/// with much.
+/// Reads the stacks of a trace with little memory, then with much. Returns the stacks, and the maximum memory that the second
+/// reader held.
 fn all_stacks(path: &std::path::Path) -> (Vec<(u64, Vec<u64>)>, usize) {
     let mut results = [0, 64 << 20].map(|memory| {
         let mut reader = Reader::open_with(path, ReaderOptions { memory, grows: false }).unwrap();
@@ -183,7 +183,7 @@ fn memory_does_not_grow_with_the_number_of_stacks() {
         for number in 0..count {
             let stamp = 1_000_100 + number * 10;
             let mut buffer = Buffer::new(size, 0);
-            // The stack of the last event, and that of the first event of the buffer.
+            // The stack of the previous buffer's last event, and the stack of this buffer's first event.
             if number > 0 {
                 let (late, record) = stack(stamp, stamp - 5, &vec![USER; 8000]);
                 buffer.push_record(&record, late).unwrap();
@@ -247,7 +247,7 @@ fn events_of_a_growing_file_find_stacks_that_were_written_before() {
         }
         writer.write_buffer(&mut buffer, 2_000_000).unwrap();
     };
-    // Another processor's buffer with the event comes later.
+    // The event is in a buffer of another processor, which is written later.
     add(&[stack(1_000_200, 1_000_100, &[KERNEL]), sample(1_000_300), stack(1_000_301, 1_000_300, &[KERNEL + 1])]);
     let mut reader = Reader::open_with(&path, ReaderOptions { grows: true, ..ReaderOptions::default() }).unwrap();
     let found = |reader: &mut Reader<std::fs::File>| {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::format::stack::Definition;
 
-/// Memory for definitions in addition to the length of the file. An uncompressed file has no definition that does not fit,
-/// because a definition takes at least as much of the file. The limit stops buffers that unpack to far more than they are.
+/// Memory for definitions in addition to the length of the file. The definitions of an uncompressed file always fit, because
+/// each one takes at least as many bytes in the file. The limit is for compressed buffers that expand to many times their size.
 const FREE_MEMORY: u64 = 64 * 1024 * 1024;
 /// Size of a definition in addition to its addresses, in the file and approximately in memory.
 const COST: usize = 24;
@@ -71,7 +71,7 @@ mod tests {
         let many = 2 * FREE_MEMORY / 64_000;
         (0..many).for_each(|key| add(&mut keys, key, false));
         assert_eq!((keys.dropped(), keys.get(many - 1)), (0, Some(&frames[..])));
-        // Buffers that unpack to much more than they are in the file.
+        // Buffers that expand to much more than their size in the file.
         (many..2 * many).for_each(|key| add(&mut keys, key, true));
         assert!((many / 3..many).contains(&keys.dropped()), "{} of {many}", keys.dropped());
         assert_eq!(keys.get(2 * many - 1), None);
