@@ -200,7 +200,7 @@ fn a_driver_that_says_nothing_about_linking() {
     is_refused(&folder, &["has no `DriverEntry`", "export_name"]);
 }
 
-/// Whether an image has code that was inlined from a function of this name, by its debug information.
+/// Whether the debug information of an image has an inlined call of the function `name`.
 fn inlines(path: &Path, name: &str) -> bool {
     let image = pe_image::Image::parse(&fs::read(path).unwrap()).unwrap();
     let symbols = pe_image::Symbols::beside(path, &image);
@@ -237,7 +237,7 @@ fn lines_and_inlined_calls_are_kept_whatever_the_profile_says() {
 #[test]
 fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
     let kit = wdk_kit::make(&repository().join("target/driver/kit")).unwrap();
-    // The same folder in every run: what is built with another WDK is kept apart.
+    // The same folder in every run, because builds with different WDKs are kept apart.
     let packages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     let _ = fs::remove_dir_all(&packages);
     let wdk = packages.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c");
@@ -251,14 +251,14 @@ fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
                  assert!(library.to_str().unwrap().contains(\"Microsoft.Windows.WDK\"), \"{library:?}\");";
     let driver = plain("shape-wdk", check, "");
     builds(&["--wdk", packages.to_str().unwrap()], &driver, &["shape_wdk"]);
-    // Microsoft's crates read the headers, too.
+    // Microsoft's crates also read the headers of the WDK.
     let driver = folder("wdk-sys");
     package(&driver, "shape-wdk-sys", &format!("[workspace]\n{MODEL}{CDYLIB}{PROFILE}"));
     lock(&driver);
     builds(&["--wdk", packages.to_str().unwrap()], &driver, &["shape_wdk_sys"]);
 }
 
-/// Copies a folder with names of files as they can be on Windows, where case does not matter.
+/// Copies a folder and makes the file names upper case, as they can be on Windows, where case does not matter.
 fn shout(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -285,7 +285,7 @@ fn libraries_besides_the_kernels_and_instructions_that_are_functions() {
     let imports: Vec<Vec<u8>> = file.imports().unwrap().iter().map(|import| import.name().to_vec()).collect();
     let has = |name: &str| imports.iter().any(|import| import == name.as_bytes());
     assert!(has("PsGetCurrentThread") && has("ZwQuerySystemInformation") && has("ExAllocatePool2"), "{imports:?}");
-    // Of the auxiliary library only what is used is linked.
+    // Unused routines of the auxiliary library are not linked, and intrinsics are not imported.
     assert!(!has("KiBugCheckData") && !has("ExGetSystemFirmwareTable") && !has("__writemsr"), "{imports:?}");
 }
 

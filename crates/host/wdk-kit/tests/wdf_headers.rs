@@ -1,5 +1,6 @@
-//! The kit's headers of the framework against Microsoft's public ones (microsoft/Windows-Driver-Frameworks, MIT), which are not here:
-//! every record with the names, the order and the places of its fields, bits too, and every enumeration with its members.
+//! Compares the kit's headers of the framework with Microsoft's public ones (microsoft/Windows-Driver-Frameworks, MIT), which are not
+//! in this repository: the names, the order and the offsets of the fields of every record, including bit fields, and the members of
+//! every enumeration.
 #![cfg(test)]
 
 use std::collections::BTreeMap;
@@ -9,14 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What belongs to the framework's own sources and not to drivers.
+/// Enumerations that only the framework's own sources use.
 const INTERNAL: [&str; 1] = ["_WDFSTRUCTENUM"];
 
 fn kit() -> PathBuf {
     wdk_kit::make(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit")).unwrap()
 }
 
-/// Copies headers under the names that other headers include them by: these were written where case does not matter.
+/// Copies headers, also under the spellings that `#include` lines use, because they were written for systems that ignore case.
 fn copied(from: &Path, to: &Path) {
     let _ = fs::remove_dir_all(to);
     fs::create_dir_all(to).unwrap();
@@ -36,7 +37,7 @@ fn copied(from: &Path, to: &Path) {
     }
 }
 
-/// Clang over `text` with the kernel's headers of the kit and these of the framework; what it prints.
+/// Runs clang on `text` with the kit's kernel headers and the framework's headers in `framework`. Returns its output.
 fn clang(kit: &Path, framework: &Path, minor: &str, text: &str, flags: &[&str]) -> String {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("wdf_headers_{minor}.c"));
     fs::write(
@@ -65,7 +66,7 @@ fn clang(kit: &Path, framework: &Path, minor: &str, text: &str, flags: &[&str]) 
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The framework's records by their tags: a line for each field with its place and its name.
+/// Returns the framework's records by tag, with one line for each field: its offset and its name.
 fn records(kit: &Path, framework: &Path, minor: &str) -> BTreeMap<String, Vec<String>> {
     let dump = clang(kit, framework, minor, "", &["-Xclang", "-fdump-record-layouts-complete"]);
     let mut found = BTreeMap::new();
@@ -76,7 +77,7 @@ fn records(kit: &Path, framework: &Path, minor: &str) -> BTreeMap<String, Vec<St
             continue;
         }
         let line = |(place, text): (&str, &str)| {
-            // A part without a name has a place in a file instead; what is in square brackets is the size of all.
+            // Clang prints a source position instead of the name of an unnamed part. The last line has the size of the record.
             let name = text.rsplit([' ', ')']).next().unwrap_or_default();
             format!("{} {}", place.trim(), if text.contains("sizeof=") { text.trim() } else { name })
         };
@@ -85,14 +86,14 @@ fn records(kit: &Path, framework: &Path, minor: &str) -> BTreeMap<String, Vec<St
     found
 }
 
-/// The enumerations in a folder's headers: the members of each, with their values if these are numbers.
+/// Returns the enumerations in a folder's headers: the members of each, with their values if these are numbers.
 fn enumerations(folder: &Path) -> BTreeMap<String, Vec<(String, String)>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let text = fs::read(entry.unwrap().path()).unwrap();
         let text = without_comments(&String::from_utf8_lossy(&text));
         for part in text.split("enum _WDF").skip(1) {
-            // An enumeration that is named only has no members here.
+            // A use of an enumeration has no members.
             let Some((tag, rest)) = part.split_once('{').filter(|(tag, _)| !tag.contains([';', ')'])) else { continue };
             let body = rest.split('}').next().unwrap_or_default();
             let member = |text: &str| {
@@ -107,9 +108,9 @@ fn enumerations(folder: &Path) -> BTreeMap<String, Vec<(String, String)>> {
     found
 }
 
-/// C without comments and directives.
+/// Returns C without comments and directives.
 fn without_comments(text: &str) -> String {
-    // Lines first: rows of stars behind two slashes are no beginning of a comment.
+    // Line comments first, because `//***` does not begin a block comment.
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let text: String = lines.map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
     let mut rest = text.as_str();

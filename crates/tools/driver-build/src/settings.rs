@@ -116,7 +116,7 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
     let key = if is_general { String::from("build") } else { format!("target.{triple}") };
-    // The flag makes cargo keep the bindings of each model and each kit apart; not every build script says what it depends on.
+    // With this flag, cargo keeps builds with different models and kits apart. Not every build script declares what it depends on.
     let kit = plan.root.file_name().unwrap_or_default().to_string_lossy();
     let model = format!("--cfg=wdk_kit_model=\"{} {kit}\"", group.name());
     // Windows checks the checksum of a driver's image. The linker computes it only with this argument.
