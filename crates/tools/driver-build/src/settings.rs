@@ -160,14 +160,14 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
 /// Levels of debug information without inlined calls.
 const WITHOUT_LINES: [&str; 4] = ["false", "0", "\"none\"", "\"line-directives-only\""];
 
-/// Settings that keep lines and inlined calls: of the profile, and of packages that it has levels of their own for. `texts` are those
-/// that profiles are in, the one that counts most first.
+/// Returns settings that keep lines and inlined calls in the debug information: for the profile, and for packages for which the
+/// profile has other settings. `texts` are the files that contain profiles, the one with the highest precedence first.
 fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec<String> {
     let all: Vec<(String, String)> = texts.flat_map(|text| keys(text)).collect();
     let own = format!("profile.{profile}.debug");
     let packages = format!("profile.{profile}.package.");
     let level = all.iter().find(|(key, _)| *key == own).map(|(_, level)| level.as_str());
-    // Without a level the dev profile has everything, and the release profile nothing.
+    // By default, the dev profile has full debug information, and the release profile has none.
     let is_without = level.map_or(profile == "release", |level| WITHOUT_LINES.contains(&level));
     let mut settings: Vec<String> = is_without.then(|| own + "=1").into_iter().collect();
     for (key, level) in &all {
@@ -179,7 +179,7 @@ fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec
     settings
 }
 
-/// The keys of a TOML text with the names of their tables, and their values. Of tables that are written as values, one level is read.
+/// Returns the keys of a TOML text, with the names of their tables, and their values. Inline tables are read one level deep.
 fn keys(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut table = String::new();
@@ -236,7 +236,7 @@ mod tests {
         let settings = |profile: &str, text: &str| with_lines(profile, [text.to_owned()].iter());
         assert_eq!(settings("release", ""), ["profile.release.debug=1"]);
         assert_eq!(settings("dev", ""), [""; 0]);
-        // The level of one profile says nothing about the other.
+        // Each profile has its own level.
         let both = "[profile.dev]\ndebug = true\n[profile.release]\ndebug = false # small\n";
         assert_eq!(settings("release", both), ["profile.release.debug=1"]);
         assert_eq!(settings("dev", both), [""; 0]);

@@ -37,7 +37,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 
 type Base = GuestPtr<IMAGE_DOS_HEADER>;
 
-/// Returns the NT headers of an image, or `None` if the address is not that of an image.
+/// Returns the NT headers of an image, or `None` if there is no image at the address.
 fn headers(image: Base) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>>, Fault> {
     if image.is_null() || image.address() == u64::MAX || image.e_magic().read()? != DOS_MAGIC {
         return Ok(None);
