@@ -129,8 +129,8 @@ impl<'a> Takers<'a> {
 /// at most one group, so it has at most 64 takers.
 pub(crate) const MAX_SESSIONS: usize = 32;
 
-/// For each level and each keyword, the set of takers that may accept it, as a bit mask of at most 64 takers. With these
-/// sets, sessions that do not want an event do not make writing it slower.
+/// For each level and each keyword, the set of takers that may accept it, as a bit mask of at most 64 takers. With
+/// these sets, sessions that do not want an event do not make writing it slower.
 struct Interest {
     levels: Box<[u64; 256]>,
     keywords: Box<[u64; 64]>,

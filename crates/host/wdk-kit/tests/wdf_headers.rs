@@ -1,6 +1,6 @@
-//! Compares the kit's headers of the framework with Microsoft's public ones (microsoft/Windows-Driver-Frameworks, MIT), which are not
-//! in this repository: the names, the order and the offsets of the fields of every record, including bit fields, and the members of
-//! every enumeration.
+//! Compares the kit's headers of the framework with Microsoft's public ones (microsoft/Windows-Driver-Frameworks, MIT), which are
+//! not in this repository: the names, the order and the offsets of the fields of every record, including bit fields, and the
+//! members of every enumeration.
 #![cfg(test)]
 
 use std::collections::BTreeMap;

@@ -67,8 +67,8 @@ pub(crate) struct SessionCore {
     pub(super) sink: Sink,
     /// Events that writers could not store in a buffer.
     pub(super) lost: AtomicU64,
-    /// The number of events that had left the buffers when a writer last gave up waiting. While the number is the same, no
-    /// buffer has become free, and other writers do not wait.
+    /// The number of events that had left the buffers when a writer last gave up waiting. While the number is the same,
+    /// no buffer has become free, and other writers do not wait.
     pub(super) gave_up: AtomicU64,
     pub(super) life: AtomicU8,
     pub(super) stacks: Stacks,
@@ -238,7 +238,8 @@ impl SessionCore {
         NtStatus::Success
     }
 
-    /// Handles a record for which there is no room: waits for a buffer as [`Overflow`] says, or counts the record as lost.
+    /// Handles a record for which there is no room: waits for a buffer as [`Overflow`] says, or counts the record as
+    /// lost.
     #[cold]
     fn refused<'a>(
         &self,

@@ -72,7 +72,8 @@ impl Plan {
         Self { numbers, has_counts, first, first_bytes, first_names }
     }
 
-    /// Returns the encodings of the numbers that a payload starts with, if the payload has all of them and their names are within the limit.
+    /// Returns the encodings of the numbers that a payload starts with, if the payload has all of them and their names are within
+    /// the limit.
     fn first(&self, payload: &[u8]) -> &[InType] {
         if payload.len() >= self.first_bytes && self.first_names <= FREE_NAMES { &self.first } else { &[] }
     }

@@ -66,8 +66,8 @@ impl Machine {
         Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
     }
 
-    /// Calls the driver's unload routine and reports leaks. Returns `STATUS_INVALID_DEVICE_REQUEST` if the driver has no
-    /// unload routine: Windows keeps such a driver loaded, so what it holds is not a leak.
+    /// Calls the driver's unload routine and reports leaks. Returns `STATUS_INVALID_DEVICE_REQUEST` if the driver has
+    /// no unload routine: Windows keeps such a driver loaded, so what it holds is not a leak.
     #[must_use]
     pub fn unload(self) -> NtStatus {
         unload()

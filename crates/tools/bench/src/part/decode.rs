@@ -110,8 +110,8 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
     Ok(Findings { sections: vec![section], goals })
 }
 
-/// Measures naming kernel events. Returns the rate for a large file, and its peak memory divided by the peak memory for a
-/// small file.
+/// Measures naming kernel events. Returns the rate for a large file, and its peak memory divided by the peak memory for
+/// a small file.
 fn kernel(
     settings: &Settings,
     section: &mut Section,

@@ -194,8 +194,8 @@ fn answer_key(call: &Call, class: u64, key: u64) -> Outcome {
 }
 
 /// Stores `head` and `rest`. Fails with `STATUS_BUFFER_TOO_SMALL` if `head` does not fit, and with
-/// `STATUS_BUFFER_OVERFLOW` if `rest` does not fit. The arguments after the argument `class` are the buffer, its length,
-/// and the place for the required length.
+/// `STATUS_BUFFER_OVERFLOW` if `rest` does not fit. The arguments after the argument `class` are the buffer, its
+/// length, and the place for the required length.
 fn answer(call: &Call, class: u64, head: &[u8], rest: &[u8]) -> Outcome {
     let all = [head, rest].concat();
     call.ptr(class + 3).write(all.len() as u32)?;
