@@ -108,7 +108,7 @@ impl Settings {
         }
     }
 
-    /// The keywords of which an event must have one.
+    /// Returns the `any` mask: an event must have at least one of these keywords.
     pub(crate) const fn any(&self) -> u64 {
         self.any
     }

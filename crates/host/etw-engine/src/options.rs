@@ -17,7 +17,7 @@ pub struct EngineOptions {
     pub max_sessions: usize,
     /// The maximum number of sessions that can receive events of the system providers.
     pub max_system_sessions: usize,
-    /// The maximum number of sessions that can enable one provider. 8 on Windows; more than 32 count as 32.
+    /// The maximum number of sessions that can enable one provider. 8 on Windows. A number above 32 counts as 32.
     pub max_sessions_per_provider: usize,
     /// The build of Windows. Classes of later builds are unknown.
     pub os_build: u32,

@@ -103,8 +103,8 @@ pub(crate) struct EventRecord<'a> {
 type Item<'a> = (u64, &'a [u8]);
 
 impl<'a> EventRecord<'a> {
-    /// Describes an event as a session's record; `more_items` are the items that the session adds. Returns `None` if the
-    /// record has more than 65535 bytes.
+    /// Creates the record of an event for a session. `more_items` are the items that the session adds. Returns `None`
+    /// if the record has more than 65535 bytes.
     #[inline]
     pub(crate) fn new(offer: &Offer<'_>, data: &Data<'a>, stamp: u64, more_items: &'a [u8]) -> Option<Self> {
         let (traits, traits_len) = item(ExtendedType::PROV_TRAITS, data.traits, data.metadata.is_some())?;

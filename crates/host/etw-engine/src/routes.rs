@@ -115,7 +115,7 @@ impl<'a> Takers<'a> {
     #[inline]
     pub(crate) fn next(&mut self, event: &EventWrite) -> Option<&'a Taker> {
         loop {
-            // 64, which is past the end, if none is left.
+            // If no taker is left, the index is 64, which is past the end.
             let taker = self.all.get(self.left.trailing_zeros() as usize)?;
             self.left &= self.left - 1;
             if taker.may_want(event) {
@@ -129,8 +129,8 @@ impl<'a> Takers<'a> {
 /// at most one group, so it has at most 64 takers.
 pub(crate) const MAX_SESSIONS: usize = 32;
 
-/// Which takers are interested in a level and in a keyword, as sets of at most 64 takers. Sessions that do not want an
-/// event therefore do not make writing it slower.
+/// For each level and each keyword, the set of takers that may accept it, as a bit mask of at most 64 takers. With
+/// these sets, sessions that do not want an event do not make writing it slower.
 struct Interest {
     levels: Box<[u64; 256]>,
     keywords: Box<[u64; 64]>,

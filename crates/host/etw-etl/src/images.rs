@@ -164,7 +164,7 @@ impl FrameNames for Images {
     }
 }
 
-/// The values of an image event that matter.
+/// The values of an image event that [`Images`] uses.
 #[derive(Debug, Default)]
 struct Values {
     base: Option<u64>,

@@ -71,20 +71,20 @@ pub enum Resource {
     },
 }
 
-/// A key of the registry.
+/// A registry key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistryKey {
-    /// `Parameters` below the driver's own key.
+    /// `Parameters` below the driver's service key.
     Parameters,
-    /// The hardware key of the device: `Device Parameters`.
+    /// The device's hardware key, `Device Parameters`.
     Device,
-    /// The software key of the device: that of its driver.
+    /// The device's software key, which Windows also calls the driver key.
     Driver,
-    /// A whole path, such as `\Registry\Machine\Software\Key`.
+    /// A full path, such as `\Registry\Machine\Software\Key`.
     Path(String),
 }
 
-/// A value of the registry.
+/// A registry value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegistryValue {
     /// `REG_DWORD`.
@@ -122,10 +122,10 @@ pub struct Config {
     pub races: bool,
     /// The maximum time that the driver may take for one request, in real time.
     pub patience: Option<std::time::Duration>,
-    /// The maximum number of bytes for the driver's allocations together; those beyond it fail. Objects of the host, such as
-    /// packets, have room of their own.
+    /// The maximum number of bytes of all the driver's allocations together. Allocations beyond it fail. Objects of the
+    /// host, such as IRPs, have a separate limit.
     pub memory: Option<u64>,
-    /// Values in the registry: the key, the name of the value, and the value.
+    /// Registry values: the key, the name of the value, and the value.
     pub registry: Vec<(RegistryKey, String, RegistryValue)>,
     /// The driver's name: its file name without the extension.
     pub name: String,

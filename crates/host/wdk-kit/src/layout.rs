@@ -53,7 +53,7 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     for name in ["shared/driverspecs.h", "shared/specstrings.h", "km/dontuse.h", "km/suppress.h"] {
         write(&include.join(name), "#pragma once\n#include \"sal.h\"\n")?;
     }
-    // What the kit has of these is declared with the rest.
+    // The kit declares the contents of these headers in wdm.h, as far as it has them.
     for name in ["shared/devpropdef.h", "km/wdmsec.h"] {
         write(&include.join(name), "#pragma once\n#include \"wdm.h\"\n")?;
     }

@@ -106,7 +106,7 @@ fn build_for(
         }
         let library = |name: &str| sources.join(name);
         linker.compile(kit, &base, "BufferOverflowFastFailK", &library("fast_fail.c"), &[])?;
-        // A driver imports only what it uses of the library.
+        // One section per function, so that the linker leaves out unused routines and their imports.
         let sections = OsStr::new("-ffunction-sections");
         linker.compile(kit, &base, "aux_klib", &library("aux_klib.c"), &[sections])?;
         // The framework's stub is compiled for each version. Precompiling the kernel's header saves reading it each time.
@@ -204,7 +204,7 @@ impl Linker<'_> {
         self.tools.run("llvm-lib", &["/nologo".as_ref(), library.as_ref(), object.as_ref()])
     }
 
-    /// Adds assembly to an import library.
+    /// Assembles a file and adds it to an import library.
     fn assemble_into(&self, kit: &Path, folder: &Path, library: &str, source: &Path) -> Result<(), Error> {
         let object = folder.join("intrinsics.obj");
         self.clang(kit, source, &object, &[])?;

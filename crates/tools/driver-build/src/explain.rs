@@ -26,26 +26,26 @@ pub(crate) fn explain(messages: &str, own: &[String], imported: &[String]) -> Ve
     lines
 }
 
-/// Cargo: a build script that failed, with the first thing that it said.
+/// Cargo: a build script failed. Returns its name and its first error message.
 fn script(messages: &str) -> Option<String> {
     let (_, rest) = messages.split_once("failed to run custom build command for ")?;
     let name = between(rest, '`')?.split(' ').next()?;
     let said = rest.split_once("--- stderr\n").map_or("", |(_, said)| said);
-    // What a script quotes of another program has its line ends as `\n`.
+    // A script can quote the output of another program with escaped line ends (`\n`), so this is not split into lines.
     let address = said.split_once("Updating git repository `").and_then(|(_, rest)| rest.split('`').next());
     if let Some(address) = address.filter(|_| said.contains("network error") || said.contains("unable to update")) {
         return Some(format!("the build script of `{name}` needs {address}, which cargo could not download"));
     }
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("warning"));
     let first = lines.next()?;
-    // The text of a panic stands behind its place.
+    // The message of a panic is on the line after its source position.
     let first = if first.contains("panicked at") { lines.next()? } else { first };
     let short: String = first.trim_start_matches("Error: ").chars().take(LONGEST).collect();
     let dots = if first.chars().count() > LONGEST { "…" } else { "" };
     Some(format!("the build script of `{name}` failed: {short}{dots}"))
 }
 
-/// How much of a build script's message is shown again.
+/// The maximum number of characters of a build script's message that are repeated.
 const LONGEST: usize = 200;
 
 /// Cargo: a dependency does not compile, most often because it was written for a much older compiler.

@@ -25,7 +25,7 @@ pub(crate) struct PoolOptions {
     pub(crate) overwrite: bool,
 }
 
-/// Room for a record in a buffer. It must be filled: the buffer cannot be read before.
+/// Reserved room for a record in a buffer. It must be filled, because the buffer cannot be read before that.
 #[must_use]
 pub(crate) struct Place<'a> {
     slot: &'a Slot,
@@ -49,7 +49,7 @@ impl Place<'_> {
 pub(crate) enum Refusal {
     /// No buffer is free; the record is lost.
     NoBuffer,
-    /// It is larger than a buffer.
+    /// The record is larger than a buffer.
     TooLarge,
     /// The pool was already stopped; the record does not belong to the session any more.
     Stopped,

@@ -5,7 +5,7 @@ use super::sync::{AtomicU64, Ordering};
 /// Bytes of a word, the unit in which buffers are filled.
 pub(super) const WORD: usize = 8;
 
-/// Something that is written to a buffer. It stores itself, so that its parts are not joined first.
+/// A record that can be written to a buffer. It stores its parts directly, without joining them first.
 pub(crate) trait Record {
     /// Returns the length in bytes, without the padding of the last word.
     fn len(&self) -> usize;
@@ -15,7 +15,7 @@ pub(crate) trait Record {
         true
     }
 
-    /// Stores the record. `words` has just enough room.
+    /// Stores the record. `words` has exactly the room that [`len`](Self::len) needs.
     fn store(&self, words: Words<'_>);
 }
 
@@ -52,7 +52,7 @@ impl Record for Encoded<'_> {
     }
 }
 
-/// The words of a buffer that are reserved for a record, filled from the front. What does not fit is dropped.
+/// The words of a buffer that are reserved for a record, filled from the front. Data that does not fit is dropped.
 pub(crate) struct Words<'a>(&'a [AtomicU64]);
 
 impl<'a> Words<'a> {

@@ -25,7 +25,7 @@ use crate::record::{EventRecord, Extras, Scratch, add_items, adds_items};
 use crate::sync::lock;
 use crate::timer::PER_SECOND;
 
-/// How long a writer pauses if no buffer is free, and how often.
+/// How long a writer sleeps before it tries again to get a buffer, and how often it does so before the event is lost.
 const PAUSE: Duration = Duration::from_micros(50);
 const MAX_PAUSES: u32 = 1000;
 
@@ -67,7 +67,8 @@ pub(crate) struct SessionCore {
     pub(super) sink: Sink,
     /// Events that writers could not store in a buffer.
     pub(super) lost: AtomicU64,
-    /// The number of events that had left the buffers when a writer last waited for a buffer in vain.
+    /// The number of events that had left the buffers when a writer last gave up waiting. While the number is the same,
+    /// no buffer has become free, and other writers do not wait.
     pub(super) gave_up: AtomicU64,
     pub(super) life: AtomicU8,
     pub(super) stacks: Stacks,
@@ -237,7 +238,8 @@ impl SessionCore {
         NtStatus::Success
     }
 
-    /// Waits for a buffer if the session does so, or counts a record for which there is no room as lost.
+    /// Handles a record for which there is no room: waits for a buffer as [`Overflow`] says, or counts the record as
+    /// lost.
     #[cold]
     fn refused<'a>(
         &self,

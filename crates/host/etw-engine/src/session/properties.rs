@@ -16,8 +16,9 @@ const MAX_BUFFERS: u32 = 16 * 1024;
 /// What happens to an event when no buffer is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
-    /// It is lost and counted, as on Windows. Before that, its writer waits some hundred milliseconds for the session's thread, which has a
-    /// high priority on Windows and the same priority as the writers here. It does not wait if that was useless before.
+    /// The event is lost and counted, as on Windows. Before that, its writer waits for the session's thread, at most
+    /// 1000 times for 50 µs or a little longer: that thread has a high priority on Windows, but the same priority as
+    /// the writers here. The writer does not wait if an earlier wait failed and no event has left the buffers since.
     #[default]
     Lose,
     /// Its writer waits for a buffer. Windows does not have this; it is for tests and tools that need every event. If a

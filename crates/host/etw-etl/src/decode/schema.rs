@@ -24,7 +24,7 @@ use crate::read::event::EventRef;
 const MAX_KNOWN: usize = 0x1_0000;
 /// Number of lookups that are cached without hashing; a power of two.
 const RECENT: usize = 64;
-/// The same for kernel events, which need no GUID for it.
+/// The same for kernel events, which are looked up by hook id instead of GUID.
 const HOOKS: usize = 256;
 
 /// Version, pointer size and hook id of a kernel event, as one number because it is compared for every event.
@@ -366,9 +366,9 @@ impl<'a> Sink<'a> for Tree {
         Vec::with_capacity(fields.min(64))
     }
 
-    #[inline(always)] // Moving a field takes longer than filling it in.
+    #[inline(always)] // A call would move the field, which takes longer than filling it in.
     fn push(&mut self, fields: &mut Vec<Field>, field: &SchemaField, in_type: InType, node: Node) {
-        // `to_string` of an `Arc` formats.
+        // `to_string` of an `Arc<str>` is slower, because it goes through `Display`.
         let name = String::from(&*field.name);
         fields.push(Field { name, tag: 0, in_type, out_type: field.out, node });
     }

@@ -25,7 +25,7 @@ pub struct Field {
     pub node: Node,
 }
 
-// Allocators take larger pieces of memory from slower lists. The fields of an event with a dozen values should not be one.
+// Allocators are slower for large allocations. With this size, the fields of an event with a dozen values are a small one.
 const _: () = assert!(size_of::<Field>() <= 80);
 
 /// The value of a field.

@@ -48,7 +48,7 @@ pub(super) struct Plan {
     has_counts: bool,
     /// The encodings of the numbers that the event starts with, if no field gives the count or length of another.
     first: Box<[InType]>,
-    /// The bytes of these numbers in the payload, and of their names.
+    /// The total size of these numbers in the payload, and of their names, in bytes.
     first_bytes: usize,
     first_names: usize,
 }
@@ -72,7 +72,8 @@ impl Plan {
         Self { numbers, has_counts, first, first_bytes, first_names }
     }
 
-    /// Returns the encodings of the numbers that a payload starts with, if all of them are there and within the limits.
+    /// Returns the encodings of the numbers that a payload starts with, if the payload has all of them and their names are within
+    /// the limit.
     fn first(&self, payload: &[u8]) -> &[InType] {
         if payload.len() >= self.first_bytes && self.first_names <= FREE_NAMES { &self.first } else { &[] }
     }
@@ -110,8 +111,8 @@ struct Walk<'a, 's, S> {
 }
 
 impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
-    /// Walks the event's own fields. The numbers that it starts with are the larger part of most kernel events, and need no
-    /// checks of their own.
+    /// Walks the top-level fields of the event. Most kernel events start with several numbers. Their size and their names
+    /// are checked once for all of them.
     fn event(&mut self, into: &mut S::Fields) -> Result<(), DecodeError> {
         let first = self.plan.first(self.payload);
         for (field, in_type) in self.schema.fields.iter().zip(first) {

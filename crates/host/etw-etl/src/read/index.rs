@@ -30,13 +30,14 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    /// Collects what a buffer of a file of this length describes. Returns which events its stacks belong to.
+    /// Collects the schemas, images and stack keys in a buffer. `length` is the length of the file. Returns the time stamps of
+    /// the events that the buffer's stacks belong to.
     fn add(&mut self, buffer: &Buffer, length: u64) -> Option<Targets> {
         let mut targets: Option<Targets> = None;
         for slot in &buffer.slots {
             let record = buffer.record(*slot);
             match slot.layout {
-                // Most kernel events describe nothing, and their hook ids say so.
+                // Most kernel events describe nothing. The hook id is enough to skip them.
                 Layout::System | Layout::Compact | Layout::PerfInfo => match u16_at(record, 6).map(u16::to_be_bytes) {
                     Some([GROUP_STACK, _]) => {
                         if let Some(definition) = definition(slot.layout, record) {
@@ -61,7 +62,7 @@ impl Collected {
         targets
     }
 
-    /// Adds an image. Even a rundown at the end of a trace describes images that were loaded throughout.
+    /// Adds an image. Its time is not needed: the rundown at the end of a trace describes images that were loaded before.
     fn add_image(&mut self, slot: Slot, buffer: &Buffer) {
         let clock = Clock { kind: ClockKind::SystemTime, frequency: 0, start: FileTime(0), start_stamp: 0 };
         let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &clock, buffer.record(slot));

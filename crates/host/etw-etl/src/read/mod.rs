@@ -41,8 +41,8 @@ use stacks::{Due, Stacks};
 /// How to read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderOptions {
-    /// Approximate memory for buffers, in bytes, and as much again for call stacks that wait for their events. At least one
-    /// buffer is always kept.
+    /// Approximate memory for buffers, in bytes. Call stacks that wait for their events can use the same amount in addition.
+    /// At least one buffer is always kept.
     pub memory: usize,
     /// Whether the file is still being written. An incomplete buffer at its end is then not counted as lost, and
     /// [`Reader::refresh`] looks for more.
@@ -278,7 +278,7 @@ impl<R: Read + Seek> Reader<R> {
         let is_new = end != std::mem::replace(&mut self.end, end);
         self.stacks.keys = found.keys;
         self.images = Arc::new(found.images);
-        // New events may be earlier than the last one, and stacks of theirs may be in buffers that are already read.
+        // New events may be earlier than the last one, and their stacks may be in buffers that were already read.
         let from = entries.first().map_or(u64::MAX, |entry| entry.first).min(self.stacks.stamp());
         self.entries.append(&mut entries);
         if let Some(later) = self.entries.get_mut(self.opened..) {
@@ -393,9 +393,9 @@ impl<R: Read + Seek> Reader<R> {
         self.report.stacks_dropped = self.stacks.dropped();
     }
 
-    /// Reads a buffer for its stacks. Keeps it if its own events are still to come.
+    /// Reads a buffer to get its stacks. Keeps the buffer if its events are still to come.
     fn read_stacks(&mut self, due: Due) {
-        // If it cannot be read, that is reported when its events are due.
+        // A failure is reported later, when the events of the buffer are read.
         let Ok(Found::Buffer(buffer, ..)) = self.source.buffer(due.1) else { return };
         self.stacks.add(due, &buffer);
         let Some(first) = buffer.slots.first().map(|slot| slot.stamp) else { return };

@@ -69,8 +69,9 @@ pub struct Report {
     pub events_lost: u32,
     /// Lost buffers according to the session.
     pub buffers_lost: u32,
-    /// Call stacks that belong to an event whose stack is already complete, counted while the events are read, and definitions
-    /// of stacks in compressed buffers that unpack to more than fits into memory.
+    /// Dropped call stacks and stack keys. A stack is dropped if the stack of its event is already complete, or if its time
+    /// stamp has more stacks than fit into memory; these are counted while the events are read. A key is dropped if compressed
+    /// buffers expand to more keys than fit into memory.
     pub stacks_dropped: u64,
     /// Parts that could not be read; at most the first thousand.
     pub losses: Vec<Loss>,

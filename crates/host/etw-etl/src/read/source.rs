@@ -49,7 +49,7 @@ impl<R: Read + Seek> Source<R> {
         Ok(bytes)
     }
 
-    /// Appends at most `most` bytes from the current position, which is `offset`.
+    /// Reads at most `most` bytes from the current position, which is `offset`, and appends them to `bytes`.
     fn append(&mut self, offset: u64, most: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let there = self.length.saturating_sub(offset);
         let most = u64::try_from(most).unwrap_or(u64::MAX).min(there);

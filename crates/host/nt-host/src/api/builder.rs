@@ -164,7 +164,7 @@ impl Builder {
         self.registry(RegistryKey::Parameters, name, value)
     }
 
-    /// Adds a value to a key of the registry.
+    /// Adds a value to a registry key.
     #[must_use]
     pub fn registry(mut self, key: RegistryKey, name: &str, value: RegistryValue) -> Self {
         self.config.registry.push((key, name.to_owned(), value));

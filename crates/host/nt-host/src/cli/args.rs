@@ -90,8 +90,8 @@ pub(super) struct Options {
     /// repeatable
     #[arg(long, value_name = "RESOURCE", value_parser = resource)]
     pub(super) resource: Vec<Resource>,
-    /// A value in the registry, in the key parameters, device or driver or in a whole path: device\PortName=COM5,
-    /// parameters\Level=dword:3; types: text, dword, qword, hex; repeatable
+    /// A registry value, for example device\PortName=COM5 or parameters\Level=dword:3; keys: parameters, device,
+    /// driver, or a full path; types: text (default), dword, qword, hex; repeatable
     #[arg(long, value_name = "KEY\\NAME=[TYPE:]VALUE", value_parser = registry)]
     pub(super) registry: Vec<Registry>,
     /// After the requests, request the driver's providers to log their state
@@ -300,7 +300,7 @@ fn resource(text: &str) -> Result<Resource, String> {
     }
 }
 
-/// A value, and where it is.
+/// The argument of `--registry`: the key, the name of the value, and the value.
 type Registry = (RegistryKey, String, RegistryValue);
 
 fn registry(text: &str) -> Result<Registry, String> {

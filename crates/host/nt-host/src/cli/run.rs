@@ -149,7 +149,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
     }
     progress.step("unload");
     match host.unload() {
-        // Windows keeps such a driver. What it holds is no leak.
+        // Windows keeps a driver without an unload routine loaded, so what it holds is not a leak.
         Err(error @ Error::NotUnloaded) => progress.say(&error.to_string()),
         result => drop(result?),
     }

@@ -40,8 +40,8 @@ pub fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageError> {
     Layout::of(file, image)
 }
 
-/// Returns the properties of the image that memory integrity would refuse, although Windows without it loads the
-/// driver, and what is changed in it for this host.
+/// Returns notes about an image: the properties that only memory integrity rejects, and the constants that the loader
+/// changes for this host.
 #[must_use]
 pub fn notes(image: &Image, layout: &Layout) -> Vec<String> {
     let verdict = Verdict::of(image, Target::default());
@@ -55,14 +55,14 @@ pub fn notes(image: &Image, layout: &Layout) -> Vec<String> {
     notes
 }
 
-/// The start of the system's addresses here: a process of Linux has none in the upper half.
+/// The start of the system's addresses on this host. A Linux process has no addresses in the upper half.
 const LOWEST: u64 = 0x1_0000;
 
-/// Values of `MM_SYSTEM_RANGE_START` on x64, which compilers store as a variable of the image.
+/// The values of `MM_SYSTEM_RANGE_START` on x64. An image contains the constant as a variable.
 const RANGE_STARTS: [u64; 3] = [0xFFFF_0000_0000_0000, 0xFFFF_0800_0000_0000, 0xFFFF_8000_0000_0000];
 
-/// Finds the variables that hold the start of the system's addresses. Without a change, a driver takes every address
-/// of this host for one of a program, and does not free what it allocated.
+/// Returns the RVAs of the variables with the value of `MM_SYSTEM_RANGE_START`. With the original value, a driver would
+/// take every address of this host for a user-mode address, and would not free its memory.
 fn range_starts(layout: &Layout) -> impl Iterator<Item = u32> + '_ {
     let data = layout.sections.iter().filter(|section| !section.is_executable());
     let places = data.flat_map(|section| (section.rva..section.rva.saturating_add(section.memory_size())).step_by(8));

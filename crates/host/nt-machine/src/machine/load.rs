@@ -66,8 +66,8 @@ impl Machine {
         Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
     }
 
-    /// Calls the driver's unload routine and reports what is left. Returns `STATUS_INVALID_DEVICE_REQUEST` if the
-    /// driver has no unload routine: Windows keeps it loaded, and what it holds is not left behind.
+    /// Calls the driver's unload routine and reports leaks. Returns `STATUS_INVALID_DEVICE_REQUEST` if the driver has
+    /// no unload routine: Windows keeps such a driver loaded, so what it holds is not a leak.
     #[must_use]
     pub fn unload(self) -> NtStatus {
         unload()
@@ -111,7 +111,7 @@ fn unload() -> NtStatus {
     plug::remove_all();
     let driver = lock(&kernel().io).driver;
     let Some(routine) = driver.DriverUnload().read().or_stop().non_null() else {
-        // Only a driver that takes devices by Plug and Play must have one.
+        // Only a Plug and Play driver must have an unload routine.
         if device::add_device_routine(driver).or_stop().is_some() {
             let detail = format_args!("the driver has AddDevice and no unload routine");
             verify::find_at(Rule::ObjectLeak, None, 0, detail);

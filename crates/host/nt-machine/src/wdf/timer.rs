@@ -14,7 +14,7 @@ use crate::memory::{Code, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
 use crate::verify::{self, Rule};
 
-/// The sizes of `WDF_TIMER_CONFIG`: in old versions, with the tolerable delay, and with the choice of a precise timer.
+/// The sizes of `WDF_TIMER_CONFIG`: in old versions, with `TolerableDelay`, and with `UseHighResolutionTimer`.
 const CONFIG_SIZES: [u32; 3] = [24, 32, 40];
 /// One millisecond in units of 100 ns.
 const MILLISECOND: u64 = 10_000;

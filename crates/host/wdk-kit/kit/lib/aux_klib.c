@@ -1,13 +1,13 @@
-/* The auxiliary library, from Microsoft's documentation of its routines: each is a few lines around routines of the kernel. */
+/* The auxiliary library, written from Microsoft's documentation. Its routines call routines of the kernel. */
 
-/* Other sources here need no constants of the headers. */
+/* This source needs the constants of the headers; the other sources in this folder do not. */
 #undef WDK_KIT_NO_CONSTANTS
 #include "aux_klib.h"
 
 #define SystemModuleInformation ((SYSTEM_INFORMATION_CLASS)11)
 #define TAG 'lxuA'
 
-/* What the kernel knows about a module, and how it lists them. */
+/* RTL_PROCESS_MODULE_INFORMATION and the kernel's list of them, RTL_PROCESS_MODULES. */
 typedef struct {
     PVOID Section;
     PVOID MappedBase;
@@ -31,7 +31,7 @@ _Static_assert(__builtin_offsetof(MODULES, Modules) == 8, "place of the modules"
 
 PVOID NTAPI RtlImageDirectoryEntryToData(PVOID Base, BOOLEAN MappedAsImage, USHORT Entry, PULONG Size);
 
-/* The import library has the place that the loader writes the variable's address to. */
+/* The symbol is the entry of the import table, to which the loader writes the address of the variable. */
 extern ULONG_PTR *KiBugCheckData;
 
 NTSTATUS NTAPI AuxKlibInitialize(VOID)
@@ -39,14 +39,14 @@ NTSTATUS NTAPI AuxKlibInitialize(VOID)
     return STATUS_SUCCESS;
 }
 
-/* The kernel's list of modules, to be freed by the caller. */
+/* Gets the kernel's list of modules. The caller must free it. */
 static NTSTATUS Query(MODULES **List)
 {
     ULONG Size = 0;
     NTSTATUS Status = ZwQuerySystemInformation(SystemModuleInformation, NULL, 0, &Size);
 
     while (Status == STATUS_INFO_LENGTH_MISMATCH) {
-        /* Some more: modules can be loaded between the calls. */
+        /* Room for eight more modules, because modules can be loaded between the calls. */
         ULONG Length = Size + 8 * sizeof(MODULE);
 
         *List = ExAllocatePool2(POOL_FLAG_NON_PAGED, Length, TAG);

@@ -1,5 +1,5 @@
-// Instructions that Microsoft's compiler has functions for and clang declares only, as functions. They are in ntoskrnl.lib, which every
-// driver is linked with.
+// Intrinsics of Microsoft's compiler that clang only declares, as functions. They are in ntoskrnl.lib, which every driver is linked
+// with.
 
     .intel_syntax noprefix
     .text
@@ -48,7 +48,7 @@ _lgdt:
     lgdt [rcx]
     ret
 
-// The number of a debug register is a part of the instruction: 0 to 7, except 4 and 5.
+// The number of a debug register is part of the instruction, so each register has its own code: 0 to 7, except 4 and 5.
     .globl __readdr
 __readdr:
     mov ecx, ecx

@@ -110,8 +110,8 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
     Ok(Findings { sections: vec![section], goals })
 }
 
-/// Measures naming kernel events. Returns the rate for a large file, and its peak memory as a multiple of that for a small
-/// file.
+/// Measures naming kernel events. Returns the rate for a large file, and its peak memory divided by the peak memory for
+/// a small file.
 fn kernel(
     settings: &Settings,
     section: &mut Section,
@@ -135,7 +135,7 @@ fn kernel(
     Ok((rate, growth(&peaks)))
 }
 
-/// Returns the peak memory for a large file as a multiple of that for a small file.
+/// Returns the peak memory for a large file divided by the peak memory for a small file.
 fn growth(peaks: &[Option<f64>]) -> Option<f64> {
     match peaks {
         [Some(small), Some(large)] if *small > 0.0 => Some(large / small),

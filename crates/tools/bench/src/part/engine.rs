@@ -105,7 +105,7 @@ fn instructions(what: &str, limit: f64, measured: f64) -> Goal {
         limit,
         bound: Bound::AtMost,
         measured: Some(measured.round()),
-        // The system's clock is part of it.
+        // The count includes reading the system's clock, which differs between systems.
         everywhere: false,
         why: String::new(),
         note: String::from("single steps"),
@@ -176,7 +176,7 @@ fn per_event(mut count: impl FnMut(u64) -> Result<u64, String>) -> Result<f64, S
     Ok(many.saturating_sub(none) as f64 / STEPPED as f64)
 }
 
-/// Sessions that do not want the events. A provider can have eight.
+/// The number of sessions that do not want the events. One more session wants them; a provider can have eight.
 const OTHERS: u64 = 7;
 
 fn stepped(settings: &Settings, others: u64) -> Result<f64, String> {

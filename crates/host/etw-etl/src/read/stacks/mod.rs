@@ -6,7 +6,7 @@
 //! The first pass records for each buffer the time stamps of the events that its stacks belong to: the earliest and the latest.
 //! The second pass takes the stacks of a buffer when it reaches the earliest one. In most files that is shortly before or after
 //! the buffer is opened for its events. Stacks wait in memory for their events up to a limit; beyond it, those of the buffer
-//! that is needed last are dropped and read again later. So the number of stacks in a file costs no memory, and no stack is lost.
+//! that is needed last are dropped and read again later. So memory does not grow with the number of stacks, and no stack is lost.
 
 mod keys;
 mod walked;
@@ -26,7 +26,7 @@ use crate::format::record::Layout;
 /// `PerfInfo`: a sample, which has the thread id in its data.
 const HOOK_SAMPLE: u16 = 0x0F2E;
 
-/// Time stamp of the next event that a buffer has a stack of, and the offset of the buffer.
+/// Time stamp of the next event for which a buffer has a stack, and the offset of the buffer.
 pub(crate) type Due = (u64, u64);
 
 /// A stack of an event of the current time stamp, or one part of it.
@@ -47,13 +47,13 @@ struct Stack {
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     pub(crate) keys: Keys,
-    /// Approximate memory for the stacks, in bytes. Those of one buffer are always kept.
+    /// Approximate memory for the stacks, in bytes. The stacks of one buffer are always kept.
     memory: usize,
-    /// Buffers that have stacks of events to come, without `last`.
+    /// Buffers with stacks of later events, except `last`.
     due: BTreeSet<Due>,
-    /// The first time stamp in `due` and `last`.
+    /// The earliest time stamp in `due` and `last`.
     next: u64,
-    /// The stacks of those buffers that are in memory.
+    /// The stacks of the buffers in `due` that are in memory.
     loaded: BTreeMap<Due, Walked>,
     /// The stacks of the buffer that was used last. It is likely to be the next one, too.
     last: Option<(Due, Walked)>,
@@ -64,7 +64,7 @@ pub(crate) struct Stacks {
     /// The stacks of events of this time stamp, one for each thread.
     current: Vec<Stack>,
     frames: Vec<u64>,
-    /// Their parts, before they are merged, and the frames of the parts.
+    /// The parts of the stacks in `current` before they are merged, and the frames of the parts.
     parts: Vec<Stack>,
     part_frames: Vec<u64>,
     dropped: u64,
@@ -158,14 +158,14 @@ impl Stacks {
                 return;
             }
             let Some((part, words)) = walked.take() else { return };
-            // There is no event with an earlier time stamp to come.
+            // Events come in the order of time, so no event with an earlier time stamp follows.
             if stamp < self.stamp {
                 continue;
             }
             let found = if part.is_key { words.first().and_then(|key| self.keys.get(*key)) } else { Some(words) };
             // The definition of a key may be lost or, in a growing file, not written yet.
             let Some(frames) = found else { continue };
-            // More stacks for a single time stamp than fit into memory are not from the kernel.
+            // The kernel does not write more stacks for a single time stamp than fit into memory; a damaged file may have them.
             let start = self.part_frames.len();
             if self.parts.len() * size_of::<Stack>() + start * 8 > self.memory.max(MIN_MEMORY) {
                 self.dropped += 1;

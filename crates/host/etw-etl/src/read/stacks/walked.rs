@@ -43,7 +43,7 @@ impl<'a> StackWalk<'a> {
         Some(Self { stamp, process, thread, is_key, is_32_bit, data })
     }
 
-    /// Appends the addresses, or the key. Returns how many words.
+    /// Appends the addresses, or the key. Returns the number of appended words.
     fn append(&self, words: &mut Vec<u64>) -> usize {
         let before = words.len();
         let most = if self.is_key { 1 } else { usize::MAX };
@@ -87,7 +87,7 @@ pub(super) struct Walked {
 }
 
 impl Walked {
-    /// Takes the stacks that belong to events from a time stamp on.
+    /// Collects the stacks of events with the time stamp `from` or a later one.
     pub(super) fn new(buffer: &Buffer, from: u64) -> Self {
         let (mut parts, mut words) = (Vec::new(), Vec::new());
         for slot in &buffer.slots {

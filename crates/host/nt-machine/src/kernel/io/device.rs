@@ -91,7 +91,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Returns whether this is a name of the link, in any spelling of its directory.
+    /// Returns whether `name` is the name of this link, in any spelling of the directory (`\??\`, `\DosDevices\` …).
     pub(crate) fn is_called(&self, name: &str) -> bool {
         names::are_same(&self.name, name)
     }
@@ -216,8 +216,8 @@ fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Keeps a device's memory until `body` returns, like the reference of the Plug and Play manager to the device that it
-/// sends a request to. A driver that deletes the device first and then sends the request on still uses its extension.
+/// Keeps a device's memory until `body` returns. On Windows, the Plug and Play manager holds a reference to the device
+/// while it sends an IRP to it. So a driver can delete the device, pass the IRP on, and still use the device extension.
 pub(super) fn hold<R>(device: GuestPtr<DEVICE_OBJECT>, body: impl FnOnce() -> R) -> R {
     lock(&kernel().io).held.push(device);
     let result = body();

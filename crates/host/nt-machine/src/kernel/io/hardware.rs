@@ -34,7 +34,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         call.ptr(3).write_all(&NO_DEVICE)?;
         done(2)
     }),
-    // Drivers count their devices in it. Nobody else has any.
+    // Drivers count their devices in this structure. All counts start at 0, because there are no other drivers.
     routine!("IoGetConfigurationInformation", PASSIVE, |_| {
         let known = lock(&kernel().io).configuration;
         if !known.is_null() {

@@ -34,11 +34,13 @@ pub(crate) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJEC
     Ok(file)
 }
 
-/// What a client requests: `FILE_GENERIC_READ | FILE_GENERIC_WRITE`, and `FILE_OPEN` of a file that is not a directory, with
-/// synchronous requests, shared for reading and writing.
+/// The access that a client requests: `FILE_GENERIC_READ | FILE_GENERIC_WRITE`.
 const ACCESS: u32 = 0x0012_019F;
+/// The create options: `FILE_SYNCHRONOUS_IO_NONALERT | FILE_NON_DIRECTORY_FILE`.
 const OPTIONS: u32 = 0x60;
+/// The disposition `FILE_OPEN`, in the upper byte of the options.
 const OPEN: u32 = 1 << 24;
+/// `FILE_ATTRIBUTE_NORMAL`, and sharing for reading and writing in the upper word.
 const SHARED: u64 = 3 << 16 | 0x80;
 
 /// Opens a device. Its driver receives `IRP_MJ_CREATE` and may refuse.

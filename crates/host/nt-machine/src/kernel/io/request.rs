@@ -69,8 +69,9 @@ pub(crate) struct Io {
     pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
     /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
-    /// Devices that the sender of a packet refers to, and those of them that were deleted meanwhile.
+    /// Devices to which an IRP is being sent. Their memory must not be freed. See [`hold`](super::device::hold).
     pub(super) held: Vec<GuestPtr<DEVICE_OBJECT>>,
+    /// Devices in `held` that the driver has deleted.
     pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
     /// The device counts that drivers share. Created when a driver requests them.

@@ -14,9 +14,9 @@ use crate::verify::{self, Rule};
 
 /// The size of the address range for all allocations of a run. No address is used twice.
 const ARENA: u64 = 8 << 40;
-/// The maximum number of bytes of all allocations in use, unless the configuration sets another limit.
+/// The maximum number of bytes of the driver's allocations in use, unless the configuration sets another limit.
 const MEMORY: u64 = 4 << 30;
-/// The maximum number of bytes of the host's own objects, if the limit is lower.
+/// The minimum limit for the host's objects, in bytes. A lower limit applies only to the driver.
 const HOST: u64 = 256 << 20;
 /// The maximum number of allocations in use with pages of their own. Linux allows 65,530 ranges per process, and each
 /// allocation needs two.
@@ -50,7 +50,7 @@ struct Block {
     paged: bool,
     /// Whether the host allocated it for an object, so that the driver must not free it.
     of_host: bool,
-    /// The routine that the driver called, and from where.
+    /// The routine that allocated it, and the address that called the routine.
     routine: Option<&'static str>,
     from: u64,
     freed: Option<u64>,
@@ -66,12 +66,12 @@ pub(crate) struct Pool {
     freed: VecDeque<u64>,
     /// The number of allocations in use that have pages of their own.
     guarded: usize,
-    /// The number of bytes of pages in use, and its maximum.
+    /// The number of bytes of pages that the driver's allocations use, and its maximum.
     used: u64,
     limit: u64,
-    /// The number of bytes of pages that the host's objects use, beside those of the driver.
+    /// The number of bytes of pages that the host's objects use. `used` does not include them.
     host: u64,
-    /// The chunks by first page: the size, the number of allocations in use, and whether it was made for the host.
+    /// The chunks by first page: the size, the number of allocations in use, and whether its pages count as the host's.
     chunks: BTreeMap<u64, (u64, usize, bool)>,
     /// The chunk for the next allocations: first page, next byte, end.
     open: Option<(u64, u64, u64)>,
@@ -127,7 +127,7 @@ impl Pool {
     fn reserve(&mut self, size: u64, of_host: bool) -> Option<u64> {
         let arena = self.arena?;
         let end = self.next.checked_add(size)?.checked_add(PAGE)?;
-        // What the host needs to go on does not depend on what the driver may have.
+        // The limits are separate: the host must be able to continue when the driver has used up its memory.
         let (used, limit) = if of_host { (&mut self.host, self.limit.max(HOST)) } else { (&mut self.used, self.limit) };
         let sum = used.checked_add(size)?;
         if end > arena.base + arena.size || sum > limit || !protect(self.next, size, Protection::ReadWrite) {

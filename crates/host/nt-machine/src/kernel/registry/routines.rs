@@ -151,7 +151,7 @@ fn enumerate_keys(call: &Call) -> Outcome {
     let path = registry.path(Some(key), &name).unwrap_or_default();
     let Some(below) = registry.key(&path, false) else { return fail(NtStatus::NoMoreEntries) };
     drop(registry);
-    // A key below another is not asked for its whole path.
+    // `ZwEnumerateKey` does not return the full path of a subkey.
     if call.u32(2) == NAME { fail(NtStatus::InvalidParameter) } else { answer_key(call, 2, below) }
 }
 
@@ -161,14 +161,14 @@ const NODE: u32 = 1;
 const FULL: u32 = 2;
 const NAME: u32 = 3;
 
-/// Stores information about a key. The class is the argument `class`; the buffer, its length and the place for the
-/// length follow. Keys have no class of their own.
+/// Stores information about a key. `class` is the index of the argument with the information class. The next arguments
+/// are the buffer, its length, and the place for the required length. Keys have no class name.
 fn answer_key(call: &Call, class: u64, key: u64) -> Outcome {
     let path = path(key);
     let units = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     let (whole, name) = (units(&path), units(path.rsplit_once('\\').map_or(&*path, |(_, name)| name)));
     let time = kernel().scheduler.system_time().to_le_bytes();
-    // The title's index, then offset and length of the class.
+    // The title index, then the offset and the length of the class name.
     let (title, no_class) = (0, [u32::MAX, 0]);
     let (words, rest) = match call.u32(class) {
         BASIC => (vec![title, name.len() as u32], name),
@@ -193,8 +193,9 @@ fn answer_key(call: &Call, class: u64, key: u64) -> Outcome {
     answer(call, class, &[&time, words.as_slice()].concat(), &rest)
 }
 
-/// Stores what fits: the head must, the rest may. The buffer, its length and the place for the length follow the
-/// argument `class`.
+/// Stores `head` and `rest`. Fails with `STATUS_BUFFER_TOO_SMALL` if `head` does not fit, and with
+/// `STATUS_BUFFER_OVERFLOW` if `rest` does not fit. The arguments after the argument `class` are the buffer, its
+/// length, and the place for the required length.
 fn answer(call: &Call, class: u64, head: &[u8], rest: &[u8]) -> Outcome {
     let all = [head, rest].concat();
     call.ptr(class + 3).write(all.len() as u32)?;

@@ -1,4 +1,4 @@
-//! Images in memory: their headers and exports.
+//! Routines that read images in memory: their headers and exports.
 
 use etw_types::NtStatus;
 
@@ -6,10 +6,10 @@ use crate::layout::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{APC, Outcome, PASSIVE, Routine, done, fail, routine};
 
-/// `MZ` and `PE` as numbers.
+/// The signatures `MZ` and `PE`.
 const DOS_MAGIC: u16 = 0x5A4D;
 const NT_SIGNATURE: u32 = 0x4550;
-/// The headers are in the first 256 MiB of an image.
+/// The NT headers must begin in the first 256 MiB of an image.
 const MOST: u32 = 0x1000_0000;
 
 pub(super) const ROUTINES: &[Routine] = &[
@@ -18,7 +18,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlImageNtHeaderEx", APC, |call| -> Outcome {
         let image = call.ptr::<IMAGE_DOS_HEADER>(1);
         let found = headers(image)?;
-        // RTL_IMAGE_NT_HEADER_EX_FLAG_NO_RANGE_CHECK.
+        // RTL_IMAGE_NT_HEADER_EX_FLAG_NO_RANGE_CHECK skips the comparison with the size.
         let fits = call.u32(0) & 1 != 0 || found.is_none() || {
             let end = u64::from(image.e_lfanew().read()?) + size_of::<IMAGE_NT_HEADERS64>() as u64;
             end <= call.arg(2)
@@ -37,7 +37,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 
 type Base = GuestPtr<IMAGE_DOS_HEADER>;
 
-/// Returns the headers of an image, or `None` if it is none.
+/// Returns the NT headers of an image, or `None` if there is no image at the address.
 fn headers(image: Base) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>>, Fault> {
     if image.is_null() || image.address() == u64::MAX || image.e_magic().read()? != DOS_MAGIC {
         return Ok(None);

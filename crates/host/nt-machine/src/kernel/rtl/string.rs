@@ -43,7 +43,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NO_RESOURCES),
     routine!("RtlUpcaseUnicodeChar", PASSIVE, |call| upcase(call.u16(0))),
-    // Argument: place of the address of the character, which moves on to the next.
+    // Argument: pointer to the address of a character. The address is advanced to the next character.
     routine!("RtlAnsiCharToUnicodeChar", PASSIVE, |call| {
         let place = call.ptr::<GuestPtr<u8>>(0);
         let character = place.read()?;

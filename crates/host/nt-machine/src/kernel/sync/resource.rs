@@ -139,15 +139,15 @@ const fn reader(resource: GuestPtr<ERESOURCE>, thread: GuestPtr<Opaque>) -> (u64
     (resource.address(), thread.address())
 }
 
-/// The kinds of access to a resource. Those of readers differ in what they do while a thread waits for exclusive access.
+/// The kinds of access to a resource. The shared ones differ if another thread waits for exclusive access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Exclusive,
-    /// Waits, unless the thread already has the resource.
+    /// `ExAcquireResourceSharedLite`: waits for that thread, unless the caller already has shared access.
     Shared,
-    /// Does not wait.
+    /// `ExAcquireSharedStarveExclusive`: does not wait for that thread.
     Starving,
-    /// Waits always.
+    /// `ExAcquireSharedWaitForExclusive`: always waits for that thread.
     Yielding,
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct State {
     pub(super) waiters: Vec<Waiter>,
     /// How often a thread has a resource for shared access, by the addresses of the resource and the thread.
     pub(super) readers: BTreeMap<(u64, u64), u32>,
-    /// How many threads wait for exclusive access to a resource, by its address.
+    /// The number of threads that wait for exclusive access to a resource, by the address of the resource.
     pub(super) writers: BTreeMap<u64, u32>,
     /// The number of worker threads without a job.
     pub(crate) idle_workers: usize,

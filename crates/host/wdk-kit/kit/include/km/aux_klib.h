@@ -1,4 +1,4 @@
-/* The auxiliary library: what is behind it is compiled into the driver (kit/lib/aux_klib.c). */
+/* The auxiliary library. Its routines (kit/lib/aux_klib.c) are linked into the driver. */
 #pragma once
 
 #include "ntimage.h"

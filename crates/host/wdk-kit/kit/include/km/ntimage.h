@@ -1,4 +1,4 @@
-/* The format of images. What is in them is generated. */
+/* The format of images. The structures and constants in nt/image.h are generated. */
 #pragma once
 
 #include "nt/image.h"

@@ -23,7 +23,7 @@ use driver_config::{KmdfConfig, UmdfConfig};
 mod release {
     /// Whether bindings link the libraries. In this release, build scripts do.
     pub(crate) const LINKS_IN_BINDINGS: bool = false;
-    /// The function table has the version in its name.
+    /// Whether the bindings rename the function table. In this release, its name contains the version of the framework.
     pub(crate) const NAMES_FUNCTION_TABLE: bool = false;
 }
 

@@ -10,7 +10,7 @@ use crate::{ApiSubset, Config, ConfigError, builder};
 
 /// Whether bindings link the libraries. In this release, the build script of the driver does.
 pub(crate) const LINKS_IN_BINDINGS: bool = false;
-/// The function table has the same name in all versions of the framework.
+/// Whether the bindings rename the function table, so that its name is the same in all versions of the framework.
 pub(crate) const NAMES_FUNCTION_TABLE: bool = true;
 
 /// Extends [`bindgen::Builder`].

@@ -8,7 +8,7 @@
 #define NT_WARNING(Status) ((ULONG)(Status) >> 30 == 2)
 #define NT_ERROR(Status) ((ULONG)(Status) >> 30 == 3)
 
-/* wdk-sys has its own. */
+/* For C code only: wdk-sys defines these constants itself. */
 #define POOL_FLAG_USE_QUOTA ((POOL_FLAGS)0x1)
 #define POOL_FLAG_UNINITIALIZED ((POOL_FLAGS)0x2)
 #define POOL_FLAG_SESSION ((POOL_FLAGS)0x4)
@@ -19,7 +19,7 @@
 #define POOL_FLAG_PAGED ((POOL_FLAGS)0x100)
 #define POOL_FLAG_SPECIAL_POOL ((POOL_FLAGS)0x100000000)
 
-/* The part of a version that names the release of Windows. */
+/* The Windows release in a version such as NTDDI_VERSION, without the service pack and the update. */
 #define OSVER(Version) ((Version) & 0xFFFF0000)
 
 #define CTL_CODE(DeviceType, Function, Method, Access) ((DeviceType) << 16 | (Access) << 14 | (Function) << 2 | (Method))

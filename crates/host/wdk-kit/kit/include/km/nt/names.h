@@ -7,13 +7,13 @@ typedef ULONG SECURITY_INFORMATION, *PSECURITY_INFORMATION;
 typedef USHORT SECURITY_DESCRIPTOR_CONTROL, *PSECURITY_DESCRIPTOR_CONTROL;
 typedef PVOID PACCESS_TOKEN;
 typedef ULONG64 POOL_FLAGS;
-/* POOL_TYPE is declared later; it is an int. */
+/* POOL_TYPE is declared later, so its parameter is an int here. */
 struct _LOOKASIDE_LIST_EX;
 typedef PVOID ALLOCATE_FUNCTION_EX(int PoolType, SIZE_T NumberOfBytes, ULONG Tag, struct _LOOKASIDE_LIST_EX *Lookaside);
 typedef ALLOCATE_FUNCTION_EX *PALLOCATE_FUNCTION_EX;
 typedef VOID FREE_FUNCTION_EX(PVOID Buffer, struct _LOOKASIDE_LIST_EX *Lookaside);
 typedef FREE_FUNCTION_EX *PFREE_FUNCTION_EX;
-/* Programs have another name for it, which the metadata uses. */
+/* RTL_RUN_ONCE under its name in user mode, which the metadata uses. */
 typedef union _RTL_RUN_ONCE INIT_ONCE, *PINIT_ONCE;
 typedef ULONGLONG REGHANDLE, *PREGHANDLE;
 typedef ULONG_PTR KSPIN_LOCK, *PKSPIN_LOCK;
