@@ -165,6 +165,15 @@ impl Builder {
     }
 
     /// Adds a value to a registry key.
+    ///
+    /// ```no_run
+    /// use nt_host::{NtHost, RegistryKey, RegistryValue};
+    ///
+    /// let host = NtHost::builder()
+    ///     .driver("serial.sys")
+    ///     .registry(RegistryKey::Device, "PortName", RegistryValue::Text("COM5".into()))
+    ///     .start();
+    /// ```
     #[must_use]
     pub fn registry(mut self, key: RegistryKey, name: &str, value: RegistryValue) -> Self {
         self.config.registry.push((key, name.to_owned(), value));
