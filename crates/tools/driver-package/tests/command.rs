@@ -125,7 +125,7 @@ fn an_older_windows_can_be_asked_for() {
     fs::write(folder.join("a.sys"), Driver::default().build()).unwrap();
     let output = inspect(&folder, &["--windows", "6.1", "a.sys"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(out(&output).contains("subsystem-version: it needs 10.0, win7 is 6.1"));
+    assert!(out(&output).contains("subsystem-version: the image needs Windows version 10.0, win7 has version 6.1"));
 }
 
 #[test]
