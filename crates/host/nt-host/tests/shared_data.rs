@@ -1,4 +1,4 @@
-//! Data that drivers read without a call: KUSER_SHARED_DATA and exported variables.
+//! Data that drivers read without a call: `KUSER_SHARED_DATA` and exported variables.
 #![cfg(test)]
 
 #[path = "common/c.rs"]
