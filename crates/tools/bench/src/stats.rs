@@ -28,9 +28,13 @@ pub fn range(values: &[f64]) -> Option<(f64, f64)> {
 /// medians.
 #[must_use]
 pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<f64> {
-    let ratios: Vec<f64> =
-        pairs.iter().filter(|(_, theirs)| *theirs > 0.0).map(|(ours, theirs)| ours / theirs).collect();
-    median(&ratios)
+    median(&ratios(pairs))
+}
+
+/// Returns the ratio of each pair, except pairs whose second value is zero.
+#[must_use]
+pub fn ratios(pairs: &[(f64, f64)]) -> Vec<f64> {
+    pairs.iter().filter(|(_, theirs)| *theirs > 0.0).map(|(ours, theirs)| ours / theirs).collect()
 }
 
 /// Returns how much a value grows per step between two points.

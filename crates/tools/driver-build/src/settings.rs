@@ -113,7 +113,7 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     let configurations: Vec<String> = configurations(&plan.folder).iter().filter_map(|path| read(path).ok()).collect();
     // Cargo uses the flags of `target` or those of `build`, never both; it joins flags of the same kind. The flags here must be of
     // the kind that the driver uses: otherwise one of the two is ignored.
-    let is_general = configurations.iter().any(|text| has_key(text, "build", "rustflags"))
+    let is_general = configurations.iter().any(|text| has_key(text, "build.rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
     let key = if is_general { String::from("build") } else { format!("target.{triple}") };
     // The flag makes cargo keep the bindings of each model and each kit apart; not every build script says what it depends on.
@@ -204,15 +204,9 @@ fn configurations(folder: &Path) -> Vec<PathBuf> {
     folder.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
 }
 
-/// Whether a TOML text has the key in the table, written as `[table]` and `key` or as `table.key`.
-fn has_key(text: &str, table: &str, key: &str) -> bool {
-    let mut section = String::new();
-    text.lines().map(str::trim).any(|line| {
-        if line.starts_with('[') {
-            line.trim_matches(['[', ']']).clone_into(&mut section);
-        }
-        line.starts_with(&format!("{table}.{key}")) || (section == table && line.starts_with(key))
-    })
+/// Whether a TOML text has a key, given with the name of its table.
+fn has_key(text: &str, key: &str) -> bool {
+    keys(text).iter().any(|(found, _)| found == key)
 }
 
 #[cfg(test)]
@@ -224,7 +218,7 @@ mod tests {
 
     #[test]
     fn flags_for_all_targets_are_noticed() {
-        let has = |text: &str| has_key(text, "build", "rustflags");
+        let has = |text: &str| has_key(text, "build.rustflags");
         assert!(has("[build]\nrustflags = [\"-Cx\"]\n"));
         assert!(has("build.rustflags = [\"-Cx\"]\n"));
         assert!(!has("[build]\njobs = 2\n[target.x]\nrustflags = [\"-Cx\"]\n"));

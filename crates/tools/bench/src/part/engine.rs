@@ -5,7 +5,7 @@ use std::fs;
 use super::lttng::Lttng;
 use super::{Findings, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
-use crate::stats::{median, paired_ratio, range};
+use crate::stats::{median, paired_ratio, range, ratios};
 use crate::step::program::between_marks;
 use crate::tools::{number, worker, worker_command};
 
@@ -83,8 +83,7 @@ fn rate(threads: u64, ours: &[Written], theirs: Result<&[Written], &String>) -> 
         .zip(ours)
         .map(|(theirs, ours)| (ours.recorded_per_second(), theirs.recorded_per_second()))
         .collect();
-    let ratios: Vec<f64> = pairs.iter().map(|(ours, theirs)| ours / theirs).collect();
-    let spread = range(&ratios).map_or_else(String::new, |(least, most)| format!(", {least:.2} to {most:.2}"));
+    let spread = range(&ratios(&pairs)).map_or_else(String::new, |(least, most)| format!(", {least:.2} to {most:.2}"));
     Goal {
         what: format!("engine, E2 to a file, {threads} thread(s): rate, ratio to LTTng-UST"),
         limit: 1.0,
