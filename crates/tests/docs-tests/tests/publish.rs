@@ -104,15 +104,43 @@ fn every_published_crate_says_what_it_is() {
     assert_eq!(mistakes, Vec::<String>::new());
 }
 
+/// Packages a manifest's crates without building them.
+fn package(arguments: &[&str]) {
+    let words = ["package", "--quiet", "--allow-dirty", "--no-verify"];
+    cargo(&[words.as_slice(), arguments].concat());
+}
+
+/// Unpacks the packages into a workspace of their own and builds it.
+///
+/// `cargo package` would build them from copies that it keeps in cargo's home by name and version only, so it would
+/// build old sources if the version did not change.
 #[test]
-fn every_package_builds_outside_of_the_repository() {
-    let mut words = vec!["package", "--quiet", "--allow-dirty"];
-    let names = packages("Cargo.toml").into_iter().filter(|(_, is_published)| *is_published);
-    let names: Vec<String> = names.map(|(package, _)| text(&package, "name").to_owned()).collect();
-    words.extend(names.iter().flat_map(|name| ["-p", name]));
-    // With these settings cargo reuses the dependencies that the tests have compiled.
-    let settings = ["--config", "profile.dev.debug='line-tables-only'"];
-    words.splice(1..1, settings);
-    cargo(&words);
-    cargo(&["package", "--quiet", "--allow-dirty", "--no-verify", "--exclude-lockfile", "--manifest-path", APART]);
+fn every_package_builds_outside_of_its_workspace() {
+    let members: Vec<(String, String)> = packages("Cargo.toml")
+        .into_iter()
+        .filter(|(_, is_published)| *is_published)
+        .map(|(package, _)| (text(&package, "name").to_owned(), text(&package, "version").to_owned()))
+        .collect();
+    package(&members.iter().flat_map(|(name, _)| ["-p", name]).collect::<Vec<_>>());
+    package(&["--exclude-lockfile", "--manifest-path", APART]);
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    // With the same profiles and target directory, cargo reuses the dependencies that the tests compiled.
+    let workspace = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
+    let (_, profiles) = workspace.split_once("[profile.dev]\n").unwrap();
+    let mut manifest = String::from("[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[patch.crates-io]\n");
+    for (name, version) in &members {
+        let archive = repository().join(format!("target/package/{name}-{version}.crate"));
+        // Files get the current time. Archives have fixed times, with which cargo would not notice a change.
+        let tar = Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(&folder).status().unwrap();
+        assert!(tar.success(), "{name}");
+        manifest += &format!("{name} = {{ path = \"{name}-{version}\" }}\n");
+    }
+    let root = folder.join("Cargo.toml");
+    fs::write(&root, format!("{manifest}[profile.dev]\n{profiles}")).unwrap();
+    fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let (root, target) = (root.to_str().unwrap(), repository().join("target"));
+    cargo(&["build", "--quiet", "--manifest-path", root, "--target-dir", target.to_str().unwrap()]);
 }

@@ -148,10 +148,18 @@ impl Tool {
         (account, String::from_utf8_lossy(&said).into_owned(), result)
     }
 
-    /// Runs the program and returns whether it could be started, whatever its exit code.
+    /// Returns whether the program can be started. It is ended at once.
     #[must_use]
     pub fn starts(mut self) -> bool {
-        self.output().is_ok()
+        output::starts(&self);
+        let silent = self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let Ok(mut started) = silent.spawn() else {
+            return false;
+        };
+        // It fails only if the program has already ended.
+        let _ = started.kill();
+        let _ = started.wait();
+        true
     }
 
     /// Runs silently and returns standard output. If the program fails, the error contains what it wrote to standard error.

@@ -52,9 +52,11 @@ impl Wine {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("wine");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        // With the same settings as in the test of `cargo xtask package`, so that it is compiled for Windows once.
+        let settings = [("OPT_LEVEL", "0"), ("LTO", "off"), ("CODEGEN_UNITS", "16")];
         build
-            .args(["build", "--quiet", "--package", "etwctl", "--target", TARGET, "--target-dir"])
-            .arg(folder.join("target"))
+            .args(["build", "--quiet", "--release", "--no-default-features", "--package", "etwctl", "--target", TARGET])
+            .envs(settings.map(|(setting, value)| (format!("CARGO_PROFILE_RELEASE_{setting}"), value)))
             .current_dir(env!("CARGO_MANIFEST_DIR"));
         let files =
             test_images::built(&mut build).unwrap_or_else(|said| panic!("the build for Windows failed: {said}"));

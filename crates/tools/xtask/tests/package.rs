@@ -22,8 +22,17 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap()
 }
 
+/// Runs `cargo xtask package`. etwctl is built without optimisation, as etwctl's test with Wine builds it, so that it
+/// is compiled for Windows once.
 fn xtask(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_xtask")).current_dir(folder).arg("package").args(arguments).output().unwrap()
+    let settings = [("OPT_LEVEL", "0"), ("LTO", "off"), ("CODEGEN_UNITS", "16")];
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .current_dir(folder)
+        .arg("package")
+        .args(arguments)
+        .envs(settings.map(|(setting, value)| (format!("CARGO_PROFILE_RELEASE_{setting}"), value)))
+        .output()
+        .unwrap()
 }
 
 fn messages(output: &Output) -> String {
