@@ -99,6 +99,6 @@ fn a_null_pointer_is_named() {
 fn a_hang_names_the_callback_and_the_line_that_does_not_come_back() {
     let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_secs(2)), 4);
     assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
-    assert!(finding.detail.ends_with("does not come back (thread 2)"), "{}", finding.detail);
+    assert!(finding.detail.ends_with("does not return (thread 2)"), "{}", finding.detail);
     assert!(source.contains("spin") || source.contains("pause"), "{source}");
 }

@@ -132,5 +132,5 @@ fn a_routine_that_is_left_is_found() {
         NtHost::builder().driver(build("wdm_notify", 1, "DriverEntry", &["ntoskrnl"])).start().expect("DriverEntry");
     let report = host.unload().expect("unload");
     let found: Vec<&str> = report.of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
-    assert_eq!(found, ["a thread notification routine is left"]);
+    assert_eq!(found, ["a thread notification routine was not removed"]);
 }
