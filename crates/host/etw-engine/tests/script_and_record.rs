@@ -20,7 +20,7 @@ fn a_scripted_registration_fails_once_without_any_effect() {
 }
 
 #[test]
-fn scripted_answers_queue_up_per_routine() {
+fn scripted_results_queue_up_per_routine() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let session = engine.start_session("s");
@@ -36,7 +36,7 @@ fn scripted_answers_queue_up_per_routine() {
 }
 
 #[test]
-fn a_scripted_failure_of_a_truth_value_is_a_no() {
+fn a_scripted_failure_of_a_boolean_is_false() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     engine.start_session("s").enable(PROVIDER, Enable::default());

@@ -49,7 +49,7 @@ impl BlockSource for Shifty {
 }
 
 #[test]
-fn nobody_listening_is_success_and_the_data_is_not_looked_at() {
+fn without_a_session_a_write_succeeds_and_does_not_read_its_data() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let blocks = Shifty { told: usize::MAX, read: None, looked: Cell::new(false) };

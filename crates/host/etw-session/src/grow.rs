@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_for_a_small_buffer_makes_it_grow_and_keeps_the_question() {
+    fn every_code_for_a_small_buffer_makes_it_grow_and_keeps_the_input() {
         for code in [Win32Error::BadLength, Win32Error::InsufficientBuffer, Win32Error::MoreData] {
             let answer = grow(&[7], |buffer| {
                 assert_eq!(buffer[0], 7, "the input is there in every round");
@@ -64,20 +64,20 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_does_not_ask_for_more_is_the_answer() {
+    fn an_error_that_does_not_need_a_larger_buffer_is_returned() {
         assert_eq!(grow(&[0; 4], |_| short(Win32Error::BadLength, 4)), Err(Win32Error::BadLength));
         assert_eq!(grow(&[], |_| short(Win32Error::BadLength, 0)), Err(Win32Error::BadLength));
         assert_eq!(grow(&[], |_| short(Win32Error::NotSupported, 9)), Err(Win32Error::NotSupported));
     }
 
     #[test]
-    fn a_success_that_needs_more_is_asked_again() {
+    fn a_success_that_needs_a_larger_buffer_is_repeated() {
         let answer = grow(&[], |buffer| Ok(if buffer.is_empty() { 5 } else { buffer.len() }));
         assert_eq!(answer, Ok(vec![0; 5]));
     }
 
     #[test]
-    fn an_answer_that_keeps_growing_ends() {
+    fn a_result_that_keeps_growing_is_an_error() {
         let mut calls = 0;
         let answer = grow(&[], |buffer| {
             calls += 1;

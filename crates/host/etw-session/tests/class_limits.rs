@@ -121,7 +121,7 @@ fn a_system_that_does_not_return_the_stack_tracing_list_is_believed() {
 }
 
 #[test]
-fn the_machine_answers_for_itself() {
+fn values_of_the_machine_are_set_and_queried() {
     let (machine, _engine) = machine();
     machine.set(&SampleInterval { source: 0, interval: 20_000 }).unwrap();
     assert_eq!(machine.query_for::<SampleInterval>(&0).unwrap().interval, 20_000);

@@ -209,7 +209,7 @@ fn the_rows_and_the_types_facts_say_the_same() {
 }
 
 #[test]
-fn what_can_be_set_queried_or_enumerated_is() {
+fn every_class_can_be_set_queried_or_enumerated_as_its_row_says() {
     for (class, row) in rows() {
         let bench = Bench::new();
         let (handle, name) = (bench.handle(row), class.as_int());
@@ -299,7 +299,7 @@ fn a_short_length_is_refused_with_the_length_that_is_needed() {
 }
 
 #[test]
-fn what_is_beyond_the_limit_is_refused() {
+fn values_beyond_the_limit_are_rejected() {
     for (class, row) in rows() {
         let bench = Bench::new();
         let (handle, name) = (bench.handle(row), class.as_int());

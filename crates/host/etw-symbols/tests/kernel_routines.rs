@@ -158,7 +158,7 @@ fn events_arrive_with_their_data_and_ids() {
 }
 
 #[test]
-fn bad_write_arguments_are_answered_not_followed() {
+fn invalid_write_arguments_return_an_error_and_are_not_dereferenced() {
     let host = Host::new();
     let _here = host.enter();
     let handle = register_silent();

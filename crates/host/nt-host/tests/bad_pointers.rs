@@ -28,7 +28,7 @@ fn run(variant: char) -> (Report, bool) {
 }
 
 #[test]
-fn an_address_that_is_not_there_is_a_finding_of_the_routine_that_got_it() {
+fn an_invalid_address_is_a_finding_of_the_routine_that_received_it() {
     let addresses = [
         ('0', "writes to 0x0, through a NULL pointer"),
         ('1', "writes to 0x1, through a NULL pointer"),

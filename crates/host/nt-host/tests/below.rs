@@ -31,7 +31,7 @@ fn start(builder: Builder) -> (NtHost, Device, Log) {
 }
 
 #[test]
-fn a_packet_gets_the_answer_of_the_device_below_now_or_later() {
+fn an_irp_is_completed_by_the_device_below_now_or_later() {
     for milliseconds in [0, 30] {
         let below = ioctl(0x0022_2FFC, NtStatus::Success, &[], milliseconds);
         let (host, device, mut log) = start(plain("wdm_stack").below(below));

@@ -37,7 +37,7 @@ fn interrupt(device: &Device, number: u32) -> Result<bool, NtStatus> {
 }
 
 #[test]
-fn an_interrupt_runs_the_routine_at_the_devices_irql_and_then_what_it_put_off() {
+fn an_interrupt_runs_the_routine_at_the_devices_irql_and_then_its_dpc() {
     let memory = Resource::Memory { start: 0xFE00_0000, length: 0x1000 };
     let builder = framework("kmdf_hardware").resource(Resource::LineInterrupt).resource(memory);
     let (host, device, mut log) = start(builder);

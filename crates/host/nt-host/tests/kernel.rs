@@ -99,7 +99,7 @@ fn objects_data_threads_and_files_are_as_on_windows() {
 }
 
 #[test]
-fn what_older_and_larger_drivers_use_is_as_on_windows() {
+fn features_of_older_and_larger_drivers_work_as_on_windows() {
     let deep = RegistryKey::Path(r"\Registry\Machine\Software\CSystem\Deep".into());
     let host = plain("wdm_system").registry(deep, "Given", RegistryValue::Dword(7)).start().expect("DriverEntry");
     every_step_of(&host, &SYSTEM);
@@ -135,7 +135,7 @@ fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_b
 }
 
 #[test]
-fn threads_that_meet_are_served_as_on_windows() {
+fn threads_synchronize_as_on_windows() {
     every_step("wdm_sync", &SYNC);
     // Guarded mutexes raise the IRQL only since Windows 8.
     every_step_of(&plain("wdm_sync").os(Os::Win7).start().expect("DriverEntry"), &SYNC);

@@ -40,13 +40,13 @@ fn allocate_at_the_same_time(count: u32) {
 
 /// More allocations than the host gives separate pages.
 #[test]
-fn very_many_allocations_are_there_at_the_same_time() {
+fn many_allocations_exist_at_the_same_time() {
     allocate_at_the_same_time(40_000);
 }
 
 #[test]
 #[ignore = "takes a minute in a debug build"]
-fn a_million_allocations_are_there_at_the_same_time() {
+fn a_million_allocations_exist_at_the_same_time() {
     allocate_at_the_same_time(1_000_000);
 }
 
@@ -96,7 +96,7 @@ fn a_null_pointer_is_named() {
 
 /// The thread of the request only waits. The finding must name the DPC, which does not return.
 #[test]
-fn a_hang_names_the_callback_and_the_line_that_does_not_come_back() {
+fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
     let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_secs(2)), 4);
     assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
     assert!(finding.detail.ends_with("does not return (thread 2)"), "{}", finding.detail);

@@ -204,7 +204,7 @@ fn information_classes_are_those_of_the_windows_that_is_imitated() {
 /// For every class, every kind of handle and several lengths, the host returns the same result as an engine in this
 /// process.
 #[test]
-fn the_host_answers_what_an_engine_answers() {
+fn the_host_returns_the_same_results_as_an_engine() {
     let host = sample().prepare().expect("the sample");
     let (remote, machine) = (host.system(), host.machine());
     let options = EngineOptions { os_build: Os::default().build(), ..EngineOptions::default() };

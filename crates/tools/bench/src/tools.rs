@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_may_lack_a_number() {
+    fn a_reply_may_lack_a_number() {
         assert_eq!(number(&json!({ "a": 2 }), "a"), Some(2.0));
         assert_eq!(number(&json!({ "a": "2" }), "a"), None);
         assert_eq!(number(&json!({}), "a"), None);

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_lacks_itself_is_named() {
+    fn a_missing_panic_setting_or_library_of_the_driver_is_named() {
         let said = "error: language item required, but not found: `eh_personality`\n\
                     error: could not find native static library `portcls`, perhaps an -L flag is missing?\n";
         let lines = explain(said, &[], &[]);

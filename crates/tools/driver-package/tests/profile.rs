@@ -117,7 +117,7 @@ fn profile(test: &str, provider: &str) -> String {
 }
 
 #[test]
-fn it_is_what_the_documentation_asks_for() {
+fn the_profile_follows_the_documentation() {
     // Microsoft's example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
     let text = profile("profile", "MyCompany.MyComponent");
     assert_eq!(mistakes(&text), [""; 0]);

@@ -79,7 +79,7 @@ fn every_class_that_can_be_got_is_got() {
 }
 
 #[test]
-fn what_a_system_refuses_is_explained() {
+fn errors_of_the_system_are_explained() {
     for (line, code, text) in [
         ("stop Nothing", 1, "4201 WMI_INSTANCE_NOT_FOUND"),
         ("info get 3 --raw --session Nothing", 1, "4201"),

@@ -79,7 +79,7 @@ mod tests {
     use crate::Kernel;
 
     #[test]
-    fn a_thread_is_let_in_as_often_as_interrupts_can_nest() {
+    fn a_thread_may_enter_as_often_as_interrupts_can_nest() {
         let mut entered: Vec<_> = (0..DEPTH).map(|_| Formatting::<Kernel>::enter_as(0x1000)).collect();
         assert!(entered.iter().all(Option::is_some));
         assert!(Formatting::<Kernel>::enter_as(0x1000).is_none());

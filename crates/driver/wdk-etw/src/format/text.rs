@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_appended_behind_the_mark() {
+    fn nothing_is_appended_after_the_mark() {
         let mut fixed = FixedText::<8>::new();
         for _ in 0..5 {
             fixed.write_str("abc").unwrap();

@@ -54,7 +54,7 @@ fn hook_ids_lead_to_classes() {
 }
 
 #[test]
-fn arrays_count_by_number_by_field_and_by_what_is_left() {
+fn arrays_are_counted_by_a_number_a_field_or_the_remaining_bytes() {
     let config = BuiltIn::class_of_hook(0x0B16).unwrap();
     let schema = BuiltIn.event(&key(config, 22, 5)).unwrap();
     let upper = schema.fields.iter().find(|field| &*field.name == "UpperFilters").unwrap();

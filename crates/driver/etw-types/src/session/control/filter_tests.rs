@@ -40,7 +40,7 @@ fn filters_have_the_bytes_of_their_layouts() {
 }
 
 #[test]
-fn limits_say_which_one_and_by_how_much() {
+fn errors_name_the_limit_and_the_number() {
     for (filter, message) in [
         (Filter::ProcessIds(vec![0; 9]), "9 process ids of a filter: at most 8 are possible"),
         (Filter::ProcessIds(vec![]), "0 process ids of a filter: at least 1 are needed"),
@@ -60,7 +60,7 @@ fn limits_say_which_one_and_by_how_much() {
 }
 
 #[test]
-fn data_that_has_not_the_layout_of_its_kind_is_refused() {
+fn data_without_the_layout_of_its_type_is_rejected() {
     let event_names = |count: u8, names: &[u8]| [&[0; 18][..], &[count, 0], names].concat();
     for (kind, data) in [
         (filter::PID, vec![7, 0]),
