@@ -28,8 +28,8 @@ fn scripted_results_queue_up_per_routine() {
     engine.fail_next(Routine::WriteTransfer, NtStatus::NoMemory);
     engine.fail_next(Routine::WriteTransfer, NtStatus::BufferOverflow);
     engine.fail_next(Routine::Unregister, NtStatus::Unsuccessful);
-    let answers: Vec<NtStatus> = (0..3).map(|_| write(&engine, handle, Level::Error, 0, b"x")).collect();
-    assert_eq!(answers, [NtStatus::NoMemory, NtStatus::BufferOverflow, NtStatus::Success]);
+    let results: Vec<NtStatus> = (0..3).map(|_| write(&engine, handle, Level::Error, 0, b"x")).collect();
+    assert_eq!(results, [NtStatus::NoMemory, NtStatus::BufferOverflow, NtStatus::Success]);
     assert_eq!(session.events().len(), 1);
     assert_eq!(engine.unregister(handle), NtStatus::Unsuccessful);
     assert_eq!(engine.unregister(handle), NtStatus::Success);

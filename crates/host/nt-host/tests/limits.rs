@@ -34,7 +34,7 @@ fn finding(builder: Builder, function: u32) -> (Finding, String) {
 
 fn allocate_at_the_same_time(count: u32) {
     let (host, device) = start(plain("wdm_limits").patience(Duration::from_mins(10)));
-    assert_eq!(device.ioctl(code(0), &count.to_le_bytes(), 0).expect("an answer").status.as_int(), 0);
+    assert_eq!(device.ioctl(code(0), &count.to_le_bytes(), 0).expect("a reply").status.as_int(), 0);
     host.unload().expect("unload").assert_clean();
 }
 
@@ -54,8 +54,8 @@ fn a_million_allocations_exist_at_the_same_time() {
 fn memory_has_a_limit_and_comes_back_when_it_is_freed() {
     let (host, device) = start(plain("wdm_limits").memory(64 << 20));
     for _ in 0..3 {
-        let answer = device.ioctl(code(1), &[], 4).expect("an answer");
-        let count = u32::from_le_bytes(answer.output.try_into().expect("four bytes"));
+        let reply = device.ioctl(code(1), &[], 4).expect("a reply");
+        let count = u32::from_le_bytes(reply.output.try_into().expect("four bytes"));
         assert_eq!(count, 64, "MiB, all of them for the driver");
     }
     host.unload().expect("unload").assert_clean();
@@ -65,7 +65,7 @@ fn memory_has_a_limit_and_comes_back_when_it_is_freed() {
 #[test]
 fn freed_memory_goes_back_to_the_system() {
     let (host, device) = start(plain("wdm_limits").memory(128 << 20).patience(Duration::from_mins(10)));
-    device.ioctl(code(6), &[], 0).expect("an answer");
+    device.ioctl(code(6), &[], 0).expect("a reply");
     let status = std::fs::read_to_string(format!("/proc/{}/status", host.process_id())).expect("the child");
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
     let kib: u64 = resident.trim().trim_end_matches(" kB").parse().expect("a number");

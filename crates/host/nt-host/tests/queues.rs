@@ -58,7 +58,7 @@ impl Run {
 
     /// Sends a control request to the driver and returns its status.
     fn order(&self, code: u32, argument: u8) -> u32 {
-        self.device.ioctl(code, &[argument], 0).expect("an answer").status.as_int()
+        self.device.ioctl(code, &[argument], 0).expect("a reply").status.as_int()
     }
 
     fn lines(&mut self) -> Vec<String> {
@@ -72,7 +72,7 @@ impl Run {
 }
 
 fn ended(request: PendingRequest) -> u32 {
-    request.wait().expect("an answer").status.as_int()
+    request.wait().expect("a reply").status.as_int()
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn names_until_end(consumer: &mut Consumer) -> Vec<String> {
 fn run(host: &NtHost) {
     host.load().expect("DriverEntry");
     let device = host.add_device().expect("a device");
-    assert_eq!(device.ioctl(ECHO, b"hello", 64).expect("an answer").output, b"hello");
+    assert_eq!(device.ioctl(ECHO, b"hello", 64).expect("a reply").output, b"hello");
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }
@@ -158,7 +158,7 @@ fn a_consumer_that_waits_does_not_keep_requests_from_the_driver() {
     let waiting = std::thread::spawn(move || consumer.receive(LONG));
     let mut received = None;
     while received.is_none() {
-        assert_eq!(device.ioctl(ECHO, b"x", 8).expect("an answer").status, NtStatus::Success);
+        assert_eq!(device.ioctl(ECHO, b"x", 8).expect("a reply").status, NtStatus::Success);
         session.flush().expect("flushed");
         received = waiting.is_finished().then_some(());
     }

@@ -23,7 +23,7 @@ fn start() -> (NtHost, Device, Log) {
 }
 
 fn order(device: &Device, code: u32) {
-    assert!(device.ioctl(code, &[], 0).expect("an answer").status.is_success());
+    assert!(device.ioctl(code, &[], 0).expect("a reply").status.is_success());
 }
 
 #[test]

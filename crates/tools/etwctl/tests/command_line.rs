@@ -172,7 +172,7 @@ fn bash_completes_commands_options_and_values() {
             "{script}\nCOMP_WORDS=(etwctl {words}); COMP_CWORD={last}; _etwctl etwctl {current} {before}; echo \"${{COMPREPLY[*]}}\""
         );
         let output = std::process::Command::new("bash").args(["-c", &test]).output().expect("bash runs");
-        let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        assert_eq!(answer, expected, "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        let result = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        assert_eq!(result, expected, "{words}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }

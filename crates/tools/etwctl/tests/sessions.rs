@@ -73,9 +73,9 @@ fn every_class_that_can_be_got_is_got() {
         .collect();
     let run = etwctl_with("batch", &script);
     assert_eq!(run.code, 0, "{}{}", run.out, run.err);
-    let answers: Vec<Value> = run.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    assert_eq!(answers.len(), 18, "{}", run.out);
-    assert_eq!(answers[17]["rows"][0]["name"], "S");
+    let results: Vec<Value> = run.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(results.len(), 18, "{}", run.out);
+    assert_eq!(results[17]["rows"][0]["name"], "S");
 }
 
 #[test]

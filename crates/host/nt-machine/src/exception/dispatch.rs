@@ -145,6 +145,6 @@ fn ask(area: Area, base: u64, here: &Registers, unwound: &Unwound, target: u64) 
     })?;
     REQUEST.set(None);
     let (record, context) = (area.Record().address(), area.Context().address());
-    let answer = thread::call(routine, &[record, unwound.frame, context, area.Dispatcher().address()]);
-    Ok(REQUEST.take().map_or(Answer::Disposition(answer as u32), Answer::Leave))
+    let result = thread::call(routine, &[record, unwound.frame, context, area.Dispatcher().address()]);
+    Ok(REQUEST.take().map_or(Answer::Disposition(result as u32), Answer::Leave))
 }

@@ -275,7 +275,7 @@ fn random_tables_never_panic() {
         state ^= state << 17;
         state
     };
-    let mut answers = 0;
+    let mut decoded = 0;
     for _ in 0..20_000 {
         let mut image: Vec<u8> = (0..32).flat_map(|_| random().to_le_bytes()).collect();
         // Every second image has a plausible start, so that more than the version is checked.
@@ -291,9 +291,9 @@ fn random_tables_never_panic() {
         let mut registers = before;
         let result = functions.unwind(BASE, &mut registers, &mut |address| (address % 3 != 0).then_some(address));
         match result {
-            Ok(_) => answers += 1,
+            Ok(_) => decoded += 1,
             Err(_) => assert_eq!(registers, before),
         }
     }
-    assert!(answers > 1000, "only {answers} of the tables made any sense");
+    assert!(decoded > 1000, "only {decoded} of the tables made any sense");
 }

@@ -121,16 +121,16 @@ fn ask(routines: &[Registered], key: &str, change: Change<'_>, run: impl FnOnce(
     for known in routines {
         let About::Registry { context, .. } = known.about else { continue };
         let (info, call_context) = describe(change, object.cast(), name)?;
-        let answer =
+        let status =
             NtStatus::from_int(tell("registry callback", known.routine, &[context, pre, info.address()]) as u32);
-        if answer.is_success() {
+        if status.is_success() {
             asked.push(Before { known: *known, info, context: call_context });
             continue;
         }
-        // Whoever refuses is not told what came of it.
+        // A routine that denies the operation does not get the notification after it.
         free(info);
-        // A driver that did it by itself says so with this status.
-        refused = Some(if answer == NtStatus::CallbackBypass { NtStatus::Success } else { answer });
+        // With this status, the driver says that it did the operation itself.
+        refused = Some(if status == NtStatus::CallbackBypass { NtStatus::Success } else { status });
         break;
     }
     let mut status = match refused {
@@ -151,8 +151,8 @@ fn ask(routines: &[Registered], key: &str, change: Change<'_>, run: impl FnOnce(
             ObjectContext: 0,
             Reserved: 0,
         })?;
-        let answer = tell("registry callback", known.routine, &[own, post, after.address()]) as u32;
-        if NtStatus::from_int(answer) == NtStatus::CallbackBypass {
+        let result = tell("registry callback", known.routine, &[own, post, after.address()]) as u32;
+        if NtStatus::from_int(result) == NtStatus::CallbackBypass {
             status = after.ReturnStatus().read()?;
         }
         free(after);
