@@ -37,7 +37,7 @@
 //!
 //! # Cost and limits
 //!
-//! The logger sets `log`'s maximum level to what sessions want, so a message that nobody wants costs what `log` has before each
+//! The logger sets `log`'s maximum level to what sessions want, so a disabled message costs what `log` has before each
 //! message: a load, a compare and a branch. None of its arguments are evaluated.
 //!
 //! Nothing is allocated. A message is formatted into [`MESSAGE_SIZE`] bytes on the stack, key-values into

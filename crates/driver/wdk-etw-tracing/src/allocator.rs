@@ -65,7 +65,7 @@ static TAKEN: AtomicU8 = AtomicU8::new(0);
 #[repr(align(16))]
 struct Memory(UnsafeCell<MaybeUninit<[u8; SIZE]>>);
 
-// SAFETY: `TAKEN` gives it to one owner; nobody else looks at it.
+// SAFETY: `TAKEN` gives it to one owner, and only the owner accesses it.
 unsafe impl Sync for Memory {}
 
 static MEMORY: Memory = Memory(UnsafeCell::new(MaybeUninit::uninit()));

@@ -42,7 +42,7 @@
 //! | `DEBUG` | 5, verbose |
 //! | `TRACE` | 6, which a session gets that asks for level 6 or higher, or for every level (0, 255) |
 //!
-//! The maximum level of `tracing` follows the sessions, so an event that nobody wants costs a load, a compare and a branch.
+//! The maximum level of `tracing` follows the sessions, so a disabled event costs a load, a compare and a branch.
 //! [Targets](EtwTracing::with_targets) have keywords; the others have keyword 1.
 //!
 //! # Spans

@@ -79,7 +79,7 @@ pub(crate) fn find(metadata: &'static Metadata<'static>, shape: &Shape) -> Optio
     if site.state.load(Ordering::Acquire) != READY {
         return None;
     }
-    // SAFETY: `READY`: nobody writes any more.
+    // SAFETY: the entry is `READY`, so it is not written any more.
     let encoded = unsafe { &*site.encoded.get() };
     // SAFETY: `READY`: it was written.
     let encoded = unsafe { encoded.assume_init_ref() };
@@ -100,7 +100,7 @@ pub(crate) fn keep(metadata: &'static Metadata<'static>, shape: &Shape, bytes: &
         place.copy_from_slice(bytes);
         encoded.length = bytes.len();
     }
-    // SAFETY: this call alone took the entry to `FILLING`, and nobody reads before `READY`.
+    // SAFETY: this call alone took the entry to `FILLING`, and no thread reads it before `READY`.
     unsafe { site.encoded.get().write(MaybeUninit::new(encoded)) };
     site.state.store(READY, Ordering::Release);
 }

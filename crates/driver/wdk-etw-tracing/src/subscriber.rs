@@ -21,7 +21,7 @@ pub struct EtwTracing<M: Mode = Kernel> {
     provider: &'static Provider<M>,
     targets: &'static [(&'static str, u64)],
     keyword: Keyword,
-    /// Makes the ids of spans activities that nobody else has; 0 until it is registered.
+    /// Makes the activity ids of spans unique. 0 until the subscriber is registered.
     salt: AtomicU64,
 }
 

@@ -170,7 +170,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
     /// # use wdk_etw::start_activity;
     /// let scope = start_activity!(PROVIDER, "Read");
-    /// // Nobody listens here, so there is no activity.
+    /// // No session enabled the provider, so there is no activity.
     /// assert!(scope.id().is_zero());
     /// ```
     ///
@@ -189,7 +189,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
     /// # use wdk_etw::start_activity;
     /// let scope = start_activity!(PROVIDER, "Read");
-    /// assert!(!scope.is_active(), "nobody listens here");
+    /// assert!(!scope.is_active(), "no session enabled the provider");
     /// ```
     ///
     /// # IRQL
@@ -225,7 +225,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
     /// # use wdk_etw::start_activity;
     /// let scope = start_activity!(PROVIDER, "Read");
-    /// assert_eq!(scope.into_id(), None, "nobody listens here");
+    /// assert_eq!(scope.into_id(), None, "no session enabled the provider");
     /// ```
     ///
     /// # IRQL

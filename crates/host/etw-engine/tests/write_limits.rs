@@ -68,7 +68,7 @@ fn an_event_takes_128_blocks_and_no_more() {
     assert_eq!(session.events().len(), 1);
     assert_eq!(session.events()[0].descriptors, 128);
     session.disable(PROVIDER);
-    assert_eq!(engine.write(&event(handle), blocks.as_slice()), NtStatus::Success, "nobody wants it");
+    assert_eq!(engine.write(&event(handle), blocks.as_slice()), NtStatus::Success, "no session enabled it");
 }
 
 #[test]

@@ -210,7 +210,7 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
     println!("{written} written, {} recorded, {lost} lost", events.len());
     assert_eq!(written, events.len() as u64 + lost);
     // All three were part of the storm: capture state, enabling and disabling, and requests.
-    assert!(count("DeviceState") > 0, "nobody was asked for state while it had a device");
+    assert!(count("DeviceState") > 0, "no driver with a device got a request for its state");
     assert!(count("Enable") > 1000, "the session did not come and go");
     assert!(count("Request") + lost >= 2 * 8 * 1000, "requests are missing");
 }

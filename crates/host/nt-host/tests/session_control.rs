@@ -299,7 +299,7 @@ fn a_process_that_is_gone_says_so_and_its_file_is_readable() {
     assert!(kill.expect("kill").success());
     assert!(device.ioctl(ECHO, b"x", 8).is_err());
     let gone = Win32Error::from_int(1067);
-    let error = session.query().expect_err("nobody answers");
+    let error = session.query().expect_err("the process has ended");
     assert_eq!(error.code(), gone);
     assert!(error.to_string().contains("1067 PROCESS_ABORTED: the process that runs the driver is gone"), "{error}");
     assert_eq!(consumer.receive(Duration::ZERO), Received::Failed(gone));
@@ -309,7 +309,7 @@ fn a_process_that_is_gone_says_so_and_its_file_is_readable() {
     assert_eq!(unstopped[0].error.code(), gone);
     let names = file.names();
     assert!(names.iter().any(|name| name == "DeviceAdd"), "{names:?}");
-    assert!(!file.is_closed(), "nobody could");
+    assert!(!file.is_closed(), "the process was killed before it could close the file");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Registry callbacks: drivers are asked before an operation on the registry and told after it, whether a driver does it or a
-//! test says that somebody does.
+//! Registry callbacks: they run before and after each operation on the registry. A driver does the operation, or a test
+//! describes one.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ pub(crate) fn around(key: &str, change: Change<'_>, run: impl FnOnce() -> Outcom
     ask(&routines, key, change, run).map(drop)
 }
 
-/// A test says that somebody does something to the registry.
+/// Calls the driver's routines for an operation that a test describes.
 pub(super) fn raise(key: &str, change: Change<'_>) -> Result<Told, Fault> {
     let routines = lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. }));
     match ask(&routines, key, change, || Ok(())) {

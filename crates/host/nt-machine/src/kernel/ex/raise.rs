@@ -88,8 +88,8 @@ pub struct Told {
     pub access: u32,
 }
 
-/// The key of a value that a test says nothing else about.
-const SOMEBODYS: &str = r"\REGISTRY\MACHINE\SOFTWARE\NTHOST";
+/// The key of a value if a test gives no key.
+const DEFAULT_KEY: &str = r"\REGISTRY\MACHINE\SOFTWARE\NTHOST";
 
 pub(super) fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
     let place: GuestPtr<T> = lock(&kernel().pool).new_object();
@@ -128,7 +128,7 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
         }
         Notification::ImageLoaded { process, image, size } => image_loaded(*process, image, *size),
         Notification::RegistrySetValue { value, kind, data } => {
-            keys::raise(SOMEBODYS, Change::SetValue { value, kind: *kind, data })
+            keys::raise(DEFAULT_KEY, Change::SetValue { value, kind: *kind, data })
         }
         Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
