@@ -209,8 +209,8 @@ impl Machine {
         settled(result).unwrap_or_else(|status| Answer { status, ..Answer::default() })
     }
 
-    /// Raises an interrupt of a device; the first one is 0. Returns whether a service routine claimed it, or `None` if the
-    /// interrupt is not connected.
+    /// Raises an interrupt of a device; the first one is 0. Returns whether a service routine claimed it, or `None` if
+    /// the interrupt is not connected.
     #[must_use]
     pub fn interrupt(self, device: DeviceId, number: u32) -> Option<bool> {
         let source = match device.device() {
