@@ -86,7 +86,7 @@ fn errors_of_the_system_are_explained() {
         ("info set 7", 5, "50 NOT_SUPPORTED"),
         ("info get 6", 5, "50 NOT_SUPPORTED"),
         ("info get 15", 1, "87 INVALID_PARAMETER"),
-        ("info set 6", 1, "0 profile sources: at least 1 are needed"),
+        ("info set 6", 1, "0 profile sources: the minimum is 1"),
         ("info set 5 0=1 --raw 00", 1, "24 BAD_LENGTH"),
     ] {
         let run = etwctl(line);

@@ -140,7 +140,7 @@ mod tests {
         let twice = Enable::default().filter(Filter::ProcessIds(vec![1])).filter(Filter::ProcessIds(vec![2]));
         assert_eq!(twice.check().unwrap_err().to_string(), "a request can have only one filter of each kind");
         let many = (0..14).fold(Enable::default(), |enable, kind| enable.filter(Filter::Other(kind, vec![])));
-        assert_eq!(many.check().unwrap_err().to_string(), "14 filters of a request: at most 13 are possible");
+        assert_eq!(many.check().unwrap_err().to_string(), "14 filters of a request: the maximum is 13");
     }
 
     #[test]
