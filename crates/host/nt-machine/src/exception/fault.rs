@@ -224,10 +224,5 @@ pub(crate) fn asked(context: &Context<'_>) {
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
     let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());
-    verify::stop(
-        Rule::Hang,
-        site.routine,
-        site.address,
-        format_args!("{callback} does not return (thread {number})"),
-    );
+    verify::stop(Rule::Hang, site.routine, site.address, format_args!("{callback} does not return (thread {number})"));
 }
