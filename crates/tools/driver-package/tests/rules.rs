@@ -167,7 +167,7 @@ fn an_unknown_library_is_reported_as_an_unknown_import() {
 fn each_fault_of_a_signature_s_place_is_found() {
     let entry = directory(4);
     let faults: [(&str, Change); 4] = [
-        ("no multiple of 8", |file| {
+        ("not a multiple of 8", |file| {
             // The signature is moved by four bytes, and the file is four bytes longer, so the signature still ends at
             // the end of the file.
             let at = get_u32(file, directory(4)) as usize;

@@ -117,11 +117,11 @@ fn options_are_allowed_once_and_only_outside_structs() {
     assert_eq!(refused("P, \"E\", u8(\"a\", &a, tag(1), tag(2))"), ["`tag` is given twice"]);
     assert_eq!(
         refused("P, \"E\", struct(\"S\", { level(1) })"),
-        ["`level` is an option of the event and cannot stand inside `struct`"]
+        ["`level` is an option of the event and not allowed inside `struct`"]
     );
     assert_eq!(
         refused("P, \"E\", struct(\"S\", { raw_struct(\"R\", 1) })"),
-        ["`raw_struct` cannot stand inside `struct`; use `struct` here as well"]
+        ["`raw_struct` is not allowed inside `struct`; use `struct` here as well"]
     );
 }
 

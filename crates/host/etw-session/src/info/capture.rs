@@ -73,7 +73,7 @@ impl Information for PeriodicCapture {
         let rest = data.get(PeriodicCaptureStateInfo::SIZE..).unwrap_or_default();
         let (providers, rest) = decode_some(Self::CLASS, rest, info.provider_count.into())?;
         if !rest.is_empty() {
-            return Err(bad("it has more providers than it says"));
+            return Err(bad("it has more providers than its count says"));
         }
         Ok(if providers.is_empty() { Self::off() } else { Self { seconds: info.seconds, providers } })
     }

@@ -203,7 +203,7 @@ fn describe(
             (info.cast(), info.CallContext())
         }
         Change::SetValue { kind, data, .. } => {
-            // The data follows the structure, and goes with it.
+            // The data follows the structure, and is freed with it.
             let size = size_of::<REG_SET_VALUE_KEY_INFORMATION>() + data.len().max(1);
             let info = GuestPtr::<REG_SET_VALUE_KEY_INFORMATION>::new(lock(&kernel().pool).object(size as u64));
             info.Object().write(object)?;

@@ -57,11 +57,12 @@ pub enum Notification {
         /// The data of the value.
         data: Vec<u8>,
     },
-    /// Something else is to be done to the registry; a driver may refuse it. Those that did not are told that it was done.
+    /// Another operation on the registry is about to be done. A driver may deny it. Drivers that allowed it are
+    /// notified after it.
     Registry {
-        /// What is done.
+        /// The operation.
         operation: KeyOperation,
-        /// The path of the key, or of the one above it.
+        /// The path of the key. For a key that is created or opened, the path of its parent.
         key: String,
         /// The name of the key that is created or opened, of the value, or the new name of a key.
         name: String,
