@@ -91,7 +91,7 @@ fn without_a_consumer_the_end_loses_what_waits() {
 }
 
 #[test]
-fn a_file_goes_on_while_its_consumer_is_slow() {
+fn a_file_is_written_while_its_consumer_is_slow() {
     let file = TempFile::new("both");
     let both = Properties { mode: mode::SEQUENTIAL | mode::REAL_TIME, ..Properties::to_file("s", file.path()) };
     let (engine, handle, session) = small(Properties { flush_timer: 1000, ..both });

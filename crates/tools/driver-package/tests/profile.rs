@@ -128,7 +128,7 @@ fn the_profile_follows_the_documentation() {
 }
 
 #[test]
-fn names_that_mean_something_in_xml_are_escaped() {
+fn xml_markup_in_names_is_escaped() {
     for provider in ["A & B <\"C\">", "a--b-->", "tab\tbell\u{7}"] {
         assert_eq!(mistakes(&profile("profile-names", provider)), [""; 0], "{provider}");
     }

@@ -34,7 +34,7 @@ fn every_line_is_understood() {
 }
 
 #[test]
-fn a_version_stands_until_the_next_one() {
+fn a_version_applies_until_the_next_one() {
     let fields = |version| BuiltIn.event(&key(PROCESS, 1, version)).unwrap().fields.len();
     assert_eq!([0, 1, 2, 3, 4, 5, 200].map(fields), [4, 7, 8, 9, 12, 12, 12]);
     assert_eq!(BuiltIn.event(&key(PROCESS, 200, 2)), None);

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_equals_sign_behind_a_comma_is_part_of_the_value() {
+    fn an_equals_sign_after_a_comma_is_part_of_the_value() {
         let inf = Inf::parse("[a]\nHKR,,x,,a=b\n").unwrap();
         assert_eq!(inf.sections()[0].entries[0].fields, ["HKR", "", "x", "", "a=b"]);
     }
