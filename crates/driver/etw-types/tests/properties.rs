@@ -70,7 +70,7 @@ impl<'a> Visitor<'a> for Collector {
 
 proptest! {
     #[test]
-    fn what_is_built_is_decoded(event in name(), tag in 0_u32..=0x0FFF_FFFF, fields in prop::collection::vec((name(), datum()), 0..12)) {
+    fn built_events_are_decoded(event in name(), tag in 0_u32..=0x0FFF_FFFF, fields in prop::collection::vec((name(), datum()), 0..12)) {
         let (mut metadata, mut payload) = (vec![0; 4096], vec![0; 4096]);
         let mut builder = EventBuilder::new(&mut metadata, &mut payload, &event, tag);
         for (name, datum) in &fields {
@@ -145,7 +145,7 @@ proptest! {
     /// An event that passes under two settings of the masks also passes under every mixture of the two. For this reason
     /// the enable state can be read without a lock.
     #[test]
-    fn mixtures_of_masks_lose_no_event_that_both_want(keyword in any::<u64>(), any1 in any::<u64>(), all1 in any::<u64>(), any2 in any::<u64>(), all2 in any::<u64>()) {
+    fn mixed_masks_pass_every_event_that_both_requests_pass(keyword in any::<u64>(), any1 in any::<u64>(), all1 in any::<u64>(), any2 in any::<u64>(), all2 in any::<u64>()) {
         let keyword = Keyword::from_bits(keyword);
         let (all1, all2) = (all1 & keyword.bits(), all2 & keyword.bits());
         if keyword.matches(any1, all1) && keyword.matches(any2, all2) {

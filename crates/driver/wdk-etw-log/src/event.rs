@@ -1,18 +1,18 @@
-//! A message as an event: `Log` with `message`, `target`, `module`, `file`, `line`, and fields for key-values.
+//! Writes a message as the event `Log` with the fields `message`, `target`, `module`, `file`, `line`, and one field for
+//! each key-value.
 
 use log::Record;
 use wdk_etw::__private::Formatting;
 use wdk_etw::{EventDataDescriptor, EventDescriptor, FixedText, Keyword, Level, Mode, Provider};
 
-/// Bytes of a message that was formatted. A message without arguments can be longer.
+/// Maximum size of a formatted message in bytes. Longer text is truncated. A message without arguments can be longer.
 ///
 /// ```
-/// // What a driver logs in one message is cut there.
 /// const { assert!(wdk_etw_log::MESSAGE_SIZE >= 256, "longer messages are expected") };
 /// ```
 pub const MESSAGE_SIZE: usize = 512;
 
-/// What stands for a message that was not formatted.
+/// Replaces a message that was not formatted.
 const CUT: &str = "\u{2026}";
 
 /// The metadata of an event without key-values: size, tag, the name, and five fields.
@@ -20,15 +20,15 @@ static METADATA: &[u8] = b"\x30\0\0Log\0message\0\x97\x23target\0\x97\x23module\
 
 const _: () = assert!(METADATA.len() == 0x30);
 
-/// Writes `record`, which some session wants.
+/// Writes `record`. The caller has checked that a session enabled it.
 #[cold]
 pub(crate) fn write<M: Mode>(provider: &Provider<M>, level: Level, keyword: Keyword, record: &Record<'_>) -> M::Status {
     let descriptor = EventDescriptor::new(level, keyword);
     let constant = record.args().as_str();
-    // Constants need no formatting, so no leave for it.
-    let leave = if constant.is_none() || has_key_values(record) { Formatting::<M>::enter() } else { None };
+    // A constant message needs no formatting and therefore no permit.
+    let permit = if constant.is_none() || has_key_values(record) { Formatting::<M>::enter() } else { None };
     let mut text = FixedText::<MESSAGE_SIZE>::new();
-    let message = match (constant, &leave) {
+    let message = match (constant, &permit) {
         (Some(message), _) => message,
         (None, Some(_)) => text.format(*record.args()),
         (None, None) => CUT,
@@ -37,7 +37,7 @@ pub(crate) fn write<M: Mode>(provider: &Provider<M>, level: Level, keyword: Keyw
     let fields = Fields::new(texts, record.line().unwrap_or_default());
     #[cfg(feature = "kv")]
     if has_key_values(record) {
-        return with_key_values(provider, &descriptor, &fields, record, leave.is_some());
+        return with_key_values(provider, &descriptor, &fields, record, permit.is_some());
     }
     fields.write(provider, &descriptor, METADATA, &[])
 }
@@ -59,20 +59,21 @@ fn with_key_values<M: Mode>(
     descriptor: &EventDescriptor,
     fields: &Fields<'_>,
     record: &Record<'_>,
-    leave: bool,
+    may_format: bool,
 ) -> M::Status {
     use crate::key_values::{KEY_VALUE_SIZE, KeyValues};
 
     let (mut metadata, mut payload) = ([0; KeyValues::METADATA_SIZE], [0; KEY_VALUE_SIZE]);
-    let builder = KeyValues::new(&mut metadata, &mut payload).add(record.key_values(), leave);
+    let builder = KeyValues::new(&mut metadata, &mut payload).add(record.key_values(), may_format);
     match builder.finish() {
         Ok((metadata, payload)) => fields.write(provider, descriptor, metadata, payload),
-        // Key-values are added only if they fit, so there is nothing that could fail; the message is there all the same.
+        // This does not happen, because key-values are added only if they fit. If it did, the message would be written
+        // without them.
         Err(_) => fields.write(provider, descriptor, METADATA, &[]),
     }
 }
 
-/// What every message has.
+/// The fields that every message has.
 struct Fields<'a> {
     texts: [&'a str; 4],
     lengths: [[u8; 2]; 4],
@@ -119,9 +120,9 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// As much of a text as its length can tell, and an event can hold beside the others.
+/// Truncates a text, so that its length fits into 16 bits and an event can hold all four texts.
 fn bounded(text: &str) -> &str {
-    /// Four of these and the rest are less than 64 KiB.
+    /// Four texts of this length and the rest of the event are smaller than 64 KiB.
     const LONGEST: usize = 15_000;
     if text.len() <= LONGEST { text } else { text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default() }
 }

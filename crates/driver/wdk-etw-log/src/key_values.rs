@@ -6,30 +6,30 @@ use log::kv::{Error, Key, Source, Value, VisitSource, VisitValue};
 use wdk_etw::tracelogging::EventBuilder;
 use wdk_etw::{FixedText, InType, OutType};
 
-/// Bytes of the values of all key-values of a message. A text of its own has at most half of them.
+/// Maximum size of the values of all key-values of a message, in bytes. Formatted text is truncated to half of it.
 ///
 /// ```
 /// const { assert!(wdk_etw_log::KEY_VALUE_SIZE / 2 >= 128, "longer values are expected") };
 /// ```
 pub const KEY_VALUE_SIZE: usize = 512;
 
-/// Adds key-values to an event, as long as there is room.
+/// Adds key-values to an event if they fit.
 pub(crate) struct KeyValues<'a> {
     /// `None` only while a field is added.
     builder: Option<EventBuilder<'a>>,
-    /// How many had no room.
+    /// The number of key-values that did not fit.
     cut: u32,
 }
 
 impl<'a> KeyValues<'a> {
-    /// Names and types of all fields of a message.
+    /// Maximum size of the event's metadata in bytes: the names and types of all fields.
     pub(crate) const METADATA_SIZE: usize = 448;
 
-    /// The name of the field that says how many are missing, and what it needs in metadata and payload.
+    /// The field with the number of key-values that did not fit: its name, and its size in metadata and payload.
     const CUT: &'static str = "cut";
     const CUT_SIZE: (usize, usize) = (Self::CUT.len() + FIELD_SIZE, size_of::<u32>());
 
-    /// An event with the names of the fields that every message has; their values are not in these buffers.
+    /// Begins an event with the fields that every message has. The values of these fields are not in the buffers.
     pub(crate) fn new(metadata: &'a mut [u8], payload: &'a mut [u8]) -> Self {
         let builder = EventBuilder::new(metadata, payload, "Log", 0);
         let builder = ["message", "target", "module", "file"]
@@ -39,10 +39,10 @@ impl<'a> KeyValues<'a> {
         Self { builder: Some(builder), cut: 0 }
     }
 
-    /// Adds them all; none of them, if there is no leave to format.
-    pub(crate) fn add(mut self, key_values: &dyn Source, leave: bool) -> EventBuilder<'a> {
-        if leave {
-            // A source that fails has told what it has.
+    /// Adds all key-values that fit. Adds none if `may_format` is false.
+    pub(crate) fn add(mut self, key_values: &dyn Source, may_format: bool) -> EventBuilder<'a> {
+        if may_format {
+            // If the source fails, the key-values before the failure are kept.
             let _ = key_values.visit(&mut self);
         } else {
             self.cut = u32::try_from(key_values.count()).unwrap_or(u32::MAX);
@@ -52,7 +52,7 @@ impl<'a> KeyValues<'a> {
         if cut == 0 { builder } else { builder.u32(Self::CUT, cut) }
     }
 
-    /// Adds a field of `size` bytes by `add`, if it fits.
+    /// Calls `add` to add a field of `size` bytes, if the field fits.
     fn field(&mut self, name: &str, size: usize, add: impl FnOnce(EventBuilder<'a>, &str) -> EventBuilder<'a>) {
         let fits =
             self.room().is_some_and(|(metadata, payload)| name.len() + FIELD_SIZE <= metadata && size <= payload);
@@ -63,14 +63,14 @@ impl<'a> KeyValues<'a> {
         self.builder = self.builder.take().map(|builder| add(builder, name));
     }
 
-    /// What is free beside the field that counts the missing.
+    /// Returns the free bytes in metadata and payload, without those that are reserved for the field `cut`.
     fn room(&self) -> Option<(usize, usize)> {
         let (metadata, payload) = self.builder.as_ref()?.room();
         Some((metadata.checked_sub(Self::CUT_SIZE.0)?, payload.checked_sub(Self::CUT_SIZE.1)?))
     }
 }
 
-/// What a field needs in metadata beside its name: a NUL and two types.
+/// The bytes that a field needs in metadata in addition to its name: a NUL and two types.
 const FIELD_SIZE: usize = 3;
 
 impl<'kvs> VisitSource<'kvs> for KeyValues<'_> {
@@ -116,7 +116,7 @@ impl VisitValue<'_> for Field<'_, '_> {
     fn visit_str(&mut self, value: &str) -> Result<(), Error> {
         let size = size_of::<u16>() + value.len();
         if self.all.room().is_none_or(|(_, payload)| size > payload) {
-            // Cut as formatted text is.
+            // Truncates the text in the same way as formatted text.
             self.text(format_args!("{value}"));
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl VisitValue<'_> for Field<'_, '_> {
         Ok(())
     }
 
-    /// Everything else is text.
+    /// Other values are formatted as text.
     fn visit_any(&mut self, value: Value<'_>) -> Result<(), Error> {
         self.text(format_args!("{value}"));
         Ok(())

@@ -1,21 +1,21 @@
-//! Levels of `log` and of ETW, and how the first follow the second.
+//! Maps levels of `log` to levels of ETW, and sets the maximum level of `log`.
 
 use log::LevelFilter;
 use wdk_etw::{ControlCode, EnableRequest, Level};
 
-/// The ETW level of messages of `level`.
+/// Returns the ETW level of a message.
 pub(crate) const fn etw_level(level: log::Level) -> Level {
     match level {
         log::Level::Error => Level::Error,
         log::Level::Warn => Level::Warning,
         log::Level::Info => Level::Informational,
         log::Level::Debug => Level::Verbose,
-        // One more than the most verbose that has a name.
+        // One above the most verbose level that has a name.
         log::Level::Trace => Level::from_int(Level::Verbose.as_int() + 1),
     }
 }
 
-/// The most verbose messages that a session of `level` wants. 0 and 255 stand for every level.
+/// Returns the most verbose messages that a session with this level receives. 0 and 255 mean every level.
 const fn filter(level: Level) -> LevelFilter {
     match level.as_int() {
         1 => LevelFilter::Off,
@@ -27,7 +27,7 @@ const fn filter(level: Level) -> LevelFilter {
     }
 }
 
-/// The most verbose messages that `enabled` says are wanted.
+/// Returns the most verbose messages for which `enabled` returns true.
 pub(crate) fn wanted(enabled: impl Fn(Level) -> bool) -> LevelFilter {
     log::Level::iter()
         .take_while(|level| enabled(etw_level(*level)))
@@ -35,10 +35,11 @@ pub(crate) fn wanted(enabled: impl Fn(Level) -> bool) -> LevelFilter {
         .map_or(LevelFilter::Off, |level| level.to_level_filter())
 }
 
-/// Sets `log`'s maximum level to what a session asks for.
+/// Sets the maximum level of `log` to the level of an enable request.
 ///
-/// [`EtwLogger::register`](crate::EtwLogger::register) has this done. A driver with an enable callback of its own registers its
-/// provider with that, calls this in it, and [installs](crate::EtwLogger::install) the logger.
+/// [`EtwLogger::register`](crate::EtwLogger::register) does this for you. A driver with its own enable callback
+/// [installs](crate::EtwLogger::install) the logger, registers the provider with the callback, and calls this function in
+/// it.
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -50,11 +51,11 @@ pub(crate) fn wanted(enabled: impl Fn(Level) -> bool) -> LevelFilter {
 ///
 /// fn on_enable(request: &EnableRequest<'_>) {
 ///     wdk_etw_log::follow(request);
-///     // And what the driver does itself.
+///     // The driver's own code.
 /// }
 ///
 /// LOGGER.install().expect("there is no other logger");
-/// // SAFETY: the unload routine unregisters, when nothing logs any more.
+/// // SAFETY: the unload routine unregisters the provider after the last message.
 /// let status = unsafe { PROVIDER.register_with_callback(on_enable, 0) };
 /// # assert!(status.is_success());
 /// # PROVIDER.unregister();

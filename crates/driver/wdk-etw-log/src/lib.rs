@@ -1,7 +1,7 @@
 //! Messages of the [`log`] crate as ETW events, for kernel drivers.
 //!
-//! A driver that uses `log`, or links crates that do, puts one line beside its provider, and registers the logger where it
-//! would register the provider:
+//! Define a logger next to the provider, and register the logger instead of the provider. It writes the messages of the
+//! driver and of all crates that it links:
 //!
 //! ```
 //! # use etw_symbols as _;
@@ -11,7 +11,7 @@
 //! define_provider!(PROVIDER, "MyCompany.MyDriver");
 //! static LOGGER: EtwLogger = EtwLogger::new(&PROVIDER);
 //!
-//! // In DriverEntry. The unload routine unregisters, when nothing logs any more.
+//! // In DriverEntry. The unload routine unregisters the logger after the last message.
 //! let status = unsafe { LOGGER.register() };
 //! assert!(status.is_success());
 //!
@@ -24,8 +24,9 @@
 //!
 //! # Events
 //!
-//! A message is a TraceLogging event `Log` with the fields `message`, `target`, `module`, `file` (UTF-8) and `line`, and one
-//! field for each key-value: integers, floating-point numbers, booleans and text as such, everything else as text.
+//! A message is a TraceLogging event `Log` with the fields `message`, `target`, `module`, `file` (UTF-8) and `line`,
+//! and one field for each key-value. Integers, floating-point numbers, booleans and text keep their types. Other values
+//! are formatted as text.
 //!
 //! | `log` | ETW level |
 //! |---|---|
@@ -33,30 +34,32 @@
 //! | `warn!` | 3, warning |
 //! | `info!` | 4, informational |
 //! | `debug!` | 5, verbose |
-//! | `trace!` | 6, which a session gets that asks for level 6 or higher, or for every level (0, 255) |
+//! | `trace!` | 6; only for sessions with level 6 or higher, or with 0 or 255 (every level) |
 //!
 //! # Cost and limits
 //!
-//! The logger sets `log`'s maximum level to what sessions want, so a message that nobody wants costs what `log` has before each
-//! message: a load, a compare and a branch. None of its arguments are evaluated.
+//! The logger sets the maximum level of `log` to the level that sessions enabled. A disabled message costs only the
+//! check in `log`: a load, a compare and a branch. Its arguments are not evaluated.
 //!
-//! Nothing is allocated. A message is formatted into [`MESSAGE_SIZE`] bytes on the stack, key-values into
-//! `KEY_VALUE_SIZE`; a message without arguments is not copied. What is too long is cut and ends with `…`; key-values that have
-//! no room are counted in a last field `cut`. All in all a message needs about 2 KiB of stack.
+//! Nothing is allocated. A message is formatted into [`MESSAGE_SIZE`] bytes on the stack, and key-values into
+//! `KEY_VALUE_SIZE` bytes. A message without arguments is not copied. Text that is too long is truncated and ends with
+//! `…`. The last field `cut` is the number of key-values that did not fit. A message needs about 2 KiB of stack.
 //!
-//! What is formatted may log itself: that works four levels deep on a thread, interrupts included. What is deeper is written with `…`
-//! in place of its message, so a `Display` that logs itself ends.
+//! A value may log messages while it is formatted. Up to four messages can be nested on a thread, including those of
+//! interrupts. A message that is nested more deeply is replaced by `…`, so a `Display` that logs itself does not
+//! recurse forever.
 //!
 //! # Panics and features
 //!
-//! Nothing in this crate panics. What a driver formats may: `core`'s formatting of floating-point numbers has assertions, which as
-//! far as is known never fail, but which are in an image that formats them. The feature `kv` (on by default: key-values as fields) has
-//! `log` format such numbers among others. An image with it has 35 KiB more than one without.
+//! Nothing in this crate panics, but the formatting of values may. The code in `core` that formats floating-point
+//! numbers contains assertions. No case is known in which they fail, but they are part of the image. The feature `kv`
+//! (key-values as fields, enabled by default) makes `log` use this code, and adds 35 KiB to the image.
 //!
 //! # IRQL
 //!
-//! Messages can be logged at any IRQL, as long as what they format allows it; above `APC_LEVEL` all of it must be in non-paged
-//! memory. Names, files and formats of a driver's own messages are in its image: keep them out of pageable sections.
+//! Messages can be logged at any IRQL if their values can be formatted at that IRQL. Above `APC_LEVEL`, all data must
+//! be in non-paged memory. The constant parts of a message are in the driver's image: do not put them into pageable
+//! sections.
 #![no_std]
 #![deny(unsafe_code)]
 

@@ -9,17 +9,17 @@ use wdk_etw::{Kernel, Keyword, Mode, Provider, Status};
 use crate::event;
 use crate::level::{etw_level, follow, wanted};
 
-/// The keyword of messages if none is chosen: that of events without one.
+/// The default keyword of messages. It is also the default keyword of events.
 const DEFAULT_KEYWORD: u64 = 1;
 
-/// Writes the messages of `log` as events of a provider. A `static` beside the provider's.
+/// Writes the messages of `log` as events of a provider. Define it as a `static` next to the provider.
 pub struct EtwLogger<M: Mode = Kernel> {
     provider: &'static Provider<M>,
     keyword: Keyword,
 }
 
 impl<M: Mode> EtwLogger<M> {
-    /// A logger that writes through `provider`, with keyword 1.
+    /// Creates a logger that writes events of `provider`, with keyword 1.
     ///
     /// # IRQL
     ///
@@ -29,7 +29,7 @@ impl<M: Mode> EtwLogger<M> {
         Self { provider, keyword: Keyword::from_bits(DEFAULT_KEYWORD) }
     }
 
-    /// The same with another keyword, so that sessions can choose messages apart from events.
+    /// Sets the keyword of messages, so that sessions can enable messages and other events separately.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -49,12 +49,13 @@ impl<M: Mode> EtwLogger<M> {
         self
     }
 
-    /// Registers the provider, becomes the logger of the `log` crate, and has its maximum level follow the sessions.
+    /// Installs the logger in the `log` crate and registers the provider. From then on, sessions set the maximum level of
+    /// `log`.
     ///
     /// # Errors
     ///
-    /// `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if `log` has another logger; the provider is not
-    /// registered then. Otherwise as for [`Provider::register`].
+    /// Returns `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if `log` has another logger. The
+    /// provider is not registered then. Otherwise returns the errors of [`Provider::register`].
     ///
     /// # IRQL
     ///
@@ -62,21 +63,21 @@ impl<M: Mode> EtwLogger<M> {
     ///
     /// # Safety
     ///
-    /// As for [`Provider::register`]; messages are events of the provider.
-    #[expect(unsafe_code, reason = "the contract is handed on")]
+    /// The requirements of [`Provider::register`] apply. Messages are events of the provider.
+    #[expect(unsafe_code, reason = "the caller fulfils the contract")]
     pub unsafe fn register(&'static self) -> M::Status {
         if self.install().is_err() {
             return M::Status::ALREADY_REGISTERED;
         }
-        // SAFETY: the same contract.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.provider.register_with_callback(follow, 0) }
     }
 
-    /// Stops logging, and unregisters the provider. The messages that come later go nowhere.
+    /// Stops logging and unregisters the provider. Later messages are dropped.
     ///
     /// # Errors
     ///
-    /// As for [`Provider::unregister`].
+    /// Returns the errors of [`Provider::unregister`].
     ///
     /// # IRQL
     ///
@@ -90,14 +91,14 @@ impl<M: Mode> EtwLogger<M> {
         status
     }
 
-    /// Becomes the logger of the `log` crate, without registering anything: for drivers that register their provider with a
-    /// callback of their own, in which they call [`follow`](crate::follow).
+    /// Installs the logger in the `log` crate without registering the provider. This is for drivers that register the
+    /// provider with their own callback and call [`follow`](crate::follow) in it.
     ///
-    /// Success if it is the logger already.
+    /// Succeeds if this logger is already installed.
     ///
     /// # Errors
     ///
-    /// If there is another logger: `log` has one for the life of an image.
+    /// Fails if `log` has another logger. A logger cannot be replaced until the driver is unloaded.
     ///
     /// # IRQL
     ///
@@ -112,7 +113,7 @@ impl<M: Mode> EtwLogger<M> {
         }
     }
 
-    /// The provider.
+    /// Returns the provider.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -138,12 +139,12 @@ impl<M: Mode> Log for EtwLogger<M> {
     fn log(&self, record: &Record<'_>) {
         let level = etw_level(record.level());
         if self.provider.enabled_at_run_time(level, self.keyword) {
-            // A failure to log is not the failure of what logs.
+            // The code that logs must not fail because of a logging error.
             let _ = event::write(self.provider, level, self.keyword, record);
         }
     }
 
-    /// ETW's buffers are the session's: there is nothing to flush.
+    /// Does nothing: the buffers belong to ETW sessions.
     fn flush(&self) {}
 }
 

@@ -57,7 +57,7 @@ impl<'a> Visitor<'a> for Values {
 }
 
 #[test]
-fn a_message_has_its_text_and_where_it_comes_from() {
+fn a_message_has_its_text_and_its_source_location() {
     let events = logged(Level::Informational, |_| {
         info!("constant");
         let count = 3;
@@ -104,7 +104,7 @@ fn levels_follow_the_session() {
 }
 
 #[test]
-fn a_message_that_nobody_wants_evaluates_and_calls_nothing() {
+fn a_disabled_message_evaluates_and_calls_nothing() {
     fn unreachable() -> u32 {
         panic!("evaluated")
     }
@@ -156,7 +156,7 @@ fn key_values_are_fields_of_their_types() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_marked() {
+fn long_text_is_truncated_and_marked() {
     let events = logged(Level::Informational, |_| {
         let long = "é".repeat(2000);
         info!("{long}");
@@ -173,7 +173,7 @@ fn what_is_too_long_is_cut_and_marked() {
 }
 
 #[test]
-fn a_key_that_has_no_room_is_counted() {
+fn a_key_that_does_not_fit_is_counted() {
     let _turn = turn();
     let host = Host::new();
     let _here = host.enter();
@@ -208,7 +208,7 @@ impl fmt::Display for Recursive {
 }
 
 #[test]
-fn a_message_that_logs_itself_ends() {
+fn a_message_that_logs_itself_does_not_recurse_forever() {
     let events = logged(Level::Informational, |_| {
         info!("outside {Recursive}");
         info!("and again {Recursive}");
@@ -222,7 +222,7 @@ fn a_message_that_logs_itself_ends() {
 }
 
 #[test]
-fn another_logger_is_refused_and_nothing_is_registered() {
+fn a_second_logger_is_rejected_and_not_registered() {
     define_provider!(OTHER, "Log.Other");
     static SECOND: EtwLogger = EtwLogger::new(&OTHER);
     logged(Level::Informational, |_| {

@@ -69,7 +69,7 @@ pub(crate) const SCALARS: [(&str, &str, &str); 18] = [
 pub(crate) fn push(code: &mut String, provider: &Provider, event: &Event, function: &str, mapped: &Mapped) {
     let numbers = provider.numbers(event);
     let constant = function.to_ascii_uppercase();
-    let text = event.message.as_ref().map_or_else(String::new, |message| format!(": {}", plain(&message.text)));
+    let text = event.message.as_ref().map_or_else(|| ".".to_owned(), |message| format!(": {}", plain(&message.text)));
     let _ = write!(
         code,
         "/// Descriptor of event {} version {}.\n{ATTRIBUTES}pub const {constant}: ::wdk_etw::EventDescriptor =\n    \
@@ -96,10 +96,11 @@ pub(crate) fn push(code: &mut String, provider: &Provider, event: &Event, functi
     let fields: Vec<Field> = fields.iter().map(|field| self::field(function, field, fields, mapped)).collect();
     let _ = write!(
         code,
-        "/// Writes event {} version {}{text}\n///\n/// `activity` is the activity that the event belongs to. Does nothing, \
-         successfully, if no session wants the event.\n///\n/// # Errors\n///\n/// As for \
-         [`Provider::write`](::wdk_etw::Provider::write); `STATUS_INVALID_PARAMETER` if lengths do not fit their fields.\n///\n\
-         /// # IRQL\n///\n/// Any; data must be resident above `APC_LEVEL`.\n{ATTRIBUTES}pub fn {function}(\n    activity: \
+        "/// Writes event {} version {}{text}\n///\n/// `activity` is the event's activity id. If no session enabled \
+         the event, it is not written, and the status is `STATUS_SUCCESS`.\n///\n/// # Errors\n///\n/// Returns the \
+         errors of [`Provider::write`](::wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value \
+         does not fit its field, and `STATUS_INVALID_SID` if a SID is truncated.\n///\n/// # IRQL\n///\n/// Any. Above \
+         `APC_LEVEL`, all data must be resident.\n{ATTRIBUTES}pub fn {function}(\n    activity: \
          Option<&::wdk_etw::Guid>,\n",
         event.id, event.version
     );

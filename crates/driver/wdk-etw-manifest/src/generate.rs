@@ -11,11 +11,11 @@ use crate::names::{camel, screaming, snake};
 
 /// Attributes of every item: a driver may use only some of them, and names and signatures come from the manifest.
 pub(crate) const ATTRIBUTES: &str =
-    "#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = \"made from a manifest\")]\n";
+    "#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = \"generated from a manifest\")]\n";
 
 /// Returns the source of the module. If there are several providers, each one has its own module in it.
 pub(crate) fn module(manifest: &Manifest) -> Result<String, Error> {
-    let mut code = String::from("// Made from an instrumentation manifest by wdk-etw-manifest. Changes are lost.\n\n");
+    let mut code = String::from("// Generated from an instrumentation manifest by wdk-etw-manifest. Do not edit.\n\n");
     if let [provider] = manifest.providers.as_slice() {
         code.push_str(&items(provider)?);
         return Ok(code);
@@ -60,7 +60,7 @@ fn items(provider: &Provider) -> Result<String, Error> {
     let traits = traits.escape_ascii();
     let _ = write!(
         code,
-        "/// The provider `{name}`. Register it before its events are written.\n{ATTRIBUTES}\
+        "/// The provider `{name}`. Register it before you write its events.\n{ATTRIBUTES}\
          pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::new(\n    \
          ::wdk_etw::Guid::from_u128({guid:#034x}),\n    b\"{traits}\",\n    ::wdk_etw::SetInformationMode::Off,\n);\n\n"
     );
@@ -77,7 +77,7 @@ fn items(provider: &Provider) -> Result<String, Error> {
     };
     constants(
         &mut code,
-        ("level", "u8", "Levels besides those of Windows"),
+        ("level", "u8", "Levels that the manifest defines"),
         provider
             .levels
             .iter()
@@ -93,7 +93,7 @@ fn items(provider: &Provider) -> Result<String, Error> {
     )?;
     constants(
         &mut code,
-        ("opcode", "u8", "Opcodes besides those of Windows"),
+        ("opcode", "u8", "Opcodes that the manifest defines"),
         provider
             .opcodes
             .iter()
@@ -101,7 +101,7 @@ fn items(provider: &Provider) -> Result<String, Error> {
     )?;
     constants(
         &mut code,
-        ("keyword", "u64", "Keywords besides those of Windows"),
+        ("keyword", "u64", "Keywords that the manifest defines"),
         provider
             .keywords
             .iter()
@@ -157,11 +157,11 @@ fn value_map(code: &mut String, map: &Map, name: &str) -> Result<(), Error> {
         names.add(&own, &format!("the value {:#x} of {}", item.value, map.name))?;
         let _ = writeln!(body, "    /// {}\n    pub const {own}: Self = Self({:#x});", plain(text), item.value);
     }
-    let kind = if map.is_bits { "Bits" } else { "Values" };
+    let kind = if map.is_bits { "bit map" } else { "value map" };
     let _ = write!(
         code,
-        "/// {kind} of the map `{}`.\n{ATTRIBUTES}#[derive(Clone, Copy, Debug, PartialEq, Eq)]\npub struct {name}(\n    \
-         /// The number.\n    pub u32,\n);\n\n{ATTRIBUTES}impl {name} {{\n{body}}}\n\n",
+        "/// The {kind} `{}`.\n{ATTRIBUTES}#[derive(Clone, Copy, Debug, PartialEq, Eq)]\npub struct {name}(\n    \
+         /// The numeric value.\n    pub u32,\n);\n\n{ATTRIBUTES}impl {name} {{\n{body}}}\n\n",
         map.name
     );
     Ok(())

@@ -67,7 +67,7 @@ mod tests {
     use super::{camel, screaming, snake};
 
     #[test]
-    fn names_are_taken_apart_at_their_words() {
+    fn names_are_split_into_words() {
         for (name, expected) in [
             ("DeviceFailed", "device_failed"),
             ("DEVICE_FAILED", "device_failed"),

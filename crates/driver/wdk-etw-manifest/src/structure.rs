@@ -76,8 +76,8 @@ pub(crate) fn push(code: &mut String, function: &str, data: &Data, mapped: &Mapp
         nest(&members, |member| &member.value, |count, inner| format!("::wdk_etw::__private::Packed{count}({inner})"));
     let _ = write!(
         code,
-        "/// `{0}` of [`{function}`], as it stands in the payload: made by [`{make}`].\n{ATTRIBUTES}pub type {kind} = {stored};\n\n\
-         /// Makes `{0}` of [`{function}`].\n{ATTRIBUTES}pub fn {make}(\n",
+        "/// The structure `{0}` of [`{function}`]. Create it with [`{make}`].\n{ATTRIBUTES}pub type {kind} = \
+         {stored};\n\n/// Creates the structure `{0}` of [`{function}`].\n{ATTRIBUTES}pub fn {make}(\n",
         data.name
     );
     for member in &members {

@@ -60,7 +60,7 @@ fn functions_write_the_payload_of_their_template() {
     let session = host.engine().start_session("rich");
     // SAFETY: unregistered below, by the only thread.
     assert_eq!(unsafe { rich::PROVIDER.register() }, NtStatus::Success);
-    assert_eq!(rich::probed(None, 0, &[]), NtStatus::Success, "nobody listens");
+    assert_eq!(rich::probed(None, 0, &[]), NtStatus::Success, "no session enabled the provider");
     session.enable(*rich::PROVIDER.id(), Enable::default());
     let (activity, sid) = (Guid::from_u128(7), [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0]);
     let text: Vec<u16> = "hi\0 there".encode_utf16().collect();
@@ -126,7 +126,7 @@ fn functions_write_the_payload_of_their_template() {
 }
 
 #[test]
-fn a_sid_that_is_cut_off_is_a_status() {
+fn a_truncated_sid_is_an_error() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let host = Host::new();
     let _here = host.enter();

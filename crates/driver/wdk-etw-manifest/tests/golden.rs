@@ -12,7 +12,7 @@ const STRUCTS: &[u8] = include_bytes!("data/structs.man");
 /// The generator wrote `tests/data/rich.rs` and `structs.rs`. `WDK_ETW_BLESS=1` writes them again. `tests/generated.rs`
 /// runs them.
 #[test]
-fn the_module_is_what_the_generator_makes() {
+fn the_generated_module_matches_the_expected_file() {
     for (manifest, name) in [(RICH, "rich.rs"), (STRUCTS, "structs.rs")] {
         let code = wdk_etw_manifest::compile_bytes(manifest).unwrap().code;
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
@@ -45,7 +45,7 @@ fn entries(mut file: &[u8]) -> Vec<(Vec<u8>, u16, u16, &[u8])> {
 }
 
 #[test]
-fn the_resources_are_the_template_and_a_message_table_for_each_language() {
+fn the_resources_are_the_event_template_and_one_message_table_per_language() {
     let file = wdk_etw_manifest::compile_bytes(RICH).unwrap().resources;
     let entries = entries(&file);
     let kinds: Vec<_> = entries.iter().map(|(kind, name, language, _)| (kind.as_slice(), *name, *language)).collect();

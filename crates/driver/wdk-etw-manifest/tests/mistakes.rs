@@ -5,7 +5,7 @@ use wdk_etw_manifest::{Error, compile, compile_bytes};
 const RICH: &str = include_str!("../../../host/etw-manifest/tests/data/rich.man");
 
 #[test]
-fn mistakes_have_the_file_and_the_line() {
+fn each_error_has_the_file_and_the_line() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("mistakes");
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("bad.man");
@@ -23,7 +23,7 @@ fn mistakes_have_the_file_and_the_line() {
 }
 
 #[test]
-fn two_parts_with_one_name_in_the_module_are_refused() {
+fn two_parts_with_the_same_name_are_rejected() {
     let text = RICH.replace("symbol=\"Probed\"", "symbol=\"DEVICE_FAILED\"");
     let error = compile_bytes(text.as_bytes()).unwrap_err();
     assert_eq!(
@@ -33,13 +33,13 @@ fn two_parts_with_one_name_in_the_module_are_refused() {
 }
 
 #[test]
-fn a_language_without_a_number_is_refused() {
+fn a_culture_without_a_language_id_is_rejected() {
     let error = compile_bytes(RICH.replace("de-DE", "tlh-KX").as_bytes()).unwrap_err();
     assert!(matches!(&error, Error::UnknownCulture(culture) if culture == "tlh-KX"), "{error}");
 }
 
 #[test]
-fn what_is_no_manifest_is_refused() {
+fn a_file_that_is_not_a_manifest_is_rejected() {
     for (text, expected) in [
         ("<a/>", ":1:1: not an instrumentation manifest: the root element is <a>"),
         ("<instrumentationManifest/>", ":1:1: the manifest declares no provider"),

@@ -1,4 +1,4 @@
-//! The one allocation that `tracing-core` makes, in the image.
+//! An allocator that provides memory in the image for the only allocation of `tracing-core`.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
@@ -6,18 +6,19 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// What `tracing-core` allocates: two counters and a reference.
+/// The size of the allocation: two counters and a reference.
 const SIZE: usize = 24;
 
-/// A driver's allocator that has the memory of `tracing-core`'s one allocation in the image, and takes everything else from `A`.
+/// A global allocator for drivers. The only allocation of `tracing-core` gets memory in the image; all other
+/// allocations are passed to `A`.
 ///
-/// That allocation is never freed. In pool it would be a leak when the driver unloads, which Driver Verifier stops the machine
-/// for; in the image it goes with it.
+/// `tracing-core` never frees its allocation. In pool memory, that would be a leak when the driver is unloaded, and
+/// Driver Verifier would stop the system. Memory in the image is freed with the image.
 ///
 /// ```no_run
 /// use wdk_etw_tracing::{ImageAllocator, NoAllocator};
 ///
-/// // In a driver that does not allocate. With wdk-alloc: `ImageAllocator<WdkAllocator>` and `new(WdkAllocator)`.
+/// // For a driver that does not allocate. With wdk-alloc, use `ImageAllocator<WdkAllocator>` and `new(WdkAllocator)`.
 /// #[global_allocator]
 /// static ALLOCATOR: ImageAllocator<NoAllocator> = ImageAllocator::new(NoAllocator);
 /// # fn main() {}
@@ -25,14 +26,14 @@ const SIZE: usize = 24;
 ///
 /// # IRQL
 ///
-/// That of `A`.
+/// The same as for `A`.
 #[derive(Debug)]
 pub struct ImageAllocator<A> {
     other: A,
 }
 
 impl<A> ImageAllocator<A> {
-    /// An allocator in front of `other`.
+    /// Creates an allocator that passes all other allocations to `other`.
     ///
     /// # IRQL
     ///
@@ -43,11 +44,11 @@ impl<A> ImageAllocator<A> {
     }
 }
 
-/// An allocator that has nothing to give: for drivers that do not allocate.
+/// An allocator that always fails, for drivers that do not allocate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAllocator;
 
-// SAFETY: null is a failure to allocate, which is always allowed; so nothing is ever freed.
+// SAFETY: `alloc` may always fail by returning null. Nothing is allocated, so `dealloc` is never called.
 unsafe impl GlobalAlloc for NoAllocator {
     unsafe fn alloc(&self, _: Layout) -> *mut u8 {
         ptr::null_mut()
@@ -56,21 +57,22 @@ unsafe impl GlobalAlloc for NoAllocator {
     unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
 }
 
-/// Set while `register` is in `tracing-core`.
+/// True while `from_image` runs.
 static REGISTERING: AtomicBool = AtomicBool::new(false);
 
-/// Whether the memory is free (0) or taken.
+/// 0 if the memory is free, 1 if it is taken.
 static TAKEN: AtomicU8 = AtomicU8::new(0);
 
 #[repr(align(16))]
 struct Memory(UnsafeCell<MaybeUninit<[u8; SIZE]>>);
 
-// SAFETY: `TAKEN` gives it to one owner; nobody else looks at it.
+// SAFETY: `TAKEN` gives the memory to one owner, and only the owner accesses it.
 unsafe impl Sync for Memory {}
 
 static MEMORY: Memory = Memory(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// Has the allocation that `body` makes come from the image, if an [`ImageAllocator`] is there.
+/// Runs `body`. If the driver uses an [`ImageAllocator`], the allocation that `body` makes gets the memory in the
+/// image.
 pub(crate) fn from_image<T>(body: impl FnOnce() -> T) -> T {
     REGISTERING.store(true, Ordering::Release);
     let result = body();
@@ -78,7 +80,7 @@ pub(crate) fn from_image<T>(body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The image's memory, if it is meant for this allocation and free.
+/// Takes the memory in the image if the allocation has its size, [`from_image`] runs, and the memory is free.
 fn take(layout: Layout) -> Option<*mut u8> {
     let fits = layout.size() == SIZE && layout.align() <= align_of::<Memory>();
     if !fits || !REGISTERING.load(Ordering::Acquire) {
@@ -87,11 +89,11 @@ fn take(layout: Layout) -> Option<*mut u8> {
     TAKEN.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok().then(|| MEMORY.0.get().cast())
 }
 
-// SAFETY: memory comes from `A`, whose contract this has, or is the image's: static, aligned, of the size that is asked for, and
-// given away once until it is freed.
+// SAFETY: memory comes from `A`, which fulfils the same contract, or it is the memory in the image. That memory is
+// static and aligned, has the requested size, and has one owner until it is freed.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for ImageAllocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the same contract.
+        // SAFETY: guaranteed by the caller.
         take(layout).unwrap_or_else(|| unsafe { self.other.alloc(layout) })
     }
 
@@ -99,7 +101,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for ImageAllocator<A> {
         if ptr::eq(memory, MEMORY.0.get().cast()) {
             TAKEN.store(0, Ordering::Release);
         } else {
-            // SAFETY: the same contract; the memory is not the image's, so it came from there.
+            // SAFETY: guaranteed by the caller. The memory is not in the image, so it came from `other`.
             unsafe { self.other.dealloc(memory, layout) };
         }
     }
@@ -114,7 +116,7 @@ mod tests {
     use super::{ImageAllocator, NoAllocator, SIZE, from_image};
 
     #[test]
-    fn only_the_registration_is_served_and_once() {
+    fn the_memory_is_given_once_and_only_inside_from_image() {
         let allocator = ImageAllocator::new(NoAllocator);
         let layout = Layout::from_size_align(SIZE, 8).unwrap();
         // SAFETY: the layout is not empty.
@@ -123,7 +125,7 @@ mod tests {
         let first = from_image(|| {
             let first = alloc();
             assert!(!first.is_null() && first.addr() % 8 == 0);
-            assert!(alloc().is_null(), "there is one");
+            assert!(alloc().is_null(), "the memory is taken");
             first
         });
         // SAFETY: from this allocator, with this layout.

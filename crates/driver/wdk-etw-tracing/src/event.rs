@@ -1,4 +1,4 @@
-//! Writing: values and metadata become an event.
+//! Writes an event from its values and its metadata.
 
 use tracing_core::Metadata;
 use wdk_etw::tracelogging::EventBuilder;
@@ -7,15 +7,16 @@ use wdk_etw::{EventDataDescriptor, EventDescriptor, Guid, InType, Mode, OutType,
 use crate::sites;
 use crate::values::{Shape, Values};
 
-/// Metadata that is not kept is encoded here.
+/// Size of the buffer for metadata that is not in the table of call sites.
 const METADATA_SIZE: usize = 512;
 
-/// The metadata of an event whose names do not fit, or contain a NUL: it says at least where it comes from, and counts its fields as cut.
+/// The metadata of an event whose names do not fit or contain a NUL. The event has only its target and the number of
+/// missing fields.
 static TOO_LONG: &[u8] = b"\x17\0\0event\0target\0\x97\x23cut\0\x08";
 
 const _: () = assert!(TOO_LONG.len() == 0x17);
 
-/// What an event is written with, beside its metadata and its values.
+/// The parts of an event other than its metadata and its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header<'a> {
     pub(crate) site: &'static Metadata<'static>,
@@ -32,7 +33,8 @@ pub(crate) fn write<M: Mode>(provider: &Provider<M>, header: &Header<'_>, values
     }
 }
 
-/// The same for a call site that is not in the table yet. A function of its own, because it needs a large buffer.
+/// Writes an event of a call site that is not in the table. It is a separate function, because it needs a large buffer
+/// on the stack.
 #[cold]
 #[inline(never)]
 fn write_new<M: Mode>(provider: &Provider<M>, header: &Header<'_>, values: &Values<M>) -> M::Status {
@@ -49,7 +51,7 @@ fn write_new<M: Mode>(provider: &Provider<M>, header: &Header<'_>, values: &Valu
 
 fn send<M: Mode>(provider: &Provider<M>, header: &Header<'_>, encoded: &[u8], values: &[u8], cut: u32) -> M::Status {
     let target = header.site.target();
-    // A path of modules is not as long as this.
+    // A target is never longer than 65535 bytes. If it were, it would be left out.
     let (length, target) = u16::try_from(target.len()).map_or((0, ""), |length| (length, target));
     let length = length.to_le_bytes();
     let cut_bytes = cut.to_le_bytes();
@@ -64,7 +66,7 @@ fn send<M: Mode>(provider: &Provider<M>, header: &Header<'_>, encoded: &[u8], va
     provider.write_wanted(&header.descriptor, header.activity, header.related, &data)
 }
 
-/// The metadata of a call site for events of `shape`; empty if it is too long.
+/// Encodes the metadata of a call site for events of `shape`. Returns an empty slice if it does not fit.
 fn encode<'a>(buffer: &'a mut [u8], metadata: &Metadata<'_>, shape: &Shape) -> &'a [u8] {
     let mut builder = EventBuilder::new(buffer, &mut [], metadata.name(), 0);
     for (index, kind) in shape.fields() {

@@ -1,17 +1,17 @@
-//! Levels of `tracing` and of ETW, and how the first follow the second.
+//! Maps levels of `tracing` to levels of ETW, and sets the maximum level of `tracing`.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use tracing_core::{LevelFilter, callsite};
 use wdk_etw::{ControlCode, EnableRequest, Level};
 
-/// The most verbose level that sessions want, as an ETW level; 0 for none.
+/// The most verbose ETW level that a session enabled. 0 if no session enabled the provider.
 static WANTED: AtomicU8 = AtomicU8::new(0);
 
-/// The ETW level of `TRACE`: one more than the most verbose that has a name.
+/// The ETW level of `TRACE`: one above the most verbose level that has a name.
 const TRACE: u8 = Level::Verbose.as_int() + 1;
 
-/// The ETW level of events of `level`.
+/// Returns the ETW level of an event.
 pub(crate) fn etw_level(level: tracing_core::Level) -> Level {
     match level {
         tracing_core::Level::ERROR => Level::Error,
@@ -22,7 +22,7 @@ pub(crate) fn etw_level(level: tracing_core::Level) -> Level {
     }
 }
 
-/// The most verbose events that are wanted.
+/// Returns the most verbose events that are enabled.
 pub(crate) fn filter() -> LevelFilter {
     match WANTED.load(Ordering::Relaxed) {
         0 | 1 => LevelFilter::OFF,
@@ -34,10 +34,11 @@ pub(crate) fn filter() -> LevelFilter {
     }
 }
 
-/// Sets the maximum level of `tracing` to what a session asks for.
+/// Sets the maximum level of `tracing` to the level of an enable request.
 ///
-/// [`EtwTracing::register`](crate::EtwTracing::register) has this done. A driver with an enable callback of its own registers its
-/// provider with that, calls this in it, and [installs](crate::EtwTracing::install) the subscriber before.
+/// [`EtwTracing::register`](crate::EtwTracing::register) does this for you. A driver with its own enable callback first
+/// [installs](crate::EtwTracing::install) the subscriber. Then it registers the provider with the callback, and calls
+/// this function in it.
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -49,11 +50,11 @@ pub(crate) fn filter() -> LevelFilter {
 ///
 /// fn on_enable(request: &EnableRequest<'_>) {
 ///     wdk_etw_tracing::follow(request);
-///     // And what the driver does itself.
+///     // The driver's own code.
 /// }
 ///
 /// assert!(TRACING.install());
-/// // SAFETY: the unload routine unregisters, when nothing traces any more.
+/// // SAFETY: the unload routine unregisters the provider after the last event.
 /// let status = unsafe { PROVIDER.register_with_callback(on_enable, 0) };
 /// # assert!(status.is_success());
 /// # PROVIDER.unregister();
@@ -61,7 +62,7 @@ pub(crate) fn filter() -> LevelFilter {
 ///
 /// # IRQL
 ///
-/// Any. It visits every call site that was traced so far.
+/// Any. The function visits every call site that was used so far.
 pub fn follow(request: &EnableRequest<'_>) {
     match request.control() {
         ControlCode::EnableProvider => set(match request.level().as_int() {
@@ -73,7 +74,7 @@ pub fn follow(request: &EnableRequest<'_>) {
     }
 }
 
-/// Sets the most verbose level that is wanted; 0 for none.
+/// Sets the most verbose level that is enabled; 0 disables all events.
 pub(crate) fn set(level: u8) {
     WANTED.store(level, Ordering::Relaxed);
     callsite::rebuild_interest_cache();

@@ -1,7 +1,7 @@
 //! Events and spans of the [`tracing`](https://docs.rs/tracing) crate as ETW events, for kernel drivers.
 //!
-//! A driver that uses `tracing`, or links crates that do, puts one line beside its provider, and registers that where it would
-//! register the provider:
+//! Define a subscriber next to the provider, and register the subscriber instead of the provider. It writes the events
+//! of the driver and of all crates that it links:
 //!
 //! ```
 //! # use etw_symbols as _;
@@ -11,7 +11,7 @@
 //! define_provider!(PROVIDER, "MyCompany.MyDriver");
 //! static TRACING: EtwTracing = EtwTracing::new(&PROVIDER);
 //!
-//! // In DriverEntry. The unload routine unregisters, when nothing traces any more.
+//! // In DriverEntry. The unload routine unregisters the subscriber after the last event.
 //! let status = unsafe { TRACING.register() };
 //! assert!(status.is_success());
 //!
@@ -25,12 +25,12 @@
 //!
 //! # Events
 //!
-//! An event has the name of its call site (`event src/read.rs:12`, or what `name:` says), its fields, and a last field `target`.
-//! Integers, floating-point numbers, booleans and text are fields of their types; everything else, the message included, is text as
-//! its `Debug` has it.
+//! An event has the name of its call site (`event src/read.rs:12`, or the name that `name:` sets), its fields, and a
+//! last field `target`. Integers, floating-point numbers, booleans and text keep their types. Other values, including
+//! the message, are formatted with `Debug`.
 //!
-//! Metadata is made once for a call site, when it is first traced, and kept in a table of the image ([`SITES`] of them; those that find no room
-//! there are encoded each time).
+//! The metadata of a call site is encoded when it is first used, and kept in a table in the image. The table has
+//! [`SITES`] entries. The metadata of call sites that are not in the table is encoded for each event.
 //!
 //! # Levels and keywords
 //!
@@ -40,41 +40,44 @@
 //! | `WARN` | 3, warning |
 //! | `INFO` | 4, informational |
 //! | `DEBUG` | 5, verbose |
-//! | `TRACE` | 6, which a session gets that asks for level 6 or higher, or for every level (0, 255) |
+//! | `TRACE` | 6; only for sessions with level 6 or higher, or with 0 or 255 (every level) |
 //!
-//! The maximum level of `tracing` follows the sessions, so an event that nobody wants costs a load, a compare and a branch.
-//! [Targets](EtwTracing::with_targets) have keywords; the others have keyword 1.
+//! The subscriber sets the maximum level of `tracing` to the level that sessions enabled, so a disabled event costs a
+//! load, a compare and a branch. [Targets](EtwTracing::with_targets) can have keywords. The default is keyword 1.
 //!
 //! # Spans
 //!
-//! A span is an activity: a start event with its fields when it is made, an event for values that are recorded later, and a stop
-//! event when its last handle is dropped. In the kernel there is no storage of a thread's own, hence no current span: `enter` does
-//! nothing, and an event or a span says what it belongs to, by `parent: &span`. Up to [`SPANS`] spans can be open; of one more only
-//! a warning is written, `SpanLost`.
+//! A span is an activity. It writes a start event with its fields when it is created, an event for values that are
+//! recorded later, and a stop event when its last handle is dropped. The kernel has no thread-local storage, so there
+//! is no current span: `enter` does nothing, and an event or a span must name its parent with `parent: &span`. Up to
+//! [`SPANS`] spans can be open. For each further span, only the warning `SpanLost` is written.
 //!
 //! # Memory
 //!
-//! On the path of events nothing is allocated and nothing waits. `tracing-core` allocates once, 24 bytes, in
-//! [`register`](EtwTracing::register), and never frees them, as it has a subscriber for the life of a program. A driver is unloaded, and
-//! its pool is checked then: so make [`ImageAllocator`] the driver's allocator, which has these bytes in the image.
+//! Writing an event does not allocate and does not wait. `tracing-core` makes one allocation of 24 bytes in
+//! [`register`](EtwTracing::register). It never frees the memory, because a subscriber cannot be removed. When a driver
+//! is unloaded, that would be a pool leak. Therefore use [`ImageAllocator`] as the driver's global allocator: it has
+//! these bytes in the image.
 //!
-//! Values of an event are put into a buffer of [`VALUES_SIZE`] bytes on the stack; text that is too long is cut and ends with `…`, and fields without
-//! room are counted in a last field `cut`. If the names of an event are longer than 500 bytes, or contain a NUL, it has the name `event`, and all of
-//! its fields are counted there. An event needs about 2 KiB of stack.
+//! The values of an event are stored in a buffer of [`VALUES_SIZE`] bytes on the stack. Text that is too long is
+//! truncated and ends with `…`. The last field `cut` is the number of fields that did not fit. If the names of an event
+//! are longer than 500 bytes or contain a NUL, the event is called `event`, and all its fields count as cut. An event
+//! needs about 2 KiB of stack.
 //!
-//! What is formatted may trace itself: that works four levels deep on a thread, interrupts included. What is deeper is written with
-//! `…` in place of its text.
+//! A value may write events while it is formatted. Up to four events can be nested on a thread, including those of
+//! interrupts. Text in an event that is nested more deeply is replaced by `…`.
 //!
 //! # Panics
 //!
-//! Nothing in this crate panics. These are in an image because of others, and a test holds the list: `tracing-core` asserts that a call site is
-//! registered once (`callsite.rs`), and has a vector for call sites of other kinds than those of `tracing`'s macros, made on first use
-//! (`lazy.rs`, `spin/once.rs`); `alloc` panics if the one allocation fails. None of them is on the path of an event.
+//! Nothing in this crate panics. Other crates add these panics to an image, and a test checks the list: `tracing-core`
+//! asserts that a call site is registered once (`callsite.rs`), and creates a vector for call sites that do not come
+//! from the macros of `tracing` on first use (`lazy.rs`, `spin/once.rs`). `alloc` panics if the only allocation fails.
+//! None of this code runs when an event is written.
 //!
 //! # IRQL
 //!
-//! Any for events and spans, as long as what they format allows it; above `APC_LEVEL` all of it must be in non-paged memory. `PASSIVE_LEVEL`
-//! for registering.
+//! Any for events and spans, if their values can be formatted at that IRQL. Above `APC_LEVEL`, all data must be in
+//! non-paged memory. `PASSIVE_LEVEL` for registration.
 #![no_std]
 
 mod allocator;

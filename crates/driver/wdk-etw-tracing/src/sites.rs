@@ -1,7 +1,8 @@
-//! The metadata of call sites, made when each is first traced.
+//! A table with the metadata of call sites. It is encoded when a call site is first used.
 //!
-//! A table of the image, filled without a lock: an entry belongs to the first call site that takes it, for good. Its metadata is written
-//! once, by the thread that takes it from `EMPTY` to `FILLING`; from `READY` on nothing changes, and everybody reads.
+//! The table is a static and needs no lock. An entry belongs to the first call site that takes it and is never freed.
+//! The thread that changes its state from `EMPTY` to `FILLING` writes the metadata. After the state is `READY`, the
+//! entry does not change, and every thread can read it.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -12,24 +13,24 @@ use tracing_core::Metadata;
 
 use crate::values::Shape;
 
-/// How many call sites have their metadata kept.
+/// The number of call sites in the table.
 ///
 /// ```
 /// const { assert!(wdk_etw_tracing::SITES >= 32, "the call sites of this driver") };
 /// ```
 pub const SITES: usize = 64;
 
-/// Bytes of the metadata of a call site that is kept.
+/// Maximum size of the metadata in an entry, in bytes.
 const SIZE: usize = 256;
 
-/// How many entries are tried for a call site.
+/// The number of entries that are tried for a call site.
 const TRIES: usize = 8;
 
 const EMPTY: u8 = 0;
 const FILLING: u8 = 1;
 const READY: u8 = 2;
 
-/// What is kept of a call site.
+/// The metadata of a call site for events of one shape.
 struct Encoded {
     shape: Shape,
     bytes: [u8; SIZE],
@@ -40,12 +41,13 @@ struct Site {
     /// The call site's `Metadata`, or null.
     key: AtomicPtr<()>,
     state: AtomicU8,
-    /// Initialised when `READY`. Not before, so that the table takes no space in the file.
+    /// Initialised if the state is `READY`. It is not initialised before, so the table takes no space in the image
+    /// file.
     encoded: UnsafeCell<MaybeUninit<Encoded>>,
 }
 
-// SAFETY: `encoded` is written by the one that takes `state` to `FILLING`, and read by others only after they have seen `READY`, which is
-// stored behind the writing.
+// SAFETY: only the thread that sets `state` to `FILLING` writes `encoded`. It stores `READY` after that, and other
+// threads read `encoded` only after they have loaded `READY`.
 unsafe impl Sync for Site {}
 
 static TABLE: [Site; SITES] = [const {
@@ -56,10 +58,10 @@ static TABLE: [Site; SITES] = [const {
     }
 }; SITES];
 
-/// The entry of a call site; `None` if there is no room for it.
+/// Returns the entry of a call site, or `None` if the entries for it are taken by others.
 fn site(metadata: &'static Metadata<'static>) -> Option<&'static Site> {
     let key = ptr::from_ref(metadata).cast_mut().cast::<()>();
-    // Metadata lies side by side in the image; the product spreads it.
+    // The addresses of metadata are close together. The multiplication spreads them over the table.
     let hash = (key.addr() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - SITES.trailing_zeros());
     let start = usize::try_from(hash).unwrap_or_default();
     (0..TRIES).filter_map(|step| TABLE.get((start + step) % SITES)).find(|site| {
@@ -73,20 +75,20 @@ fn site(metadata: &'static Metadata<'static>) -> Option<&'static Site> {
     })
 }
 
-/// The kept metadata of a call site for events of `shape`.
+/// Returns the metadata of a call site for events of `shape`, if it is in the table.
 pub(crate) fn find(metadata: &'static Metadata<'static>, shape: &Shape) -> Option<&'static [u8]> {
     let site = site(metadata)?;
     if site.state.load(Ordering::Acquire) != READY {
         return None;
     }
-    // SAFETY: `READY`: nobody writes any more.
+    // SAFETY: the entry is `READY`, so it is not written any more.
     let encoded = unsafe { &*site.encoded.get() };
-    // SAFETY: `READY`: it was written.
+    // SAFETY: the entry is `READY`, so it was written.
     let encoded = unsafe { encoded.assume_init_ref() };
     if encoded.shape == *shape { encoded.bytes.get(..encoded.length) } else { None }
 }
 
-/// Keeps the metadata of a call site, if nothing is kept of it yet.
+/// Stores the metadata of a call site, if the table has none for it yet.
 pub(crate) fn keep(metadata: &'static Metadata<'static>, shape: &Shape, bytes: &[u8]) {
     let Some(site) = site(metadata) else {
         return;
@@ -100,7 +102,7 @@ pub(crate) fn keep(metadata: &'static Metadata<'static>, shape: &Shape, bytes: &
         place.copy_from_slice(bytes);
         encoded.length = bytes.len();
     }
-    // SAFETY: this call alone took the entry to `FILLING`, and nobody reads before `READY`.
+    // SAFETY: only this call set the state to `FILLING`, and no thread reads the entry before it is `READY`.
     unsafe { site.encoded.get().write(MaybeUninit::new(encoded)) };
     site.state.store(READY, Ordering::Release);
 }

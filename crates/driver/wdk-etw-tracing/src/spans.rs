@@ -1,4 +1,4 @@
-//! Open spans: what their stop events need, and how many handles each has.
+//! The table of open spans: the number of handles of each span, and the metadata for its stop event.
 
 use core::num::NonZeroU64;
 use core::ptr;
@@ -7,14 +7,15 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use tracing_core::Metadata;
 use tracing_core::span::Id;
 
-/// How many spans can be open at a time.
+/// The maximum number of open spans.
 ///
 /// ```
 /// const { assert!(wdk_etw_tracing::SPANS >= 64, "the requests that this driver takes at a time") };
 /// ```
 pub const SPANS: usize = 128;
 
-/// The bits of an id that say which entry is meant; those above count how often it was used.
+/// The number of low bits of an id that are the index of the entry. The bits above them are a number that is never
+/// reused.
 const INDEX_BITS: u32 = SPANS.trailing_zeros() + 1;
 
 struct Span {
@@ -29,16 +30,16 @@ static TABLE: [Span; SPANS] =
     [const { Span { id: AtomicU64::new(0), handles: AtomicU32::new(0), metadata: AtomicPtr::new(ptr::null_mut()) } };
         SPANS];
 
-/// Counts ids, so that none is used twice.
+/// The number of the next span, so that no id is used twice.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// The id of spans that found no room.
+/// The id of all spans that do not fit into the table.
 const LOST: u64 = 1 << (INDEX_BITS - 1);
 
-/// Marks an entry that is being filled in: the id of no span.
+/// Marks an entry that is being written. No span has this id.
 const RESERVED: u64 = u64::MAX;
 
-/// Enters a span with one handle; `None` if there is no room.
+/// Adds a span with one handle. Returns `None` if the table is full.
 pub(crate) fn open(metadata: &'static Metadata<'static>) -> Option<Id> {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let start = usize::try_from(number).unwrap_or_default();
@@ -53,24 +54,24 @@ pub(crate) fn open(metadata: &'static Metadata<'static>) -> Option<Id> {
     NonZeroU64::new(id).map(Id::from_non_zero_u64)
 }
 
-/// The id of a span that found no room.
+/// Returns the id of a span that does not fit into the table.
 pub(crate) fn lost() -> Id {
     Id::from_non_zero_u64(NonZeroU64::MIN.saturating_add(LOST - 1))
 }
 
-/// Whether there is a span of this id.
+/// Returns whether a span with this id is open.
 pub(crate) fn is_open(id: &Id) -> bool {
     find(id).is_some()
 }
 
-/// One more handle.
+/// Adds a handle to a span.
 pub(crate) fn clone(id: &Id) {
     if let Some(span) = find(id) {
         span.handles.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// One handle less; the span's metadata if that was the last.
+/// Removes a handle from a span. If it was the last one, removes the span and returns its metadata.
 pub(crate) fn close(id: &Id) -> Option<&'static Metadata<'static>> {
     let span = find(id)?;
     if span.handles.fetch_sub(1, Ordering::AcqRel) != 1 {
@@ -81,7 +82,7 @@ pub(crate) fn close(id: &Id) -> Option<&'static Metadata<'static>> {
     metadata
 }
 
-/// The metadata of an open span.
+/// Returns the metadata of an open span.
 pub(crate) fn metadata(id: &Id) -> Option<&'static Metadata<'static>> {
     find(id).and_then(metadata_of)
 }

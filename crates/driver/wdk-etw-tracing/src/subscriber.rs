@@ -1,4 +1,4 @@
-//! The subscriber: what `tracing-core` calls.
+//! The subscriber, whose methods `tracing-core` calls.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -13,20 +13,20 @@ use crate::level::{etw_level, filter, follow, set};
 use crate::values::Values;
 use crate::{allocator, spans};
 
-/// The keyword of events if none is chosen: that of events without one.
+/// The default keyword. It is also the default keyword of `write_event!`.
 const DEFAULT_KEYWORD: u64 = 1;
 
-/// Writes the events and spans of `tracing` as events of a provider. A `static` beside the provider's.
+/// Writes the events and spans of `tracing` as events of a provider. Define it as a `static` next to the provider.
 pub struct EtwTracing<M: Mode = Kernel> {
     provider: &'static Provider<M>,
     targets: &'static [(&'static str, u64)],
     keyword: Keyword,
-    /// Makes the ids of spans activities that nobody else has; 0 until it is registered.
+    /// Makes the activity ids of spans unique. 0 until the subscriber is registered.
     salt: AtomicU64,
 }
 
 impl<M: Mode> EtwTracing<M> {
-    /// A subscriber that writes through `provider`, with keyword 1.
+    /// Creates a subscriber that writes events of `provider`, with keyword 1.
     ///
     /// # IRQL
     ///
@@ -36,7 +36,7 @@ impl<M: Mode> EtwTracing<M> {
         Self { provider, targets: &[], keyword: Keyword::from_bits(DEFAULT_KEYWORD), salt: AtomicU64::new(0) }
     }
 
-    /// The same with another keyword for targets that have none of their own.
+    /// Sets the keyword for targets that [`with_targets`](Self::with_targets) does not list.
     ///
     /// # IRQL
     ///
@@ -47,7 +47,7 @@ impl<M: Mode> EtwTracing<M> {
         self
     }
 
-    /// The same with keywords for targets: of a module and all below it. The first that matches counts.
+    /// Sets keywords for targets. A target applies to a module and all modules inside it. The first match is used.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -68,14 +68,15 @@ impl<M: Mode> EtwTracing<M> {
         self
     }
 
-    /// Becomes the subscriber of `tracing`, registers the provider, and has the maximum level follow the sessions.
+    /// Installs the subscriber in `tracing` and registers the provider. From then on, sessions set the maximum level of
+    /// `tracing`.
     ///
     /// Allocates once; see [`ImageAllocator`](crate::ImageAllocator).
     ///
     /// # Errors
     ///
-    /// `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if `tracing` has another subscriber; the provider is
-    /// not registered then. Otherwise as for [`Provider::register`].
+    /// Returns `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if `tracing` has another subscriber.
+    /// The provider is not registered then. Otherwise returns the errors of [`Provider::register`].
     ///
     /// # IRQL
     ///
@@ -83,20 +84,20 @@ impl<M: Mode> EtwTracing<M> {
     ///
     /// # Safety
     ///
-    /// As for [`Provider::register`]; events and spans of `tracing` are events of the provider.
+    /// The requirements of [`Provider::register`] apply. Events and spans of `tracing` are events of the provider.
     pub unsafe fn register(&'static self) -> M::Status {
         if !self.install() {
             return M::Status::ALREADY_REGISTERED;
         }
-        // SAFETY: the same contract.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.provider.register_with_callback(follow, 0) }
     }
 
-    /// Stops tracing, and unregisters the provider. The events that come later go nowhere.
+    /// Stops tracing and unregisters the provider. Later events are dropped.
     ///
     /// # Errors
     ///
-    /// As for [`Provider::unregister`].
+    /// Returns the errors of [`Provider::unregister`].
     ///
     /// # IRQL
     ///
@@ -109,10 +110,11 @@ impl<M: Mode> EtwTracing<M> {
         status
     }
 
-    /// Becomes the subscriber of `tracing`, without registering anything: for drivers that register their provider with a callback
-    /// of their own, in which they call [`follow`](crate::follow). Call it before that.
+    /// Installs the subscriber in `tracing` without registering the provider. This is for drivers that register the
+    /// provider with their own callback and call [`follow`](crate::follow) in it. Call `install` before that.
     ///
-    /// Returns whether it is the subscriber: `false` if there is another, as `tracing` has one for the life of an image.
+    /// Returns `true` if this subscriber is installed, and `false` if there is another one. A subscriber cannot be
+    /// replaced until the driver is unloaded.
     ///
     /// # IRQL
     ///
@@ -129,7 +131,7 @@ impl<M: Mode> EtwTracing<M> {
         dispatcher::set_global_default(dispatch).is_ok()
     }
 
-    /// The provider.
+    /// Returns the provider.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -146,7 +148,8 @@ impl<M: Mode> EtwTracing<M> {
         self.provider
     }
 
-    /// The activity id of a span's events, for events of `wdk-etw` that belong to it; `None` for a span that is not open.
+    /// Returns the activity id of a span, or `None` if the span is not open. With this id, `write_event!` can write
+    /// events that belong to the span.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -183,14 +186,14 @@ impl<M: Mode> EtwTracing<M> {
         self.targets.iter().find(own).map_or(self.keyword, |(_, keyword)| Keyword::from_bits(*keyword))
     }
 
-    /// The descriptor of a call site's events, if a session wants them.
+    /// Returns the descriptor of a call site's events, if a session enabled them.
     fn wanted(&self, metadata: &Metadata<'_>, opcode: Opcode) -> Option<EventDescriptor> {
         let (level, keyword) = (etw_level(*metadata.level()), self.keyword(metadata.target()));
         let is_wanted = self.provider.enabled_at_run_time(level, keyword);
         is_wanted.then(|| EventDescriptor { opcode, ..EventDescriptor::new(level, keyword) })
     }
 
-    /// Writes an event of a call site with the values that `record` puts in, if a session wants it.
+    /// Writes an event of a call site, if a session enabled it. `record` adds the values.
     fn write(
         &self,
         site: &'static Metadata<'static>,
@@ -204,12 +207,12 @@ impl<M: Mode> EtwTracing<M> {
         };
         let mut values = Values::new();
         record(&mut values);
-        // A failure to trace is not the failure of what traces.
+        // The code that traces must not fail because of a tracing error.
         let _ = write(self.provider, &Header { site, descriptor, activity, related }, &values);
     }
 }
 
-/// Bits of a GUID in 64 that look like none of them.
+/// Mixes all bits of a GUID into 64 bits.
 fn mix(value: u128) -> u64 {
     let [low, high] = [value, value >> 64].map(|half| u64::try_from(half & u128::from(u64::MAX)).unwrap_or_default());
     let mixed = (high ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9) ^ low;
@@ -217,15 +220,16 @@ fn mix(value: u128) -> u64 {
     mixed ^ (mixed >> 29)
 }
 
-/// What `tracing-core` keeps.
+/// The value that `tracing-core` stores.
 struct Handle<M: Mode>(&'static EtwTracing<M>);
 
-const _: () = assert!(size_of::<Handle<Kernel>>() == size_of::<usize>(), "the image's memory is for this size");
+const _: () = assert!(size_of::<Handle<Kernel>>() == size_of::<usize>(), "the memory in the image is for this size");
 
 impl<M: Mode> Subscriber for Handle<M> {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
-        // Asked again whenever sessions change (`follow`). A call site that is new while they do may be told the older state, which must
-        // not be final: after `sometimes` it asks `enabled`, after `always` `event` looks once more.
+        // `follow` makes `tracing-core` call this again when sessions change. A call site that is registered at the
+        // same time may get the old state, so the result must not be final: after `sometimes`, `tracing-core` calls
+        // `enabled`; after `always`, `event` checks again.
         if self.0.wanted(metadata, Opcode::Info).is_some() { Interest::always() } else { Interest::sometimes() }
     }
 
@@ -269,7 +273,7 @@ impl<M: Mode> Subscriber for Handle<M> {
         self.0.write(event.metadata(), Opcode::Info, activity.as_ref(), None, |values| event.record(values));
     }
 
-    /// There is no current span in the kernel: events name the one they belong to.
+    /// Does nothing: there is no current span in the kernel, and events name their parent.
     fn enter(&self, _: &Id) {}
 
     fn exit(&self, _: &Id) {}

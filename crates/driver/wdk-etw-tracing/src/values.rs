@@ -7,20 +7,20 @@ use tracing_core::field::Visit;
 use wdk_etw::__private::{FixedBytes, Formatting};
 use wdk_etw::{InType, Mode, OutType};
 
-/// Bytes of all values of an event.
+/// Maximum size of all values of an event, in bytes.
 ///
 /// ```
 /// const { assert!(wdk_etw_tracing::VALUES_SIZE >= 256, "the longest event of this driver") };
 /// ```
 pub const VALUES_SIZE: usize = 512;
 
-/// Fields of one call site; `tracing` has no more.
+/// Maximum number of fields of a call site. It is the limit of `tracing`.
 pub(crate) const FIELDS: usize = 32;
 
-/// Bytes of one text that was formatted.
+/// Maximum size of a formatted text, in bytes.
 const TEXT_SIZE: usize = 256;
 
-/// What stands for a text that was not formatted.
+/// Replaces a text that was not formatted.
 const CUT: &str = "\u{2026}";
 
 /// How a value is encoded.
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 impl Kind {
     const BITS: u32 = 3;
 
-    /// The kind in the lower bits of a byte.
+    /// Returns the kind in the low bits of a byte.
     const fn from_bits(bits: u8) -> Self {
         match bits & ((1 << Self::BITS) - 1) {
             0 => Self::I64,
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// What the metadata says of it.
+    /// Returns the types for the metadata.
     pub(crate) const fn types(self) -> (InType, OutType) {
         match self {
             Self::I64 => (InType::I64, OutType::Default),
@@ -63,20 +63,21 @@ impl Kind {
     }
 }
 
-/// Which fields an event has, in their order, and how they are encoded.
+/// The fields of an event in their order, with their encodings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
-    /// A field's kind, and above it its index in the call site's set. Those that are not used are 0, so that shapes are compared as a whole.
+    /// For each field, its kind in the low bits and its index in the call site's set above them. Unused elements are 0,
+    /// so that two shapes can be compared as a whole.
     fields: [u8; FIELDS],
     used: usize,
-    /// How many fields had no room.
+    /// The number of fields that did not fit.
     pub(crate) cut: u32,
 }
 
 impl Shape {
     const EMPTY: Self = Self { fields: [0; FIELDS], used: 0, cut: 0 };
 
-    /// The fields: their indices in the call site's set, and their kinds.
+    /// Returns the index of each field in the call site's set, and its kind.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (usize, Kind)> {
         let fields = self.fields.iter().take(self.used);
         fields.map(|field| (usize::from(field >> Kind::BITS), Kind::from_bits(*field)))
@@ -100,20 +101,20 @@ const _: () = assert!((FIELDS - 1) << Kind::BITS <= u8::MAX as usize, "a field i
 pub(crate) struct Values<M: Mode> {
     payload: FixedBytes<VALUES_SIZE>,
     pub(crate) shape: Shape,
-    leave: Option<Formatting<M>>,
+    permit: Option<Formatting<M>>,
 }
 
 impl<M: Mode> Values<M> {
     pub(crate) const fn new() -> Self {
-        Self { payload: FixedBytes::new(), shape: Shape::EMPTY, leave: None }
+        Self { payload: FixedBytes::new(), shape: Shape::EMPTY, permit: None }
     }
 
-    /// The payload.
+    /// Returns the payload.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.payload.as_slice()
     }
 
-    /// Enters a field whose value has `size` bytes; returns whether there is room for it.
+    /// Adds a field whose value has `size` bytes to the shape. Returns false if it does not fit.
     fn enter(&mut self, field: &Field, kind: Kind, size: usize) -> bool {
         let is_in = size <= self.payload.room() && self.shape.push(field.index(), kind);
         if !is_in {
@@ -136,10 +137,10 @@ impl<M: Mode> Values<M> {
     }
 
     fn text(&mut self, field: &Field, arguments: fmt::Arguments<'_>) {
-        if self.leave.is_none() {
-            self.leave = Formatting::enter();
+        if self.permit.is_none() {
+            self.permit = Formatting::enter();
         }
-        if self.leave.is_none() {
+        if self.permit.is_none() {
             self.counted(field, Kind::Text, CUT.as_bytes());
         } else if self.enter(field, Kind::Text, size_of::<u16>() + CUT.len()) {
             self.payload.counted_text(TEXT_SIZE, arguments);
@@ -168,7 +169,7 @@ impl<M: Mode> Visit for Values<M> {
         if size_of::<u16>() + value.len() <= self.payload.room() {
             self.counted(field, Kind::Text, value.as_bytes());
         } else {
-            // Cut as formatted text is.
+            // Truncates the text in the same way as formatted text.
             self.text(field, format_args!("{value}"));
         }
     }

@@ -102,7 +102,7 @@ fn values_are_fields_of_their_types() {
 }
 
 #[test]
-fn a_call_site_whose_types_change_is_told_right() {
+fn a_call_site_whose_types_change_writes_the_right_types() {
     fn site(value: &dyn tracing_core::field::Value) {
         info!(name: "Any", value = value);
     }
@@ -144,7 +144,7 @@ fn levels_follow_the_session() {
 }
 
 #[test]
-fn an_event_that_nobody_wants_evaluates_and_calls_nothing() {
+fn a_disabled_event_evaluates_and_calls_nothing() {
     fn unreachable() -> u32 {
         panic!("evaluated")
     }
@@ -216,7 +216,7 @@ fn spans_are_activities_that_are_passed_explicitly() {
 }
 
 #[test]
-fn one_span_too_many_is_reported_and_the_next_has_room_again() {
+fn a_span_beyond_the_limit_is_reported_and_a_later_one_fits_again() {
     let events = traced(at(Level::Informational), |_| {
         let open: Vec<_> = (0..SPANS).map(|_| info_span!("one of many")).collect();
         let lost = info_span!("too many");
@@ -240,7 +240,7 @@ fn one_span_too_many_is_reported_and_the_next_has_room_again() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_marked() {
+fn long_text_is_truncated_and_marked() {
     let events = traced(at(Level::Informational), |_| {
         let long = "é".repeat(2000);
         info!(name: "Long", first = long.as_str(), second = 1_u64, third = ?long, fourth = long.as_str(), fifth = 2_u64);
@@ -264,7 +264,7 @@ impl fmt::Debug for Recursive {
 }
 
 #[test]
-fn a_value_that_traces_itself_ends() {
+fn a_value_that_traces_itself_does_not_recurse_forever() {
     let events = traced(at(Level::Informational), |_| info!("outside {Recursive:?}"));
     let messages: Vec<String> = events.iter().map(|event| fields(event).swap_remove(0)).collect();
     let inside = "message=inside recursive";
@@ -272,7 +272,7 @@ fn a_value_that_traces_itself_ends() {
 }
 
 #[test]
-fn more_call_sites_than_the_table_has_are_traced_all_the_same() {
+fn call_sites_that_do_not_fit_into_the_table_are_traced() {
     macro_rules! eight {
         ($text:literal) => {
             info!($text);
@@ -310,7 +310,7 @@ fn more_call_sites_than_the_table_has_are_traced_all_the_same() {
 }
 
 #[test]
-fn another_subscriber_is_refused_and_nothing_is_registered() {
+fn a_second_subscriber_is_rejected_and_not_registered() {
     define_provider!(OTHER, "Tracing.Other");
     static SECOND: EtwTracing = EtwTracing::new(&OTHER);
     traced(at(Level::Informational), |_| {

@@ -1,7 +1,7 @@
-//! Activities: ids that join the events of one piece of work.
+//! Activities: ids that connect the events of one operation.
 //!
-//! In kernel mode there is no current activity to fall back on: an event without an id gets a zero GUID. So the id is a
-//! value that is passed along, here as a scope.
+//! Kernel mode has no current activity: an event without an id gets a zero GUID. Therefore the driver must pass the id
+//! to each event. A scope contains the id.
 
 use core::fmt;
 
@@ -42,7 +42,7 @@ impl<M: Mode> Provider<M> {
 /// ```
 /// use wdk_etw::{ActivityResult, NtStatus};
 ///
-/// // What a scope has that is dropped before its result is known.
+/// // The result of a scope that is dropped before its result is set.
 /// assert_eq!(<NtStatus as ActivityResult>::INITIAL, NtStatus::Unsuccessful);
 /// ```
 pub trait ActivityResult: sealed::Payload + Copy + fmt::Debug + Send + Sync + 'static {
@@ -96,14 +96,16 @@ results! {
 /// An activity in progress. [`start_activity!`](crate::start_activity) creates it and writes the start event.
 ///
 /// Pass [`id`](Self::id) to the events of the activity (`activity_id(scope.id())`) and to the start of nested ones
-/// (`related_id(scope.id())`). The activity ends once, with an event of the same name, level and keyword and opcode `Stop`:
+/// (`related_id(scope.id())`). The activity ends once, with an event of the same name, level and keyword and opcode
+/// `Stop`:
 ///
 /// - [`stop_activity!`](crate::stop_activity) writes it with fields,
 /// - [`stop`](Self::stop) and [`finish`](Self::finish) write it with the scope's result if there is one,
-/// - dropping the scope does the same, also on an early return.
+/// - dropping the scope does the same, also after an early return.
 ///
-/// If the start event was not enabled, the scope is inactive: its id is the zero GUID and its end writes nothing, even if a
-/// session enables the provider in between. A trace never shows the stop of an activity whose start it does not have.
+/// If the start event was not enabled, the scope is inactive: its id is the zero GUID and its end writes nothing, even
+/// if a session enables the provider in between. A trace never shows the stop of an activity whose start it does not
+/// have.
 ///
 /// A scope can be moved to another thread, into the context of a request for example, and end there.
 ///
@@ -113,7 +115,7 @@ results! {
 ///
 /// define_provider!(PROVIDER, "MyCompany.MyDriver");
 ///
-/// /// What the driver keeps for a request that is completed later.
+/// /// The state of a request that is completed later.
 /// struct Pending {
 ///     activity: ActivityScope,
 /// }
@@ -122,7 +124,7 @@ results! {
 ///     Pending { activity: start_activity!(PROVIDER, "Request", level(Informational), u32_hex("Code", &code)) }
 /// }
 ///
-/// // On whatever thread the request is completed.
+/// // Runs on the thread that completes the request.
 /// fn complete(pending: Pending, bytes: u64) {
 ///     stop_activity!(pending.activity, u64("Bytes", &bytes));
 /// }
@@ -131,7 +133,7 @@ results! {
 ///
 /// # IRQL
 ///
-/// Any, for all of it.
+/// Any for all methods.
 #[must_use = "the activity ends when this is dropped"]
 pub struct ActivityScope<M: Mode = Kernel, R: ActivityResult = ()> {
     provider: &'static Provider<M>,
@@ -157,20 +159,20 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         Self { provider, stop: Some(stop), id: provider.new_activity_id(), result: R::INITIAL }
     }
 
-    /// A scope that does nothing.
+    /// Creates an inactive scope, which does nothing.
     #[doc(hidden)]
     pub fn inactive(provider: &'static Provider<M>) -> Self {
         Self { provider, stop: None, id: Guid::ZERO, result: R::INITIAL }
     }
 
-    /// The activity's id; zero if the scope is inactive.
+    /// Returns the activity's id, or the zero GUID if the scope is inactive.
     ///
     /// ```
     /// # use etw_symbols as _;
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
     /// # use wdk_etw::start_activity;
     /// let scope = start_activity!(PROVIDER, "Read");
-    /// // Nobody listens here, so there is no activity.
+    /// // No session enabled the provider, so there is no activity.
     /// assert!(scope.id().is_zero());
     /// ```
     ///
@@ -182,14 +184,14 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         &self.id
     }
 
-    /// Whether the start event was enabled.
+    /// Returns whether the start event was enabled.
     ///
     /// ```
     /// # use etw_symbols as _;
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
     /// # use wdk_etw::start_activity;
     /// let scope = start_activity!(PROVIDER, "Read");
-    /// assert!(!scope.is_active(), "nobody listens here");
+    /// assert!(!scope.is_active(), "no session enabled the provider");
     /// ```
     ///
     /// # IRQL
@@ -200,7 +202,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         self.stop.is_some()
     }
 
-    /// Ends the activity now, and returns the status of writing the stop event: success if nothing was written.
+    /// Ends the activity now. Returns the status of the stop event, or success if nothing was written.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -225,7 +227,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
     /// # use wdk_etw::start_activity;
     /// let scope = start_activity!(PROVIDER, "Read");
-    /// assert_eq!(scope.into_id(), None, "nobody listens here");
+    /// assert_eq!(scope.into_id(), None, "no session enabled the provider");
     /// ```
     ///
     /// # IRQL
@@ -319,7 +321,7 @@ fn write_stop<M: Mode, R: ActivityResult>(
 /// # assert_eq!(read(1), Ok(1));
 /// ```
 impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
-    /// The result that the stop event will have.
+    /// Returns the result that the stop event will have.
     ///
     /// # IRQL
     ///
@@ -339,7 +341,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
     /// let mut scope = start_activity!(PROVIDER, "Read", result(u64("Bytes")));
     /// scope.set_result(512);
     /// assert_eq!(scope.result(), 512);
-    /// // Dropped, also by an early return: the stop event has the bytes.
+    /// // When the scope is dropped, also after an early return, the stop event has the number of bytes.
     /// ```
     ///
     /// # IRQL
@@ -349,7 +351,7 @@ impl<M: Mode, R: ActivityResult> ActivityScope<M, R> {
         self.result = result;
     }
 
-    /// Ends the activity with this result, and returns the status of writing the stop event.
+    /// Ends the activity with this result. Returns the status of the stop event.
     ///
     /// ```
     /// # use etw_symbols as _;

@@ -1,7 +1,7 @@
-//! The API of Microsoft's `tracelogging` 1.2, for code that moves over.
+//! The API of Microsoft's `tracelogging` 1.2, for porting code.
 //!
-//! `use wdk_etw::compat as tlg;` in place of `use tracelogging as tlg;`, and most code compiles. New code has no reason to use this module:
-//! it keeps what `tracelogging` does with statuses, which is to return them as integers.
+//! Replace `use tracelogging as tlg;` with `use wdk_etw::compat as tlg;`, and most code compiles. Do not use this
+//! module in new code: like `tracelogging`, it returns statuses as integers.
 //!
 //! ```
 //! # use etw_symbols as _;
@@ -9,7 +9,7 @@
 //!
 //! tlg::define_provider!(MY_PROVIDER, "MyCompany.MyDriver");
 //!
-//! // Of the type `tlg::ProviderEnableCallback`.
+//! // The type is `tlg::ProviderEnableCallback`.
 //! fn on_enable(_source: &tlg::Guid, _code: u32, _level: tlg::Level, _any: u64, _all: u64, _filter: usize, context: usize) {
 //!     assert_eq!(context, 12345);
 //! }
@@ -20,14 +20,14 @@
 //! assert!(MY_PROVIDER.raw_meta().ends_with(b"MyCompany.MyDriver\0"));
 //! let activity = tlg::Provider::create_activity_id();
 //! if tlg::provider_enabled!(MY_PROVIDER, tlg::Level::Verbose, 0x10) {
-//!     // What only a verbose event needs. New code asks `MY_PROVIDER.enabled(…)`.
+//!     // Work that only a verbose event needs. New code calls `MY_PROVIDER.enabled(…)`.
 //! }
 //! tlg::write_event!(MY_PROVIDER, "Started", activity_id(activity.as_bytes_raw()));
 //! tlg::write_event!(MY_PROVIDER, "MyEvent", u32("Value", &5), related_id(tlg::Provider::guid_from_name("Other").as_bytes_raw()));
 //! assert_eq!(MY_PROVIDER.unregister(), 0);
 //! ```
 //!
-//! # What cannot be offered
+//! # Differences
 //!
 //! | `tracelogging` | here |
 //! |---|---|
@@ -53,7 +53,7 @@ pub use crate::{win_filetime_from_systemtime, write_event};
 
 use crate::{EnableRequest, Kernel};
 
-/// A callback of the signature that `tracelogging` has: source, control code, level, match-any, match-all, address of the
+/// A callback with the signature of `tracelogging`: source, control code, level, match-any, match-all, address of the
 /// `EVENT_FILTER_DESCRIPTOR` or 0, context.
 ///
 /// # IRQL
@@ -61,8 +61,8 @@ use crate::{EnableRequest, Kernel};
 /// Called at `PASSIVE_LEVEL` or `APC_LEVEL`.
 pub type ProviderEnableCallback = fn(&Guid, u32, Level, u64, u64, usize, usize);
 
-/// A provider with the methods of `tracelogging`. It derefs to [`wdk_etw::Provider`](crate::Provider), so the macros and all
-/// other methods take it.
+/// A provider with the methods of `tracelogging`. It derefs to [`wdk_etw::Provider`](crate::Provider), so it
+/// can be used with the macros and has all other methods.
 pub struct Provider {
     inner: &'static crate::Provider<Kernel>,
     /// A [`ProviderEnableCallback`], or null.
@@ -88,7 +88,7 @@ impl Provider {
         crate::backend::new_activity_id::<Kernel>()
     }
 
-    /// The id of the provider called `name`: [`Guid::from_name`].
+    /// Returns the id of the provider called `name`: [`Guid::from_name`].
     ///
     /// # IRQL
     ///
@@ -98,7 +98,7 @@ impl Provider {
         Guid::from_name(name)
     }
 
-    /// The provider's traits: [`traits`](crate::Provider::traits).
+    /// Returns the provider's traits: [`traits`](crate::Provider::traits).
     ///
     /// # IRQL
     ///
@@ -108,7 +108,7 @@ impl Provider {
         self.inner.traits()
     }
 
-    /// Registers the provider; returns the status as an integer, 0 for success.
+    /// Registers the provider. Returns the status as an integer; 0 is success.
     ///
     /// # IRQL
     ///
@@ -122,7 +122,7 @@ impl Provider {
         unsafe { self.inner.register() }.as_int()
     }
 
-    /// Registers the provider with a callback of the signature that `tracelogging` has.
+    /// Registers the provider with a callback that has the signature of `tracelogging`.
     ///
     /// # IRQL
     ///
@@ -139,7 +139,7 @@ impl Provider {
         unsafe { self.inner.register_with_callback(on_enable, this) }.as_int()
     }
 
-    /// Ends the registration; returns the status as an integer, 0 for success.
+    /// Ends the registration. Returns the status as an integer; 0 is success.
     ///
     /// # IRQL
     ///
@@ -192,7 +192,7 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// Defines a static [`Provider`](crate::compat::Provider); everything behind the symbol is as for
+/// Defines a static [`Provider`](crate::compat::Provider); the arguments after the symbol are those of
 /// [`wdk_etw::define_provider!`](crate::define_provider).
 #[doc(hidden)]
 #[macro_export]
@@ -206,7 +206,8 @@ macro_rules! __compat_define_provider {
     };
 }
 
-/// `provider_enabled!(PROVIDER, level, keyword)` with constants: [`wdk_etw::Provider::enabled`](crate::Provider::enabled).
+/// `provider_enabled!(PROVIDER, level, keyword)` with constants:
+/// [`wdk_etw::Provider::enabled`](crate::Provider::enabled).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __compat_provider_enabled {

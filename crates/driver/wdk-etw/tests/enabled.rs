@@ -107,7 +107,7 @@ fn sessions_are_merged_and_each_receives_its_own() {
 }
 
 #[test]
-fn the_system_can_be_asked_instead() {
+fn the_system_can_be_queried_instead() {
     let host = Host::new();
     let _here = host.enter();
     let detail = EventDescriptor::new(Level::Verbose, Keyword::from_bits(4));

@@ -87,7 +87,7 @@ fn ids_come_first_and_fields_follow_in_their_order() {
 }
 
 #[test]
-fn the_status_of_the_write_is_answered() {
+fn the_status_of_the_write_is_returned() {
     define_provider!(PROVIDER, "Events.Status");
     let traced = Traced::new(&PROVIDER, Level::Verbose);
     traced.host.engine().fail_next(etw_engine::Routine::WriteTransfer, NtStatus::NoMemory);
@@ -133,7 +133,7 @@ fn an_activity_has_a_start_and_a_stop_with_one_id() {
 }
 
 #[test]
-fn an_activity_of_which_nobody_saw_the_start_has_no_stop() {
+fn an_activity_whose_start_was_not_written_has_no_stop() {
     define_provider!(PROVIDER, "Events.Inactive");
     let before = start_activity!(PROVIDER, "Activity");
     assert!(!before.is_active());
@@ -143,7 +143,7 @@ fn an_activity_of_which_nobody_saw_the_start_has_no_stop() {
 }
 
 #[test]
-fn a_user_mode_provider_answers_an_hresult() {
+fn a_user_mode_provider_returns_an_hresult() {
     define_provider!(PROVIDER, "Events.User", mode(User));
     let status: wdk_etw::HResult = write_event!(PROVIDER, "Event", win_sid("Sid", &[]));
     assert!(status.is_success());

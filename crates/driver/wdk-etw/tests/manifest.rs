@@ -45,7 +45,7 @@ fn an_event_arrives_with_its_descriptor_ids_and_data() {
         assert_eq!(events[0].descriptor, EVENT);
         assert_eq!(events[0].payload, b"onetwo");
         assert_eq!((events[0].activity, events[0].related), (ACTIVITY, Some(RELATED)));
-        assert_eq!((events[1].activity, events[1].related), (Guid::ZERO, None), "the kernel's answer to no id");
+        assert_eq!((events[1].activity, events[1].related), (Guid::ZERO, None), "without an id the kernel writes zero");
     });
 }
 

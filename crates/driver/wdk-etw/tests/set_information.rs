@@ -41,7 +41,7 @@ fn registering_sets_the_traits_and_switches_descriptor_types_on() {
 }
 
 #[test]
-fn a_system_without_the_routine_answers_not_supported_and_the_provider_works() {
+fn without_the_routine_the_status_is_not_supported_and_the_provider_works() {
     let host = Host::new();
     host.engine().hide_routine("EtwSetInformation");
     registered(&MISSING, &host, || {
@@ -53,7 +53,7 @@ fn a_system_without_the_routine_answers_not_supported_and_the_provider_works() {
 }
 
 #[test]
-fn off_answers_entry_point_not_found_without_a_call() {
+fn off_returns_entry_point_not_found_without_a_call() {
     let host = Host::new();
     registered(&OFF, &host, || {
         assert_eq!(OFF.traits_status(), Some(NtStatus::EntryPointNotFound));
@@ -75,7 +75,7 @@ fn the_target_version_chooses_the_documented_default() {
 }
 
 #[test]
-fn an_unregistered_provider_answers_by_its_mode() {
+fn an_unregistered_provider_returns_the_status_of_its_mode() {
     static LOOKUP: Provider = Provider::new(Guid::ZERO, b"\x03\0\0", SetInformationMode::Lookup);
     static DIRECT: Provider = Provider::new(Guid::ZERO, b"\x03\0\0", SetInformationMode::Direct);
     static OFF: Provider = Provider::new(Guid::ZERO, b"\x03\0\0", SetInformationMode::Off);
@@ -89,7 +89,7 @@ fn an_unregistered_provider_answers_by_its_mode() {
 }
 
 #[test]
-fn every_operation_answers_as_documented() {
+fn every_operation_returns_the_documented_status() {
     let host = Host::new();
     registered(&CLASSES, &host, || {
         let registration = || host.engine().registrations()[0].clone();

@@ -48,7 +48,7 @@ fn off_and_a_missing_function_are_not_supported() {
 }
 
 #[test]
-fn advapi32_is_asked_where_the_api_set_is_missing() {
+fn advapi32_is_used_if_the_api_set_is_missing() {
     let host = Host::new();
     host.engine().hide_routine("api-ms-win-eventing-provider-l1-1-0.dll");
     registered(&FALLBACK, &host, || assert_eq!(FALLBACK.traits_status(), Some(HResult::Ok)));

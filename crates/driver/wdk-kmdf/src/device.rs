@@ -11,7 +11,7 @@ use wdk_sys::{
 };
 
 use crate::context::{self, Context};
-use crate::{answer, check, size_field};
+use crate::{check, size_field, status_of};
 
 /// The callbacks of a device. `state` is a `WDF_POWER_DEVICE_STATE` of the framework.
 pub trait Device: Context {
@@ -181,7 +181,7 @@ impl<T: Device> DeviceHandle<'_, T> {
 unsafe fn on<T: Device>(device: WDFDEVICE, event: impl FnOnce(&T) -> Result<(), NtStatus>) -> NTSTATUS {
     // SAFETY: guaranteed by the caller.
     let context = unsafe { context::get::<T>(device.cast()) };
-    answer(context.map_or(Err(NtStatus::DeviceNotReady), event))
+    status_of(context.map_or(Err(NtStatus::DeviceNotReady), event))
 }
 
 unsafe extern "C" fn prepare_hardware<T: Device>(

@@ -8,7 +8,7 @@ use wdk_sys::{
     call_unsafe_wdf_function_binding,
 };
 
-use crate::{DeviceInit, answer, check, size_field};
+use crate::{DeviceInit, check, size_field, status_of};
 
 /// The callbacks of a driver.
 pub trait Driver {
@@ -81,7 +81,7 @@ pub unsafe fn create_driver<D: Driver>(
 
 unsafe extern "C" fn device_add<D: Driver>(raw: WDFDRIVER, init: PWDFDEVICE_INIT) -> NTSTATUS {
     // SAFETY: the framework passes an initialisation structure that this callback owns until the device is created.
-    answer(D::device_add(DriverHandle { raw }, unsafe { DeviceInit::from_raw(init) }))
+    status_of(D::device_add(DriverHandle { raw }, unsafe { DeviceInit::from_raw(init) }))
 }
 
 unsafe extern "C" fn unload<D: Driver>(_: WDFDRIVER) {

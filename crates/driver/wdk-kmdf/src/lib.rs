@@ -58,7 +58,7 @@ fn check(status: NTSTATUS) -> Result<(), NtStatus> {
 }
 
 /// Converts a result to the status that a callback returns to the framework.
-fn answer(result: Result<(), NtStatus>) -> NTSTATUS {
+fn status_of(result: Result<(), NtStatus>) -> NTSTATUS {
     result.err().unwrap_or(NtStatus::Success).as_signed()
 }
 

@@ -67,15 +67,15 @@ impl Request {
     /// # Errors
     ///
     /// Returns `STATUS_BUFFER_TOO_SMALL` if the client's buffer is smaller than the reply.
-    pub fn reply(&mut self, answer: &[u8]) -> Result<usize, NtStatus> {
-        if answer.is_empty() {
+    pub fn reply(&mut self, output: &[u8]) -> Result<usize, NtStatus> {
+        if output.is_empty() {
             return Ok(0);
         }
-        let start = self.retrieve(Direction::Output, answer.len())?;
-        // SAFETY: the framework returns a buffer of at least this length. `answer` does not overlap it, because a slice
+        let start = self.retrieve(Direction::Output, output.len())?;
+        // SAFETY: the framework returns a buffer of at least this length. `output` does not overlap it, because a slice
         // of the input would borrow `self`.
-        unsafe { ptr::copy_nonoverlapping(answer.as_ptr(), start.as_ptr(), answer.len()) };
-        Ok(answer.len())
+        unsafe { ptr::copy_nonoverlapping(output.as_ptr(), start.as_ptr(), output.len()) };
+        Ok(output.len())
     }
 
     /// Replies with the input. Both use the same buffer, so nothing is copied. Returns the length of the reply.

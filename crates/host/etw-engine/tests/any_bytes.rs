@@ -15,7 +15,7 @@ proptest! {
 
     #[test]
     #[cfg_attr(miri, ignore = "too slow in an interpreter")]
-    fn information_classes_answer_any_bytes(
+    fn information_classes_accept_or_reject_any_bytes(
         class in 0_u32..31,
         bytes in collection::vec(any::<u8>(), 0..120),
         room in 0_usize..200,

@@ -136,7 +136,7 @@ proptest! {
 
     #[test]
     #[cfg_attr(miri, ignore = "too slow in an interpreter")]
-    fn any_arguments_are_answered(
+    fn any_arguments_return_a_status(
         wrong in any::<u64>(),
         class in 0_u32..6,
         bytes in collection::vec(any::<u8>(), 0..40),

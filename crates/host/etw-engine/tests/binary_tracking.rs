@@ -56,7 +56,7 @@ fn a_session_that_tracks_is_told_of_providers_before_and_after() {
 }
 
 #[test]
-fn without_tracking_nobody_is_told_unless_the_provider_asked() {
+fn without_tracking_a_binary_is_reported_only_if_the_provider_asks() {
     let file = TempFile::new("untracked");
     let engine = Engine::new();
     let session = engine.start(&Properties::to_file("untracked", file.path())).unwrap();

@@ -27,7 +27,7 @@ fn every_registration_is_asked_with_the_values_of_the_asking_session() {
 }
 
 #[test]
-fn a_session_that_did_not_enable_the_provider_asks_nobody() {
+fn a_session_that_did_not_enable_the_provider_captures_no_state() {
     let engine = Engine::new();
     let (_, notes) = register(&engine, PROVIDER);
     engine.start_session("other").enable(PROVIDER, Enable::default());
@@ -37,7 +37,7 @@ fn a_session_that_did_not_enable_the_provider_asks_nobody() {
 }
 
 #[test]
-fn asking_does_not_change_what_is_enabled() {
+fn capturing_state_does_not_change_what_is_enabled() {
     let engine = Engine::new();
     let (_, notes) = register(&engine, PROVIDER);
     let session = engine.start_session("s");

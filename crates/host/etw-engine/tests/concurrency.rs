@@ -167,9 +167,9 @@ fn of_two_threads_that_unregister_one_handle_one_succeeds() {
             let there = scope.spawn(|| engine.unregister(handle));
             (engine.unregister(handle), there.join().unwrap())
         });
-        let mut answers = [here, there];
-        answers.sort_unstable();
-        assert_eq!(answers, [NtStatus::Success, NtStatus::InvalidHandle]);
+        let mut results = [here, there];
+        results.sort_unstable();
+        assert_eq!(results, [NtStatus::Success, NtStatus::InvalidHandle]);
         assert_eq!(engine.findings().len(), 1);
     }
 }

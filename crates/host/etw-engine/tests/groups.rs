@@ -36,7 +36,7 @@ fn a_session_that_enabled_the_group_is_reported_when_a_provider_joins() {
 }
 
 #[test]
-fn joining_a_group_that_nobody_enabled_is_silent() {
+fn joining_a_group_that_is_not_enabled_calls_no_callback() {
     let engine = Engine::new();
     let (handle, notes) = register(&engine, PROVIDER);
     engine.start_session("s").enable(PROVIDER, Enable::default());
@@ -46,7 +46,7 @@ fn joining_a_group_that_nobody_enabled_is_silent() {
 }
 
 #[test]
-fn enabling_and_disabling_a_group_reaches_all_members_and_nobody_else() {
+fn enabling_and_disabling_a_group_reaches_its_members_only() {
     let engine = Engine::new();
     let (first, first_notes) = register(&engine, PROVIDER);
     let (second, second_notes) = register(&engine, OTHER);

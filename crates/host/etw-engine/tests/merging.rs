@@ -120,9 +120,9 @@ fn enabled_follows_the_kernels_test() {
     let (handle, _) = register(&engine, PROVIDER);
     let enabled = |level: u8, keyword: u64| {
         let (level, keyword) = (Level::from_int(level), Keyword::from_bits(keyword));
-        let answer = engine.provider_enabled(handle, level, keyword);
-        assert_eq!(answer, engine.event_enabled(handle, &EventDescriptor::new(level, keyword)));
-        answer
+        let result = engine.provider_enabled(handle, level, keyword);
+        assert_eq!(result, engine.event_enabled(handle, &EventDescriptor::new(level, keyword)));
+        result
     };
     assert!(!enabled(0, 0));
     let session = engine.start_session("s");

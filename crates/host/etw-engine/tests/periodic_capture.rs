@@ -42,7 +42,7 @@ fn a_provider_is_asked_whenever_the_period_has_passed() {
     assert_eq!(asked_at(59), (0, Some(60)));
     assert_eq!(asked_at(60), (1, Some(120)));
     assert_eq!(asked_at(61), (0, Some(120)));
-    assert_eq!(asked_at(300), (1, Some(360)), "periods that nobody looked at are one");
+    assert_eq!(asked_at(300), (1, Some(360)), "missed periods cause one request");
     assert!(others.take().iter().all(|note| note.control != ControlCode::CaptureState), "it is not in the list");
 
     session.set_information(SetInformation::PeriodicCapture(90, vec![PROVIDER])).unwrap();
@@ -51,7 +51,7 @@ fn a_provider_is_asked_whenever_the_period_has_passed() {
     assert_eq!(asked_at(1000), (0, None), "cleared");
     session.set_information(SetInformation::PeriodicCapture(60, vec![PROVIDER])).unwrap();
     session.stop();
-    assert_eq!(asked_at(2000), (0, None), "a stopped session asks nobody");
+    assert_eq!(asked_at(2000), (0, None), "a stopped session sends no requests");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn a_scripted_registration_fails_once_without_any_effect() {
 }
 
 #[test]
-fn scripted_answers_queue_up_per_routine() {
+fn scripted_results_queue_up_per_routine() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let session = engine.start_session("s");
@@ -28,15 +28,15 @@ fn scripted_answers_queue_up_per_routine() {
     engine.fail_next(Routine::WriteTransfer, NtStatus::NoMemory);
     engine.fail_next(Routine::WriteTransfer, NtStatus::BufferOverflow);
     engine.fail_next(Routine::Unregister, NtStatus::Unsuccessful);
-    let answers: Vec<NtStatus> = (0..3).map(|_| write(&engine, handle, Level::Error, 0, b"x")).collect();
-    assert_eq!(answers, [NtStatus::NoMemory, NtStatus::BufferOverflow, NtStatus::Success]);
+    let results: Vec<NtStatus> = (0..3).map(|_| write(&engine, handle, Level::Error, 0, b"x")).collect();
+    assert_eq!(results, [NtStatus::NoMemory, NtStatus::BufferOverflow, NtStatus::Success]);
     assert_eq!(session.events().len(), 1);
     assert_eq!(engine.unregister(handle), NtStatus::Unsuccessful);
     assert_eq!(engine.unregister(handle), NtStatus::Success);
 }
 
 #[test]
-fn a_scripted_failure_of_a_truth_value_is_a_no() {
+fn a_scripted_failure_of_a_boolean_is_false() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     engine.start_session("s").enable(PROVIDER, Enable::default());

@@ -22,13 +22,13 @@ fn registered_and_waiting_guids_are_listed() {
     let list = engine.enumerate_trace_guids(TraceInfoClass::GuidQueryList, None);
     assert_eq!(list, Ok(sorted(vec![PROVIDER, OTHER])));
     let own = || engine.enumerate_trace_guids(TraceInfoClass::GuidQueryProcess, None);
-    assert_eq!(own(), Ok(sorted(vec![])), "the kernel is no process");
+    assert_eq!(own(), Ok(sorted(vec![])), "the registration is in the kernel, not in this process");
     engine.register_from(Origin::user(std::process::id(), "me"), OTHER, None, |_| {}).unwrap();
     assert_eq!(own(), Ok(sorted(vec![OTHER])));
 }
 
 #[test]
-fn a_provider_tells_its_instances_and_who_enabled_them() {
+fn a_provider_lists_its_instances_and_the_sessions_that_enabled_them() {
     let engine = Engine::new();
     engine.register_from(Origin::user(7, "a.exe"), PROVIDER, None, |_| {}).unwrap();
     engine.register_from(Origin::user(8, "b.exe"), PROVIDER, None, |_| {}).unwrap();
@@ -53,7 +53,7 @@ fn a_provider_tells_its_instances_and_who_enabled_them() {
 }
 
 #[test]
-fn a_group_tells_its_members_behind_an_odd_start() {
+fn a_group_lists_its_sessions_at_byte_four_and_then_its_members() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let mut traits = b"\x17\x00P\x00\x13\x00\x01".to_vec();

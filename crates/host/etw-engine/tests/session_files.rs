@@ -155,7 +155,7 @@ fn a_session_that_appends_keeps_what_is_in_the_file() {
 }
 
 #[test]
-fn appending_to_a_file_that_was_cut_goes_on_behind_its_last_whole_buffer() {
+fn appending_to_a_truncated_file_continues_after_its_last_complete_buffer() {
     let file = TempFile::new("appended-cut");
     let properties =
         Properties { mode: mode::APPEND, clock: ClockType::SystemTime, ..Properties::to_file("cut", file.path()) };

@@ -26,7 +26,7 @@ fn ids(session: &Session) -> Vec<u16> {
 }
 
 #[test]
-fn event_ids_pass_in_or_out_and_a_new_request_replaces_the_filter() {
+fn event_ids_are_included_or_excluded_and_a_new_request_replaces_the_filter() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let session = engine.start_session("s");
@@ -112,11 +112,11 @@ fn data_for_the_provider_reaches_its_callback() {
         assert_eq!(notes.take()[0].filter, Some((kind, data.clone())));
     }
     session.enable(PROVIDER, event_ids(Listed::Pass, &[]));
-    assert_eq!(notes.take()[0].filter, None, "the provider has nothing to do with ids");
+    assert_eq!(notes.take()[0].filter, None, "the engine filters ids, so the provider does not get them");
 }
 
 #[test]
-fn private_browsing_can_be_left_out() {
+fn events_of_private_browsing_can_be_excluded() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let (all, some) = (engine.start_session("all"), engine.start_session("some"));

@@ -153,7 +153,7 @@ fn system_classes_need_a_session_of_the_system_providers() {
 }
 
 #[test]
-fn what_was_set_is_queried() {
+fn values_that_were_set_are_queried() {
     let (engine, session) = started(EngineOptions::default());
     let handle = session.handle();
     engine.set_trace_information_bytes(handle, class(4), &[1, 0, 0, 0, 2, 0, 0, 0]).unwrap();
@@ -208,7 +208,7 @@ fn chains_lead_from_entry_to_entry() {
 }
 
 #[test]
-fn answers_that_nobody_documents_can_be_chosen() {
+fn undocumented_results_can_be_configured() {
     let answers = Answers {
         second_pmc_list: Win32Error::Busy,
         newer_class: Win32Error::NotSupported,
@@ -225,7 +225,7 @@ fn answers_that_nobody_documents_can_be_chosen() {
 }
 
 #[test]
-fn rights_and_owners_are_asked() {
+fn rights_and_owners_are_checked() {
     let options =
         EngineOptions { rights: Rights { control: true, profile: false }, pmc_taken: true, ..EngineOptions::default() };
     let (engine, session) = started(options);

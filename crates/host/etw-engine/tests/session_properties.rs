@@ -174,7 +174,7 @@ fn buffers_are_moved_into_their_limits() {
 }
 
 #[test]
-fn who_may_not_control_sessions_is_told_so() {
+fn a_caller_without_rights_cannot_control_sessions() {
     let engine = Engine::with_options(EngineOptions {
         rights: Rights { control: false, profile: true },
         ..EngineOptions::default()

@@ -64,7 +64,7 @@ fn events_wait_for_a_consumer_and_then_for_its_pace() {
     while write_one(&engine, handle) == NtStatus::Success {
         taken += 1;
     }
-    assert_eq!(taken, 8, "nobody consumes: two buffers are all there is");
+    assert_eq!(taken, 8, "without a consumer, both buffers stay full");
     assert_eq!(session.statistics().lost, 1);
     // The queue of a consumer is as long as the session has buffers. Both buffers go there, and two more can be filled.
     let consumer = session.consume().unwrap();
@@ -91,7 +91,7 @@ fn without_a_consumer_the_end_loses_what_waits() {
 }
 
 #[test]
-fn a_file_goes_on_while_its_consumer_is_slow() {
+fn a_file_is_written_while_its_consumer_is_slow() {
     let file = TempFile::new("both");
     let both = Properties { mode: mode::SEQUENTIAL | mode::REAL_TIME, ..Properties::to_file("s", file.path()) };
     let (engine, handle, session) = small(Properties { flush_timer: 1000, ..both });

@@ -32,7 +32,7 @@ fn numbers(file: &TempFile) -> Vec<Option<u32>> {
 }
 
 #[test]
-fn a_message_is_in_the_file_with_everything_that_its_flags_ask_for() {
+fn a_message_is_in_the_file_with_everything_that_its_flags_request() {
     let file = TempFile::new("message");
     let engine = Engine::new();
     let session = start(&engine, &file, "message", mode::USE_LOCAL_SEQUENCE);
@@ -50,7 +50,7 @@ fn a_message_is_in_the_file_with_everything_that_its_flags_ask_for() {
 }
 
 #[test]
-fn local_numbers_are_a_sessions_own_and_global_ones_are_shared() {
+fn local_numbers_count_per_session_and_global_numbers_across_sessions() {
     let files = ["local-1", "local-2", "global-1", "global-2", "none"].map(TempFile::new);
     let engine = Engine::new();
     let modes =
@@ -73,7 +73,7 @@ fn local_numbers_are_a_sessions_own_and_global_ones_are_shared() {
 }
 
 #[test]
-fn events_have_a_number_only_where_the_engine_is_told_the_item() {
+fn events_have_a_number_only_if_the_engine_is_given_an_item_type() {
     const ITEM: u16 = 0x7001;
     for item in [None, Some(ITEM)] {
         let file = TempFile::new(if item.is_some() { "numbered" } else { "unnumbered" });

@@ -49,7 +49,7 @@ impl BlockSource for Shifty {
 }
 
 #[test]
-fn nobody_listening_is_success_and_the_data_is_not_looked_at() {
+fn without_a_session_a_write_succeeds_and_does_not_read_its_data() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let blocks = Shifty { told: usize::MAX, read: None, looked: Cell::new(false) };
@@ -68,7 +68,7 @@ fn an_event_takes_128_blocks_and_no_more() {
     assert_eq!(session.events().len(), 1);
     assert_eq!(session.events()[0].descriptors, 128);
     session.disable(PROVIDER);
-    assert_eq!(engine.write(&event(handle), blocks.as_slice()), NtStatus::Success, "nobody wants it");
+    assert_eq!(engine.write(&event(handle), blocks.as_slice()), NtStatus::Success, "no session enabled it");
 }
 
 #[test]

@@ -119,7 +119,7 @@ mod tests {
     use super::{Node, Scalar, same};
 
     #[test]
-    fn values_compare_as_numbers_where_both_are() {
+    fn values_compare_as_numbers_if_both_are_numbers() {
         let word = |text: &str| Node::Value(Scalar::Word(text.into()));
         let not_supported = word("0xC00000BB STATUS_NOT_SUPPORTED");
         for wanted in ["3221225659", "-1073741637", "0xc00000bb", "STATUS_NOT_SUPPORTED"] {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_named() {
+    fn a_file_that_cannot_be_written_is_named() {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().join("missing/a"), folder.path().to_owned(), folder.path().join("..")] {
             let error = NewFile::create(&path).unwrap_err().to_string();

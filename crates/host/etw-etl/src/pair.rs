@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lose_what_says_begin_or_end() {
+    fn words_for_start_and_stop_are_removed_from_names() {
         for (name, without) in
             [("Task/Start", "Task"), ("ReadDone", "Read"), ("Begin", ""), ("FOO_EXIT", "FOO"), ("Ünd", "Ünd")]
         {

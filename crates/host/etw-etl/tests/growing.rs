@@ -27,7 +27,7 @@ fn whole(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_not_there_yet_is_not_lost_and_comes_later() {
+fn data_that_is_not_written_yet_is_not_lost_and_is_read_later() {
     let bytes = whole("cut.etl");
     let expected: Vec<String> = (0..40).map(|number| format!("E{number}")).collect();
     let grows = ReaderOptions { grows: true, ..ReaderOptions::default() };

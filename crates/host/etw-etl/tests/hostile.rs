@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn mutated_files_are_read_as_far_as_they_go(
+    fn mutated_files_are_read_as_far_as_possible(
         seed in any::<prop::sample::Index>(),
         changes in prop::collection::vec(change(), 1..12),
     ) {
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_behind_a_good_header_are_read_as_far_as_they_go(
+    fn any_bytes_after_a_valid_header_are_read_as_far_as_possible(
         body in prop::collection::vec(any::<u8>(), 0..3000),
     ) {
         let mut bytes = SEEDS[0][..1024].to_vec();

@@ -107,7 +107,7 @@ fn an_unknown_compression_is_named_and_costs_the_buffers_only() {
 }
 
 #[test]
-fn records_of_other_types_stand_between_events() {
+fn records_of_other_types_can_be_between_events() {
     let path = folder("foreign").join("a.etl");
     let mut writer = Writer::create(&path, options()).unwrap();
     let mut buffer = Buffer::new(1024, 0);

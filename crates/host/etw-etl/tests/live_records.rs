@@ -32,14 +32,14 @@ fn a_record_is_decoded_with_its_processor_and_time() {
 }
 
 #[test]
-fn what_follows_a_record_is_not_part_of_it() {
+fn bytes_after_a_record_are_not_part_of_it() {
     let bytes: Vec<u8> = record().into_iter().chain([1, 2, 3]).collect();
     let event = Event::from_record(&bytes, 0, &Clock::default()).unwrap();
     assert_eq!(event.record(), record());
 }
 
 #[test]
-fn a_record_that_is_cut_anywhere_is_none() {
+fn a_truncated_record_is_not_a_record() {
     let bytes = record();
     for end in 0..bytes.len() {
         assert_eq!(Event::from_record(&bytes[..end], 0, &Clock::default()), None, "{end}");

@@ -168,7 +168,7 @@ fn a_damaged_logfile_header_costs_the_times_and_nothing_else() {
 }
 
 #[test]
-fn what_is_not_a_trace_is_an_error_with_the_path() {
+fn a_file_that_is_not_a_trace_is_an_error_with_the_path() {
     let path = folder("not").join("a.etl");
     for bytes in [&b""[..], b"MZ", &[0; 4096], &[0xFF; 4096]] {
         fs::write(&path, bytes).unwrap();

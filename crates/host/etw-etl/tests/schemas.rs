@@ -139,7 +139,7 @@ fn a_manifest_of_the_user_names_events() {
 }
 
 #[test]
-fn what_a_schema_does_not_account_for_stays_visible() {
+fn bytes_that_a_schema_does_not_describe_stay_visible() {
     let mut schemas = ManifestSchemas::default();
     schemas.add(&Manifest::parse(MANIFEST.as_bytes()).unwrap(), Source::File);
     let schemas: Arc<dyn Schema> = Arc::new(schemas);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_envelope_is_left_alone() {
+    fn a_payload_that_is_not_an_envelope_is_ignored() {
         let (mut assembler, provider) = (Assembler::default(), Guid::from_u128(7));
         for payload in
             [&[][..], &[1, 1, 0, 0x5B, 1, 0], &chunk(1, 1, b"x"), &chunk(0, 0, b"x"), b"\x02\0\0\x5b\x01\0\0\0x"]

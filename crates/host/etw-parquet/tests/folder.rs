@@ -154,8 +154,8 @@ fn duckdb_reads_the_folder_with_its_types() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/duckdb_reader.py");
     let run = Command::new(python).arg(script).arg(&out).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let answer: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
-    let types = &answer["types"];
+    let result: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let types = &result["types"];
     for (column, kind) in [
         ("time", "TIMESTAMP WITH TIME ZONE"),
         ("keyword", "UBIGINT"),
@@ -172,7 +172,7 @@ fn duckdb_reads_the_folder_with_its_types() {
     ] {
         assert!(types[column].as_str().unwrap_or_default().starts_with(kind), "{column}: {types}");
     }
-    let last = &answer["rows"][2];
+    let last = &result["rows"][2];
     let status = "0xC00000BB STATUS_NOT_SUPPORTED";
     assert_eq!(last[0], u64::MAX - 2);
     assert_eq!((&last[1], &last[2]), (&0xFFFF_FFF0_u32.into(), &(-1).into()));
@@ -180,9 +180,9 @@ fn duckdb_reads_the_folder_with_its_types() {
     assert_eq!((&last[5], &last[6]), (&"\u{FFFD}".into(), &false.into()));
     assert!((last[7].as_i64().unwrap() - START_NS).abs() < 1_000, "{last}");
     assert!(last[8].as_str().unwrap().starts_with("2024-05-06"), "{last}");
-    let events = answer["events"].as_array().unwrap();
+    let events = result["events"].as_array().unwrap();
     assert!(
         events.contains(&serde_json::json!(["Read", 3])) && events.contains(&serde_json::json!(["Write", 2])),
-        "{answer}"
+        "{result}"
     );
 }

@@ -73,7 +73,7 @@ impl<'a> Provider<'a> {
             source: enable.source,
             filters: &filters,
         };
-        let answer = self.session.system().enable_trace(self.session.handle(), &request);
-        answer.map_err(Error::from_call(Call::Enable))
+        let result = self.session.system().enable_trace(self.session.handle(), &request);
+        result.map_err(Error::from_call(Call::Enable))
     }
 }

@@ -91,7 +91,7 @@ impl fmt::Display for Error {
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the answer of class {} is malformed: {}", self.class.as_int(), self.reason)
+        write!(f, "the result of class {} is malformed: {}", self.class.as_int(), self.reason)
     }
 }
 

@@ -101,6 +101,6 @@ pub(crate) fn describe(code: Win32Error) -> String {
         (Some(name), Some(text)) => format!("{name}: {text}"),
         (Some(name), None) => format!("{name}; `net helpmsg {code}` prints its text on Windows"),
         (None, Some(text)) => text,
-        (None, None) => "no documented Win32 error; a program of its own may define it".to_owned(),
+        (None, None) => "not a documented Win32 error; a program may have defined it".to_owned(),
     }
 }

@@ -11,7 +11,7 @@ use crate::system::Refusal;
 /// The maximum number of calls.
 const ROUNDS: usize = 8;
 /// The largest result that is accepted.
-const MAX_ANSWER: usize = 64 * 1024 * 1024;
+const MAX_RESULT: usize = 64 * 1024 * 1024;
 
 /// Calls `ask` with a copy of `start`, then with larger copies while it reports that the buffer is too small.
 pub(crate) fn grow(
@@ -33,7 +33,7 @@ pub(crate) fn grow(
             Err(Refusal { code, needed }) if TOO_SMALL.contains(&code) && needed > size => needed,
             Err(Refusal { code, .. }) => return Err(code),
         };
-        if needed > MAX_ANSWER {
+        if needed > MAX_RESULT {
             return Err(Win32Error::NotEnoughMemory);
         }
         size = needed;
@@ -53,37 +53,37 @@ mod tests {
     }
 
     #[test]
-    fn every_code_for_a_small_buffer_makes_it_grow_and_keeps_the_question() {
+    fn every_code_for_a_small_buffer_makes_it_grow_and_keeps_the_input() {
         for code in [Win32Error::BadLength, Win32Error::InsufficientBuffer, Win32Error::MoreData] {
-            let answer = grow(&[7], |buffer| {
+            let result = grow(&[7], |buffer| {
                 assert_eq!(buffer[0], 7, "the input is there in every round");
                 if buffer.len() < 3 { short(code, 3) } else { Ok(2) }
             });
-            assert_eq!(answer, Ok(vec![7, 0]));
+            assert_eq!(result, Ok(vec![7, 0]));
         }
     }
 
     #[test]
-    fn a_refusal_that_does_not_ask_for_more_is_the_answer() {
+    fn an_error_that_does_not_need_a_larger_buffer_is_returned() {
         assert_eq!(grow(&[0; 4], |_| short(Win32Error::BadLength, 4)), Err(Win32Error::BadLength));
         assert_eq!(grow(&[], |_| short(Win32Error::BadLength, 0)), Err(Win32Error::BadLength));
         assert_eq!(grow(&[], |_| short(Win32Error::NotSupported, 9)), Err(Win32Error::NotSupported));
     }
 
     #[test]
-    fn a_success_that_needs_more_is_asked_again() {
-        let answer = grow(&[], |buffer| Ok(if buffer.is_empty() { 5 } else { buffer.len() }));
-        assert_eq!(answer, Ok(vec![0; 5]));
+    fn a_success_that_needs_a_larger_buffer_is_repeated() {
+        let result = grow(&[], |buffer| Ok(if buffer.is_empty() { 5 } else { buffer.len() }));
+        assert_eq!(result, Ok(vec![0; 5]));
     }
 
     #[test]
-    fn an_answer_that_keeps_growing_ends() {
+    fn a_result_that_keeps_growing_is_an_error() {
         let mut calls = 0;
-        let answer = grow(&[], |buffer| {
+        let result = grow(&[], |buffer| {
             calls += 1;
             short(Win32Error::InsufficientBuffer, buffer.len() + 1)
         });
-        assert_eq!((answer, calls), (Err(Win32Error::InsufficientBuffer), 8));
+        assert_eq!((result, calls), (Err(Win32Error::InsufficientBuffer), 8));
         let greedy = grow(&[], |_| short(Win32Error::InsufficientBuffer, usize::MAX));
         assert_eq!(greedy, Err(Win32Error::NotEnoughMemory));
     }

@@ -146,8 +146,8 @@ impl Machine {
     ///
     /// Any error that the system returns, or a result without the layout of its class.
     pub fn enumerate<T: Enumerable>(&self, input: &T::Input) -> Result<T, Error> {
-        let answer = self.enumerate_raw(T::CLASS, &T::input_bytes(input))?;
-        Ok(T::decode(&answer)?)
+        let result = self.enumerate_raw(T::CLASS, &T::input_bytes(input))?;
+        Ok(T::decode(&result)?)
     }
 
     pub(crate) fn set_at<T: Settable>(&self, handle: u64, information: &T) -> Result<(), Error> {
@@ -163,8 +163,8 @@ impl Machine {
     }
 
     pub(crate) fn query_at<T: Queryable>(&self, handle: u64, input: &T::Input) -> Result<T, Error> {
-        let answer = self.query_raw(handle, T::CLASS, &T::buffer(input))?;
-        Ok(T::decode(&answer)?)
+        let result = self.query_raw(handle, T::CLASS, &T::buffer(input))?;
+        Ok(T::decode(&result)?)
     }
 
     /// `TraceSetInformation` with bytes.
@@ -183,8 +183,8 @@ impl Machine {
     ///
     /// Any error that the system returns.
     pub fn query_raw(&self, handle: u64, class: TraceInfoClass, start: &[u8]) -> Result<Vec<u8>, Error> {
-        let answer = grow(start, |buffer| self.system.query_information(handle, class, buffer));
-        answer.map_err(Error::from_call(Call::QueryInformation(class)))
+        let result = grow(start, |buffer| self.system.query_information(handle, class, buffer));
+        result.map_err(Error::from_call(Call::QueryInformation(class)))
     }
 
     /// `EnumerateTraceGuidsEx` with bytes. The buffer grows as needed.
@@ -193,8 +193,8 @@ impl Machine {
     ///
     /// Any error that the system returns.
     pub fn enumerate_raw(&self, class: TraceInfoClass, input: &[u8]) -> Result<Vec<u8>, Error> {
-        let answer = grow(&[], |buffer| self.system.enumerate(class, input, buffer));
-        answer.map_err(Error::from_call(Call::Enumerate(class)))
+        let result = grow(&[], |buffer| self.system.enumerate(class, input, buffer));
+        result.map_err(Error::from_call(Call::Enumerate(class)))
     }
 
     /// Returns the providers that are registered, or enabled but not registered yet.
@@ -250,8 +250,8 @@ impl Machine {
     /// The error of the query, if both fail.
     pub fn max_sessions(&self) -> Result<u32, Error> {
         let queried = self.query::<MaxSessions>();
-        let answer = queried.or_else(|error| self.enumerate::<MaxSessions>(&()).map_err(|_| error));
-        answer.map(|MaxSessions(most)| most)
+        let result = queried.or_else(|error| self.enumerate::<MaxSessions>(&()).map_err(|_| error));
+        result.map(|MaxSessions(most)| most)
     }
 
     /// Reads the events of a real-time session while it runs.

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn buffers_that_are_there_together_are_put_in_order() {
         let buffer = |stamps: &[u64], cpu| Polled::Buffer(stamps.iter().map(|stamp| event(*stamp, cpu)).collect());
-        let mut answers = vec![
+        let mut results = vec![
             Polled::Nothing,
             buffer(&[1, 4, 4], 0),
             buffer(&[2, 4], 1),
@@ -113,7 +113,7 @@ mod tests {
             Polled::Failed(Win32Error::Cancelled),
         ]
         .into_iter();
-        let mut source = poll(move || answers.next().expect("it is not asked after the end"));
+        let mut source = poll(move || results.next().expect("it is not asked after the end"));
         let mut seen = Vec::new();
         let last = loop {
             match source.receive(Duration::from_secs(30)) {

@@ -147,8 +147,8 @@ impl Session {
         }
         let mut block = properties.to_update_block(update.log_file.is_some());
         let target = Target::Handle(self.handle);
-        let answer = self.system().control_trace(target, Control::Update, &mut block);
-        answer.map_err(Error::from_call(Call::Update))?;
+        let result = self.system().control_trace(target, Control::Update, &mut block);
+        result.map_err(Error::from_call(Call::Update))?;
         self.query()
     }
 

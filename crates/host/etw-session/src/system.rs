@@ -72,7 +72,7 @@ use etw_types::{ControlCode, Guid, Level, Win32Error};
 /// let mut source: Box<dyn EventSource> = Nothing.consume("None").map_err(|code| code.to_string())?;
 /// assert_eq!(source.receive(Duration::ZERO), Received::End);
 ///
-/// // A system whose answers make no sense.
+/// // A system whose results make no sense.
 /// let malformed = Malformed { class: TraceInfoClass::MaxLoggersQuery, reason: "three bytes" };
 /// assert!(Error::from(malformed).to_string().contains("three bytes"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

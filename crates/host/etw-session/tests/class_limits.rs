@@ -22,23 +22,23 @@ const INVALID: Win32Error = Win32Error::InvalidParameter;
 fn limits_are_found_before_the_call() {
     let limits = PeriodicCaptureLimits { least_seconds: 60, most_providers: 2 };
     for (limit, message) in [
-        (StackTracing::new(events(257)).unwrap_err(), "257 events with stacks: at most 256 are possible"),
-        (LbrEvents::new(vec![0; 5]).unwrap_err(), "5 events with last branches: at most 4 are possible"),
+        (StackTracing::new(events(257)).unwrap_err(), "257 events with stacks: the maximum is 256"),
+        (LbrEvents::new(vec![0; 5]).unwrap_err(), "5 events with last branches: the maximum is 4"),
         (LbrConfiguration::new(0x800).unwrap_err(), "the configuration of last branches has bits from 0x1 to 0x400"),
-        (PmcEvents::new(vec![]).unwrap_err(), "0 events with counter values: at least 1 are needed"),
-        (PmcCounters::new(vec![1, 2], MaxPmcCounters(1)).unwrap_err(), "2 counters: at most 1 are possible"),
-        (ProfileSourcesInUse::new(vec![]).unwrap_err(), "0 profile sources: at least 1 are needed"),
+        (PmcEvents::new(vec![]).unwrap_err(), "0 events with counter values: the minimum is 1"),
+        (PmcCounters::new(vec![1, 2], MaxPmcCounters(1)).unwrap_err(), "2 counters: the maximum is 1"),
+        (ProfileSourcesInUse::new(vec![]).unwrap_err(), "0 profile sources: the minimum is 1"),
         (
             PeriodicCapture::new(59, vec![PROVIDER], limits).unwrap_err(),
-            "59 seconds between two requests for state: at least 60 are needed",
+            "59 seconds between two captures of state: the minimum is 60",
         ),
         (
             PeriodicCapture::new(60, vec![PROVIDER; 3], limits).unwrap_err(),
-            "3 providers to be asked for their state: at most 2 are possible",
+            "3 providers for periodic capture of state: the maximum is 2",
         ),
         (
             ContextRegisters::with_types(1, vec![]).unwrap_err(),
-            "control and integer registers have to be asked for together",
+            "control and integer registers must be requested together",
         ),
     ] {
         assert_eq!(limit.to_string(), message);
@@ -48,7 +48,7 @@ fn limits_are_found_before_the_call() {
 }
 
 #[test]
-fn the_system_finds_them_too() {
+fn the_system_rejects_values_beyond_the_limits() {
     let (machine, _engine) = machine();
     let session = system_session(&machine);
     let set = |class: u32, data: &[u8]| {
@@ -110,7 +110,7 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
 
 /// Microsoft Learn documents this query, but a Windows that does not support it was observed.
 #[test]
-fn a_system_that_does_not_return_the_stack_tracing_list_is_believed() {
+fn a_system_that_cannot_return_the_stack_tracing_list_is_supported() {
     let answers = Answers { stack_tracing_query: Win32Error::NotSupported, ..Answers::default() };
     let (machine, _engine) = machine_with(EngineOptions { answers, ..EngineOptions::default() });
     let session = system_session(&machine);
@@ -121,7 +121,7 @@ fn a_system_that_does_not_return_the_stack_tracing_list_is_believed() {
 }
 
 #[test]
-fn the_machine_answers_for_itself() {
+fn values_of_the_machine_are_set_and_queried() {
     let (machine, _engine) = machine();
     machine.set(&SampleInterval { source: 0, interval: 20_000 }).unwrap();
     assert_eq!(machine.query_for::<SampleInterval>(&0).unwrap().interval, 20_000);

@@ -76,7 +76,7 @@ const fn enumerate(input: fn() -> Vec<u8>) -> Row {
     Row { set: None, query: None, enumerate: Some(input), handle: Handle::None, beyond }
 }
 
-const ANSWER: Beyond = Beyond::Nothing("an answer has the length that it has");
+const RESULT: Beyond = Beyond::Nothing("a result has a fixed length");
 
 /// The classes, ordered by number.
 const ROWS: [Row; 29] = [
@@ -97,14 +97,14 @@ const ROWS: [Row; 29] = [
         )
     },
     set(Handle::Zero, || vec![0; 4], Beyond::Set(|| vec![99, 0, 0, 0])),
-    query(Handle::Zero, ANSWER),
+    query(Handle::Zero, RESULT),
     set(Handle::System, || StackTracing(events(1)).encode(), Beyond::SetAgain),
     set(Handle::System, || vec![0; 4], Beyond::Set(|| vec![0; 4 * 5])),
     set(Handle::Session, || GROUP.to_bytes_le().to_vec(), Beyond::Nothing("no document limits the list")),
-    query(Handle::Zero, ANSWER),
+    query(Handle::Zero, RESULT),
     enumerate(nothing),
     enumerate(|| GROUP.to_bytes_le().to_vec()),
-    query(Handle::Session, ANSWER),
+    query(Handle::Session, RESULT),
     Row {
         set: None,
         query: None,
@@ -113,17 +113,17 @@ const ROWS: [Row; 29] = [
         beyond: Beyond::Nothing("a reserved class takes nothing"),
     },
     set(Handle::Session, || periodic(60, 1), Beyond::Set(|| periodic(59, 1))),
-    query(Handle::Any, ANSWER),
+    query(Handle::Any, RESULT),
     set(Handle::Session, || vec![1], Beyond::Nothing("on and off are all there is")),
-    Row { enumerate: Some(nothing), ..query(Handle::Any, ANSWER) },
+    Row { enumerate: Some(nothing), ..query(Handle::Any, RESULT) },
     set(Handle::Session, || vec![1, 2, 0, 0], Beyond::Set(|| vec![0, 8, 0, 0])),
     set(Handle::Session, || vec![0; 4], Beyond::Set(|| vec![0; 4 * 5])),
-    query(Handle::Any, ANSWER),
-    query(Handle::Session, ANSWER),
+    query(Handle::Any, RESULT),
+    query(Handle::Session, RESULT),
     set(Handle::Session, || StackCaching::ON.encode(), Beyond::Nothing("no document limits the sizes")),
     Row { query: Some(&[0; 8]), ..query(Handle::Zero, Beyond::Query([0x60, 0xEA, 0, 0, 0, 0, 0, 0])) },
     set(Handle::Session, || StackCaching::ON.encode(), Beyond::Nothing("no document limits the sizes")),
-    query(Handle::Zero, ANSWER),
+    query(Handle::Zero, RESULT),
     set(Handle::System, || ContextRegisters::new(events(1)).encode(), Beyond::Set(|| vec![1, 0, 0, 0, 0, 0, 0, 0])),
 ];
 
@@ -209,7 +209,7 @@ fn the_rows_and_the_types_facts_say_the_same() {
 }
 
 #[test]
-fn what_can_be_set_queried_or_enumerated_is() {
+fn every_class_can_be_set_queried_or_enumerated_as_its_row_says() {
     for (class, row) in rows() {
         let bench = Bench::new();
         let (handle, name) = (bench.handle(row), class.as_int());
@@ -218,10 +218,10 @@ fn what_can_be_set_queried_or_enumerated_is() {
             assert_eq!(bench.set(class, handle, &value()), SUCCESS, "class {name}");
         }
         if let Some(start) = row.query {
-            let answer = bench.machine.query_raw(handle, class, start).unwrap();
-            assert!(!answer.is_empty(), "class {name}");
+            let result = bench.machine.query_raw(handle, class, start).unwrap();
+            assert!(!result.is_empty(), "class {name}");
             let length = info::facts(class).unwrap().answer_length;
-            assert!(length.is_none_or(|length| length == answer.len()), "class {name}");
+            assert!(length.is_none_or(|length| length == result.len()), "class {name}");
         }
         if let Some(input) = row.enumerate {
             assert!(!bench.machine.enumerate_raw(class, &input()).unwrap().is_empty(), "class {name}");
@@ -267,8 +267,8 @@ fn a_short_length_is_refused_with_the_length_that_is_needed() {
             // The same for every other length that the facts of the type do not accept.
             let takes = info::facts(class).unwrap().set_length.unwrap();
             for size in (0..=33).filter(|size| !takes.takes(*size)) {
-                let answer = bench.set(class, handle, &vec![0; size]);
-                assert_eq!(answer, Win32Error::BadLength, "class {name} with {size} bytes");
+                let result = bench.set(class, handle, &vec![0; size]);
+                assert_eq!(result, Win32Error::BadLength, "class {name} with {size} bytes");
             }
         }
         if let Some(start) = row.query {
@@ -299,7 +299,7 @@ fn a_short_length_is_refused_with_the_length_that_is_needed() {
 }
 
 #[test]
-fn what_is_beyond_the_limit_is_refused() {
+fn values_beyond_the_limit_are_rejected() {
     for (class, row) in rows() {
         let bench = Bench::new();
         let (handle, name) = (bench.handle(row), class.as_int());
@@ -366,7 +366,7 @@ fn a_stopped_session_is_not_found() {
             Handle::Any | Handle::None => (stopped_plain, SUCCESS),
         };
         let name = class.as_int();
-        let code = |answer: Result<(), Error>| answer.map_or_else(|error| error.code(), |()| SUCCESS);
+        let code = |result: Result<(), Error>| result.map_or_else(|error| error.code(), |()| SUCCESS);
         if let Some(value) = row.set {
             assert_eq!(code(machine.set_raw(handle, class, &value())), expected, "class {name}");
         }

@@ -157,7 +157,7 @@ fn every_other_code_has_a_message_as_well() {
     }
     if cfg!(not(windows)) {
         assert_eq!(line(1008), "StartTrace: 1008 NO_TOKEN; `net helpmsg 1008` prints its text on Windows");
-        let nameless = "StartTrace: 4000000 no documented Win32 error; a program of its own may define it";
+        let nameless = "StartTrace: 4000000 not a documented Win32 error; a program may have defined it";
         assert_eq!(line(4_000_000), nameless);
     }
 }

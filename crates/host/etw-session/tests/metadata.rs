@@ -57,14 +57,14 @@ fn control_codes_are_those_of_the_metadata() {
 fn lengths_of_the_classes_are_sizes_of_the_structures() {
     let length = |number: u32| info::find(&number.to_string()).unwrap();
     let sets = |number: u32| length(number).set_length.unwrap();
-    let answers = |number: u32| length(number).answer_length.unwrap();
+    let result = |number: u32| length(number).answer_length.unwrap();
     assert_eq!(sets(3).step, size_of::<etw::CLASSIC_EVENT_ID>());
     assert_eq!(sets(5).least, size_of::<etw::TRACE_PROFILE_INTERVAL>());
     assert_eq!(sets(8).least, size_of::<etw::CLASSIC_EVENT_ID>());
     assert_eq!(sets(16).least, size_of::<etw::TRACE_PERIODIC_CAPTURE_STATE_INFO>());
     assert_eq!(sets(24).least, size_of::<etw::TRACE_STACK_CACHING_INFO>());
-    assert_eq!(answers(11), size_of::<etw::TRACE_VERSION_INFO>());
-    assert_eq!(answers(17), size_of::<etw::TRACE_PERIODIC_CAPTURE_STATE_INFO>());
+    assert_eq!(result(11), size_of::<etw::TRACE_VERSION_INFO>());
+    assert_eq!(result(17), size_of::<etw::TRACE_PERIODIC_CAPTURE_STATE_INFO>());
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn filters_reach_the_engine_and_each_request_replaces_them() {
 }
 
 #[test]
-fn who_is_registered_and_who_enabled_it_is_enumerated() {
+fn registrations_and_the_sessions_that_enabled_them_are_enumerated() {
     let (machine, engine) = machine();
     register(&engine);
     let session = plain_session(&machine);
@@ -112,7 +112,7 @@ fn capture_state_and_wrong_targets() {
 }
 
 #[test]
-fn the_ninth_session_of_a_provider_is_told_so() {
+fn a_ninth_session_cannot_enable_a_provider() {
     let (machine, _engine) = machine();
     let session = |number: usize| machine.start(&Properties::new(&format!("s{number}")).real_time()).unwrap();
     let sessions: Vec<_> = (0..9).map(session).collect();

@@ -108,7 +108,7 @@ fn rules_are_found_before_the_call_and_errors_after_it_are_explained() {
 }
 
 #[test]
-fn those_who_may_not_are_told_what_to_do() {
+fn a_caller_without_rights_is_told_what_to_do() {
     let rights = Rights { control: false, ..Rights::default() };
     let (machine, _engine) = machine_with(EngineOptions { rights, ..EngineOptions::default() });
     let refused = machine.start(&Properties::new("s").real_time()).unwrap_err();
@@ -118,13 +118,13 @@ fn those_who_may_not_are_told_what_to_do() {
 
 /// A system that returns a fixed result for every control call, and records the control codes.
 struct Scripted {
-    answer: Win32Error,
+    result: Win32Error,
     calls: Mutex<Vec<Control>>,
 }
 
 impl Scripted {
-    fn new(answer: Win32Error) -> Arc<Self> {
-        Arc::new(Self { answer, calls: Mutex::default() })
+    fn new(result: Win32Error) -> Arc<Self> {
+        Arc::new(Self { result, calls: Mutex::default() })
     }
 }
 
@@ -136,7 +136,7 @@ impl System for Scripted {
     fn control_trace(&self, target: Target<'_>, control: Control, _block: &mut [u8]) -> Result<(), Win32Error> {
         assert_eq!(target, Target::Handle(7));
         self.calls.lock().unwrap().push(control);
-        self.answer.ok()
+        self.result.ok()
     }
 
     fn query_all_traces(&self, _template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
@@ -172,8 +172,8 @@ impl System for Scripted {
     }
 }
 
-fn stop_answered_with(answer: Win32Error) -> (Result<SessionStatus, Error>, Vec<Control>) {
-    let system = Scripted::new(answer);
+fn stop_that_returns(code: Win32Error) -> (Result<SessionStatus, Error>, Vec<Control>) {
+    let system = Scripted::new(code);
     let machine = Machine::with(Arc::clone(&system) as Arc<dyn System>);
     let result = machine.start(&Properties::new("s").real_time()).unwrap().stop();
     let calls = system.calls.lock().unwrap().clone();
@@ -198,9 +198,9 @@ fn every_control_code_is_sent_as_it_is() {
 
 #[test]
 fn more_data_on_stop_means_stopped_and_no_stop_is_tried_twice() {
-    let (stopped, calls) = stop_answered_with(Win32Error::MoreData);
+    let (stopped, calls) = stop_that_returns(Win32Error::MoreData);
     assert_eq!((stopped.unwrap().properties.name.as_str(), calls), ("s", vec![Control::Stop]));
-    let (refused, calls) = stop_answered_with(Win32Error::ActiveConnections);
+    let (refused, calls) = stop_that_returns(Win32Error::ActiveConnections);
     assert_eq!((refused.unwrap_err().code(), calls), (Win32Error::ActiveConnections, vec![Control::Stop]));
 }
 

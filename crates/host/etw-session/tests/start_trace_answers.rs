@@ -35,7 +35,7 @@ fn start(name: &str, change: impl FnOnce(&mut EventTraceProperties)) -> Result<u
 }
 
 #[test]
-fn a_block_that_says_no_size_is_a_bad_length() {
+fn a_block_without_a_size_is_a_bad_length() {
     assert_eq!(start(NAME, |raw| raw.wnode.buffer_size = 0), Err(Win32Error::BadLength));
 }
 

@@ -158,7 +158,7 @@ fn events_arrive_with_their_data_and_ids() {
 }
 
 #[test]
-fn bad_write_arguments_are_answered_not_followed() {
+fn invalid_write_arguments_return_an_error_and_are_not_dereferenced() {
     let host = Host::new();
     let _here = host.enter();
     let handle = register_silent();
@@ -167,7 +167,7 @@ fn bad_write_arguments_are_answered_not_followed() {
         // SAFETY: the descriptor is valid or NULL. A NULL array is allowed.
         unsafe { EtwWriteTransfer(handle, event, null(), null(), count, null()) }
     };
-    assert_eq!(write(handle, &raw const event, u32::MAX), NtStatus::Success, "nobody listens");
+    assert_eq!(write(handle, &raw const event, u32::MAX), NtStatus::Success, "no session enabled the provider");
     assert_eq!(write(0, &raw const event, 0), NtStatus::InvalidHandle);
     assert_eq!(write(handle, null(), 0), NtStatus::InvalidParameter);
     let session = host.engine().start_session("s");

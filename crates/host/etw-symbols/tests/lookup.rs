@@ -105,7 +105,7 @@ fn both_user_mode_modules_are_known_and_can_be_hidden() {
 }
 
 #[test]
-fn user_mode_lookups_answer_any_argument() {
+fn user_mode_lookups_accept_any_argument() {
     let host = Host::new();
     let _here = host.enter();
     let name = wide("advapi32.dll");

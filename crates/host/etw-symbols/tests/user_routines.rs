@@ -45,7 +45,7 @@ fn failures_are_win32_codes() {
 }
 
 #[test]
-fn a_provider_is_called_back_asked_and_heard() {
+fn a_provider_gets_its_callback_is_enabled_and_writes() {
     let host = Host::new();
     let _here = host.enter();
     let session = host.engine().start_session("s");
@@ -78,7 +78,7 @@ fn a_provider_is_called_back_asked_and_heard() {
 }
 
 #[test]
-fn an_event_without_an_id_gets_the_threads() {
+fn an_event_without_an_activity_id_gets_that_of_the_thread() {
     let host = Host::new();
     let _here = host.enter();
     host.engine().set_system_threads(true);

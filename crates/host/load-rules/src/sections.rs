@@ -95,7 +95,7 @@ fn data(image: &Image, _: Target) -> Vec<String> {
         if end > image.file_size {
             found.push(format!("{} ends at {end:#x}, the file ends at {:#x}", section.name, image.file_size));
         } else if !section.file_offset.is_multiple_of(unit) {
-            found.push(format!("{} begins at {:#x}, no multiple of {unit:#x}", section.name, section.file_offset));
+            found.push(format!("{} begins at {:#x}, not a multiple of {unit:#x}", section.name, section.file_offset));
         }
     }
     found

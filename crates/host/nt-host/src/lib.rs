@@ -11,8 +11,8 @@
 //! let host = NtHost::builder().os(Os::Win10_22H2).driver("driver_sample.sys").start()?;
 //! let trace = host.session("test")?.enable(Guid::from_name("WdkEtw.DriverSample"), Level::Verbose, !0)?;
 //! let device = host.add_device()?;
-//! let answer = device.ioctl(0x0022_E000, b"hello", 64)?;
-//! assert_eq!(answer.output, b"hello");
+//! let reply = device.ioctl(0x0022_E000, b"hello", 64)?;
+//! assert_eq!(reply.output, b"hello");
 //! host.unload()?.assert_clean();
 //! trace.expect(event("Request").field("Status", 0)).in_order();
 //! # Ok::<(), nt_host::Error>(())

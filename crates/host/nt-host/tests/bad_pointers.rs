@@ -28,13 +28,13 @@ fn run(variant: char) -> (Report, bool) {
 }
 
 #[test]
-fn an_address_that_is_not_there_is_a_finding_of_the_routine_that_got_it() {
+fn an_invalid_address_is_a_finding_of_the_routine_that_received_it() {
     let addresses = [
         ('0', "writes to 0x0, through a NULL pointer"),
         ('1', "writes to 0x1, through a NULL pointer"),
         ('2', "writes to 0x1003"),
         ('3', "writes to 0x7fffffffeffd"),
-        ('4', "uses an address that no processor accepts"),
+        ('4', "uses an address that is not canonical or not aligned"),
         ('5', "writes to 0xffffffffffffffff"),
         ('6', "writes to 0xfffffffffffffff9"),
         ('7', "writes to 0xffff800000000001"),

@@ -13,10 +13,10 @@ fn a_wdm_driver_in_c_runs_and_is_clean() {
     let image = build("wdm", 0, "DriverEntry", &["ntoskrnl"]);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let device = host.add_device().expect("its device");
-    let answer = device.ioctl(0x0022_2000, b"Hello, kernel", 64).expect("an answer");
-    assert_eq!((answer.status, answer.output.as_slice()), (NtStatus::Success, b"HELLO, KERNEL".as_slice()));
-    assert_eq!(device.ioctl(0x0022_2000, b"long", 2).expect("an answer").status, NtStatus::BufferTooSmall);
-    assert_eq!(device.ioctl(0x0022_2004, b"", 0).expect("an answer").status, NtStatus::InvalidDeviceRequest);
+    let reply = device.ioctl(0x0022_2000, b"Hello, kernel", 64).expect("a reply");
+    assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, b"HELLO, KERNEL".as_slice()));
+    assert_eq!(device.ioctl(0x0022_2000, b"long", 2).expect("a reply").status, NtStatus::BufferTooSmall);
+    assert_eq!(device.ioctl(0x0022_2004, b"", 0).expect("a reply").status, NtStatus::InvalidDeviceRequest);
     let report = host.unload().expect("unload");
     report.assert_clean();
     let expected = "c: \\Registry\\Machine\\System\\CurrentControlSet\\Services\\c_wdm_0 at irql 0, 123456789abcdef\n\
@@ -29,9 +29,9 @@ fn a_kmdf_driver_in_c_runs_and_is_clean() {
     let image = build("kmdf", 0, "FxDriverEntry", &FRAMEWORK);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
-    let answer = device.ioctl(0x0022_2000, &[1, 2, 3], 4).expect("an answer");
-    assert_eq!((answer.status, answer.output), (NtStatus::Success, 6_u32.to_le_bytes().to_vec()));
-    assert_eq!(device.ioctl(0x0022_2000, &[], 4).expect("an answer").status, NtStatus::BufferTooSmall);
+    let reply = device.ioctl(0x0022_2000, &[1, 2, 3], 4).expect("a reply");
+    assert_eq!((reply.status, reply.output), (NtStatus::Success, 6_u32.to_le_bytes().to_vec()));
+    assert_eq!(device.ioctl(0x0022_2000, &[], 4).expect("a reply").status, NtStatus::BufferTooSmall);
     device.remove().expect("removal");
     let report = host.unload().expect("unload");
     report.assert_clean();
@@ -43,7 +43,7 @@ fn broken(bug: u32) -> Report {
     let image = build("kmdf_broken", bug, "FxDriverEntry", &FRAMEWORK);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
-    device.ioctl(0x0022_2000, &[], 0).expect("an answer");
+    device.ioctl(0x0022_2000, &[], 0).expect("a reply");
     host.unload().expect("unload")
 }
 

@@ -14,7 +14,7 @@ const LIST: u32 = 0x0022_2008;
 const FIND: u32 = 0x0022_200C;
 
 fn ask(device: &Device, code: u32, number: u32) -> NtStatus {
-    device.ioctl(code, &number.to_le_bytes(), 0).expect("an answer").status
+    device.ioctl(code, &number.to_le_bytes(), 0).expect("a reply").status
 }
 
 #[test]

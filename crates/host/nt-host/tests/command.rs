@@ -198,7 +198,7 @@ fn files_may_have_names_that_are_not_valid_utf_8() {
 }
 
 #[test]
-fn a_failure_of_registering_is_shown_and_so_is_that_the_driver_went_on() {
+fn a_failed_registration_is_shown_and_whether_the_driver_continued() {
     let sample = common::built("driver_sample.sys");
     let output = nt_host(&["run", "--fail", "EtwRegister=C000009A@1"], &sample);
     let shown = text(&output);

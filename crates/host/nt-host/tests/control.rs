@@ -45,11 +45,11 @@ fn several_handles_have_their_own_contexts_and_go_before_the_driver() {
     let (host, mut log) = start();
     let (first, second) = (host.open(r"\\.\CControl").expect("a file"), host.open(r"\\.\CControl").expect("a file"));
     assert_eq!(log.lines(&host)[1], "create 2 '', 2 references");
-    assert_eq!(second.read(3).expect("an answer").output, [2, 2, 2]);
-    assert_eq!(first.read(2).expect("an answer").output, [1, 1]);
-    assert_eq!(first.write(&[9, 8]).expect("an answer").information, 2);
-    assert_eq!(first.ioctl(0x0022_2000, &[], 0).expect("an answer").status, NtStatus::Success);
-    assert_eq!(second.internal_ioctl(0x0022_0003, &[], 0).expect("an answer").status, NtStatus::Success);
+    assert_eq!(second.read(3).expect("a reply").output, [2, 2, 2]);
+    assert_eq!(first.read(2).expect("a reply").output, [1, 1]);
+    assert_eq!(first.write(&[9, 8]).expect("a reply").information, 2);
+    assert_eq!(first.ioctl(0x0022_2000, &[], 0).expect("a reply").status, NtStatus::Success);
+    assert_eq!(second.internal_ioctl(0x0022_0003, &[], 0).expect("a reply").status, NtStatus::Success);
     let lines = ["write 2 of 9", "control 222000 of 14, thread 1", "control 220003 of 15, thread 1"];
     assert_eq!(log.lines(&host), lines);
     first.clone().close().expect("a close");

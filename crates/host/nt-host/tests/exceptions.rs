@@ -56,7 +56,7 @@ fn handlers_take_exceptions_in_the_order_of_the_language() {
 }
 
 #[test]
-fn what_no_handler_takes_is_a_finding_at_its_line() {
+fn an_exception_that_no_handler_catches_is_a_finding_at_its_line() {
     for (bug, rule, routine, mark, callers) in [
         (1, Rule::AccessViolation, None, 1, &["Declined", "DriverEntry"][..]),
         (2, Rule::BugCheck, Some("ExRaiseStatus"), 2, &[]),

@@ -22,7 +22,7 @@ fn start(name: &str) -> (NtHost, Device, Log) {
 }
 
 fn status(device: &Device, code: u32, input: &[u8]) -> NtStatus {
-    device.ioctl(code, input, 0).expect("an answer").status
+    device.ioctl(code, input, 0).expect("a reply").status
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_device_that_sleeps_holds_requests_and_goes_on_with_them_when_it_wakes() {
     let up = ["D0Entry from 4", "D0EntryPostInterruptsEnabled", "IoResume", "request of file", "SelfManagedIoRestart"];
     assert_eq!(log.lines(&host), up);
     for request in [kept, held] {
-        assert_eq!(request.wait().expect("an answer").status, NtStatus::Success);
+        assert_eq!(request.wait().expect("a reply").status, NtStatus::Success);
     }
     host.unload().expect("unload").assert_clean();
 }
@@ -90,7 +90,7 @@ fn a_request_that_is_kept_ends_when_its_device_goes() {
     let kept = device.begin_ioctl(KEEP, &[], 0).expect("a request");
     log.lines(&host);
     device.remove().expect("removal");
-    assert_eq!(kept.wait().expect("an answer").status.as_int(), 0xC000_0120);
+    assert_eq!(kept.wait().expect("a reply").status.as_int(), 0xC000_0120);
     let lines = log.lines(&host);
     let position = |line: &str| lines.iter().position(|known| known == line).unwrap_or_else(|| panic!("{lines:#?}"));
     assert!(position("IoStop 2") < position("D0Exit to 5"));

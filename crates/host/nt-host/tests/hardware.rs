@@ -37,7 +37,7 @@ fn interrupt(device: &Device, number: u32) -> Result<bool, NtStatus> {
 }
 
 #[test]
-fn an_interrupt_runs_the_routine_at_the_devices_irql_and_then_what_it_put_off() {
+fn an_interrupt_runs_the_routine_at_the_devices_irql_and_then_its_dpc() {
     let memory = Resource::Memory { start: 0xFE00_0000, length: 0x1000 };
     let builder = framework("kmdf_hardware").resource(Resource::LineInterrupt).resource(memory);
     let (host, device, mut log) = start(builder);
@@ -53,7 +53,7 @@ fn an_interrupt_runs_the_routine_at_the_devices_irql_and_then_what_it_put_off() 
     assert_eq!(log.lines(&host), ["isr 0, message 0, irql 9", "queued 1", "dpc, irql 2, device 1"]);
     // The second interrupt object is not connected, because the device has only one interrupt.
     assert_eq!(interrupt(&device, 1), Err(NtStatus::NotFound));
-    device.ioctl(LOCK, &[], 0).expect("an answer");
+    device.ioctl(LOCK, &[], 0).expect("a reply");
     let expected = [
         "locked, irql 9",
         "synchronised, irql 9, context 6",
@@ -61,7 +61,7 @@ fn an_interrupt_runs_the_routine_at_the_devices_irql_and_then_what_it_put_off() 
         "vector 90, irql 9, message 0",
     ];
     assert_eq!(log.lines(&host), expected);
-    device.ioctl(TWICE, &[], 0).expect("an answer");
+    device.ioctl(TWICE, &[], 0).expect("a reply");
     assert_eq!(log.lines(&host), ["disable 0, irql 9", "enable 0, irql 9"]);
     assert_eq!(interrupt(&device, 0), Ok(false));
     device.sleep().expect("sleep");
@@ -154,15 +154,15 @@ fn the_command_raises_interrupts() {
 fn a_driver_sees_packets_before_the_framework() {
     let (host, device, mut log) = start(with_bug("kmdf_hardware", 3));
     assert_eq!(log.lines(&host), ["packet 1b.0", "prepare: 0 raw", "d0 entry"]);
-    let answer = device.ioctl(COUNTED, &[9], 2).expect("an answer");
-    assert_eq!((answer.status, answer.output.as_slice()), (NtStatus::Success, [9, 9].as_slice()));
+    let reply = device.ioctl(COUNTED, &[9], 2).expect("a reply");
+    assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, [9, 9].as_slice()));
     assert_eq!(log.lines(&host), ["packet 0.0", "packet e.0", "completion routine: 0, 2 bytes, context 8"]);
-    assert_eq!(device.ioctl(REFUSED, &[], 0).expect("an answer").status, NtStatus::AccessDenied);
-    assert_eq!(device.ioctl(PACKET, &[], 0).expect("an answer").status, NtStatus::Success);
+    assert_eq!(device.ioctl(REFUSED, &[], 0).expect("a reply").status, NtStatus::AccessDenied);
+    assert_eq!(device.ioctl(PACKET, &[], 0).expect("a reply").status, NtStatus::Success);
     assert_eq!(log.lines(&host)[4..], [format!("packet: major e, code {PACKET:x}")]);
     let pending = device.begin_ioctl(KEEP, &[], 0).expect("a request");
     pending.cancel().expect("a cancellation");
-    assert_eq!(pending.wait().expect("an answer").status, NtStatus::Cancelled);
+    assert_eq!(pending.wait().expect("a reply").status, NtStatus::Cancelled);
     assert_eq!(log.lines(&host), ["packet 0.0", "packet e.0", "canceled"]);
     device.remove().expect("removal");
     assert_eq!(log.lines(&host), ["packet 1b.2", "d0 exit"]);
@@ -171,7 +171,7 @@ fn a_driver_sees_packets_before_the_framework() {
     // A driver without a preprocess callback can get the IRP of a request, too.
     let (host, device, mut log) = start(framework("kmdf_hardware"));
     log.lines(&host);
-    device.ioctl(PACKET, &[], 0).expect("an answer");
+    device.ioctl(PACKET, &[], 0).expect("a reply");
     assert_eq!(log.lines(&host), [format!("packet: major e, code {PACKET:x}")]);
     host.unload().expect("unload").assert_clean();
 }
@@ -179,7 +179,7 @@ fn a_driver_sees_packets_before_the_framework() {
 #[test]
 fn a_packet_without_a_location_for_the_framework_is_found() {
     let (host, device, _) = start(with_bug("kmdf_hardware", 2));
-    device.ioctl(PACKET, &[], 0).expect("an answer");
+    device.ioctl(PACKET, &[], 0).expect("a reply");
     device.remove().expect("removal");
     let report = host.unload().expect("unload");
     let found: Vec<&str> = report.of(Rule::RequestMisuse).map(|finding| finding.detail.as_str()).collect();

@@ -74,9 +74,9 @@ fn every_step(driver: &str, steps: &[&str]) {
 
 fn every_step_of(host: &NtHost, steps: &[&str]) {
     let device = host.add_device().expect("a device");
-    let answer = device.ioctl(0x0022_2000, &[], 256).expect("an answer");
-    assert_eq!(answer.status, NtStatus::Success);
-    let words = answer.output.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+    let reply = device.ioctl(0x0022_2000, &[], 256).expect("a reply");
+    assert_eq!(reply.status, NtStatus::Success);
+    let words = reply.output.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
     let failed: Vec<(&str, String)> = steps
         .iter()
         .zip(words)
@@ -84,7 +84,7 @@ fn every_step_of(host: &NtHost, steps: &[&str]) {
         .map(|(step, status)| (*step, format!("{status:#x}, or line {}", status & 0xFFFF)))
         .collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    assert_eq!(answer.output.len(), steps.len() * 4);
+    assert_eq!(reply.output.len(), steps.len() * 4);
     host.unload().expect("unload").assert_clean();
 }
 
@@ -99,7 +99,7 @@ fn objects_data_threads_and_files_are_as_on_windows() {
 }
 
 #[test]
-fn what_older_and_larger_drivers_use_is_as_on_windows() {
+fn features_of_older_and_larger_drivers_work_as_on_windows() {
     let deep = RegistryKey::Path(r"\Registry\Machine\Software\CSystem\Deep".into());
     let host = plain("wdm_system").registry(deep, "Given", RegistryValue::Dword(7)).start().expect("DriverEntry");
     every_step_of(&host, &SYSTEM);
@@ -131,11 +131,11 @@ fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_b
     host.report().assert_clean();
     assert!(matches!(host.unload(), Err(Error::NotUnloaded)), "it stays");
     let found: Vec<_> = host.report().findings().iter().map(|found| found.detail.clone()).collect();
-    assert_eq!(found, ["the driver has AddDevice and no unload routine"]);
+    assert_eq!(found, ["the driver has AddDevice but no unload routine"]);
 }
 
 #[test]
-fn threads_that_meet_are_served_as_on_windows() {
+fn threads_synchronize_as_on_windows() {
     every_step("wdm_sync", &SYNC);
     // Guarded mutexes raise the IRQL only since Windows 8.
     every_step_of(&plain("wdm_sync").os(Os::Win7).start().expect("DriverEntry"), &SYNC);
@@ -145,7 +145,7 @@ fn threads_that_meet_are_served_as_on_windows() {
 fn a_resource_that_another_thread_has_is_not_released() {
     let image = c::build("wdm_sync", 1, "DriverEntry", &["ntoskrnl"]);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
-    host.add_device().expect("a device").ioctl(0x0022_2000, &[], 256).expect("an answer");
+    host.add_device().expect("a device").ioctl(0x0022_2000, &[], 256).expect("a reply");
     let report = host.unload().expect("unload");
     let found: Vec<_> = report.findings().iter().map(|found| (found.rule, found.routine.as_deref())).collect();
     assert_eq!(found, [(Rule::LockMisuse, Some("ExReleaseResourceLite"))]);
@@ -158,12 +158,12 @@ fn a_packet_in_a_cancel_safe_queue_is_taken_once_or_canceled() {
     device.ioctl(0x0022_2000, &[], 256).expect("the queue is initialised");
     let file = device.open().expect("a file");
     let waiting = file.begin_read(1).expect("a request");
-    assert_eq!(file.write(&[0]).expect("an answer").status, NtStatus::Success);
-    assert_eq!(waiting.wait().expect("an answer").information, 1);
+    assert_eq!(file.write(&[0]).expect("a reply").status, NtStatus::Success);
+    assert_eq!(waiting.wait().expect("a reply").information, 1);
     let waiting = file.begin_read(1).expect("a request");
     waiting.cancel().expect("a cancellation");
-    assert_eq!(waiting.wait().expect("an answer").status, NtStatus::Cancelled);
-    let late = file.write(&[0]).expect("an answer");
+    assert_eq!(waiting.wait().expect("a reply").status, NtStatus::Cancelled);
+    let late = file.write(&[0]).expect("a reply");
     assert_eq!((late.status, late.information), (NtStatus::Unsuccessful, 1));
     file.close().expect("closed");
     host.unload().expect("unload").assert_clean();
@@ -208,7 +208,7 @@ fn a_pending_request_is_canceled_by_its_routine() {
     let request = device.begin_ioctl(WAIT, &[], 0).expect("a request");
     request.cancel().expect("a cancellation");
     assert_eq!(log.lines(&host), ["canceled at irql 0"]);
-    assert_eq!(request.wait().expect("an answer").status.as_int(), 0xC000_0120);
+    assert_eq!(request.wait().expect("a reply").status.as_int(), 0xC000_0120);
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }
@@ -217,7 +217,7 @@ fn a_pending_request_is_canceled_by_its_routine() {
 fn a_request_that_a_driver_builds_comes_back_with_its_status() {
     let (host, device, mut log) = start();
     log.lines(&host);
-    assert_eq!(device.ioctl(BELOW, &[], 0).expect("an answer").status, NtStatus::Success);
+    assert_eq!(device.ioctl(BELOW, &[], 0).expect("a reply").status, NtStatus::Success);
     // The device below belongs to the host, which completes this request with STATUS_INVALID_DEVICE_REQUEST.
     assert_eq!(log.lines(&host), ["below: c0000010, c0000010", "cleanup"]);
     device.remove().expect("removal");

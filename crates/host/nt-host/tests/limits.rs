@@ -34,19 +34,19 @@ fn finding(builder: Builder, function: u32) -> (Finding, String) {
 
 fn allocate_at_the_same_time(count: u32) {
     let (host, device) = start(plain("wdm_limits").patience(Duration::from_mins(10)));
-    assert_eq!(device.ioctl(code(0), &count.to_le_bytes(), 0).expect("an answer").status.as_int(), 0);
+    assert_eq!(device.ioctl(code(0), &count.to_le_bytes(), 0).expect("a reply").status.as_int(), 0);
     host.unload().expect("unload").assert_clean();
 }
 
 /// More allocations than the host gives separate pages.
 #[test]
-fn very_many_allocations_are_there_at_the_same_time() {
+fn many_allocations_exist_at_the_same_time() {
     allocate_at_the_same_time(40_000);
 }
 
 #[test]
 #[ignore = "takes a minute in a debug build"]
-fn a_million_allocations_are_there_at_the_same_time() {
+fn a_million_allocations_exist_at_the_same_time() {
     allocate_at_the_same_time(1_000_000);
 }
 
@@ -54,8 +54,8 @@ fn a_million_allocations_are_there_at_the_same_time() {
 fn memory_has_a_limit_and_comes_back_when_it_is_freed() {
     let (host, device) = start(plain("wdm_limits").memory(64 << 20));
     for _ in 0..3 {
-        let answer = device.ioctl(code(1), &[], 4).expect("an answer");
-        let count = u32::from_le_bytes(answer.output.try_into().expect("four bytes"));
+        let reply = device.ioctl(code(1), &[], 4).expect("a reply");
+        let count = u32::from_le_bytes(reply.output.try_into().expect("four bytes"));
         assert_eq!(count, 64, "MiB, all of them for the driver");
     }
     host.unload().expect("unload").assert_clean();
@@ -65,7 +65,7 @@ fn memory_has_a_limit_and_comes_back_when_it_is_freed() {
 #[test]
 fn freed_memory_goes_back_to_the_system() {
     let (host, device) = start(plain("wdm_limits").memory(128 << 20).patience(Duration::from_mins(10)));
-    device.ioctl(code(6), &[], 0).expect("an answer");
+    device.ioctl(code(6), &[], 0).expect("a reply");
     let status = std::fs::read_to_string(format!("/proc/{}/status", host.process_id())).expect("the child");
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
     let kib: u64 = resident.trim().trim_end_matches(" kB").parse().expect("a number");
@@ -96,9 +96,9 @@ fn a_null_pointer_is_named() {
 
 /// The thread of the request only waits. The finding must name the DPC, which does not return.
 #[test]
-fn a_hang_names_the_callback_and_the_line_that_does_not_come_back() {
+fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
     let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_secs(2)), 4);
     assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
-    assert!(finding.detail.ends_with("does not come back (thread 2)"), "{}", finding.detail);
+    assert!(finding.detail.ends_with("does not return (thread 2)"), "{}", finding.detail);
     assert!(source.contains("spin") || source.contains("pause"), "{source}");
 }

@@ -47,8 +47,8 @@ fn run_linked(arguments: &[&str]) -> Vec<String> {
     let image = common::c::build_linked(arguments, "wdm", 0, "DriverEntry", &["ntoskrnl"]);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let device = host.add_device().expect("its device");
-    let answer = device.ioctl(0x0022_2000, b"Hello, kernel", 64).expect("an answer");
-    assert_eq!(answer.output, b"HELLO, KERNEL");
+    let reply = device.ioctl(0x0022_2000, b"Hello, kernel", 64).expect("a reply");
+    assert_eq!(reply.output, b"HELLO, KERNEL");
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
     host.notes().to_vec()

@@ -14,7 +14,7 @@ fn created(process: u64, command_line: &str) -> Notification {
 }
 
 #[test]
-fn a_driver_is_told_what_it_asked_for_and_decides() {
+fn a_driver_gets_the_notifications_it_registered_for_and_can_deny_them() {
     let (host, mut log) = (plain("wdm_notify").start().expect("DriverEntry"), Log::default());
     let told = host.notify(created(100, "notepad a.txt")).expect("a notification");
     assert_eq!((told.called, told.status), (1, NtStatus::Success));
@@ -89,7 +89,7 @@ fn a_driver_is_asked_before_and_told_after_each_operation_on_the_registry() {
 }
 
 #[test]
-fn what_a_driver_does_to_the_registry_goes_through_its_own_callbacks() {
+fn registry_operations_of_a_driver_run_its_own_callbacks() {
     let image = build("wdm_notify", 2, "DriverEntry", &["ntoskrnl"]);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let lines = Log::default().lines(&host);
@@ -127,10 +127,10 @@ fn what_a_driver_does_to_the_registry_goes_through_its_own_callbacks() {
 }
 
 #[test]
-fn a_routine_that_is_left_is_found() {
+fn a_routine_that_was_not_removed_is_found() {
     let host =
         NtHost::builder().driver(build("wdm_notify", 1, "DriverEntry", &["ntoskrnl"])).start().expect("DriverEntry");
     let report = host.unload().expect("unload");
     let found: Vec<&str> = report.of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
-    assert_eq!(found, ["a thread notification routine is left"]);
+    assert_eq!(found, ["a thread notification routine was not removed"]);
 }

@@ -58,7 +58,7 @@ impl Run {
 
     /// Sends a control request to the driver and returns its status.
     fn order(&self, code: u32, argument: u8) -> u32 {
-        self.device.ioctl(code, &[argument], 0).expect("an answer").status.as_int()
+        self.device.ioctl(code, &[argument], 0).expect("a reply").status.as_int()
     }
 
     fn lines(&mut self) -> Vec<String> {
@@ -72,7 +72,7 @@ impl Run {
 }
 
 fn ended(request: PendingRequest) -> u32 {
-    request.wait().expect("an answer").status.as_int()
+    request.wait().expect("a reply").status.as_int()
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn requests_are_found_in_a_queue_and_taken_out_of_its_middle() {
 }
 
 #[test]
-fn a_request_in_a_queue_is_canceled_there_and_the_driver_is_told_where_it_has_seen_it() {
+fn a_request_in_a_queue_is_canceled_there_and_the_driver_is_told_if_it_has_seen_it() {
     let mut run = Run::new();
     let seen = run.begin(TO_MANUAL, 1);
     run.lines();

@@ -50,8 +50,8 @@ fn check(path: &Path, first: Option<Os>, mut loaded: impl FnMut(Os, &NtHost)) {
 fn the_sample_loads_from_windows_10_1803_on() {
     check(&common::built("driver_sample.sys"), Some(Os::Win10_1803), |os, host| {
         let device = host.add_device().expect("a device");
-        let answer = device.ioctl(0x0022_600C, &[], 64).expect("an answer");
-        assert_eq!((answer.status, answer.output.as_slice()), (NtStatus::Success, [0; 16].as_slice()), "{os}");
+        let reply = device.ioctl(0x0022_600C, &[], 64).expect("a reply");
+        assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, [0; 16].as_slice()), "{os}");
         host.trace().expect(event("DriverEntry").field("SetTraits", 0).field("Status", 0)).in_order();
     });
 }
@@ -147,9 +147,9 @@ fn a_driver_that_binds_the_framework_and_makes_no_driver_object_is_used_as_one_w
     for (minor, count) in [(11, 432), (33, 458)] {
         let host = NtHost::builder().driver(bound(minor, count, 1)).start().expect("DriverEntry");
         let device = host.add_device().expect("the device that it made");
-        assert!(device.ioctl(0x0022_2000, &[], 0).expect("an answer").status.is_success());
+        assert!(device.ioctl(0x0022_2000, &[], 0).expect("a reply").status.is_success());
         let file = host.open(r"\Device\Bound").expect("the same by its name");
-        assert!(file.read(4).expect("an answer").status.is_success());
+        assert!(file.read(4).expect("a reply").status.is_success());
         file.close().expect("closed");
         device.remove().expect("removal");
         host.unload().expect("unload").assert_clean();

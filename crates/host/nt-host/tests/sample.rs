@@ -26,9 +26,9 @@ fn sample() -> Builder {
 
 /// The statuses of the driver's provider: register, set traits, use descriptor type, track binary.
 fn statuses(device: &Device) -> Vec<u32> {
-    let answer = device.ioctl(GET_STATUSES, &[], 16).expect("an answer");
-    assert_eq!(answer.status, NtStatus::Success);
-    answer.output.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes"))).collect()
+    let reply = device.ioctl(GET_STATUSES, &[], 16).expect("a reply");
+    assert_eq!(reply.status, NtStatus::Success);
+    reply.output.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes"))).collect()
 }
 
 #[test]
@@ -37,8 +37,8 @@ fn the_life_of_a_device_is_traced_in_order_and_nothing_is_left() {
     let trace = host.session("test").expect("a session").enable(provider(), Level::Verbose, !0).expect("enabled");
     host.load().expect("DriverEntry");
     let device = host.add_device().expect("a device");
-    let answer = device.ioctl(ECHO, b"hello", 64).expect("an answer");
-    assert_eq!((answer.status, answer.output.as_slice()), (NtStatus::Success, b"hello".as_slice()));
+    let reply = device.ioctl(ECHO, b"hello", 64).expect("a reply");
+    assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, b"hello".as_slice()));
     host.advance(Duration::from_millis(2500)).expect("time");
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
@@ -63,10 +63,10 @@ fn the_life_of_a_device_is_traced_in_order_and_nothing_is_left() {
 fn buffers_that_are_too_small_and_codes_that_are_unknown_get_their_status() {
     let host = sample().trace_all().start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
-    let answer = device.ioctl(GET_STATISTICS, &[], 23).expect("an answer");
-    assert_eq!(answer.status, NtStatus::BufferTooSmall);
-    let answer = device.ioctl(0x0022_2FFC, &[], 0).expect("an answer");
-    assert_eq!(answer.status, NtStatus::InvalidDeviceRequest);
+    let reply = device.ioctl(GET_STATISTICS, &[], 23).expect("a reply");
+    assert_eq!(reply.status, NtStatus::BufferTooSmall);
+    let reply = device.ioctl(0x0022_2FFC, &[], 0).expect("a reply");
+    assert_eq!(reply.status, NtStatus::InvalidDeviceRequest);
     host.unload().expect("unload").assert_clean();
     host.trace().expect(event("RequestRefused").field("Status", NtStatus::BufferTooSmall.as_int())).in_order();
 }
@@ -97,7 +97,7 @@ fn a_provider_that_cannot_register_does_not_keep_the_driver_from_working() {
     let device = host.add_device().expect("a device");
     let (register, handle) = (NtStatus::NoMemory.as_int(), NtStatus::InvalidHandle.as_int());
     assert_eq!(statuses(&device), [register, register, handle, handle]);
-    assert_eq!(device.ioctl(ECHO, b"x", 8).expect("an answer").output, b"x");
+    assert_eq!(device.ioctl(ECHO, b"x", 8).expect("a reply").output, b"x");
     host.unload().expect("unload").assert_clean();
     // The manifest's provider is registered separately. Its event tells administrators about the failure.
     let events = host.trace().events().expect("a trace");
@@ -178,7 +178,7 @@ fn random_failures_are_survived() {
         let host = sample().seed(seed).trace_all().prepare().expect("the sample");
         if host.load().is_ok() {
             if let Ok(device) = host.add_device() {
-                device.ioctl(ECHO, b"hello", 64).expect("an answer");
+                device.ioctl(ECHO, b"hello", 64).expect("a reply");
             }
             host.unload().expect("unload");
         }
@@ -210,7 +210,7 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
     println!("{written} written, {} recorded, {lost} lost", events.len());
     assert_eq!(written, events.len() as u64 + lost);
     // All three were part of the storm: capture state, enabling and disabling, and requests.
-    assert!(count("DeviceState") > 0, "nobody was asked for state while it had a device");
+    assert!(count("DeviceState") > 0, "no driver with a device got a request for its state");
     assert!(count("Enable") > 1000, "the session did not come and go");
     assert!(count("Request") + lost >= 2 * 8 * 1000, "requests are missing");
 }
@@ -220,7 +220,7 @@ fn a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_c
 fn times_and_threads(builder: Builder) -> (u64, [Vec<u32>; 2]) {
     let host = builder.trace_all().start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
-    device.ioctl(ECHO, b"hello", 64).expect("an answer");
+    device.ioctl(ECHO, b"hello", 64).expect("a reply");
     host.advance(Duration::from_secs(3)).expect("time");
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();

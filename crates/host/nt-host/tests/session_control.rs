@@ -100,7 +100,7 @@ fn names_until_end(consumer: &mut Consumer) -> Vec<String> {
 fn run(host: &NtHost) {
     host.load().expect("DriverEntry");
     let device = host.add_device().expect("a device");
-    assert_eq!(device.ioctl(ECHO, b"hello", 64).expect("an answer").output, b"hello");
+    assert_eq!(device.ioctl(ECHO, b"hello", 64).expect("a reply").output, b"hello");
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }
@@ -158,7 +158,7 @@ fn a_consumer_that_waits_does_not_keep_requests_from_the_driver() {
     let waiting = std::thread::spawn(move || consumer.receive(LONG));
     let mut received = None;
     while received.is_none() {
-        assert_eq!(device.ioctl(ECHO, b"x", 8).expect("an answer").status, NtStatus::Success);
+        assert_eq!(device.ioctl(ECHO, b"x", 8).expect("a reply").status, NtStatus::Success);
         session.flush().expect("flushed");
         received = waiting.is_finished().then_some(());
     }
@@ -204,7 +204,7 @@ fn information_classes_are_those_of_the_windows_that_is_imitated() {
 /// For every class, every kind of handle and several lengths, the host returns the same result as an engine in this
 /// process.
 #[test]
-fn the_host_answers_what_an_engine_answers() {
+fn the_host_returns_the_same_results_as_an_engine() {
     let host = sample().prepare().expect("the sample");
     let (remote, machine) = (host.system(), host.machine());
     let options = EngineOptions { os_build: Os::default().build(), ..EngineOptions::default() };
@@ -299,7 +299,7 @@ fn a_process_that_is_gone_says_so_and_its_file_is_readable() {
     assert!(kill.expect("kill").success());
     assert!(device.ioctl(ECHO, b"x", 8).is_err());
     let gone = Win32Error::from_int(1067);
-    let error = session.query().expect_err("nobody answers");
+    let error = session.query().expect_err("the process has ended");
     assert_eq!(error.code(), gone);
     assert!(error.to_string().contains("1067 PROCESS_ABORTED: the process that runs the driver is gone"), "{error}");
     assert_eq!(consumer.receive(Duration::ZERO), Received::Failed(gone));
@@ -309,7 +309,7 @@ fn a_process_that_is_gone_says_so_and_its_file_is_readable() {
     assert_eq!(unstopped[0].error.code(), gone);
     let names = file.names();
     assert!(names.iter().any(|name| name == "DeviceAdd"), "{names:?}");
-    assert!(!file.is_closed(), "nobody could");
+    assert!(!file.is_closed(), "the process was killed before it could close the file");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn no_event_has_a_stack_unless_it_was_asked_for() {
 fn the_samples_events_lead_back_to_what_the_kernel_calls() {
     let host = NtHost::builder().driver(common::built("driver_sample.sys")).trace_all().stacks().start();
     let host = host.expect("DriverEntry");
-    host.add_device().expect("a device").ioctl(0x0022_E000, b"hello", 64).expect("an answer");
+    host.add_device().expect("a device").ioctl(0x0022_E000, b"hello", 64).expect("a reply");
     host.unload().expect("unload").assert_clean();
     let events = host.trace().events().expect("events");
     // The optimiser may inline the driver's functions, except for the outermost ones, which are called by address.

@@ -47,7 +47,7 @@ impl Run {
         name.resize(64, 0);
         let mut input: Vec<u8> = [target, argument, asked].into_iter().flat_map(u32::to_le_bytes).collect();
         input.extend(name.into_iter().flat_map(u16::to_le_bytes));
-        let status = self.device.ioctl(code, &input, 0).expect("an answer").status;
+        let status = self.device.ioctl(code, &input, 0).expect("a reply").status;
         (status, self.log.lines(&self.host))
     }
 

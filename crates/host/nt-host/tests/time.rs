@@ -23,7 +23,7 @@ fn start() -> (NtHost, Device, Log) {
 }
 
 fn order(device: &Device, code: u32) {
-    assert!(device.ioctl(code, &[], 0).expect("an answer").status.is_success());
+    assert!(device.ioctl(code, &[], 0).expect("a reply").status.is_success());
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_timer_that_still_runs_is_stopped_with_its_device() {
 }
 
 #[test]
-fn delays_and_waits_take_the_drivers_time_and_none_of_ours() {
+fn delays_and_waits_take_virtual_time_only() {
     let (host, device, mut log) = start();
     // With a real clock this call would take a year.
     host.advance(Duration::from_hours(365 * 24)).expect("time");

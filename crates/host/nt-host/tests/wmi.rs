@@ -12,8 +12,8 @@ const BLOCK: Guid = Guid::from_u128(0x1122_3344_5566_7788_0102_0304_0506_0708);
 
 fn ask(device: &Device, instance: u32, operation: WmiOperation, input: &[u8], output: u32) -> (NtStatus, Vec<u8>) {
     let asked = WmiRequest { guid: BLOCK, instance, operation, input: input.to_vec(), output };
-    let answer = device.wmi(asked).expect("an answer");
-    (answer.status, answer.output)
+    let reply = device.wmi(asked).expect("a reply");
+    (reply.status, reply.output)
 }
 
 /// Sends the requests that both drivers support. `lines` is the driver's expected output.
@@ -34,7 +34,7 @@ fn check(host: &NtHost, device: &Device, log: &mut Log, lines: [&str; 5]) {
     assert_eq!(said[1], lines[1]);
     assert_eq!(said[3..], lines[2..]);
     let unknown = WmiRequest { guid: Guid::from_u128(1), ..request() };
-    assert_eq!(device.wmi(unknown).expect("an answer").status, NtStatus::WmiGuidNotFound);
+    assert_eq!(device.wmi(unknown).expect("a reply").status, NtStatus::WmiGuidNotFound);
 }
 
 fn request() -> WmiRequest {

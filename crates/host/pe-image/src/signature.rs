@@ -51,7 +51,7 @@ impl Signature {
         let (start, end) = (u64::from(offset), u64::from(offset) + u64::from(size));
         let length = u64::try_from(data.len()).unwrap_or(u64::MAX);
         if offset % 8 != 0 {
-            result.problems.push(format!("it begins at {offset:#x}, which is no multiple of 8"));
+            result.problems.push(format!("it begins at {offset:#x}, which is not a multiple of 8"));
         }
         if end != length {
             result.problems.push(format!("it ends at {end:#x}, the file at {length:#x}"));

@@ -164,7 +164,7 @@ fn a_wdm_driver_is_a_native_image_without_a_framework() {
 }
 
 #[test]
-fn what_the_kit_lacks_is_named_with_how_to_add_it() {
+fn a_name_that_the_kit_lacks_is_reported_with_how_to_add_it() {
     for (package, name, place) in [
         ("wdm/lacking/symbol", "`KeNoSuchRoutine`", "kit/include/km/nt/routines.h"),
         ("wdm/lacking/symbol", "`KeNumberProcessors` is a variable", "#[link(name = \"ntoskrnl\")]"),

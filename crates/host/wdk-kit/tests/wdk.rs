@@ -80,7 +80,7 @@ fn packages_of_nuget_are_one_wdk() {
 }
 
 #[test]
-fn what_xwin_writes_is_a_wdk() {
+fn a_folder_that_xwin_wrote_is_a_wdk() {
     let folder = temporary("xwin");
     let kit = kit();
     let lower = |name: &str| name.to_lowercase();

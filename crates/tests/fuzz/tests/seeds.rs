@@ -348,7 +348,7 @@ fn the_code_makes_the_committed_seeds() {
 }
 
 #[test]
-fn seeds_reach_what_lies_behind_the_first_check() {
+fn seeds_reach_code_after_the_first_check() {
     use etw_types::tracelogging::{Metadata, Visitor, decode};
     struct Nothing;
     impl Visitor<'_> for Nothing {}

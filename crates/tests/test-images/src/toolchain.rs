@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_cargo_nothing_was_told() {
+    fn without_the_variables_there_is_no_toolchain() {
         assert_eq!(Toolchain::from_variables(TARGET, |_| None), None);
     }
 }

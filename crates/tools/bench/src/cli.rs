@@ -55,8 +55,8 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     if words.get(1).is_some_and(|word| word == worker::WORD) {
         let rest: Vec<String> = words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
         return match worker::run(&rest) {
-            Ok(answer) => {
-                println!("{answer}");
+            Ok(result) => {
+                println!("{result}");
                 ExitCode::SUCCESS
             }
             Err(error) => fail(&error, exit::FAILED),

@@ -93,8 +93,8 @@ pub fn python(folder: &Path, packages: &[&str], import: &str) -> Result<PathBuf,
 
 /// Returns a number from a worker's output.
 #[must_use]
-pub fn number(answer: &Value, name: &str) -> Option<f64> {
-    answer.get(name)?.as_f64()
+pub fn number(output: &Value, name: &str) -> Option<f64> {
+    output.get(name)?.as_f64()
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_may_lack_a_number() {
+    fn an_output_may_lack_a_number() {
         assert_eq!(number(&json!({ "a": 2 }), "a"), Some(2.0));
         assert_eq!(number(&json!({ "a": "2" }), "a"), None);
         assert_eq!(number(&json!({}), "a"), None);

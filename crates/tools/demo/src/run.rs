@@ -76,8 +76,8 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
     provider.enable(&Enable::new(Level::Verbose).stacks()).map_err(text)?;
     host.load().map_err(text)?;
     let device = host.add_device().map_err(text)?;
-    let (answer, statuses) = statuses(&device)?;
-    let mut requests = vec![("statuses", GET_STATUSES, answer)];
+    let (status, statuses) = statuses(&device)?;
+    let mut requests = vec![("statuses", GET_STATUSES, status)];
     requests.extend(send(&host, &device)?);
     provider.capture().map_err(text)?;
     let controls = control(&machine, &session);
@@ -100,26 +100,26 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
 
 /// Asks the driver how its provider was registered.
 fn statuses(device: &Device) -> Result<(NtStatus, Vec<NtStatus>), String> {
-    let answer = device.ioctl(GET_STATUSES, &[], 16).map_err(text)?;
-    let words = answer.output.chunks_exact(4).filter_map(|bytes| bytes.try_into().ok());
-    Ok((answer.status, words.map(|bytes| NtStatus::from_int(u32::from_le_bytes(bytes))).collect()))
+    let result = device.ioctl(GET_STATUSES, &[], 16).map_err(text)?;
+    let words = result.output.chunks_exact(4).filter_map(|bytes| bytes.try_into().ok());
+    Ok((result.status, words.map(|bytes| NtStatus::from_int(u32::from_le_bytes(bytes))).collect()))
 }
 
 fn send(host: &NtHost, device: &Device) -> Result<Vec<(&'static str, u32, NtStatus)>, String> {
-    let mut answers = Vec::new();
+    let mut results = Vec::new();
     for requests in REQUESTS.chunks(4) {
         for (what, code, input, room) in requests {
-            answers.push((*what, *code, device.ioctl(*code, input, *room).map_err(text)?.status));
+            results.push((*what, *code, device.ioctl(*code, input, *room).map_err(text)?.status));
         }
         host.advance(PAUSE).map_err(text)?;
     }
-    Ok(answers)
+    Ok(results)
 }
 
 /// Queries and sets information of the session and the machine. If this Windows lacks an information class, the result is
 /// its error code.
 fn control(machine: &Machine, session: &Session) -> Vec<(&'static str, String)> {
-    let number = |answer: Result<u32, SessionError>| answer.map_or_else(refused, |number| number.to_string());
+    let number = |result: Result<u32, SessionError>| result.map_or_else(refused, |number| number.to_string());
     let enabled = machine.provider(Guid::from_name(PROVIDER)).map_or_else(refused, |instances| {
         let all = instances.0.iter().flat_map(|instance| &instance.enabled);
         let words: Vec<String> = all.map(|by| format!("session {} at level {}", by.logger_id, by.level)).collect();

@@ -56,8 +56,8 @@ fn requests(outcome: &Outcome) -> Columns {
 
 fn controls(outcome: &Outcome) -> Columns {
     let mut table = Columns::default();
-    for (what, answer) in &outcome.controls {
-        table.row([(*what).into()], vec![answer.clone()]);
+    for (what, result) in &outcome.controls {
+        table.row([(*what).into()], vec![result.clone()]);
     }
     table
 }

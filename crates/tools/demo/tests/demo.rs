@@ -99,7 +99,7 @@ fn a_windows_that_does_not_load_the_sample_is_named_with_the_reason() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn wrong_paths_and_an_unknown_release_are_errors() {
     let file = folder("file");
     fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
     fs::write(&file, "not a folder").expect("a file");

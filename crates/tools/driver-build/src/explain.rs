@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_without_a_beginning_is_told_from_a_missing_routine() {
+    fn a_missing_entry_point_is_told_from_a_missing_routine() {
         for (name, expected) in [("_DllMainCRTStartup", "configure_wdk_binary_build"), ("DriverEntry", "export_name")] {
             let lines = explain(&format!("rust-lld: error: <root>: undefined symbol: {name}\n"), &[], &[]);
             assert!(lines[0].contains(expected) && !lines[0].contains("routines.h"), "{lines:?}");
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_lacks_itself_is_named() {
+    fn a_missing_panic_setting_or_library_of_the_driver_is_named() {
         let said = "error: language item required, but not found: `eh_personality`\n\
                     error: could not find native static library `portcls`, perhaps an -L flag is missing?\n";
         let lines = explain(said, &[], &[]);

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn every_template_is_used_and_none_keeps_a_word() {
+    fn every_template_is_used_and_every_placeholder_is_replaced() {
         for kind in [Kind::Kmdf, Kind::Wdm] {
             let folder = folder(&format!("a place for {kind:?}"));
             let wdk_etw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_between_folders() {
+    fn relative_paths_between_folders() {
         let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to));
         assert_eq!(way("/a/driver", "/a/wdk-etw"), Path::new("../wdk-etw"));
         assert_eq!(way("/a/b c/driver/host-tests", "/x/wdk-etw"), Path::new("/x/wdk-etw"));

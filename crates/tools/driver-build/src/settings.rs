@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_with_another_kit_is_not_used() {
+    fn another_kit_changes_the_settings_of_cargo() {
         let flags = |root: &str| {
             let plan = Plan { root: root.into(), ..Plan::default() };
             of_cargo(&plan, &Group::default(), &Options::new("m".into()))

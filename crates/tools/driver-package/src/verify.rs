@@ -83,7 +83,7 @@ impl Account {
         self.checks.iter().any(|check| check.mark == Mark::Passed) && self.objection().is_none()
     }
 
-    /// Returns the first check because of which the file is not valid.
+    /// Returns the first check that makes the file invalid.
     fn objection(&self) -> Option<&Check> {
         self.checks.iter().find(|check| matches!(check.mark, Mark::Failed | Mark::Unknown))
     }

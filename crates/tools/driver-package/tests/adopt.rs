@@ -158,7 +158,7 @@ fn the_certificate_of_somebody_else_is_refused() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused() {
+fn an_incomplete_or_inconsistent_package_is_rejected() {
     type Change = fn(&Path);
     let changes: [(&str, Change, &str, &str); 8] = [
         (

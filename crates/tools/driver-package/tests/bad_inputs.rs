@@ -104,7 +104,7 @@ fn images_that_windows_would_not_load() {
 }
 
 #[test]
-fn files_that_the_inf_lists_and_nobody_has() {
+fn files_that_the_inf_lists_but_that_do_not_exist() {
     let missing = refused("bad-files", INX.replace("driver.sys = 1\n", "driver.sys = 1\nmore.dll = 1\n").as_bytes());
     assert_eq!(rules(&missing), [("package-file", Some(18))]);
     let outside = refused("bad-path", INX.replace("driver.sys = 1\n", "driver.sys = 1\n..\\x = 1\n").as_bytes());

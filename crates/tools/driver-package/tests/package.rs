@@ -213,7 +213,7 @@ fn the_certificate_is_described_as_what_it_is() {
 }
 
 #[test]
-fn the_test_certificate_is_made_once_and_its_key_is_nobody_elses() {
+fn the_test_certificate_is_made_once_and_its_key_is_private() {
     let folder = tools::folder("package-key");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let keys = folder.join("keys");

@@ -117,7 +117,7 @@ fn profile(test: &str, provider: &str) -> String {
 }
 
 #[test]
-fn it_is_what_the_documentation_asks_for() {
+fn the_profile_follows_the_documentation() {
     // Microsoft's example of a name and its id, from the documentation of TRACELOGGING_DEFINE_PROVIDER.
     let text = profile("profile", "MyCompany.MyComponent");
     assert_eq!(mistakes(&text), [""; 0]);
@@ -128,7 +128,7 @@ fn it_is_what_the_documentation_asks_for() {
 }
 
 #[test]
-fn names_that_mean_something_in_xml_are_escaped() {
+fn xml_markup_in_names_is_escaped() {
     for provider in ["A & B <\"C\">", "a--b-->", "tab\tbell\u{7}"] {
         assert_eq!(mistakes(&profile("profile-names", provider)), [""; 0], "{provider}");
     }

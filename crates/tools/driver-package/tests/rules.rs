@@ -143,7 +143,7 @@ fn module_names_are_compared_without_regard_to_case() {
 }
 
 #[test]
-fn what_memory_integrity_refuses_is_no_reason_not_to_load() {
+fn an_image_that_memory_integrity_rejects_is_still_loadable() {
     let writable = Driver {
         rights: [READ | WRITE | EXECUTE, READ, READ | WRITE, READ | EXECUTE | DISCARDABLE, READ | DISCARDABLE],
         ..Driver::default()
@@ -157,7 +157,7 @@ fn what_memory_integrity_refuses_is_no_reason_not_to_load() {
 }
 
 #[test]
-fn libraries_that_nobody_knows_may_be_for_drivers() {
+fn an_unknown_library_is_reported_as_an_unknown_import() {
     for module in ["ksi.dll", "other.sys", "ext-ms-win-other-l1-1-0.dll"] {
         only("unknown-import", &with_module(module));
     }
@@ -167,7 +167,7 @@ fn libraries_that_nobody_knows_may_be_for_drivers() {
 fn each_fault_of_a_signature_s_place_is_found() {
     let entry = directory(4);
     let faults: [(&str, Change); 4] = [
-        ("no multiple of 8", |file| {
+        ("not a multiple of 8", |file| {
             // The signature is moved by four bytes, and the file is four bytes longer, so the signature still ends at
             // the end of the file.
             let at = get_u32(file, directory(4)) as usize;

@@ -136,7 +136,7 @@ fn their_c_sharp_compiles() {
 
 /// Every `$package.Name` in a script must be a value in the package's data file.
 #[test]
-fn what_they_read_is_in_the_data_file() {
+fn scripts_read_only_values_of_the_data_file() {
     let target = tools::folder("scripts-data");
     let package = usual(&target, Arch::X64).make(&signer()).unwrap();
     let data = package.files().iter().find(|(name, _)| name == "package.psd1").unwrap();

@@ -78,8 +78,8 @@ fn a_missing_file_and_a_foreign_root_are_failures() {
     let folder = package("verify-foreign");
     let foreign = Context { trusted: vec![vec![0x30, 0]], ..trusting() };
     assert_eq!(failures(&of(&verify::folder(&folder, &foreign).unwrap(), "driver.sys")), ["chain", "catalog"]);
-    let nobody = Context { trusted: Vec::new(), ..trusting() };
-    let account = of(&verify::folder(&folder, &nobody).unwrap(), "driver.sys");
+    let untrusting = Context { trusted: Vec::new(), ..trusting() };
+    let account = of(&verify::folder(&folder, &untrusting).unwrap(), "driver.sys");
     assert!(account.is_valid() && account.to_string().contains("self-signed"), "{account}");
 }
 

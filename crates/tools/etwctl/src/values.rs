@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_finds_its_word_and_nonsense_none() {
+    fn a_misspelled_word_gets_a_suggestion_and_an_unrelated_one_none() {
         let words = ["sessions", "start", "stop", "stack-tracing"];
         for (word, near) in [
             ("sesions", Some("sessions")),

@@ -85,7 +85,7 @@ fn mistakes_have_exit_code_2_and_say_what_is_wrong() {
 
 #[cfg(not(windows))]
 #[test]
-fn whoever_looks_for_a_session_in_vain_learns_where_sessions_are() {
+fn a_session_that_is_not_found_is_explained() {
     let run = etwctl("stop Nothing");
     assert_eq!(run.code, 1);
     assert!(run.err.contains("no such session is running; list the sessions and check the name"), "{}", run.err);
@@ -172,7 +172,7 @@ fn bash_completes_commands_options_and_values() {
             "{script}\nCOMP_WORDS=(etwctl {words}); COMP_CWORD={last}; _etwctl etwctl {current} {before}; echo \"${{COMPREPLY[*]}}\""
         );
         let output = std::process::Command::new("bash").args(["-c", &test]).output().expect("bash runs");
-        let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        assert_eq!(answer, expected, "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        let result = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        assert_eq!(result, expected, "{words}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }

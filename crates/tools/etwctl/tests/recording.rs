@@ -122,7 +122,7 @@ fn statistics_count_what_is_there() {
 }
 
 #[test]
-fn a_damaged_trace_is_decoded_as_far_as_it_goes_and_has_exit_code_4() {
+fn a_damaged_trace_is_decoded_as_far_as_possible_and_has_exit_code_4() {
     let path = demo_trace("damaged.etl");
     let bytes = fs::read(&path).unwrap();
     // The file ends inside the first record of the last buffer, 40 bytes after the buffer's header.

@@ -73,20 +73,20 @@ fn every_class_that_can_be_got_is_got() {
         .collect();
     let run = etwctl_with("batch", &script);
     assert_eq!(run.code, 0, "{}{}", run.out, run.err);
-    let answers: Vec<Value> = run.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    assert_eq!(answers.len(), 18, "{}", run.out);
-    assert_eq!(answers[17]["rows"][0]["name"], "S");
+    let results: Vec<Value> = run.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(results.len(), 18, "{}", run.out);
+    assert_eq!(results[17]["rows"][0]["name"], "S");
 }
 
 #[test]
-fn what_a_system_refuses_is_explained() {
+fn errors_of_the_system_are_explained() {
     for (line, code, text) in [
         ("stop Nothing", 1, "4201 WMI_INSTANCE_NOT_FOUND"),
         ("info get 3 --raw --session Nothing", 1, "4201"),
         ("info set 7", 5, "50 NOT_SUPPORTED"),
         ("info get 6", 5, "50 NOT_SUPPORTED"),
         ("info get 15", 1, "87 INVALID_PARAMETER"),
-        ("info set 6", 1, "0 profile sources: at least 1 are needed"),
+        ("info set 6", 1, "0 profile sources: the minimum is 1"),
         ("info set 5 0=1 --raw 00", 1, "24 BAD_LENGTH"),
     ] {
         let run = etwctl(line);

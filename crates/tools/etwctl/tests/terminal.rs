@@ -51,7 +51,7 @@ fn a_live_view_has_colours_and_a_meter() {
 }
 
 #[test]
-fn whoever_wants_no_colours_has_a_plain_meter() {
+fn without_colours_the_meter_is_plain() {
     for (line, environment) in [("record --demo", &[("NO_COLOR", "1")][..]), ("record --demo --color never", &[][..])] {
         let Some(text) = on_terminal(line, environment) else { return };
         assert!(!text.contains("\x1b[3") && !text.contains("\x1b[2m") && !text.contains("\x1b[0m"), "{text:?}");
@@ -63,7 +63,7 @@ fn whoever_wants_no_colours_has_a_plain_meter() {
 }
 
 #[test]
-fn what_is_not_a_terminal_gets_neither() {
+fn a_pipe_gets_neither_colours_nor_a_meter() {
     let run = etwctl("record --demo");
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(

@@ -83,7 +83,7 @@ impl Wine {
 }
 
 #[test]
-fn the_command_for_windows_goes_as_far_as_wine_goes() {
+fn the_command_for_windows_does_what_wine_supports() {
     let wine = match Wine::new() {
         Ok(wine) => wine,
         Err(reason) => {

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_command_is_answered_with_the_right_one() {
+    fn a_mistyped_command_gets_a_suggestion() {
         let error = error("tset");
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("unknown command `tset`"));

@@ -182,9 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn checks_that_nobody_reads_end_after_the_step_that_runs() {
+    fn checks_end_after_the_current_step_if_the_output_is_closed() {
         let context = Context::new(Vec::new());
-        let never = step(|_| unreachable!("runs although nobody reads"));
+        let never = step(|_| unreachable!("runs although the output is closed"));
         assert_eq!(run(&context, &[step(failing), never], || true), Err(Error::Said(UNREAD)));
     }
 

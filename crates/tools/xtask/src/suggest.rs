@@ -17,7 +17,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn a_slip_finds_its_word_and_nonsense_none() {
+    fn a_misspelled_word_gets_a_suggestion_and_an_unrelated_one_none() {
         let words = ["test", "bench", "inspect"];
         for (word, near) in [("tset", Some("test")), ("insp", Some("inspect")), ("be", None), ("frobnicate", None)] {
             assert_eq!(nearest(word, words), near, "{word}");

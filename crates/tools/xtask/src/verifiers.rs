@@ -184,12 +184,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_left_alone() {
+    fn installed_tools_are_not_installed_again() {
         assert_eq!(plan(&Facts { packages: vec![], python: Python::Ready, ..fresh() }), []);
     }
 
     #[test]
-    fn what_is_missing_is_installed_with_the_rights_there_are() {
+    fn missing_tools_are_installed_with_root_or_sudo() {
         let install = Action::AptInstall(vec!["sbsigntool"], Rights::Root);
         assert_eq!(plan(&fresh()), [install, Action::MakePython]);
         let install = Action::AptInstall(vec!["sbsigntool", "python3-venv"], Rights::Sudo);

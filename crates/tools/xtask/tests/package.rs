@@ -140,11 +140,11 @@ fn verify_signed_program(place: &Path, program: &Path) {
 }
 
 #[test]
-fn flags_that_do_not_belong_together_are_refused() {
+fn flags_that_exclude_each_other_are_rejected() {
     for (arguments, text) in [
-        (&["--adopt", ".", "--cert", "x.pem"][..], "`--cert` does not go with `--adopt`"),
-        (&["--adopt", ".", "--arch", "arm64"], "`--arch` does not go with `--adopt`"),
-        (&["--replace"], "`--replace` goes with `--adopt`"),
+        (&["--adopt", ".", "--cert", "x.pem"][..], "`--cert` cannot be used with `--adopt`"),
+        (&["--adopt", ".", "--arch", "arm64"], "`--arch` cannot be used with `--adopt`"),
+        (&["--replace"], "`--replace` needs `--adopt`"),
         (&["--adopt"], "`--adopt` needs a value"),
     ] {
         let output = xtask(root(), arguments);

@@ -150,7 +150,7 @@ mod tests {
     use super::{DataKind, EventDataDescriptor};
 
     #[test]
-    fn size_and_kind_are_where_windows_has_them() {
+    fn size_and_type_have_the_offsets_of_windows() {
         let descriptor = EventDataDescriptor::with_kind(&[1, 2, 3], DataKind::ProviderMetadata);
         assert_eq!((descriptor.size(), descriptor.kind()), (3, DataKind::ProviderMetadata));
         let [a, b, c, d, kind, rest @ ..] = descriptor.size_and_kind.to_ne_bytes();

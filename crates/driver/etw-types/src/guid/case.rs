@@ -118,7 +118,7 @@ mod tests {
     /// If the standard library's full mapping is a single character, the simple mapping must be the same.
     #[test]
     #[cfg_attr(miri, ignore = "walks all of Unicode")]
-    fn agrees_with_the_standard_library_where_that_maps_to_one_character() {
+    fn agrees_with_the_standard_library_for_single_character_mappings() {
         let left_alone = '\u{131}';
         let mut mapped = 0;
         // Characters that got an upper case in a later version of Unicode than the table's are not compared: the

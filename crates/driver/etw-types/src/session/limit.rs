@@ -104,8 +104,8 @@ impl Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooMany { what, given, most } => write!(f, "{given} {what}: at most {most} are possible"),
-            Self::TooFew { what, given, least } => write!(f, "{given} {what}: at least {least} are needed"),
+            Self::TooMany { what, given, most } => write!(f, "{given} {what}: the maximum is {most}"),
+            Self::TooFew { what, given, least } => write!(f, "{given} {what}: the minimum is {least}"),
             Self::Conflict { rule, .. } => f.write_str(rule),
             Self::TooLong { what, given, most } => write!(f, "{what} has a length of {given}: the maximum is {most}"),
         }

@@ -6,9 +6,9 @@ pub(crate) mod win32;
 
 use core::fmt::{self, Write as _};
 
-/// The name of `code` in `names`, where each name ends with a line feed, in the order of `codes`.
+/// Returns the name of `code`. `names` has the names in the order of `codes`; each one ends with a line feed.
 ///
-/// A `match` is a jump table, a pointer and a length for each name in the image of every driver that prints a status.
+/// A `match` would add a jump table, and a pointer and a length for each name, to every driver that prints a status.
 const fn name_of(code: u32, mut codes: &[u32], names: &'static str) -> Option<&'static str> {
     let mut rest = names;
     while let [candidate, others @ ..] = codes {
@@ -32,7 +32,7 @@ const fn name_of(code: u32, mut codes: &[u32], names: &'static str) -> Option<&'
 
 /// Writes a code as it is usually written: a lower-case prefix and eight upper-case digits.
 ///
-/// By hand, as is `write_name`: `{:08X}` and `{}` bring 3 KiB of padding and counting of characters into a driver's image.
+/// This function and `write_name` do not use `{:08X}` and `{}`: their code for padding adds 3 KiB to a driver's image.
 fn write_code(f: &mut fmt::Formatter<'_>, code: u32) -> fmt::Result {
     f.write_str("0x")?;
     for digit in (0..8).rev().map(|digit| (code >> (4 * digit)) & 0xF) {
@@ -41,7 +41,7 @@ fn write_code(f: &mut fmt::Formatter<'_>, code: u32) -> fmt::Result {
     Ok(())
 }
 
-/// Writes a code's name behind it, if it has one.
+/// Writes a space and the name of a code, if it has a name.
 fn write_name(f: &mut fmt::Formatter<'_>, name: Option<&str>) -> fmt::Result {
     let Some(name) = name else { return Ok(()) };
     f.write_char(' ')?;

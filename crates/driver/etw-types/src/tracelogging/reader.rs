@@ -23,7 +23,7 @@ pub enum MetadataError {
 impl fmt::Display for MetadataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Truncated => "the event metadata is shorter than it says",
+            Self::Truncated => "the event metadata is shorter than its size field says",
             Self::UnterminatedTag => "a tag in the event metadata has no end",
             Self::UnterminatedName => "a name in the event metadata has no end",
             Self::MissingType => "a field in the event metadata has no type",

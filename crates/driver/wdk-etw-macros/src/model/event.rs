@@ -143,7 +143,7 @@ impl Event {
             };
             match kind.shape {
                 Shape::RawStruct(_) => {
-                    errors.add(span, format!("`{name}` cannot stand inside `struct`; use `struct` here as well"));
+                    errors.add(span, format!("`{name}` is not allowed inside `struct`; use `struct` here as well"));
                 }
                 Shape::RawData => {}
                 _ => count.add(1, span, errors),
@@ -247,7 +247,7 @@ fn misplaced(name: &str, kind: EventKind) -> Option<String> {
 /// The message for a word that is neither an option nor a field type.
 fn unknown(name: &str, in_struct: bool) -> String {
     if in_struct && OPTIONS.contains(&name) {
-        return format!("`{name}` is an option of the event and cannot stand inside `struct`");
+        return format!("`{name}` is an option of the event and not allowed inside `struct`");
     }
     let types: Vec<String> = FieldType::all_names().collect();
     let candidates = types.iter().map(String::as_str);

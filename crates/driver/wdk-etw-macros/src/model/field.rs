@@ -151,7 +151,7 @@ fn options(
             }
         };
         if nested.is_some() {
-            errors.add(expr.span(), "the fields of a struct stand last");
+            errors.add(expr.span(), "the fields of a struct must come last");
             continue;
         }
         let Some((name, values)) = call(&expr) else {

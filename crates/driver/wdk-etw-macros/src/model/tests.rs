@@ -94,7 +94,7 @@ fn slices_exist_for_scalars_only() {
 }
 
 #[test]
-fn a_slip_in_a_name_is_answered_with_the_nearest() {
+fn a_misspelled_name_gets_a_suggestion() {
     assert_eq!(refused("P, \"E\", u23(\"a\", &a)"), ["unknown field type `u23`; did you mean `u32`?"]);
     assert_eq!(refused("P, \"E\", keywrod(1)"), ["unknown option `keywrod`; did you mean `keyword`?"]);
     let messages = refused("P, \"E\", level(Waring)");
@@ -112,16 +112,16 @@ fn all_errors_of_a_call_are_reported() {
 }
 
 #[test]
-fn options_stand_once_and_outside_structs() {
+fn options_are_allowed_once_and_only_outside_structs() {
     assert_eq!(refused("P, \"E\", level(1), level(2)"), ["`level` is given twice"]);
     assert_eq!(refused("P, \"E\", u8(\"a\", &a, tag(1), tag(2))"), ["`tag` is given twice"]);
     assert_eq!(
         refused("P, \"E\", struct(\"S\", { level(1) })"),
-        ["`level` is an option of the event and cannot stand inside `struct`"]
+        ["`level` is an option of the event and not allowed inside `struct`"]
     );
     assert_eq!(
         refused("P, \"E\", struct(\"S\", { raw_struct(\"R\", 1) })"),
-        ["`raw_struct` cannot stand inside `struct`; use `struct` here as well"]
+        ["`raw_struct` is not allowed inside `struct`; use `struct` here as well"]
     );
 }
 

@@ -1,7 +1,7 @@
-// Made from an instrumentation manifest by wdk-etw-manifest. Changes are lost.
+// Generated from an instrumentation manifest by wdk-etw-manifest. Do not edit.
 
-/// The provider `WdkEtw-Rich`. Register it before its events are written.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The provider `WdkEtw-Rich`. Register it before you write its events.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::new(
     ::wdk_etw::Guid::from_u128(0x7c2f4a512c8b4f1d9a3e5b6d7e8f9012),
     b"\x0e\x00WdkEtw-Rich\x00",
@@ -9,7 +9,7 @@ pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::new(
 );
 
 /// Channels.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub mod channel {
     /// WdkEtw-Rich/Admin
     pub const ADMIN: u8 = 0x10;
@@ -19,15 +19,15 @@ pub mod channel {
     pub const SYSTEM: u8 = 0x8;
 }
 
-/// Levels besides those of Windows.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Levels that the manifest defines.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub mod level {
     /// Detail: Detail
     pub const LEVEL_DETAIL: u8 = 0x10;
 }
 
 /// Tasks.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub mod task {
     /// Transfer: Transfer of data
     pub const TASK_TRANSFER: u16 = 0x3;
@@ -35,8 +35,8 @@ pub mod task {
     pub const DEVICE: u16 = 0x1;
 }
 
-/// Opcodes besides those of Windows.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Opcodes that the manifest defines.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub mod opcode {
     /// Probe
     pub const OPCODE_PROBE: u8 = 0xb;
@@ -44,8 +44,8 @@ pub mod opcode {
     pub const RETRY: u8 = 0x14;
 }
 
-/// Keywords besides those of Windows.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Keywords that the manifest defines.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub mod keyword {
     /// Read: Reads
     pub const READ: u64 = 0x1;
@@ -53,15 +53,15 @@ pub mod keyword {
     pub const WRITE: u64 = 0x100;
 }
 
-/// Values of the map `Mode`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The value map `Mode`.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode(
-    /// The number.
+    /// The numeric value.
     pub u32,
 );
 
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 impl Mode {
     /// Slow
     pub const MODE_SLOW: Self = Self(0x1);
@@ -69,15 +69,15 @@ impl Mode {
     pub const FAST: Self = Self(0x2);
 }
 
-/// Bits of the map `Flags`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The bit map `Flags`.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flags(
-    /// The number.
+    /// The numeric value.
     pub u32,
 );
 
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 impl Flags {
     /// Cached
     pub const CACHED: Self = Self(0x1);
@@ -86,7 +86,7 @@ impl Flags {
 }
 
 /// Descriptor of event 1 version 0.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub const DEVICE_FAILED: ::wdk_etw::EventDescriptor =
     ::wdk_etw::EventDescriptor::new(::wdk_etw::Level::from_int(2), ::wdk_etw::Keyword::from_bits(0x8001000000000101))
         .with_id_version(1, 0)
@@ -96,16 +96,16 @@ pub const DEVICE_FAILED: ::wdk_etw::EventDescriptor =
 
 /// Writes event 1 version 0: The device %12 failed with %17 in mode %2.
 ///
-/// `activity` is the activity that the event belongs to. Does nothing, successfully, if no session wants the event.
+/// `activity` is the event's activity id. If no session enabled the event, it is not written, and the status is `STATUS_SUCCESS`.
 ///
 /// # Errors
 ///
-/// As for [`Provider::write`](::wdk_etw::Provider::write); `STATUS_INVALID_PARAMETER` if lengths do not fit their fields.
+/// Returns the errors of [`Provider::write`](::wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value does not fit its field, and `STATUS_INVALID_SID` if a SID is truncated.
 ///
 /// # IRQL
 ///
-/// Any; data must be resident above `APC_LEVEL`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Any. Above `APC_LEVEL`, all data must be resident.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn device_failed(
     activity: Option<&::wdk_etw::Guid>,
     i8: i8,
@@ -165,7 +165,7 @@ pub fn device_failed(
 }
 
 /// Descriptor of event 2 version 1.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub const TRANSFER_RETRIED: ::wdk_etw::EventDescriptor =
     ::wdk_etw::EventDescriptor::new(::wdk_etw::Level::from_int(16), ::wdk_etw::Keyword::from_bits(0x4000000000000001))
         .with_id_version(2, 1)
@@ -173,18 +173,18 @@ pub const TRANSFER_RETRIED: ::wdk_etw::EventDescriptor =
         .with_opcode(::wdk_etw::Opcode::from_int(20))
         .with_task(3);
 
-/// Writes event 2 version 1
+/// Writes event 2 version 1.
 ///
-/// `activity` is the activity that the event belongs to. Does nothing, successfully, if no session wants the event.
+/// `activity` is the event's activity id. If no session enabled the event, it is not written, and the status is `STATUS_SUCCESS`.
 ///
 /// # Errors
 ///
-/// As for [`Provider::write`](::wdk_etw::Provider::write); `STATUS_INVALID_PARAMETER` if lengths do not fit their fields.
+/// Returns the errors of [`Provider::write`](::wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value does not fit its field, and `STATUS_INVALID_SID` if a SID is truncated.
 ///
 /// # IRQL
 ///
-/// Any; data must be resident above `APC_LEVEL`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Any. Above `APC_LEVEL`, all data must be resident.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn transfer_retried(
     activity: Option<&::wdk_etw::Guid>,
     data: &[u8],
@@ -213,7 +213,7 @@ pub fn transfer_retried(
 }
 
 /// Descriptor of event 3 version 0.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub const PROBED: ::wdk_etw::EventDescriptor =
     ::wdk_etw::EventDescriptor::new(::wdk_etw::Level::from_int(5), ::wdk_etw::Keyword::from_bits(0x2000000000000000))
         .with_id_version(3, 0)
@@ -221,18 +221,18 @@ pub const PROBED: ::wdk_etw::EventDescriptor =
         .with_opcode(::wdk_etw::Opcode::from_int(11))
         .with_task(3);
 
-/// Writes event 3 version 0
+/// Writes event 3 version 0.
 ///
-/// `activity` is the activity that the event belongs to. Does nothing, successfully, if no session wants the event.
+/// `activity` is the event's activity id. If no session enabled the event, it is not written, and the status is `STATUS_SUCCESS`.
 ///
 /// # Errors
 ///
-/// As for [`Provider::write`](::wdk_etw::Provider::write); `STATUS_INVALID_PARAMETER` if lengths do not fit their fields.
+/// Returns the errors of [`Provider::write`](::wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value does not fit its field, and `STATUS_INVALID_SID` if a SID is truncated.
 ///
 /// # IRQL
 ///
-/// Any; data must be resident above `APC_LEVEL`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Any. Above `APC_LEVEL`, all data must be resident.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn probed(
     activity: Option<&::wdk_etw::Guid>,
     count: u16,
@@ -248,7 +248,7 @@ pub fn probed(
 }
 
 /// Descriptor of event 512 version 0.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub const EVENT_512_V0: ::wdk_etw::EventDescriptor =
     ::wdk_etw::EventDescriptor::new(::wdk_etw::Level::from_int(0), ::wdk_etw::Keyword::from_bits(0x0))
         .with_id_version(512, 0)
@@ -258,16 +258,16 @@ pub const EVENT_512_V0: ::wdk_etw::EventDescriptor =
 
 /// Writes event 512 version 0: A transfer started.
 ///
-/// `activity` is the activity that the event belongs to. Does nothing, successfully, if no session wants the event.
+/// `activity` is the event's activity id. If no session enabled the event, it is not written, and the status is `STATUS_SUCCESS`.
 ///
 /// # Errors
 ///
-/// As for [`Provider::write`](::wdk_etw::Provider::write); `STATUS_INVALID_PARAMETER` if lengths do not fit their fields.
+/// Returns the errors of [`Provider::write`](::wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value does not fit its field, and `STATUS_INVALID_SID` if a SID is truncated.
 ///
 /// # IRQL
 ///
-/// Any; data must be resident above `APC_LEVEL`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Any. Above `APC_LEVEL`, all data must be resident.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn event_512_v0(
     activity: Option<&::wdk_etw::Guid>,
 ) -> ::wdk_etw::NtStatus {

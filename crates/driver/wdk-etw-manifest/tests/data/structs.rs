@@ -1,29 +1,29 @@
-// Made from an instrumentation manifest by wdk-etw-manifest. Changes are lost.
+// Generated from an instrumentation manifest by wdk-etw-manifest. Do not edit.
 
-/// The provider `Test-Structs`. Register it before its events are written.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The provider `Test-Structs`. Register it before you write its events.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::new(
     ::wdk_etw::Guid::from_u128(0x5f0f3f6c58a24c0b9f430d3c1c7a9b11),
     b"\x0f\x00Test-Structs\x00",
     ::wdk_etw::SetInformationMode::Off,
 );
 
-/// Values of the map `State`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The value map `State`.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State(
-    /// The number.
+    /// The numeric value.
     pub u32,
 );
 
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 impl State {
     /// on
     pub const ON: Self = Self(0x1);
 }
 
 /// Descriptor of event 1 version 0.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub const BLOCKS_READ: ::wdk_etw::EventDescriptor =
     ::wdk_etw::EventDescriptor::new(::wdk_etw::Level::from_int(4), ::wdk_etw::Keyword::from_bits(0x0))
         .with_id_version(1, 0)
@@ -31,12 +31,12 @@ pub const BLOCKS_READ: ::wdk_etw::EventDescriptor =
         .with_opcode(::wdk_etw::Opcode::from_int(0))
         .with_task(0);
 
-/// `Where` of [`blocks_read`], as it stands in the payload: made by [`blocks_read_where`].
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The structure `Where` of [`blocks_read`]. Create it with [`blocks_read_where`].
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub type BlocksReadWhere = ::wdk_etw::__private::Packed3<u64, u32, u32>;
 
-/// Makes `Where` of [`blocks_read`].
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Creates the structure `Where` of [`blocks_read`].
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn blocks_read_where(
     block: u64,
     cached: bool,
@@ -45,12 +45,12 @@ pub fn blocks_read_where(
     ::wdk_etw::__private::Packed3(block, u32::from(cached), state.0)
 }
 
-/// `Parts` of [`blocks_read`], as it stands in the payload: made by [`blocks_read_parts`].
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The structure `Parts` of [`blocks_read`]. Create it with [`blocks_read_parts`].
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub type BlocksReadParts = ::wdk_etw::__private::Packed2<u16, [u8; 3]>;
 
-/// Makes `Parts` of [`blocks_read`].
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Creates the structure `Parts` of [`blocks_read`].
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn blocks_read_parts(
     id: u16,
     tag: [u8; 3],
@@ -58,30 +58,30 @@ pub fn blocks_read_parts(
     ::wdk_etw::__private::Packed2(id, tag)
 }
 
-/// `Pair` of [`blocks_read`], as it stands in the payload: made by [`blocks_read_pair`].
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The structure `Pair` of [`blocks_read`]. Create it with [`blocks_read_pair`].
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub type BlocksReadPair = u8;
 
-/// Makes `Pair` of [`blocks_read`].
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Creates the structure `Pair` of [`blocks_read`].
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn blocks_read_pair(
     only: u8,
 ) -> BlocksReadPair {
     only
 }
 
-/// Writes event 1 version 0
+/// Writes event 1 version 0.
 ///
-/// `activity` is the activity that the event belongs to. Does nothing, successfully, if no session wants the event.
+/// `activity` is the event's activity id. If no session enabled the event, it is not written, and the status is `STATUS_SUCCESS`.
 ///
 /// # Errors
 ///
-/// As for [`Provider::write`](::wdk_etw::Provider::write); `STATUS_INVALID_PARAMETER` if lengths do not fit their fields.
+/// Returns the errors of [`Provider::write`](::wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value does not fit its field, and `STATUS_INVALID_SID` if a SID is truncated.
 ///
 /// # IRQL
 ///
-/// Any; data must be resident above `APC_LEVEL`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Any. Above `APC_LEVEL`, all data must be resident.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn blocks_read(
     activity: Option<&::wdk_etw::Guid>,
     where_: &BlocksReadWhere,
@@ -101,7 +101,7 @@ pub fn blocks_read(
 }
 
 /// Descriptor of event 2 version 0.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub const WIDE_ONE: ::wdk_etw::EventDescriptor =
     ::wdk_etw::EventDescriptor::new(::wdk_etw::Level::from_int(4), ::wdk_etw::Keyword::from_bits(0x0))
         .with_id_version(2, 0)
@@ -109,12 +109,12 @@ pub const WIDE_ONE: ::wdk_etw::EventDescriptor =
         .with_opcode(::wdk_etw::Opcode::from_int(0))
         .with_task(0);
 
-/// `All` of [`wide_one`], as it stands in the payload: made by [`wide_one_all`].
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// The structure `All` of [`wide_one`]. Create it with [`wide_one_all`].
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub type WideOneAll = ::wdk_etw::__private::Packed8<u8, u16, [u32; 2], ::wdk_etw::Guid, usize, u64, [u16; 2], ::wdk_etw::__private::Packed2<u8, i16>>;
 
-/// Makes `All` of [`wide_one`].
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Creates the structure `All` of [`wide_one`].
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn wide_one_all(
     a: u8,
     b: u16,
@@ -129,18 +129,18 @@ pub fn wide_one_all(
     ::wdk_etw::__private::Packed8(a, b, c, d, e, f, g, ::wdk_etw::__private::Packed2(h, i))
 }
 
-/// Writes event 2 version 0
+/// Writes event 2 version 0.
 ///
-/// `activity` is the activity that the event belongs to. Does nothing, successfully, if no session wants the event.
+/// `activity` is the event's activity id. If no session enabled the event, it is not written, and the status is `STATUS_SUCCESS`.
 ///
 /// # Errors
 ///
-/// As for [`Provider::write`](::wdk_etw::Provider::write); `STATUS_INVALID_PARAMETER` if lengths do not fit their fields.
+/// Returns the errors of [`Provider::write`](::wdk_etw::Provider::write), `STATUS_INVALID_PARAMETER` if a length or a value does not fit its field, and `STATUS_INVALID_SID` if a SID is truncated.
 ///
 /// # IRQL
 ///
-/// Any; data must be resident above `APC_LEVEL`.
-#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "made from a manifest")]
+/// Any. Above `APC_LEVEL`, all data must be resident.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 pub fn wide_one(
     activity: Option<&::wdk_etw::Guid>,
     all: &WideOneAll,

@@ -227,7 +227,7 @@ mod tests {
     use super::{Counted, Frame};
 
     #[test]
-    fn a_length_is_behind_the_values() {
+    fn a_length_follows_the_values() {
         let mut group = Counted::new(Packed2(0x11_u8, 0x2233_4455_u32));
         let descriptor = group.close(0x6677);
         // SAFETY: a descriptor points at `size` bytes, which are valid for its lifetime.
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_at_the_address_of_its_frame_and_the_values_behind_it() {
+    fn the_frame_starts_with_the_table_and_the_values_follow() {
         type Drawn = Frame<(Counted<Packed2<u32, u64>>,), 4>;
         assert_eq!(core::mem::offset_of!(Drawn, table), 0);
         assert_eq!(core::mem::offset_of!(Drawn, groups), 64);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_utf8_are_cut_at_the_limit() {
+    fn invalid_utf8_is_cut_at_the_limit() {
         assert_eq!(utf8(&vec![0x80; MAX + 1]).len(), MAX);
     }
 

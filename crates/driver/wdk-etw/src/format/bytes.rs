@@ -1,11 +1,11 @@
-//! Bytes in a buffer of fixed size that is not initialised before it is used, and text that is cut to fit.
+//! Bytes in a buffer of fixed size that is not initialised before use, and text that is truncated to fit.
 
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr;
 use core::slice;
 
-/// What ends a text that was cut: an ellipsis.
+/// The end of a truncated text: an ellipsis.
 pub(crate) const MARK: &str = "\u{2026}";
 
 /// Up to `N` bytes, for example on the stack.
@@ -73,12 +73,13 @@ impl<const N: usize> FixedBytes<N> {
         true
     }
 
-    /// Appends a two-byte count and then that many bytes of UTF-8: the formatted `arguments`, at most `limit` bytes and no more than
-    /// fit. Truncated text ends with an ellipsis. Returns false and appends nothing if there is no room for a count and an ellipsis.
+    /// Appends a two-byte count and then that many bytes of UTF-8: the formatted `arguments`, at most `limit` bytes and
+    /// no more than fit. Truncated text ends with an ellipsis. Returns false and appends nothing if there is no room
+    /// for a count and an ellipsis.
     ///
     /// # IRQL
     ///
-    /// Any; the formatted values can have limits of their own.
+    /// Any. The formatted values can have their own limits.
     pub fn counted_text(&mut self, limit: usize, arguments: fmt::Arguments<'_>) -> bool {
         let Some(room) = self.room().checked_sub(size_of::<u16>()).filter(|room| *room >= MARK.len()) else {
             return false;
@@ -110,24 +111,24 @@ impl<const N: usize> fmt::Debug for FixedBytes<N> {
     }
 }
 
-/// Appends text to bytes: whole characters, and an ellipsis if some of it has no room.
+/// Appends text to bytes in whole characters. If the text does not fit, it ends with an ellipsis.
 pub(crate) struct Text<'a, const N: usize> {
     pub(crate) bytes: &'a mut FixedBytes<N>,
-    /// Where the text must end. There is room for the ellipsis before it, and the text so far ends before that.
+    /// The offset at which the text must end. The last bytes before it are reserved for the ellipsis.
     pub(crate) end: usize,
-    /// How many bytes were left out.
+    /// The number of bytes that did not fit.
     pub(crate) cut: usize,
 }
 
 impl<const N: usize> Text<'_, N> {
-    /// Appends what `arguments` say. If a formatter in them fails, the text is marked as cut there.
+    /// Appends the formatted `arguments`. If a formatter fails, the text ends there with an ellipsis.
     pub(crate) fn format(&mut self, arguments: fmt::Arguments<'_>) {
         if fmt::write(self, arguments).is_err() && self.cut == 0 {
             self.mark(1);
         }
     }
 
-    /// Marks the text as cut, by `bytes`.
+    /// Appends the ellipsis if there is none yet, and counts `bytes` that did not fit.
     #[cold]
     fn mark(&mut self, bytes: usize) {
         if self.cut == 0 {
@@ -136,7 +137,7 @@ impl<const N: usize> Text<'_, N> {
         self.cut = self.cut.saturating_add(bytes);
     }
 
-    /// Appends as much of a text as there is room for, which is not all of it.
+    /// Appends the part of a text that fits.
     #[cold]
     fn append_part(&mut self, text: &str, room: usize) {
         if self.cut == 0 {

@@ -20,13 +20,13 @@ use crate::backend::Mode;
 /// Maximum number of entries of a thread: itself, interrupted by an APC, a DPC and an interrupt, or nested as deep.
 const DEPTH: usize = 4;
 
-/// Threads whose addresses are alike share one of these.
+/// The number of rows in the table.
 const ROWS: usize = 128;
 
-/// Entries of a row: a cache line of them.
+/// The number of entries in a row. They fill one cache line.
 const ENTRIES: usize = 8;
 
-/// Each entry is 0, or the thread that formats.
+/// A row of the table. An entry is 0 or the address of a thread that formats.
 #[repr(align(64))]
 struct Row([AtomicUsize; ENTRIES]);
 
@@ -79,7 +79,7 @@ mod tests {
     use crate::Kernel;
 
     #[test]
-    fn a_thread_is_let_in_as_often_as_interrupts_can_nest() {
+    fn a_thread_may_enter_as_often_as_interrupts_can_nest() {
         let mut entered: Vec<_> = (0..DEPTH).map(|_| Formatting::<Kernel>::enter_as(0x1000)).collect();
         assert!(entered.iter().all(Option::is_some));
         assert!(Formatting::<Kernel>::enter_as(0x1000).is_none());

@@ -4,10 +4,10 @@ use core::fmt;
 
 use super::bytes::{FixedBytes, MARK, Text};
 
-/// Text in a buffer of `N` bytes, on the stack for example: what a driver formats into where it must not allocate.
+/// Text in a buffer of `N` bytes, for example on the stack. A driver can format into it without allocating.
 ///
-/// It takes what is written to it by [`write!`] or [`format`](Self::format). What does not fit is left out, between two
-/// characters, and the text then ends with an ellipsis (`…`, three bytes, which are always kept free for it).
+/// Write to it with [`write!`] or [`format`](Self::format). Text that does not fit is truncated between two characters
+/// and ends with an ellipsis (`…`). Three bytes are always reserved for the ellipsis.
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -23,7 +23,7 @@ use super::bytes::{FixedBytes, MARK, Text};
 ///
 /// # IRQL
 ///
-/// Any, for all of it; what is formatted has limits of its own.
+/// Any for all methods. The formatted values can have their own limits.
 pub struct FixedText<const N: usize> {
     /// UTF-8.
     bytes: FixedBytes<N>,
@@ -31,7 +31,7 @@ pub struct FixedText<const N: usize> {
 }
 
 impl<const N: usize> FixedText<N> {
-    /// An empty text. `N` must be at least 4: the ellipsis and a letter.
+    /// Creates an empty text. `N` must be at least 4: the ellipsis and one letter.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -47,11 +47,11 @@ impl<const N: usize> FixedText<N> {
     #[must_use]
     #[inline]
     pub const fn new() -> Self {
-        const { assert!(N > MARK.len(), "a text has room for its mark and a letter: at least 4 bytes") };
+        const { assert!(N > MARK.len(), "FixedText needs at least 4 bytes: an ellipsis and one letter") };
         Self { bytes: FixedBytes::new(), cut: 0 }
     }
 
-    /// Replaces the text by what `arguments` say. If a formatter in them fails, the text is marked as cut there.
+    /// Replaces the text with the formatted `arguments`. If a formatter fails, the text ends there with an ellipsis.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -63,7 +63,7 @@ impl<const N: usize> FixedText<N> {
     ///
     /// # IRQL
     ///
-    /// Any; what is formatted has limits of its own.
+    /// Any. The formatted values can have their own limits.
     pub fn format(&mut self, arguments: fmt::Arguments<'_>) -> &str {
         self.bytes.clear();
         let mut text = Text { bytes: &mut self.bytes, end: N, cut: 0 };
@@ -72,7 +72,7 @@ impl<const N: usize> FixedText<N> {
         self.as_str()
     }
 
-    /// The text so far.
+    /// Returns the text.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -91,11 +91,11 @@ impl<const N: usize> FixedText<N> {
     /// Any.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // SAFETY: only `Text` appends to them, whole characters.
+        // SAFETY: only `Text` appends to the bytes, and it appends whole characters.
         unsafe { core::str::from_utf8_unchecked(self.bytes.as_slice()) }
     }
 
-    /// How many bytes were left out; 0 if nothing was.
+    /// Returns the number of bytes that did not fit.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_appended_behind_the_mark() {
+    fn nothing_is_appended_after_the_mark() {
         let mut fixed = FixedText::<8>::new();
         for _ in 0..5 {
             fixed.write_str("abc").unwrap();

@@ -1,6 +1,7 @@
-//! The macros by example, and where all macros are documented.
+//! The declarative macros, and the documentation of all macros.
 //!
-//! The procedural macros are in `wdk-etw-macros`; their text is here, where its links and examples resolve.
+//! The procedural macros are in `wdk-etw-macros`. Their documentation is here, because its links and examples need this
+//! crate.
 
 #[doc = include_str!("define_provider.md")]
 pub use wdk_etw_macros::define_provider;
@@ -14,11 +15,11 @@ pub use wdk_etw_macros::start_activity;
 #[doc = include_str!("stop_activity.md")]
 pub use wdk_etw_macros::stop_activity;
 
-/// A `std::time::SystemTime` as Windows' FILETIME, an `i64`: units of 100 ns since 1601.
+/// Converts a `std::time::SystemTime` to a `FILETIME` of Windows: an `i64` in units of 100 ns since 1601.
 ///
-/// For `win_filetime` and `win_filetime_slice` fields of [`write_event!`](crate::write_event); the `systemtime` field
-/// converts by itself. A time that Windows cannot show as a date (before 1601, after 30827) becomes the nearest that it
-/// can. A macro and not a function, because this crate does without `std`.
+/// Use it for `win_filetime` and `win_filetime_slice` fields of [`write_event!`](crate::write_event). A `systemtime`
+/// field does this conversion itself. A time before 1601 or after 30827, which Windows cannot show as a date, becomes
+/// the nearest one that Windows can show. This is a macro and not a function, because this crate does not use `std`.
 ///
 /// # Examples
 ///

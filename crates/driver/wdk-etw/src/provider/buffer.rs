@@ -16,10 +16,11 @@ const EMPTY: u8 = 0;
 const FILLING: u8 = 1;
 const READY: u8 = 2;
 
-/// Memory for a provider whose name is made at run time, and for `N` bytes of its traits: 3 and those of the name, and 19 more
-/// with a group.
+/// Memory for a provider whose name is known only at run time. `N` is the maximum size of its traits: the length of the
+/// name plus 3 bytes, and 19 more bytes for a group.
 ///
-/// For a schema that is known only at run time as well, there is [`Provider::write_built`]; the macros take such a provider too.
+/// The macros accept such a provider. If the schema of an event is also known only at run time, use
+/// [`Provider::write_built`].
 ///
 /// ```
 /// # use etw_symbols as _;
@@ -52,7 +53,7 @@ pub struct ProviderBuffer<const N: usize = 128, M: Mode = Kernel> {
 unsafe impl<const N: usize, M: Mode> Sync for ProviderBuffer<N, M> {}
 
 impl<const N: usize, M: Mode> ProviderBuffer<N, M> {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     ///
     /// # IRQL
     ///
@@ -66,14 +67,15 @@ impl<const N: usize, M: Mode> ProviderBuffer<N, M> {
         }
     }
 
-    /// Makes a provider in this buffer, once. Its id follows from its name; it belongs to `group` if there is one, and looks
-    /// `EtwSetInformation` up.
+    /// Creates the provider of this buffer. Its id is derived from its name. It is a member of `group`, if that is
+    /// given. Its mode is [`SetInformationMode::Lookup`].
     ///
     /// # Errors
     ///
-    /// `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if the buffer has a provider, `STATUS_BUFFER_TOO_SMALL`
-    /// (`ERROR_INSUFFICIENT_BUFFER`) if the traits do not fit, `STATUS_INVALID_PARAMETER` for a name with a NUL. After the last two
-    /// the buffer can be used for another name.
+    /// Returns `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if the buffer already has a
+    /// provider, `STATUS_BUFFER_TOO_SMALL` (`ERROR_INSUFFICIENT_BUFFER`) if the traits do not fit, and
+    /// `STATUS_INVALID_PARAMETER` if the name contains a NUL. After the last two errors, the buffer can be used for
+    /// another name.
     ///
     /// # IRQL
     ///
@@ -102,7 +104,7 @@ impl<const N: usize, M: Mode> ProviderBuffer<N, M> {
         self.get().ok_or(M::Status::INVALID_PARAMETER)
     }
 
-    /// The provider that was made in this buffer.
+    /// Returns the provider, or `None` before [`define`](Self::define) succeeded.
     ///
     /// # IRQL
     ///

@@ -39,7 +39,7 @@ pub use registration::Registration;
 /// # use etw_symbols as _;
 /// use wdk_etw::{Guid, Level, Provider, SetInformationMode};
 ///
-/// // What `define_provider!(PROVIDER, "MyProvider")` makes, written out.
+/// // `define_provider!(PROVIDER, "MyProvider")` expands to this.
 /// static PROVIDER: Provider =
 ///     Provider::new(Guid::from_name("MyProvider"), b"\x0d\0MyProvider\0", SetInformationMode::Lookup);
 /// assert!(!PROVIDER.enabled(Level::Critical, 0));

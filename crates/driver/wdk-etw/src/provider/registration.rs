@@ -112,7 +112,7 @@ impl<M: Mode> Provider<M> {
     ///
     /// # Safety
     ///
-    /// As for `register`, where dropping the registration takes the place of `unregister`.
+    /// The requirements of `register` apply. Dropping the registration has the effect of `unregister`.
     pub unsafe fn register_scoped(&'static self) -> Result<Registration<M>, M::Status> {
         let status = self.register_inner(None, 0);
         if status.is_success() { Ok(Registration { provider: self }) } else { Err(status) }
@@ -154,7 +154,7 @@ impl<M: Mode> Provider<M> {
     /// ```
     /// # use etw_symbols as _;
     /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
-    /// // Twice is once.
+    /// // A second call has no effect.
     /// assert!(PROVIDER.unregister().is_success());
     /// assert!(PROVIDER.unregister().is_success());
     /// ```
@@ -251,7 +251,7 @@ impl<M: Mode> Provider<M> {
 /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
 /// use wdk_etw::Registration;
 ///
-/// /// What a driver keeps while it is loaded.
+/// /// The state of a loaded driver.
 /// struct Driver {
 ///     tracing: Registration<wdk_etw::Kernel>,
 /// }

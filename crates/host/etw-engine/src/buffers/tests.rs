@@ -26,7 +26,7 @@ fn records_come_out_in_order_and_filled_up_to_words() {
     let pool = Pool::new(OPTIONS);
     assert_eq!(pool.write(0, &Encoded::event(b"0123456789")), TAKEN);
     assert_eq!(pool.write(0, &Encoded::event(b"abcdefgh")), TAKEN);
-    assert_eq!(pool.take_full(), None, "a slot in use is nobody else's");
+    assert_eq!(pool.take_full(), None, "a buffer that is being filled is not taken");
     pool.flush();
     assert_eq!(drain(&pool), b"0123456789\xFF\xFF\xFF\xFF\xFF\xFFabcdefgh");
     assert_eq!((pool.free(), pool.accepted()), (2, 2));

@@ -124,10 +124,10 @@ impl Engine {
             return Err(QueryError { code: Win32Error::BadLength, needed: 8 });
         }
         let input = buffer.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
-        let answer = self.query_trace_information(handle, class, input)?;
-        let bytes = answer.to_bytes();
+        let result = self.query_trace_information(handle, class, input)?;
+        let bytes = result.to_bytes();
         let is_variable = matches!(
-            answer,
+            result,
             Information::StackTracing(_)
                 | Information::ProfileSourceList(_)
                 | Information::DisallowList(_)

@@ -29,7 +29,7 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn integers_follow_the_wish_of_the_provider() {
+fn integers_have_the_format_that_the_provider_chose() {
     for (in_type, out_type, value, text) in [
         (InType::I8, OutType::Default, &[0xFF][..], "-1"),
         (InType::U8, OutType::Default, &[0xFF], "255"),
@@ -68,7 +68,7 @@ fn integers_follow_the_wish_of_the_provider() {
 }
 
 #[test]
-fn text_keeps_what_is_not_text() {
+fn invalid_text_is_shown_with_its_bytes() {
     for (in_type, out_type, value, text) in [
         (InType::CStr16, OutType::Default, [utf16("grün"), vec![0, 0]].concat(), "grün"),
         (InType::CStr16, OutType::Xml, [utf16("<a/>"), vec![0, 0]].concat(), "<a/>"),
@@ -187,7 +187,7 @@ fn metadata_at_the_start_of_the_payload_is_found() {
 }
 
 #[test]
-fn what_does_not_decode_stays_as_bytes() {
+fn data_that_cannot_be_decoded_is_kept_as_bytes() {
     let event = event_of(b"\x0b\x00\x00E\0a\0\x04b\0\x08", &[5, 1, 2]);
     let decoded = event.decode();
     assert_eq!(decoded.error, Some(DecodeError::Payload));

@@ -132,7 +132,7 @@ fn text_is_one_line_for_an_event() {
 }
 
 #[test]
-fn the_first_record_of_a_file_is_shown_as_what_it_says_about_the_session() {
+fn the_first_record_of_a_file_shows_the_facts_of_the_session() {
     let header = LogfileHeader {
         logger_name: "a \x1b[31mname".into(),
         file_name: "C:\\t.etl".into(),

@@ -76,7 +76,7 @@ mod tests {
     use super::{hex, put, split_utf16z, u32_at, utf16z};
 
     #[test]
-    fn nothing_is_read_or_written_behind_the_end() {
+    fn nothing_is_read_or_written_past_the_end() {
         let mut bytes = [0; 6];
         put(&mut bytes, 4, &0x1122_3344_u32.to_le_bytes());
         assert_eq!(bytes, [0, 0, 0, 0, 0x44, 0x33]);

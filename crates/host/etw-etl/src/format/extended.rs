@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn stacks_and_keys_stand_behind_a_match_id() {
+    fn stacks_and_keys_follow_a_match_id() {
         let data: Vec<u8> = [7_u64, 0x1_0000_0002, 3].iter().flat_map(|word| word.to_le_bytes()).collect();
         let item = |kind| ExtendedItem { kind, data: &data };
         assert_eq!(item(ExtendedType::STACK_TRACE64).stack(), Some(vec![0x1_0000_0002, 3]));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_stands_where_the_header_type_puts_it() {
+    fn the_header_type_determines_the_offset_of_the_size() {
         for (header_type, layout, at_four, size) in [
             (1, Layout::System, true, 0x28),
             (4, Layout::Compact, true, 0x20),

@@ -34,7 +34,7 @@ fn every_line_is_understood() {
 }
 
 #[test]
-fn a_version_stands_until_the_next_one() {
+fn a_version_applies_until_the_next_one() {
     let fields = |version| BuiltIn.event(&key(PROCESS, 1, version)).unwrap().fields.len();
     assert_eq!([0, 1, 2, 3, 4, 5, 200].map(fields), [4, 7, 8, 9, 12, 12, 12]);
     assert_eq!(BuiltIn.event(&key(PROCESS, 200, 2)), None);
@@ -54,7 +54,7 @@ fn hook_ids_lead_to_classes() {
 }
 
 #[test]
-fn arrays_count_by_number_by_field_and_by_what_is_left() {
+fn arrays_are_counted_by_a_number_a_field_or_the_remaining_bytes() {
     let config = BuiltIn::class_of_hook(0x0B16).unwrap();
     let schema = BuiltIn.event(&key(config, 22, 5)).unwrap();
     let upper = schema.fields.iter().find(|field| &*field.name == "UpperFilters").unwrap();

@@ -49,7 +49,7 @@ pub fn parse(resource: &[u8], messages: &Messages) -> Result<Manifest, &'static 
     }
     let count = size_at(resource, 12).ok_or("the WEVT_TEMPLATE resource is cut off")?;
     let table = resource.get(16..).unwrap_or_default().as_chunks::<20>().0;
-    let table = table.get(..count).ok_or("the WEVT_TEMPLATE resource has fewer providers than it says")?;
+    let table = table.get(..count).ok_or("the WEVT_TEMPLATE resource has fewer providers than its header says")?;
     let mut manifest = Manifest::default();
     for entry in table {
         let (Some(guid), Some(offset)) = (guid_at(entry, 0), size_at(entry, 16)) else { continue };

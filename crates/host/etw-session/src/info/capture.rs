@@ -23,11 +23,11 @@ impl PeriodicCapture {
     ///
     /// If there is no provider, there are too many providers, or the period is too short.
     pub fn new(seconds: u32, providers: Vec<Guid>, limits: PeriodicCaptureLimits) -> Result<Self, Limit> {
-        Limit::at_least("providers to be asked for their state", providers.len(), 1)?;
-        Limit::at_most("providers to be asked for their state", providers.len(), limits.most_providers.into())?;
+        Limit::at_least("providers for periodic capture of state", providers.len(), 1)?;
+        Limit::at_most("providers for periodic capture of state", providers.len(), limits.most_providers.into())?;
         let given = usize::try_from(seconds).unwrap_or(usize::MAX);
         let least = usize::try_from(limits.least_seconds).unwrap_or(usize::MAX);
-        Limit::at_least("seconds between two requests for state", given, least)?;
+        Limit::at_least("seconds between two captures of state", given, least)?;
         Ok(Self { seconds, providers })
     }
 
@@ -73,7 +73,7 @@ impl Information for PeriodicCapture {
         let rest = data.get(PeriodicCaptureStateInfo::SIZE..).unwrap_or_default();
         let (providers, rest) = decode_some(Self::CLASS, rest, info.provider_count.into())?;
         if !rest.is_empty() {
-            return Err(bad("it has more providers than it says"));
+            return Err(bad("it has more providers than its count says"));
         }
         Ok(if providers.is_empty() { Self::off() } else { Self { seconds: info.seconds, providers } })
     }

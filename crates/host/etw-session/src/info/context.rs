@@ -33,7 +33,7 @@ impl ContextRegisters {
     /// required.
     pub fn with_types(types: u32, events: Vec<ClassicEventId>) -> Result<Self, Limit> {
         let both = Self::CONTROL | Self::INTEGER;
-        Limit::rule(types == both, "control and integer registers have to be asked for together")?;
+        Limit::rule(types == both, "control and integer registers must be requested together")?;
         Ok(Self { types, events })
     }
 

@@ -190,7 +190,7 @@ impl Row {
         self
     }
 
-    pub(super) const fn answers(mut self, length: usize) -> Self {
+    pub(super) const fn returns(mut self, length: usize) -> Self {
         self.0.answer_length = Some(length);
         self
     }

@@ -83,7 +83,7 @@ impl Information for ProviderInstances {
         let mut rest = data.get(TraceGuidInfo::SIZE..).unwrap_or_default();
         let mut instances = Vec::new();
         for index in 0..info.instance_count {
-            let header = TraceProviderInstanceInfo::parse(rest).ok_or(bad("it has fewer instances than it says"))?;
+            let header = TraceProviderInstanceInfo::parse(rest).ok_or(bad("it has too few instances"))?;
             let behind = rest.get(TraceProviderInstanceInfo::SIZE..).unwrap_or_default();
             let (enabled, _) = decode_some(Self::CLASS, behind, header.enable_count)?;
             instances.push(ProviderInstance { process_id: header.process_id, flags: header.flags, enabled });
@@ -92,7 +92,7 @@ impl Information for ProviderInstances {
             let next = usize::try_from(header.next_offset).unwrap_or(usize::MAX);
             match next {
                 0 if index + 1 == info.instance_count => break,
-                0 => return Err(bad("it has fewer instances than it says")),
+                0 => return Err(bad("it has too few instances")),
                 next if next < TraceProviderInstanceInfo::SIZE => return Err(bad("instances overlap")),
                 next => rest = rest.get(next..).ok_or(bad("an instance points outside of the data"))?,
             }

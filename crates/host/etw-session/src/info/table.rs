@@ -54,7 +54,7 @@ pub(super) const CLASSES: &[Facts] = &[
     )
     .layout("`PERFINFO_GROUPMASK`: eight words")
     .sets_list(4, 4)
-    .answers(32)
+    .returns(32)
     .limit("32 bytes")
     .note("replaces the mask; fewer than eight words are accepted, because other tools pass fewer"),
     Row::new(
@@ -66,7 +66,7 @@ pub(super) const CLASSES: &[Facts] = &[
     )
     .layout("`TRACE_PROFILE_INTERVAL`")
     .sets(8)
-    .answers(8)
+    .returns(8)
     .limit("between the minimum and the maximum of the source (class 7)")
     .note("needs the profile privilege; a query reads the source from its buffer"),
     Row::new(
@@ -123,7 +123,7 @@ pub(super) const CLASSES: &[Facts] = &[
     .note("replaces the list"),
     Row::new(Class::VersionInfo, "TraceVersionInfo", "ProcessingVersion", "Version of trace processing", WIN10)
         .layout("`TRACE_VERSION_INFO`")
-        .answers(8)
+        .returns(8)
         .note(""),
     Row::new(Class::GroupQueryList, "TraceGroupQueryList", "ProviderGroups", "Provider groups", WIN10)
         .layout("`GUID[]`")
@@ -155,7 +155,7 @@ pub(super) const CLASSES: &[Facts] = &[
         WIN10_1709,
     )
     .layout("`TRACE_PERIODIC_CAPTURE_STATE_INFO`")
-    .answers(8)
+    .returns(8)
     .note(""),
     Row::new(
         Class::ProviderBinaryTracking,
@@ -175,7 +175,7 @@ pub(super) const CLASSES: &[Facts] = &[
         WIN10_1709,
     )
     .layout("`ULONG`")
-    .answers(4)
+    .returns(4)
     .note("the header lists it as a query, Learn for enumeration: both are tried"),
     Row::new(
         Class::LbrConfigurationInfo,
@@ -207,11 +207,11 @@ pub(super) const CLASSES: &[Facts] = &[
         WIN10_1903,
     )
     .layout("`ULONG`")
-    .answers(4)
+    .returns(4)
     .note(""),
     Row::new(Class::StreamCount, "TraceStreamCount", "StreamCount", "Number of buffer streams of a session", WIN10_21H2)
         .layout("`ULONG`")
-        .answers(4)
+        .returns(4)
         .note("1 without per-processor buffers"),
     Row::new(
         Class::StackCachingInfo,
@@ -275,7 +275,7 @@ pub fn markdown() -> String {
             let more = if length.step == 0 { String::new() } else { format!(" + {}·n", length.step) };
             format!("{first}{}{more}", length.least)
         });
-        let answer = facts.answer_length.map_or_else(String::new, |length| length.to_string());
+        let result = facts.answer_length.map_or_else(String::new, |length| length.to_string());
         let cells = [
             &facts.class.as_int().to_string(),
             &format!("`{}`", facts.c_name),
@@ -286,7 +286,7 @@ pub fn markdown() -> String {
             facts.since,
             facts.layout,
             &set,
-            &answer,
+            &result,
             facts.limit,
             facts.note,
         ];

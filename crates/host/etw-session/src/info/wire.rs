@@ -83,7 +83,7 @@ pub(super) fn encode_all<T: Element>(elements: &[T]) -> Vec<u8> {
 pub(super) fn decode_all<T: Element>(class: TraceInfoClass, data: &[u8]) -> Result<Vec<T>, Malformed> {
     let elements = data.chunks_exact(T::SIZE);
     if !elements.remainder().is_empty() {
-        return Err(malformed(class, "its length is no multiple of its elements"));
+        return Err(malformed(class, "its length is not a multiple of the size of an element"));
     }
     elements.map(T::read).collect::<Option<_>>().ok_or(malformed(class, "an element is cut off"))
 }
@@ -96,7 +96,7 @@ pub(super) fn decode_some<T: Element>(
 ) -> Result<(Vec<T>, &[u8]), Malformed> {
     let size = usize::try_from(count).ok().and_then(|count| count.checked_mul(T::SIZE));
     let parts = size.and_then(|size| data.split_at_checked(size));
-    let (elements, rest) = parts.ok_or(malformed(class, "it has fewer elements than it says"))?;
+    let (elements, rest) = parts.ok_or(malformed(class, "it has fewer elements than its count says"))?;
     Ok((decode_all(class, elements)?, rest))
 }
 

@@ -45,7 +45,7 @@ pub fn local() -> Arc<dyn System> {
     Arc::new(WindowsSystem)
 }
 
-fn answer(code: u32) -> Result<(), Win32Error> {
+fn check(code: u32) -> Result<(), Win32Error> {
     Win32Error::from_int(code).ok()
 }
 
@@ -94,7 +94,7 @@ fn query_all(template: &[u8], most: usize) -> Result<Vec<Vec<u8>>, Win32Error> {
     let mut count = 0;
     // SAFETY: the array has `most` pointers, each to an aligned, writable block of the length that it declares.
     let code = unsafe { QueryAllTracesW(pointers.as_mut_ptr(), length(most)?, &raw mut count) };
-    answer(code)?;
+    check(code)?;
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let filled = blocks.iter().take(count).map(|block| {
         let mut bytes = template.to_vec();
@@ -112,7 +112,7 @@ impl System for WindowsSystem {
         // SAFETY: the name ends with NUL; the block is aligned, writable and has the length that it declares.
         let code = unsafe { StartTraceW(&raw mut handle, name.as_ptr(), aligned.as_mut_ptr()) };
         aligned.copy_to(block);
-        answer(code)?;
+        check(code)?;
         Ok(handle.Value)
     }
 
@@ -127,14 +127,14 @@ impl System for WindowsSystem {
         // length that it declares.
         let code = unsafe { ControlTraceW(session_handle(handle), name, aligned.as_mut_ptr(), control as u32) };
         aligned.copy_to(block);
-        answer(code)
+        check(code)
     }
 
     fn query_all_traces(&self, template: &[u8]) -> Result<Vec<Vec<u8>>, Win32Error> {
         let [usual, largest] = SESSIONS;
         match query_all(template, usual) {
             Err(Win32Error::MoreData) => query_all(template, largest),
-            answer => answer,
+            result => result,
         }
     }
 
@@ -159,7 +159,7 @@ impl System for WindowsSystem {
         let (any, all, timeout) = (request.any, request.all, request.timeout);
         // SAFETY: the GUID, the parameters, the descriptors and the data that they point to outlive the call and have
         // the declared sizes.
-        answer(unsafe {
+        check(unsafe {
             EnableTraceEx2(handle, &raw const provider, control, level, any, all, timeout, &raw const parameters)
         })
     }
@@ -172,7 +172,7 @@ impl System for WindowsSystem {
         let is_null = data.is_empty() && class == TraceInfoClass::PeriodicCaptureStateListInfo;
         let pointer: *const c_void = if is_null { ptr::null() } else { aligned.0.as_ptr().cast() };
         // SAFETY: the function has this signature; the data has `size` bytes.
-        answer(unsafe { set(session_handle(session), lookup::class(class), pointer, size) })
+        check(unsafe { set(session_handle(session), lookup::class(class), pointer, size) })
     }
 
     fn query_information(&self, session: u64, class: TraceInfoClass, buffer: &mut [u8]) -> Result<usize, Refusal> {
@@ -215,7 +215,7 @@ impl System for WindowsSystem {
     }
 
     fn caveat(&self) -> Option<&'static str> {
-        lookup::is_wine().then_some("This is Wine: it answers that sessions start and stop, but there are none.")
+        lookup::is_wine().then_some("This is Wine: it reports that sessions start and stop, but there are none.")
     }
 }
 

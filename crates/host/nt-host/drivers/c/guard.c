@@ -1,5 +1,5 @@
-/* What the loader sets up for an image: the security cookie, the pointers of Control Flow Guard, rights of sections,
-   the processor's GS segment and IRQL register. BUG chooses a use that the rights forbid. */
+/* Checks the environment of a loaded image: the security cookie, the Control Flow Guard pointers, the protection of
+   sections, the GS segment and the IRQL register (CR8). BUG selects a mistake that must stop the driver. */
 
 #include <ntddk.h>
 

@@ -1,5 +1,5 @@
-/* A driver for KMDF 1.33 that also runs on older versions, and logs what the framework has. With BUG it calls a
- * function that the framework lacks. */
+/* A driver for KMDF 1.33 that also runs on older versions, and logs the framework's version data. With BUG it
+ * calls a function that the framework does not have. */
 
 #include "framework.h"
 

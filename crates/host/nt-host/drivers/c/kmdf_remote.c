@@ -1,5 +1,5 @@
-/* A KMDF driver that controls its I/O targets: the device below, and one that it opens by name or object. It has two
-   devices of its own to open: a control device of the framework, and one that takes packets. */
+/* A KMDF driver that controls two I/O targets: the device below, and a remote target that it opens by name or device
+   object. It creates two devices to open: a framework control device, and a WDM device that handles IRPs itself. */
 
 #include "framework.h"
 

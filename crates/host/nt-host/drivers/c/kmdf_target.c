@@ -1,4 +1,4 @@
-/* A KMDF driver that sends requests to the device below: synchronous ones, new ones, and those of its clients. */
+/* A KMDF driver that sends requests to the device below: synchronous, new and forwarded ones. */
 
 #include "framework.h"
 

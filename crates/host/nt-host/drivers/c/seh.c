@@ -1,7 +1,7 @@
-/* Structured exception handling: faults and raised statuses that handlers take, in the order that the language defines.
-   BUG chooses one that nobody may take.
+/* Structured exception handling: filters and termination handlers run in the defined order after a fault or a raised
+   status. BUG selects an exception that no handler may catch.
 
-   What faults is in functions of its own: clang's __try guards calls and not single instructions. */
+   Each faulting instruction is in a separate function, because clang's __try guards calls, not single instructions. */
 
 #include <ntddk.h>
 

@@ -1,5 +1,5 @@
-/* Writes events from known call stacks: in DriverEntry, and in the enable callback that its call of EtwRegister
-   causes. One function has a frame of variable size, so that only its frame register says where its caller is. */
+/* Writes events from known call stacks: in DriverEntry, and in the enable callback that runs during EtwRegister. One
+   function has a frame of variable size, so the unwinder needs its frame register to find the caller. */
 
 #include <ntddk.h>
 

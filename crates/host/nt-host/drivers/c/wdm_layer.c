@@ -1,4 +1,4 @@
-/* Leaks an ETW registration, and memory that a layer allocated. The function that calls the layer is inlined, too. */
+/* Leaks an ETW registration, and memory that an inlined layer allocated. The caller of the layer is inlined, too. */
 #include "../layer/layer.h"
 #include "plain.h"
 

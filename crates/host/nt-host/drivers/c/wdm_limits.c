@@ -1,4 +1,4 @@
-/* A WDM driver that uses too much of a resource or does something forbidden. The control code selects what. */
+/* A WDM driver that uses too much of a resource or does something forbidden. The control code selects the action. */
 
 #include "plain.h"
 

@@ -1,5 +1,6 @@
 /* A driver like a security product: notification routines for processes, threads, images, the registry and handles.
-   It refuses one process and one value, and takes a right away. With BUG it leaves a routine behind. */
+   It denies one process, one key and one value, and removes PROCESS_TERMINATE from handles. With BUG 1 it does not
+   remove its thread routine. */
 
 #include "plain.h"
 

@@ -1,5 +1,5 @@
-/* A WDM driver without an unload routine, which Windows keeps loaded. If RtlRandomEx is missing, it adds devices, and
-   deletes them before it passes their removal on. */
+/* A WDM driver without an unload routine, so Windows never unloads it. If the test hides RtlRandomEx, the driver sets
+   AddDevice, and deletes its device before it passes IRP_MN_REMOVE_DEVICE to the device below. */
 
 #include "steps.h"
 

@@ -1,6 +1,6 @@
 /* A WDM driver whose threads share mutexes and resources, and wait for DPCs and events. It returns a status for each
-   step. Time is virtual: a delay ends when all other threads wait or are gone. With BUG it releases what another thread
-   has. */
+   step. Time is virtual: a delay ends when all other threads wait or have ended. With BUG it releases a resource that
+   another thread holds. */
 
 #include "steps.h"
 

@@ -1,5 +1,5 @@
-/* A WDM driver that uses what older and larger drivers use: the kernel's image, security descriptors, generic tables,
-   cancel-safe queues, the run-time library, buses and ports. Each step returns 0 or the line that found something wrong. */
+/* A WDM driver that uses features of older and larger drivers: the kernel's image, security descriptors, generic
+   tables, cancel-safe queues, the run-time library, buses and ports. Each step returns 0 or the line that failed. */
 
 #include "steps.h"
 

@@ -1,4 +1,4 @@
-/* A layer that many drivers could share. It is in a separate folder, and it is inlined. */
+/* An inlined layer in a separate folder, like one that several drivers share. */
 #pragma once
 
 #include <ntddk.h>

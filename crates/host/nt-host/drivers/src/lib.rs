@@ -1,7 +1,7 @@
-//! What the drivers share: the routines they import, and an entry point.
+//! Code that the test drivers share: imported routines and the entry point.
 //!
-//! Each driver has its mistake only while [`buggy`] says so: when its name, the last part of the registry path, does not
-//! end with `_clean`. So the same image is run twice. The line of the mistake ends with `// BUG`.
+//! A driver makes its mistake only if [`buggy`] returns true: if its name, the last part of the registry path, does not
+//! end with `_clean`. Tests run the same image under both names. The line of the mistake ends with `// BUG`.
 
 #![no_std]
 
@@ -12,11 +12,11 @@ use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use sys::UnicodeString;
 
-/// The linker wants this symbol from code that uses floating point.
+/// The linker requires this symbol if code uses floating point.
 #[unsafe(no_mangle)]
 pub static _fltused: i32 = 0;
 
-/// Unoptimised code of `core` names it for unwinding, which these drivers never do.
+/// Unoptimised code of `core` refers to it for unwinding. These drivers never unwind.
 #[unsafe(no_mangle)]
 pub extern "C" fn __CxxFrameHandler3() -> i32 {
     1
@@ -24,7 +24,7 @@ pub extern "C" fn __CxxFrameHandler3() -> i32 {
 
 static BUGGY: AtomicBool = AtomicBool::new(true);
 
-/// Whether the driver is to make its mistake.
+/// Returns whether the driver makes its mistake.
 #[must_use]
 pub fn buggy() -> bool {
     BUGGY.load(Ordering::Relaxed)
@@ -32,22 +32,22 @@ pub fn buggy() -> bool {
 
 static LAST: AtomicU8 = AtomicU8::new(0);
 
-/// The last character of the driver's name, for drivers with several faces.
+/// Returns the last character of the driver's name. Some drivers choose their mistake by it.
 #[must_use]
 pub fn variant() -> u8 {
     LAST.load(Ordering::Relaxed)
 }
 
-/// Reads the driver's name off its registry path.
+/// Reads the end of the driver's name, which is the last part of its registry path.
 ///
 /// # Safety
 ///
-/// `path` is the string that the kernel passed.
+/// `path` must be the string that the kernel passed to `DriverEntry`.
 pub unsafe fn read_name(path: &UnicodeString) {
     let suffix = "_clean".as_bytes();
     let units = usize::from(path.length / 2);
     if units != 0 {
-        // SAFETY: the last unit of the string.
+        // SAFETY: the address of the last unit of the string.
         let last = unsafe { path.buffer.wrapping_add(units - 1).read() };
         LAST.store(last.to_le_bytes()[0], Ordering::Relaxed);
     }
@@ -61,7 +61,7 @@ pub unsafe fn read_name(path: &UnicodeString) {
     BUGGY.store(!clean, Ordering::Relaxed);
 }
 
-/// A terminated UTF-16 string of an ASCII literal.
+/// Converts an ASCII literal to UTF-16. The rest of the array is zero.
 #[must_use]
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 pub const fn wide<const N: usize>(text: &str) -> [u16; N] {
@@ -74,7 +74,7 @@ pub const fn wide<const N: usize>(text: &str) -> [u16; N] {
     units
 }
 
-/// Makes a driver out of what it does when loaded, with its driver object, and when unloaded.
+/// Defines `DriverEntry` and the unload routine: they call `$load` with the driver object, and `$unload`.
 #[macro_export]
 macro_rules! driver {
     ($load:path, $unload:path) => {
@@ -85,15 +85,15 @@ macro_rules! driver {
 
         /// # Safety
         ///
-        /// For the kernel only.
+        /// Only the kernel may call it, with its driver object and the registry path.
         #[unsafe(no_mangle)]
         pub unsafe extern "system" fn DriverEntry(
             driver: *mut $crate::sys::DriverObject,
             path: &$crate::sys::UnicodeString,
         ) -> u32 {
-            // SAFETY: the kernel's string.
+            // SAFETY: the kernel passed the string.
             unsafe { $crate::read_name(path) };
-            // SAFETY: the kernel's driver object, which is ours to fill in.
+            // SAFETY: the kernel passed the driver object, whose fields the driver may set.
             unsafe { (*driver).unload = Some(driver_unload) };
             $load(driver)
         }

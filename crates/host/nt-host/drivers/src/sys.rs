@@ -22,11 +22,11 @@ pub struct DriverObject {
 /// `DRIVER_DISPATCH`.
 pub type Dispatch = unsafe extern "system" fn(*mut c_void, *mut c_void) -> u32;
 
-/// Room for any dispatcher object, timer, DPC or lock.
+/// Memory that is large enough for any dispatcher object, timer, DPC or lock.
 #[repr(C, align(16))]
 pub struct Room(pub core::cell::UnsafeCell<[u8; 256]>);
 
-// SAFETY: only the kernel's routines look into it.
+// SAFETY: only kernel routines access the memory.
 unsafe impl Sync for Room {}
 
 impl Room {
@@ -47,7 +47,7 @@ impl Default for Room {
     }
 }
 
-/// An enable callback.
+/// An enable callback (`PETWENABLECALLBACK`).
 pub type Enable = unsafe extern "system" fn(*const u128, u32, u8, u64, u64, *const c_void, *mut c_void);
 
 #[link(name = "ntoskrnl.exe", kind = "raw-dylib", modifiers = "+verbatim")]
@@ -142,15 +142,15 @@ pub const NO_RESOURCES: u32 = 0xC000_009A;
 pub const NON_PAGED: u64 = 0x40;
 /// `POOL_FLAG_PAGED`.
 pub const PAGED: u64 = 0x100;
-/// A provider's GUID.
+/// The GUID of the test provider.
 pub static PROVIDER: u128 = 0x1122_3344_5566_7788_99AA_BBCC_DDEE_FF01;
-/// An event descriptor: everything zero but the level, 4.
+/// An event descriptor with level 4. All other fields are zero.
 pub static EVENT: u128 = 4 << 32;
 
-/// Stops the machine and tells where the panic was.
+/// Stops the system with a bug check that contains the location of the panic.
 pub fn bug_check(info: &PanicInfo<'_>) -> ! {
     let (file, line, column) = info.location().map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
     let (text, length) = (file.as_ptr().expose_provenance(), file.len());
-    // SAFETY: the routine takes any numbers, at any IRQL, and does not return.
+    // SAFETY: the routine accepts any numbers at any IRQL, and does not return.
     unsafe { KeBugCheckEx(0x5250_4E43, text, length, line as usize, column as usize) }
 }

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn files_may_have_names_that_are_no_text() {
+    fn file_names_need_not_be_valid_utf_8() {
         let odd = |name: &[u8]| OsString::from_vec(name.to_vec());
         let options = run("run", &[odd(b"a\xFF.sys"), "--etl".into(), odd(b"b\xFF.etl")]);
         assert_eq!(options.path.as_os_str(), odd(b"a\xFF.sys"));
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_do_keeps_its_order() {
+    fn actions_of_clients_keep_their_order() {
         let line = r"run a.sys --open \\.\A --close --read 16 --wait 5ms --open \\.\B --write 01 --handle 1 --close";
         let steps = run(line, &[]).steps.0;
         let [
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_its_reason() {
+    fn invalid_arguments_are_rejected_with_the_reason() {
         for (line, reason) in [
             ("fly", "unrecognized subcommand 'fly'"),
             ("rum a", "a similar subcommand exists: 'run'"),

@@ -110,7 +110,7 @@ pub(super) fn run(options: &Options) -> u8 {
         print(&format!("{}: {} ({} ms)\n", options.path.display(), outcome.text, started.elapsed().as_millis()));
     }
     if let Some(error) = unread {
-        eprintln!("error: the events of this run: {error}");
+        eprintln!("error: cannot read the events of this run: {error}");
         return outcome.code.max(INCOMPLETE);
     }
     if let Err(error) = written {

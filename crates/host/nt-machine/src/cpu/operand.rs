@@ -71,7 +71,7 @@ mod tests {
     use super::{Operand, operand};
 
     #[test]
-    fn the_base_is_found_behind_prefixes_and_maps() {
+    fn the_base_is_found_after_prefixes_and_maps() {
         for (code, register) in [
             (&[0x8B, 0x01][..], 1),                     // mov eax, [rcx]
             (&[0x48, 0x8B, 0x41, 0x14], 1),             // mov rax, [rcx+14h]

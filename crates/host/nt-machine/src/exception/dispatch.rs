@@ -82,12 +82,12 @@ pub(super) fn dispatch(area: Area) -> Result<bool, Fault> {
         if unwound.handler.is_none_or(|handler| !handler.on_exception) {
             continue;
         }
-        match ask(area, base, &here, &unwound, 0)? {
-            Answer::Leave(request) => return leave(area, &start, request),
-            Answer::Disposition(CONTINUE_EXECUTION) => {
+        match call_handler(area, base, &here, &unwound, 0)? {
+            HandlerResult::Leave(request) => return leave(area, &start, request),
+            HandlerResult::Disposition(CONTINUE_EXECUTION) => {
                 return Ok(area.Record().ExceptionFlags().read()? & NONCONTINUABLE == 0);
             }
-            Answer::Disposition(_) => {}
+            HandlerResult::Disposition(_) => {}
         }
     }
     Ok(false)
@@ -106,7 +106,7 @@ pub(super) fn leave(area: Area, start: &Registers, request: Request) -> Result<b
             flags.change(|flags| flags | TARGET_UNWIND)?;
         }
         if unwound.handler.is_some_and(|handler| handler.on_unwind) {
-            ask(area, base, &here, &unwound, request.target)?;
+            call_handler(area, base, &here, &unwound, request.target)?;
         }
         if is_target {
             let mut registers = here;
@@ -120,14 +120,20 @@ pub(super) fn leave(area: Area, start: &Registers, request: Request) -> Result<b
 }
 
 /// The result of a handler.
-enum Answer {
+enum HandlerResult {
     Leave(Request),
     Disposition(u32),
 }
 
 /// Calls the handler of a frame.
-fn ask(area: Area, base: u64, here: &Registers, unwound: &Unwound, target: u64) -> Result<Answer, Fault> {
-    let Some(handler) = unwound.handler else { return Ok(Answer::Disposition(CONTINUE_SEARCH)) };
+fn call_handler(
+    area: Area,
+    base: u64,
+    here: &Registers,
+    unwound: &Unwound,
+    target: u64,
+) -> Result<HandlerResult, Fault> {
+    let Some(handler) = unwound.handler else { return Ok(HandlerResult::Disposition(CONTINUE_SEARCH)) };
     let routine = base + u64::from(handler.address);
     // No history table, and start at the first scope.
     area.Dispatcher().write(DISPATCHER_CONTEXT {
@@ -145,6 +151,6 @@ fn ask(area: Area, base: u64, here: &Registers, unwound: &Unwound, target: u64) 
     })?;
     REQUEST.set(None);
     let (record, context) = (area.Record().address(), area.Context().address());
-    let answer = thread::call(routine, &[record, unwound.frame, context, area.Dispatcher().address()]);
-    Ok(REQUEST.take().map_or(Answer::Disposition(answer as u32), Answer::Leave))
+    let result = thread::call(routine, &[record, unwound.frame, context, area.Dispatcher().address()]);
+    Ok(REQUEST.take().map_or(HandlerResult::Disposition(result as u32), HandlerResult::Leave))
 }

@@ -16,7 +16,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
     let address = trap.address;
     if trap.number == PAGE_FAULT {
         if thread::stack().is_some_and(|stack| stack.is_guard(address)) {
-            stop(Rule::StackOverflow, format_args!("the kernel stack of 24 KiB is used up at {address:#x}"));
+            stop(Rule::StackOverflow, format_args!("the kernel stack of 24 KiB overflows at {address:#x}"));
         }
         if let Some((rule, what)) = explain_address(address) {
             stop(rule, format_args!("{what}"));
@@ -44,12 +44,12 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
     match trap.signal {
         libc::SIGSYS => {
             let name = if code_at(registers.rip).starts_with(&[0x0F, 0x05]) { "syscall" } else { "int 0x80" };
-            stop(Rule::IllegalInstruction, format_args!("{name}: a driver calls no system by an instruction"))
+            stop(Rule::IllegalInstruction, format_args!("{name}: a driver must not execute this instruction"))
         }
-        libc::SIGILL => stop(Rule::IllegalInstruction, format_args!("an instruction that the processor does not know")),
-        libc::SIGFPE => stop(Rule::BugCheck, format_args!("a division by zero or an overflow of one")),
-        libc::SIGTRAP => stop(Rule::BugCheck, format_args!("a breakpoint, with no debugger")),
-        _ => stop(Rule::AccessViolation, format_args!("uses an address that no processor accepts")),
+        libc::SIGILL => stop(Rule::IllegalInstruction, format_args!("an instruction that does not exist")),
+        libc::SIGFPE => stop(Rule::BugCheck, format_args!("a division by zero, or a quotient that is too large")),
+        libc::SIGTRAP => stop(Rule::BugCheck, format_args!("a breakpoint without a debugger")),
+        _ => stop(Rule::AccessViolation, format_args!("uses an address that is not canonical or not aligned")),
     }
 }
 
@@ -62,7 +62,7 @@ const fn fast_fail(code: u32) -> &'static str {
         5 => "invalid argument",
         7 => "fatal application exit",
         8 => "range check",
-        10 => "guard check of an indirect call",
-        _ => "a check of the driver's own",
+        10 => "Control Flow Guard check of an indirect call",
+        _ => "see the FAST_FAIL_ codes in winnt.h",
     }
 }

@@ -155,7 +155,7 @@ pub(crate) fn take_pending() -> Option<Pending> {
 /// Ends the run because no handler took a fault.
 pub(crate) fn give_up(pending: Option<&Pending>) -> ! {
     let Some(pending) = pending else {
-        verify::stop(Rule::Host, None, 0, format_args!("a fault was lost"));
+        verify::stop(Rule::Host, None, 0, format_args!("a fault was not recorded"));
     };
     thread::set_fault(pending.start.as_ref());
     explain(pending.trap, &pending.registers, &pending.site)
@@ -224,10 +224,5 @@ pub(crate) fn asked(context: &Context<'_>) {
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
     let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());
-    verify::stop(
-        Rule::Hang,
-        site.routine,
-        site.address,
-        format_args!("{callback} does not come back (thread {number})"),
-    );
+    verify::stop(Rule::Hang, site.routine, site.address, format_args!("{callback} does not return (thread {number})"));
 }

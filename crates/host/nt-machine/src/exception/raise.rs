@@ -125,7 +125,8 @@ fn local_unwind(call: &Call) -> u64 {
     if let Some(crossing) = Crossing::current() {
         leave_routine(crossing, &exception, |area| leave(area, &area.Context().registers()?, request));
     }
-    verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("{:#x} is no frame", request.frame))
+    let frame = request.frame;
+    verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("{frame:#x} is not a stack frame"))
 }
 
 /// Does the checks of both probes: the alignment of the address, and that the range lies in the user-mode part. This

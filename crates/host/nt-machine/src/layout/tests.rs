@@ -144,7 +144,7 @@ fn support_structures_have_the_layouts_of_microsofts_metadata() {
 }
 
 #[test]
-fn what_exception_handlers_are_passed_has_the_layout_of_microsofts_metadata() {
+fn arguments_of_exception_handlers_have_the_layouts_of_microsofts_metadata() {
     same!(EXCEPTION_RECORD, debug::EXCEPTION_RECORD {
         ExceptionCode ExceptionFlags ExceptionRecord ExceptionAddress NumberParameters ExceptionInformation
     });
@@ -187,7 +187,7 @@ fn the_shared_page_has_the_offsets_of_microsofts_metadata() {
 }
 
 #[test]
-fn what_notification_routines_are_told_has_the_layouts_of_microsofts_metadata() {
+fn arguments_of_notification_routines_have_the_layouts_of_microsofts_metadata() {
     use super::notify::OB_OPERATION_REGISTRATION;
     same!(PS_CREATE_NOTIFY_INFO, services::PS_CREATE_NOTIFY_INFO {
         Size ParentProcessId CreatingThreadId FileObject ImageFileName CommandLine CreationStatus

@@ -29,11 +29,12 @@ fn refused(layout: &Layout) -> Option<(NtStatus, String)> {
     let (os, needed) = (kernel().config.os, layout.subsystem_version);
     let nt = os.nt_version();
     if needed > (nt.major, nt.minor) {
-        return Some((NtStatus::InvalidImageFormat, format!("it needs {}.{}, {os} is {nt}", needed.0, needed.1)));
+        let reason = format!("the image needs Windows version {}.{}, {os} has version {nt}", needed.0, needed.1);
+        return Some((NtStatus::InvalidImageFormat, reason));
     }
     layout.imports.iter().find_map(|import| match &import.name {
         ImportName::Name(name) if kernel().table.is_hidden(name) => {
-            let hidden = || format!("{name}, which the driver imports, is hidden");
+            let hidden = || format!("the driver imports {name}, which is hidden");
             Some((NtStatus::DriverEntryPointNotFound, os.lacks(name).unwrap_or_else(hidden)))
         }
         _ => None,
@@ -113,7 +114,7 @@ fn unload() -> NtStatus {
     let Some(routine) = driver.DriverUnload().read().or_stop().non_null() else {
         // Only a Plug and Play driver must have an unload routine.
         if device::add_device_routine(driver).or_stop().is_some() {
-            let detail = format_args!("the driver has AddDevice and no unload routine");
+            let detail = format_args!("the driver has AddDevice but no unload routine");
             verify::find_at(Rule::ObjectLeak, None, 0, detail);
         }
         return NtStatus::InvalidDeviceRequest;
@@ -137,7 +138,7 @@ fn gone() {
         verify::find_at(Rule::TimerLeak, Some("KeSetTimer"), from, format_args!("a timer is still set"));
     }
     if deferred != 0 {
-        verify::find_at(Rule::TimerLeak, None, 0, format_args!("{deferred} deferred calls or work items are queued"));
+        verify::find_at(Rule::TimerLeak, None, 0, format_args!("{deferred} DPCs or work items are still queued"));
     }
     let held = {
         let mut locks = lock(&kernel.locks);

@@ -202,14 +202,15 @@ impl Machine {
     /// Asks a device by way of Windows Management Instrumentation.
     #[must_use]
     pub fn wmi(self, device: DeviceId, asked: &WmiRequest) -> Answer {
-        let answer = match device.device() {
+        let result = match device.device() {
             Device::Framework(device) => wdf::ask_wmi(device, asked),
             Device::Packets(device) => wmi::ask(device, asked),
         };
-        settled(answer).unwrap_or_else(|status| Answer { status, ..Answer::default() })
+        settled(result).unwrap_or_else(|status| Answer { status, ..Answer::default() })
     }
 
-    /// Raises an interrupt of a device, counted from 0: whether a routine said that it was for it. `None` if nobody is connected.
+    /// Raises an interrupt of a device; the first one is 0. Returns whether a service routine claimed it, or `None` if
+    /// the interrupt is not connected.
     #[must_use]
     pub fn interrupt(self, device: DeviceId, number: u32) -> Option<bool> {
         let source = match device.device() {
@@ -335,15 +336,15 @@ pub(super) fn remove_all() {
 }
 
 fn end(begun: Begun) -> Answer {
-    let answer = match begun.sent {
+    let result = match begun.sent {
         Sent::Framework(sent) => wdf::finish(sent).or_stop(),
         Sent::Packets(sent) => pnp::finish(sent).or_stop(),
-        Sent::Over(answer) => answer,
+        Sent::Over(result) => result,
     };
     if let Some(file) = begun.file.filter(|_| begun.closes) {
         file.close();
     }
-    answer
+    result
 }
 
 /// Called before a device of the framework is removed.

@@ -45,7 +45,7 @@ pub(super) const fn is_canonical(address: u64) -> bool {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.is_canonical() {
-            return f.write_str("uses an address that no processor accepts");
+            return f.write_str("uses an address that is not canonical");
         }
         let verb = match self.access {
             Access::Read => "reads",

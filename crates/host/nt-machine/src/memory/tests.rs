@@ -69,7 +69,7 @@ fn a_store_leaves_its_neighbours_alone() {
 }
 
 #[test]
-fn null_the_top_of_memory_and_what_is_not_mapped_are_faults() {
+fn null_the_top_of_memory_and_unmapped_addresses_are_faults() {
     let arena = Arena::new();
     for address in [0, 1, 8, u64::MAX, u64::MAX - 7, u64::MAX - 0xFFF, arena.end::<u8>().address()] {
         let place = GuestPtr::<u64>::new(address);
@@ -118,7 +118,7 @@ fn pages_that_may_only_be_read_refuse_a_store() {
 }
 
 #[test]
-fn a_length_that_is_a_lie_is_a_fault_and_not_an_allocation() {
+fn a_length_beyond_mapped_memory_is_a_fault_and_not_an_allocation() {
     let arena = Arena::new();
     assert!(arena.at::<u64>(0).array(u64::MAX).read().is_err());
     assert!(arena.at::<u8>(0).until(1, u64::MAX).is_err());

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_ways_the_common_part_is_kept() {
+    fn the_common_part_of_two_call_paths_is_kept() {
         let common = calls(&[1, 2, 3]).common(&calls(&[1, 2, 4, 5]));
         assert_eq!(common.rvas(), [1, 2]);
         assert_eq!(common.common(&calls(&[])).rvas(), [0_u32; 0]);

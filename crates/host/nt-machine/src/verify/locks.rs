@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_counted_and_told() {
+    fn held_locks_are_counted_and_returned() {
         let mut locks = Locks::default();
         locks.acquired(1, 5, 50);
         assert_eq!((locks.held_by(1), locks.newest_of(1)), (1, Some(50)));

@@ -78,7 +78,7 @@ rules! {
     BugCheck = "bug-check",
     /// A check in the driver itself ended it, for example a stack cookie or a corrupt list.
     FastFail = "fast-fail",
-    /// An instruction that the processor does not know or that the driver may not use.
+    /// An instruction that does not exist or that a driver must not use.
     IllegalInstruction = "illegal-instruction",
     /// A request was completed twice.
     RequestTwice = "request-twice",

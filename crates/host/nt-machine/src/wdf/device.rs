@@ -226,7 +226,7 @@ pub(crate) fn add_device() -> Outcome<Handle> {
     let physical = stack::new_physical_device()?;
     let init = Init { physical, ..Init::default() };
     let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::new(init)))?;
-    let answer =
+    let status =
         NtStatus::from_int(
             call_back("EvtDriverDeviceAdd", PASSIVE, device_add, &[driver.as_int(), init.as_int()]) as u32
         );
@@ -234,7 +234,7 @@ pub(crate) fn add_device() -> Outcome<Handle> {
     if object::exists(init) {
         life::delete(init);
     }
-    match (answer.ok(), device) {
+    match (status.ok(), device) {
         (Err(status), device) => {
             if let Some(device) = device {
                 life::delete(device);

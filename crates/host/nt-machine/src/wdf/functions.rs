@@ -54,7 +54,7 @@ mod tests {
     use super::{FAMILIES, functions, names};
 
     #[test]
-    fn names_stand_at_their_public_indices() {
+    fn names_have_their_public_indices() {
         let all: Vec<&str> = names().collect();
         assert_eq!(all.len(), 458);
         assert_eq!(

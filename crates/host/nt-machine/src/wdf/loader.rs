@@ -45,7 +45,7 @@ fn bind(call: &Call) -> Outcome {
     if !(extended || size == size_of::<WDF_BIND_INFO>()) || place_of_globals.is_null() {
         verify::find(
             Rule::BadArgument,
-            format_args!("invalid WDF_BIND_INFO: size {size:#x}, or no place for the globals"),
+            format_args!("invalid WDF_BIND_INFO: size {size:#x}, or no address for the globals"),
         );
         return fail(NtStatus::InvalidParameter);
     }

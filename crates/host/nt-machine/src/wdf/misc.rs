@@ -56,7 +56,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfCollectionGetLastItem", DISPATCH, |call| {
         items(call, |items| items.last().copied().unwrap_or_default())
     }),
-    routine!("WdfVerifierDbgBreakPoint", DISPATCH, |call| stop(call, "a breakpoint, with no debugger")),
+    routine!("WdfVerifierDbgBreakPoint", DISPATCH, |call| stop(call, "a breakpoint without a debugger")),
     routine!("WdfVerifierKeBugCheck", DISPATCH, |call| stop(call, "the driver called WdfVerifierKeBugCheck")),
 ];
 

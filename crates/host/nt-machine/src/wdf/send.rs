@@ -286,7 +286,7 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
         Behind::Nothing => came_back(request, (NtStatus::InvalidDeviceState, 0)),
         Behind::Scripted { name, .. } => {
             let unknown = Response { status: NtStatus::InvalidDeviceRequest, output: Vec::new(), delay: 0 };
-            answer(request, below::response(name.as_deref(), kind, code).unwrap_or(unknown));
+            respond(request, below::response(name.as_deref(), kind, code).unwrap_or(unknown));
         }
         Behind::Framework { device, file } => {
             let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
@@ -350,7 +350,7 @@ fn limit(request: Handle, deadline: Option<u64>) {
 }
 
 /// Completes a request with a scripted response, after its delay or at the deadline.
-fn answer(request: Handle, response: Response) {
+fn respond(request: Handle, response: Response) {
     let (kind, input, output, deadline) = with_request(request, |request| {
         let flight = request.sent.as_mut();
         let deadline = flight.and_then(|flight| {

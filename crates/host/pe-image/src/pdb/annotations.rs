@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overflows_or_is_unknown_ends_the_annotations() {
+    fn an_overflow_or_an_unknown_code_ends_the_annotations() {
         assert_eq!(pieces(&[1, 4, 4, 2, 2, 1, 3, 9]), [piece(4, 6, 0)], "another section");
         assert_eq!(pieces(&[1, 4, 4, 2, 0x20]), [piece(4, 6, 0)]);
         let end = [3, 0xdf, 0xff, 0xff, 0xff].repeat(16);

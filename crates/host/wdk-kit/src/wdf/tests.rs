@@ -54,7 +54,7 @@ fn callbacks_are_a_function_and_a_pointer_to_it() {
 }
 
 #[test]
-fn records_follow_what_they_refer_to_wherever_that_stands() {
+fn records_follow_the_types_that_they_refer_to() {
     let text = header("record R: F PFN_C, E E\ncallback C: R* -> VOID\nenum E: A=1\n", "");
     let at = |code: &str| text.find(code).unwrap();
     assert!(at("typedef struct _R R;") < at("EVT_C("));

@@ -61,7 +61,7 @@ pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
         .parse_callbacks(Box::new(Names {
             function_table: config.compute_wdffunctions_symbol_name().filter(|_| release::NAMES_FUNCTION_TABLE),
         }))
-        // Formatting a megabyte of code takes seconds, and nobody reads it.
+        // Formatting a megabyte of code takes seconds, and the code is not meant to be read.
         .formatter(Formatter::None))
 }
 

@@ -35,8 +35,8 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(answer: &Value) -> Option<Self> {
-        let get = |name| number(answer, name);
+    fn of(output: &Value) -> Option<Self> {
+        let get = |name| number(output, name);
         let peak_kib = get("peak_kib");
         Some(Self { seconds: get("ns")? / 1e9, bytes: get("bytes")?, events: get("events")?, peak_kib })
     }
@@ -197,9 +197,9 @@ fn peers(settings: &Settings, section: &mut Section) -> Result<Option<f64>, Stri
     let mut rate = None;
     for reader in readers {
         let script = settings.root.join("crates/tools/bench/programs").join(format!("read_{reader}.py"));
-        let answer = run(Command::new(&python).arg(script).arg(&file));
-        let answer = answer.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
-        match answer.map(|answer: Value| Reading::of(&answer)) {
+        let output = run(Command::new(&python).arg(script).arg(&file));
+        let output = output.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+        match output.map(|output: Value| Reading::of(&output)) {
             Ok(Some(reading)) => {
                 let name = if reader == "dissect" { "dissect.etl 3.14" } else { "etl-parser 1.0.1" };
                 row(section, name, &[reading], &format!("generated, the same events, {mib} MiB of buffers, 1 run"));

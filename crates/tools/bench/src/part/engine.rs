@@ -143,10 +143,10 @@ fn row(section: &mut Section, name: &str, runs: &[Written], stepped: Option<f64>
 fn write(settings: &Settings, events: u64, threads: u64) -> Result<Written, String> {
     let file = settings.folder("engine.etl");
     let path = file.display().to_string();
-    let answer = worker(&["engine", &events.to_string(), &threads.to_string(), &path]);
+    let output = worker(&["engine", &events.to_string(), &threads.to_string(), &path]);
     let _ = fs::remove_file(&file);
-    let answer = answer?;
-    let get = |name| number(&answer, name).ok_or_else(|| format!("a worker's output lacks `{name}`"));
+    let output = output?;
+    let get = |name| number(&output, name).ok_or_else(|| format!("a worker's output lacks `{name}`"));
     Ok(Written {
         nanoseconds: get("writing_ns")?,
         events: total(events, threads),

@@ -79,13 +79,13 @@ fn live(image: &Path) -> Result<Duration, String> {
     let trace = session.enable(Guid::from_name("WdkEtw.DriverSample"), Level::Verbose, !0).map_err(text)?;
     host.load().map_err(text)?;
     let device = host.add_device().map_err(text)?;
-    let answer = device.ioctl(ECHO, b"hello", 64).map_err(text)?;
+    let reply = device.ioctl(ECHO, b"hello", 64).map_err(text)?;
     device.remove().map_err(text)?;
     host.unload().map_err(text)?;
     let written = trace.events().map_err(text)?.len();
     drop((trace, host));
     let elapsed = started.elapsed();
-    if answer.output == b"hello" && written > 0 {
+    if reply.output == b"hello" && written > 0 {
         Ok(elapsed)
     } else {
         Err(String::from("the sample did not echo the request, or wrote no events"))
@@ -96,12 +96,12 @@ fn speakeasy(settings: &Settings, image: &Path) -> Result<(f64, String), String>
     let python = python(&settings.folder("python-speakeasy"), &SPEAKEASY, "import speakeasy")?;
     let script = settings.root.join("crates/tools/bench/programs/run_speakeasy.py");
     let text = run(Command::new(python).arg(script).arg(image))?;
-    let answer: Value = serde_json::from_str(&text).map_err(|error| format!("`{}`: {error}", text.trim()))?;
-    if let Some(error) = answer.get("error").and_then(Value::as_str) {
+    let output: Value = serde_json::from_str(&text).map_err(|error| format!("`{}`: {error}", text.trim()))?;
+    if let Some(error) = output.get("error").and_then(Value::as_str) {
         return Err(format!("it cannot run the image: {error}"));
     }
-    let get = |name| number(&answer, name).ok_or_else(|| format!("its output lacks `{name}`"));
-    let entries = answer.get("entry_points").and_then(Value::as_str).unwrap_or_default();
+    let get = |name| number(&output, name).ok_or_else(|| format!("its output lacks `{name}`"));
+    let entries = output.get("entry_points").and_then(Value::as_str).unwrap_or_default();
     Ok((get("ns")? / 1e6, format!("1 run; it emulated {entries}")))
 }
 

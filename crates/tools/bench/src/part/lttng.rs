@@ -86,8 +86,8 @@ impl Lttng {
     /// Writes this many events from each thread.
     pub(super) fn write(&self, events: u64, threads: u64) -> Result<Run, String> {
         self.start()?;
-        let answer = run(&mut self.command(&[&events.to_string(), &threads.to_string()]))?;
-        let nanoseconds = answer.trim().parse().map_err(|_| format!("`{}` is not a time", answer.trim()))?;
+        let output = run(&mut self.command(&[&events.to_string(), &threads.to_string()]))?;
+        let nanoseconds = output.trim().parse().map_err(|_| format!("`{}` is not a time", output.trim()))?;
         lttng(&["stop", SESSION])?;
         let lost = discarded(&lttng(&["list", SESSION])?).ok_or("lttng does not report discarded events")?;
         let bytes = size_of(&self.output);

@@ -151,13 +151,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_written_report_is_read_again() {
         let text = to_json(&sample()).to_string();
         assert_eq!(from_json(&serde_json::from_str(&text).unwrap()), Ok(sample()));
     }
 
     #[test]
-    fn anything_else_is_refused_with_the_reason() {
+    fn other_json_is_rejected_with_the_reason() {
         assert!(from_json(&json!([])).unwrap_err().contains("not an object"));
         assert!(from_json(&json!({ "format": 2 })).unwrap_err().contains("format"));
         assert!(from_json(&json!({ "format": 1 })).unwrap_err().contains("`machine`"));

@@ -80,7 +80,7 @@ mod tests {
     use super::text;
 
     #[test]
-    fn columns_stand_below_each_other() {
+    fn columns_are_aligned() {
         let text = text(&sample());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], "  event      ours  peer  how");

@@ -39,7 +39,7 @@ pub(super) fn visit(file: &Path) -> Result<Value, String> {
 /// incomplete.
 pub(super) fn name(file: &Path) -> Result<Value, String> {
     let mut missed = 0_u64;
-    let answer = measure(file, |reader| {
+    let result = measure(file, |reader| {
         let mut decoder = Decoder::of(reader, None);
         let (mut events, mut values) = (0, 0);
         while let Some(event) = reader.next_ref() {
@@ -53,7 +53,7 @@ pub(super) fn name(file: &Path) -> Result<Value, String> {
         }
         (events, values)
     })?;
-    if missed > 0 { Err(format!("{missed} events are not named or not complete")) } else { Ok(answer) }
+    if missed > 0 { Err(format!("{missed} events are not named or not complete")) } else { Ok(result) }
 }
 
 /// Decodes every event of a file by its schema into owned values.

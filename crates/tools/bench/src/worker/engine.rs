@@ -102,10 +102,10 @@ pub(super) fn write(events: u64, threads: u64, file: &Path) -> Result<Value, Str
         writer.write(events);
     });
     let writing = started.elapsed();
-    let mut answer = writer.finish(file)?;
-    answer["writing_ns"] = json!(u64::try_from(writing.as_nanos()).unwrap_or(u64::MAX));
-    answer["total_ns"] = json!(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
-    Ok(answer)
+    let mut result = writer.finish(file)?;
+    result["writing_ns"] = json!(u64::try_from(writing.as_nanos()).unwrap_or(u64::MAX));
+    result["total_ns"] = json!(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    Ok(result)
 }
 
 /// Writes events between two marks. `others` more sessions have enabled the provider, but for another keyword.
@@ -130,7 +130,7 @@ pub(super) fn generate(bytes: u64, file: &Path) -> Result<Value, String> {
         writer.write(AT_ONCE);
         written += AT_ONCE;
     }
-    let mut answer = writer.finish(file)?;
-    answer["written"] = json!(written);
-    Ok(answer)
+    let mut result = writer.finish(file)?;
+    result["written"] = json!(written);
+    Ok(result)
 }

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_missing_packages_are_installed_with_the_rights_there_are() {
+    fn only_missing_packages_are_installed_with_root_or_sudo() {
         let facts = Facts { rustup: false, missing_packages: Some(vec!["lld"]), rights: Rights::Sudo, ..fresh() };
         let install = Decision::AptInstall { packages: vec!["lld"], rights: Rights::Sudo };
         assert_eq!(decide(&facts), install);

@@ -32,8 +32,8 @@ pub(super) fn gather(host: &Host, forced: Option<Route>) -> Facts {
 /// Whether the compiler that runs with these variables has `core` for the target.
 pub(super) fn has_target(host: &Host, env: &[(String, String)], target: &str) -> bool {
     let rustc = with(rustc(host), env);
-    let answer = rustc.args(["--print", "target-libdir", "--target", target]).capture();
-    let Ok(entries) = answer.map(|path| fs::read_dir(path.trim())) else {
+    let output = rustc.args(["--print", "target-libdir", "--target", target]).capture();
+    let Ok(entries) = output.map(|path| fs::read_dir(path.trim())) else {
         return false;
     };
     entries

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_equals_sign_behind_a_comma_is_part_of_the_value() {
+    fn an_equals_sign_after_a_comma_is_part_of_the_value() {
         let inf = Inf::parse("[a]\nHKR,,x,,a=b\n").unwrap();
         assert_eq!(inf.sections()[0].entries[0].fields, ["HKR", "", "x", "", "a=b"]);
     }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named_with_its_line() {
+    fn an_invalid_line_is_named_with_its_number() {
         for (text, line) in [("x = 1\n", 1), ("[a]\n\n[b\n", 3), ("[a]\nx = \"1\n", 2), ("[]\n", 1)] {
             let fault = Inf::parse(text).unwrap_err();
             assert_eq!((fault.rule, fault.line), (1002, line), "{text:?}");

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_windows_would_misread_is_refused_with_its_line() {
+    fn text_that_windows_would_misread_is_rejected_with_its_line() {
         assert_eq!(refused("\u{feff}[Version]".as_bytes()).0, 1);
         assert_eq!(refused("[Version]\n; caf\u{e9}".as_bytes()).0, 2);
         assert_eq!(refused(b"\xfe\xff\0[").0, 1);

@@ -38,7 +38,7 @@ mod tests {
     use super::Clock;
 
     #[test]
-    fn the_variable_is_written_but_not_believed() {
+    fn source_date_epoch_sets_the_stamp_but_not_the_current_time() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(5_500);
         let clock = Clock::new(now, Some("1700000000")).unwrap();
         assert_eq!((clock.now.as_millis(), clock.stamp.as_secs()), (5_000, 1_700_000_000));

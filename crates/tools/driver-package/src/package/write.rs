@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_leaves_what_was_there() {
+    fn a_failed_write_keeps_the_old_package() {
         let place = place("half");
         let folder = place.join("x64");
         replace(&folder, &[(MARK.into(), vec![])]).unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_somebody_elses_is_left_alone() {
+    fn a_folder_that_is_not_a_package_is_not_replaced() {
         let place = place("foreign");
         fs::write(place.join("thesis.txt"), "").unwrap();
         assert_eq!(replace(&place, &[(MARK.into(), vec![])]).unwrap_err().rule, "package-folder");

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_anywhere_and_have_values_in_both_forms() {
+    fn options_can_be_anywhere_and_take_values_in_both_forms() {
         let line = parsed("enable S --any=0x2 P --level 4 --pid 1 --pid 2 --json").unwrap();
         let Command::Enable(enable) = line.command else { panic!("a command") };
         assert_eq!((enable.session.as_str(), enable.provider.name.as_str()), ("S", "P"));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn words_behind_two_dashes_are_arguments() {
+    fn words_after_two_dashes_are_arguments() {
         let line = parsed("info set 3 -- --odd").unwrap();
         let Command::Info(Info::Set(set)) = line.command else { panic!("a command") };
         assert_eq!((set.class.0.class.as_int(), set.values), (3, vec!["--odd".to_owned()]));

@@ -58,8 +58,8 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
     let result = run(context, line, &machine, &providers, Some(&mut driver));
     Context::tell_unstopped(&machine);
     let outcome = driver.finish();
-    for answer in outcome.answers {
-        say(&answer);
+    for reply in outcome.replies {
+        say(&reply);
     }
     if !line.requested.group {
         for text in missed(&line.providers, &outcome.providers) {

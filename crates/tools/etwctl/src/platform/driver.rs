@@ -94,7 +94,7 @@ fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome
                 if ends.load(Ordering::Relaxed) {
                     break;
                 }
-                outcome.answers.push(told(*code, &device.ioctl(*code, input, ROOM)?));
+                outcome.replies.push(told(*code, &device.ioctl(*code, input, ROOM)?));
             }
             if !ends.load(Ordering::Relaxed) {
                 host.advance(plan.time)?;
@@ -102,20 +102,20 @@ fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome
             device.remove()?;
         }
         // The recording goes on without a device.
-        Err(Error::Status(status)) => outcome.answers.push(format!("the driver did not accept a device: {status}")),
+        Err(Error::Status(status)) => outcome.replies.push(format!("the driver did not accept a device: {status}")),
         Err(error) => return Err(error),
     }
     match host.unload() {
-        Err(error @ Error::NotUnloaded) => outcome.answers.push(error.to_string()),
+        Err(error @ Error::NotUnloaded) => outcome.replies.push(error.to_string()),
         result => drop(result?),
     }
     Ok(())
 }
 
-fn told(code: u32, answer: &Answer) -> String {
-    let output = match answer.output.len() {
+fn told(code: u32, reply: &Answer) -> String {
+    let output = match reply.output.len() {
         0 => "no output".to_owned(),
-        length => format!("{length} bytes: {}", values::hex(&answer.output)),
+        length => format!("{length} bytes: {}", values::hex(&reply.output)),
     };
-    format!("request {code:08X}: {}, {output}", answer.status)
+    format!("request {code:08X}: {}, {output}", reply.status)
 }

@@ -38,7 +38,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// One line of text for each request.
-    pub(crate) answers: Vec<String>,
+    pub(crate) replies: Vec<String>,
     /// The providers that the driver registered.
     pub(crate) providers: Vec<Guid>,
     /// The mistakes of the driver that `nt-host` found.

@@ -51,7 +51,7 @@ fn run(context: &Context) -> Result<(), Error> {
     if let Some(folder) = value(context, "--adopt") {
         let useless = ["--arch", "--cert", "--catalog", "--debug"];
         if let Some(flag) = useless.into_iter().find(|flag| context.has_flag(flag)) {
-            let text = format!("`{flag}` does not go with `--adopt`: the package is made and signed already");
+            let text = format!("`{flag}` cannot be used with `--adopt`: the package is already made and signed");
             return Err(Error::Usage(text));
         }
         let folder = here(folder);
@@ -59,7 +59,7 @@ fn run(context: &Context) -> Result<(), Error> {
         return driver_build::adopt(context, &manifest, &folder, &package, context.has_flag("--replace"));
     }
     if context.has_flag("--replace") {
-        return Err(Error::Usage("`--replace` goes with `--adopt`; a package of ours is always replaced".into()));
+        return Err(Error::Usage("`--replace` needs `--adopt`; other packages are always replaced".into()));
     }
     let step = Step { name: "package", what: "driver, signatures, catalog and scripts", required: false, run: package };
     run_all(context, &[SETUP, TOOLS, step])

@@ -136,15 +136,15 @@ mod tests {
     use crate::session::{Filter, Listed};
 
     #[test]
-    fn each_kind_of_filter_once_and_at_most_thirteen() {
+    fn each_filter_type_is_allowed_once_and_there_are_at_most_thirteen() {
         let twice = Enable::default().filter(Filter::ProcessIds(vec![1])).filter(Filter::ProcessIds(vec![2]));
         assert_eq!(twice.check().unwrap_err().to_string(), "a request can have only one filter of each kind");
         let many = (0..14).fold(Enable::default(), |enable, kind| enable.filter(Filter::Other(kind, vec![])));
-        assert_eq!(many.check().unwrap_err().to_string(), "14 filters of a request: at most 13 are possible");
+        assert_eq!(many.check().unwrap_err().to_string(), "14 filters of a request: the maximum is 13");
     }
 
     #[test]
-    fn a_filter_about_stacks_asks_for_stacks() {
+    fn a_stack_filter_enables_stacks() {
         let mut enable = Enable::new(Level::Error).filter(Filter::StackEventIds(Listed::Pass, vec![1]));
         assert_eq!(enable.property, 4);
         assert_eq!(enable.check(), Ok(()));

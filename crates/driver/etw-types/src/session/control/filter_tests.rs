@@ -40,19 +40,19 @@ fn filters_have_the_bytes_of_their_layouts() {
 }
 
 #[test]
-fn limits_say_which_one_and_by_how_much() {
+fn errors_name_the_limit_and_the_number() {
     for (filter, message) in [
-        (Filter::ProcessIds(vec![0; 9]), "9 process ids of a filter: at most 8 are possible"),
-        (Filter::ProcessIds(vec![]), "0 process ids of a filter: at least 1 are needed"),
-        (Filter::EventIds(Listed::Pass, vec![0; 65]), "65 event ids of a filter: at most 64 are possible"),
-        (Filter::StackEventIds(Listed::Pass, vec![0; 65]), "65 event ids of a filter: at most 64 are possible"),
-        (Filter::Payload(vec![0; 4097]), "4097 bytes of a payload filter: at most 4096 are possible"),
-        (Filter::Schematized(vec![0; 1025]), "1025 bytes of a filter: at most 1024 are possible"),
-        (Filter::Executables(vec![]), "0 executables of a filter: at least 1 are needed"),
+        (Filter::ProcessIds(vec![0; 9]), "9 process ids of a filter: the maximum is 8"),
+        (Filter::ProcessIds(vec![]), "0 process ids of a filter: the minimum is 1"),
+        (Filter::EventIds(Listed::Pass, vec![0; 65]), "65 event ids of a filter: the maximum is 64"),
+        (Filter::StackEventIds(Listed::Pass, vec![0; 65]), "65 event ids of a filter: the maximum is 64"),
+        (Filter::Payload(vec![0; 4097]), "4097 bytes of a payload filter: the maximum is 4096"),
+        (Filter::Schematized(vec![0; 1025]), "1025 bytes of a filter: the maximum is 1024"),
+        (Filter::Executables(vec![]), "0 executables of a filter: the minimum is 1"),
         (Filter::Executables(names(&["a;b"])), "a name of a filter cannot be empty or contain ';' or NUL"),
         (
             Filter::EventNames(Listed::Pass, Selection::default(), vec!["x".repeat(4096)]),
-            "4117 bytes of a filter of event names: at most 4096 are possible",
+            "4117 bytes of a filter of event names: the maximum is 4096",
         ),
     ] {
         assert_eq!(filter.encode().unwrap_err().to_string(), message);
@@ -60,7 +60,7 @@ fn limits_say_which_one_and_by_how_much() {
 }
 
 #[test]
-fn data_that_has_not_the_layout_of_its_kind_is_refused() {
+fn data_without_the_layout_of_its_type_is_rejected() {
     let event_names = |count: u8, names: &[u8]| [&[0; 18][..], &[count, 0], names].concat();
     for (kind, data) in [
         (filter::PID, vec![7, 0]),

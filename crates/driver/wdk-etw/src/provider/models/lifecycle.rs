@@ -93,7 +93,7 @@ fn of_two_unregistrations_at_once_exactly_one_succeeds() {
 
 /// A failed unregistration gives the handle back: the provider is still registered and can be unregistered again.
 #[test]
-fn a_restored_handle_is_seen_by_whoever_unregisters_next() {
+fn a_restored_handle_is_seen_by_the_next_unregister() {
     loom::model(|| {
         let model = Model::new();
         assert_eq!(model.register(), Ok(()));

@@ -84,7 +84,7 @@ mod tests {
     use super::escaped;
 
     #[test]
-    fn what_a_terminal_would_act_on_is_escaped() {
+    fn control_characters_are_escaped() {
         for (text, shown) in [
             ("plain ünïcode 日本", "plain ünïcode 日本"),
             ("\x1b[31mred", "\\u{1b}[31mred"),

@@ -87,7 +87,7 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
-fn a_page_holds_so_many_events_and_says_how_many_there_were() {
+fn a_page_has_a_limit_of_events_and_shows_the_total() {
     let event = trace_logging("E", |builder| builder.u32("N", 1));
     let events = vec![event; usize::try_from(MAX_EVENTS).unwrap() + 5];
     let data = data(&page(&events, About { events_lost: 3, ..About::default() }));

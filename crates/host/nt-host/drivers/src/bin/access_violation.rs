@@ -1,4 +1,4 @@
-//! Writes to an address that is not there.
+//! Writes to an unmapped address.
 
 #![no_std]
 #![no_main]

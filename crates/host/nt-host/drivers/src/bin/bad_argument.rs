@@ -1,4 +1,4 @@
-//! Closes a handle that it never had.
+//! Closes a handle that was never opened.
 
 #![no_std]
 #![no_main]
@@ -10,7 +10,7 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     if buggy() {
-        // SAFETY: any handle is answered.
+        // SAFETY: the routine checks the handle.
         unsafe { ZwClose(0x1234) }; // BUG
     }
     0

@@ -1,4 +1,4 @@
-//! Frees what is not the start of an allocation.
+//! Frees an address that is not the start of an allocation.
 
 #![no_std]
 #![no_main]

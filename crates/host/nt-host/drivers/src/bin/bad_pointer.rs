@@ -1,4 +1,4 @@
-//! Passes an address to a routine that is not there, in the way that the last character of its name says.
+//! Passes an invalid address to kernel routines. The last character of the driver's name selects the address.
 
 #![no_std]
 #![no_main]
@@ -22,15 +22,15 @@ fn load(_: *mut DriverObject) -> u32 {
         b'5' => usize::MAX,
         b'6' => usize::MAX - 6,
         b'7' => 0xFFFF_8000_0000_0001,
-        // Memory that is there, and not aligned.
+        // Mapped memory, but misaligned.
         _ => ROOM.get().addr() + 1,
     };
     let address: *mut c_void = ROOM.get().with_addr(bad);
-    // SAFETY: room for an event, or the mistake.
+    // SAFETY: memory that is large enough for an event, or the mistake.
     unsafe { KeInitializeEvent(address, 0, 0) };
-    // SAFETY: the event.
+    // SAFETY: initialised above.
     unsafe { KeSetEvent(address, 0, 0) };
-    // SAFETY: the event, which is set.
+    // SAFETY: initialised above; the event is set, so the wait ends at once.
     unsafe { KeWaitForSingleObject(address, 0, 0, 0, core::ptr::null()) }
 }
 

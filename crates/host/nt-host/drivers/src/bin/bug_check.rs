@@ -1,4 +1,4 @@
-//! Stops the machine.
+//! Calls `KeBugCheckEx`.
 
 #![no_std]
 #![no_main]
@@ -10,7 +10,7 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     if buggy() {
-        // SAFETY: takes any numbers.
+        // SAFETY: the routine accepts any numbers.
         unsafe { KeBugCheckEx(0xE2, 1, 2, 3, 4) } // BUG
     }
     0

@@ -1,4 +1,4 @@
-//! Frees pool twice.
+//! Frees pool memory twice.
 
 #![no_std]
 #![no_main]
@@ -17,7 +17,7 @@ fn load(_: *mut DriverObject) -> u32 {
     // SAFETY: allocated above.
     unsafe { ExFreePoolWithTag(memory, TAG) };
     if buggy() {
-        // SAFETY: the mistake: it was freed before.
+        // SAFETY: the mistake: the memory was freed above.
         unsafe { ExFreePoolWithTag(memory, TAG) }; // BUG
     }
     0

@@ -16,17 +16,17 @@ static HANDLE: AtomicU64 = AtomicU64::new(0);
 
 unsafe extern "system" fn enabled(_: *const u128, _: u32, _: u8, _: u64, _: u64, _: *const c_void, _: *mut c_void) {
     if buggy() {
-        // SAFETY: any handle is answered.
+        // SAFETY: the routine checks the handle.
         unsafe { EtwUnregister(HANDLE.load(Ordering::Relaxed)) }; // BUG
     }
 }
 
 fn load(_: *mut DriverObject) -> u32 {
-    // SAFETY: the GUID and the handle are there for ever.
+    // SAFETY: the GUID and the handle are statics.
     unsafe { EtwRegister(&raw const PROVIDER, Some(enabled), ptr::null_mut(), HANDLE.as_ptr()) }
 }
 
 fn unload() {
-    // SAFETY: any handle is answered.
+    // SAFETY: the routine checks the handle.
     unsafe { EtwUnregister(HANDLE.load(Ordering::Relaxed)) };
 }

@@ -1,4 +1,4 @@
-//! Ends itself with `__fastfail`.
+//! Stops with `__fastfail`.
 
 #![no_std]
 #![no_main]
@@ -12,7 +12,7 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     if buggy() {
-        // SAFETY: does not return.
+        // SAFETY: the interrupt does not return.
         unsafe { asm!("int 0x29", in("ecx") 3) }; // BUG
     }
     0

@@ -1,4 +1,4 @@
-//! Calls a routine of NDIS, which the host does not model, and imports a variable of the kernel.
+//! Calls a routine of NDIS, which the host does not emulate, and reads a variable of the kernel.
 
 #![no_std]
 #![no_main]
@@ -19,12 +19,12 @@ unsafe extern "system" {
 }
 
 fn load(_: *mut DriverObject) -> u32 {
-    // SAFETY: the kernel's variable, which nobody changes.
+    // SAFETY: a variable of the kernel that does not change.
     if unsafe { NtBuildNumber } & 0xFFFF < 7600 {
         return 0xC000_0001;
     }
     if buggy() {
-        // SAFETY: takes nothing.
+        // SAFETY: the routine has no parameters.
         return unsafe { NdisGetVersion() }; // BUG
     }
     0

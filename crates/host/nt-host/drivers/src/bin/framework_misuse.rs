@@ -1,4 +1,4 @@
-//! Uses a framework handle that it has deleted. Bound to the framework by hand: no kit is needed for one object.
+//! Deletes a framework object twice. The driver binds to the framework itself, so that it needs no WDK headers.
 
 #![no_std]
 #![no_main]
@@ -57,7 +57,7 @@ fn load(driver: *mut DriverObject) -> u32 {
         module: ptr::null_mut(),
     };
     let info = (&raw mut info).cast::<c_void>();
-    // SAFETY: everything is there.
+    // SAFETY: all pointers are valid.
     let status = unsafe { WdfVersionBind(driver, &raw const path, info, &raw mut globals) };
     if status != 0 {
         return status;
@@ -66,12 +66,12 @@ fn load(driver: *mut DriverObject) -> u32 {
     let table = unsafe { &*table };
     // SAFETY: the function at this index has this type.
     let driver_create: DriverCreate = unsafe { core::mem::transmute(table[DRIVER_CREATE]) };
-    // SAFETY: as before.
+    // SAFETY: as for `DriverCreate`.
     let create: ObjectCreate = unsafe { core::mem::transmute(table[OBJECT_CREATE]) };
-    // SAFETY: as before.
+    // SAFETY: as for `DriverCreate`.
     let delete: ObjectDelete = unsafe { core::mem::transmute(table[OBJECT_DELETE]) };
     let mut config = Config { size: 32, device_add: 0, unload: 0, flags: 1, tag: 0 };
-    // SAFETY: everything is there.
+    // SAFETY: all pointers are valid.
     let status = unsafe { driver_create(globals, driver, &raw const path, 0, &raw mut config, 0) };
     if status != 0 {
         // SAFETY: bound above.
@@ -79,22 +79,22 @@ fn load(driver: *mut DriverObject) -> u32 {
         return status;
     }
     let mut object = 0;
-    // SAFETY: the handle's place is there.
+    // SAFETY: `object` is writable.
     let status = unsafe { create(globals, 0, &raw mut object) };
     if status == 0 {
         // SAFETY: created above.
         unsafe { delete(globals, object) };
     }
     if buggy() {
-        // SAFETY: the mistake: it was deleted before.
+        // SAFETY: the mistake: the object was deleted above.
         unsafe { delete(globals, object) }; // BUG
     }
-    // SAFETY: the framework put its unload routine there.
+    // SAFETY: the kernel passed the driver object, and the framework stored its unload routine in it.
     if let Some(framework) = unsafe { (*driver).unload } {
-        // SAFETY: what the stub of a framework's driver does at unload.
+        // SAFETY: a driver that is linked with the KMDF stub calls it in the same way at unload.
         unsafe { framework(driver) };
     }
-    // SAFETY: the driver object is ours.
+    // SAFETY: the kernel passed the driver object, whose fields the driver may set.
     unsafe { (*driver).unload = Some(driver_unload) };
     // SAFETY: bound above.
     unsafe { WdfVersionUnbind(&raw const path, info, globals) }

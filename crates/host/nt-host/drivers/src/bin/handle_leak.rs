@@ -12,7 +12,7 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     let mut handle = 0;
-    // SAFETY: the handle's place is there.
+    // SAFETY: `handle` is writable.
     let status = unsafe { ZwCreateEvent(&raw mut handle, 0, ptr::null_mut(), 0, 0) }; // BUG
     if status == 0 && !buggy() {
         // SAFETY: opened above.

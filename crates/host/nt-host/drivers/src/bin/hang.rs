@@ -1,4 +1,4 @@
-//! Waits for what never happens.
+//! Waits for an event that is never set.
 
 #![no_std]
 #![no_main]
@@ -13,7 +13,7 @@ drivers::driver!(load, unload);
 static EVENT: Room = Room::new();
 
 fn load(_: *mut DriverObject) -> u32 {
-    // SAFETY: room for an event.
+    // SAFETY: the memory is large enough for an event.
     unsafe { KeInitializeEvent(EVENT.get(), 0, u8::from(!buggy())) };
     // SAFETY: initialised above.
     unsafe { KeWaitForSingleObject(EVENT.get(), 0, 0, 0, ptr::null()) } // BUG

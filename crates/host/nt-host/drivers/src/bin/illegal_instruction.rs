@@ -1,4 +1,4 @@
-//! Stops the processor by itself.
+//! Halts the processor with `hlt`.
 
 #![no_std]
 #![no_main]
@@ -12,7 +12,7 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     if buggy() {
-        // SAFETY: the mistake: nobody may do this here.
+        // SAFETY: the mistake: a driver may not halt the processor.
         unsafe { asm!("hlt") }; // BUG
     }
     0

@@ -1,4 +1,4 @@
-//! Returns from its entry point at another IRQL.
+//! Returns from its entry point at a raised IRQL.
 
 #![no_std]
 #![no_main]
@@ -9,10 +9,10 @@ use drivers::sys::{DriverObject, KeLowerIrql, KfRaiseIrql};
 drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
-    // SAFETY: raising is always allowed.
+    // SAFETY: the current IRQL is `PASSIVE_LEVEL`, so every level is allowed.
     let old = unsafe { KfRaiseIrql(2) }; // BUG
     if !buggy() {
-        // SAFETY: back to where it was.
+        // SAFETY: restores the IRQL from before.
         unsafe { KeLowerIrql(old) };
     }
     0

@@ -10,13 +10,13 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     let mut handle = 0;
-    // SAFETY: raising is always allowed.
+    // SAFETY: the current IRQL is `PASSIVE_LEVEL`, so every level is allowed.
     let old = unsafe { KfRaiseIrql(if buggy() { 2 } else { 0 }) };
-    // SAFETY: the GUID and the handle are there.
+    // SAFETY: the pointers to the GUID and the handle are valid.
     let status = unsafe { EtwRegister(&raw const PROVIDER, None, core::ptr::null_mut(), &raw mut handle) }; // BUG
-    // SAFETY: back to where it was.
+    // SAFETY: restores the IRQL from before.
     unsafe { KeLowerIrql(old) };
-    // SAFETY: any handle is answered.
+    // SAFETY: the routine checks the handle.
     unsafe { EtwUnregister(handle) };
     status
 }

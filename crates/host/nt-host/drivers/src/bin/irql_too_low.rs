@@ -1,4 +1,4 @@
-//! Takes a spin lock in the way that is for `DISPATCH_LEVEL`, at `PASSIVE_LEVEL`.
+//! Acquires a spin lock with `KeAcquireSpinLockAtDpcLevel` at `PASSIVE_LEVEL`.
 
 #![no_std]
 #![no_main]
@@ -13,13 +13,13 @@ drivers::driver!(load, unload);
 static LOCK: Room = Room::new();
 
 fn load(_: *mut DriverObject) -> u32 {
-    // SAFETY: raising is always allowed.
+    // SAFETY: the current IRQL is `PASSIVE_LEVEL`, so every level is allowed.
     let old = unsafe { KfRaiseIrql(if buggy() { 0 } else { 2 }) };
-    // SAFETY: a lock that is free.
+    // SAFETY: the lock is not held.
     unsafe { KeAcquireSpinLockAtDpcLevel(LOCK.get()) }; // BUG
-    // SAFETY: taken above.
+    // SAFETY: acquired above.
     unsafe { KeReleaseSpinLockFromDpcLevel(LOCK.get()) };
-    // SAFETY: back to where it was.
+    // SAFETY: restores the IRQL from before.
     unsafe { KeLowerIrql(old) };
     0
 }

@@ -1,4 +1,4 @@
-//! Returns with a spin lock held.
+//! Returns from its entry point without releasing a spin lock.
 
 #![no_std]
 #![no_main]
@@ -11,13 +11,13 @@ drivers::driver!(load, unload);
 static LOCK: Room = Room::new();
 
 fn load(_: *mut DriverObject) -> u32 {
-    // SAFETY: a lock that is free.
+    // SAFETY: the lock is not held.
     let old = unsafe { KeAcquireSpinLockRaiseToDpc(LOCK.get()) }; // BUG
     if buggy() {
-        // SAFETY: back to where it was, but not with the lock.
+        // SAFETY: restores the IRQL, but does not release the lock.
         unsafe { KeLowerIrql(old) };
     } else {
-        // SAFETY: taken above.
+        // SAFETY: acquired above.
         unsafe { KeReleaseSpinLock(LOCK.get(), old) };
     }
     0

@@ -12,10 +12,10 @@ static LOCK: Room = Room::new();
 
 fn load(_: *mut DriverObject) -> u32 {
     if !buggy() {
-        // SAFETY: a lock that is free.
+        // SAFETY: the lock is not held.
         unsafe { KeAcquireSpinLockRaiseToDpc(LOCK.get()) };
     }
-    // SAFETY: taken above, or the mistake.
+    // SAFETY: acquired above, or the mistake.
     unsafe { KeReleaseSpinLock(LOCK.get(), 0) }; // BUG
     0
 }

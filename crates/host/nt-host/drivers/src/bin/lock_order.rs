@@ -1,4 +1,4 @@
-//! Takes two locks in both orders.
+//! Acquires two locks in both orders.
 
 #![no_std]
 #![no_main]
@@ -14,21 +14,21 @@ drivers::driver!(load, unload);
 static FIRST: Room = Room::new();
 static SECOND: Room = Room::new();
 
-fn both(first: &Room, second: &Room) {
-    // SAFETY: a lock that is free.
+fn acquire_both(first: &Room, second: &Room) {
+    // SAFETY: the lock is not held.
     let old = unsafe { KeAcquireSpinLockRaiseToDpc(first.get()) };
-    // SAFETY: a lock that is free.
+    // SAFETY: the lock is not held.
     unsafe { KeAcquireSpinLockAtDpcLevel(second.get()) }; // BUG
-    // SAFETY: taken above.
+    // SAFETY: acquired above.
     unsafe { KeReleaseSpinLockFromDpcLevel(second.get()) };
-    // SAFETY: taken above.
+    // SAFETY: acquired above.
     unsafe { KeReleaseSpinLock(first.get(), old) };
 }
 
 fn load(_: *mut DriverObject) -> u32 {
-    both(&FIRST, &SECOND);
+    acquire_both(&FIRST, &SECOND);
     if buggy() {
-        both(&SECOND, &FIRST);
+        acquire_both(&SECOND, &FIRST);
     }
     0
 }

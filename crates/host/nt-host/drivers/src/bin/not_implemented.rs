@@ -1,4 +1,4 @@
-//! Calls a routine that no kernel has.
+//! Calls a routine that no kernel exports.
 
 #![no_std]
 #![no_main]
@@ -10,7 +10,7 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     if buggy() {
-        // SAFETY: takes nothing.
+        // SAFETY: the routine has no parameters.
         unsafe { KeFooBar() }; // BUG
     }
     0

@@ -14,13 +14,13 @@ drivers::driver!(load, unload);
 static DEVICE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 fn load(driver: *mut DriverObject) -> u32 {
-    // SAFETY: the driver object is the kernel's, the device's place is there for ever.
+    // SAFETY: the kernel passed the driver object, and `DEVICE` is a static.
     unsafe { IoCreateDevice(driver, 0, core::ptr::null(), 0x22, 0, 0, DEVICE.as_ptr()) } // BUG
 }
 
 fn unload() {
     if !buggy() {
-        // SAFETY: created when loaded.
+        // SAFETY: created in `load`.
         unsafe { IoDeleteDevice(DEVICE.load(Ordering::Relaxed)) };
     }
 }

@@ -1,4 +1,4 @@
-//! Uses paged pool at `DISPATCH_LEVEL`.
+//! Writes to paged pool at `DISPATCH_LEVEL`.
 
 #![no_std]
 #![no_main]
@@ -16,11 +16,11 @@ fn load(_: *mut DriverObject) -> u32 {
     if memory.is_null() {
         return NO_RESOURCES;
     }
-    // SAFETY: raising is always allowed.
+    // SAFETY: the current IRQL is `PASSIVE_LEVEL`, so every level is allowed.
     let old = unsafe { KfRaiseIrql(2) };
     // SAFETY: allocated above.
     unsafe { memory.write_volatile(1) }; // BUG
-    // SAFETY: back to where it was.
+    // SAFETY: restores the IRQL from before.
     unsafe { KeLowerIrql(old) };
     // SAFETY: allocated above.
     unsafe { ExFreePoolWithTag(memory, TAG) };

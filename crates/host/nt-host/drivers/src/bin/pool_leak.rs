@@ -1,4 +1,4 @@
-//! Does not free its pool.
+//! Does not free its pool memory.
 
 #![no_std]
 #![no_main]

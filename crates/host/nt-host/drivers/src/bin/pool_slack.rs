@@ -1,4 +1,4 @@
-//! Writes a byte behind its pool, too near to fault.
+//! Writes a byte after its pool allocation, but in the same aligned block, so the write does not fault.
 
 #![no_std]
 #![no_main]
@@ -15,7 +15,7 @@ fn load(_: *mut DriverObject) -> u32 {
         return NO_RESOURCES;
     }
     let place = memory.wrapping_add(if buggy() { 30 } else { 29 });
-    // SAFETY: the last byte, or the mistake: one behind it.
+    // SAFETY: the last byte, or the mistake: the byte after the allocation.
     unsafe { place.write_volatile(1) };
     // SAFETY: allocated above.
     unsafe { ExFreePoolWithTag(memory, TAG) }; // BUG

@@ -13,13 +13,13 @@ drivers::driver!(load, unload);
 static HANDLE: AtomicU64 = AtomicU64::new(0);
 
 fn load(_: *mut DriverObject) -> u32 {
-    // SAFETY: the GUID and the handle are there for ever.
+    // SAFETY: the GUID and the handle are statics.
     unsafe { EtwRegister(&raw const PROVIDER, None, core::ptr::null_mut(), HANDLE.as_ptr()) } // BUG
 }
 
 fn unload() {
     if !buggy() {
-        // SAFETY: any handle is answered.
+        // SAFETY: the routine checks the handle.
         unsafe { EtwUnregister(HANDLE.load(Ordering::Relaxed)) };
     }
 }

@@ -1,4 +1,4 @@
-//! Completes a request as pending.
+//! Completes a request with `STATUS_PENDING`.
 
 #![no_std]
 #![no_main]
@@ -11,15 +11,15 @@ use drivers::{buggy, device};
 drivers::driver!(load, device::delete);
 
 fn load(driver: *mut DriverObject) -> u32 {
-    // SAFETY: the entry point's driver object.
+    // SAFETY: the kernel passed the driver object to `DriverEntry`.
     unsafe { device::create(driver, dispatch) }
 }
 
 unsafe extern "system" fn dispatch(_: *mut c_void, irp: *mut c_void) -> u32 {
     let status = if buggy() { 0x103 } else { 0 };
-    // SAFETY: the request is ours until it is completed.
+    // SAFETY: the driver owns the request until it completes it.
     unsafe { device::set_status(irp, status) };
-    // SAFETY: the request is ours.
+    // SAFETY: the driver owns the request.
     unsafe { IofCompleteRequest(irp, 0) }; // BUG
     status
 }

@@ -11,17 +11,17 @@ use drivers::{buggy, device};
 drivers::driver!(load, device::delete);
 
 fn load(driver: *mut DriverObject) -> u32 {
-    // SAFETY: the entry point's driver object.
+    // SAFETY: the kernel passed the driver object to `DriverEntry`.
     unsafe { device::create(driver, dispatch) }
 }
 
 unsafe extern "system" fn dispatch(_: *mut c_void, irp: *mut c_void) -> u32 {
-    // SAFETY: the request is ours until it is completed.
+    // SAFETY: the driver owns the request until it completes it.
     unsafe { device::set_status(irp, 0) };
-    // SAFETY: the request is ours.
+    // SAFETY: the driver owns the request.
     unsafe { IofCompleteRequest(irp, 0) };
     if buggy() {
-        // SAFETY: the mistake: it is no longer ours.
+        // SAFETY: the mistake: the driver no longer owns the request.
         unsafe { IofCompleteRequest(irp, 0) }; // BUG
     }
     0

@@ -1,4 +1,4 @@
-//! Panics.
+//! Panics: an index is out of bounds.
 
 #![no_std]
 #![no_main]

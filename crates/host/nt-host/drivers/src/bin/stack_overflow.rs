@@ -1,4 +1,4 @@
-//! Calls itself until its stack is used up.
+//! Calls itself until the stack overflows.
 
 #![no_std]
 #![no_main]
@@ -10,7 +10,7 @@ use drivers::sys::DriverObject;
 
 drivers::driver!(load, unload);
 
-/// A frame of more than a page, so that its prolog looks for the end of the stack, wherever that is.
+/// Its frame is larger than a page, so the prolog calls `__chkstk`, which touches each page of the frame.
 #[inline(never)]
 fn deeper(depth: u64) -> u64 {
     // BUG

@@ -1,4 +1,4 @@
-//! Writes with a handle that it has given up.
+//! Writes an event with a handle that it has unregistered.
 
 #![no_std]
 #![no_main]
@@ -12,12 +12,12 @@ drivers::driver!(load, unload);
 
 fn load(_: *mut DriverObject) -> u32 {
     let mut handle = 0;
-    // SAFETY: the GUID and the handle are there.
+    // SAFETY: the pointers to the GUID and the handle are valid.
     let status = unsafe { EtwRegister(&raw const PROVIDER, None, ptr::null_mut(), &raw mut handle) };
-    // SAFETY: any handle is answered.
+    // SAFETY: the routine checks the handle.
     unsafe { EtwUnregister(handle) };
     if buggy() {
-        // SAFETY: the mistake: the handle was given up.
+        // SAFETY: the mistake: the handle was unregistered above.
         unsafe { EtwWrite(handle, &raw const EVENT, ptr::null(), 0, ptr::null()) }; // BUG
     }
     status

@@ -1,4 +1,4 @@
-//! Leaves a timer set.
+//! Does not cancel a timer.
 
 #![no_std]
 #![no_main]
@@ -13,7 +13,7 @@ drivers::driver!(load, unload);
 static TIMER: Room = Room::new();
 
 fn load(_: *mut DriverObject) -> u32 {
-    // SAFETY: room for a timer.
+    // SAFETY: the memory is large enough for a timer.
     unsafe { KeInitializeTimer(TIMER.get()) };
     // SAFETY: initialised above.
     unsafe { KeSetTimer(TIMER.get(), -36_000_000_000_000, ptr::null_mut()) }; // BUG

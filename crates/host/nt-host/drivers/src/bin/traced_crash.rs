@@ -1,4 +1,4 @@
-//! Writes an event, and then one whose data is not there: the machine stops inside `EtwWrite`.
+//! Writes one event, and then one whose data is at an unmapped address: the fault is inside `EtwWrite`.
 
 #![no_std]
 #![no_main]
@@ -10,20 +10,20 @@ use drivers::sys::{DriverObject, EVENT, EtwRegister, EtwUnregister, EtwWrite, PR
 
 drivers::driver!(load, unload);
 
-/// `EVENT_DATA_DESCRIPTOR`: address, size and kind.
+/// An `EVENT_DATA_DESCRIPTOR` with an unmapped address and a size of 8 bytes.
 static NOWHERE: [u64; 2] = [0x10, 8];
 
 fn load(_: *mut DriverObject) -> u32 {
     let mut handle = 0;
-    // SAFETY: the GUID and the handle are there.
+    // SAFETY: the pointers to the GUID and the handle are valid.
     unsafe { EtwRegister(&raw const PROVIDER, None, ptr::null_mut(), &raw mut handle) };
-    // SAFETY: the descriptor is there; there is no data.
+    // SAFETY: the pointer to the descriptor is valid, and there is no data.
     unsafe { EtwWrite(handle, &raw const EVENT, ptr::null(), 0, ptr::null()) };
     if buggy() {
-        // SAFETY: not safe: the data is the mistake.
+        // SAFETY: the mistake: the descriptor points to unmapped memory.
         unsafe { EtwWrite(handle, &raw const EVENT, ptr::null(), 1, NOWHERE.as_ptr().cast()) }; // BUG
     }
-    // SAFETY: any handle is answered.
+    // SAFETY: the routine checks the handle.
     unsafe { EtwUnregister(handle) }
 }
 

@@ -1,4 +1,4 @@
-//! Reads pool that it has freed.
+//! Reads pool memory after it was freed.
 
 #![no_std]
 #![no_main]
@@ -17,7 +17,7 @@ fn load(_: *mut DriverObject) -> u32 {
     // SAFETY: allocated above.
     unsafe { ExFreePoolWithTag(memory, TAG) };
     if buggy() {
-        // SAFETY: the mistake: it was freed before.
+        // SAFETY: the mistake: the memory was freed above.
         unsafe { memory.read_volatile() }; // BUG
     }
     0

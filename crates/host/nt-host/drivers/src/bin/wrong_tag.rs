@@ -1,4 +1,4 @@
-//! Frees pool with another tag.
+//! Frees pool memory with the wrong tag.
 
 #![no_std]
 #![no_main]

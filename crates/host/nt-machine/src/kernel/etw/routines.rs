@@ -23,11 +23,11 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("EtwSetInformation", PASSIVE, set_information).fails(NtStatus::NotSupported),
     routine!("EtwEventEnabled", ANY, |call| {
         let descriptor = descriptor(call.ptr(1))?;
-        done(told(kernel().engine.event_enabled(call.arg(0), &descriptor)))
+        done(report(kernel().engine.event_enabled(call.arg(0), &descriptor)))
     }),
     routine!("EtwProviderEnabled", ANY, |call| {
         let (level, keyword) = (Level::from_int(call.u8(1)), Keyword::from_bits(call.arg(2)));
-        told(kernel().engine.provider_enabled(call.arg(0), level, keyword))
+        report(kernel().engine.provider_enabled(call.arg(0), level, keyword))
     }),
     // Arguments: handle and descriptor; then, depending on the routine, filter, flags, activity and related activity;
     // then count and data.
@@ -50,17 +50,17 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("EtwWriteString", ANY, |call| {
         let (level, keyword) = (Level::from_int(call.u8(1)), Keyword::from_bits(call.arg(2)));
         let (activity, text) = (optional_guid(call.ptr(3))?, call.ptr::<u16>(4).terminated()?);
-        done(told(kernel().engine.write_string(call.arg(0), level, keyword, activity, &text)))
+        done(report(kernel().engine.write_string(call.arg(0), level, keyword, activity, &text)))
     })
     .fails(NtStatus::NoMemory)
     .keeps_nothing(),
     routine!("EtwActivityIdControl", APC, |call| {
         let mut id = call.ptr::<GUID>(1).id()?;
-        let answer = kernel().engine.activity_id_control(call.u32(0), &mut id);
-        if answer.is_success() {
+        let result = kernel().engine.activity_id_control(call.u32(0), &mut id);
+        if result.is_success() {
             call.ptr::<GUID>(1).set_id(id)?;
         }
-        done(told(answer))
+        done(report(result))
     }),
 ];
 
@@ -126,8 +126,8 @@ fn descriptor(place: GuestPtr<EVENT_DESCRIPTOR>) -> Result<EventDescriptor, Faul
     })
 }
 
-/// Reports the engine's new findings, and returns `answer`.
-fn told<T>(answer: T) -> T {
+/// Reports the engine's new findings, and returns `result`.
+fn report<T>(result: T) -> T {
     let findings = kernel().engine.findings();
     let new: Vec<Finding> = {
         let mut writers = lock(&kernel().etw);
@@ -142,7 +142,7 @@ fn told<T>(answer: T) -> T {
         };
         verify::find(rule, format_args!("{}", describe(&finding)));
     }
-    answer
+    result
 }
 
 fn describe(finding: &Finding) -> String {
@@ -184,7 +184,7 @@ fn register(call: &Call) -> Outcome<NtStatus> {
     if let Ok(handle) = registered {
         lock(&kernel().etw).registered.insert(handle, call.from);
     }
-    Ok(told(registered.err().unwrap_or(NtStatus::Success)))
+    Ok(report(registered.err().unwrap_or(NtStatus::Success)))
 }
 
 /// Enables a provider in the session that receives all events, if there is one.
@@ -240,7 +240,7 @@ fn unregister(call: &Call) -> NtStatus {
             format_args!("another thread is writing an event with this registration"),
         );
     }
-    told(kernel().engine.unregister(handle))
+    report(kernel().engine.unregister(handle))
 }
 
 /// Arguments: handle, class, data, length of the data.
@@ -253,7 +253,7 @@ fn set_information(call: &Call) -> Outcome<NtStatus> {
         _ if data.is_null() => Buffer::Null(length),
         _ => Buffer::TooLong(length),
     };
-    Ok(told(kernel().engine.set_information(call.arg(0), EventInfoClass::from_int(call.u32(1)), buffer)))
+    Ok(report(kernel().engine.set_information(call.arg(0), EventInfoClass::from_int(call.u32(1)), buffer)))
 }
 
 fn write(
@@ -285,16 +285,16 @@ fn write(
         let soon = kernel().scheduler.now() + LATE;
         kernel().scheduler.wait(Some(soon), |_| None::<()>);
     }
-    let answer = engine.write(&event, &blocks);
+    let result = engine.write(&event, &blocks);
     let mut writers = lock(&kernel().etw);
-    writers.written += u64::from(answer.is_success());
+    writers.written += u64::from(result.is_success());
     if let Some(inside) = writers.inside.get_mut(&handle)
         && let Some(position) = inside.iter().position(|thread| *thread == me)
     {
         inside.swap_remove(position);
     }
     drop(writers);
-    Ok(told(answer))
+    Ok(report(result))
 }
 
 /// Reports the registrations that still exist, and removes them.

@@ -1,5 +1,5 @@
-//! Registry callbacks: drivers are asked before an operation on the registry and told after it, whether a driver does it or a
-//! test says that somebody does.
+//! Registry callbacks: they run before and after each operation on the registry. A driver does the operation, or a test
+//! describes one.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ pub(crate) fn around(key: &str, change: Change<'_>, run: impl FnOnce() -> Outcom
     ask(&routines, key, change, run).map(drop)
 }
 
-/// A test says that somebody does something to the registry.
+/// Calls the driver's routines for an operation that a test describes.
 pub(super) fn raise(key: &str, change: Change<'_>) -> Result<Told, Fault> {
     let routines = lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. }));
     match ask(&routines, key, change, || Ok(())) {
@@ -121,16 +121,16 @@ fn ask(routines: &[Registered], key: &str, change: Change<'_>, run: impl FnOnce(
     for known in routines {
         let About::Registry { context, .. } = known.about else { continue };
         let (info, call_context) = describe(change, object.cast(), name)?;
-        let answer =
+        let status =
             NtStatus::from_int(tell("registry callback", known.routine, &[context, pre, info.address()]) as u32);
-        if answer.is_success() {
+        if status.is_success() {
             asked.push(Before { known: *known, info, context: call_context });
             continue;
         }
-        // Whoever refuses is not told what came of it.
+        // A routine that denies the operation does not get the notification after it.
         free(info);
-        // A driver that did it by itself says so with this status.
-        refused = Some(if answer == NtStatus::CallbackBypass { NtStatus::Success } else { answer });
+        // With this status, the driver says that it did the operation itself.
+        refused = Some(if status == NtStatus::CallbackBypass { NtStatus::Success } else { status });
         break;
     }
     let mut status = match refused {
@@ -151,8 +151,8 @@ fn ask(routines: &[Registered], key: &str, change: Change<'_>, run: impl FnOnce(
             ObjectContext: 0,
             Reserved: 0,
         })?;
-        let answer = tell("registry callback", known.routine, &[own, post, after.address()]) as u32;
-        if NtStatus::from_int(answer) == NtStatus::CallbackBypass {
+        let result = tell("registry callback", known.routine, &[own, post, after.address()]) as u32;
+        if NtStatus::from_int(result) == NtStatus::CallbackBypass {
             status = after.ReturnStatus().read()?;
         }
         free(after);
@@ -203,7 +203,7 @@ fn describe(
             (info.cast(), info.CallContext())
         }
         Change::SetValue { kind, data, .. } => {
-            // The data follows the structure, and goes with it.
+            // The data follows the structure, and is freed with it.
             let size = size_of::<REG_SET_VALUE_KEY_INFORMATION>() + data.len().max(1);
             let info = GuestPtr::<REG_SET_VALUE_KEY_INFORMATION>::new(lock(&kernel().pool).object(size as u64));
             info.Object().write(object)?;

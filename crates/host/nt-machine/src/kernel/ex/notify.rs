@@ -183,7 +183,7 @@ impl Notifications {
                 // Its handle is reported as a leak.
                 About::Handles { .. } => continue,
             };
-            verify::find_at(Rule::ObjectLeak, None, known.from, format_args!("a {what} is left"));
+            verify::find_at(Rule::ObjectLeak, None, known.from, format_args!("a {what} was not removed"));
         }
     }
 }

@@ -198,7 +198,7 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
         }
         return NtStatus::Success;
     }
-    verify::find(Rule::BadArgument, format_args!("{:#x} is no open handle", handle.0));
+    verify::find(Rule::BadArgument, format_args!("{:#x} is not an open handle", handle.0));
     NtStatus::InvalidHandle
 }
 
@@ -223,7 +223,7 @@ pub(crate) fn dereference(object: u64) -> u64 {
         end_if_unused(object);
     }
     if left < 0 {
-        verify::find(Rule::BadArgument, format_args!("an object without a reference of the driver is dereferenced"));
+        verify::find(Rule::BadArgument, format_args!("the driver dereferences an object that it has not referenced"));
     }
     left.max(0).cast_unsigned()
 }
@@ -387,10 +387,10 @@ impl Objects {
     /// Reports open handles and references, and forgets them.
     pub(crate) fn report_leaks(&mut self) {
         for (_, Handle { kind, from, .. }) in std::mem::take(&mut self.handles) {
-            verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle is not closed ({kind})"));
+            verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle was not closed ({kind})"));
         }
         for (_, References { count, from }) in std::mem::take(&mut self.references) {
-            let what = format_args!("{count} references to an object are not given back");
+            let what = format_args!("{count} references to an object were not released");
             verify::find_at(Rule::ObjectLeak, None, from, what);
         }
     }

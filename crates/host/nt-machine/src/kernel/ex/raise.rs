@@ -57,11 +57,12 @@ pub enum Notification {
         /// The data of the value.
         data: Vec<u8>,
     },
-    /// Something else is to be done to the registry; a driver may refuse it. Those that did not are told that it was done.
+    /// Another operation on the registry is about to be done. A driver may deny it. Drivers that allowed it are
+    /// notified after it.
     Registry {
-        /// What is done.
+        /// The operation.
         operation: KeyOperation,
-        /// The path of the key, or of the one above it.
+        /// The path of the key. For a key that is created or opened, the path of its parent.
         key: String,
         /// The name of the key that is created or opened, of the value, or the new name of a key.
         name: String,
@@ -88,8 +89,8 @@ pub struct Told {
     pub access: u32,
 }
 
-/// The key of a value that a test says nothing else about.
-const SOMEBODYS: &str = r"\REGISTRY\MACHINE\SOFTWARE\NTHOST";
+/// The key of a value if a test gives no key.
+const DEFAULT_KEY: &str = r"\REGISTRY\MACHINE\SOFTWARE\NTHOST";
 
 pub(super) fn new<T: Plain>(value: T) -> Result<GuestPtr<T>, Fault> {
     let place: GuestPtr<T> = lock(&kernel().pool).new_object();
@@ -128,7 +129,7 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
         }
         Notification::ImageLoaded { process, image, size } => image_loaded(*process, image, *size),
         Notification::RegistrySetValue { value, kind, data } => {
-            keys::raise(SOMEBODYS, Change::SetValue { value, kind: *kind, data })
+            keys::raise(DEFAULT_KEY, Change::SetValue { value, kind: *kind, data })
         }
         Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),

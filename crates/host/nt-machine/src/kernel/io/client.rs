@@ -52,7 +52,7 @@ pub(crate) struct Packet {
     /// The routine that received the IRP.
     routine: GuestPtr<Code>,
     /// The status that the routine returned.
-    answer: NtStatus,
+    status: NtStatus,
 }
 
 /// Sends a request to a device and waits until it is completed.
@@ -90,8 +90,8 @@ pub(crate) fn begin_with(
     request.OriginalFileObject().write(submission.file)?;
     request.Thread().write(thread::object())?;
     lock(&kernel().io).requests.insert(request, Request::default());
-    let answer = deliver(request)?;
-    Ok(Packet { request, first, routine, answer })
+    let status = deliver(request)?;
+    Ok(Packet { request, first, routine, status })
 }
 
 /// Creates an IRP that only describes a request of the framework. It has one stack location, which is the current one,
@@ -135,10 +135,10 @@ impl Packet {
 
 /// Waits until a request is completed, and checks the driver's return value against the result.
 pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
-    let Packet { request, first, answer, .. } = packet;
-    let code = answer.as_int();
+    let Packet { request, first, status, .. } = packet;
+    let code = status.as_int();
     if !is_done(request) {
-        if answer == NtStatus::Pending {
+        if status == NtStatus::Pending {
             wait_for(packet)?;
         } else {
             packet.find(Rule::RequestNever, format_args!("returned {code:#010X} without completing the request"));
@@ -148,14 +148,14 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
     let completion = Completion { status: block.Status, information: block.Information };
     let marked = first.Control().read()? & PENDING_RETURNED != 0;
     let done = is_done(request);
-    if answer != NtStatus::Pending && !marked && done && answer != completion.status {
+    if status != NtStatus::Pending && !marked && done && status != completion.status {
         let completed = completion.status.as_int();
         packet.find(
             Rule::RequestMisuse,
             format_args!("returned {code:#010X}, but the request was completed with {completed:#010X}"),
         );
     }
-    if done && answer == NtStatus::Pending && !marked {
+    if done && status == NtStatus::Pending && !marked {
         let what = format_args!("returned STATUS_PENDING without calling IoMarkIrpPending");
         packet.find(Rule::RequestMisuse, what);
     }

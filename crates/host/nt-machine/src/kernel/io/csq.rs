@@ -148,9 +148,9 @@ fn insert(call_: &Call, insert_context: u64) -> Outcome<NtStatus> {
         context.write(IO_CSQ_IRP_CONTEXT { Type: CONTEXT, Padding: 0, Irp: packet.address(), Csq: queue })?;
     }
     packet.CurrentStackLocation().read()?.Control().change(|control| control | PENDING_RETURNED)?;
-    let answer = call(queue.CsqInsertIrp(), &[queue.address(), packet.address(), insert_context])? as u32;
+    let result = call(queue.CsqInsertIrp(), &[queue.address(), packet.address(), insert_context])? as u32;
     let is_extended = queue.Type().read()? == EXTENDED;
-    let status = if is_extended { NtStatus::from_int(answer) } else { NtStatus::Success };
+    let status = if is_extended { NtStatus::from_int(result) } else { NtStatus::Success };
     if !status.is_success() {
         held.give_back()?;
         return Ok(status);

@@ -135,10 +135,10 @@ fn create(call: &Call) -> Outcome {
 fn transfer(call: &Call, request: &IoRequest, output: GuestPtr<u8>) -> Outcome<NtStatus> {
     let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
     let (device, file) = device_of(file);
-    let answer = pnp::finish(pnp::begin(device, file, request, Mode::Kernel)?)?;
-    output.write_all(&answer.output)?;
-    finished(call, answer.status, answer.information)?;
-    Ok(answer.status)
+    let result = pnp::finish(pnp::begin(device, file, request, Mode::Kernel)?)?;
+    output.write_all(&result.output)?;
+    finished(call, result.status, result.information)?;
+    Ok(result.status)
 }
 
 /// Stores the result in the status block, and signals the event.

@@ -253,8 +253,8 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
         if let Some(routine) = place.CompletionRoutine().read()?.non_null().filter(|_| wanted) {
             let upper = if current < count { place.at(1).DeviceObject().read()? } else { GuestPtr::NULL };
             let arguments = [upper.address(), request.address(), place.Context().read()?];
-            let answer = call_back("completion routine", thread::irql(), routine, &arguments);
-            if NtStatus::from_int(answer as u32) == NtStatus::MoreProcessingRequired {
+            let result = call_back("completion routine", thread::irql(), routine, &arguments);
+            if NtStatus::from_int(result as u32) == NtStatus::MoreProcessingRequired {
                 return Ok(false);
             }
         }

@@ -163,14 +163,14 @@ pub(crate) fn ask(device: GuestPtr<DEVICE_OBJECT>, asked: &WmiRequest) -> Outcom
         node.ItemId().write(head)?;
         node.DataBlockOffset().write(length)?;
     }
-    let mut answer = tell(device, minor, head + room, node)?;
-    if !answer.status.is_error() && matches!(asked.operation, WmiOperation::Query | WmiOperation::Method(_)) {
+    let mut result = tell(device, minor, head + room, node)?;
+    if !result.status.is_error() && matches!(asked.operation, WmiOperation::Query | WmiOperation::Method(_)) {
         let used = if item.is_some() { node.SizeDataBlock() } else { node.DataBlockOffset() }.read()?;
-        answer.output = node.at(1).cast::<u8>().array(used.min(room).into()).read()?;
-        answer.information = answer.output.len() as u64;
+        result.output = node.at(1).cast::<u8>().array(used.min(room).into()).read()?;
+        result.information = result.output.len() as u64;
     }
     lock(&kernel().pool).free_object(node.address());
-    Ok(answer)
+    Ok(result)
 }
 
 /// Passes an IRP to the driver's WMI routine for it.

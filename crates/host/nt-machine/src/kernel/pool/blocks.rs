@@ -210,15 +210,15 @@ impl Pool {
     /// Frees an allocation. Mistakes are recorded as findings.
     pub(super) fn free(&mut self, address: u64, tag: Option<u32>, from: u64, by_host: bool) {
         let Some(block) = self.find(address).copied().filter(|block| block.address == address) else {
-            let what = if self.find(address).is_some() { "not the start of an allocation" } else { "no pool" };
+            let what = if self.find(address).is_some() { "not the start of an allocation" } else { "not pool memory" };
             return verify::find(Rule::BadFree, format_args!("{address:#x} is {what}"));
         };
         if block.freed.is_some() {
             let (tag, size) = (text(block.tag), block.size);
-            return verify::find(Rule::DoubleFree, format_args!("{size} bytes with tag {tag} were freed before"));
+            return verify::find(Rule::DoubleFree, format_args!("{size} bytes with tag {tag} were already freed"));
         }
         if block.of_host && !by_host {
-            return verify::find(Rule::BadFree, format_args!("{address:#x} is memory of an object"));
+            return verify::find(Rule::BadFree, format_args!("{address:#x} is the memory of a kernel object"));
         }
         if let Some(given) = tag.filter(|given| *given != 0 && given.to_le_bytes() != block.tag) {
             let (ours, theirs) = (text(block.tag), text(given.to_le_bytes()));
@@ -262,18 +262,18 @@ impl Pool {
         if block.freed.is_some() && address < block.start + block.pages {
             return Some((
                 Rule::UseAfterFree,
-                format!("{size} bytes with tag {tag} were freed before {address:#x} is used"),
+                format!("accesses {address:#x} in a freed allocation of {size} bytes with tag {tag}"),
             ));
         }
         let offset = address - block.address.min(address);
-        Some((Rule::PoolOverrun, format!("byte {offset} of an allocation of {size} bytes with tag {tag}")))
+        Some((Rule::PoolOverrun, format!("accesses byte {offset} of an allocation of {size} bytes with tag {tag}")))
     }
 
     /// Reports what the driver did not free, and marks it as freed.
     pub(crate) fn report_leaks(&mut self) {
         for block in self.blocks.values_mut().filter(|block| block.freed.is_none() && !block.of_host) {
             let (tag, size) = (text(block.tag), block.size);
-            let what = format_args!("{size} bytes with tag {tag} are not freed");
+            let what = format_args!("{size} bytes with tag {tag} were not freed");
             verify::find_at(Rule::PoolLeak, block.routine, block.from, what);
             block.freed = Some(0);
         }
@@ -296,7 +296,7 @@ fn check_slack(block: &Block) {
         let (tag, size, offset) = (text(block.tag), block.size, block.size + place as u64);
         verify::find(
             Rule::PoolOverrun,
-            format_args!("byte {offset} of an allocation of {size} bytes with tag {tag} was written"),
+            format_args!("byte {offset} of an allocation of {size} bytes with tag {tag} was overwritten"),
         );
     }
 }

@@ -49,7 +49,8 @@ fn tag(call: &Call, index: u64) -> [u8; 4] {
 fn allocate_with_flags(call: &Call) -> Result<Option<GuestPtr<u8>>, Fault> {
     let (flags, size, tag) = (call.arg(0), call.arg(1), tag(call, 2));
     if size == 0 || flags & KINDS == 0 || tag == [0; 4] {
-        verify::find(Rule::BadArgument, format_args!("flags {flags:#x}, size {size}, tag {}", text(tag)));
+        let tag = text(tag);
+        verify::find(Rule::BadArgument, format_args!("invalid argument: flags {flags:#x}, size {size}, tag {tag}"));
         return Ok(None);
     }
     allocate(call, tag, flags & PAGED != 0, flags & UNINITIALIZED == 0)
@@ -87,7 +88,7 @@ pub(crate) fn free(address: u64, tag: Option<u32>) {
             state.timers.iter().any(|timer| timer.signals.is_some_and(|object| is_inside(object.address())))
         });
         if armed {
-            verify::find(Rule::TimerLeak, format_args!("memory is freed with a timer in it that is set"));
+            verify::find(Rule::TimerLeak, format_args!("memory is freed while it contains a timer that is set"));
             kernel().scheduler.change(|state| state.timers.retain(|timer| !is_inside(timer.key)));
         }
     }

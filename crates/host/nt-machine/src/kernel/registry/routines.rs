@@ -35,7 +35,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NOT_FOUND),
     // Arguments: key, class, buffer, length, place for the length.
-    routine!("ZwQueryKey", PASSIVE, |call| answer_key(call, 1, key(call)?))
+    routine!("ZwQueryKey", PASSIVE, |call| store_key(call, 1, key(call)?))
         .fails(NtStatus::InvalidHandle)
         .keeps_nothing(),
     routine!("ZwEnumerateKey", PASSIVE, enumerate_keys).fails(NO_RESOURCES),
@@ -104,7 +104,7 @@ fn query_value(call: &Call) -> Outcome {
     let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
     around(&path(key), Change::Named(KeyOperation::QueryValue, &name), || {
         let Some(value) = lock(&kernel().registry).value(key, &name) else { return fail(NOT_FOUND) };
-        answer_value(call, &name, value)
+        store_value(call, &name, value)
     })
 }
 
@@ -114,19 +114,19 @@ fn enumerate_values(call: &Call) -> Outcome {
     let found =
         lock(&kernel().registry).get(key).and_then(|key| key.values.values().nth(call.u32(1) as usize).cloned());
     match found {
-        Some((name, value)) => answer_value(call, &name, value),
+        Some((name, value)) => store_value(call, &name, value),
         None => fail(NtStatus::NoMoreEntries),
     }
 }
 
-fn answer_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
+fn store_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
     let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut head = [0, kind].map(u32::to_le_bytes).concat();
     match call.u32(2) {
         // KeyValueBasicInformation: only the name.
         0 => {
             head.extend((units.len() as u32).to_le_bytes());
-            return answer(call, 2, &head, &units);
+            return store(call, 2, &head, &units);
         }
         // KeyValueFullInformation: the data follows the name.
         1 => {
@@ -138,7 +138,7 @@ fn answer_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
         2 => head.extend((data.len() as u32).to_le_bytes()),
         _ => return fail(NtStatus::InvalidParameter),
     }
-    answer(call, 2, &head, &data)
+    store(call, 2, &head, &data)
 }
 
 /// Arguments: key, index, class, buffer, length, place for the length.
@@ -152,7 +152,7 @@ fn enumerate_keys(call: &Call) -> Outcome {
     let Some(below) = registry.key(&path, false) else { return fail(NtStatus::NoMoreEntries) };
     drop(registry);
     // `ZwEnumerateKey` does not return the full path of a subkey.
-    if call.u32(2) == NAME { fail(NtStatus::InvalidParameter) } else { answer_key(call, 2, below) }
+    if call.u32(2) == NAME { fail(NtStatus::InvalidParameter) } else { store_key(call, 2, below) }
 }
 
 /// Classes of information about a key: `KEY_INFORMATION_CLASS`.
@@ -163,7 +163,7 @@ const NAME: u32 = 3;
 
 /// Stores information about a key. `class` is the index of the argument with the information class. The next arguments
 /// are the buffer, its length, and the place for the required length. Keys have no class name.
-fn answer_key(call: &Call, class: u64, key: u64) -> Outcome {
+fn store_key(call: &Call, class: u64, key: u64) -> Outcome {
     let path = path(key);
     let units = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     let (whole, name) = (units(&path), units(path.rsplit_once('\\').map_or(&*path, |(_, name)| name)));
@@ -186,17 +186,17 @@ fn answer_key(call: &Call, class: u64, key: u64) -> Outcome {
             let counts = [below.len(), longest, 0, values.len(), name, data].map(|count| count as u32);
             ([title].into_iter().chain(no_class).chain(counts).collect(), Vec::new())
         }
-        NAME => return answer(call, class, &(whole.len() as u32).to_le_bytes(), &whole),
+        NAME => return store(call, class, &(whole.len() as u32).to_le_bytes(), &whole),
         _ => return fail(NtStatus::InvalidParameter),
     };
     let words: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-    answer(call, class, &[&time, words.as_slice()].concat(), &rest)
+    store(call, class, &[&time, words.as_slice()].concat(), &rest)
 }
 
 /// Stores `head` and `rest`. Fails with `STATUS_BUFFER_TOO_SMALL` if `head` does not fit, and with
 /// `STATUS_BUFFER_OVERFLOW` if `rest` does not fit. The arguments after the argument `class` are the buffer, its
 /// length, and the place for the required length.
-fn answer(call: &Call, class: u64, head: &[u8], rest: &[u8]) -> Outcome {
+fn store(call: &Call, class: u64, head: &[u8], rest: &[u8]) -> Outcome {
     let all = [head, rest].concat();
     call.ptr(class + 3).write(all.len() as u32)?;
     let room = call.u32(class + 2) as usize;

@@ -23,7 +23,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 ];
 
 fn broken(call: &Call) -> u64 {
-    verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("a breakpoint, with no debugger"))
+    verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("a breakpoint without a debugger"))
 }
 
 fn output(format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<(), Fault> {

@@ -267,7 +267,7 @@ impl Parts {
         Ok(Self { control, owner, group, sacl, dacl }.only_present())
     }
 
-    /// Clears lists that are not present: they may have an address all the same.
+    /// Clears the addresses of lists that are not present. Such a list can still have an address.
     fn only_present(self) -> Self {
         let list = |bit: u16, list: GuestPtr<u8>| if self.control & bit == 0 { GuestPtr::NULL } else { list };
         Self { sacl: list(SACL_PRESENT, self.sacl), dacl: list(DACL_PRESENT, self.dacl), ..self }

@@ -111,7 +111,7 @@ fn release_semaphore(call: &Call) -> Outcome<i32> {
                 Ok(old)
             }
             _ => {
-                let what = format_args!("a semaphore of {limit} is released {count} times at {old}");
+                let what = format_args!("invalid semaphore release: count {count}, state {old}, limit {limit}");
                 verify::find(Rule::LockMisuse, what);
                 fail(NtStatus::SemaphoreLimitExceeded)
             }

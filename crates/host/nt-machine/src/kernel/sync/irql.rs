@@ -56,7 +56,7 @@ fn enter(region: &'static LocalKey<Cell<u32>>) {
 
 fn leave(region: &'static LocalKey<Cell<u32>>) {
     match region.get() {
-        0 => verify::find(Rule::LockMisuse, format_args!("a region is left that the thread is not in")),
+        0 => verify::find(Rule::LockMisuse, format_args!("the thread leaves a region that it has not entered")),
         depth => region.set(depth - 1),
     }
 }

@@ -258,7 +258,7 @@ fn protect(call: &Call, count: u32) -> Result<bool, Fault> {
 fn unprotect(call: &Call, count: u32) -> Outcome {
     let old = call.ptr::<u64>(0).fetch_sub(2 * u64::from(count))?;
     if old < 2 * u64::from(count) {
-        verify::find(Rule::LockMisuse, format_args!("rundown protection is released that nobody holds"));
+        verify::find(Rule::LockMisuse, format_args!("rundown protection is released more often than it was acquired"));
     }
     kernel().scheduler.change(|_| ());
     Ok(())

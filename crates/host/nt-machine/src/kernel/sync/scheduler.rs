@@ -163,7 +163,7 @@ impl Scheduler {
 
     /// Lets virtual time jump to the next deadline if no thread can continue otherwise. Returns whether it did.
     fn jump(&self, state: &mut State) -> bool {
-        if state.somebody_can_go_on() {
+        if state.can_continue() {
             return false;
         }
         let Some(next) = state.next_deadline() else { return false };

@@ -122,7 +122,8 @@ fn mine() -> u64 {
 pub(crate) fn acquire(spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
     if spin_lock.read()? == mine() {
         let routine = thread::site().map_or("KeAcquireSpinLock", |site| site.routine);
-        verify::stop(Rule::LockMisuse, Some(routine), from, format_args!("a spin lock is taken by its owner"));
+        let what = format_args!("deadlock: the thread already holds this spin lock");
+        verify::stop(Rule::LockMisuse, Some(routine), from, what);
     }
     while !spin_lock.compare_exchange(0, mine())? {
         if verify::is_stopped() {
@@ -146,7 +147,7 @@ fn note_acquired(address: u64, from: u64) {
     let cycle = lock(&kernel().locks).acquired(thread::number(), address, from);
     if let Some(other) = cycle {
         let where_else = image::rva(other).unwrap_or_default();
-        let what = format_args!("taken while another is held; at image+{where_else:#x} it is the other way round");
+        let what = format_args!("acquired while another lock is held; image+{where_else:#x} does it in reverse order");
         verify::find(Rule::LockOrder, what);
     }
 }
@@ -174,7 +175,7 @@ fn initialize_fast_mutex(call: &Call) -> Outcome {
 fn acquire_fast_mutex(call: &Call, apcs: Apcs) -> Outcome {
     let mutex = call.ptr::<FAST_MUTEX>(0);
     if mutex.Owner().read()? == thread::object() {
-        let what = format_args!("a fast mutex is taken by its owner");
+        let what = format_args!("deadlock: the thread already owns this fast mutex");
         verify::stop(Rule::LockMisuse, Some(call.name()), call.from, what);
     }
     let attempt = || match mutex.Count().read()? {

@@ -73,7 +73,7 @@ pub(crate) struct State {
 
 impl State {
     /// Returns whether a thread, a DPC or a work item can continue now, or whether virtual time stands still anyway.
-    pub(super) fn somebody_can_go_on(&self) -> bool {
+    pub(super) fn can_continue(&self) -> bool {
         !self.asked
             || self.running != 0
             || !self.deferred.is_empty()

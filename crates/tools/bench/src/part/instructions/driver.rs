@@ -72,7 +72,7 @@ struct Written {
 }
 
 impl Kernel {
-    fn answer(&mut self, call: &KernelCall<'_>) -> u64 {
+    fn handle(&mut self, call: &KernelCall<'_>) -> u64 {
         match call.routine {
             "EtwRegister" => {
                 (self.callback, self.context) = (call.argument(1), call.argument(2));
@@ -173,7 +173,7 @@ impl Driver {
 
     fn run(&mut self, function: u64, arguments: &[u64]) -> Result<Count, String> {
         let kernel = &mut self.kernel;
-        let count = self.stepper.call(function, arguments, &mut |call| kernel.answer(call))?;
+        let count = self.stepper.call(function, arguments, &mut |call| kernel.handle(call))?;
         kernel.unknown.take().map_or(Ok(count), Err)
     }
 

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_nobody_registered_is_told_from_one_that_is_waited_for() {
+    fn an_unregistered_provider_is_reported_with_whether_a_session_enabled_it() {
         let (machine, session, provider) = machine(false);
         let of = || problems(&machine, &provider, None, &Missed::default());
         assert_eq!(

@@ -128,12 +128,12 @@ mod tests {
     use crate::context::Context;
 
     #[test]
-    fn what_a_driver_links_declares_one_version() {
+    fn all_crates_of_a_driver_declare_the_same_rust_version() {
         assert_eq!(declared(&Context::new(Vec::new())), Ok("1.91".into()));
     }
 
     #[test]
-    fn an_inherited_version_is_none_of_its_own() {
+    fn an_inherited_rust_version_is_not_read() {
         assert_eq!(version_in("[package]\nrust-version = \"1.91\"\n"), Some("1.91"));
         assert_eq!(version_in("[package]\nrust-version.workspace = true\n"), None);
     }

@@ -26,11 +26,11 @@ fn numbers_are_added_and_traced() {
     let device = host.add_device().expect("a device");
 
     for (number, sum) in [(5_u32, 5_u32), (7, 12)] {
-        let answer = device.ioctl(ADD, &number.to_le_bytes(), 4).expect("an answer");
-        assert_eq!((answer.status, answer.output.as_slice()), (NtStatus::Success, sum.to_le_bytes().as_slice()));
+        let reply = device.ioctl(ADD, &number.to_le_bytes(), 4).expect("a reply");
+        assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, sum.to_le_bytes().as_slice()));
     }
-    let answer = device.ioctl(ADD, &[], 4).expect("an answer");
-    assert_eq!(answer.status, NtStatus::BufferTooSmall);
+    let reply = device.ioctl(ADD, &[], 4).expect("a reply");
+    assert_eq!(reply.status, NtStatus::BufferTooSmall);
 
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
