@@ -19,7 +19,8 @@ const ROOT: &str = "target/etwctl";
 
 /// Builds the program and returns its path. It has no Parquet export: traces are converted on the developer's machine.
 pub(super) fn build(context: &Context) -> Result<PathBuf, Error> {
-    let mut cargo = context.cargo().args(["install", "--quiet", "--locked", "--force", "--no-track", "--no-default-features"]);
+    let mut cargo =
+        context.cargo().args(["install", "--quiet", "--locked", "--force", "--no-track", "--no-default-features"]);
     if !cfg!(windows) {
         let (linker, package) = LINKER;
         if !context.tool(linker).args(["--version"]).starts() {
