@@ -11,12 +11,17 @@
 //!
 //! The crate treats all of its input as untrusted: no input makes it panic, loop forever or use unbounded memory. It does not
 //! decode payloads; `etw-etl` does that with the model.
+//!
+//! The feature `binaries` (on by default) is needed for [`wpp`], [`files`] and [`wevt::resources`], which read binaries and
+//! PDBs.
 #![forbid(unsafe_code)]
 
 pub mod built_in;
 mod bytes;
 pub mod envelope;
+#[cfg(feature = "binaries")]
 mod error;
+#[cfg(feature = "binaries")]
 pub mod files;
 pub mod manifest;
 pub mod message;
@@ -24,9 +29,12 @@ pub mod schema;
 pub mod tdh;
 mod types;
 pub mod wevt;
+#[cfg(feature = "binaries")]
 pub mod wpp;
 
+#[cfg(feature = "binaries")]
 pub use error::Error;
+#[cfg(feature = "binaries")]
 pub use files::SchemaFiles;
 pub use schema::{EventKey, EventSchema, Extent, Field, Layers, PointerSize, Schema, Source, ValueMap};
 pub use types::{Encoding, Presentation};

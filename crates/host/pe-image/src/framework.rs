@@ -3,6 +3,7 @@
 //! No header points to this structure. It is found through its component name, `KmdfLibrary`, and the pointer to that
 //! name.
 
+use memchr::memmem;
 use windows_releases::Client;
 
 use crate::bytes::u32_at;
@@ -37,8 +38,8 @@ pub(crate) fn read(view: &View<'_>, header: &Header, sections: &[Section]) -> Op
 
 /// Returns the addresses of a name, relative to the image. Wide-character names are aligned to two bytes.
 fn found<'a>(rva: u32, bytes: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
-    let places = (0..).step_by(2).zip(bytes.windows(name.len()).step_by(2));
-    places.filter(move |(_, window)| *window == name).filter_map(move |(offset, _)| rva.checked_add(offset))
+    let places = memmem::find_iter(bytes, name).filter(|offset| offset % 2 == 0);
+    places.filter_map(move |offset| rva.checked_add(u32::try_from(offset).ok()?))
 }
 
 /// Parses the structure: the version at 16, 20 and 24, the number of functions at 28, the address of the minimum version at 48.

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use memchr::memmem;
+
 use crate::bytes::u32_at;
 use crate::layout::Layout;
 
@@ -47,7 +49,7 @@ pub fn framework_calls(layout: &Layout) -> BTreeSet<u32> {
 /// or of the pointer to the table.
 fn bind_info(layout: &Layout) -> Option<(u32, u32, u64)> {
     let name: Vec<u8> = COMPONENT.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let at = layout.bytes.windows(name.len()).step_by(2).position(|window| window == name)? * 2;
+    let at = memmem::find_iter(&layout.bytes, &name).find(|offset| offset % 2 == 0)?;
     let pointer = layout.base.wrapping_add(at as u64).to_le_bytes();
     let place = layout.bytes.chunks_exact(8).position(|word| word == pointer)? * 8;
     let info = layout.bytes.get(place.checked_sub(8)?..)?;

@@ -30,5 +30,5 @@ pub use build::{Options, Workspace, build, check, workspace};
 pub use error::Error;
 pub use host::Host;
 pub use package::{PackageOptions, adopt, package};
-pub use process::Tool;
+pub use process::{Started, Tool};
 pub use tools::ensure as ensure_tools;

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
-use std::process::{ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::thread;
 
 use crate::error::Error;
@@ -16,6 +16,17 @@ use crate::output;
 pub struct Tool {
     command: Command,
     shown_env: Vec<(String, String)>,
+}
+
+/// A program that runs in the background. It is ended when this value is dropped.
+pub struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // It fails only if the program has already ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl Tool {
@@ -150,16 +161,19 @@ impl Tool {
 
     /// Returns whether the program can be started. It is ended at once.
     #[must_use]
-    pub fn starts(mut self) -> bool {
+    pub fn starts(self) -> bool {
+        self.start().is_ok()
+    }
+
+    /// Starts the program without input and output, and returns at once.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started.
+    pub fn start(mut self) -> Result<Started, Error> {
         output::starts(&self);
         let silent = self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let Ok(mut started) = silent.spawn() else {
-            return false;
-        };
-        // It fails only if the program has already ended.
-        let _ = started.kill();
-        let _ = started.wait();
-        true
+        silent.spawn().map(Started).map_err(|error| self.not_started(&error))
     }
 
     /// Runs silently and returns standard output. If the program fails, the error contains what it wrote to standard error.

@@ -7,12 +7,14 @@
 mod binary_xml;
 mod blob;
 mod messages;
+#[cfg(feature = "binaries")]
 mod resources;
 mod write;
 
 use etw_types::Guid;
 
 pub use messages::{Messages, message_table};
+#[cfg(feature = "binaries")]
 pub use resources::{Resources, resources};
 pub use write::{Text, write};
 

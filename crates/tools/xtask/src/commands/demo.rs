@@ -6,7 +6,7 @@ use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
-use driver_build::Error;
+use driver_build::{Error, Tool};
 
 pub(super) const COMMAND: Command = Command {
     name: "demo",
@@ -27,11 +27,24 @@ that shows them in a browser (demo.html) to target/demo.
 
 const IMAGE: &str = "target/driver/x64/driver_sample.sys";
 const FOLDER: &str = "target/demo";
+const BUILD: &str = "target/demo/build";
 const RUN: Step = Step { name: "run", what: "the driver, under a session", required: false, run: run_driver };
 
 fn run(context: &Context) -> Result<(), Error> {
     system(context)?;
+    // Compiles the program while packages are downloaded and the driver is built. The last step waits for cargo's lock
+    // and reports errors.
+    let _compiling = program(context, "build").start();
     run_all(context, &[SETUP, TOOLS, DRIVER, RUN])
+}
+
+/// Returns a command of cargo for the program that runs the driver.
+///
+/// It is compiled in a folder of its own, because the driver's build runs another program of this repository and would
+/// wait for cargo's lock.
+fn program(context: &Context, command: &str) -> Tool {
+    let cargo = context.cargo().args([command, "--quiet", "--package", "demo", "--target-dir", BUILD]);
+    cargo.hidden_env("CARGO_PROFILE_DEV_DEBUG", "false").hidden_env("CARGO_INCREMENTAL", "0")
 }
 
 /// Returns the release that `--os` names.
@@ -46,7 +59,7 @@ fn system(context: &Context) -> Result<Option<&str>, Error> {
 }
 
 fn run_driver(context: &Context) -> Result<Outcome, Error> {
-    let mut demo = context.cargo().args(["run", "--quiet", "--package", "demo", "--", IMAGE, "--output", FOLDER]);
+    let mut demo = program(context, "run").args(["--", IMAGE, "--output", FOLDER]);
     if let Some(name) = system(context)? {
         demo = demo.args(["--os", name]);
     }

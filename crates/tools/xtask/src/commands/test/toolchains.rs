@@ -15,15 +15,13 @@ pub(super) const OLDEST: Step = Step::new("oldest", "crates that a driver links,
 pub(super) const NEWEST: Step = Step::new("newest", "tests that depend on the toolchain, with Rust's beta", newest);
 
 /// The manifests that declare the oldest Rust for drivers. All must declare the same version.
-const MANIFESTS: [&str; 12] = [
+const MANIFESTS: [&str; 10] = [
     "crates/driver/etw-types/Cargo.toml",
     "crates/driver/wdk-etw/Cargo.toml",
     "crates/driver/wdk-etw-log/Cargo.toml",
     "crates/driver/wdk-etw-macros/Cargo.toml",
     "crates/driver/wdk-etw-manifest/Cargo.toml",
     "crates/host/etw-manifest/Cargo.toml",
-    "crates/host/pe-image/Cargo.toml",
-    "crates/host/windows-releases/Cargo.toml",
     "crates/driver/wdk-etw-tracing/Cargo.toml",
     "crates/driver/wdk-kmdf/Cargo.toml",
     "crates/host/wdk-kit/tests/stand-in/Cargo.toml",
