@@ -10,7 +10,7 @@ use crate::step::program::between_marks;
 use crate::tools::{number, worker, worker_command};
 
 const TEXT: &str = "\
-E2 events are written in a tight loop to a session that writes a file. Each side has 32 buffers of 1 MiB per processor or session. An event \
+E2 events are written in a tight loop to a session that writes a file. Each side has 128 buffers of 256 KiB for each processor. An event \
 for which no buffer becomes free is lost and counted. *Recorded per second* is the number of events in the file per second of writing. LTTng-UST \
 writes the same three fields without a context: its records have a time stamp, but no process, thread, provider or schema, which an \
 ETW record has. The two sides run in turns. Instructions are those of the writing thread, counted by single steps; a system call counts as one.";

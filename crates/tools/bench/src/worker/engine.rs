@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::step::program::mark;
 
 /// Size of a buffer in KiB. Size and number are the same as for the peer.
-pub const BUFFER_KIB: u32 = 1024;
-/// Number of buffers. See [`BUFFER_KIB`].
-pub const BUFFERS: u32 = 32;
+pub const BUFFER_KIB: u32 = 256;
+/// Number of buffers for each processor. See [`BUFFER_KIB`].
+pub const BUFFERS: u32 = 128;
 
 const NAME: &str = "WdkEtw.Bench";
 const TRAITS: &[u8] = b"\x0f\x00WdkEtw.Bench\x00";
@@ -35,10 +35,12 @@ impl Writer {
         let provider = Guid::from_name(NAME);
         let handle = engine.register(provider, None, |_| {}).map_err(|status| status.to_string())?;
         engine.set_information(handle, EventInfoClass::SetTraits, TRAITS);
+        let processors = thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
+        let buffers = BUFFERS * processors;
         let properties = Properties {
             buffer_kib: BUFFER_KIB,
-            minimum_buffers: BUFFERS,
-            maximum_buffers: BUFFERS,
+            minimum_buffers: buffers,
+            maximum_buffers: buffers,
             ..Properties::to_file("bench", file)
         };
         let session = engine.start_with(&properties, overflow).map_err(|error| error.to_string())?;
