@@ -223,7 +223,13 @@ impl Machine {
     /// Notifies the driver of an event in the system, if it has registered for it.
     #[must_use]
     pub fn notify(self, notification: &Notification) -> Told {
-        ex::raise(notification).or_stop()
+        let mut told = ex::raise(notification).or_stop();
+        if let Notification::TargetDevice { device, event } = notification {
+            for status in wdf::target_changed(device, *event) {
+                told.add(status);
+            }
+        }
+        told
     }
 
     /// Opens a device, as `CreateFile` does.

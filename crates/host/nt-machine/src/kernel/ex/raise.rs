@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 
 use super::keys::{self, Change, KeyOperation};
 use super::notify::{About, Text, tell};
+use super::plug_play::{self, TargetEvent};
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
@@ -76,6 +77,13 @@ pub enum Notification {
         /// The requested access rights.
         access: u32,
     },
+    /// A device of another driver, which the driver has opened by name, is removed. A driver may refuse it.
+    TargetDevice {
+        /// The name of the device, for example `\\Device\\Other`.
+        device: String,
+        /// What happens to the device.
+        event: TargetEvent,
+    },
 }
 
 /// The result of a notification.
@@ -83,10 +91,21 @@ pub enum Notification {
 pub struct Told {
     /// The number of routines that were called.
     pub called: u32,
-    /// The status that the routines left: of the creation of a process, or of an operation on the registry.
+    /// The status that the routines left: of the creation of a process, of an operation on the registry, or of the
+    /// removal of a device.
     pub status: NtStatus,
     /// The access rights that the routines left.
     pub access: u32,
+}
+
+impl Told {
+    /// Adds the status of a routine. The first failure is the result.
+    pub(crate) fn add(&mut self, status: NtStatus) {
+        self.called += 1;
+        if !self.status.is_error() {
+            self.status = status;
+        }
+    }
 }
 
 /// The key of a value if a test gives no key.
@@ -133,6 +152,7 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
         }
         Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
+        Notification::TargetDevice { device, event } => plug_play::raise(device, *event),
     }
 }
 
