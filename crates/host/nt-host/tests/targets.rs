@@ -220,10 +220,12 @@ fn a_target_is_told_about_the_removal_of_its_device_or_closes_and_opens_again() 
     // A driver can also register for the file object of the target.
     run.order(1, OPEN, BY_NAME, 0, OTHER);
     assert_eq!(run.order(1, NOTIFY, 1, 0, "").0, NtStatus::Success);
-    let lines = "notified: version 1, 32 bytes, event cb3a4006, file 1, context 7";
-    assert_eq!(notify(&mut run, QueryRemove), (2, NtStatus::Success, vec![lines.to_owned()]));
+    let notified = |event: &str| vec![format!("notified: version 1, 32 bytes, event {event}, file 1, context 7")];
+    assert_eq!(notify(&mut run, QueryRemove), (2, NtStatus::Success, notified("cb3a4006")));
+    // The registration keeps the file object, although the target has closed its handle.
+    assert_eq!(notify(&mut run, RemoveComplete), (2, NtStatus::Success, notified("cb3a4008")));
     assert_eq!(run.order(1, NOTIFY, 0, 0, "").0, NtStatus::Success);
-    assert_eq!(notify(&mut run, RemoveComplete), (1, NtStatus::Success, nothing()));
+    assert_eq!(notify(&mut run, RemoveComplete), (0, NtStatus::Success, nothing()));
     run.end();
 }
 

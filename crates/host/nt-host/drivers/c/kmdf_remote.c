@@ -31,6 +31,7 @@ static WDFDEVICE ControlDevice;
 static PDEVICE_OBJECT Packets;
 static PDRIVER_OBJECT DriverObject;
 static WDFREQUEST Last;
+static PFILE_OBJECT Watched;
 
 static VOID NTAPI Done(WDFREQUEST Request, WDFIOTARGET From, PWDF_REQUEST_COMPLETION_PARAMS Params, WDFCONTEXT Context)
 {
@@ -118,8 +119,7 @@ static NTSTATUS NTAPI Removal(PVOID Notification, PVOID Context)
     USHORT *sizes = Notification;
 
     LOG("notified: version %u, %u bytes, event %x, file %d, context %u\n", sizes[0], sizes[1], ((ULONG *)Notification)[1],
-        ((PFILE_OBJECT *)Notification)[3] ==
-            WDF(WDFIOTARGETWDMGETTARGETFILEOBJECT, WdfIoTargetWdmGetTargetFileObject, Remote),
+        ((PFILE_OBJECT *)Notification)[3] == Watched && Watched->DeviceObject != NULL,
         (ULONG)(ULONG_PTR)Context);
     return STATUS_SUCCESS_;
 }
@@ -131,10 +131,9 @@ static NTSTATUS Notify(const Order *order)
     if (order->Argument == 0) {
         return IoUnregisterPlugPlayNotificationEx(registration);
     }
+    Watched = WDF(WDFIOTARGETWDMGETTARGETFILEOBJECT, WdfIoTargetWdmGetTargetFileObject, Remote);
     /* EventCategoryTargetDeviceChange */
-    return IoRegisterPlugPlayNotification(
-        3, 0, WDF(WDFIOTARGETWDMGETTARGETFILEOBJECT, WdfIoTargetWdmGetTargetFileObject, Remote), DriverObject,
-        (PVOID)Removal, (PVOID)7, &registration);
+    return IoRegisterPlugPlayNotification(3, 0, Watched, DriverObject, (PVOID)Removal, (PVOID)7, &registration);
 }
 
 static NTSTATUS Query(WDFIOTARGET Target)

@@ -51,6 +51,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         let handle = object::open("notification", call.arg(4), call.from);
         if call.u32(0) == TARGET_DEVICE {
             let (file, routine, context) = (call.ptr(2), call.ptr(4), call.arg(5));
+            // A registration has a reference to the file object, which the driver may close before it is notified.
+            object::reference(call.arg(2), call.from);
             lock(&kernel().plug_play).push(Registered { handle, file, routine, context });
         }
         call.ptr(6).write(handle)
@@ -61,7 +63,11 @@ pub(super) const ROUTINES: &[Routine] = &[
 ];
 
 fn unregister(handle: KernelHandle) -> NtStatus {
-    lock(&kernel().plug_play).retain(|registered| registered.handle != handle);
+    let gone: Vec<Registered> =
+        lock(&kernel().plug_play).extract_if(.., |registered| registered.handle == handle).collect();
+    for Registered { file, .. } in gone {
+        object::dereference(file.address());
+    }
     object::close(handle)
 }
 
