@@ -58,10 +58,20 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
             return Some(Operand::Absolute { width, length });
         }
         [0xA4..=0xA7 | 0xAC..=0xAF, ..] => return Some(Operand::String),
-        [0xA0..=0xA3, ..] | [] => return None,
-        [0x0F, 0x38 | 0x3A, _, tail @ ..] | [0x0F, _, tail @ ..] | [_, tail @ ..] => (tail, rex),
+        [0x0F, 0x38 | 0x3A, _, tail @ ..] | [0x0F, _, tail @ ..] => (tail, rex),
+        [opcode, tail @ ..] if names_operand(*opcode) => (tail, rex),
+        _ => return None,
     };
     sum(behind, extension)
+}
+
+/// Returns whether a byte that names an operand follows a one-byte opcode.
+const fn names_operand(opcode: u8) -> bool {
+    match opcode {
+        0x00..=0x3F => opcode & 7 < 4,
+        0x63 | 0x69 | 0x6B | 0x80..=0x8F | 0xC0 | 0xC1 | 0xC6 | 0xC7 => true,
+        _ => matches!(opcode, 0xD0..=0xD3 | 0xD8..=0xDF | 0xF6 | 0xF7 | 0xFE | 0xFF),
+    }
 }
 
 /// Returns the operand that the bytes after the opcode name.
@@ -128,6 +138,8 @@ mod tests {
             (&[0x0F, 0x28, 0x04, 0x8D, 8, 0, 0, 0], Some(0x8008)), // movaps xmm0, [rcx*4+8]
             (&[0x0F, 0x28, 0x44, 0x24, 0x20], Some(0x1_0020)), // movaps xmm0, [rsp+20h]
             (&[0xC4, 0xA1, 0x78, 0x28, 0x04, 0x49], Some(0x2000 + 0x40_0000)), // vmovaps xmm0, [rcx+r9*2]
+            (&[0xFF, 0x11], Some(0x2000)),             // call [rcx]
+            (&[0xC3, 0x01], None),                     // ret
             (&[0x0F, 0x28, 0x05, 0, 0, 0, 0], None),   // movaps xmm0, [rip]
         ] {
             assert_eq!(operand(code).and_then(|operand| operand.address(&registers)), address, "{code:02x?}");
