@@ -128,7 +128,7 @@ pub(crate) struct Kernel {
     pub(crate) objects: Mutex<ex::object::Objects>,
     pub(crate) callbacks: Mutex<ex::Callbacks>,
     pub(crate) notifications: Mutex<ex::Notifications>,
-    pub(crate) plug_play: Mutex<Vec<ex::plug_play::Registered>>,
+    pub(crate) plug_play: Mutex<Vec<io::plug_play::Registered>>,
     pub(crate) io: Mutex<io::request::Io>,
     pub(crate) tables: Mutex<rtl::table::Tables>,
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,

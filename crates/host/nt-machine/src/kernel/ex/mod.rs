@@ -6,7 +6,6 @@ mod directory;
 pub(crate) mod keys;
 mod notify;
 pub(crate) mod object;
-pub(crate) mod plug_play;
 mod raise;
 mod recorder;
 mod system;
@@ -14,21 +13,19 @@ mod system;
 pub(crate) use callback::Callbacks;
 pub use keys::KeyOperation;
 pub(crate) use notify::Notifications;
-pub use plug_play::TargetEvent;
 pub(crate) use raise::raise;
-pub use raise::{Notification, Told};
+pub use raise::{Notification, TargetEvent, Told};
 pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 9] = [
+pub(super) const ROUTINES: [&[Routine]; 8] = [
     bugcheck::ROUTINES,
     callback::ROUTINES,
     directory::ROUTINES,
     keys::ROUTINES,
     notify::ROUTINES,
     object::ROUTINES,
-    plug_play::ROUTINES,
     recorder::ROUTINES,
     system::ROUTINES,
 ];

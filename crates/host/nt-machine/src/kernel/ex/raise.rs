@@ -1,10 +1,9 @@
 //! Raises events of the system on behalf of a test: registered routines of the driver are called.
 
-use etw_types::NtStatus;
+use etw_types::{Guid, NtStatus};
 
 use super::keys::{self, Change, KeyOperation};
 use super::notify::{About, Text, tell};
-use super::plug_play::{self, TargetEvent};
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
@@ -86,6 +85,28 @@ pub enum Notification {
     },
 }
 
+/// What happens to a device that a driver has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetEvent {
+    /// The device is about to be removed. A driver closes its handle, or refuses with a failure status.
+    QueryRemove,
+    /// The device is not removed. A driver may open it again.
+    RemoveCanceled,
+    /// The device was removed.
+    RemoveComplete,
+}
+
+impl TargetEvent {
+    /// Returns `GUID_TARGET_DEVICE_…` of wdmguid.h.
+    pub(crate) const fn id(self) -> Guid {
+        match self {
+            Self::QueryRemove => Guid::from_u128(0xCB3A_4006_46F0_11D0_B08F_0060_9713_053F),
+            Self::RemoveCanceled => Guid::from_u128(0xCB3A_4007_46F0_11D0_B08F_0060_9713_053F),
+            Self::RemoveComplete => Guid::from_u128(0xCB3A_4008_46F0_11D0_B08F_0060_9713_053F),
+        }
+    }
+}
+
 /// The result of a notification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
@@ -152,7 +173,8 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
         }
         Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
-        Notification::TargetDevice { device, event } => plug_play::raise(device, *event),
+        // The executive has no routines for it; the I/O manager and the framework have.
+        Notification::TargetDevice { .. } => Ok(Told::default()),
     }
 }
 

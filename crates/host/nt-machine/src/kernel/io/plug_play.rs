@@ -1,11 +1,11 @@
 //! Plug-and-play notifications: the removal of devices of other drivers, which a test requests. No notification of
 //! another category is ever sent.
 
-use etw_types::{Guid, NtStatus};
+use etw_types::NtStatus;
 
-use super::object::{self, KernelHandle};
-use super::raise::{self, Told};
-use crate::kernel::io::device;
+use super::device;
+use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::{TargetEvent, Told};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};
 use crate::memory::{Code, Fault, GuestPtr};
@@ -13,28 +13,6 @@ use crate::routine::{NO_RESOURCES, PASSIVE, Routine, routine};
 
 /// `EventCategoryTargetDeviceChange`.
 const TARGET_DEVICE: u32 = 3;
-
-/// What happens to a device that a driver has opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetEvent {
-    /// The device is about to be removed. A driver closes its handle, or refuses with a failure status.
-    QueryRemove,
-    /// The device is not removed. A driver may open it again.
-    RemoveCanceled,
-    /// The device was removed.
-    RemoveComplete,
-}
-
-impl TargetEvent {
-    /// Returns `GUID_TARGET_DEVICE_…` of wdmguid.h.
-    const fn id(self) -> Guid {
-        match self {
-            Self::QueryRemove => Guid::from_u128(0xCB3A_4006_46F0_11D0_B08F_0060_9713_053F),
-            Self::RemoveCanceled => Guid::from_u128(0xCB3A_4007_46F0_11D0_B08F_0060_9713_053F),
-            Self::RemoveComplete => Guid::from_u128(0xCB3A_4008_46F0_11D0_B08F_0060_9713_053F),
-        }
-    }
-}
 
 /// A routine that is notified about the device of a file.
 #[derive(Clone, Copy)]
@@ -77,7 +55,7 @@ pub(crate) fn forget() {
 }
 
 /// Calls the routines that are registered for files of the device with this name.
-pub(super) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
+pub(crate) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
     let mut told = Told::default();
     let registered = lock(&kernel().plug_play).clone();
     for Registered { file, routine, context, .. } in registered {
@@ -85,7 +63,8 @@ pub(super) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
         if !name.is_some_and(|name| name.eq_ignore_ascii_case(device)) {
             continue;
         }
-        let notification = raise::new(TARGET_DEVICE_REMOVAL_NOTIFICATION {
+        let notification: GuestPtr<TARGET_DEVICE_REMOVAL_NOTIFICATION> = lock(&kernel().pool).new_object();
+        notification.write(TARGET_DEVICE_REMOVAL_NOTIFICATION {
             Version: 1,
             Size: size_of::<TARGET_DEVICE_REMOVAL_NOTIFICATION>() as u16,
             Event: event.id().to_bytes_le(),
@@ -94,7 +73,7 @@ pub(super) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
         })?;
         let arguments = [notification.address(), context];
         let status = call_back("plug-and-play notification", PASSIVE, routine, &arguments) as u32;
-        raise::free(notification);
+        lock(&kernel().pool).free_object(notification.address());
         told.add(NtStatus::from_int(status));
     }
     Ok(told)
