@@ -58,16 +58,20 @@ pub(crate) struct Device {
     ticks: AtomicU64,
 }
 
+/// A slot that is taken, but not ready for readers. [`State::from_raw`] treats it as free.
+const CLAIMED: u32 = u32::MAX;
+
 static DEVICES: [Device; CAPACITY] = [const { Device::free() }; CAPACITY];
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 
 /// Takes a slot for a new device. Returns `None` if all are in use.
 pub(crate) fn add() -> Option<&'static Device> {
     let device = DEVICES.iter().find(|device| {
-        let (free, added) = (State::Free as u32, State::Added as u32);
-        device.state.compare_exchange(free, added, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        device.state.compare_exchange(State::Free as u32, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok()
     })?;
+    // Readers see the slot only after the values of its previous device are gone.
     device.reset(NEXT_ID.fetch_add(1, Ordering::Relaxed));
+    device.set_state(State::Added);
     Some(device)
 }
 

@@ -4,6 +4,7 @@
 //! engine alive. An engine whose host provides the time needs no thread: the host calls [`Engine::run_timers`] after
 //! its time has advanced.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
@@ -40,18 +41,29 @@ impl Engine {
     /// Only a host with its own clock ([`Engine::set_clock`]) has to call this, after its time has advanced; otherwise
     /// a thread of the engine does. A period that elapsed several times since the last call causes one request (our
     /// choice), and the next is due one period after this call.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a callback of a provider panics, after all others that are due have run. The next call runs them again.
     pub fn run_timers(&self) -> Option<u64> {
         let timer = &self.inner().timer;
         if timer.running.swap(true, Ordering::AcqRel) {
             return None;
         }
         let now = self.now();
-        for session in self.sessions() {
-            if session.core.take_due(now) {
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            each(self.sessions().into_iter().filter(|session| session.core.take_due(now)), |session| {
                 session.capture_periodic();
-            }
-        }
+            });
+        }));
         timer.running.store(false, Ordering::Release);
+        if let Err(panic) = result {
+            resume_unwind(panic);
+        }
+        self.next_due()
+    }
+
+    fn next_due(&self) -> Option<u64> {
         self.sessions().iter().filter_map(|session| session.core.due()).min()
     }
 
@@ -73,12 +85,26 @@ impl Engine {
     }
 }
 
+/// Calls `body` for each item. If a call panics, the others still run, and the first panic continues after them.
+pub(crate) fn each<T>(items: impl IntoIterator<Item = T>, mut body: impl FnMut(T)) {
+    let mut first = None;
+    for item in items {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(item))) {
+            first.get_or_insert(panic);
+        }
+    }
+    if let Some(panic) = first {
+        resume_unwind(panic);
+    }
+}
+
 fn run(engine: &WeakEngine) {
     while let Some(strong) = engine.upgrade() {
         if strong.inner().time.is_hosted() {
             return;
         }
-        let due = strong.run_timers();
+        // A panic of a callback was already printed. It must not end the thread, which other sessions need.
+        let due = catch_unwind(AssertUnwindSafe(|| strong.run_timers())).unwrap_or_else(|_| strong.next_due());
         let now = strong.now();
         drop(strong);
         match due {

@@ -3,13 +3,14 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use common::{OTHER, PROVIDER, register};
 use etw_engine::{Enable, Engine, EngineOptions, SetInformation};
-use etw_types::ControlCode;
+use etw_types::{ControlCode, Guid};
 
 const SECOND: u64 = 10_000_000;
 
@@ -72,6 +73,51 @@ fn every_session_has_its_own_period() {
         asked.extend(notes.take().iter().map(|_| next / SECOND));
     }
     assert_eq!(asked, [60, 100, 120, 180, 200, 240]);
+}
+
+/// A callback that panics on the first request for the state, and then records the requests.
+fn panics_once(engine: &Engine, provider: Guid) -> mpsc::Receiver<()> {
+    let (tell, told) = mpsc::channel();
+    let is_first = AtomicBool::new(true);
+    let callback = move |notification: &etw_engine::Notification<'_>| {
+        if notification.control == ControlCode::CaptureState {
+            assert!(!is_first.swap(false, Ordering::SeqCst), "the callback of a test panics");
+            let _ = tell.send(());
+        }
+    };
+    engine.register(provider, Some(Arc::new(callback)), |_| {}).unwrap();
+    told
+}
+
+#[test]
+fn a_callback_that_panics_stops_neither_the_others_nor_the_timers() {
+    let (engine, time) = hosted(EngineOptions::default());
+    let told = panics_once(&engine, PROVIDER);
+    let (_, notes) = register(&engine, OTHER);
+    for _ in 0..2 {
+        let session = engine.start_session("periodic");
+        session.enable(PROVIDER, Enable::default());
+        session.enable(OTHER, Enable::default());
+        session.set_information(SetInformation::PeriodicCapture(60, vec![PROVIDER, OTHER])).unwrap();
+    }
+    notes.take();
+    time.store(60 * SECOND, Ordering::SeqCst);
+    assert!(catch_unwind(AssertUnwindSafe(|| engine.run_timers())).is_err(), "the panic reaches the caller");
+    assert_eq!((told.try_iter().count(), notes.take().len()), (1, 2), "all other requests were made");
+    time.store(120 * SECOND, Ordering::SeqCst);
+    assert_eq!(engine.run_timers(), Some(180 * SECOND));
+    assert_eq!((told.try_iter().count(), notes.take().len()), (2, 2));
+}
+
+#[test]
+fn a_callback_that_panics_does_not_end_the_thread_of_the_engine() {
+    let engine = Engine::with_options(EngineOptions { periodic_seconds: 1, ..EngineOptions::default() });
+    let told = panics_once(&engine, PROVIDER);
+    let session = engine.start_session("periodic");
+    session.enable(PROVIDER, Enable::default());
+    session.set_information(SetInformation::PeriodicCapture(1, vec![PROVIDER])).unwrap();
+    // The timeout only limits a failing test. The request after the panic arrives after two seconds.
+    told.recv_timeout(Duration::from_secs(50)).expect("another request");
 }
 
 #[test]

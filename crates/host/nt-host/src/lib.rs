@@ -59,7 +59,7 @@ pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
     Answer, Below, Failure, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os, RegistryKey,
-    RegistryValue, RequestKind, Resource, Rule, Told, WmiOperation, WmiRequest, known, plan,
+    RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation, WmiRequest, known, plan,
 };
 pub use report::{Finding, Losses, Place, Report};
 

@@ -34,7 +34,7 @@ fn an_invalid_address_is_a_finding_of_the_routine_that_received_it() {
         ('1', "writes to 0x1, through a NULL pointer"),
         ('2', "writes to 0x1003"),
         ('3', "writes to 0x7fffffffeffd"),
-        ('4', "uses an address that is not canonical or not aligned"),
+        ('4', "uses 0x800000000000, which is not a canonical address"),
         ('5', "writes to 0xffffffffffffffff"),
         ('6', "writes to 0xfffffffffffffff9"),
         ('7', "writes to 0xffff800000000001"),

@@ -72,6 +72,25 @@ fn findings_end_with_3_and_name_rule_routine_and_line() {
 }
 
 #[test]
+fn a_driver_that_does_not_return_ends_with_3_and_names_routine_and_line() {
+    let output = nt_host(&["run", "--timeout", "1s"], &common::broken("hang"));
+    let line = common::marked_line("hang").expect("a mark");
+    assert_eq!(code(&output), Some(3), "{}", text(&output));
+    for part in ["hang", "KeWaitForSingleObject", "(thread 1)", &format!("hang.rs:{line}")] {
+        assert!(text(&output).contains(part), "{part} is not in {}", text(&output));
+    }
+}
+
+#[test]
+fn the_header_of_a_trace_names_the_file_itself() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("named.etl");
+    let path = path.to_str().expect("text");
+    let output = nt_host(&["run", "--etl", path], &common::clean("pool_leak"));
+    assert_eq!(code(&output), Some(0), "{}", text(&output));
+    assert_eq!(etw_etl::Reader::open(path).expect("a trace file").header().file_name, path);
+}
+
+#[test]
 fn a_list_of_everything_says_how_far_each_routine_goes() {
     let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).args(["list", "--all", "--os", "win7"]).output();
     let text = text(&output.expect("the command"));

@@ -92,6 +92,64 @@ fn each_message_has_its_interrupt_object() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// The routine waits for a DPC. No finding results, and the DPC runs while the routine waits.
+#[test]
+fn a_passive_level_interrupt_runs_its_routine_at_passive_level_and_then_its_work_item() {
+    let (host, device, mut log) = start(with_bug("kmdf_hardware", 4).resource(Resource::LineInterrupt));
+    assert_eq!(log.lines(&host)[2..], ["d0 entry", "enable 0, irql 0"]);
+    assert_eq!(interrupt(&device, 0), Ok(true));
+    let expected = ["isr 0, message 0, irql 0", "waited 0", "queued 1", "work item, irql 0, lock 1"];
+    assert_eq!(log.lines(&host), expected);
+    device.ioctl(LOCK, &[], 0).expect("a reply");
+    let expected = [
+        "locked, irql 0",
+        "synchronised, irql 0, context 6",
+        "synchronised: 1, irql 0",
+        "vector 90, irql 9, message 0",
+    ];
+    assert_eq!(log.lines(&host), expected);
+    device.remove().expect("removal");
+    assert_eq!(log.lines(&host), ["disable 0, irql 0", "d0 exit"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn interrupt_objects_for_descriptors_have_these_interrupts_and_end_with_the_hardware() {
+    let (host, device, mut log) = start(with_bug("kmdf_hardware", 5).resource(Resource::MessageInterrupts(2)));
+    assert_eq!(log.lines(&host)[3..], ["created 0", "created 0", "d0 entry", "enable 0, irql 9", "enable 1, irql 9"]);
+    assert_eq!(interrupt(&device, 1), Ok(true));
+    assert_eq!(log.lines(&host)[0], "isr 0, message 1, irql 9");
+    assert_eq!(interrupt(&device, 0), Ok(true));
+    assert_eq!(log.lines(&host)[0], "isr 1, message 0, irql 9");
+    device.remove().expect("removal");
+    let expected = ["disable 1, irql 9", "disable 0, irql 9", "d0 exit", "release", "cleanup of 0", "cleanup of 1"];
+    assert_eq!(log.lines(&host), expected);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn interrupt_objects_are_refused_in_the_wrong_place_or_without_what_they_need_there() {
+    let (host, device, mut log) = start(with_bug("kmdf_hardware", 6).resource(Resource::LineInterrupt));
+    let expected = [
+        "too early c000000d",
+        "prepare: 1 raw",
+        "resource 2, flags 0: 9 90",
+        "without descriptors c0000184",
+        "d0 entry",
+        "too late c0000184",
+    ];
+    assert_eq!(log.lines(&host), expected);
+    device.remove().expect("removal");
+    let report = host.unload().expect("unload");
+    let found: Vec<&str> = report.of(Rule::FrameworkMisuse).map(|finding| finding.detail.as_str()).collect();
+    let expected = [
+        "InterruptRaw and InterruptTranslated must be NULL in EvtDriverDeviceAdd",
+        "InterruptRaw and InterruptTranslated must be set in EvtDevicePrepareHardware",
+        "not in EvtDriverDeviceAdd or EvtDevicePrepareHardware",
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_service_routine_that_waits_is_found() {
     let (host, device, _) = start(with_bug("kmdf_hardware", 1).resource(Resource::LineInterrupt));

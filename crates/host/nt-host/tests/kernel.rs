@@ -35,7 +35,7 @@ fn start() -> (NtHost, Device, Log) {
 }
 
 /// The steps of `wdm_objects`, in order.
-const OBJECTS: [&str; 9] = [
+const OBJECTS: [&str; 10] = [
     "exported data",
     "processes",
     "threads",
@@ -45,6 +45,7 @@ const OBJECTS: [&str; 9] = [
     "files by name",
     "lookaside lists",
     "the service's key",
+    "values of the registry",
 ];
 
 /// The steps of `wdm_system`, in order.

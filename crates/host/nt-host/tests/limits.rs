@@ -4,9 +4,11 @@
 #[path = "common/c.rs"]
 mod c;
 
+use std::process::Command;
 use std::time::Duration;
 
 use c::plain;
+use etw_types::NtStatus;
 use nt_host::{Builder, Error, Finding, NtHost, Rule};
 
 const fn code(function: u32) -> u32 {
@@ -61,6 +63,35 @@ fn memory_has_a_limit_and_comes_back_when_it_is_freed() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// The driver must get a status. Otherwise the routine would write to address 0.
+#[test]
+fn a_value_that_does_not_fit_into_memory_is_not_read() {
+    let (host, device) = start(plain("wdm_limits").memory(1 << 20));
+    assert_eq!(device.ioctl(code(7), &[], 0).expect("a reply").status, NtStatus::NoMemory);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// With its gap, an allocation of up to 16 bytes takes 32 bytes. An object of the host must not be between two of them.
+#[test]
+fn many_allocations_share_no_memory_with_the_hosts_objects() {
+    let (host, device) = start(plain("wdm_limits"));
+    let reply = device.ioctl(code(8), &[], 4).expect("a reply");
+    assert_eq!(reply.output, 32_u32.to_le_bytes());
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_work_item_that_is_freed_while_it_is_queued_is_found() {
+    let (host, device) = start(plain("wdm_limits"));
+    device.ioctl(code(11), &[], 0).expect("a reply");
+    let report = host.unload().expect("unload");
+    assert!(!report.findings().is_empty());
+    for finding in report.findings() {
+        assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::UseAfterFree, Some("IoFreeWorkItem")));
+        assert_eq!(finding.detail, "a work item is freed while it is queued");
+    }
+}
+
 /// The driver allocates 1 GiB in total, 64 MiB at a time. A host that kept the freed pages would hold all of it.
 #[test]
 fn freed_memory_goes_back_to_the_system() {
@@ -94,6 +125,19 @@ fn a_null_pointer_is_named() {
     assert!(source.ends_with("/* global */"), "{source}");
 }
 
+#[test]
+fn an_operand_that_is_not_aligned_and_an_address_that_is_not_canonical_are_told_apart() {
+    for (function, mark, end) in [
+        (9, "misaligned", "8, which is not aligned as the instruction requires"),
+        (10, "canonical", "0x123456789abcdef0, which is not a canonical address"),
+    ] {
+        let (finding, source) = finding(plain("wdm_limits"), function);
+        assert_eq!(finding.rule, Rule::AccessViolation);
+        assert!(finding.detail.starts_with("uses 0x") && finding.detail.ends_with(end), "{}", finding.detail);
+        assert!(source.ends_with(&format!("/* {mark} */")), "{source}");
+    }
+}
+
 /// The thread of the request only waits. The finding must name the DPC, which does not return.
 #[test]
 fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
@@ -101,4 +145,20 @@ fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
     assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
     assert!(finding.detail.ends_with("does not return (thread 2)"), "{}", finding.detail);
     assert!(source.contains("spin") || source.contains("pause"), "{source}");
+}
+
+#[test]
+fn by_command_a_hang_names_the_thread_and_the_line_and_ends_with_3() {
+    let image = c::build("wdm_limits", 0, "DriverEntry", &["ntoskrnl"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+    let output = command.arg("run").arg(&image).args(["--timeout", "2s", "--ioctl", "222010"]).output();
+    let output = output.expect("the command");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    let finding = text.lines().find(|line| line.contains("hang")).unwrap_or_default();
+    assert!(finding.contains("DPC does not return (thread 2)"), "{text}");
+    let source = include_str!("../drivers/c/wdm_limits.c");
+    let spins = (1..).zip(source.lines()).skip_while(|(_, line)| !line.contains("/* spin */")).take(2);
+    let mut places = spins.map(|(number, _)| format!("wdm_limits.c:{number}"));
+    assert!(places.any(|place| text.contains(&place)), "{text}");
 }

@@ -207,6 +207,13 @@ fn a_stopped_queue_takes_requests_and_gives_none() {
     assert_eq!((ended(first), ended(second)), (0, 0));
     run.order(STOP, MANUAL);
     assert_eq!(run.order(RETRIEVE, 0), PAUSED);
+    // The driver is told about the request when the queue starts.
+    let third = run.begin(TO_MANUAL, 3);
+    assert_eq!(run.lines(), ["at rest after 1", "retrieves nothing: c0200203"]);
+    run.order(START, MANUAL);
+    assert_eq!(run.lines(), ["ready 9"]);
+    assert_eq!(run.order(RETRIEVE, 0), 0);
+    assert_eq!(ended(third), 0);
     run.end();
 }
 

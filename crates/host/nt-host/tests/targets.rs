@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use c::{FRAMEWORK, Log, build, framework};
 use etw_types::NtStatus;
-use nt_host::{Below, Builder, Device, NtHost, RequestKind};
+use nt_host::{Below, Builder, Device, Notification, NtHost, RequestKind, TargetEvent};
 
 const STATE: u32 = 0x0022_2000;
 const STOP: u32 = 0x0022_2004;
@@ -20,12 +20,15 @@ const OPEN: u32 = 0x0022_2014;
 const CLOSE: u32 = 0x0022_2018;
 const ASK: u32 = 0x0022_201C;
 const CANCEL: u32 = 0x0022_2020;
+const QUERY: u32 = 0x0022_2024;
+const NOTIFY: u32 = 0x0022_2028;
 const BELOW: u32 = 0x0022_2100;
 const SLOW: u32 = 0x0022_2104;
 /// `WDF_IO_TARGET_OPEN_TYPE`.
 const EXISTING: u32 = 1;
 const BY_NAME: u32 = 2;
 const REOPEN: u32 = 3;
+const LOCAL_BY_FILE: u32 = 4;
 const OTHER: &str = r"\Device\Other";
 
 struct Run {
@@ -177,6 +180,73 @@ fn a_device_of_the_same_driver_gets_the_requests_themselves() {
     // Opening by device object sends no IRP_MJ_CREATE.
     assert_eq!(run.order(1, OPEN, EXISTING, 0, "").1, ["opened: 0, device 1, file 0", "state 1"]);
     assert_eq!(run.remote(ASK, 0), ["packet e", "asked: 0, 2 bytes, e0d", "state 1"]);
+    run.end();
+}
+
+#[test]
+fn a_target_is_told_about_the_removal_of_its_device_or_closes_and_opens_again() {
+    use TargetEvent::{QueryRemove, RemoveCanceled, RemoveComplete};
+    let mut run = Run::new(framework("kmdf_remote").below(script(Some(OTHER), 0)));
+    let notify = |run: &mut Run, event| {
+        let told = run.host.notify(Notification::TargetDevice { device: OTHER.to_lowercase(), event });
+        let told = told.expect("a notification");
+        (told.called, told.status, run.log.lines(&run.host))
+    };
+    let nothing = Vec::<String>::new;
+    assert_eq!(notify(&mut run, QueryRemove), (0, NtStatus::Success, nothing()), "the target is not open");
+
+    // Without callbacks: closed, opened again, closed.
+    run.order(1, OPEN, BY_NAME, 0, OTHER);
+    assert_eq!(notify(&mut run, QueryRemove), (1, NtStatus::Success, nothing()));
+    assert_eq!(run.remote(STATE, 0), ["state 3"]);
+    assert_eq!(notify(&mut run, RemoveCanceled), (1, NtStatus::Success, nothing()));
+    assert_eq!(run.remote(STATE, 0), ["state 1"]);
+    assert_eq!(notify(&mut run, RemoveComplete), (1, NtStatus::Success, nothing()));
+    assert_eq!(run.remote(STATE, 0), ["state 4"]);
+
+    // With callbacks, which the target keeps when it is opened again. The first query is refused.
+    run.order(1, OPEN, BY_NAME, 1, OTHER);
+    let asked = || vec!["query remove, irql 0".to_owned()];
+    assert_eq!(notify(&mut run, QueryRemove), (1, NtStatus::Unsuccessful, asked()));
+    assert_eq!(run.remote(STATE, 0), ["state 1"]);
+    assert_eq!(notify(&mut run, QueryRemove), (1, NtStatus::Success, asked()));
+    assert_eq!(run.remote(STATE, 0), ["state 3"]);
+    assert_eq!(notify(&mut run, RemoveCanceled).2, ["remove canceled, opened: 0"]);
+    assert_eq!(notify(&mut run, QueryRemove).2, asked());
+    assert_eq!(notify(&mut run, RemoveComplete).2, ["remove complete"]);
+    assert_eq!(run.remote(STATE, 0), ["state 4"]);
+    assert_eq!(notify(&mut run, RemoveComplete).0, 0, "a closed target is not told");
+
+    // A driver can also register for the file object of the target.
+    run.order(1, OPEN, BY_NAME, 0, OTHER);
+    assert_eq!(run.order(1, NOTIFY, 1, 0, "").0, NtStatus::Success);
+    let notified = |event: &str| vec![format!("notified: version 1, 32 bytes, event {event}, file 1, context 7")];
+    assert_eq!(notify(&mut run, QueryRemove), (2, NtStatus::Success, notified("cb3a4006")));
+    // The registration keeps the file object, although the target has closed its handle.
+    assert_eq!(notify(&mut run, RemoveComplete), (2, NtStatus::Success, notified("cb3a4008")));
+    assert_eq!(run.order(1, NOTIFY, 0, 0, "").0, NtStatus::Success);
+    assert_eq!(notify(&mut run, RemoveComplete), (0, NtStatus::Success, nothing()));
+    run.end();
+}
+
+#[test]
+fn what_only_user_mode_drivers_can_open_is_refused_and_only_names_are_opened_again() {
+    let mut run = Run::new(framework("kmdf_remote"));
+    assert_eq!(run.order(1, OPEN, LOCAL_BY_FILE, 0, "").0, NtStatus::InvalidParameter);
+    assert_eq!(run.order(1, OPEN, REOPEN, 0, "").0, NtStatus::InvalidDeviceRequest);
+    assert_eq!(run.order(1, OPEN, EXISTING, 0, "").0, NtStatus::Success);
+    assert_eq!(run.order(1, CLOSE, 1, 0, "").0, NtStatus::Success);
+    assert_eq!(run.order(1, OPEN, REOPEN, 0, "").0, NtStatus::InvalidDeviceRequest);
+    run.end();
+}
+
+#[test]
+fn an_interface_comes_from_the_device_of_the_target() {
+    let mut run = Run::new(framework("kmdf_remote"));
+    assert_eq!(run.local(QUERY, 0), ["interface: c00000bb, 0 bytes, version 0", "state 1"]);
+    run.order(1, OPEN, EXISTING, 0, "");
+    let lines = ["packet 1b", "interface 11223344, data 5", "interface: 0, 32 bytes, version 3", "state 1"];
+    assert_eq!(run.remote(QUERY, 0), lines);
     run.end();
 }
 

@@ -42,7 +42,7 @@ mod wdf;
 
 pub use config::{Below, Config, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use kernel::components::{component, is_modelled};
-pub use kernel::ex::{KeyOperation, Notification, Told};
+pub use kernel::ex::{KeyOperation, Notification, TargetEvent, Told};
 pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};

@@ -11,6 +11,7 @@ use etw_types::{Guid, Win32Error};
 use super::class::Function;
 use super::set::SetInformation;
 use crate::sync::lock;
+use crate::timer;
 use crate::{Engine, Session, SessionInformation};
 
 /// Control and integer registers. Currently both must be requested.
@@ -182,8 +183,8 @@ impl Session {
     /// elapsed.
     pub fn capture_periodic(&self) {
         let providers = lock(&self.core.information).periodic_capture.clone().map(|(_, providers)| providers);
-        for provider in providers.unwrap_or_default() {
+        timer::each(providers.unwrap_or_default(), |provider| {
             self.capture_state(provider);
-        }
+        });
     }
 }

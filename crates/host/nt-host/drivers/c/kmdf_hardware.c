@@ -1,4 +1,6 @@
-/* A KMDF driver for a device with interrupts. It logs its resources. With BUG >= 2 it preprocesses IRPs. */
+/* A KMDF driver for a device with interrupts. It logs its resources. With BUG 2 or 3 it preprocesses IRPs, with BUG 4 it
+   handles interrupts at passive level, with BUG 5 it creates its interrupt objects in EvtDevicePrepareHardware, and with
+   BUG 6 in the wrong places. */
 
 #include "framework.h"
 
@@ -14,6 +16,27 @@
 static WDFINTERRUPT Interrupts[2];
 static ULONG Count, Claims = 1;
 
+#if BUG == 4
+static KEVENT Ran;
+static KTIMER Timer;
+static KDPC Timed;
+
+static VOID NTAPI TimerDpc(PKDPC Unused, PVOID Context, PVOID One, PVOID Two)
+{
+    (void)Unused, (void)Context, (void)One, (void)Two;
+    KeSetEvent(&Ran, 0, FALSE);
+}
+
+static VOID NTAPI Work(WDFINTERRUPT Interrupt, WDFOBJECT Device)
+{
+    (void)Device;
+    /* Nobody holds the lock any more, and a thread that has it cannot get it again. */
+    LOG("work item, irql %u, lock %d\n", Irql(),
+        WDF(WDFINTERRUPTTRYTOACQUIRELOCK, WdfInterruptTryToAcquireLock, Interrupt));
+    WDF(WDFINTERRUPTRELEASELOCK, WdfInterruptReleaseLock, Interrupt);
+}
+#endif
+
 static BOOLEAN NTAPI Isr(WDFINTERRUPT Interrupt, ULONG Message)
 {
     LOG("isr %u, message %u, irql %u\n", Interrupt == Interrupts[1], Message, Irql());
@@ -26,6 +49,17 @@ static BOOLEAN NTAPI Isr(WDFINTERRUPT Interrupt, ULONG Message)
     KeDelayExecutionThread(0, FALSE, &time);
 #endif
     Count++;
+#if BUG == 4
+    /* Waits for a DPC, which is allowed at passive level. */
+    LARGE_INTEGER due = {.QuadPart = MILLISECONDS(1)};
+    KeInitializeEvent(&Ran, 1, FALSE);
+    KeInitializeDpc(&Timed, TimerDpc, NULL);
+    KeInitializeTimer(&Timer);
+    KeSetTimer(&Timer, due, &Timed);
+    LOG("waited %x\n", KeWaitForSingleObject(&Ran, 0, 0, FALSE, NULL));
+    LOG("queued %d\n", WDF(WDFINTERRUPTQUEUEWORKITEMFORISR, WdfInterruptQueueWorkItemForIsr, Interrupt));
+    return TRUE;
+#endif
     LOG("queued %d\n", WDF(WDFINTERRUPTQUEUEDPCFORISR, WdfInterruptQueueDpcForIsr, Interrupt));
     return TRUE;
 }
@@ -57,6 +91,57 @@ static BOOLEAN NTAPI Synchronized(WDFINTERRUPT Interrupt, WDFCONTEXT Context)
     return TRUE;
 }
 
+static VOID Initialize(WDF_INTERRUPT_CONFIG *Config)
+{
+    WDF_INTERRUPT_CONFIG config = {0};
+
+    config.Size = sizeof(config);
+    config.ShareVector = WdfUseDefault;
+    config.EvtInterruptIsr = Isr;
+    config.EvtInterruptDpc = Dpc;
+    config.EvtInterruptEnable = Enable;
+    config.EvtInterruptDisable = Disable;
+#if BUG == 4
+    config.PassiveHandling = TRUE;
+    config.EvtInterruptDpc = NULL;
+    config.EvtInterruptWorkItem = Work;
+#endif
+    *Config = config;
+}
+
+#if BUG >= 5
+static WDFCMRESLIST RawList, TranslatedList;
+
+static VOID NTAPI Cleanup(WDFOBJECT Object)
+{
+    LOG("cleanup of %u\n", (WDFINTERRUPT)Object == Interrupts[1]);
+}
+
+/* Creates an interrupt object for a descriptor of the lists, or without a descriptor. */
+static NTSTATUS CreateFor(WDFDEVICE Device, LONG Index, WDFINTERRUPT *Interrupt)
+{
+    WDF_INTERRUPT_CONFIG config;
+    WDF_OBJECT_ATTRIBUTES attributes;
+
+    Initialize(&config);
+    InitAttributes(&attributes, NULL);
+    attributes.EvtCleanupCallback = Cleanup;
+    if (Index >= 0) {
+        config.InterruptRaw = WDF(WDFCMRESOURCELISTGETDESCRIPTOR, WdfCmResourceListGetDescriptor, RawList, Index);
+        config.InterruptTranslated =
+            WDF(WDFCMRESOURCELISTGETDESCRIPTOR, WdfCmResourceListGetDescriptor, TranslatedList, Index);
+    }
+    return WDF(WDFINTERRUPTCREATE, WdfInterruptCreate, Device, &config, &attributes, Interrupt);
+}
+
+static NTSTATUS NTAPI Release(WDFDEVICE Device, WDFCMRESLIST Translated)
+{
+    (void)Device, (void)Translated;
+    LOG("release\n");
+    return 0;
+}
+#endif
+
 static NTSTATUS NTAPI Prepare(WDFDEVICE Device, WDFCMRESLIST Raw, WDFCMRESLIST Translated)
 {
     ULONG count = WDF(WDFCMRESOURCELISTGETCOUNT, WdfCmResourceListGetCount, Translated);
@@ -70,6 +155,18 @@ static NTSTATUS NTAPI Prepare(WDFDEVICE Device, WDFCMRESLIST Raw, WDFCMRESLIST T
         LOG("resource %u, flags %x: %x %x\n", descriptor->Type, descriptor->Flags, ((ULONG *)descriptor)[1],
             ((ULONG *)descriptor)[2]);
     }
+#if BUG == 5
+    /* The objects are not in the order of the interrupts. */
+    RawList = Raw;
+    TranslatedList = Translated;
+    for (LONG i = 0; i < 2; i++) {
+        LOG("created %x\n", CreateFor(Device, 1 - i, &Interrupts[i]));
+    }
+#elif BUG == 6
+    RawList = Raw;
+    TranslatedList = Translated;
+    LOG("without descriptors %x\n", CreateFor(Device, -1, &Interrupts[0]));
+#endif
     return WDF(WDFCMRESOURCELISTGETDESCRIPTOR, WdfCmResourceListGetDescriptor, Translated, count) == NULL
                ? 0
                : STATUS_UNSUCCESSFUL_;
@@ -79,6 +176,9 @@ static NTSTATUS NTAPI D0Entry(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
 {
     (void)Device, (void)From;
     LOG("d0 entry\n");
+#if BUG == 6
+    LOG("too late %x\n", CreateFor(Device, 0, &Interrupts[0]));
+#endif
     return 0;
 }
 
@@ -182,7 +282,7 @@ static NTSTATUS NTAPI Preprocess(WDFDEVICE Device, PIRP Irp)
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
     WDF_PNPPOWER_EVENT_CALLBACKS power = {0};
-    WDF_INTERRUPT_CONFIG config = {0};
+    WDF_INTERRUPT_CONFIG config;
     WDF_IO_QUEUE_CONFIG queue;
     UCHAR minors[] = {0, 2}; /* IRP_MN_START_DEVICE, IRP_MN_REMOVE_DEVICE */
     WDFDEVICE device;
@@ -193,8 +293,11 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     power.EvtDevicePrepareHardware = Prepare;
     power.EvtDeviceD0Entry = D0Entry;
     power.EvtDeviceD0Exit = D0Exit;
+#if BUG >= 5
+    power.EvtDeviceReleaseHardware = Release;
+#endif
     WDF(WDFDEVICEINITSETPNPPOWEREVENTCALLBACKS, WdfDeviceInitSetPnpPowerEventCallbacks, Init, &power);
-#if BUG >= 2
+#if BUG == 2 || BUG == 3
     WDF(WDFDEVICEINITASSIGNWDMIRPPREPROCESSCALLBACK, WdfDeviceInitAssignWdmIrpPreprocessCallback, Init, Preprocess,
         IRP_MJ_DEVICE_CONTROL, NULL, 0);
     WDF(WDFDEVICEINITASSIGNWDMIRPPREPROCESSCALLBACK, WdfDeviceInitAssignWdmIrpPreprocessCallback, Init, Preprocess,
@@ -208,12 +311,12 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
-    config.Size = sizeof(config);
-    config.EvtInterruptIsr = Isr;
-    config.EvtInterruptDpc = Dpc;
-    config.EvtInterruptEnable = Enable;
-    config.EvtInterruptDisable = Disable;
-    for (int i = 0; i < 2; i++) {
+    Initialize(&config);
+#if BUG == 6
+    config.InterruptRaw = config.InterruptTranslated = (PVOID)&config;
+    LOG("too early %x\n", WDF(WDFINTERRUPTCREATE, WdfInterruptCreate, device, &config, NULL, &Interrupts[0]));
+#endif
+    for (int i = 0; i < 2 && BUG < 5; i++) {
         status = WDF(WDFINTERRUPTCREATE, WdfInterruptCreate, device, &config, NULL, &Interrupts[i]);
         if (status < 0) {
             return status;

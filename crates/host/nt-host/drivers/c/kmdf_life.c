@@ -252,6 +252,35 @@ static NTSTATUS Collection(WDFDEVICE Device)
     return status;
 }
 
+/* Allocations that are larger than all memory. They must fail, and a context that was not allocated has no callbacks. */
+static NTSTATUS TooLarge(WDFLOOKASIDE Small)
+{
+    const size_t size = (size_t)1 << 40;
+    const NTSTATUS none = (NTSTATUS)0xC000009A;
+    WDF_OBJECT_ATTRIBUTES attributes;
+    WDFLOOKASIDE list;
+    WDFMEMORY memory;
+    PVOID context = NULL;
+    NTSTATUS status;
+
+    Named(&attributes, NULL);
+    attributes.ContextSizeOverride = size;
+    status = WDF(WDFOBJECTALLOCATECONTEXT, WdfObjectAllocateContext, Small, &attributes, &context);
+    if (status != none || context != NULL) {
+        return STATUS_UNSUCCESSFUL_;
+    }
+    if (WDF(WDFMEMORYCREATE, WdfMemoryCreate, NULL, NonPagedPoolNx, 'tseT', size, &memory, NULL) != none) {
+        return STATUS_UNSUCCESSFUL_;
+    }
+    status = WDF(WDFLOOKASIDELISTCREATE, WdfLookasideListCreate, NULL, size, NonPagedPoolNx, NULL, 'tseT', &list);
+    if (status >= 0) {
+        status = WDF(WDFMEMORYCREATEFROMLOOKASIDE, WdfMemoryCreateFromLookaside, list, &memory);
+        WDF(WDFOBJECTDELETE, WdfObjectDelete, list);
+        status = status == none ? 0 : STATUS_UNSUCCESSFUL_;
+    }
+    return status;
+}
+
 /* Memory from a lookaside list, and the MDL of a request's input. */
 static NTSTATUS Memory(WDFDEVICE Device, WDFREQUEST Request)
 {
@@ -281,6 +310,9 @@ static NTSTATUS Memory(WDFDEVICE Device, WDFREQUEST Request)
     }
     if (status >= 0) {
         LOG("%u bytes, %u described, %s\n", (ULONG)size, mdl->ByteCount, mdl->MappedSystemVa == input ? "there" : "elsewhere");
+    }
+    if (status >= 0) {
+        status = TooLarge(list);
     }
     WDF(WDFOBJECTDELETE, WdfObjectDelete, list);
     return status;

@@ -8,10 +8,12 @@
 #define START 0x222008
 #define PURGE 0x22200C  /* argument: WDF_IO_TARGET_PURGE_IO_ACTION */
 #define SEND 0x222010   /* sends a new request; argument: timeout in milliseconds, 0 for none */
-#define OPEN 0x222014   /* argument: WDF_IO_TARGET_OPEN_TYPE; a name may follow */
+#define OPEN 0x222014   /* argument: WDF_IO_TARGET_OPEN_TYPE; a name may follow; with a code, callbacks are set */
 #define CLOSE 0x222018  /* argument: whether to close for a query-remove */
 #define ASK 0x22201C    /* sends a synchronous request; argument: timeout in milliseconds, 0 for none */
 #define CANCEL 0x222020 /* cancels the request that SEND sent last */
+#define QUERY 0x222024  /* queries for an interface */
+#define NOTIFY 0x222028 /* registers a plug-and-play notification for the remote target; argument 0 removes it */
 #define BELOW 0x222100  /* the control code of requests to the targets */
 #define BELOW_SLOW 0x222104
 
@@ -29,6 +31,7 @@ static WDFDEVICE ControlDevice;
 static PDEVICE_OBJECT Packets;
 static PDRIVER_OBJECT DriverObject;
 static WDFREQUEST Last;
+static PFILE_OBJECT Watched;
 
 static VOID NTAPI Done(WDFREQUEST Request, WDFIOTARGET From, PWDF_REQUEST_COMPLETION_PARAMS Params, WDFCONTEXT Context)
 {
@@ -83,6 +86,67 @@ static NTSTATUS Ask(WDFIOTARGET Target, const Order *order)
     return status;
 }
 
+/* The device that the remote target has opened is removed. Refuses the first time. */
+static NTSTATUS NTAPI QueryRemove(WDFIOTARGET Target)
+{
+    static ULONG count;
+
+    LOG("query remove, irql %u\n", Irql());
+    if (count++ == 0) {
+        return STATUS_UNSUCCESSFUL_;
+    }
+    WDF(WDFIOTARGETCLOSEFORQUERYREMOVE, WdfIoTargetCloseForQueryRemove, Target);
+    return STATUS_SUCCESS_;
+}
+
+static VOID NTAPI RemoveCanceled(WDFIOTARGET Target)
+{
+    WDF_IO_TARGET_OPEN_PARAMS params = {0};
+
+    params.Size = sizeof(params);
+    params.Type = WdfIoTargetOpenReopen;
+    LOG("remove canceled, opened: %x\n", WDF(WDFIOTARGETOPEN, WdfIoTargetOpen, Target, &params));
+}
+
+static VOID NTAPI RemoveComplete(WDFIOTARGET Target)
+{
+    LOG("remove complete\n");
+    WDF(WDFIOTARGETCLOSE, WdfIoTargetClose, Target);
+}
+
+static NTSTATUS NTAPI Removal(PVOID Notification, PVOID Context)
+{
+    USHORT *sizes = Notification;
+
+    LOG("notified: version %u, %u bytes, event %x, file %d, context %u\n", sizes[0], sizes[1], ((ULONG *)Notification)[1],
+        ((PFILE_OBJECT *)Notification)[3] == Watched && Watched->DeviceObject != NULL,
+        (ULONG)(ULONG_PTR)Context);
+    return STATUS_SUCCESS_;
+}
+
+static NTSTATUS Notify(const Order *order)
+{
+    static PVOID registration;
+
+    if (order->Argument == 0) {
+        return IoUnregisterPlugPlayNotificationEx(registration);
+    }
+    Watched = WDF(WDFIOTARGETWDMGETTARGETFILEOBJECT, WdfIoTargetWdmGetTargetFileObject, Remote);
+    /* EventCategoryTargetDeviceChange */
+    return IoRegisterPlugPlayNotification(3, 0, Watched, DriverObject, (PVOID)Removal, (PVOID)7, &registration);
+}
+
+static NTSTATUS Query(WDFIOTARGET Target)
+{
+    static const GUID type = {0x11223344};
+    INTERFACE found = {0};
+    NTSTATUS status = WDF(WDFIOTARGETQUERYFORINTERFACE, WdfIoTargetQueryForInterface, Target, &type, &found,
+                          sizeof(found), 3, (PVOID)5);
+
+    LOG("interface: %x, %u bytes, version %u\n", status, found.Size, found.Version);
+    return status;
+}
+
 static NTSTATUS Open(const Order *order)
 {
     WDF_IO_TARGET_OPEN_PARAMS params = {0};
@@ -98,6 +162,11 @@ static NTSTATUS Open(const Order *order)
     params.TargetDeviceName.MaximumLength = length * sizeof(WCHAR);
     params.TargetDeviceName.Buffer = (PWCHAR)order->Name;
     params.TargetDeviceObject = Packets;
+    if (order->Code != 0) {
+        params.EvtIoTargetQueryRemove = QueryRemove;
+        params.EvtIoTargetRemoveCanceled = RemoveCanceled;
+        params.EvtIoTargetRemoveComplete = RemoveComplete;
+    }
     status = WDF(WDFIOTARGETOPEN, WdfIoTargetOpen, Remote, &params);
     LOG("opened: %x, device %d, file %d\n", status,
         WDF(WDFIOTARGETWDMGETTARGETDEVICEOBJECT, WdfIoTargetWdmGetTargetDeviceObject, Remote) != NULL,
@@ -146,6 +215,12 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     case ASK:
         status = Ask(target, order);
         break;
+    case QUERY:
+        status = Query(target);
+        break;
+    case NOTIFY:
+        status = Notify(order);
+        break;
     case CANCEL:
         LOG("canceled: %d\n", WDF(WDFREQUESTCANCELSENTREQUEST, WdfRequestCancelSentRequest, Last));
         break;
@@ -193,6 +268,14 @@ static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)
         bytes = 2;
     }
     LOG("packet %x\n", place->MajorFunction);
+    if (place->MajorFunction == IRP_MJ_PNP && place->MinorFunction == 8) { /* IRP_MN_QUERY_INTERFACE */
+        const GUID *type = ((PVOID *)&place->Parameters)[0];
+        INTERFACE *interface = ((PVOID *)&place->Parameters)[2];
+
+        LOG("interface %x, data %u\n", (ULONG)type->Data1, (ULONG)(ULONG_PTR)((PVOID *)&place->Parameters)[3]);
+        interface->Size = ((USHORT *)&place->Parameters)[4];
+        interface->Version = ((USHORT *)&place->Parameters)[5];
+    }
     Irp->IoStatus.Status = 0;
     Irp->IoStatus.Information = bytes;
     IofCompleteRequest(Irp, 0);
@@ -275,5 +358,6 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     Driver->MajorFunction[IRP_MJ_CLEANUP] = Packet;
     Driver->MajorFunction[IRP_MJ_CLOSE] = Packet;
     Driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = Packet;
+    Driver->MajorFunction[IRP_MJ_PNP] = Packet;
     return status;
 }

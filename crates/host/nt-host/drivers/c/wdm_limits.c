@@ -11,6 +11,7 @@ static KEVENT Never;
 static struct {
     ULONG Value;
 } *Global;
+static UCHAR Space[64] __attribute__((aligned(64)));
 
 /* Many allocations at the same time, each with different contents. */
 static NTSTATUS Many(ULONG Count)
@@ -24,11 +25,12 @@ static NTSTATUS Many(ULONG Count)
     for (index = 0; index < Count; index++) {
         all[index] = ExAllocatePool2(0x42, 4 + index % 60, TAG);
         if (all[index] == NULL) {
-            return STATUS_NO_MEMORY_;
+            wrong++;
+            break;
         }
         *all[index] = index;
     }
-    for (index = 0; index < Count; index++) {
+    while (index-- != 0) {
         wrong += *all[index] != index;
         ExFreePoolWithTag(all[index], TAG);
     }
@@ -59,6 +61,76 @@ static ULONG Exhaust(void)
         last = next;
     }
     return count;
+}
+
+/* Reads a string value while no memory is left for it. */
+static NTSTATUS QueryWithoutMemory(void)
+{
+    RTL_QUERY_REGISTRY_TABLE table[2] = {{0}};
+    UNICODE_STRING path = {0};
+    PVOID *last = NULL, *next;
+    NTSTATUS status;
+
+    while ((next = ExAllocatePool2(0x42, 0x1000, TAG)) != NULL) {
+        *next = last;
+        last = next;
+    }
+    table[0].Flags = 0x20; /* RTL_QUERY_REGISTRY_DIRECT */
+    table[0].Name = L"CurrentBuild";
+    table[0].EntryContext = &path;
+    table[0].DefaultType = 1; /* REG_SZ */
+    table[0].DefaultData = L"default";
+    status = RtlQueryRegistryValues(3, L"", table, NULL, NULL);
+    for (; last != NULL; last = next) {
+        next = *last;
+        ExFreePoolWithTag(last, TAG);
+    }
+    return status;
+}
+
+static VOID NTAPI Nothing(PDEVICE_OBJECT Device, PVOID Context)
+{
+    (void)Device;
+    (void)Context;
+}
+
+/* Returns the distance of two allocations between which the host allocates an object, after all separate pages are used. */
+static ULONG Distance(void)
+{
+    static UCHAR *all[17000];
+    ULONG index, count = sizeof all / sizeof *all, distance = 0;
+
+    for (index = 0; index < count; index++) {
+        all[index] = ExAllocatePool2(0x42, 8, TAG);
+        if (index == count - 2) {
+            IoInitializeTimer(TheDevice, Nothing, NULL);
+        }
+    }
+    if (all[count - 1] != NULL && all[count - 2] != NULL) {
+        distance = (ULONG)(all[count - 1] - all[count - 2]);
+    }
+    while (index-- != 0) {
+        if (all[index] != NULL) {
+            ExFreePoolWithTag(all[index], TAG);
+        }
+    }
+    return distance;
+}
+
+/* Frees work items immediately after they are queued. A worker thread on another processor may take a few of them before
+   that, but not all. */
+static void FreeQueued(void)
+{
+    ULONG index;
+
+    for (index = 0; index < 100; index++) {
+        PIO_WORKITEM item = IoAllocateWorkItem(TheDevice);
+
+        if (item != NULL) {
+            IoQueueWorkItem(item, Nothing, DelayedWorkQueue, NULL);
+            IoFreeWorkItem(item);
+        }
+    }
 }
 
 /* Allocates and frees 1 GiB in total, 64 MiB at a time. */
@@ -119,6 +191,21 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         break;
     case CODE(6):
         Churn();
+        break;
+    case CODE(7):
+        return Finish(Irp, QueryWithoutMemory(), 0);
+    case CODE(8):
+        *(ULONG *)Irp->AssociatedIrp.SystemBuffer = Distance();
+        return Finish(Irp, 0, 4);
+    case CODE(9):
+        __asm__ volatile("movaps 8(%0,%1,2), %%xmm0" : : "r"(Space), "r"((ULONG64)16) : "xmm0"); /* misaligned */
+        break;
+    case CODE(10):
+        number = 0x123456789ABCDEF0;
+        __asm__ volatile("mov (%0), %0" : "+r"(number)); /* canonical */
+        break;
+    case CODE(11):
+        FreeQueued();
         break;
     }
     return Finish(Irp, 0, 0);

@@ -247,7 +247,71 @@ static NTSTATUS Registry(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {Data, Processes, Threads, Processors, Devices, Packets, Files, Lookaside, Registry};
+static NTSTATUS Write(PWSTR Name, ULONG Type, PVOID Data, ULONG Length)
+{
+    return RtlWriteRegistryValue(4, L"CObjects", Name, Type, Data, Length);
+}
+
+/* Reads a value into a buffer without a routine: RTL_QUERY_REGISTRY_DIRECT. */
+static NTSTATUS Direct(PWSTR Name, ULONG Flags, PVOID Buffer)
+{
+    RTL_QUERY_REGISTRY_TABLE table[2] = {{0}};
+
+    table[0].Flags = 0x20 | Flags;
+    table[0].Name = Name;
+    table[0].EntryContext = Buffer;
+    return RtlQueryRegistryValues(4, L"CObjects", table, NULL, NULL);
+}
+
+/* Keys below each location, and values that are stored directly. */
+static NTSTATUS Values(void)
+{
+    static PWSTR Locations[] = {L"\\Registry\\Machine\\System\\CurrentControlSet\\Services\\CObjects",
+                                L"\\Registry\\Machine\\System\\CurrentControlSet\\Control\\CObjects",
+                                L"\\Registry\\Machine\\Software\\Microsoft\\Windows NT\\CurrentVersion\\CObjects",
+                                L"\\Registry\\Machine\\Hardware\\DeviceMap\\CObjects",
+                                L"\\Registry\\User\\.Default\\CObjects"};
+    static WCHAR Strings[] = L"one\0two\0";
+    UCHAR bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    ULONG words[6], index;
+    WCHAR room[16];
+    UNICODE_STRING string = {0, sizeof room, room};
+
+    for (index = 0; index < 5; index++) {
+        CHECK(RtlCheckRegistryKey(index + 1, L"CObjects") == (NTSTATUS)0xC0000034);
+        CHECK(RtlCreateRegistryKey(index + 1, L"CObjects") == 0);
+        CHECK(RtlCheckRegistryKey(0, Locations[index]) == 0);
+    }
+    CHECK(Write(L"Bytes", 3, bytes, sizeof bytes) == 0);
+    /* A negative size: only the data. */
+    words[0] = -12;
+    CHECK(Direct(L"Bytes", 0, words) == 0);
+    CHECK(words[0] == 0x04030201 && words[2] == 0x0C0B0A09);
+    words[0] = -11;
+    CHECK(Direct(L"Bytes", 0, words) == (NTSTATUS)0xC0000023);
+    /* A positive size: length, type, data. */
+    words[0] = 20;
+    CHECK(Direct(L"Bytes", 0, words) == 0);
+    CHECK(words[0] == 12 && words[1] == 3 && words[2] == 0x04030201 && words[4] == 0x0C0B0A09);
+    words[0] = 19;
+    CHECK(Direct(L"Bytes", 0, words) == (NTSTATUS)0xC0000023);
+    /* Up to four bytes need no size. */
+    CHECK(Write(L"Short", 3, bytes, 3) == 0);
+    words[0] = 0;
+    CHECK(Direct(L"Short", 0, words) == 0 && words[0] == 0x030201);
+    CHECK(Write(L"Strings", 7, Strings, sizeof Strings) == 0);
+    CHECK(Direct(L"Strings", 0x10, &string) == 0); /* RTL_QUERY_REGISTRY_NOEXPAND */
+    CHECK(string.Length == sizeof Strings - 2 && room[4] == 't');
+    string.Buffer = NULL;
+    string.MaximumLength = 0;
+    CHECK(Direct(L"Strings", 0x10, &string) == 0);
+    CHECK(string.MaximumLength == sizeof Strings && string.Buffer[4] == 't');
+    ExFreePoolWithTag(string.Buffer, 0);
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {Data,  Processes, Threads,  Processors, Devices, Packets,
+                                          Files, Lookaside, Registry, Values};
 
 #define STEPS (sizeof(Steps) / sizeof(Steps[0]))
 

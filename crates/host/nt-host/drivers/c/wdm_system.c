@@ -6,7 +6,8 @@
 static WCHAR DeviceName[] = L"\\Device\\CSystem";
 static PDEVICE_OBJECT TheDevice;
 static PDRIVER_OBJECT TheDriver;
-static UNICODE_STRING RegistryPath;
+static WCHAR PathBuffer[256];
+static UNICODE_STRING RegistryPath = {0, sizeof PathBuffer, PathBuffer};
 
 static int Same(const CHAR *One, const CHAR *Other)
 {
@@ -339,8 +340,12 @@ static NTSTATUS Hardware(void)
     ULONG value, low, high;
     ULONG64 *ranges = (ULONG64 *)CALL(ANY, "MmGetPhysicalMemoryRanges");
     ULONG64 page;
+    static ULONG basic[16];
+    ULONG pages = *(volatile ULONG *)0xFFFFF780000002E8; /* KUSER_SHARED_DATA.NumberOfPhysicalPages */
 
-    CHECK(ranges != NULL && ranges[1] != 0 && ranges[2] == 0 && ranges[3] == 0);
+    CHECK(ranges != NULL && ranges[1] == (ULONG64)pages * 0x1000 && ranges[2] == 0 && ranges[3] == 0);
+    CHECK((NTSTATUS)CALL(ANY, "ZwQuerySystemInformation", 0, basic, (ULONG)sizeof basic, NULL) == 0);
+    CHECK(basic[3] == pages && basic[4] * 0x1000ull == ranges[0] && basic[5] - basic[4] + 1 == pages);
     CALL(ANY, "ExFreePoolWithTag", ranges, 0);
     CHECK((ULONG)CALL(ANY, "HalGetBusDataByOffset", 4, 0, 0, &vendor, 0, 2) == 2 && vendor == 0xFFFF);
     __asm__ volatile("inb %1, %0" : "=a"(byte) : "d"((USHORT)0x60));
@@ -444,16 +449,20 @@ static NTSTATUS Links(void)
 
 /* The start of the system's addresses, as in the kit's headers. */
 static PVOID volatile RangeStart = (PVOID)0xFFFF800000000000;
+/* The same bits as masks, which the host must not change: one alone, and a pair for vector instructions. */
+static ULONG64 volatile Mask = 0xFFFF000000000000;
+static ULONG64 volatile Pair[2] __attribute__((aligned(16))) = {0xFFFF800000000000, 0xFFFF800000000000};
 
 /* Routines that drivers of serial ports and security tools use. */
 static NTSTATUS Smaller(void)
 {
     UNICODE_STRING expression, name;
     const CHAR text[] = "ab", *place = text;
-    UCHAR *image;
+    UCHAR *image, *found;
     ULONG *counts;
 
     CHECK((PVOID)&name > RangeStart);
+    CHECK(Mask << 16 == 0 && Mask >> 48 == 0xFFFF && Pair[0] == ~0ull << 47 && Pair[1] == ~0ull << 47);
     RtlInitUnicodeString(&expression, L"*.SYS");
     RtlInitUnicodeString(&name, L"driver.sys");
     CHECK((UCHAR)CALL(ANY, "FsRtlIsNameInExpression", &expression, &name, TRUE, NULL) == 1);
@@ -464,6 +473,17 @@ static NTSTATUS Smaller(void)
     image = TheDriver->DriverStart;
     CHECK(CALL(ANY, "RtlImageNtHeader", image) == (ULONG_PTR)(image + *(ULONG *)(image + 0x3C)));
     CHECK(CALL(ANY, "RtlImageNtHeader", text) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image, 0x1000, &found) == 0 && found != NULL);
+    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image, 0x80, &found) == (NTSTATUS)0xC000007B && found == NULL);
+    /* The headers would be after the page, which is not mapped. Nothing after the given size may be read. */
+    image = ExAllocatePool2(0x40, 0x1000, TAG);
+    CHECK(image != NULL);
+    *(USHORT *)image = 0x5A4D;
+    *(ULONG *)(image + 0x3C) = 0x1800;
+    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image, 0x1000, &found) == (NTSTATUS)0xC000007B);
+    *(USHORT *)(image + 0xFFE) = 0x5A4D;
+    CHECK((NTSTATUS)CALL(ANY, "RtlImageNtHeaderEx", 0, image + 0xFFE, 2, &found) == (NTSTATUS)0xC000007B);
+    ExFreePoolWithTag(image, TAG);
     image = (UCHAR *)((ULONG_PTR)LookUp(L"IoCreateDevice") & ~(ULONG_PTR)0xFFF);
     while (*(USHORT *)image != 0x5A4D) {
         image -= 0x1000;
@@ -560,7 +580,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     ULONG index;
 
     TheDriver = Driver;
-    RegistryPath = *Path;
+    RtlCopyUnicodeString(&RegistryPath, Path);
     RtlInitUnicodeString(&name, DeviceName);
     status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &TheDevice);
     if (status < 0) {

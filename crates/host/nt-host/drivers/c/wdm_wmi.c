@@ -18,7 +18,8 @@ NTSTATUS NTAPI WmiCompleteRequest(PDEVICE_OBJECT Device, PIRP Irp, NTSTATUS Stat
 NTSTATUS NTAPI WmiFireEvent(PDEVICE_OBJECT Device, const GUID *Guid, ULONG Instance, ULONG Size, PVOID Data);
 
 static const GUID Block = {0x11223344, 0x5566, 0x7788, {1, 2, 3, 4, 5, 6, 7, 8}};
-static UNICODE_STRING RegistryPath;
+static WCHAR PathBuffer[256];
+static UNICODE_STRING RegistryPath = {0, sizeof PathBuffer, PathBuffer};
 static PDEVICE_OBJECT Physical, Lower, Own;
 static ULONG Value = 5;
 
@@ -128,7 +129,7 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
-    RegistryPath = *Path;
+    RtlCopyUnicodeString(&RegistryPath, Path);
     Driver->DriverUnload = Unload;
     Driver->DriverExtension->AddDevice = AddDevice;
     Driver->MajorFunction[IRP_MJ_PNP] = Pnp;

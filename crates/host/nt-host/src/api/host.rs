@@ -187,8 +187,8 @@ impl NtHost {
         self.ask_status(&Request::Advance { time: units })
     }
 
-    /// Notifies the driver of an event in the system: processes, threads, images, the registry, handles. Its
-    /// notification routines are called at once, one after the other.
+    /// Notifies the driver of an event in the system: processes, threads, images, the registry, handles, the
+    /// removal of a device of another driver. Its notification routines are called at once, one after the other.
     ///
     /// # Errors
     ///

@@ -159,7 +159,7 @@ impl Trace {
         let failed = |error: etw_etl::Error| Error::Host(format!("{}: {error}", path.display()));
         let place = |error: std::io::Error| Error::Host(error.to_string());
         let file = NewFile::create(path).map_err(place)?;
-        let mut writer = etl_writer(file.beside()).map_err(failed)?;
+        let mut writer = etl_writer(file.beside(), path).map_err(failed)?;
         let (mut end, mut result, mut first) = (CLOCK.start, Ok(()), true);
         let lost = self.visit(|event| {
             if result.is_ok() && std::mem::take(&mut first) {
@@ -257,9 +257,10 @@ const DBG_ID_RSDS: Opcode = Opcode::from_int(36);
 /// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
 const CLASSIC_HEADER: u16 = 0x100;
 
-/// Creates a file that Windows tools can read.
-fn etl_writer(path: &Path) -> Result<Writer, etw_etl::Error> {
+/// Creates a file that Windows tools can read. It will be moved to `final_path`, which its header names.
+fn etl_writer(path: &Path, final_path: &Path) -> Result<Writer, etw_etl::Error> {
     let options = WriterOptions {
+        file_name: Some(final_path.to_string_lossy().into_owned()),
         session_name: "nt-host".into(),
         clock: CLOCK,
         boot_time: CLOCK.start,

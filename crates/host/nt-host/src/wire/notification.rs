@@ -1,6 +1,6 @@
 //! Encodes system notifications as bytes: the kind, then its members.
 
-use nt_machine::{KeyOperation, Notification};
+use nt_machine::{KeyOperation, Notification, TargetEvent};
 
 use super::Wire;
 
@@ -13,6 +13,9 @@ const OPERATIONS: [KeyOperation; 6] = [
     KeyOperation::DeleteValue,
     KeyOperation::QueryValue,
 ];
+
+/// The events of a device; the index of each is its encoded number.
+const EVENTS: [TargetEvent; 3] = [TargetEvent::QueryRemove, TargetEvent::RemoveCanceled, TargetEvent::RemoveComplete];
 
 impl Wire for Notification {
     fn put(&self, out: &mut Vec<u8>) {
@@ -58,6 +61,11 @@ impl Wire for Notification {
                 duplicated.put(out);
                 access.put(out);
             }
+            Self::TargetDevice { device, event } => {
+                out.push(8);
+                device.put(out);
+                (EVENTS.iter().position(|known| known == event).unwrap_or_default() as u8).put(out);
+            }
         }
     }
 
@@ -80,6 +88,10 @@ impl Wire for Notification {
                 operation: OPERATIONS.get(usize::from(u8::get(from)?)).copied()?,
                 key: Wire::get(from)?,
                 name: Wire::get(from)?,
+            },
+            8 => Self::TargetDevice {
+                device: Wire::get(from)?,
+                event: EVENTS.get(usize::from(u8::get(from)?)).copied()?,
             },
             _ => return None,
         })

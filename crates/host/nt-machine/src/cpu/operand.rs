@@ -1,12 +1,14 @@
-//! Finds the register that an instruction takes the address of its memory operand from.
+//! Finds the memory operand of an instruction and the registers that its address comes from.
 //!
 //! Only this part of an instruction is decoded: prefixes, the opcode map, and the bytes that name the operand.
+
+use pe_image::unwind::Registers;
 
 /// The memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// The address is in this register, to which an index and a constant may be added.
-    Base(u8),
+    /// The address is the sum of a base register, an index register shifted to the left, and a constant.
+    Sum { base: Option<u8>, index: Option<(u8, u8)>, constant: i32 },
     /// A string instruction: it reads at rsi or rdi and advances these registers.
     String,
     /// `mov` to al, ax, eax or rax from an address in the instruction. `width` is the number of bytes to load, `length`
@@ -14,8 +16,18 @@ pub(crate) enum Operand {
     Absolute { width: u8, length: u8 },
 }
 
-/// Returns the memory operand of the instruction at the start of `code`, or `None` if it has none or one without a base
-/// register.
+impl Operand {
+    /// Returns the address of the operand, if it is a sum.
+    pub(crate) fn address(self, registers: &Registers) -> Option<u64> {
+        let Self::Sum { base, index, constant } = self else { return None };
+        let base = base.map_or(0, |base| registers.get(base));
+        let index = index.map_or(0, |(index, shift)| registers.get(index) << shift);
+        Some(base.wrapping_add(index).wrapping_add_signed(constant.into()))
+    }
+}
+
+/// Returns the memory operand of the instruction at the start of `code`, or `None` if it has none or one relative to
+/// the instruction.
 pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
     let (mut rest, mut narrow, mut short) = (code, false, false);
     while let [prefix @ (0x26 | 0x2E | 0x36 | 0x3E | 0x64..=0x67 | 0xF0 | 0xF2 | 0xF3), tail @ ..] = rest {
@@ -30,10 +42,11 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
         }
         _ => 0,
     };
-    let (behind, extended) = match rest {
-        // VEX and EVEX store the bit that extends the register inverted.
-        [0xC5, _, _, tail @ ..] => (tail, false),
-        [0xC4, byte, _, _, tail @ ..] | [0x62, byte, _, _, _, tail @ ..] => (tail, byte & 0x20 == 0),
+    // The bits that extend the base register (1) and the index register (2).
+    let (behind, extension) = match rest {
+        // VEX and EVEX store these bits inverted.
+        [0xC5, _, _, tail @ ..] => (tail, 0),
+        [0xC4, byte, _, _, tail @ ..] | [0x62, byte, _, _, _, tail @ ..] => (tail, !byte >> 5),
         [opcode @ (0xA0 | 0xA1), tail @ ..] if !short && tail.len() >= 8 => {
             let width = match opcode {
                 0xA0 => 1,
@@ -45,29 +58,51 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
             return Some(Operand::Absolute { width, length });
         }
         [0xA4..=0xA7 | 0xAC..=0xAF, ..] => return Some(Operand::String),
-        [0xA0..=0xA3, ..] | [] => return None,
-        [0x0F, 0x38 | 0x3A, _, tail @ ..] | [0x0F, _, tail @ ..] | [_, tail @ ..] => (tail, rex & 1 != 0),
+        [0x0F, 0x38 | 0x3A, _, tail @ ..] | [0x0F, _, tail @ ..] => (tail, rex),
+        [opcode, tail @ ..] if names_operand(*opcode) => (tail, rex),
+        _ => return None,
     };
-    base(behind, extended)
+    sum(behind, extension)
 }
 
-/// Returns the register that the bytes after the opcode name.
-fn base(bytes: &[u8], extended: bool) -> Option<Operand> {
+/// Returns whether a byte that names an operand follows a one-byte opcode.
+const fn names_operand(opcode: u8) -> bool {
+    match opcode {
+        0x00..=0x3F => opcode & 7 < 4,
+        0x63 | 0x69 | 0x6B | 0x80..=0x8F | 0xC0 | 0xC1 | 0xC6 | 0xC7 => true,
+        _ => matches!(opcode, 0xD0..=0xD3 | 0xD8..=0xDF | 0xF6 | 0xF7 | 0xFE | 0xFF),
+    }
+}
+
+/// Returns the operand that the bytes after the opcode name.
+fn sum(bytes: &[u8], extension: u8) -> Option<Operand> {
     let [modrm, tail @ ..] = bytes else { return None };
     let (mode, low) = (modrm >> 6, modrm & 7);
-    let low = match (mode, low) {
+    let (base_bit, index_bit) = ((extension & 1) << 3, (extension & 2) << 2);
+    let (mut base, mut index, mut rest) = (Some(low | base_bit), None, tail);
+    match (mode, low) {
         (3, _) | (0, 5) => return None,
-        (_, 4) => match (mode, tail.first()? & 7) {
-            (0, 5) => return None,
-            (_, base) => base,
-        },
-        _ => low,
+        (_, 4) => {
+            let [sib, tail @ ..] = tail else { return None };
+            rest = tail;
+            base = (mode != 0 || sib & 7 != 5).then_some(sib & 7 | base_bit);
+            // Register 4, rsp, cannot be an index.
+            index = Some((sib >> 3 & 7 | index_bit, sib >> 6)).filter(|(index, _)| *index != 4);
+        }
+        _ => {}
+    }
+    let constant = match mode {
+        1 => i32::from(rest.first()?.cast_signed()),
+        0 if base.is_some() => 0,
+        _ => i32::from_le_bytes(*rest.first_chunk()?),
     };
-    Some(Operand::Base(low | u8::from(extended) << 3))
+    Some(Operand::Sum { base, index, constant })
 }
 
 #[cfg(test)]
 mod tests {
+    use pe_image::unwind::Registers;
+
     use super::{Operand, operand};
 
     #[test]
@@ -84,7 +119,30 @@ mod tests {
             (&[0x66, 0x0F, 0x38, 0x00, 0x03], 3),       // pshufb xmm0, [rbx]
             (&[0x8B, 0x84, 0x8A, 0, 0, 0, 0], 2),       // mov eax, [rdx+rcx*4]
         ] {
-            assert_eq!(operand(code), Some(Operand::Base(register)), "{code:02x?}");
+            let found = operand(code);
+            assert!(matches!(found, Some(Operand::Sum { base: Some(base), .. }) if base == register), "{code:02x?}");
+        }
+    }
+
+    #[test]
+    fn the_address_is_the_sum_of_its_parts() {
+        let mut registers = Registers::default();
+        for number in 0..16 {
+            registers.set(number, 0x1000 << number);
+        }
+        for (code, address) in [
+            (&[0x0F, 0x28, 0x01][..], Some(0x2000)),   // movaps xmm0, [rcx]
+            (&[0x0F, 0x28, 0x41, 0xF8], Some(0x1FF8)), // movaps xmm0, [rcx-8]
+            (&[0x41, 0x0F, 0x29, 0x84, 0x24, 4, 1, 0, 0], Some(0x100_0104)), // movaps [r12+104h], xmm0
+            (&[0x66, 0x42, 0x0F, 0x6F, 0x04, 0x8A], Some(0x4000 + 0x80_0000)), // movdqa xmm0, [rdx+r9*4]
+            (&[0x0F, 0x28, 0x04, 0x8D, 8, 0, 0, 0], Some(0x8008)), // movaps xmm0, [rcx*4+8]
+            (&[0x0F, 0x28, 0x44, 0x24, 0x20], Some(0x1_0020)), // movaps xmm0, [rsp+20h]
+            (&[0xC4, 0xA1, 0x78, 0x28, 0x04, 0x49], Some(0x2000 + 0x40_0000)), // vmovaps xmm0, [rcx+r9*2]
+            (&[0xFF, 0x11], Some(0x2000)),             // call [rcx]
+            (&[0xC3, 0x01], None),                     // ret
+            (&[0x0F, 0x28, 0x05, 0, 0, 0, 0], None),   // movaps xmm0, [rip]
+        ] {
+            assert_eq!(operand(code).and_then(|operand| operand.address(&registers)), address, "{code:02x?}");
         }
     }
 
@@ -97,7 +155,7 @@ mod tests {
         assert_eq!(operand(&absolute(&[0xA0])), Some(Operand::Absolute { width: 1, length: 9 }));
         assert_eq!(operand(&[0xF3, 0xA4]), Some(Operand::String));
         for none in
-            [&[0x8B, 0x05, 0, 0, 0, 0][..], &[0x8B, 0x04, 0x25, 0, 0, 0, 0], &[0x8B, 0xC1], &[0x8B], &[], &[0xA1, 0]]
+            [&[0x8B, 0x05, 0, 0, 0, 0][..], &[0x8B, 0x04, 0x25, 0, 0, 0], &[0x8B, 0xC1], &[0x8B], &[], &[0xA1, 0]]
         {
             assert_eq!(operand(none), None, "{none:02x?}");
         }

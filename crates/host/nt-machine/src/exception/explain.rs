@@ -4,9 +4,10 @@ use super::explain_address;
 use super::fault::{PAGE_FAULT, Trap, code_at};
 use super::site::FaultSite;
 use crate::cpu::decode::{Instruction, decode};
+use crate::cpu::operand::operand;
 use crate::cpu::thread;
 use crate::image;
-use crate::memory::PAGE;
+use crate::memory::{PAGE, is_canonical};
 use crate::verify::{self, Rule};
 use pe_image::unwind::Registers;
 
@@ -49,7 +50,21 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         libc::SIGILL => stop(Rule::IllegalInstruction, format_args!("an instruction that does not exist")),
         libc::SIGFPE => stop(Rule::BugCheck, format_args!("a division by zero, or a quotient that is too large")),
         libc::SIGTRAP => stop(Rule::BugCheck, format_args!("a breakpoint without a debugger")),
-        _ => stop(Rule::AccessViolation, format_args!("uses an address that is not canonical or not aligned")),
+        _ => {
+            // The processor reports no address for these faults; for a fault of a routine it is known.
+            let operand = || operand(&code_at(registers.rip))?.address(registers);
+            let address = if image::is_loaded(registers.rip) { operand() } else { Some(address) };
+            match address.filter(|address| *address != 0) {
+                Some(address) if !is_canonical(address) => {
+                    stop(Rule::AccessViolation, format_args!("uses {address:#x}, which is not a canonical address"))
+                }
+                Some(address) if address % 16 != 0 => stop(
+                    Rule::AccessViolation,
+                    format_args!("uses {address:#x}, which is not aligned as the instruction requires"),
+                ),
+                _ => stop(Rule::AccessViolation, format_args!("uses an address that is not canonical or not aligned")),
+            }
+        }
     }
 }
 

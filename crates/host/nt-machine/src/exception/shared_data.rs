@@ -51,7 +51,7 @@ pub(super) fn begin(trap: Trap, context: &mut Context<'_>) -> bool {
     let Some(page) = HOOKS.find().and_then(|hooks| (hooks.shared_data)()) else { return false };
     let code = GuestPtr::<u8>::new(context.rip()).array(15).read().unwrap_or_default();
     let (register, is_string) = match operand(&code) {
-        Some(Operand::Base(register)) => (register, false),
+        Some(Operand::Sum { base: Some(register), .. }) => (register, false),
         Some(Operand::String) => (if contains(context.get(6)) { 6 } else { 7 }, true),
         Some(Operand::Absolute { width, length }) => {
             let Ok(value) = load(page + (trap.address - ADDRESS), width) else { return false };
@@ -60,7 +60,7 @@ pub(super) fn begin(trap: Trap, context: &mut Context<'_>) -> bool {
             context.skip(length);
             return true;
         }
-        None => return false,
+        _ => return false,
     };
     let before = context.get(register);
     let moved = before.wrapping_sub(ADDRESS).wrapping_add(page);

@@ -8,6 +8,8 @@ use crate::kernel::sync::timer::TICK;
 use crate::layout::{KSYSTEM_TIME, KUSER_SHARED_DATA};
 use crate::memory::{Fault, GuestPtr, Protection, Region};
 
+/// The size of the physical memory in pages: 2 GiB.
+pub(super) const PHYSICAL_PAGES: u32 = 0x8_0000;
 /// `NtProductWinNt`: a workstation, not a server.
 const CLIENT: u32 = 1;
 /// `PROCESSOR_ARCHITECTURE_AMD64`.
@@ -61,7 +63,7 @@ fn fill(page: GuestPtr<KUSER_SHARED_DATA>, config: &Config) -> Result<(), Fault>
         page.ProcessorFeatures().cast::<u8>().at(feature.into()).write(1)?;
     }
     page.QpcFrequency().write(10_000_000)?;
-    page.NumberOfPhysicalPages().write(1 << 20)?;
+    page.NumberOfPhysicalPages().write(PHYSICAL_PAGES)?;
     page.Cookie().write(0x5EED_C00C)?;
     page.UnparkedProcessorCount().write(2)?;
     page.ActiveProcessorCount().write(2)?;

@@ -142,6 +142,14 @@ layout! {
         TargetProcess: GuestPtr<Opaque>,
     }
 
+    TARGET_DEVICE_REMOVAL_NOTIFICATION: 0x20 {
+        Version: u16,
+        Size: u16,
+        Event: [u8; 16],
+        Padding: u32,
+        FileObject: GuestPtr<FILE_OBJECT>,
+    }
+
     OB_POST_OPERATION_INFORMATION: 0x30 {
         Operation: u32,
         Flags: u32,

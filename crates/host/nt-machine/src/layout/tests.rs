@@ -211,4 +211,7 @@ fn arguments_of_notification_routines_have_the_layouts_of_microsofts_metadata() 
     same!(OB_POST_OPERATION_INFORMATION, services::OB_POST_OPERATION_INFORMATION {
         Operation Object ObjectType CallContext ReturnStatus Parameters
     });
+    same!(TARGET_DEVICE_REMOVAL_NOTIFICATION, services::TARGET_DEVICE_REMOVAL_NOTIFICATION {
+        Version Size Event FileObject
+    });
 }

@@ -8,7 +8,7 @@ use super::{Machine, parts, plug};
 use crate::cpu::switch;
 use crate::exception::system_calls;
 use crate::image;
-use crate::kernel::io::{device, interrupt, registration, stack};
+use crate::kernel::io::{device, interrupt, plug_play, registration, stack};
 use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
 use crate::kernel::sync::scheduler::Timer;
@@ -153,6 +153,7 @@ fn gone() {
     lock(&kernel.io).report_leaks();
     lock(&kernel.notifications).report_leaks();
     registration::forget();
+    plug_play::forget();
     interrupt::forget();
     lock(&kernel.objects).report_leaks();
     lock(&kernel.pool).report_leaks();

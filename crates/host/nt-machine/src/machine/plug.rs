@@ -13,7 +13,7 @@ use crate::exception::fault;
 use crate::kernel::ex::{self, Notification, Told};
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::wmi::WmiRequest;
-use crate::kernel::io::{device, interrupt, names, open, pnp, stack, wmi};
+use crate::kernel::io::{device, interrupt, names, open, plug_play, pnp, stack, wmi};
 use crate::kernel::{Answer, IoRequest, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::{GuestPtr, OrStop as _};
@@ -223,7 +223,14 @@ impl Machine {
     /// Notifies the driver of an event in the system, if it has registered for it.
     #[must_use]
     pub fn notify(self, notification: &Notification) -> Told {
-        ex::raise(notification).or_stop()
+        let Notification::TargetDevice { device, event } = notification else {
+            return ex::raise(notification).or_stop();
+        };
+        let mut told = plug_play::raise(device, *event).or_stop();
+        for status in wdf::target_changed(device, *event) {
+            told.add(status);
+        }
+        told
     }
 
     /// Opens a device, as `CreateFile` does.

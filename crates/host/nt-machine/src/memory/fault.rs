@@ -38,7 +38,7 @@ pub(crate) struct Recovery {
 }
 
 /// Returns whether the upper 17 bits of an address are equal.
-pub(super) const fn is_canonical(address: u64) -> bool {
+pub(crate) const fn is_canonical(address: u64) -> bool {
     matches!(address >> 47, 0 | 0x1_FFFF)
 }
 

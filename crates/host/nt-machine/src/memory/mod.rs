@@ -16,7 +16,7 @@ mod slice;
 mod tests;
 
 pub(crate) use access::recover;
-pub(crate) use fault::{Access, Fault, OrStop, Recovery, Unhandled, on_unhandled};
+pub(crate) use fault::{Access, Fault, OrStop, Recovery, Unhandled, is_canonical, on_unhandled};
 pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
 pub(crate) use region::{PAGE, Protection, Region, give_back, protect};

@@ -139,6 +139,8 @@ pub(super) struct Device {
     /// The default I/O target; NULL until the driver asks for it.
     pub(super) target: Handle,
     pub(super) interrupts: Vec<Handle>,
+    /// `EvtDevicePrepareHardware` is running.
+    pub(super) preparing: bool,
     /// The lists of hardware resources, raw and translated.
     pub(super) resources: [Handle; 2],
     /// Files, each with the file object that IRPs have for it.

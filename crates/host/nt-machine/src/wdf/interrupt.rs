@@ -1,17 +1,18 @@
 //! Interrupt objects: the service routine at the device's IRQL, the interrupt lock, and the DPC or work item.
 //!
-//! When the device starts, the first interrupt object gets the first interrupt of the device, the second object gets
-//! the second interrupt, and so on. If the driver gave the descriptor of an interrupt, the object has that interrupt
-//! instead. An interrupt object is connected while the device is in its working state. An object without an interrupt
-//! is never connected, and the device starts anyway.
+//! As in Microsoft's framework, interrupts are assigned by position. When the device starts, the first object that
+//! `EvtDriverDeviceAdd` created gets the first interrupt of the device, the second object gets the second interrupt,
+//! and so on. An object that `EvtDevicePrepareHardware` creates has the interrupt whose descriptors the driver gives,
+//! and is deleted after `EvtDeviceReleaseHardware`. An interrupt object is connected while the device is in its working
+//! state. An object without an interrupt is never connected, and the device starts anyway.
 
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
 use super::device::{self, with_device};
-use super::locks;
 use super::object::{self, Data, create, created};
 use super::{Handle, sync, with};
+use super::{life, locks};
 use crate::kernel::io::interrupt::{self as io, Service};
 use crate::kernel::io::resources::{self, DEVICE_IRQL, Interrupt as Resource};
 use crate::kernel::{self, call_back, kernel, submit};
@@ -115,6 +116,8 @@ pub(super) struct Interrupt {
     pub(super) object: GuestPtr<INTERRUPT_OBJECT>,
     old_irql: u8,
     resource: Option<Resource>,
+    /// Created in `EvtDevicePrepareHardware`, for the hardware resources of this start.
+    for_hardware: bool,
     connected: bool,
 }
 
@@ -131,29 +134,41 @@ fn interrupt(handle: Handle) -> Interrupt {
 
 fn create_interrupt(call: &Call) -> Outcome {
     let (device, place) = (call.handle(1), call.ptr::<WDF_INTERRUPT_CONFIG>(2));
-    with_device(device, |_| ());
+    let (late, preparing) = with_device(device, |device| (device.resources != [Handle::NULL; 2], device.preparing));
     let old = place.Size().read()? <= OLD_CONFIG;
     let newer = |part: GuestPtr<GuestPtr<Code>>| if old { Ok(GuestPtr::NULL) } else { part.read() };
     let (dpc, work) = (place.EvtInterruptDpc().read()?, newer(place.EvtInterruptWorkItem())?);
     let isr = place.EvtInterruptIsr().read()?;
     let passive = !old && place.PassiveHandling().read()? != 0;
-    if isr.is_null() || !dpc.is_null() && !work.is_null() && !passive {
-        verify::find(
-            Rule::FrameworkMisuse,
-            format_args!(
-                "EvtInterruptIsr is missing, or a DPC and a work item are set for an interrupt above passive level"
-            ),
-        );
-        return fail(NtStatus::InvalidParameter);
-    }
     let spin_lock = Handle::new(place.SpinLock().read()?);
-    let spin = if spin_lock == Handle::NULL { GuestPtr::NULL } else { locks::word(spin_lock) };
+    let wait_lock = Handle::new(if old { 0 } else { place.WaitLock().read()? });
+    let [raw, named] =
+        if old { [GuestPtr::NULL; 2] } else { [place.InterruptRaw().read()?, place.InterruptTranslated().read()?] };
+    let (parameter, state) = (NtStatus::InvalidParameter, NtStatus::InvalidDeviceState);
+    let rules = [
+        (isr.is_null(), parameter, "EvtInterruptIsr is NULL"),
+        (late && !preparing, state, "not in EvtDriverDeviceAdd or EvtDevicePrepareHardware"),
+        (
+            !late && [raw, named].into_iter().any(|descriptor| !descriptor.is_null()),
+            parameter,
+            "InterruptRaw and InterruptTranslated must be NULL in EvtDriverDeviceAdd",
+        ),
+        (
+            late && [raw, named].into_iter().any(GuestPtr::is_null),
+            state,
+            "InterruptRaw and InterruptTranslated must be set in EvtDevicePrepareHardware",
+        ),
+        (!dpc.is_null() && !work.is_null(), parameter, "EvtInterruptDpc and EvtInterruptWorkItem are both set"),
+        (!passive && !wait_lock.is_null(), parameter, "WaitLock is set, but PassiveHandling is not"),
+        (passive && !spin_lock.is_null(), parameter, "SpinLock and PassiveHandling are both set"),
+    ];
+    if let Some((_, status, what)) = rules.into_iter().find(|(broken, ..)| *broken) {
+        verify::find(Rule::FrameworkMisuse, format_args!("{what}"));
+        return fail(status);
+    }
+    let spin = if spin_lock.is_null() { GuestPtr::NULL } else { locks::word(spin_lock) };
     let service = Service { routine: isr, context: 0, lock: spin, irql: DEVICE_IRQL };
-    let wait_lock = match if passive { Handle::new(place.WaitLock().read()?) } else { Handle::NULL } {
-        Handle::NULL if passive => locks::new_wait_lock(call.from, device)?,
-        given => given,
-    };
-    let named = if old { GuestPtr::NULL } else { place.InterruptTranslated().read()? };
+    let wait_lock = if passive && wait_lock.is_null() { locks::new_wait_lock(call.from, device)? } else { wait_lock };
     let data = Interrupt {
         device,
         isr,
@@ -167,6 +182,7 @@ fn create_interrupt(call: &Call) -> Outcome {
         object: io::new_object(service)?,
         old_irql: 0,
         resource: named.non_null().and_then(|named| by_descriptor(device, named)),
+        for_hardware: late,
         connected: false,
     };
     let handle = create(call, call.ptr(3), Some(device), Data::Interrupt(Box::new(data)))?;
@@ -212,10 +228,18 @@ pub(super) fn assign(device: Handle) -> Outcome<[Handle; 2]> {
     });
     if has_hardware {
         for (handle, resource) in interrupts.into_iter().zip(resources::interrupts()) {
-            with_interrupt(handle, |interrupt| interrupt.resource = interrupt.resource.or(Some(resource)));
+            with_interrupt(handle, |interrupt| interrupt.resource = Some(resource));
         }
     }
     Ok(lists)
+}
+
+/// Called after `EvtDeviceReleaseHardware`: deletes the interrupt objects that `EvtDevicePrepareHardware` created.
+pub(super) fn released(device: Handle) {
+    let all = with_device(device, |device| std::mem::take(&mut device.interrupts));
+    let (gone, left): (Vec<_>, Vec<_>) = all.into_iter().partition(|handle| interrupt(*handle).for_hardware);
+    with_device(device, |device| device.interrupts = left);
+    gone.into_iter().for_each(life::delete);
 }
 
 /// Connects and enables the interrupts of a device that enters its working state.
@@ -232,7 +256,7 @@ fn enable(handle: Handle) -> Result<(), NtStatus> {
     let (interrupt, physical) = physical(handle);
     let Some(resource) = interrupt.resource.filter(|_| !interrupt.connected) else { return Ok(()) };
     with_interrupt(handle, |interrupt| interrupt.connected = true);
-    io::listen(interrupt.object, physical, resource, move || {
+    io::listen(interrupt.object, physical, resource, interrupt.passive, move || {
         let arguments = [handle.as_int(), resource.message.unwrap_or_default().into()];
         locked(handle, |irql| call_back("EvtInterruptIsr", irql, interrupt.isr, &arguments) as u8 != 0).or_stop()
     });

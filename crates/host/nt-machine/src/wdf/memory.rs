@@ -44,8 +44,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             Data::Lookaside { size, memory } => Some((*size, *memory)),
             _ => None,
         });
-        let data = Data::Memory { bytes: new(size), owned: true };
-        created(object::create_with(call.from, &attributes, Some(list), data), call.ptr(2))
+        let create = |data| object::create_with(call.from, &attributes, Some(list), data);
+        created(with_memory(size, create).map(|(memory, _)| memory), call.ptr(2))
     })
     .fails(NtStatus::InsufficientResources),
     // Arguments: memory, offset in it, buffer, length.
@@ -56,9 +56,19 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfMemoryCopyFromBuffer", DISPATCH, |call| done(part(call)?.copy_from(call.ptr(3))?)),
 ];
 
-/// Allocates a buffer.
-fn new(size: u64) -> GuestSlice<u8> {
-    kernel::lock(&kernel().pool).new_objects(size).array(size)
+/// Allocates a buffer and has `create` make the memory object that owns it. Returns the object and the buffer.
+fn with_memory(size: u64, create: impl FnOnce(Data) -> Outcome<Handle>) -> Outcome<(Handle, GuestSlice<u8>)> {
+    let bytes: GuestSlice<u8> = kernel::lock(&kernel().pool).new_objects(size).array(size);
+    if bytes.start().is_null() {
+        return fail(NtStatus::InsufficientResources);
+    }
+    match create(Data::Memory { bytes, owned: true }) {
+        Ok(handle) => Ok((handle, bytes)),
+        Err(error) => {
+            kernel::lock(&kernel().pool).free_object(bytes.start().address());
+            Err(error)
+        }
+    }
 }
 
 /// Arguments: attributes, pool type, tag, size, place for the handle, place for the address.
@@ -67,24 +77,17 @@ fn create_memory(call: &Call) -> Outcome {
     if size == 0 {
         return fail(NtStatus::InvalidParameter);
     }
-    let bytes = new(size);
-    if bytes.start().is_null() {
-        return fail(NtStatus::InsufficientResources);
-    }
-    let result = create(call, call.ptr(1), None, Data::Memory { bytes, owned: true });
-    if result.is_ok() {
-        call.ptr(6).write_if(bytes.start())?;
-    } else {
-        kernel::lock(&kernel().pool).free_object(bytes.start().address());
-    }
-    created(result, call.ptr(5))
+    let (handle, bytes) = with_memory(size, |data| create(call, call.ptr(1), None, data))?;
+    call.ptr(6).write_if(bytes.start())?;
+    created(Ok(handle), call.ptr(5))
 }
 
 /// Creates a memory object with a copy of `bytes`.
 pub(super) fn with_bytes(call: &Call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, bytes: &[u8]) -> Outcome<Handle> {
-    let memory = new((bytes.len() as u64).max(1));
+    let size = (bytes.len() as u64).max(1);
+    let (handle, memory) = with_memory(size, |data| create(call, attributes, None, data))?;
     memory.write(bytes)?;
-    create(call, attributes, None, Data::Memory { bytes: memory, owned: true })
+    Ok(handle)
 }
 
 /// Reads the bytes of a memory object: all of them if `part` is NULL.

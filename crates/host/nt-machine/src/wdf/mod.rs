@@ -61,6 +61,7 @@ pub(crate) use functions::functions;
 pub(crate) use handle::Handle;
 pub(crate) use interrupt::source as interrupt_source;
 pub(crate) use loader::LOADER;
+pub(crate) use target::target_changed;
 pub(crate) use wmi::ask as ask_wmi;
 
 use object::Object;

@@ -179,7 +179,10 @@ fn allocate_context(call: &Call) -> Outcome {
         call.ptr(3).write_if(memory)?;
         return fail(NtStatus::ObjectNameExists);
     }
-    let memory = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
+    let memory: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
+    if memory.is_null() {
+        return fail(NtStatus::InsufficientResources);
+    }
     change(call.handle(1), |object| {
         object.contexts.push((context.unique, memory));
         object.farewells.push(Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy });

@@ -41,7 +41,9 @@ pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
         Err(Failure::Fault(fault)) => fault::raise(fault, false),
     };
     let lists = [raw.as_int(), translated.as_int()];
+    with_device(device, |device| device.preparing = true);
     let prepared = event(device, PREPARE_HARDWARE, "EvtDevicePrepareHardware", &lists);
+    with_device(device, |device| device.preparing = false);
     let result = prepared.and_then(|()| enter(device, D3_FINAL));
     if result.is_err() {
         release(device);
@@ -89,10 +91,11 @@ fn leave(device: Handle, to: u64) {
     tell(device, D0_EXIT, "EvtDeviceD0Exit", &[to]);
 }
 
-/// Calls the driver to release its hardware.
+/// Calls the driver to release its hardware, then deletes the interrupt objects that it created for this hardware.
 fn release(device: Handle) {
     let [_, translated] = with_device(device, |device| device.resources);
     tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[translated.as_int()]);
+    interrupt::released(device);
 }
 
 /// Puts a device to sleep. The driver keeps the device, and power-managed queues hold their requests.

@@ -25,6 +25,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoQueueGetState", DISPATCH, get_state),
     routine!("WdfIoQueueStart", DISPATCH, |call| {
         with_queue(call.handle(1), |queue| (queue.stopped, queue.closed) = (false, false));
+        deliver::notify_ready(call.handle(1));
         deliver::dispatch(call.handle(1));
     }),
     routine!("WdfIoQueueStop", DISPATCH, |call| {

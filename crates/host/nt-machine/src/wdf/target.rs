@@ -10,21 +10,21 @@ use etw_types::NtStatus;
 
 use super::attributes::Attributes;
 use super::device::{self, with_device};
-use super::object::{self, Data, create, created};
-use super::{Handle, file, request, send};
+use super::object::{self, Data, Object, create, created};
+use super::{Handle, file, request, send, with};
+use crate::kernel::ex::TargetEvent;
 use crate::kernel::ex::object::KernelHandle;
-use crate::kernel::io::{device as wdm, file as files, names};
-use crate::kernel::kernel;
+use crate::kernel::io::{device as wdm, file as files, names, pnp};
+use crate::kernel::{call_back, kernel};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
-use crate::memory::GuestPtr;
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::memory::{Code, GuestPtr};
+use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
 /// `WDF_IO_TARGET_OPEN_TYPE`.
 const EXISTING_DEVICE: u32 = 1;
 const BY_NAME: u32 = 2;
 const REOPEN: u32 = 3;
-const LOCAL_BY_FILE: u32 = 4;
 /// `WDF_IO_TARGET_SENT_IO_ACTION`.
 const CANCEL_SENT: u32 = 1;
 const WAIT_FOR_SENT: u32 = 2;
@@ -61,8 +61,18 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetWdmGetTargetFileHandle", DISPATCH, |call| {
         with_target(call.handle(1), |target| target.handle.as_int())
     }),
-    // The scripted devices have no interfaces.
-    fixed("WdfIoTargetQueryForInterface", PASSIVE, NtStatus::NotSupported.as_int() as u64),
+    // Arguments: target, type of the interface, place for the interface, size, version, specific data. Only a device
+    // that receives IRPs can have interfaces here.
+    routine!("WdfIoTargetQueryForInterface", PASSIVE, |call| {
+        match with_target(call.handle(1), |target| target.behind.clone()) {
+            Behind::Packets { device, .. } => {
+                let size = call.arg(4) & 0xFFFF | (call.arg(5) & 0xFFFF) << 16;
+                pnp::query_interface(device, [call.arg(2), size, call.arg(3), call.arg(6)])
+            }
+            _ => fail(NtStatus::NotSupported),
+        }
+    })
+    .fails(NtStatus::NotSupported),
     routine!("WdfIoTargetGetState", DISPATCH, |call| with_target(call.handle(1), |target| target.state.0)),
     routine!("WdfIoTargetStart", DISPATCH, |call| {
         let target = call.handle(1);
@@ -143,6 +153,14 @@ pub(super) enum Behind {
     Packets { device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT> },
 }
 
+/// The driver's callbacks for the removal of the target's device.
+#[derive(Clone, Copy, Debug, Default)]
+struct TargetEvents {
+    query_remove: GuestPtr<Code>,
+    remove_canceled: GuestPtr<Code>,
+    remove_complete: GuestPtr<Code>,
+}
+
 /// An I/O target.
 #[derive(Debug)]
 pub(super) struct Target {
@@ -152,8 +170,12 @@ pub(super) struct Target {
     pub(super) behind: Behind,
     /// The handle of the file, if the target was opened by name.
     handle: KernelHandle,
-    /// How the target was opened: open type, device object and name.
-    opened: (u32, GuestPtr<DEVICE_OBJECT>, String),
+    /// How the target was opened: open type and name.
+    opened: (u32, String),
+    /// The device of another driver whose removal the target is notified of. It stays set while the target is closed
+    /// for a query-remove.
+    watched: Option<String>,
+    events: TargetEvents,
     /// Requests that are sent when the target is started.
     pub(super) waiting: VecDeque<Handle>,
     /// Requests that have not come back.
@@ -167,7 +189,9 @@ impl Target {
             state,
             behind,
             handle: KernelHandle::default(),
-            opened: (0, GuestPtr::NULL, String::new()),
+            opened: (0, String::new()),
+            watched: None,
+            events: TargetEvents::default(),
             waiting: VecDeque::new(),
             sent: Vec::new(),
         }
@@ -212,35 +236,92 @@ fn device_object(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
 /// Arguments: target, parameters.
 fn open(call: &Call) -> Outcome {
     let (target, params) = (call.handle(1), call.ptr::<WDF_IO_TARGET_OPEN_PARAMS>(2));
-    let (device, state, before) = with_target(target, |target| (target.device, target.state, target.opened.clone()));
-    if !matches!(state, State::CLOSED | State::CLOSED_FOR_QUERY_REMOVE) {
-        return fail(NtStatus::InvalidDeviceState);
-    }
-    let (kind, object, name) = match params.Type().read()? {
-        REOPEN => before,
-        BY_NAME => (BY_NAME, GuestPtr::NULL, params.TargetDeviceName().text()?),
-        EXISTING_DEVICE => (EXISTING_DEVICE, params.TargetDeviceObject().read()?, String::new()),
-        LOCAL_BY_FILE => (LOCAL_BY_FILE, GuestPtr::NULL, String::new()),
-        _ => return fail(NtStatus::InvalidParameter),
-    };
-    let mut handle = KernelHandle::default();
-    let behind = match kind {
+    let (kind, name) = with_target(target, |target| target.opened.clone());
+    match params.Type().read()? {
+        // As in Microsoft's framework, only a target that was opened by name can be opened again.
+        REOPEN if kind != BY_NAME => return fail(NtStatus::InvalidDeviceRequest),
+        REOPEN => reopen(target, name, call.from)?,
         BY_NAME => {
-            let (behind, opened) = open_name(&name, call.from)?;
-            handle = opened;
-            params.FileInformation().write(OPENED)?;
-            behind
+            let events = TargetEvents {
+                query_remove: params.EvtIoTargetQueryRemove().read()?,
+                remove_canceled: params.EvtIoTargetRemoveCanceled().read()?,
+                remove_complete: params.EvtIoTargetRemoveComplete().read()?,
+            };
+            reopen(target, params.TargetDeviceName().text()?, call.from)?;
+            with_target(target, |target| target.events = events);
         }
-        EXISTING_DEVICE => existing(object, params.TargetFileObject().read()?)?,
-        LOCAL_BY_FILE => below(device),
-        // A reopen of a target that was never open.
-        _ => return fail(NtStatus::InvalidDeviceState),
+        EXISTING_DEVICE => {
+            needs_closed(target)?;
+            let behind = existing(params.TargetDeviceObject().read()?, params.TargetFileObject().read()?)?;
+            with_target(target, |target| {
+                (target.behind, target.state) = (behind, State::STARTED);
+                (target.opened, target.watched) = ((EXISTING_DEVICE, String::new()), None);
+            });
+            return done(());
+        }
+        // WdfIoTargetOpenLocalTargetByFile is only for user-mode drivers.
+        _ => return fail(NtStatus::InvalidParameter),
+    }
+    Ok(params.FileInformation().write(OPENED)?)
+}
+
+fn needs_closed(target: Handle) -> Outcome {
+    let state = with_target(target, |target| target.state);
+    let is_closed = matches!(state, State::CLOSED | State::CLOSED_FOR_QUERY_REMOVE);
+    if is_closed { done(()) } else { fail(NtStatus::InvalidDeviceState) }
+}
+
+/// Opens a target by the name of its device.
+fn reopen(target: Handle, name: String, from: u64) -> Outcome {
+    needs_closed(target)?;
+    let (behind, handle) = open_name(&name, from)?;
+    let watched = match &behind {
+        Behind::Scripted { name, .. } => name.clone(),
+        _ => None,
     };
     with_target(target, |target| {
         (target.behind, target.handle, target.state) = (behind, handle, State::STARTED);
-        target.opened = (kind, object, name);
+        (target.opened, target.watched) = ((BY_NAME, name), watched);
     });
     done(())
+}
+
+/// Notifies the targets of a device that it is removed: calls the driver's callback, or else does what the framework
+/// does by default. Returns a status for each target.
+pub(crate) fn target_changed(device: &str, event: TargetEvent) -> Vec<NtStatus> {
+    let is_watching = |object: &Object| match &object.data {
+        Data::Target(target) => target.watched.as_ref().is_some_and(|watched| names::are_same(watched, device)),
+        _ => false,
+    };
+    let targets: Vec<Handle> = with(|framework| {
+        framework.objects.iter().filter(|(_, object)| is_watching(object)).map(|(handle, _)| *handle).collect()
+    });
+    targets.into_iter().filter(|target| object::exists(*target)).map(|target| changed(target, event)).collect()
+}
+
+fn changed(target: Handle, event: TargetEvent) -> NtStatus {
+    let events = with_target(target, |target| target.events);
+    let (name, callback) = match event {
+        TargetEvent::QueryRemove => ("EvtIoTargetQueryRemove", events.query_remove),
+        TargetEvent::RemoveCanceled => ("EvtIoTargetRemoveCanceled", events.remove_canceled),
+        TargetEvent::RemoveComplete => ("EvtIoTargetRemoveComplete", events.remove_complete),
+    };
+    if !callback.is_null() {
+        let status = NtStatus::from_int(call_back(name, PASSIVE, callback, &[target.as_int()]) as u32);
+        // Only EvtIoTargetQueryRemove returns a status.
+        return if event == TargetEvent::QueryRemove { status } else { NtStatus::Success };
+    }
+    match event {
+        TargetEvent::QueryRemove => close(target, State::CLOSED_FOR_QUERY_REMOVE),
+        TargetEvent::RemoveComplete => close(target, State::CLOSED),
+        TargetEvent::RemoveCanceled => {
+            let name = with_target(target, |target| target.opened.1.clone());
+            if let Err(Failure::Status(status)) = reopen(target, name, 0) {
+                return status;
+            }
+        }
+    }
+    NtStatus::Success
 }
 
 /// Opens a device by its name: a framework device, another device of the driver, or a scripted device.
@@ -285,6 +366,9 @@ fn close(target: Handle, state: State) {
     wait(target);
     let (behind, handle, kind) = with_target(target, |target| {
         let behind = std::mem::replace(&mut target.behind, Behind::Nothing);
+        if state != State::CLOSED_FOR_QUERY_REMOVE {
+            target.watched = None;
+        }
         (behind, std::mem::take(&mut target.handle), target.opened.0)
     });
     match behind {

@@ -76,12 +76,6 @@ pub(super) const ROUTINES: &[Routine] = &[
             call_back("callback routine", thread::irql(), known.routine, &arguments);
         }
     }),
-    routine!("IoRegisterPlugPlayNotification", PASSIVE, |call| {
-        call.ptr(6).write(object::open("notification", call.arg(4), call.from))
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoUnregisterPlugPlayNotification", PASSIVE, |call| object::close(call.kernel_handle(0))),
-    routine!("IoUnregisterPlugPlayNotificationEx", PASSIVE, |call| object::close(call.kernel_handle(0))),
     routine!("PoRegisterPowerSettingCallback", PASSIVE, |call| {
         call.ptr(4).write(object::open("power setting", call.arg(2), call.from))
     })

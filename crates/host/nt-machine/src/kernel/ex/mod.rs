@@ -14,7 +14,7 @@ pub(crate) use callback::Callbacks;
 pub use keys::KeyOperation;
 pub(crate) use notify::Notifications;
 pub(crate) use raise::raise;
-pub use raise::{Notification, Told};
+pub use raise::{Notification, TargetEvent, Told};
 pub(crate) use system::SEED;
 
 use crate::routine::Routine;

@@ -1,6 +1,6 @@
 //! Raises events of the system on behalf of a test: registered routines of the driver are called.
 
-use etw_types::NtStatus;
+use etw_types::{Guid, NtStatus};
 
 use super::keys::{self, Change, KeyOperation};
 use super::notify::{About, Text, tell};
@@ -76,6 +76,35 @@ pub enum Notification {
         /// The requested access rights.
         access: u32,
     },
+    /// A device of another driver, which the driver has opened by name, is removed. A driver may refuse it.
+    TargetDevice {
+        /// The name of the device, for example `\\Device\\Other`.
+        device: String,
+        /// What happens to the device.
+        event: TargetEvent,
+    },
+}
+
+/// What happens to a device that a driver has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetEvent {
+    /// The device is about to be removed. A driver closes its handle, or refuses with a failure status.
+    QueryRemove,
+    /// The device is not removed. A driver may open it again.
+    RemoveCanceled,
+    /// The device was removed.
+    RemoveComplete,
+}
+
+impl TargetEvent {
+    /// Returns `GUID_TARGET_DEVICE_…` of wdmguid.h.
+    pub(crate) const fn id(self) -> Guid {
+        match self {
+            Self::QueryRemove => Guid::from_u128(0xCB3A_4006_46F0_11D0_B08F_0060_9713_053F),
+            Self::RemoveCanceled => Guid::from_u128(0xCB3A_4007_46F0_11D0_B08F_0060_9713_053F),
+            Self::RemoveComplete => Guid::from_u128(0xCB3A_4008_46F0_11D0_B08F_0060_9713_053F),
+        }
+    }
 }
 
 /// The result of a notification.
@@ -83,10 +112,21 @@ pub enum Notification {
 pub struct Told {
     /// The number of routines that were called.
     pub called: u32,
-    /// The status that the routines left: of the creation of a process, or of an operation on the registry.
+    /// The status that the routines left: of the creation of a process, of an operation on the registry, or of the
+    /// removal of a device.
     pub status: NtStatus,
     /// The access rights that the routines left.
     pub access: u32,
+}
+
+impl Told {
+    /// Adds the status of a routine. The first failure is the result.
+    pub(crate) fn add(&mut self, status: NtStatus) {
+        self.called += 1;
+        if !self.status.is_error() {
+            self.status = status;
+        }
+    }
 }
 
 /// The key of a value if a test gives no key.
@@ -133,6 +173,8 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
         }
         Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
+        // The executive has no routines for it; the I/O manager and the framework have.
+        Notification::TargetDevice { .. } => Ok(Told::default()),
     }
 }
 

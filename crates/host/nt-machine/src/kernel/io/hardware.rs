@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use crate::kernel::ex::object;
-use crate::kernel::{kernel, lock};
+use crate::kernel::{kernel, lock, shared_data};
 use crate::layout::{CONFIGURATION_INFORMATION, OBJECT_ATTRIBUTES};
 use crate::memory::{GuestPtr, PAGE};
 use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, fixed, routine};
@@ -11,8 +11,9 @@ use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, f
 /// `PCIConfiguration`, and `PCI_INVALID_VENDORID`, which a read returns if the slot has no device.
 const PCI: u32 = 4;
 const NO_DEVICE: [u8; 2] = [0xFF; 2];
-/// The start and the size of the only range of physical memory, up to 2 GiB. A range of zeros ends the list.
-const MEMORY: [u64; 4] = [PAGE, 0x8000_0000 - PAGE, 0, 0];
+/// The start and the size of the only range of physical memory, which is at the start of the address space without its
+/// first page. A range of zeros ends the list.
+const MEMORY: [u64; 4] = [PAGE, shared_data::PHYSICAL_PAGES as u64 * PAGE, 0, 0];
 /// The address types of `MmCopyMemory`.
 const PHYSICAL: u32 = 1;
 const VIRTUAL: u32 = 2;

@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 
 use crate::kernel::ex::object;
 use crate::kernel::registry::keys;
+use crate::kernel::shared_data::PHYSICAL_PAGES;
 use crate::kernel::sync::process::{self, SYSTEM};
 use crate::kernel::{kernel, lock};
 use crate::layout::{CLIENT_ID, DRIVER_OBJECT, UNICODE_STRING};
@@ -97,9 +98,9 @@ fn put(structure: &mut [u8], at: usize, bytes: &[u8]) {
     }
 }
 
-/// `SYSTEM_BASIC_INFORMATION`: 2 GiB of memory and two processors.
+/// `SYSTEM_BASIC_INFORMATION`: the physical pages and two processors. The first physical page is page 1.
 fn basic() -> Vec<u8> {
-    let longs = [0_u32, 156_250, 0x1000, 0x8_0000, 1, 0x8_0000, 0x1_0000, 0];
+    let longs = [0_u32, 156_250, 0x1000, PHYSICAL_PAGES, 1, PHYSICAL_PAGES, 0x1_0000, 0];
     let quads = [0x1_0000_u64, 0x7FFF_FFFE_FFFF, 3, 2];
     let longs = longs.iter().flat_map(|long| long.to_le_bytes());
     longs.chain(quads.iter().flat_map(|quad| quad.to_le_bytes())).collect()

@@ -93,6 +93,8 @@ struct Connected {
     /// The physical device; NULL for every device.
     device: GuestPtr<DEVICE_OBJECT>,
     number: u32,
+    /// The routine runs in a thread at passive level, which DPCs may interrupt.
+    is_passive: bool,
     serve: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -112,21 +114,23 @@ pub(crate) fn new_object(service: Service) -> Result<Object, Fault> {
     Ok(object)
 }
 
-/// Connects an object to an interrupt of a device. `serve` returns whether it handled the interrupt.
+/// Connects an object to an interrupt of a device. `serve` returns whether it handled the interrupt. It runs at passive
+/// level if `is_passive` is set, otherwise at the IRQL of the interrupt.
 pub(crate) fn listen(
     object: Object,
     device: GuestPtr<DEVICE_OBJECT>,
     interrupt: Interrupt,
+    is_passive: bool,
     serve: impl Fn() -> bool + Send + Sync + 'static,
 ) {
-    let connected = Connected { object, device, number: interrupt.number, serve: Arc::new(serve) };
+    let connected = Connected { object, device, number: interrupt.number, is_passive, serve: Arc::new(serve) };
     lock(&kernel().interrupts).connected.push(connected);
 }
 
 /// Connects a service routine of the driver.
 fn connect(object: Object, device: GuestPtr<DEVICE_OBJECT>, interrupt: Interrupt, by_message: bool, from: u64) {
     let message = interrupt.message.filter(|_| by_message);
-    listen(object, device, interrupt, move || {
+    listen(object, device, interrupt, false, move || {
         let serve = |irql: u8| {
             let (routine, context) = (object.ServiceRoutine().read()?, object.ServiceContext().read()?);
             let mut arguments = vec![object.address(), context];
@@ -191,10 +195,15 @@ pub(crate) fn raise(device: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<bool
     if connected.is_empty() {
         return None;
     }
-    kernel().scheduler.change(|state| state.interrupted += 1);
-    let claimed = connected.into_iter().any(|known| (known.serve)());
-    kernel().scheduler.change(|state| state.interrupted -= 1);
-    Some(claimed)
+    Some(connected.into_iter().any(|known| {
+        if known.is_passive {
+            return (known.serve)();
+        }
+        kernel().scheduler.change(|state| state.interrupted += 1);
+        let claimed = (known.serve)();
+        kernel().scheduler.change(|state| state.interrupted -= 1);
+        claimed
+    }))
 }
 
 fn connect_ex(call: &Call) -> Outcome {

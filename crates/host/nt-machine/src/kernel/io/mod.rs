@@ -14,6 +14,7 @@ mod irp;
 pub(crate) mod mdl;
 pub(crate) mod names;
 pub(crate) mod open;
+pub(crate) mod plug_play;
 pub(crate) mod pnp;
 pub(crate) mod registration;
 pub(crate) mod request;
@@ -27,7 +28,7 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 16] = [
+pub(super) const ROUTINES: [&[Routine]; 17] = [
     build::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,
@@ -37,6 +38,7 @@ pub(super) const ROUTINES: [&[Routine]; 16] = [
     interface::ROUTINES,
     interrupt::ROUTINES,
     mdl::ROUTINES,
+    plug_play::ROUTINES,
     registration::ROUTINES,
     request::ROUTINES,
     security::ROUTINES,

@@ -15,6 +15,7 @@ use crate::routine::{Outcome, PASSIVE, fail};
 /// The minor functions of `IRP_MJ_PNP`.
 const START_DEVICE: u8 = 0x00;
 const QUERY_REMOVE: u8 = 0x01;
+const QUERY_INTERFACE: u8 = 0x08;
 const REMOVE_DEVICE: u8 = 0x02;
 const CANCEL_REMOVE: u8 = 0x03;
 const SURPRISE_REMOVAL: u8 = 0x17;
@@ -30,6 +31,11 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
     let submission = Submission { major, minor, parameters, ..Submission::default() };
     Ok(device::hold(device, || send(device, &submission))?.status.ok()?)
+}
+
+/// Sends `IRP_MN_QUERY_INTERFACE` to a device, with the parameters of its stack location.
+pub(crate) fn query_interface(device: Object, parameters: [u64; 4]) -> Outcome {
+    tell(device, PNP, QUERY_INTERFACE, parameters)
 }
 
 /// Sends a plug-and-play request that the driver cannot refuse.

@@ -29,7 +29,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoFreeWorkItem", DISPATCH, |call| {
         let item = call.arg(0);
         if kernel().scheduler.look(|state| state.has_work(item)) {
-            verify::find(Rule::TimerLeak, format_args!("a work item is freed while it is queued"));
+            verify::find(Rule::UseAfterFree, format_args!("a work item is freed while it is queued"));
         }
         pool::free(item, None);
     }),

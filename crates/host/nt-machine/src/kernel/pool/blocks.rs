@@ -73,8 +73,9 @@ pub(crate) struct Pool {
     host: u64,
     /// The chunks by first page: the size, the number of allocations in use, and whether its pages count as the host's.
     chunks: BTreeMap<u64, (u64, usize, bool)>,
-    /// The chunk for the next allocations: first page, next byte, end.
-    open: Option<(u64, u64, u64)>,
+    /// The chunks for the next allocations of the driver and of the host: first page, next byte, end. They are separate,
+    /// so that a driver that writes past its allocation does not damage an object of the host.
+    open: [Option<(u64, u64, u64)>; 2],
 }
 
 impl Pool {
@@ -91,7 +92,7 @@ impl Pool {
             host: 0,
             limit: limit.unwrap_or(MEMORY),
             chunks: BTreeMap::new(),
-            open: None,
+            open: [None; 2],
         }
     }
 
@@ -139,7 +140,8 @@ impl Pool {
 
     /// Reserves room in a chunk. Returns its address and the chunk.
     fn share(&mut self, size: u64, of_host: bool) -> Option<(u64, u64)> {
-        let (chunk, next, end) = match self.open {
+        let [driver, host] = self.open;
+        let (chunk, next, end) = match if of_host { host } else { driver } {
             Some((chunk, next, end)) if end - next >= size => (chunk, next, end),
             _ => {
                 let chunk = self.reserve(CHUNK, of_host)?;
@@ -147,7 +149,8 @@ impl Pool {
                 (chunk, chunk, chunk + CHUNK)
             }
         };
-        self.open = Some((chunk, next + size, end));
+        let open = Some((chunk, next + size, end));
+        self.open = if of_host { [driver, open] } else { [open, host] };
         if let Some((_, count, _)) = self.chunks.get_mut(&chunk) {
             *count += 1;
         }
@@ -165,7 +168,7 @@ impl Pool {
             Some(chunk) => {
                 let Some((size, count, of_host)) = self.chunks.get_mut(&chunk) else { return };
                 *count -= 1;
-                let is_open = self.open.is_some_and(|(open, ..)| open == chunk);
+                let is_open = self.open.iter().flatten().any(|(open, ..)| *open == chunk);
                 if *count != 0 || is_open {
                     bytes(block.address, block.size).fill(FREED).or_stop();
                     return;

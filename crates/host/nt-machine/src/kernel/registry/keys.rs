@@ -29,7 +29,7 @@ pub(crate) type Value = (u32, Vec<u8>);
 /// `REG_SZ`.
 pub(crate) const TEXT: u32 = 1;
 /// `REG_EXPAND_SZ`.
-const EXPANDED: u32 = 2;
+pub(super) const EXPANDED: u32 = 2;
 /// `REG_DWORD`.
 pub(crate) const DWORD: u32 = 4;
 /// `REG_MULTI_SZ`.

@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::keys::{SERVICES, TEXT, TEXTS, Value};
+use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value};
 use crate::kernel::ex::KeyOperation;
 use crate::kernel::ex::keys::{Change, around};
 use crate::kernel::ex::object;
@@ -19,6 +19,7 @@ const OPTIONAL: u32 = 0x8000_0000;
 const SUBKEY: u32 = 0x01;
 const TOPKEY: u32 = 0x02;
 const REQUIRED: u32 = 0x04;
+const NOEXPAND: u32 = 0x10;
 const DIRECT: u32 = 0x20;
 const TYPECHECK: u32 = 0x100;
 
@@ -35,8 +36,10 @@ pub(super) const ROUTINES: &[Routine] = &[
 /// `create`, the key is created if it does not exist.
 fn key(call: &Call, create: bool) -> Result<Option<u64>, Fault> {
     let relative = call.u32(0);
-    let base = match relative & !(IS_HANDLE | OPTIONAL) {
-        0 if relative & IS_HANDLE != 0 => return Ok(object::by_handle(call.kernel_handle(1))),
+    if relative & IS_HANDLE != 0 {
+        return Ok(object::by_handle(call.kernel_handle(1)));
+    }
+    let base = match relative & !OPTIONAL {
         0 => "",
         1 => SERVICES,
         2 => r"\Registry\Machine\System\CurrentControlSet\Control\",
@@ -119,6 +122,9 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str) ->
     };
     if entry.Flags & DIRECT == 0 {
         let memory: GuestPtr<u8> = lock(&kernel().pool).new_objects(data.len() as u64 + 2);
+        if memory.is_null() {
+            return fail(NtStatus::NoMemory);
+        }
         memory.write_all(&data)?;
         let (size, context) = (data.len() as u64, entry.EntryContext.address());
         let arguments = [entry.Name.address(), kind.into(), memory.address(), size, call.arg(3), context];
@@ -128,6 +134,9 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str) ->
     }
     if entry.Flags & TYPECHECK != 0 && entry.DefaultType >> 24 != kind {
         return fail(NtStatus::ObjectTypeMismatch);
+    }
+    if kind == TEXTS && entry.Flags & NOEXPAND == 0 {
+        return fail(NtStatus::InvalidParameter);
     }
     direct(call, entry.EntryContext, kind, &data)
 }
@@ -141,35 +150,35 @@ fn default(entry: &RTL_QUERY_REGISTRY_TABLE) -> Result<Value, Fault> {
     Ok((kind, entry.DefaultData.array(entry.DefaultLength.into()).read()?))
 }
 
-/// Stores a value at the context of the entry: a string as a `UNICODE_STRING`, other values as bytes.
+/// Stores a value at the context of the entry: strings as a `UNICODE_STRING`, other values as bytes.
 fn direct(call: &Call, place: GuestPtr<u8>, kind: u32, data: &[u8]) -> Outcome {
-    match kind {
-        TEXT | 2 => {
-            let (string, length) = (place.cast::<UNICODE_STRING>(), data.len() as u16);
-            let (maximum, buffer) = (string.MaximumLength().read()?, string.Buffer().read()?);
-            let buffer = if buffer.is_null() {
-                // The driver must free the buffer.
-                let memory = lock(&kernel().pool).allocate(data.len() as u64, *b"RtlQ", true, call.from);
-                GuestPtr::new(memory.unwrap_or_default())
-            } else if maximum < length {
-                return fail(NtStatus::BufferTooSmall);
-            } else {
-                buffer
-            };
-            buffer.cast().write_all(data)?;
-            string.set(length.saturating_sub(2), maximum.max(length), buffer)?;
+    let too_small = || fail(NtStatus::BufferTooSmall);
+    if let TEXT | EXPANDED | TEXTS = kind {
+        // A `UNICODE_STRING` has at most 0xFFFF bytes; Windows truncates longer values.
+        let data = data.get(..0xFFFF).unwrap_or(data);
+        let (string, length) = (place.cast::<UNICODE_STRING>(), data.len() as u16);
+        let (mut maximum, mut buffer) = (string.MaximumLength().read()?, string.Buffer().read()?);
+        if buffer.is_null() {
+            // The driver must free the buffer.
+            let memory = lock(&kernel().pool).allocate(length.into(), *b"RtlQ", true, call.from);
+            let Some(memory) = memory else { return fail(NtStatus::NoMemory) };
+            (maximum, buffer) = (length, GuestPtr::new(memory));
+        } else if maximum < length {
+            return too_small();
         }
-        TEXTS => return fail(NtStatus::InvalidParameter),
-        _ if data.len() <= 4 => place.write_all(data)?,
-        _ => {
-            // A negative number at the start of the buffer is the size of the buffer, and means that only the data is
-            // stored. A positive size, which asks for the length and the type too, is not supported.
-            let room = place.cast::<i32>().read()?;
-            if room >= 0 || room.unsigned_abs() < data.len() as u32 {
-                return fail(NtStatus::BufferTooSmall);
-            }
-            place.write_all(data)?;
-        }
+        buffer.cast().write_all(data)?;
+        string.set(length.saturating_sub(2), maximum, buffer)?;
+        return done(());
     }
-    done(())
+    if data.len() <= size_of::<u32>() {
+        return Ok(place.write_all(data)?);
+    }
+    // The buffer starts with its size. If that is negative, only the data is stored; otherwise the length and the type
+    // of the data are stored before it.
+    let size = place.cast::<i32>().read()?;
+    let head = if size < 0 { Vec::new() } else { [data.len() as u32, kind].map(u32::to_le_bytes).concat() };
+    if (size.unsigned_abs() as usize) < head.len() + data.len() {
+        return too_small();
+    }
+    Ok(place.write_all(&[&head, data].concat())?)
 }

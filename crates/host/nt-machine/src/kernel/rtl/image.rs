@@ -13,18 +13,16 @@ const NT_SIGNATURE: u32 = 0x4550;
 const MOST: u32 = 0x1000_0000;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine!("RtlImageNtHeader", APC, |call| { Ok::<u64, Fault>(headers(call.ptr(0))?.unwrap_or_default().address()) }),
+    routine!("RtlImageNtHeader", APC, |call| {
+        Ok::<u64, Fault>(headers(call.ptr(0), u64::MAX)?.unwrap_or_default().address())
+    }),
     // Arguments: flags, address of the image, its size, place for the address of the headers.
     routine!("RtlImageNtHeaderEx", APC, |call| -> Outcome {
-        let image = call.ptr::<IMAGE_DOS_HEADER>(1);
-        let found = headers(image)?;
-        // RTL_IMAGE_NT_HEADER_EX_FLAG_NO_RANGE_CHECK skips the comparison with the size.
-        let fits = call.u32(0) & 1 != 0 || found.is_none() || {
-            let end = u64::from(image.e_lfanew().read()?) + size_of::<IMAGE_NT_HEADERS64>() as u64;
-            end <= call.arg(2)
-        };
-        call.ptr(3).write(found.filter(|_| fits).unwrap_or_default())?;
-        if found.is_some() && fits { done(()) } else { fail(NtStatus::InvalidImageFormat) }
+        // RTL_IMAGE_NT_HEADER_EX_FLAG_NO_RANGE_CHECK: the size is not used.
+        let size = if call.u32(0) & 1 == 0 { call.arg(2) } else { u64::MAX };
+        let found = headers(call.ptr(1), size)?;
+        call.ptr(3).write(found.unwrap_or_default())?;
+        if found.is_some() { done(()) } else { fail(NtStatus::InvalidImageFormat) }
     }),
     // Arguments: address of the image, name. Returns the address of the export, or NULL.
     routine!("RtlFindExportedRoutineByName", PASSIVE, |call| {
@@ -37,13 +35,15 @@ pub(super) const ROUTINES: &[Routine] = &[
 
 type Base = GuestPtr<IMAGE_DOS_HEADER>;
 
-/// Returns the NT headers of an image, or `None` if there is no image at the address.
-fn headers(image: Base) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>>, Fault> {
-    if image.is_null() || image.address() == u64::MAX || image.e_magic().read()? != DOS_MAGIC {
+/// Returns the NT headers of an image of `size` bytes, or `None` if there is no image at the address or its headers end
+/// after these bytes. Reads nothing after them.
+fn headers(image: Base, size: u64) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>>, Fault> {
+    let exists = !image.is_null() && image.address() != u64::MAX && size >= size_of::<IMAGE_DOS_HEADER>() as u64;
+    if !exists || image.e_magic().read()? != DOS_MAGIC {
         return Ok(None);
     }
     let offset = image.e_lfanew().read()?;
-    if offset >= MOST {
+    if offset >= MOST || u64::from(offset) + size_of::<IMAGE_NT_HEADERS64>() as u64 > size {
         return Ok(None);
     }
     let headers = image.cast::<u8>().at(offset.into()).cast::<IMAGE_NT_HEADERS64>();
@@ -51,7 +51,7 @@ fn headers(image: Base) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>>, Fault> {
 }
 
 fn export(image: Base, name: &[u8]) -> Result<u64, Fault> {
-    let Some(headers) = headers(image)? else { return Ok(0) };
+    let Some(headers) = headers(image, u64::MAX)? else { return Ok(0) };
     let directory = headers.OptionalHeader().DataDirectory().element(0).unwrap_or_default();
     let start = directory.VirtualAddress().read()?;
     if start == 0 || directory.Size().read()? == 0 {

@@ -1,0 +1,80 @@
+//! Plug-and-play notifications: the removal of devices of other drivers, which a test requests. No notification of
+//! another category is ever sent.
+
+use etw_types::NtStatus;
+
+use super::device;
+use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::{TargetEvent, Told};
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};
+use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{NO_RESOURCES, PASSIVE, Routine, routine};
+
+/// `EventCategoryTargetDeviceChange`.
+const TARGET_DEVICE: u32 = 3;
+
+/// A routine that is notified about the device of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Registered {
+    handle: KernelHandle,
+    file: GuestPtr<FILE_OBJECT>,
+    routine: GuestPtr<Code>,
+    context: u64,
+}
+
+pub(super) const ROUTINES: &[Routine] = &[
+    // Arguments: category, flags, data of the category, driver, routine, context, place for the registration.
+    routine!("IoRegisterPlugPlayNotification", PASSIVE, |call| {
+        let handle = object::open("notification", call.arg(4), call.from);
+        if call.u32(0) == TARGET_DEVICE {
+            let (file, routine, context) = (call.ptr(2), call.ptr(4), call.arg(5));
+            // A registration has a reference to the file object, which the driver may close before it is notified.
+            object::reference(call.arg(2), call.from);
+            lock(&kernel().plug_play).push(Registered { handle, file, routine, context });
+        }
+        call.ptr(6).write(handle)
+    })
+    .fails(NO_RESOURCES),
+    routine!("IoUnregisterPlugPlayNotification", PASSIVE, |call| unregister(call.kernel_handle(0))),
+    routine!("IoUnregisterPlugPlayNotificationEx", PASSIVE, |call| unregister(call.kernel_handle(0))),
+];
+
+fn unregister(handle: KernelHandle) -> NtStatus {
+    let gone: Vec<Registered> =
+        lock(&kernel().plug_play).extract_if(.., |registered| registered.handle == handle).collect();
+    for Registered { file, .. } in gone {
+        object::dereference(file.address());
+    }
+    object::close(handle)
+}
+
+/// Removes all registrations after the driver was unloaded.
+pub(crate) fn forget() {
+    lock(&kernel().plug_play).clear();
+}
+
+/// Calls the routines that are registered for files of the device with this name.
+pub(crate) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
+    let mut told = Told::default();
+    let registered = lock(&kernel().plug_play).clone();
+    for Registered { file, routine, context, .. } in registered {
+        let name = device::name_of_others(file.DeviceObject().read()?);
+        if !name.is_some_and(|name| name.eq_ignore_ascii_case(device)) {
+            continue;
+        }
+        let notification: GuestPtr<TARGET_DEVICE_REMOVAL_NOTIFICATION> = lock(&kernel().pool).new_object();
+        notification.write(TARGET_DEVICE_REMOVAL_NOTIFICATION {
+            Version: 1,
+            Size: size_of::<TARGET_DEVICE_REMOVAL_NOTIFICATION>() as u16,
+            Event: event.id().to_bytes_le(),
+            Padding: 0,
+            FileObject: file,
+        })?;
+        let arguments = [notification.address(), context];
+        let status = call_back("plug-and-play notification", PASSIVE, routine, &arguments) as u32;
+        lock(&kernel().pool).free_object(notification.address());
+        told.add(NtStatus::from_int(status));
+    }
+    Ok(told)
+}
