@@ -193,6 +193,7 @@ fn a_damaged_logfile_header_costs_the_times_and_nothing_else() {
     bytes[0x48..0x4C].fill(0);
     let reader = Reader::new(Cursor::new(&bytes), ReaderOptions::default()).unwrap();
     assert!(reader.report().losses.iter().any(|loss| loss.reason == LossReason::NoLogfileHeader));
+    assert_eq!(reader.header().buffer_size, 1024, "of the first buffer");
     assert_eq!(reader.filter(Event::is_trace_logging).count(), 20);
 }
 
