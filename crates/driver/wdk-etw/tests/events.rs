@@ -170,3 +170,14 @@ fn filetimes_of_system_times() {
     let early = SystemTime::UNIX_EPOCH - Duration::from_secs(20_000_000_000);
     assert_eq!(wdk_etw::win_filetime_from_systemtime!(early), 0);
 }
+
+#[test]
+fn a_tag_that_is_a_constant_has_the_bytes_of_its_value() {
+    const TAG: u32 = 0x0FE0_0000;
+    define_provider!(PROVIDER, "Events.Tag");
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    assert_eq!(write_event!(PROVIDER, "Named", tag(TAG), u32("a", &1)), NtStatus::Success);
+    assert_eq!(write_event!(PROVIDER, "Named", tag(0x0FE0_0000), u32("a", &1)), NtStatus::Success);
+    let metadata: Vec<_> = traced.events().into_iter().map(|event| event.metadata).collect();
+    assert_eq!(metadata, [(); 2].map(|()| Some(b"\x0c\0\x7fNamed\0a\0\x08".to_vec())));
+}

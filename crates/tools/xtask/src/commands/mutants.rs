@@ -65,6 +65,7 @@ const PACKAGES: [Tested; 6] = [
             "--lib",
             "--test=activity",
             "--test=callback",
+            "--test=compat",
             "--test=enabled",
             "--test=events",
             "--test=manifest",
