@@ -68,6 +68,7 @@ const PACKAGES: [Tested; 6] = [
             "--test=compat",
             "--test=enabled",
             "--test=events",
+            "--test=formatting",
             "--test=manifest",
             "--test=registration",
             "--test=run_time_provider",
