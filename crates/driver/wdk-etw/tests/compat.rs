@@ -1,4 +1,5 @@
 //! The API of `tracelogging`: registration, its callback, and what the provider shows of itself.
+#![cfg(test)]
 
 use std::sync::Mutex;
 
@@ -9,8 +10,10 @@ use wdk_etw::{Guid, Level};
 
 tlg::define_provider!(PROVIDER, "Compat.Provider");
 
-/// The calls of the callback: control code, level, match-any, match-all, whether there is a filter, context.
-static CALLS: Mutex<Vec<(u32, Level, u64, u64, bool, usize)>> = Mutex::new(Vec::new());
+/// A call of the callback: control code, level, match-any, match-all, whether there is a filter, context.
+type Call = (u32, Level, u64, u64, bool, usize);
+
+static CALLS: Mutex<Vec<Call>> = Mutex::new(Vec::new());
 
 fn on_enable(_: &Guid, control: u32, level: Level, any: u64, all: u64, filter: usize, context: usize) {
     CALLS.lock().unwrap().push((control, level, any, all, filter != 0, context));

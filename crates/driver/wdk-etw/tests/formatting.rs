@@ -1,4 +1,5 @@
 //! The limit for text that writes events while it is formatted.
+#![cfg(test)]
 
 use std::{iter, thread};
 
