@@ -141,3 +141,10 @@ fn a_filled_block_has_the_status_and_both_names() {
         "the file's name is kept"
     );
 }
+
+#[test]
+fn an_empty_block_identifies_a_private_session() {
+    let read = SessionStatus::parse(&empty_block(Guid::from_u128(3), PRIVATE_LOGGER)).unwrap();
+    let expected = Properties { guid: Guid::from_u128(3), mode: PRIVATE_LOGGER, ..Properties::default() };
+    assert_eq!(read, SessionStatus { properties: expected, ..SessionStatus::default() });
+}
