@@ -129,6 +129,8 @@ fn a_filled_block_has_the_status_and_both_names() {
     assert_eq!(status.fill_block(&mut block), Ok(()));
     assert_eq!(SessionStatus::parse(&block), Some(status.clone()));
     assert_eq!(Properties::from_block(&status.properties.name, &block), Ok(status.properties.clone()));
+    let started = Properties::from_block(&status.properties.name, &status.properties.to_block());
+    assert_eq!(started, Ok(status.properties.clone()), "as a start passes them");
     let longer = "x".repeat(MAX_NAME + 1);
     assert_eq!(Properties::from_block(&longer, &block), Err(Win32Error::BadLength));
     status.properties.name = longer;
