@@ -70,6 +70,7 @@ fn a_broken_rule_is_named() {
         assert!(error.to_string().contains(message), "{error}: {properties:?}");
         assert_eq!(properties.check(), Err(error));
     }
+    assert_eq!(Properties::new("s").check().unwrap_err().code(), Win32Error::BadPathname, "there is no file");
     // Windows adjusts these values instead of refusing them.
     for properties in [live().buffers(3, 0, 0), live().buffers(16385, 0, 0), live().buffers(0, 6, 5)] {
         assert!(properties.check().is_err() && properties.check_enforced().is_ok(), "{properties:?}");
