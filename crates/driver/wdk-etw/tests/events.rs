@@ -170,3 +170,32 @@ fn filetimes_of_system_times() {
     let early = SystemTime::UNIX_EPOCH - Duration::from_secs(20_000_000_000);
     assert_eq!(wdk_etw::win_filetime_from_systemtime!(early), 0);
 }
+
+#[test]
+fn a_tag_that_is_a_constant_has_the_bytes_of_its_value() {
+    const TAG: u32 = 0x0FE0_0000;
+    define_provider!(PROVIDER, "Events.Tag");
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    assert_eq!(write_event!(PROVIDER, "Named", tag(TAG), u32("a", &1)), NtStatus::Success);
+    assert_eq!(write_event!(PROVIDER, "Named", tag(0x0FE0_0000), u32("a", &1)), NtStatus::Success);
+    let metadata: Vec<_> = traced.events().into_iter().map(|event| event.metadata).collect();
+    assert_eq!(metadata, [(); 2].map(|()| Some(b"\x0c\0\x7fNamed\0a\0\x08".to_vec())));
+}
+
+#[test]
+fn statuses_and_pointers_have_the_bytes_of_their_values() {
+    define_provider!(PROVIDER, "Events.Values");
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    let (denied, code) = (NtStatus::AccessDenied, -2_i32);
+    assert_eq!(write_event!(PROVIDER, "Status", ntstatus("a", &denied), ntstatus("b", &code)), NtStatus::Success);
+    let mut place = 5_u32;
+    let shared = std::ptr::from_ref(&place);
+    let address = shared.addr().to_le_bytes();
+    assert_eq!(write_event!(PROVIDER, "Shared", kernel_ptr("p", shared)), NtStatus::Success);
+    assert_eq!(write_event!(PROVIDER, "Unique", kernel_ptr("p", &raw mut place)), NtStatus::Success);
+    let non_null = std::ptr::NonNull::from(&mut place);
+    assert_eq!(write_event!(PROVIDER, "NonNull", kernel_ptr("p", non_null)), NtStatus::Success);
+    let payloads: Vec<_> = traced.events().into_iter().map(|event| event.payload).collect();
+    let statuses = [0x22, 0, 0, 0xC0, 0xFE, 0xFF, 0xFF, 0xFF];
+    assert_eq!(payloads, [statuses, address, address, address]);
+}

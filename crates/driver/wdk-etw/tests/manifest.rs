@@ -54,8 +54,10 @@ fn write_ex_passes_filter_and_flags() {
     traced(&EXTENDED, |_, session| {
         let status = EXTENDED.write_ex(&EVENT, 5, WriteFlags::NO_FAULTING, None, Some(&RELATED), &[]);
         assert_eq!(status, NtStatus::Success);
-        let event = &session.events()[0];
-        assert_eq!((event.filter, event.flags, event.related), (5, 1, Some(RELATED)));
+        assert_eq!(EXTENDED.write_ex(&EVENT, 0, WriteFlags::IN_PRIVATE, None, None, &[]), NtStatus::Success);
+        let events = session.events();
+        assert_eq!((events[0].filter, events[0].flags, events[0].related), (5, 1, Some(RELATED)));
+        assert_eq!((events[1].filter, events[1].flags, events[1].related), (0, 2, None));
     });
 }
 
@@ -82,6 +84,8 @@ fn limits_are_statuses() {
         assert_eq!(LIMITS.write(&EVENT, None, None, &[piece; 128]), NtStatus::Success);
         assert_eq!(LIMITS.write(&EVENT, None, None, &[piece; 129]), NtStatus::InvalidParameter);
         assert_eq!(LIMITS.write_ex(&EVENT, 0, WriteFlags::NONE, None, None, &[piece; 129]), NtStatus::InvalidParameter);
+        let calls = [Routine::WriteTransfer, Routine::WriteEx].map(|routine| host.engine().count_calls(routine));
+        assert_eq!(calls, [1, 0], "ETW is not called with more descriptors than it takes");
         let huge = vec![0; 0xFFF9];
         assert_eq!(LIMITS.write(&EVENT, None, None, &[EventDataDescriptor::new(&huge)]), NtStatus::IntegerOverflow);
         assert_eq!(session.events().len(), 1);

@@ -24,14 +24,27 @@ fn registered(provider: &'static Provider<User>, host: &Host, body: impl FnOnce(
     assert_eq!(provider.unregister(), HResult::Ok);
 }
 
+/// Checks that exactly the modules that were found are released. Returns their number.
+fn modules_released(host: &Host) -> usize {
+    let calls = host.engine().calls();
+    let modules = |routine, only_found: bool| {
+        let calls = calls.iter().filter(move |call| call.routine == routine);
+        calls.filter(|call| !only_found || call.status.is_success()).map(|call| &call.subject).collect::<Vec<_>>()
+    };
+    let found = modules(Routine::FindModule, true);
+    assert_eq!(modules(Routine::FreeModule, false), found);
+    found.len()
+}
+
 #[test]
 fn lookup_and_direct_set_the_traits() {
-    for provider in [&LOOKUP, &DIRECT] {
+    for (provider, modules) in [(&LOOKUP, 1), (&DIRECT, 0)] {
         let host = Host::new();
         registered(provider, &host, || {
             assert_eq!(provider.traits_status(), Some(HResult::Ok));
             assert_eq!(host.engine().registrations()[0].traits.as_deref(), Some(provider.traits()));
         });
+        assert_eq!(modules_released(&host), modules);
     }
 }
 
@@ -54,6 +67,7 @@ fn advapi32_is_used_if_the_api_set_is_missing() {
     registered(&FALLBACK, &host, || assert_eq!(FALLBACK.traits_status(), Some(HResult::Ok)));
     host.engine().hide_routine("advapi32.dll");
     registered(&FALLBACK, &host, || assert_eq!(FALLBACK.traits_status(), Some(NOT_SUPPORTED)));
+    assert_eq!(modules_released(&host), 1, "nothing is released for a module that was not found");
 }
 
 #[test]

@@ -247,16 +247,22 @@ fn events_of_a_growing_file_find_stacks_that_were_written_before() {
         }
         writer.write_buffer(&mut buffer, 2_000_000).unwrap();
     };
+    let mut definition = Vec::new();
+    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_310, 0xABC, &[KERNEL + 3]));
     // The event of the first stack is in a buffer that is written later, as it can be with several processors.
-    add(&[stack(1_000_200, 1_000_100, &[KERNEL]), sample(1_000_300), stack(1_000_301, 1_000_300, &[KERNEL + 1])]);
+    let first = [stack(1_000_200, 1_000_100, &[KERNEL]), sample(1_000_300), stack(1_000_301, 1_000_300, &[KERNEL + 1])];
+    add(&first);
+    add(&[(1_000_310, definition)]);
     let mut reader = Reader::open_with(&path, ReaderOptions { grows: true, ..ReaderOptions::default() }).unwrap();
     let found = |reader: &mut Reader<std::fs::File>| {
         reader.by_ref().filter_map(|event| Some((event.header.stamp, event.stack()?))).collect::<Vec<_>>()
     };
     assert_eq!(found(&mut reader), [(1_000_300, vec![KERNEL + 1])]);
-    add(&[sample(1_000_100), sample(1_000_400), stack(1_000_401, 1_000_400, &[KERNEL + 2])]);
+    let key = (1_000_501, record(0x1825, 1_000_501, &[1_000_500, owner(4, 9), 0xABC]));
+    add(&[sample(1_000_100), sample(1_000_400), stack(1_000_401, 1_000_400, &[KERNEL + 2]), sample(1_000_500), key]);
     assert!(reader.refresh().unwrap().is_some());
-    assert_eq!(found(&mut reader), [(1_000_100, vec![KERNEL]), (1_000_400, vec![KERNEL + 2])]);
+    let expected = [(1_000_100, vec![KERNEL]), (1_000_400, vec![KERNEL + 2]), (1_000_500, vec![KERNEL + 3])];
+    assert_eq!(found(&mut reader), expected);
 }
 
 /// Returns an image event of a rundown. `name` is the first eight bytes of the UTF-16 file name.

@@ -81,6 +81,35 @@ fn order_holds_with_room_for_a_single_buffer_and_events_out_of_order() {
 }
 
 #[test]
+fn buffers_are_kept_up_to_the_limit_of_memory() {
+    let path = folder("limit").join("a.etl");
+    let mut writer = Writer::create(&path, options()).unwrap();
+    // Four processors in turn, so that three buffers always wait while one is current.
+    for number in 0..400_u64 {
+        let event = EventData { timestamp: 1_000_000 + number, ..EventData::default() };
+        writer.write(u16::try_from(number % 4).unwrap(), &event).unwrap();
+    }
+    writer.close().unwrap();
+    let most = |memory| {
+        let mut reader = Reader::open_with(&path, ReaderOptions { memory, grows: false }).unwrap();
+        let (mut most, mut count) = (0, 0);
+        while reader.next_ref().is_some() {
+            count += 1;
+            most = most.max(reader.memory_held());
+        }
+        assert_eq!((count, reader.memory_held()), (402, 0), "{memory}");
+        most
+    };
+    let all = most(usize::MAX);
+    let one = most(0);
+    assert!((1..2048).contains(&one), "one buffer is kept, even if it is larger than the limit: {one}");
+    assert!(all > 2 * one, "the waiting buffers are kept: {all}, {one}");
+    assert_eq!(most(all), all, "the limit itself is allowed");
+    let less = most(all - 1);
+    assert!((one + 1..all).contains(&less), "only what exceeds the limit is dropped: {less} of {all}");
+}
+
+#[test]
 fn a_process_that_dies_leaves_what_was_flushed() {
     let path = folder("dies").join("a.etl");
     let mut writer = Writer::create(&path, options()).unwrap();
@@ -164,6 +193,7 @@ fn a_damaged_logfile_header_costs_the_times_and_nothing_else() {
     bytes[0x48..0x4C].fill(0);
     let reader = Reader::new(Cursor::new(&bytes), ReaderOptions::default()).unwrap();
     assert!(reader.report().losses.iter().any(|loss| loss.reason == LossReason::NoLogfileHeader));
+    assert_eq!(reader.header().buffer_size, 1024, "of the first buffer");
     assert_eq!(reader.filter(Event::is_trace_logging).count(), 20);
 }
 

@@ -9,6 +9,7 @@ mod etwctl;
 mod fuzz;
 mod inspect;
 mod lint;
+mod mutants;
 mod new;
 mod package;
 mod test;
@@ -27,5 +28,6 @@ pub(crate) static COMMANDS: &[Command] = &[
     package::COMMAND,
     inspect::COMMAND,
     fuzz::COMMAND,
+    mutants::COMMAND,
     bench::COMMAND,
 ];

@@ -4,6 +4,7 @@
 //! if the command line is wrong or something is missing that could not be installed. The program has few
 //! dependencies, and they have none, so that it builds quickly on a fresh machine.
 
+mod cargo_tool;
 mod cli;
 mod commands;
 mod context;

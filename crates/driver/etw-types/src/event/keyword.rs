@@ -84,7 +84,19 @@ impl fmt::Display for Keyword {
 
 #[cfg(test)]
 mod tests {
+    use std::format;
+
     use super::Keyword;
+
+    #[test]
+    fn keywords_are_combined_by_bits() {
+        let (low, high) = (Keyword::from_bits(0b0110), Keyword::from_bits(0b1100));
+        assert_eq!((low | high, low & high), (Keyword(0b1110), Keyword(0b0100)));
+        let mut both = low;
+        both |= high;
+        assert_eq!((u64::from(both), Keyword::from(6)), (0b1110, low));
+        assert_eq!(format!("{low} {low:?}"), "0x6 Keyword(0x6)");
+    }
 
     #[test]
     fn an_event_without_keyword_passes_every_mask() {

@@ -38,6 +38,7 @@ fn metadata_over_64_kib_is_refused() {
     let name = vec![b'x'; 0xFFFF];
     assert_eq!(pieces_len(&[Piece::Bytes(&name)]), 0x1_0001);
     assert_eq!(encode_pieces::<0x1_0001>(&[Piece::Bytes(&name)]), None);
+    assert!(encode_pieces::<0xFFFF>(&[Piece::Bytes(&name[2..])]).is_some(), "the limit itself is allowed");
 }
 
 #[test]
@@ -47,6 +48,7 @@ fn tags_have_the_documented_bytes() {
         (0x0240_0000, &[0x12]),
         (0x0FE0_0000, &[0x7f]),
         (0x0FFF_C000, &[0xff, 0x7f]),
+        (0x0FFF_FF80, &[0xff, 0xff, 0x7f]),
         (0x0FFF_FFFF, &[0xff, 0xff, 0xff, 0x7f]),
     ] {
         assert_eq!(&encode_tag(tag)[..tag_len(tag)], bytes, "{tag:#x}");

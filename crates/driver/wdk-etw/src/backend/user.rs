@@ -87,7 +87,8 @@ impl Module {
         let mut module = ptr::null_mut();
         // SAFETY: the name ends with a NUL, and `module` is valid for writing.
         let found = unsafe { GetModuleHandleExW(0, name.as_ptr(), &raw mut module) };
-        (found != 0 && !module.is_null()).then_some(Self(module))
+        // Not `then_some`: without a module, its argument would be dropped, and `FreeLibrary` called with NULL.
+        (found != 0).then(|| Self(module))
     }
 
     /// The address of `EventSetInformation` in this module.

@@ -5,8 +5,28 @@ use nt_machine::{IoRequest, RequestKind};
 
 use super::args::Step;
 use super::run::Progress;
-use crate::report::Sent;
 use crate::{Device, Error, File, NtHost};
+
+/// The result of a client's request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// The kind of the request.
+    pub(super) what: &'static str,
+    /// The control code, if it has one.
+    pub(super) code: u32,
+    pub(super) status: NtStatus,
+    /// The output in hexadecimal.
+    pub(super) output: String,
+    /// Whether the request reached the driver.
+    pub(super) arrived: bool,
+}
+
+impl Sent {
+    /// Creates the result of a request that could not be sent. `status` is the reason.
+    pub(super) const fn not_sent(what: &'static str, code: u32, status: NtStatus) -> Self {
+        Self { what, code, status, output: String::new(), arrived: false }
+    }
+}
 
 /// The clients of a driver.
 pub(super) struct Clients<'a> {

@@ -5,9 +5,11 @@
 mod args;
 mod clients;
 mod interrupt;
+mod json;
 mod list;
 mod matrix;
 mod run;
+mod text;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -11,10 +11,11 @@ use etw_types::Guid;
 use nt_machine::Time;
 
 use super::args::Options;
-use super::clients::Clients;
+use super::clients::{Clients, Sent};
 use super::interrupt;
-use crate::report::Sent;
-use crate::{Builder, Error, Failure, NtHost, Report, report};
+use super::json::json;
+use super::text::text;
+use crate::{Builder, Error, Failure, NtHost, Report};
 
 /// The result of a run.
 struct Outcome {
@@ -96,14 +97,13 @@ pub(super) fn run(options: &Options) -> u8 {
         options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
     if options.json {
         print(
-            &(report::json(&outcome.text, &progress.requests, host.notes(), &report, (&events, host.decoder()), lost)
-                + "\n"),
+            &(json(&outcome.text, &progress.requests, host.notes(), &report, (&events, host.decoder()), lost) + "\n"),
         );
     } else {
         for note in host.notes() {
             print(&format!("note: {note}\n"));
         }
-        print(&report::text(&report, &events, || host.decoder(), lost, options.debug_output));
+        print(&text(&report, &events, || host.decoder(), lost, options.debug_output));
         for note in scripted(&host, options, loaded) {
             print(&format!("{note}\n"));
         }

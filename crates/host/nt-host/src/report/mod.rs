@@ -1,37 +1,10 @@
 //! The results of a run, for people and for programs.
 
 mod finding;
-mod json;
-mod text;
 
 pub use finding::{Finding, Place};
-pub(crate) use json::json;
-pub(crate) use text::text;
-
-use etw_types::NtStatus;
 
 use crate::Rule;
-
-/// The result of a client's request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sent {
-    /// The kind of the request.
-    pub(crate) what: &'static str,
-    /// The control code, if it has one.
-    pub(crate) code: u32,
-    pub(crate) status: NtStatus,
-    /// The output in hexadecimal.
-    pub(crate) output: String,
-    /// Whether the request reached the driver.
-    pub(crate) arrived: bool,
-}
-
-impl Sent {
-    /// Creates the result of a request that could not be sent. `status` is the reason.
-    pub(crate) const fn not_sent(what: &'static str, code: u32, status: NtStatus) -> Self {
-        Self { what, code, status, output: String::new(), arrived: false }
-    }
-}
 
 /// The findings and the debug output of a run.
 ///

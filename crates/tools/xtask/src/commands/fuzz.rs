@@ -7,9 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::cargo_tool;
 use crate::cli::{Command, Flag};
 use crate::context::Context;
-use driver_build::setup::note;
 use driver_build::{Error, output};
 
 pub(super) const COMMAND: Command = Command {
@@ -43,7 +43,6 @@ const SHARED: [(&str, &str); 3] = [
     ("loader", "crates/tests/fuzz/corpus/pe"),
     ("manifest", "crates/tests/fuzz/corpus/pe"),
 ];
-const TOOLS: &str = "target/tools";
 const BUILT: &str = "target/libfuzzer";
 
 fn run(context: &Context) -> Result<(), Error> {
@@ -66,7 +65,7 @@ fn run(context: &Context) -> Result<(), Error> {
     let here = |file: &str| std::env::current_dir().unwrap_or_default().join(file);
     let inputs = asked.replay.map_or_else(|| seeds.map(PathBuf::from).collect(), |file| vec![here(file)]);
     context
-        .tool(&cargo_fuzz(context)?)
+        .tool(&cargo_tool::ensure(context, "fuzz")?)
         .current_dir(&context.path("."))
         .args(["fuzz", "run", "--fuzz-dir", FUZZ_DIR, "--target-dir", BUILT, "--sanitizer", "none", target])
         .args(inputs)
@@ -148,21 +147,10 @@ fn targets(context: &Context) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Returns the path of cargo-fuzz: from PATH, from an earlier installation, or newly installed.
-fn cargo_fuzz(context: &Context) -> Result<String, Error> {
-    let ours = context.path(TOOLS).join("bin/cargo-fuzz").display().to_string();
-    for program in ["cargo-fuzz", ours.as_str()] {
-        if context.tool(program).args(["fuzz", "--version"]).succeeds() {
-            return Ok(program.to_owned());
-        }
-    }
-    note(&format!("installing cargo-fuzz into {TOOLS} with cargo install (about a minute)"));
-    context.cargo().args(["install", "cargo-fuzz", "--locked", "--root", TOOLS]).capture().map(|_| ours)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Asked, COMMAND, Context, SHARED, TOOLS, seconds, targets};
+    use super::{Asked, COMMAND, Context, SHARED, seconds, targets};
+    use crate::cargo_tool::TOOLS;
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(String::from).collect()

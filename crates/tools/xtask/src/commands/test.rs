@@ -1,5 +1,6 @@
 //! `cargo xtask test`: runs all tests of the repository.
 
+mod features;
 mod toolchains;
 
 use super::build::{DRIVER, SETUP, TOOLS};
@@ -18,10 +19,11 @@ pub(super) const COMMAND: Command = Command {
 Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
-built with --cfg loom in target/loom. If rustup can install the toolchains, the
-tests that depend on the toolchain run with Rust's beta, and the crates that a
-driver links are checked with the oldest supported Rust. If a nightly toolchain
-is installed, Miri runs.
+built with --cfg loom in target/loom. Crates are checked with each choice of
+their Cargo features. If rustup can install the toolchains, the tests that
+depend on the toolchain run with Rust's beta, and the crates that a driver links
+are checked with the oldest supported Rust. If a nightly toolchain is installed,
+Miri runs.
 ",
     flags: &[
         Flag { name: QUICK, summary: "formatting and unit tests only" },
@@ -56,10 +58,11 @@ const MIRI_CRATES: [&str; 6] = ["--lib", "--tests", "--package", "etw-types", "-
 const MIRI_GUEST: [&str; 4] = ["--lib", "--package", "nt-machine", "memory::"];
 
 /// All steps. Those that fail fastest come first.
-pub(super) const STEPS: [Step; 12] = [
+pub(super) const STEPS: [Step; 13] = [
     SETUP,
     FORMAT,
     UNIT,
+    features::STEP,
     Step::new("targets", "Rust's targets that tests compile for", targets),
     TOOLS,
     DRIVER,

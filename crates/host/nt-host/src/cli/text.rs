@@ -5,10 +5,10 @@ use std::io;
 
 use etw_etl::{Decoder, Event, Exporter, Format};
 
-use super::Report;
+use crate::Report;
 
 /// Returns the events, the debug output and the findings as text.
-pub(crate) fn text(
+pub(super) fn text(
     report: &Report,
     events: &[Event],
     decoder: impl Fn() -> Decoder,

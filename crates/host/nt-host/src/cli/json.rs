@@ -3,14 +3,15 @@
 use etw_etl::{Decoder, Event, Format};
 use serde_json::{Value, json};
 
+use super::clients::Sent;
 use super::text::export;
-use super::{Finding, Place, Report, Sent};
+use crate::{Finding, Place, Report};
 
 /// The version of the report. It is incremented when members or their meaning change.
 const SCHEMA: u32 = 1;
 
 /// Returns the report as one object: the outcome, the requests, the findings, the events, the debug output.
-pub(crate) fn json(
+pub(super) fn json(
     outcome: &str,
     requests: &[Sent],
     notes: &[String],

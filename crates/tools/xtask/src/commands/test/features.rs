@@ -1,0 +1,75 @@
+//! Checks the crates with each choice of their Cargo features.
+//!
+//! The other steps build the whole workspace at once. Cargo then enables every feature that any crate asks for, which
+//! hides code that does not compile without it.
+
+use crate::context::Context;
+use crate::steps::{Outcome, Step};
+use driver_build::Error;
+
+pub(super) const STEP: Step = Step::new("features", "crates with each choice of their features", check);
+
+/// A package, and the arguments that choose its features. The other steps build the default choices.
+const CHOICES: [(&str, &[&str]); 6] = [
+    ("etw-types", &[]),
+    ("etw-types", &["--features=std"]),
+    ("wdk-etw", &[]),
+    ("wdk-etw-log", &["--no-default-features"]),
+    ("nt-host", &["--no-default-features"]),
+    ("etwctl", &["--no-default-features"]),
+];
+
+fn check(context: &Context) -> Result<Outcome, Error> {
+    for (package, choice) in CHOICES {
+        let check = context.cargo().args(["check", "--quiet", "--package", package]).args(choice);
+        // Warnings of a dependency in a local folder are shown to its users.
+        let (_, messages, result) = check.run_silently();
+        if result.is_err() || messages.contains("warning:") {
+            return Err(Error::Failed(format!("{package} {}\n{}", choice.join(" "), messages.trim_end())));
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CHOICES;
+    use crate::context::Context;
+    use std::fs;
+
+    /// The feature that only the sample enables: it needs a kit.
+    const OF_THE_SAMPLE: (&str, &str) = ("wdk-etw", "wdk-sys");
+
+    /// Returns the lines of a manifest that declare features.
+    fn features(manifest: &str) -> Vec<(&str, &str)> {
+        let lines = manifest.lines().skip_while(|line| *line != "[features]").skip(1);
+        lines.take_while(|line| !line.starts_with('[')).filter_map(|line| line.split_once(" = ")).collect()
+    }
+
+    #[test]
+    fn every_feature_is_checked_with_and_without() {
+        let context = Context::new(Vec::new());
+        let read = |manifest| fs::read_to_string(context.path(manifest)).unwrap();
+        let mut checked = Vec::new();
+        for folder in ["driver", "host", "tools"].map(|group| context.path(&format!("crates/{group}"))) {
+            for folder in fs::read_dir(folder).unwrap().map(|folder| folder.unwrap().path()) {
+                let package = folder.file_name().unwrap().to_str().unwrap();
+                let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+                let declared = features(&manifest);
+                let default = declared.iter().find(|(name, _)| *name == "default").map_or("", |(_, list)| list);
+                for (feature, _) in declared.iter().filter(|(name, _)| *name != "default") {
+                    let on = format!("--features={feature}");
+                    let is_default = default.contains(&format!("\"{feature}\""));
+                    let without: &[&str] = if is_default { &["--no-default-features"] } else { &[] };
+                    let needs_on = !is_default && (package, *feature) != OF_THE_SAMPLE;
+                    assert!(CHOICES.contains(&(package, without)), "{package} is not checked without {feature}");
+                    let with = CHOICES.contains(&(package, &[&on]));
+                    assert_eq!(with, needs_on, "{package} with {feature}");
+                    checked.push(format!("{package}/{feature}"));
+                }
+            }
+        }
+        assert!(checked.contains(&"nt-host/cli".into()), "{checked:?}");
+        assert!(read("driver-sample/Cargo.toml").contains("wdk-etw\", features = [\"wdk-sys\"]"));
+    }
+}
