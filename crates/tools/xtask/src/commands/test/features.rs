@@ -10,11 +10,12 @@ use driver_build::Error;
 pub(super) const STEP: Step = Step::new("features", "crates with each choice of their features", check);
 
 /// A package, and the arguments that choose its features. The other steps build the default choices.
-const CHOICES: [(&str, &[&str]); 6] = [
+const CHOICES: [(&str, &[&str]); 7] = [
     ("etw-types", &[]),
     ("etw-types", &["--features=std"]),
     ("wdk-etw", &[]),
     ("wdk-etw-log", &["--no-default-features"]),
+    ("etw-manifest", &["--no-default-features"]),
     ("nt-host", &["--no-default-features"]),
     ("etwctl", &["--no-default-features"]),
 ];
