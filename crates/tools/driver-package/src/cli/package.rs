@@ -1,6 +1,7 @@
 //! `package`: makes a test-signed driver package.
 //!
-//! Exit codes: 0 if the package was made, 1 if an input is not valid, 2 if the command line is wrong.
+//! Exit codes: 0 if the package was made, 1 if an input is not valid, 2 if the command line is wrong or a file cannot be
+//! read or written.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use crate::{Problem, Problems};
 #[command(
     after_help = "Environment: SOURCE_DATE_EPOCH, seconds since 1970, is the time in DriverVer and in the catalog; \
                         without it, the current time.\n\nExit codes: 0 the package was made; 1 an input is not valid, with \
-                        file, line and rule; 2 wrong usage."
+                        file, line and rule; 2 wrong usage, or a file that cannot be read or written."
 )]
 pub(super) struct Arguments {
     /// The image that the linker made: .dll or .sys
@@ -74,10 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             print(&summary(&package, &arguments.out));
             exit::SUCCESS
         }
-        Err(problems) => {
-            eprintln!("{problems}");
-            exit::FAILED
-        }
+        Err(problems) => super::refused(&problems),
     })
 }
 
