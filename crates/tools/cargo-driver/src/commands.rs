@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{end, exit, has_colours, is_quiet, is_verbose};
+use command_line::{Activity, end, exit, has_colours, is_quiet, is_verbose};
 use driver_build::new::{Kind, NewDriver};
 use driver_build::output::{self, Manner};
 use driver_build::setup::{ensure_component, note};
@@ -20,7 +20,12 @@ const SETUP: &str = "cargo driver setup";
 
 /// Runs a command and turns its result into an exit code.
 pub(crate) fn run(command: &Command) -> ExitCode {
-    output::set(Manner { is_quiet: is_quiet(), is_verbose: is_verbose(), has_colours: has_colours(&io::stderr()) });
+    output::set(Manner {
+        is_quiet: is_quiet(),
+        is_verbose: is_verbose(),
+        has_colours: has_colours(&io::stderr()),
+        activity: |what| Box::new(Activity::begin(what)),
+    });
     let result = host().and_then(|host| match command {
         Command::New(new) => new_driver(new),
         Command::Build(driver) => images(&host, driver).map(drop),

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
-use command_line::{exit, print};
+use command_line::{Activity, exit, print};
 
 use super::Outcome;
 use crate::catalog::Version;
@@ -67,7 +67,10 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|value| !value.is_empty());
     let clock = Clock::new(SystemTime::now(), epoch.as_deref())?;
-    Ok(match make(arguments, clock) {
+    let activity = Activity::begin("making the package");
+    let made = make(arguments, clock);
+    drop(activity);
+    Ok(match made {
         Ok(package) => {
             for warning in &package.warnings {
                 command_line::say(&warning.to_string());

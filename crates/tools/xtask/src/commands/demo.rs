@@ -1,5 +1,7 @@
 //! `cargo xtask demo`: builds the sample driver, runs it, and prints its events.
 
+use std::io::{self, IsTerminal as _};
+
 use windows_releases::Release;
 
 use super::build::{DRIVER, SETUP, TOOLS};
@@ -46,7 +48,12 @@ fn system(context: &Context) -> Result<Option<&str>, Error> {
 }
 
 fn run_driver(context: &Context) -> Result<Outcome, Error> {
-    let mut demo = context.cargo().args(["run", "--quiet", "--package", "demo", "--", IMAGE, "--output", FOLDER]);
+    let mut cargo = context.cargo().args(["run"]);
+    if !io::stderr().is_terminal() {
+        // On a terminal, cargo shows the progress of the first build.
+        cargo = cargo.args(["--quiet"]);
+    }
+    let mut demo = cargo.args(["--package", "demo", "--", IMAGE, "--output", FOLDER]);
     if let Some(name) = system(context)? {
         demo = demo.args(["--os", name]);
     }
