@@ -48,6 +48,11 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["package", "--replace"], "--adopt"),
         (&["verify"], "<PATH>..."),
         (&["inspect", "missing.sys"], "missing.sys"),
+        (&["new"], "<FOLDER>"),
+        (&["new", "1st"], "`1st` cannot be the name of a driver"),
+        (&["new", "a", "b"], "unexpected argument 'b'"),
+        (&["new", "a", "--wdm", "--kmdf"], "cannot be used with"),
+        (&["new", "a", "--wdk-etw", "missing"], "name a clone of the wdk-etw repository"),
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));

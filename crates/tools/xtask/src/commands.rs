@@ -9,7 +9,6 @@ mod etwctl;
 mod fuzz;
 mod inspect;
 mod lint;
-mod new;
 mod package;
 mod test;
 
@@ -21,7 +20,6 @@ pub(crate) static COMMANDS: &[Command] = &[
     test::COMMAND,
     lint::COMMAND,
     ci::COMMAND,
-    new::COMMAND,
     build::COMMAND,
     check::COMMAND,
     package::COMMAND,
