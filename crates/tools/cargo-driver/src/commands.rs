@@ -117,7 +117,20 @@ fn new_driver(new: &New) -> Result<(), Error> {
     let made = NewDriver::at(&new.folder, if new.wdm { Kind::Wdm } else { Kind::Kmdf }, wdk_etw);
     made.write()?;
     note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.folder.display()));
+    if is_checkout(&made.wdk_etw) {
+        note(&format!(
+            "the driver depends on {}, which belongs to cargo, and cargo removes it if it does not use it for some weeks; to keep the \
+             driver, clone the repository and make the driver with --wdk-etw FOLDER",
+            made.wdk_etw.display()
+        ));
+    }
     Ok(())
+}
+
+/// Whether a folder is in cargo's cache, where `cargo install --git` puts the repository.
+fn is_checkout(folder: &Path) -> bool {
+    let names: Vec<_> = folder.iter().collect();
+    names.windows(2).any(|pair| pair == ["git", "checkouts"])
 }
 
 /// The manifest of the tests, relative to the driver's workspace, if they are a workspace of their own.
