@@ -9,7 +9,7 @@ mod programs;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ const FOLDER_WRITERS: [(&str, &[&str]); 2] = [
 
 /// The commands that run until they are interrupted, their exit code after that, and whether their first output is on
 /// standard error. A named pipe without a writer is a file that never ends.
-const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
+const ENDLESS: [(&str, &[&str], i32, bool); 7] = [
     ("nt-host", &["run", "FILE.sys", "--real-time", "--advance", "1h", "--ioctl", "22E000:01"], 130, false),
     // The process that `cargo driver run` becomes after the build.
     (
@@ -76,12 +76,13 @@ const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
     ("cargo-driver", &["--verbose", "inspect", "PIPE"], 130, true),
     ("driver-package", &["--verbose", "inspect", "PIPE"], 130, true),
     ("demo", &["--verbose", "PIPE", "--output", "OUT"], 130, true),
+    ("bench", &["--verbose", "--render", "PIPE"], 130, true),
     // Ctrl-C is the usual way to stop a recording.
     ("etwctl", &["record", "--demo", "--for", "1h", "--live"], 0, false),
 ];
 
 /// The programs. `xtask` is not among them, because it is only for this repository.
-const PROGRAMS: [&str; 5] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "demo"];
+const PROGRAMS: [&str; 6] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "demo", "bench"];
 
 /// Returns an existing file of this kind.
 fn input(end: &str) -> PathBuf {
@@ -184,6 +185,7 @@ fn names_of_files_need_not_be_utf_8_and_other_values_must() {
         ("cargo-driver", &["build", "--package"]),
         ("demo", &["x.sys", "--output", "x", "--os"]),
         ("driver-package", &["inspect", "x.sys", "--windows"]),
+        ("bench", &["--only"]),
     ] {
         let output = run(program(name).args(words).arg(&odd));
         assert_eq!(code(&output), Some(2), "{name}: {}", errors(&output));
@@ -206,8 +208,17 @@ fn unknown_options_and_missing_files_are_wrong_usage() {
         let text = errors(&output);
         assert!(text.contains("error: ") && text.contains("no-such-file"), "{name} {words:?}: {text}");
     }
-    let output = run(program("demo").arg("no-such-file.sys").arg("--output").arg(folder("conventions-demo")));
-    assert_eq!(code(&output), Some(2), "{}", errors(&output));
+    let out = folder("conventions-demo");
+    for (name, words) in [
+        ("demo", &["no-such-file.sys", "--output", "OUT"][..]),
+        ("bench", &["--render", "no-such-file.json"]),
+        ("bench", &["--only", "decode", "--traces", "no-such-file"]),
+    ] {
+        let output = run(&mut command(name, words, Path::new(""), &out));
+        assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
+        let text = errors(&output);
+        assert!(text.starts_with("error: ") && text.contains("no-such-file"), "{name} {words:?}: {text}");
+    }
 }
 
 #[test]
@@ -256,17 +267,17 @@ fn a_file_that_cannot_be_written_leaves_the_old_one() {
 #[test]
 fn a_folder_is_written_as_a_whole_or_not_at_all() {
     let folder = folder("conventions-folders");
-    let fails = |output: Output, what: &str| {
-        assert!(matches!(code(&output), Some(1 | 2)), "{what}: {:?} {}", code(&output), errors(&output));
+    let fails = |output: Output, expected: i32, what: &str| {
+        assert_eq!(code(&output), Some(expected), "{what}: {}", errors(&output));
         assert!(errors(&output).contains("error"), "{what}: {}", errors(&output));
     };
     for (name, words) in FOLDER_WRITERS {
         let what = format!("{name} {words:?}");
-        fails(run(&mut command(name, words, Path::new(""), Path::new("/proc/no-such-folder"))), &what);
+        fails(run(&mut command(name, words, Path::new(""), Path::new("/proc/no-such-folder"))), 2, &what);
         // An existing file of that name is not changed.
         let file = folder.join("file");
         fs::write(&file, "old").expect("a file");
-        fails(run(&mut command(name, words, Path::new(""), &file)), &what);
+        fails(run(&mut command(name, words, Path::new(""), &file)), 2, &what);
         assert_eq!(fs::read(&file).expect("the file"), b"old", "{what}");
         // The files of an earlier run are not changed if there is no space for the new ones.
         let out = folder.join(name);
@@ -277,7 +288,9 @@ fn a_folder_is_written_as_a_whole_or_not_at_all() {
             entries.map(|path| (fs::read(&path).expect("a file"), path)).collect::<BTreeSet<_>>()
         };
         let before = files();
-        fails(run(&mut limited(&command(name, words, Path::new(""), &out))), &what);
+        // The session of `demo` does not start, which is exit code 1.
+        let expected = if name == "demo" { 1 } else { 2 };
+        fails(run(&mut limited(&command(name, words, Path::new(""), &out))), expected, &what);
         assert!(before == files(), "{what} changed its folder");
         let places = fs::read_dir(&folder).expect("the folder").count();
         fs::remove_dir_all(&out).expect("the folder");
@@ -384,6 +397,75 @@ fn an_interrupt_ends_every_program_in_order() {
         // An interrupt that comes before the program has a handler ends it. A shell shows the same number for both.
         let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
         assert_eq!(code, Some(expected), "{name} {words:?}: {first}{rest:?}");
+    }
+}
+
+/// Runs a command on a terminal until it shows `text`, and lets it continue. `script` of util-linux provides the
+/// terminal; without it, returns `None`.
+fn on_terminal(command: &Command, pipe: &Path, text: &str) -> Option<String> {
+    let quoted = |word: &OsStr| format!("'{}'", word.to_str().expect("UTF-8"));
+    let line: Vec<String> = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect();
+    let script = Command::new("script")
+        .args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"])
+        .current_dir(repository())
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut script) = script else {
+        eprintln!("skipped: there is no `script` (Debian: bsdutils)");
+        return None;
+    };
+    let mut out = script.stdout.take().expect("its output");
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    let mut is_held = true;
+    while let Ok(count @ 1..) = out.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..count]);
+        if is_held && String::from_utf8_lossy(&shown).contains(text) {
+            // The program gets an empty file.
+            drop(File::options().write(true).open(pipe).expect("the pipe"));
+            is_held = false;
+        }
+    }
+    script.wait().expect("its end");
+    Some(String::from_utf8_lossy(&shown).into_owned())
+}
+
+#[test]
+fn long_work_shows_a_spinner_on_a_terminal_and_nowhere_else() {
+    for (name, words, text) in [
+        ("demo", &["PIPE", "--output", "OUT"][..], "running the driver"),
+        (
+            "driver-package",
+            &[
+                "package",
+                "--image",
+                "PIPE",
+                "--inx",
+                "driver-sample/driver_sample.inx",
+                "--keys",
+                "KEYS",
+                "--out",
+                "OUT",
+            ],
+            "making the package",
+        ),
+    ] {
+        let folder = folder("conventions-spinner");
+        let pipe = folder.join("pipe.sys");
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        let command = || command(name, words, &pipe, &folder.join("out"));
+        let Some(shown) = on_terminal(&command(), &pipe, text) else { return };
+        let (spinner, rest) = shown.rsplit_once(text).expect("the spinner");
+        assert!(!spinner.contains("error") && rest.contains("error"), "{name}: {shown:?}");
+        // The line of the spinner is cleared before the error is printed.
+        assert!(rest.contains("\x1b[2K"), "{name}: {shown:?}");
+        fs::remove_file(&pipe).expect("the pipe");
+        fs::write(&pipe, "").expect("a file");
+        let output = run(&mut command());
+        assert!(code(&output) != Some(0) && !errors(&output).contains(text), "{name}: {}", errors(&output));
+        assert!(!errors(&output).contains('\x1b') && !errors(&output).contains('\r'), "{name}: {}", errors(&output));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every crate that can be published has what crates.io and docs.rs require, and its package builds.
 #![cfg(test)]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -136,7 +137,7 @@ fn every_package_builds_outside_of_its_workspace() {
         // Files get the current time. Archives have fixed times, with which cargo would not notice a change.
         let tar = Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(&folder).status().unwrap();
         assert!(tar.success(), "{name}");
-        manifest += &format!("{name} = {{ path = \"{name}-{version}\" }}\n");
+        writeln!(manifest, "{name} = {{ path = \"{name}-{version}\" }}").expect("text in memory");
     }
     let root = folder.join("Cargo.toml");
     fs::write(&root, format!("{manifest}[profile.dev]\n{profiles}")).unwrap();

@@ -9,7 +9,10 @@ use std::time::Instant;
 use clap::Parser;
 use command_line::{VERSION, end, exit, print};
 
-use crate::part::{Findings, Images, Settings, decode, engine, facades, host, instructions, setup, size};
+use crate::part::{
+    Findings, Images, Settings, build, decode, devices, engine, export, facades, host, image, instructions, matrix,
+    setup, size,
+};
 use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
 use crate::{machine, worker};
 
@@ -19,7 +22,20 @@ const DOCUMENT: &str = "docs/performance.md";
 const CHART: &str = "docs/images/performance.svg";
 
 /// The parts by name.
-const PARTS: [&str; 7] = ["instructions", "facades", "size", "engine", "decode", "host", "setup"];
+const PARTS: [&str; 12] = [
+    "instructions",
+    "facades",
+    "size",
+    "image",
+    "engine",
+    "decode",
+    "export",
+    "host",
+    "matrix",
+    "devices",
+    "build",
+    "setup",
+];
 
 /// Measures the cost of an event and compares it with other tools.
 #[derive(Debug, Default, Parser, PartialEq, Eq)]
@@ -34,6 +50,9 @@ struct Options {
     /// Measure only these parts
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = PARTS)]
     only: Vec<String>,
+    /// Also decode the recorded traces in this folder
+    #[arg(long, value_name = "FOLDER")]
+    traces: Option<PathBuf>,
     /// Write docs/performance.md and its chart from this run; without this option, no tracked file changes
     #[arg(long, conflicts_with = "only")]
     write_docs: bool,
@@ -69,7 +88,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     match run(&options) {
         Ok(true) => end(exit::SUCCESS),
         Ok(false) => end(exit::FAILED),
-        Err(error) => fail(&error, exit::USAGE),
+        Err(error) => fail(&format!("error: {error}"), exit::USAGE),
     }
 }
 
@@ -88,7 +107,10 @@ fn run(options: &Options) -> Result<bool, String> {
         publish(&root, &from_json(&value)?)?;
         return Ok(true);
     }
-    let settings = Settings { root: root.clone(), quick: options.quick };
+    if let Some(folder) = &options.traces {
+        fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    let settings = Settings { root: root.clone(), quick: options.quick, traces: options.traces.clone() };
     let report = measure(&settings, options);
     print(&(text(&report) + "\n"));
     let json = serde_json::to_string_pretty(&to_json(&report)).map_err(|error| error.to_string())?;
@@ -121,8 +143,13 @@ fn measure(settings: &Settings, options: &Options) -> Report {
             "facades" => images().and_then(facades),
             "size" => images().and_then(|images| size(settings, images)),
             "engine" => engine(settings),
+            "image" => image(settings),
             "decode" => decode(settings),
+            "export" => export(settings),
             "host" => host(settings),
+            "matrix" => matrix(settings),
+            "devices" => devices(settings),
+            "build" => Ok(build(settings)),
             _ => setup(settings),
         };
         let findings = findings.unwrap_or_else(|error| failed(part, &error));

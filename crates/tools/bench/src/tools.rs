@@ -1,5 +1,6 @@
 //! Runs other programs and finds or installs them.
 
+use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -89,6 +90,23 @@ pub fn python(folder: &Path, packages: &[&str], import: &str) -> Result<PathBuf,
     let install = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install"];
     run(Command::new(&python).args(install).args(packages))?;
     run(Command::new(&python).args(["-c", import])).map(|_| python)
+}
+
+/// Returns a command that runs cargo in the repository or in a copy of it.
+#[must_use]
+pub fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // The variable that cargo set for this program does not apply to another workspace.
+    command.current_dir(root).env_remove("CARGO_MANIFEST_DIR");
+    command
+}
+
+/// Returns the maximum memory use of a running process in KiB.
+#[must_use]
+pub fn peak_kib(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Returns a number from a worker's output.

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::part::run_devices;
+
 pub use engine::{BUFFER_KIB, BUFFERS};
 
 /// The argument that makes the bench a worker.
@@ -27,6 +29,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         }
         ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
         ["decode", file] => decode::decode(&PathBuf::from(file)),
+        ["devices", count, image] => run_devices(number(count)?, &PathBuf::from(image)),
         ["kernel", bytes, file] => kernel::generate(number(bytes)?, &PathBuf::from(file)),
         ["name", file] => decode::name(&PathBuf::from(file)),
         ["name-owned", file] => decode::name_owned(&PathBuf::from(file)),

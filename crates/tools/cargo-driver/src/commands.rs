@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{end, exit, has_colours, is_quiet, is_verbose};
+use command_line::{Activity, end, exit, has_colours, is_quiet, is_verbose};
 use driver_build::new::{Kind, NewDriver};
 use driver_build::output::{self, Manner};
 use driver_build::setup::{ensure_component, note};
@@ -20,7 +20,12 @@ const SETUP: &str = "cargo driver setup";
 
 /// Runs a command and turns its result into an exit code.
 pub(crate) fn run(command: &Command) -> ExitCode {
-    output::set(Manner { is_quiet: is_quiet(), is_verbose: is_verbose(), has_colours: has_colours(&io::stderr()) });
+    output::set(Manner {
+        is_quiet: is_quiet(),
+        is_verbose: is_verbose(),
+        has_colours: has_colours(&io::stderr()),
+        activity: |what| Box::new(Activity::begin(what)),
+    });
     let result = host().and_then(|host| match command {
         Command::New(new) => new_driver(new),
         Command::Build(driver) => images(&host, driver).map(drop),
@@ -112,7 +117,20 @@ fn new_driver(new: &New) -> Result<(), Error> {
     let made = NewDriver::at(&new.folder, if new.wdm { Kind::Wdm } else { Kind::Kmdf }, wdk_etw);
     made.write()?;
     note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.folder.display()));
+    if is_checkout(&made.wdk_etw) {
+        note(&format!(
+            "the driver depends on {}, which belongs to cargo, and cargo removes it if it does not use it for some weeks; to keep the \
+             driver, clone the repository and make the driver with --wdk-etw FOLDER",
+            made.wdk_etw.display()
+        ));
+    }
     Ok(())
+}
+
+/// Whether a folder is in cargo's cache, where `cargo install --git` puts the repository.
+fn is_checkout(folder: &Path) -> bool {
+    let names: Vec<_> = folder.iter().collect();
+    names.windows(2).any(|pair| pair == ["git", "checkouts"])
 }
 
 /// The manifest of the tests, relative to the driver's workspace, if they are a workspace of their own.

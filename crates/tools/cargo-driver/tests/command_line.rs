@@ -48,10 +48,27 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["package", "--replace"], "--adopt"),
         (&["verify"], "<PATH>..."),
         (&["inspect", "missing.sys"], "missing.sys"),
+        (&["new"], "<NAME>"),
+        (&["new", "1st"], "`1st` cannot be the name of a driver"),
+        (&["new", "a", "b"], "unexpected argument 'b'"),
+        (&["new", "a", "--wdm", "--kmdf"], "cannot be used with"),
+        (&["new", "a", "--wdk-etw", "missing"], "name a clone of the wdk-etw repository"),
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
         assert!(said(&output).contains(text), "{arguments:?}: {}", said(&output));
+    }
+}
+
+#[test]
+fn a_new_driver_that_depends_on_the_cache_of_cargo_gets_a_note() {
+    let place = folder("new-note");
+    for (clone, is_noted) in [("clone", false), ("cargo/git/checkouts/wdk-etw-0/4b30922", true)] {
+        fs::create_dir_all(place.join(clone)).unwrap();
+        let name = if is_noted { "from-cache" } else { "from-clone" };
+        let output = program().args(["new", name, "--wdk-etw", clone]).current_dir(&place).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(said(&output).contains("--wdk-etw FOLDER"), is_noted, "{}", said(&output));
     }
 }
 

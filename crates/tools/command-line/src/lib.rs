@@ -2,9 +2,11 @@
 //! documents this behaviour for users.
 //!
 //! A program describes its command line with clap's derive, uses [`VERSION`] as its version, parses with [`parse`], prints results
-//! with [`print()`], prints notes to standard error with [`note`] and ends with [`end`]. Nothing here depends on what a program does.
+//! with [`print()`], prints notes to standard error with [`note`], shows
+//! long work with [`Activity`] and ends with [`end`]. Nothing here depends on what a program does.
 #![forbid(unsafe_code)]
 
+mod activity;
 pub mod exit;
 mod interrupt;
 mod output;
@@ -18,6 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Args as _, Command, FromArgMatches as _, Parser};
 
+pub use activity::Activity;
 pub use interrupt::handles_interrupts;
 pub use output::{end, print};
 pub use shared::{has_colours, is_quiet, is_verbose, note, say, words};

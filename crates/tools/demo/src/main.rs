@@ -14,6 +14,8 @@ mod trace;
 use std::process::ExitCode;
 
 use args::Options;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use command_line::Activity;
 use command_line::{end, exit};
 
 fn main() -> ExitCode {
@@ -52,9 +54,11 @@ impl From<String> for Failure {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn demo(options: &Options) -> Result<(), Failure> {
     let files = files::Files::prepare(&options.output).map_err(Failure::usage)?;
+    let activity = Activity::begin("running the driver");
     let outcome = run::run(options, &files.draft)?;
     let trace = trace::Trace::read(&files.draft)?;
     files.write(&trace, &outcome).map_err(Failure::usage)?;
+    drop(activity);
     command_line::print(&show::all(&outcome, &trace, &files));
     if outcome.findings.is_empty() {
         Ok(())

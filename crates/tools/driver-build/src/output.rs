@@ -1,6 +1,7 @@
 //! Standard output, and notes on standard error. If the reader closes standard output early (`| head`), the rest of the output is
 //! dropped and the work goes on.
 
+use std::any::Any;
 use std::env;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
@@ -8,6 +9,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
+/// Output was lost, and not because the reader closed the pipe.
+static LOST: AtomicBool = AtomicBool::new(false);
 static MANNER: OnceLock<Manner> = OnceLock::new();
 
 /// How much is printed to standard error, and whether in colours.
@@ -19,6 +22,8 @@ pub struct Manner {
     pub is_verbose: bool,
     /// Whether this program and cargo use colours.
     pub has_colours: bool,
+    /// Shows that this work goes on, until the result is dropped.
+    pub activity: fn(&'static str) -> Box<dyn Any>,
 }
 
 /// Sets the manner. Call it before anything is printed; later calls have no effect. The default has notes and no details, and
@@ -30,7 +35,7 @@ pub fn set(manner: Manner) {
 pub(crate) fn manner() -> Manner {
     *MANNER.get_or_init(|| {
         let has_colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Manner { is_quiet: false, is_verbose: false, has_colours }
+        Manner { is_quiet: false, is_verbose: false, has_colours, activity: |_| Box::new(()) }
     })
 }
 
@@ -53,6 +58,11 @@ pub fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
 
+/// Whether output was lost because standard output could not be written, for example to a full disk.
+pub fn is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
+}
+
 /// Prints the text to standard output, without adding a line end.
 pub fn print(text: &str) {
     if is_closed() {
@@ -62,6 +72,7 @@ pub fn print(text: &str) {
     if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         CLOSED.store(true, Ordering::Relaxed);
         if error.kind() != ErrorKind::BrokenPipe {
+            LOST.store(true, Ordering::Relaxed);
             eprintln!("error: cannot write to standard output: {error}; the rest of the output is lost");
         }
     }

@@ -8,6 +8,7 @@ use crate::build::Options;
 use crate::error::Error;
 use crate::files::{describe, write_if_changed};
 use crate::host::Host;
+use crate::output::manner;
 use crate::setup::WindowsToolchain;
 
 /// The file with the list of folders in which `wdk-macros` caches what it read from the bindings.
@@ -86,7 +87,9 @@ impl Plan {
             // The cargo of the driver's toolchain reads its manifests: they can be too new for the cargo that runs here.
             tool = tool.hidden_env("WDK_KIT_TOOLCHAIN", name);
         }
+        let activity = (manner().activity)("preparing the driver kit");
         let (account, said, result) = tool.run_silently();
+        drop(activity);
         result.map_err(|error| match error {
             Error::Failed(_) => Error::Failed(said.trim().to_owned()),
             other => other,

@@ -15,6 +15,7 @@ use clap::error::ErrorKind as UsageError;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use command_line::{VERSION, end, exit, explain};
 
+use crate::Problems;
 use crate::inf::Arch;
 
 /// Inspects, signs, verifies and packages Windows drivers.
@@ -61,6 +62,12 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
             explain(&part.clone().error(UsageError::ValueValidation, reason))
         }
     }
+}
+
+/// Prints why there is no package, and returns the exit code.
+fn refused(problems: &Problems) -> u8 {
+    eprintln!("{problems}");
+    if problems.has_access_error() { exit::USAGE } else { exit::FAILED }
 }
 
 /// Parses the values of `--arch`.

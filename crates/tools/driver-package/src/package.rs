@@ -208,5 +208,5 @@ fn name_of(path: &Path) -> Result<&str, Problem> {
 
 /// Reads a file that must exist.
 fn read(path: &Path) -> Result<Vec<u8>, Problem> {
-    fs::read(path).map_err(|error| Problem::error(path, "package-file", error.to_string()))
+    fs::read(path).map_err(|error| Problem::access(path, "package-file", &error))
 }

@@ -4,6 +4,7 @@
 //! Rules of certificates and packages have names, such as `certificate-expired`.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 
 /// The severity of a problem.
@@ -28,6 +29,8 @@ pub struct Problem {
     pub rule: String,
     /// The message: what was found, and what to do.
     pub text: String,
+    /// Whether the file could not be read or written, so that nothing is known about the input.
+    pub is_access: bool,
 }
 
 impl Problem {
@@ -35,7 +38,13 @@ impl Problem {
     #[must_use]
     pub fn error(file: &Path, rule: impl Into<String>, text: impl Into<String>) -> Self {
         let file = file.display().to_string();
-        Self { file, line: None, level: Level::Error, rule: rule.into(), text: text.into() }
+        Self { file, line: None, level: Level::Error, rule: rule.into(), text: text.into(), is_access: false }
+    }
+
+    /// Creates an error for a file or folder that cannot be read or written.
+    #[must_use]
+    pub fn access(file: &Path, rule: impl Into<String>, error: &io::Error) -> Self {
+        Self { is_access: true, ..Self::error(file, rule, error.to_string()) }
     }
 
     /// Adds the line.
@@ -62,6 +71,14 @@ impl fmt::Display for Problem {
 /// All problems that prevented a package. At least one is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// Whether a file or folder could not be read or written.
+    #[must_use]
+    pub fn has_access_error(&self) -> bool {
+        self.0.iter().any(|problem| problem.is_access)
+    }
+}
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

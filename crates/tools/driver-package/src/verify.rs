@@ -161,7 +161,7 @@ pub fn catalog_beside(path: &Path, bytes: &[u8]) -> Option<PathBuf> {
 ///
 /// If the folder or a file cannot be read, or there is no INF.
 pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem> {
-    let unreadable = |path: &Path, error: &std::io::Error| Problem::error(path, "package-folder", error.to_string());
+    let unreadable = |path: &Path, error: &std::io::Error| Problem::access(path, "package-folder", error);
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
         let path = entry.map_err(|error| unreadable(folder, &error))?.path();

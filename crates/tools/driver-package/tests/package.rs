@@ -259,6 +259,36 @@ fn the_command_makes_a_package_and_replaces_it() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_or_written_is_exit_code_2_and_an_input_that_is_refused_is_1() {
+    let folder = tools::folder("package-access");
+    usual(&folder, Arch::X64);
+    fs::create_dir(folder.join("foreign")).unwrap();
+    for file in ["plain", "foreign/thesis.txt"] {
+        fs::write(folder.join(file), "").unwrap();
+    }
+    for (arguments, code, text) in [
+        // Not even root can create a folder here.
+        (["--out", "/proc/no-such-folder/x64", "--keys", "keys"], 2, "error package-folder: "),
+        (["--out", "plain", "--keys", "keys"], 2, "plain: error package-folder: Not a directory"),
+        (["--out", "out", "--keys", "plain"], 2, "error certificate-file: "),
+        (["--out", "out", "--cert", "none.pem"], 2, "none.pem: error certificate-file: "),
+        (["--out", "out", "--scripts", "none"], 2, "none: error package-file: "),
+        (["--out", "foreign", "--keys", "keys"], 1, "foreign: error package-folder: it contains files"),
+        (["--out", "out", "--cert", "plain"], 1, "plain: error certificate-file: "),
+    ] {
+        let output = package(&folder, &arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(text), "{arguments:?}: {said}");
+    }
+    fs::remove_file(folder.join("driver.dll")).unwrap();
+    let output = package(&folder, &["--out", "out", "--keys", "keys"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("driver.dll: error package-file: ") && !folder.join("out").exists(), "{said}");
+}
+
+#[test]
 fn wrong_usage_is_exit_code_2() {
     let folder = tools::folder("package-usage");
     usual(&folder, Arch::X64);

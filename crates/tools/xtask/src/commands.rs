@@ -10,7 +10,6 @@ mod fuzz;
 mod inspect;
 mod lint;
 mod mutants;
-mod new;
 mod package;
 mod test;
 
@@ -22,7 +21,6 @@ pub(crate) static COMMANDS: &[Command] = &[
     test::COMMAND,
     lint::COMMAND,
     ci::COMMAND,
-    new::COMMAND,
     build::COMMAND,
     check::COMMAND,
     package::COMMAND,

@@ -1,7 +1,7 @@
 //! `cargo xtask`: the repository's commands.
 //!
 //! This file only selects a command and converts its result into an exit code: 0 for success, 1 if a step failed, 2
-//! if the command line is wrong or something is missing that could not be installed. The program has few
+//! if the command line is wrong, something is missing that could not be installed, or output was lost. The program has few
 //! dependencies, and they have none, so that it builds quickly on a fresh machine.
 
 mod cargo_tool;
@@ -20,15 +20,17 @@ use context::Context;
 use driver_build::{Error, output};
 
 fn main() -> ExitCode {
-    match arguments().and_then(|arguments| run(&arguments)) {
-        Ok(()) => ExitCode::SUCCESS,
+    let code = match arguments().and_then(|arguments| run(&arguments)) {
+        Ok(()) => 0,
         Err(error) => {
             if !matches!(error, Error::Said(_)) {
                 eprintln!("error: {error}");
             }
-            ExitCode::from(error.exit_code())
+            error.exit_code()
         }
-    }
+    };
+    // As in docs/conventions.md.
+    ExitCode::from(if output::is_lost() { code.max(2) } else { code })
 }
 
 /// Returns the command line. An argument that is not valid UTF-8 is rejected, because cargo and the manifests of

@@ -77,3 +77,42 @@ fn without_a_reader_it_ends_quietly() {
     let output = xtask.and_then(std::process::Child::wait_with_output).unwrap();
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
+
+/// `fuzz` and `bench` follow docs/conventions.md before they build anything.
+#[cfg(target_os = "linux")]
+#[test]
+fn fuzz_and_bench_reject_wrong_words_and_missing_files() {
+    for (words, text) in [
+        (&["fuzz"][..], "no target given"),
+        (&["fuzz", "no-such-target"], "unknown target `no-such-target`"),
+        (&["fuzz", "etl", "--no-such-flag"], "unknown flag `--no-such-flag`"),
+        (&["fuzz", "etl", "--replay", "no-such-file"], "no-such-file: No such file"),
+        (&["bench", "--no-such-flag"], "unknown flag `--no-such-flag`"),
+        (&["bench", "--only"], "--only"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_xtask")).args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.starts_with("error: ") && said.contains(text), "{words:?}: {said}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_a_closed_pipe_is_not() {
+    let list = |stdout: Stdio| {
+        let xtask = Command::new(env!("CARGO_BIN_EXE_xtask"))
+            .args(["fuzz", "--list"])
+            .stdout(stdout)
+            .stderr(Stdio::piped())
+            .spawn();
+        let output = xtask.and_then(std::process::Child::wait_with_output).unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = list(fs::File::options().write(true).open("/dev/full").unwrap().into());
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("No space left on device"), "{said}");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(list(writer.into()), (Some(0), String::new()));
+}

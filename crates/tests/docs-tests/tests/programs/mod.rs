@@ -9,7 +9,8 @@ use docs_tests::markdown::repository;
 use test_images::{built, named};
 
 /// The packages of the programs.
-pub(crate) const PACKAGES: [&str; 6] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "demo"];
+pub(crate) const PACKAGES: [&str; 7] =
+    ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "demo", "bench"];
 
 static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let packages = PACKAGES.iter().flat_map(|program| ["--package", program]);

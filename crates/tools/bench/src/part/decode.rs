@@ -19,17 +19,15 @@ means that the kernel's event classes name each event and cover all of its bytes
 a small file with the same events; their rate does not depend on the size. etl-parser keeps the whole file in memory.";
 const PACKAGES: [&str; 2] = ["dissect.etl==3.14", "etl-parser==1.0.1"];
 const IMPORT: &str = "import dissect.etl, etl.etl";
-const MIB: u64 = 1 << 20;
-/// The folder for captured files, next to the repository. It does not have to exist.
-const CAPTURED: &str = "../shared/data/etl";
-/// Captured files smaller than this say nothing about speed.
+pub(super) const MIB: u64 = 1 << 20;
+/// Recorded files smaller than this say nothing about speed.
 const SMALLEST: u64 = MIB / 4;
 
 /// One reading.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
-    seconds: f64,
-    bytes: f64,
+pub(super) struct Reading {
+    pub(super) seconds: f64,
+    pub(super) bytes: f64,
     events: f64,
     peak_kib: Option<f64>,
 }
@@ -69,7 +67,7 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
         }
     }
     let kernel = kernel(settings, &mut section, rounds, large)?;
-    captured(settings, &mut section, rounds)?;
+    recorded(settings, &mut section, rounds)?;
     let parser = peers(settings, &mut section)?;
     let growth = growth(&peaks);
     let ratio = rates.1.zip(parser).map(|(ours, theirs)| ours / theirs);
@@ -143,23 +141,24 @@ fn growth(peaks: &[Option<f64>]) -> Option<f64> {
     }
 }
 
-fn generate(file: &Path, bytes: u64) -> Result<(), String> {
+pub(super) fn generate(file: &Path, bytes: u64) -> Result<(), String> {
     worker(&["generate", &bytes.to_string(), &file.display().to_string()]).map(drop)
 }
 
-fn ours(work: &str, file: &Path, rounds: usize) -> Result<Vec<Reading>, String> {
+pub(super) fn ours(work: &str, file: &Path, rounds: usize) -> Result<Vec<Reading>, String> {
     let path = file.display().to_string();
     (0..rounds)
         .map(|_| Reading::of(&worker(&[work, &path])?).ok_or_else(|| String::from("a worker's output lacks a number")))
         .collect()
 }
 
-fn captured(settings: &Settings, section: &mut Section, rounds: usize) -> Result<(), String> {
-    let folder = settings.root.join(CAPTURED);
-    let Ok(entries) = fs::read_dir(&folder) else {
-        section.skipped("etw-etl, captured files", "there are no captured files");
+/// Decodes the traces in the folder that the user named.
+fn recorded(settings: &Settings, section: &mut Section, rounds: usize) -> Result<(), String> {
+    let Some(folder) = &settings.traces else {
+        section.skipped("etw-etl, recorded files", "no folder given (--traces FOLDER)");
         return Ok(());
     };
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<_> = entries
         .flatten()
         .filter(|entry| entry.metadata().is_ok_and(|metadata| metadata.len() >= SMALLEST))
@@ -173,7 +172,7 @@ fn captured(settings: &Settings, section: &mut Section, rounds: usize) -> Result
             section,
             &format!("etw-etl, {name}"),
             &ours("decode", &file, rounds)?,
-            &format!("captured file, {rounds} runs, median"),
+            &format!("recorded file, {rounds} runs, median"),
         );
     }
     Ok(())
@@ -229,11 +228,11 @@ fn row(section: &mut Section, name: &str, readings: &[Reading], how: &str) {
     );
 }
 
-fn middle(readings: &[Reading], value: fn(&Reading) -> f64) -> Option<f64> {
+pub(super) fn middle(readings: &[Reading], value: fn(&Reading) -> f64) -> Option<f64> {
     median(&readings.iter().map(value).collect::<Vec<_>>())
 }
 
-fn megabytes(reading: &Reading) -> f64 {
+pub(super) fn megabytes(reading: &Reading) -> f64 {
     reading.bytes / 1e6 / reading.seconds
 }
 

@@ -1,7 +1,7 @@
 //! Runs the sample driver in nt-host and in speakeasy, and measures how long the demonstration takes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,11 @@ use etw_types::{Guid, Level};
 use nt_host::NtHost;
 use serde_json::Value;
 
+use super::sample::{ECHO, NOT_BUILT, sample};
 use super::{Findings, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
 use crate::stats::{median, range};
-use crate::tools::{number, python, run, run_slowly};
+use crate::tools::{cargo, number, python, run, run_slowly};
 
 const TEXT: &str = "\
 The sample driver's `.sys`. nt-host creates a process, loads the image, enables the provider in a session, adds a device, sends it a \
@@ -21,8 +22,6 @@ routines that it registered; its time is that of loading and running the module,
 const SETUP_TEXT: &str = "\
 The time of `cargo xtask demo` in seconds. The command installs what is missing, builds the sample driver and runs it. The first run is in a \
 new copy of the repository with nothing built (packages that were downloaded before are not downloaded again); the second run follows it.";
-const SAMPLE: &str = "target/driver/x64/driver_sample.sys";
-const ECHO: u32 = 0x0022_E000;
 /// A demonstration that takes longer than this has built something.
 const SECONDS_OF_A_BUILD: f64 = 10.0;
 const SPEAKEASY: [&str; 1] = ["speakeasy-emulator==1.5.11"];
@@ -34,11 +33,10 @@ const SPEAKEASY: [&str; 1] = ["speakeasy-emulator==1.5.11"];
 /// Returns an error if the sample driver does not run in nt-host.
 pub fn host(settings: &Settings) -> Result<Findings, String> {
     let mut section = Section::new("host", "Running the sample driver", TEXT, &["what", "ms"]);
-    let image = settings.root.join(SAMPLE);
-    if !image.is_file() {
-        section.skipped("nt-host", "the sample driver is not built (cargo xtask build)");
-        return Ok(Findings { sections: vec![section], goals: vec![goal(None, "the sample is not built")] });
-    }
+    let Some(image) = sample(settings) else {
+        section.skipped("nt-host: load, run, unload", NOT_BUILT);
+        return Ok(Findings { sections: vec![section], goals: vec![goal(None, NOT_BUILT)] });
+    };
     let rounds = if settings.quick { 20 } else { 100 };
     let mut times = Vec::new();
     // The first run reads the file into the system's cache.
@@ -132,14 +130,12 @@ pub fn setup(settings: &Settings) -> Result<Findings, String> {
     Ok(Findings { sections: vec![section], goals: Vec::new() })
 }
 
-fn first_and_second(folder: &PathBuf) -> Result<(f64, f64), String> {
+fn first_and_second(folder: &Path) -> Result<(f64, f64), String> {
     Ok((demo(folder)?, demo(folder)?))
 }
 
-fn demo(folder: &PathBuf) -> Result<f64, String> {
+fn demo(folder: &Path) -> Result<f64, String> {
     let started = Instant::now();
-    // The variables that cargo set for this program do not apply to another workspace.
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    run_slowly(Command::new(cargo).args(["xtask", "demo"]).current_dir(folder).env_remove("CARGO_MANIFEST_DIR"))?;
+    run_slowly(cargo(folder).args(["xtask", "demo"]))?;
     Ok(started.elapsed().as_secs_f64())
 }

@@ -1,25 +1,34 @@
 //! The measurements, with one module each. A part returns its tables and the goals that they decide.
 
+mod build;
 mod decode;
+mod devices;
 mod engine;
+mod export;
 mod facades;
 mod generated;
 mod host;
 mod images;
 mod instructions;
 mod lttng;
+mod sample;
 mod size;
 
 use std::path::PathBuf;
 
 use crate::report::{Goal, Section};
 
+pub use build::build;
 pub use decode::decode;
+pub use devices::devices;
+pub(crate) use devices::run_devices;
 pub use engine::engine;
+pub use export::export;
 pub use facades::facades;
 pub use host::{host, setup};
 pub use images::Images;
 pub use instructions::instructions;
+pub use sample::{image, matrix};
 pub use size::size;
 
 /// The settings of a run.
@@ -29,6 +38,8 @@ pub struct Settings {
     pub root: PathBuf,
     /// Whether this is a quick run: fewer repetitions, and no long parts.
     pub quick: bool,
+    /// A folder with recorded traces, which are decoded as well.
+    pub traces: Option<PathBuf>,
 }
 
 /// The results of a part.

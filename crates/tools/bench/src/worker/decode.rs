@@ -9,6 +9,8 @@ use etw_etl::{Decoder, Reader};
 use etw_types::tracelogging::{Field, Value as Decoded, Visitor};
 use serde_json::{Value, json};
 
+use crate::tools::peak_kib;
+
 /// Decodes every event of a file into owned values.
 pub(super) fn decode(file: &Path) -> Result<Value, String> {
     measure(file, |reader| {
@@ -95,13 +97,6 @@ fn measure(file: &Path, walk: impl FnOnce(&mut Reader) -> (u64, u64)) -> Result<
         "events": events,
         "fields": fields,
         "ns": u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
-        "peak_kib": peak_kib(),
+        "peak_kib": peak_kib(std::process::id()),
     }))
-}
-
-/// Returns the maximum memory use of this process in KiB.
-fn peak_kib() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
 }

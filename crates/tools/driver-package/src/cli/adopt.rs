@@ -1,6 +1,7 @@
 //! `adopt`: adds scripts and a description to a package that the WDK made.
 //!
-//! Exit codes: 0 if the files were added, 1 if there is a problem with the folder, 2 if the command line is wrong.
+//! Exit codes: 0 if the files were added, 1 if there is a problem with the folder, 2 if the command line is wrong or a
+//! file cannot be read or written.
 
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ use crate::package::{Adopted, Adoption};
 #[derive(Args)]
 #[command(
     after_help = "Exit codes: 0 done; 1 a file is missing or damaged, does not belong to the others, or exists and \
-                        differs: nothing was changed; 2 wrong usage."
+                        differs: nothing was changed; 2 wrong usage, or a file that cannot be read or written."
 )]
 pub(super) struct Arguments {
     /// The package's folder
@@ -57,10 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             print(&summary(&adopted));
             exit::SUCCESS
         }
-        Err(problems) => {
-            eprintln!("{problems}");
-            exit::FAILED
-        }
+        Err(problems) => super::refused(&problems),
     })
 }
 

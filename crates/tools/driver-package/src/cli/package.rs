@@ -1,6 +1,7 @@
 //! `package`: makes a test-signed driver package.
 //!
-//! Exit codes: 0 if the package was made, 1 if an input is not valid, 2 if the command line is wrong.
+//! Exit codes: 0 if the package was made, 1 if an input is not valid, 2 if the command line is wrong or a file cannot be
+//! read or written.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::time::SystemTime;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
-use command_line::{exit, print};
+use command_line::{Activity, exit, print};
 
 use super::Outcome;
 use crate::catalog::Version;
@@ -23,7 +24,7 @@ use crate::{Problem, Problems};
 #[command(
     after_help = "Environment: SOURCE_DATE_EPOCH, seconds since 1970, is the time in DriverVer and in the catalog; \
                         without it, the current time.\n\nExit codes: 0 the package was made; 1 an input is not valid, with \
-                        file, line and rule; 2 wrong usage."
+                        file, line and rule; 2 wrong usage, or a file that cannot be read or written."
 )]
 pub(super) struct Arguments {
     /// The image that the linker made: .dll or .sys
@@ -66,7 +67,10 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|value| !value.is_empty());
     let clock = Clock::new(SystemTime::now(), epoch.as_deref())?;
-    Ok(match make(arguments, clock) {
+    let activity = Activity::begin("making the package");
+    let made = make(arguments, clock);
+    drop(activity);
+    Ok(match made {
         Ok(package) => {
             for warning in &package.warnings {
                 command_line::say(&warning.to_string());
@@ -74,10 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             print(&summary(&package, &arguments.out));
             exit::SUCCESS
         }
-        Err(problems) => {
-            eprintln!("{problems}");
-            exit::FAILED
-        }
+        Err(problems) => super::refused(&problems),
     })
 }
 

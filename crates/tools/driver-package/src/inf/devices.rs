@@ -150,21 +150,13 @@ impl Inf {
         }
     }
 
-    /// Returns the section that Windows uses for an install section's name: one with architecture and version,
-    /// otherwise with architecture, otherwise with `.NT`, otherwise without decoration.
+    /// Returns the section that Windows uses for an install section's name: the one with the architecture, otherwise with
+    /// `.NT`, otherwise without decoration. Only models sections can also be decorated with a version of Windows
+    /// ("INF File Platform Extensions and x64-Based Systems").
     #[must_use]
     pub fn install_section(&self, name: &str, arch: Arch) -> Option<&Section> {
-        let decorated = format!("{name}.nt{}", arch.inf_name()).to_ascii_lowercase();
-        let with_version = |section: &&Section| {
-            let lower = section.name.to_ascii_lowercase();
-            let version = lower.strip_prefix(&decorated).and_then(|rest| rest.strip_prefix('.'));
-            version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
-        };
-        let newest = self.sections().iter().find(with_version);
-        newest
-            .or_else(|| self.section(&decorated))
-            .or_else(|| self.section(&format!("{name}.NT")))
-            .or_else(|| self.section(name))
+        let decorated = [format!("{name}.NT{}", arch.inf_name()), format!("{name}.NT"), name.to_owned()];
+        decorated.iter().find_map(|name| self.section(name))
     }
 
     /// Returns the services of an install section, from its `.Services` section.
@@ -211,7 +203,7 @@ mod tests {
 
     const TEXT: &str = "[Manufacturer]\n%M% = Dev,NTamd64.10.0...16299,NTarm64,NT.6.1\n\
         [Dev.NTamd64.10.0...16299]\n%D% = I,Root\\A,Root\\B\n[Dev.NTarm64]\n\"x\" = I,ROOT\\C\n[Dev.NT.6.1]\n\
-        [I.NT]\n[I.NT.Services]\nAddService = s,%two%,S\nAddService = f,,F\n[I.NTarm64.10.0]\n\
+        [I.NT]\n[I.NT.Services]\nAddService = s,%two%,S\nAddService = f,,F\n[I.NTarm64]\n\
         [Strings]\nD = \"Device\"\ntwo = 0x2\n";
 
     #[test]
@@ -226,9 +218,25 @@ mod tests {
         assert_eq!(install.name, "I.NT");
         let services = inf.services(install);
         assert_eq!(services.iter().map(|service| service.is_function).collect::<Vec<_>>(), [true, false]);
-        assert_eq!(inf.install_section("i", Arch::Arm64).unwrap().name, "I.NTarm64.10.0");
+        assert_eq!(inf.install_section("i", Arch::Arm64).unwrap().name, "I.NTarm64");
         assert_eq!(inf.models(Arch::X64).len(), 2);
         assert_eq!(inf.lowest_build(Arch::X64), Some((7601, 2)), "[Dev.NT.6.1] is for every processor");
+    }
+
+    #[test]
+    fn the_install_section_is_the_one_with_the_nearest_platform_extension() {
+        for (sections, x64, arm64) in [
+            ("[I][I.NT][I.NTamd64][I.NTarm64]", Some("I.NTamd64"), Some("I.NTarm64")),
+            ("[I.NTarm64][I.NT][I]", Some("I.NT"), Some("I.NTarm64")),
+            ("[I.NTx86][I]", Some("I"), Some("I")),
+            // A version is not a platform extension: Windows does not look for such a section.
+            ("[I.NTamd64.6.1][I.NTamd64.10.0][I.NTamd64]", Some("I.NTamd64"), None),
+            ("[I.NTamd64.10.0...22000]", None, None),
+        ] {
+            let inf = Inf::parse(&sections.replace(']', "]\n")).unwrap();
+            let found = [Arch::X64, Arch::Arm64].map(|arch| inf.install_section("I", arch).map(|it| it.name.as_str()));
+            assert_eq!(found, [x64, arm64], "{sections}");
+        }
     }
 
     #[test]

@@ -119,8 +119,9 @@ impl Adoption {
 fn locate(folder: &Path) -> Result<PathBuf, Problem> {
     let problem = |text: String| Problem::error(folder, "package-folder", text);
     let mut packages = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| problem(error.to_string()))? {
-        let path = entry.map_err(|error| problem(error.to_string()))?.path();
+    let unreadable = |error: std::io::Error| Problem::access(folder, "package-folder", &error);
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
         if has_extension(&path, "inf") {
             return Ok(folder.to_path_buf());
         }
@@ -145,7 +146,7 @@ fn locate(folder: &Path) -> Result<PathBuf, Problem> {
 
 impl Found {
     fn in_folder(folder: &Path) -> Result<Self, Problem> {
-        let problem = |error: std::io::Error| Problem::error(folder, "package-folder", error.to_string());
+        let problem = |error: std::io::Error| Problem::access(folder, "package-folder", &error);
         let mut files = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(problem)? {
             let path = entry.map_err(problem)?.path();

@@ -39,7 +39,7 @@ pub(super) fn built_in_scripts() -> Vec<File> {
 
 /// Returns the PowerShell scripts in a folder.
 pub(super) fn scripts_in(folder: &Path) -> Result<Vec<File>, Problem> {
-    let unreadable = |error: std::io::Error| Problem::error(folder, "package-file", error.to_string());
+    let unreadable = |error: std::io::Error| Problem::access(folder, "package-file", &error);
     let mut scripts = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();

@@ -8,13 +8,13 @@ use crate::problem::Problem;
 
 /// A folder with this file is a package of ours and can be replaced.
 const MARK: &str = "package.psd1";
+const RULE: &str = "package-folder";
 
 /// Replaces the package in a folder with these files.
 pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
-    let problem = |path: &Path, error: &io::Error| Problem::error(path, "package-folder", error.to_string());
-    if !may_be_replaced(folder) {
+    if !may_be_replaced(folder).map_err(|error| Problem::access(folder, RULE, &error))? {
         let text = "it contains files that are not a package, so it was not changed; choose another folder";
-        return Err(Problem::error(folder, "package-folder", text));
+        return Err(Problem::error(folder, RULE, text));
     }
     let (draft, old) = (beside(folder, "new"), beside(folder, "old"));
     let result = fill(&draft, files).and_then(|()| {
@@ -32,12 +32,12 @@ pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), 
     if !folder.exists() && old.exists() {
         // The restore failed, too: this is the only copy of the previous package.
         let text = format!("it could not be replaced; the previous package is in {}", old.display());
-        return Err(Problem::error(folder, "package-folder", text));
+        return Err(Problem { is_access: true, ..Problem::error(folder, RULE, text) });
     }
     let _ = fs::remove_dir_all(&old);
     // The name that the user knows.
     let named = |path: PathBuf| path.strip_prefix(&draft).map_or_else(|_| path.clone(), |inside| folder.join(inside));
-    result.map_err(|(path, error)| problem(&named(path), &error))
+    result.map_err(|(path, error)| Problem::access(&named(path), RULE, &error))
 }
 
 /// Adds files to a folder, or replaces those of the same name. Either all files are written or none.
@@ -70,7 +70,7 @@ pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Prob
     let _ = fs::remove_dir_all(&draft);
     // After an error, files that could not be restored stay in `old`.
     let _ = if result.is_ok() { fs::remove_dir_all(&old) } else { fs::remove_dir(&old) };
-    result.map_err(|(path, error)| Problem::error(&path, "package-folder", error.to_string()))
+    result.map_err(|(path, error)| Problem::access(&path, RULE, &error))
 }
 
 fn fill(draft: &Path, files: &[(String, Vec<u8>)]) -> Result<(), (PathBuf, io::Error)> {
@@ -89,13 +89,16 @@ fn beside(folder: &Path, what: &str) -> PathBuf {
     folder.with_file_name(format!(".{name}.{}.{what}", std::process::id()))
 }
 
-fn may_be_replaced(folder: &Path) -> bool {
+/// Whether the folder is a package or empty, or does not exist. Fails if it cannot be read, for example because it is a
+/// file.
+fn may_be_replaced(folder: &Path) -> io::Result<bool> {
     if folder.join(MARK).is_file() {
-        return true;
+        return Ok(true);
     }
     match fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
     }
 }
 

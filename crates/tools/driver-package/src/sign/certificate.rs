@@ -47,9 +47,8 @@ const SLACK: Duration = Duration::from_hours(24);
 pub fn test_identity(folder: &Path, now: Duration) -> Result<Identity, Problem> {
     let file = folder.join(TEST_NAME).with_extension("pem");
     if !file.exists() {
-        let problem = |text: String| Problem::error(&file, "certificate-file", text);
-        let text = make(now).map_err(|error| problem(error.to_string()))?;
-        store(&file, &text).map_err(|error| problem(error.to_string()))?;
+        let text = make(now).map_err(|error| Problem::error(&file, "certificate-file", error.to_string()))?;
+        store(&file, &text).map_err(|error| Problem::access(&file, "certificate-file", &error))?;
     }
     Identity::load(&file, now)
 }

@@ -40,7 +40,7 @@ impl Identity {
     /// does not belong to the key.
     pub fn load(file: &Path, now: Duration) -> Result<Self, Problem> {
         let problem = |rule: &str, text: String| Problem::error(file, rule, text);
-        let bytes = fs::read(file).map_err(|error| problem("certificate-file", error.to_string()))?;
+        let bytes = fs::read(file).map_err(|error| Problem::access(file, "certificate-file", &error))?;
         let text = String::from_utf8(bytes).map_err(|_| problem("certificate-file", NOT_PEM.into()))?;
         let blocks = pem::blocks(&text).map_err(|error| problem("certificate-file", error))?;
         let mut key = None;

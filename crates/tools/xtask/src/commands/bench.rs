@@ -3,6 +3,8 @@
 //! The crate `bench` measures. This module prepares the machine: it installs the toolchain for Windows, builds the
 //! sample driver, and installs the packages of the tools that we are compared with.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs;
 
 use super::build::{DRIVER, SETUP, TOOLS};
@@ -20,25 +22,33 @@ Installs what is missing, builds the sample driver, and measures:
 - instructions and bytes of an event in release images, and compile time,
   compared with Microsoft's tracelogging
 - the engine, compared with LTTng-UST
-- decoding, compared with dissect.etl and etl-parser
-- the sample driver in nt-host, compared with speakeasy
-- the time of the set-up
+- decoding, compared with dissect.etl and etl-parser; the exports to a page and
+  to Parquet
+- the sample driver in nt-host, compared with speakeasy; its failure matrix and
+  the size of its image; a driver with 1,000 devices
+- the time of the set-up, of making the driver kit, and of a second build
 Prints tables and writes target/bench/report.json. --write-docs also writes
 docs/performance.md and its chart; without it, no tracked file changes. A row
 that cannot be measured is shown as skipped, with the reason. Other work on the
 machine changes the times, but not the instructions and bytes.
 --quick repeats less often, generates 64 MiB for decoding instead of 256, and
 omits the first demonstration in a new copy of the repository.
+--only takes a list of parts, separated by commas: instructions, facades, size
+(events in images), image (size of the sample driver), engine, decode, export,
+host, matrix, devices, build (kit and second build), setup (demonstration).
 ",
     flags: &[
         Flag { name: "--quick", summary: "fewer repetitions, long parts omitted: 2 minutes" },
         Flag { name: CHECK, summary: "fails if instructions, bytes or panics miss a goal" },
         Flag { name: "--write-docs", summary: "writes docs/performance.md and its chart" },
-        Flag { name: "--only PARTS", summary: "only these: instructions,facades,size,engine,decode,host,setup" },
+        Flag { name: "--only PARTS", summary: "measures only these parts, for example: host,matrix" },
+        Flag { name: "--traces FOLDER", summary: "also decodes the recorded traces in this folder" },
     ],
     run,
 };
 
+/// The flag whose value is a path, relative to the user's folder.
+const TRACES: &str = "--traces";
 const CHECK: &str = "--check";
 
 /// The workspace of the measured images. It is separate from the repository's workspace.
@@ -46,7 +56,7 @@ pub(super) const BENCH_IMAGES_MANIFEST: &str = "crates/tools/bench/images/Cargo.
 
 const PEERS: Step = Step::new("peers", "packages that we are compared with", peers);
 
-const MEASURE: Step = Step::new("measure", "events, engine, decoding, host, set-up", measure);
+const MEASURE: Step = Step::new("measure", "events, engine, decoding, host, builds, set-up", measure);
 
 /// A file of each Debian package. If the file exists, the package is installed.
 const PACKAGES: [(&str, &str); 4] = [
@@ -86,7 +96,7 @@ fn peers(context: &Context) -> Result<Outcome, Error> {
 
 fn measure(context: &Context) -> Result<Outcome, Error> {
     let mut bench =
-        context.cargo().args(["run", "--quiet", "--release", "--package", "bench", "--"]).args(context.words());
+        context.cargo().args(["run", "--quiet", "--release", "--package", "bench", "--"]).args(words(context.words()));
     for (key, value) in context.windows().ok().map(|toolchain| toolchain.to_env(&[])).into_iter().flatten() {
         bench = bench.hidden_env(key, &value);
     }
@@ -94,9 +104,17 @@ fn measure(context: &Context) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
+/// Returns the words for the program. It runs in the root of the repository, so paths must be absolute.
+fn words(words: &[String]) -> Vec<OsString> {
+    let is_path =
+        |index: usize| index.checked_sub(1).and_then(|before| words.get(before)).is_some_and(|it| it == TRACES);
+    let here = |path: &String| env::current_dir().unwrap_or_default().join(path).into_os_string();
+    words.iter().enumerate().map(|(index, word)| if is_path(index) { here(word) } else { word.into() }).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{CHECK, COMMAND};
+    use super::{CHECK, COMMAND, words};
 
     #[test]
     fn the_flags_are_those_of_the_program() {
@@ -107,5 +125,22 @@ mod tests {
             assert!(options.contains(&format!("    {field}: ")), "{word}");
         }
         assert!(COMMAND.flags.iter().any(|flag| flag.name == CHECK));
+    }
+
+    #[test]
+    fn the_help_names_every_part() {
+        let program = include_str!("../../../bench/src/cli.rs");
+        let parts = program.split_once("const PARTS:").and_then(|(_, rest)| rest.split_once("];")).unwrap().0;
+        let parts: Vec<&str> = parts.split('"').skip(1).step_by(2).collect();
+        let (_, list) = COMMAND.details.split_once("--only").unwrap();
+        let named: Vec<&str> = list.split(|c: char| !c.is_ascii_alphabetic()).collect();
+        assert!(parts.len() > 7 && parts.iter().all(|part| named.contains(part)), "{parts:?}: {list}");
+    }
+
+    #[test]
+    fn the_folder_of_traces_is_relative_to_the_folder_of_the_user() {
+        let words = words(&["--quick", "--traces", "recorded", "--check"].map(String::from));
+        let here = std::env::current_dir().unwrap().join("recorded");
+        assert_eq!(words, ["--quick".into(), "--traces".into(), here.into_os_string(), "--check".into()]);
     }
 }

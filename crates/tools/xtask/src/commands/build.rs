@@ -104,6 +104,9 @@ fn driver(context: &Context) -> Result<Outcome, Error> {
     let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
+    if !context.cache().join("kit").exists() {
+        note("building and running the program that makes the driver kit; this takes about a minute, once");
+    }
     driver_build::build(context, toolchain, &options(context)?)?;
     Ok(Outcome::Passed)
 }

@@ -1,5 +1,7 @@
 //! `cargo xtask demo`: builds the sample driver, runs it, and prints its events.
 
+use std::io::{self, IsTerminal as _};
+
 use windows_releases::Release;
 
 use super::build::{DRIVER, SETUP, TOOLS};
@@ -43,7 +45,9 @@ fn run(context: &Context) -> Result<(), Error> {
 /// It is compiled in a folder of its own, because the driver's build runs another program of this repository and would
 /// wait for cargo's lock.
 fn program(context: &Context, command: &str) -> Tool {
-    let cargo = context.cargo().args([command, "--quiet", "--package", "demo", "--target-dir", BUILD]);
+    // On a terminal, cargo shows the progress of the first build.
+    let quiet = (!io::stderr().is_terminal()).then_some("--quiet");
+    let cargo = context.cargo().args([command, "--package", "demo", "--target-dir", BUILD]).args(quiet);
     cargo.hidden_env("CARGO_PROFILE_DEV_DEBUG", "false").hidden_env("CARGO_INCREMENTAL", "0")
 }
 

@@ -55,15 +55,19 @@ fn run(context: &Context) -> Result<(), Error> {
     if !known.iter().any(|name| name == target) {
         return Err(Error::Usage(format!("unknown target `{target}`: expected one of {}", known.join(", "))));
     }
+    // The command runs in the root of the repository.
+    let replay = asked.replay.map(|file| std::env::current_dir().unwrap_or_default().join(file));
+    if let Some(file) = &replay {
+        // Before anything is installed or built.
+        fs::File::open(file).map_err(|error| Error::Usage(format!("{}: {error}", file.display())))?;
+    }
     let own = format!("target/fuzz/{target}");
     let learned = format!("{own}/corpus");
     fs::create_dir_all(context.path(&learned)).map_err(|error| Error::Failed(format!("{learned}: {error}")))?;
     let seeds = [learned, format!("{CORPUS}/{target}")].into_iter();
     let shared = SHARED.iter().filter(|(name, _)| *name == target).map(|(_, folder)| String::from(*folder));
     let seeds = seeds.chain(shared).filter(|folder| context.path(folder).is_dir());
-    // The command runs in the root of the repository.
-    let here = |file: &str| std::env::current_dir().unwrap_or_default().join(file);
-    let inputs = asked.replay.map_or_else(|| seeds.map(PathBuf::from).collect(), |file| vec![here(file)]);
+    let inputs = replay.map_or_else(|| seeds.map(PathBuf::from).collect(), |file| vec![file]);
     context
         .tool(&cargo_tool::ensure(context, "fuzz")?)
         .current_dir(&context.path("."))

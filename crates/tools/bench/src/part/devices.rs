@@ -1,0 +1,85 @@
+//! Runs a driver with a thousand devices in nt-host.
+//!
+//! The driver is a new one, as `cargo driver new` makes it, because the sample driver has at most 16 devices.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use driver_build::new::{Kind, NewDriver};
+use etw_types::NtStatus;
+use nt_host::{Error, NtHost};
+use serde_json::{Value, json};
+
+use super::{Findings, Settings};
+use crate::report::{Cell, Section};
+use crate::stats::median;
+use crate::tools::{cargo, number, peak_kib, run_slowly, worker};
+
+const TEXT: &str = "\
+One run of a new KMDF driver (`cargo driver new`) in nt-host: load, add the devices, send a request to each, remove them, unload. Memory is \
+the maximum of the driver's process (VmHWM). The floor is the same run with one device.";
+const NAME: &str = "bench-devices";
+/// Adds a number to the device's sum and returns the sum.
+const ADD: u32 = 0x0022_2000;
+
+/// Runs the driver with a thousand devices and with one.
+///
+/// # Errors
+///
+/// Returns an error if the driver does not run. If it cannot be built, the rows say so.
+pub fn devices(settings: &Settings) -> Result<Findings, String> {
+    let mut section = Section::new("devices", "Many devices", TEXT, &["what", "s", "peak MiB"]);
+    let rounds = if settings.quick { 1 } else { 5 };
+    let image = build(settings);
+    for (name, count) in [("1,000 devices", "1000"), ("1 device (the floor)", "1")] {
+        let image = match &image {
+            Ok(image) => image.display().to_string(),
+            Err(error) => {
+                section.skipped(name, error);
+                continue;
+            }
+        };
+        let mut runs = Vec::new();
+        for _ in 0..rounds {
+            let output = worker(&["devices", count, &image])?;
+            let get = |name| number(&output, name).ok_or_else(|| format!("a worker's output lacks `{name}`"));
+            runs.push((get("ns")? / 1e9, get("peak_kib")? / 1024.0));
+        }
+        let middle = |value: fn(&(f64, f64)) -> f64| median(&runs.iter().map(value).collect::<Vec<f64>>());
+        let cells = vec![Cell::text(name), Cell::number(middle(|run| run.0), 3), Cell::number(middle(|run| run.1), 1)];
+        section.row(cells, format!("{rounds} runs, median"));
+    }
+    Ok(Findings { sections: vec![section], goals: Vec::new() })
+}
+
+/// Makes and builds the driver.
+fn build(settings: &Settings) -> Result<PathBuf, String> {
+    let folder = settings.folder(NAME);
+    let _ = fs::remove_dir_all(&folder);
+    NewDriver::at(&folder, Kind::Kmdf, settings.root.clone()).write().map_err(|error| error.to_string())?;
+    run_slowly(cargo(&settings.root).args(["xtask", "build", "--manifest-path"]).arg(&folder))?;
+    Ok(settings.root.join("target/driver/x64").join(NAME.replace('-', "_")).with_extension("sys"))
+}
+
+/// Runs the driver with this many devices. Runs in a worker.
+pub(crate) fn run_devices(count: u64, image: &Path) -> Result<Value, String> {
+    let text = |error: Error| error.to_string();
+    let started = Instant::now();
+    let host = NtHost::builder().driver(image).start().map_err(text)?;
+    let devices = (0..count).map(|_| host.add_device()).collect::<Result<Vec<_>, _>>().map_err(text)?;
+    for device in &devices {
+        let reply = device.ioctl(ADD, &[5, 0, 0, 0], 4).map_err(text)?;
+        if reply.status != NtStatus::Success || reply.output != [5, 0, 0, 0] {
+            return Err(format!("the driver returned {} for a request", reply.status));
+        }
+    }
+    for device in devices {
+        device.remove().map_err(text)?;
+    }
+    let peak = peak_kib(host.process_id());
+    host.unload().map_err(text)?;
+    drop(host);
+    let nanoseconds = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Ok(json!({ "ns": nanoseconds, "peak_kib": peak }))
+}
