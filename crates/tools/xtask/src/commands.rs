@@ -10,6 +10,7 @@ mod fuzz;
 mod inspect;
 mod lint;
 mod mutants;
+mod new;
 mod package;
 mod test;
 
@@ -21,6 +22,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     test::COMMAND,
     lint::COMMAND,
     ci::COMMAND,
+    new::COMMAND,
     build::COMMAND,
     check::COMMAND,
     package::COMMAND,

@@ -1,0 +1,48 @@
+//! `cargo xtask new`: creates a small driver to start from.
+
+use std::path::Path;
+
+use crate::cli::{Command, Flag};
+use crate::context::Context;
+use driver_build::Error;
+use driver_build::new::{Kind, NewDriver};
+use driver_build::setup::note;
+
+pub(super) const COMMAND: Command = Command {
+    name: "new",
+    summary: "Creates a driver with tracing and tests",
+    details: "\
+Creates a folder with a small driver that traces what it does, tests that run
+its .sys on Linux, an .inx, a README and a workflow for GitHub. NAME is the path
+of the folder; its last part is the driver's name. The driver depends on this
+clone by its path.
+",
+    flags: &[
+        Flag { name: "NAME", summary: "the driver's folder; it must not exist, or must be empty" },
+        Flag { name: "--kmdf", summary: "with the Kernel-Mode Driver Framework (the default)" },
+        Flag { name: "--wdm", summary: "without a framework" },
+    ],
+    run,
+};
+
+fn run(context: &Context) -> Result<(), Error> {
+    let mut names = context.words().iter().filter(|word| !word.starts_with("--"));
+    let (Some(path), None) = (names.next(), names.next()) else {
+        return Err(Error::Usage(String::from("`cargo xtask new` takes one NAME: the driver's folder")));
+    };
+    let kind = match (context.has_flag("--kmdf"), context.has_flag("--wdm")) {
+        (true, true) => return Err(Error::Usage(String::from("a driver is either `--kmdf` or `--wdm`"))),
+        (false, true) => Kind::Wdm,
+        (_, false) => Kind::Kmdf,
+    };
+    let new = NewDriver::at(Path::new(path), kind, context.path(""));
+    new.write()?;
+    let folder = new.folder.display();
+    note(&format!("created a driver in {folder}. Next, install `cargo driver` once, here:"));
+    note("cargo install --locked --path crates/tools/cargo-driver");
+    note("Then, in the driver's folder:");
+    note("cargo driver run -- --ioctl 222000:05000000");
+    note("cargo driver test");
+    note(&format!("Without installing it, here: cargo xtask build --manifest-path \"{folder}\""));
+    Ok(())
+}
