@@ -1,7 +1,7 @@
 //! Messages of the [`log`] crate as ETW events, for kernel drivers.
 //!
 //! Define a logger next to the provider, and register the logger instead of the provider. It writes the messages of the
-//! driver and of all crates that it links:
+//! driver and of all crates that the driver links:
 //!
 //! ```
 //! # use etw_symbols as _;

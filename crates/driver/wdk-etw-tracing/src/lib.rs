@@ -1,7 +1,7 @@
 //! Events and spans of the [`tracing`](https://docs.rs/tracing) crate as ETW events, for kernel drivers.
 //!
 //! Define a subscriber next to the provider, and register the subscriber instead of the provider. It writes the events
-//! of the driver and of all crates that it links:
+//! of the driver and of all crates that the driver links:
 //!
 //! ```
 //! # use etw_symbols as _;
@@ -70,8 +70,8 @@
 //! # Panics
 //!
 //! Nothing in this crate panics. Other crates add these panics to an image, and a test checks the list: `tracing-core`
-//! asserts that a call site is registered once (`callsite.rs`), and creates a vector for call sites that do not come
-//! from the macros of `tracing` on first use (`lazy.rs`, `spin/once.rs`). `alloc` panics if the only allocation fails.
+//! asserts that a call site is registered once (`callsite.rs`), and creates, on first use, a vector for call sites that
+//! do not come from the macros of `tracing` (`lazy.rs`, `spin/once.rs`). `alloc` panics if the only allocation fails.
 //! None of this code runs when an event is written.
 //!
 //! # IRQL

@@ -44,7 +44,8 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// Panics if a callback of a provider panics, after all others that are due have run. The next call runs them again.
+    /// Panics if a callback of a provider panics, after the other requests that are due were made. Later calls work as
+    /// usual.
     pub fn run_timers(&self) -> Option<u64> {
         let timer = &self.inner().timer;
         if timer.running.swap(true, Ordering::AcqRel) {

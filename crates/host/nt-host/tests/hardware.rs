@@ -145,7 +145,7 @@ fn interrupt_objects_are_refused_in_the_wrong_place_or_without_what_they_need_th
     let expected = [
         "InterruptRaw and InterruptTranslated must be NULL in EvtDriverDeviceAdd",
         "InterruptRaw and InterruptTranslated must be set in EvtDevicePrepareHardware",
-        "not in EvtDriverDeviceAdd or EvtDevicePrepareHardware",
+        "called outside of EvtDriverDeviceAdd and EvtDevicePrepareHardware",
     ];
     assert_eq!(found, expected);
 }

@@ -119,8 +119,8 @@ fn new_driver(new: &New) -> Result<(), Error> {
     note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.folder.display()));
     if is_checkout(&made.wdk_etw) {
         note(&format!(
-            "the driver depends on {}, which belongs to cargo, and cargo removes it if it does not use it for some weeks; to keep the \
-             driver, clone the repository and make the driver with --wdk-etw FOLDER",
+            "the driver depends on {}, cargo's copy of the repository, which cargo removes after some weeks without use; to avoid this, \
+             clone the repository and make the driver with --wdk-etw FOLDER",
             made.wdk_etw.display()
         ));
     }

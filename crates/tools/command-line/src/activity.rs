@@ -1,4 +1,4 @@
-//! A spinner on standard error for work whose length is not known: only on a terminal, and not within the first second.
+//! A spinner on standard error for work of unknown length. It appears after one second, and only on a terminal.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -14,7 +14,7 @@ const DELAY: Duration = Duration::from_secs(1);
 /// The time between two drawings.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Work that goes on until this value is dropped. Print nothing to the terminal before that.
+/// Shows a spinner until it is dropped. Print nothing to the terminal before that.
 #[derive(Debug)]
 pub struct Activity {
     spinner: Option<(Sender<()>, JoinHandle<()>)>,
@@ -54,7 +54,7 @@ fn spin(what: &'static str, end: &Receiver<()>) {
     }
 }
 
-/// Waits for the end of the work. Returns whether it still goes on after this time.
+/// Waits for the end of the work, at most for `time`. Returns whether the work has not ended by then.
 fn lasts(end: &Receiver<()>, time: Duration) -> bool {
     end.recv_timeout(time) == Err(RecvTimeoutError::Timeout)
 }

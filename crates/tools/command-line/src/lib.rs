@@ -2,8 +2,8 @@
 //! documents this behaviour for users.
 //!
 //! A program describes its command line with clap's derive, uses [`VERSION`] as its version, parses with [`parse`], prints results
-//! with [`print()`], prints notes to standard error with [`note`], shows
-//! long work with [`Activity`] and ends with [`end`]. Nothing here depends on what a program does.
+//! with [`print()`], prints notes to standard error with [`note`], shows a spinner during long work with [`Activity`] and ends
+//! with [`end`]. Nothing here depends on what a program does.
 #![forbid(unsafe_code)]
 
 mod activity;

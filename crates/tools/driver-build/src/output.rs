@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
-/// Output was lost, and not because the reader closed the pipe.
+/// Whether output was lost for another reason than a closed pipe.
 static LOST: AtomicBool = AtomicBool::new(false);
 static MANNER: OnceLock<Manner> = OnceLock::new();
 
@@ -22,7 +22,7 @@ pub struct Manner {
     pub is_verbose: bool,
     /// Whether this program and cargo use colours.
     pub has_colours: bool,
-    /// Shows that this work goes on, until the result is dropped.
+    /// Begins to show progress for the work that the text describes. It ends when the returned value is dropped.
     pub activity: fn(&'static str) -> Box<dyn Any>,
 }
 

@@ -30,7 +30,7 @@ static VOID NTAPI TimerDpc(PKDPC Unused, PVOID Context, PVOID One, PVOID Two)
 static VOID NTAPI Work(WDFINTERRUPT Interrupt, WDFOBJECT Device)
 {
     (void)Device;
-    /* Nobody holds the lock any more, and a thread that has it cannot get it again. */
+    /* The service routine has released the lock. A thread that holds it could not acquire it again. */
     LOG("work item, irql %u, lock %d\n", Irql(),
         WDF(WDFINTERRUPTTRYTOACQUIRELOCK, WdfInterruptTryToAcquireLock, Interrupt));
     WDF(WDFINTERRUPTRELEASELOCK, WdfInterruptReleaseLock, Interrupt);

@@ -86,7 +86,7 @@ static NTSTATUS Ask(WDFIOTARGET Target, const Order *order)
     return status;
 }
 
-/* The device that the remote target has opened is removed. Refuses the first time. */
+/* Called before the device of the remote target is removed. Refuses the first time. */
 static NTSTATUS NTAPI QueryRemove(WDFIOTARGET Target)
 {
     static ULONG count;

@@ -94,7 +94,8 @@ static VOID NTAPI Nothing(PDEVICE_OBJECT Device, PVOID Context)
     (void)Context;
 }
 
-/* Returns the distance of two allocations between which the host allocates an object, after all separate pages are used. */
+/* Allocates until no allocation gets its own pages. Returns the distance between the last two allocations; the host
+   allocates an object after the first of them. */
 static ULONG Distance(void)
 {
     static UCHAR *all[17000];

@@ -1,4 +1,4 @@
-//! The results of a run, for people and for programs.
+//! The results of a run: findings with names and lines, the debug output, and what was lost.
 
 mod finding;
 

@@ -51,7 +51,8 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         libc::SIGFPE => stop(Rule::BugCheck, format_args!("a division by zero, or a quotient that is too large")),
         libc::SIGTRAP => stop(Rule::BugCheck, format_args!("a breakpoint without a debugger")),
         _ => {
-            // The processor reports no address for these faults; for a fault of a routine it is known.
+            // The processor reports no address for these faults, so it is computed from the driver's instruction. For a
+            // fault in a routine of the host, the address is known.
             let operand = || operand(&code_at(registers.rip))?.address(registers);
             let address = if image::is_loaded(registers.rip) { operand() } else { Some(address) };
             match address.filter(|address| *address != 0) {

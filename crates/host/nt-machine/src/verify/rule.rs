@@ -42,7 +42,7 @@ rules! {
     RegistrationLeak = "registration-leak",
     /// A device, symbolic link or framework object that still existed at unload.
     ObjectLeak = "object-leak",
-    /// A timer or DPC that was pending at unload.
+    /// A timer, DPC or work item that was pending at unload, or a set timer in memory that was freed.
     TimerLeak = "timer-leak",
     /// A handle that was not closed at unload.
     HandleLeak = "handle-leak",
@@ -58,7 +58,7 @@ rules! {
     WrongTag = "wrong-tag",
     /// Memory after or before an allocation was accessed.
     PoolOverrun = "pool-overrun",
-    /// Pool was used after it was freed.
+    /// Pool was used after it was freed, or a work item was freed while it was queued.
     UseAfterFree = "use-after-free",
     /// A registration handle was used after it was unregistered.
     StaleRegistration = "stale-registration",

@@ -147,7 +147,7 @@ fn create_interrupt(call: &Call) -> Outcome {
     let (parameter, state) = (NtStatus::InvalidParameter, NtStatus::InvalidDeviceState);
     let rules = [
         (isr.is_null(), parameter, "EvtInterruptIsr is NULL"),
-        (late && !preparing, state, "not in EvtDriverDeviceAdd or EvtDevicePrepareHardware"),
+        (late && !preparing, state, "called outside of EvtDriverDeviceAdd and EvtDevicePrepareHardware"),
         (
             !late && [raw, named].into_iter().any(|descriptor| !descriptor.is_null()),
             parameter,

@@ -56,7 +56,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfMemoryCopyFromBuffer", DISPATCH, |call| done(part(call)?.copy_from(call.ptr(3))?)),
 ];
 
-/// Allocates a buffer and has `create` make the memory object that owns it. Returns the object and the buffer.
+/// Allocates a buffer and calls `create` to create the memory object that owns it. Returns the object and the buffer.
 fn with_memory(size: u64, create: impl FnOnce(Data) -> Outcome<Handle>) -> Outcome<(Handle, GuestSlice<u8>)> {
     let bytes: GuestSlice<u8> = kernel::lock(&kernel().pool).new_objects(size).array(size);
     if bytes.start().is_null() {

@@ -265,6 +265,7 @@ fn open(call: &Call) -> Outcome {
     Ok(params.FileInformation().write(OPENED)?)
 }
 
+/// Returns an error if a target is open.
 fn needs_closed(target: Handle) -> Outcome {
     let state = with_target(target, |target| target.state);
     let is_closed = matches!(state, State::CLOSED | State::CLOSED_FOR_QUERY_REMOVE);

@@ -14,8 +14,8 @@ use crate::tools::{cargo, run, run_slowly};
 
 const TEXT: &str = "\
 The driver kit is made once for all drivers of a user: `wdk-kit make` in an empty folder, with the program that `cargo xtask build` uses. \
-The second build is `cargo xtask build` after a build, without changes; the command starts cargo for the kit, the sample driver and the \
-images of the tests. The floor is one `cargo build` that finds nothing to do.";
+The second build is `cargo xtask build` after a build, without changes; the command starts cargo for the kit, for the sample driver and for \
+the images that tests inspect. The floor is one `cargo build` that finds nothing to do.";
 
 /// Makes the kit, and builds the sample driver again. A row that cannot be measured says why.
 #[must_use]

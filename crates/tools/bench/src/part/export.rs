@@ -16,8 +16,8 @@ use crate::stats::median;
 use crate::tools::{cargo, run};
 
 const TEXT: &str = "\
-`etwctl decode` exports a generated file with E2 events: a page for the browser, which has the first 100,000 events and reads the rest, and \
-a folder of Parquet files. MB are those of the `.etl`. The floor is decoding the same events into owned values and dropping them.";
+`etwctl decode` exports a generated file with E2 events: a page for the browser, and a folder of Parquet files. All events are read, but the page \
+contains at most the first 100,000. MB are those of the `.etl`. The floor is decoding the same events into owned values and dropping them.";
 
 /// Exports a generated trace.
 ///

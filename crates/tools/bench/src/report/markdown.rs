@@ -7,8 +7,8 @@ use super::{Cell, Goal, Report, Verdict};
 const HEAD: &str = "\
 # Performance
 
-What an event costs, compared with other tools, measured in one run. `cargo xtask bench` writes this file and its chart; numbers in it
-are not edited by hand. *Ours* is `wdk-etw`, *peer* is Microsoft's `tracelogging` 1.2.4 with its feature `kernel_mode`. Nothing here ran
+What an event costs, compared with other tools, measured in one run. `cargo xtask bench --write-docs` writes this file and its chart; numbers
+in it are not edited by hand. *Ours* is `wdk-etw`, *peer* is Microsoft's `tracelogging` 1.2.4 with its feature `kernel_mode`. Nothing here ran
 on Windows: images are release builds for x86_64-pc-windows-msvc, run in a Linux process.
 
 ![Instructions and bytes per event](images/performance.svg)

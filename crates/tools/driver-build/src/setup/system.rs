@@ -13,8 +13,8 @@ use crate::process::Tool;
 pub(super) const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 pub(super) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
-/// Gathers the facts; changes nothing. If the target is installed, nothing else is examined, because it takes longer
-/// than a build without changes.
+/// Gathers the facts; changes nothing. If the target is installed, the other facts are not needed and not gathered,
+/// because that takes longer than a build without changes.
 pub(super) fn gather(host: &Host, forced: Option<Route>) -> Facts {
     let target_installed = has_target(host, &[], TARGET);
     if target_installed && forced != Some(Route::Debian) {

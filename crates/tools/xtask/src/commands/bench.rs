@@ -31,14 +31,15 @@ Prints tables and writes target/bench/report.json. --write-docs also writes
 docs/performance.md and its chart; without it, no tracked file changes. A row
 that cannot be measured is shown as skipped, with the reason. Other work on the
 machine changes the times, but not the instructions and bytes.
---quick repeats less often, generates 64 MiB for decoding instead of 256, and
-omits the first demonstration in a new copy of the repository.
+--quick repeats less often, generates 64 MiB for decoding and exports instead of
+256, and omits the first demonstration in a new copy of the repository. The
+first run takes longer: it builds bench and, for the exports, etwctl in release.
 --only takes a list of parts, separated by commas: instructions, facades, size
 (events in images), image (size of the sample driver), engine, decode, export,
 host, matrix, devices, build (kit and second build), setup (demonstration).
 ",
     flags: &[
-        Flag { name: "--quick", summary: "fewer repetitions, long parts omitted: 2 minutes" },
+        Flag { name: "--quick", summary: "fewer repetitions, long parts omitted: some minutes" },
         Flag { name: CHECK, summary: "fails if instructions, bytes or panics miss a goal" },
         Flag { name: "--write-docs", summary: "writes docs/performance.md and its chart" },
         Flag { name: "--only PARTS", summary: "measures only these parts, for example: host,matrix" },

@@ -48,7 +48,7 @@ struct Tested {
     tests: &'static [&'static str],
 }
 
-/// The smallest packages first.
+/// The packages, the smallest first.
 const PACKAGES: [Tested; 6] = [
     Tested { package: "etw-types", options: &["--features", "std"], tests: &["--lib", "--test=*"] },
     Tested {
@@ -152,9 +152,9 @@ fn run(context: &Context) -> Result<(), Error> {
     for tested in chosen() {
         let folder = format!("{OUTPUT}/{}", tested.package);
         fs::create_dir_all(context.path(&folder)).map_err(|error| Error::Failed(format!("{folder}: {error}")))?;
-        // Its exit codes: 2 if a mutant was missed, 3 if tests did not end, 4 if tests fail without a mutant.
-        // Not after `--`: arguments there have no effect when the tests are built, so all of them would be.
+        // Not after `--`: arguments there have no effect when the tests are built, so all of them would be built.
         let tests = tested.tests.iter().map(|test| format!("--cargo-arg={test}"));
+        // The exit code is 2 if a mutant was missed, 3 if tests did not end, and 4 if tests fail without a mutant.
         match start(tested).args(["--output", &folder]).args(tests).run_ours() {
             Ok(()) | Err(Error::Said(2 | 3)) => {}
             Err(Error::Said(4)) => {
@@ -254,7 +254,7 @@ impl<'a> Count<'a> {
 fn report(counts: &[Count<'_>]) -> String {
     let mut text = String::new();
     let missed: Vec<&String> = counts.iter().flat_map(|count| &count.missed).collect();
-    let _ = writeln!(text, "{} mutants that no test notices", missed.len());
+    let _ = writeln!(text, "mutants that no test notices: {}", missed.len());
     for mutant in missed {
         let _ = writeln!(text, "  {mutant}");
     }
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn survivors_and_shares_are_printed() {
         let counts = [Count::of("small", "a\nb\n", "", "c: replace f\n"), Count::of("empty", "", "", "")];
-        let expected = "1 mutants that no test notices\n  c: replace f\n\n\
+        let expected = "mutants that no test notices: 1\n  c: replace f\n\n\
             package           viable  caught  timeouts  missed     share\n\
             small                  3       2         0       1    66.6 %\n\
             empty                  0       0         0       0   100.0 %\n";

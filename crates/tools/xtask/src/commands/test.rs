@@ -19,10 +19,10 @@ pub(super) const COMMAND: Command = Command {
 Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
-built with --cfg loom in target/loom. Crates are checked with each choice of
-their Cargo features. If rustup can install the toolchains, the tests that
-depend on the toolchain run with Rust's beta, and the crates that a driver links
-are checked with the oldest supported Rust. If a nightly toolchain is installed,
+built with --cfg loom in target/loom. Crates are checked with and without their
+Cargo features. If rustup can install the toolchains, the tests that depend on
+the toolchain run with Rust's beta, and the crates that a driver links are
+checked with the oldest supported Rust. If a nightly toolchain is installed,
 Miri runs.
 ",
     flags: &[

@@ -20,7 +20,7 @@ pub enum Notification {
         process: u64,
         /// The ID of the parent process.
         parent: u64,
-        /// The image, for example `\\??\\C:\\Windows\\notepad.exe`.
+        /// The image, for example `\??\C:\Windows\notepad.exe`.
         image: String,
         /// The command line.
         command_line: String,
@@ -76,9 +76,9 @@ pub enum Notification {
         /// The requested access rights.
         access: u32,
     },
-    /// A device of another driver, which the driver has opened by name, is removed. A driver may refuse it.
+    /// A device of another driver, which the driver has opened by name, is removed. The driver may refuse the removal.
     TargetDevice {
-        /// The name of the device, for example `\\Device\\Other`.
+        /// The name of the device, for example `\Device\Other`.
         device: String,
         /// What happens to the device.
         event: TargetEvent,
@@ -173,7 +173,7 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
         }
         Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
-        // The executive has no routines for it; the I/O manager and the framework have.
+        // The routines for it belong to the I/O manager and the framework, so `Machine::notify` does not pass it here.
         Notification::TargetDevice { .. } => Ok(Told::default()),
     }
 }

@@ -11,8 +11,8 @@ use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, f
 /// `PCIConfiguration`, and `PCI_INVALID_VENDORID`, which a read returns if the slot has no device.
 const PCI: u32 = 4;
 const NO_DEVICE: [u8; 2] = [0xFF; 2];
-/// The start and the size of the only range of physical memory, which is at the start of the address space without its
-/// first page. A range of zeros ends the list.
+/// The start and the size of the only range of physical memory. It begins at the second page of the address space. A
+/// range of zeros ends the list.
 const MEMORY: [u64; 4] = [PAGE, shared_data::PHYSICAL_PAGES as u64 * PAGE, 0, 0];
 /// The address types of `MmCopyMemory`.
 const PHYSICAL: u32 = 1;

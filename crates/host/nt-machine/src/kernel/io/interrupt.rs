@@ -93,7 +93,7 @@ struct Connected {
     /// The physical device; NULL for every device.
     device: GuestPtr<DEVICE_OBJECT>,
     number: u32,
-    /// The routine runs in a thread at passive level, which DPCs may interrupt.
+    /// The routine runs at passive level, so DPCs can run while it waits.
     is_passive: bool,
     serve: Arc<dyn Fn() -> bool + Send + Sync>,
 }

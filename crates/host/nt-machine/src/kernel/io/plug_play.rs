@@ -1,9 +1,9 @@
-//! Plug-and-play notifications: the removal of devices of other drivers, which a test requests. No notification of
-//! another category is ever sent.
+//! Plug-and-play notifications: a test requests the removal of a device of another driver. Notifications of other
+//! categories are never sent.
 
 use etw_types::NtStatus;
 
-use super::device;
+use super::{device, names};
 use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::ex::{TargetEvent, Told};
 use crate::kernel::{call_back, kernel, lock};
@@ -58,9 +58,13 @@ pub(crate) fn forget() {
 pub(crate) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
     let mut told = Told::default();
     let registered = lock(&kernel().plug_play).clone();
-    for Registered { file, routine, context, .. } in registered {
+    for Registered { handle, file, routine, context } in registered {
+        // A routine may have removed this registration, and with it the last reference to the file object.
+        if !lock(&kernel().plug_play).iter().any(|known| known.handle == handle) {
+            continue;
+        }
         let name = device::name_of_others(file.DeviceObject().read()?);
-        if !name.is_some_and(|name| name.eq_ignore_ascii_case(device)) {
+        if !name.is_some_and(|name| names::are_same(&name, device)) {
             continue;
         }
         let notification: GuestPtr<TARGET_DEVICE_REMOVAL_NOTIFICATION> = lock(&kernel().pool).new_object();

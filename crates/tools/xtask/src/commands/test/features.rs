@@ -1,4 +1,4 @@
-//! Checks the crates with each choice of their Cargo features.
+//! Checks the crates with the choices of Cargo features that the other steps do not build.
 //!
 //! The other steps build the whole workspace at once. Cargo then enables every feature that any crate asks for, which
 //! hides code that does not compile without it.
@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::steps::{Outcome, Step};
 use driver_build::Error;
 
-pub(super) const STEP: Step = Step::new("features", "crates with each choice of their features", check);
+pub(super) const STEP: Step = Step::new("features", "crates with and without their features", check);
 
 /// A package, and the arguments that choose its features. The other steps build the default choices.
 const CHOICES: [(&str, &[&str]); 7] = [
