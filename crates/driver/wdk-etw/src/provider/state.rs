@@ -119,12 +119,12 @@ impl Lifecycle {
         }
     }
 
-    /// Claims the registration in order to register. Fails unless the provider is not registered.
+    /// Claims the registration, to register. Fails unless the provider is not registered.
     pub(crate) fn begin_register(&self) -> Result<(), Refusal> {
         self.begin(IDLE)
     }
 
-    /// Claims the registration in order to unregister. Fails unless the provider is registered.
+    /// Claims the registration, to unregister. Fails unless the provider is registered.
     pub(crate) fn begin_unregister(&self) -> Result<(), Refusal> {
         self.begin(REGISTERED)
     }

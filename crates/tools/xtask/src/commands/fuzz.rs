@@ -69,7 +69,7 @@ fn run(context: &Context) -> Result<(), Error> {
     let seeds = seeds.chain(shared).filter(|folder| context.path(folder).is_dir());
     let inputs = replay.map_or_else(|| seeds.map(PathBuf::from).collect(), |file| vec![file]);
     context
-        .tool(&cargo_tool::ensure(context, "fuzz")?)
+        .tool(&cargo_tool::ensure(context, "cargo-fuzz", "cargo-fuzz", &["fuzz", "--version"])?)
         .current_dir(&context.path("."))
         .args(["fuzz", "run", "--fuzz-dir", FUZZ_DIR, "--target-dir", BUILT, "--sanitizer", "none", target])
         .args(inputs)

@@ -1,6 +1,7 @@
-//! `cargo xtask lint`: checks formatting, clippy and rustdoc. Every warning is an error.
+//! `cargo xtask lint`: checks formatting, clippy, rustdoc and spelling. Every warning is an error.
 
 mod irql;
+mod words;
 
 use super::bench::BENCH_IMAGES_MANIFEST;
 use super::build::{IMAGES_MANIFEST, SETUP};
@@ -13,12 +14,13 @@ use driver_build::setup::{TARGET, ensure_component};
 
 pub(super) const COMMAND: Command = Command {
     name: "lint",
-    summary: "Checks formatting, clippy and rustdoc",
+    summary: "Checks formatting, clippy, rustdoc and spelling",
     details: "\
 Checks the formatting of all sources, runs clippy for the host and for Windows
 (code with cfg(windows) is checked only there), and builds the documentation.
 Every warning is an error. Public functions of wdk-etw must document the IRQL at
-which they may be called. Missing components are installed.
+which they may be called. Checks the spelling with typos, and finds phrases that
+are hard to read. Missing components are installed.
 ",
     flags: &[],
     run,
@@ -41,13 +43,14 @@ const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
 pub(super) const FORMAT: Step = Step::new("fmt", "formatting of all sources", format);
 
-pub(super) const STEPS: [Step; 6] = [
+pub(super) const STEPS: [Step; 7] = [
     SETUP,
     FORMAT,
     Step::new("clippy", "all crates and targets on this host", clippy),
     Step::new("clippy-windows", "crates that a driver links, and session control", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),
     Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
+    Step::new("words", "spelling, and phrases that are hard to read", words::check),
 ];
 
 fn run(context: &Context) -> Result<(), Error> {

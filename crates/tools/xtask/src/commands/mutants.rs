@@ -136,7 +136,7 @@ const PACKAGES: [Tested; 6] = [
 
 fn run(context: &Context) -> Result<(), Error> {
     let asked = Asked::of(context.words())?;
-    let program = cargo_tool::ensure(context, "mutants")?;
+    let program = cargo_tool::ensure(context, "cargo-mutants", "cargo-mutants", &["mutants", "--version"])?;
     let chosen =
         || PACKAGES.iter().filter(|tested| asked.packages.is_empty() || asked.packages.contains(&tested.package));
     let start = |tested: &Tested| {
