@@ -8,7 +8,7 @@ use loom::model::Builder;
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Encoded, Pool, PoolOptions, Refusal};
+use super::{Encoded, Pool, PoolOptions};
 
 const OPTIONS: PoolOptions = PoolOptions { room: 16, minimum: 2, maximum: 2, streams: 1, overwrite: false };
 
