@@ -23,6 +23,13 @@ pub fn range(values: &[f64]) -> Option<(f64, f64)> {
     Some((smallest, largest))
 }
 
+/// Describes the smallest and the largest value, to be appended to a text: `, 0.88 to 1.31 s`. Empty if there are no
+/// values.
+#[must_use]
+pub fn spread(values: &[f64], digits: usize, unit: &str) -> String {
+    range(values).map_or_else(String::new, |(low, high)| format!(", {low:.digits$} to {high:.digits$}{unit}"))
+}
+
 /// Returns the median of the ratios of measurements that were taken in pairs, one immediately after the other. If a
 /// machine is slow for a while, both values of a pair are affected. Therefore this says more than the ratio of two
 /// medians.

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -107,6 +108,25 @@ pub fn peak_kib(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Returns the seconds that the work took.
+///
+/// # Errors
+///
+/// Returns the error of the work.
+pub fn timed<T>(work: impl FnOnce() -> Result<T, String>) -> Result<f64, String> {
+    let started = Instant::now();
+    work().map(|_| started.elapsed().as_secs_f64())
+}
+
+/// Returns a number from a worker's output, which must have it.
+///
+/// # Errors
+///
+/// Returns an error if the output lacks the number.
+pub fn required_number(output: &Value, name: &str) -> Result<f64, String> {
+    number(output, name).ok_or_else(|| format!("a worker's output lacks `{name}`"))
 }
 
 /// Returns a number from a worker's output.

@@ -1,16 +1,15 @@
 //! Measures the work before a driver is compiled: making the driver kit, and a build without changes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use test_images::{built, named};
 
 use super::{Findings, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
-use crate::stats::{median, range};
-use crate::tools::{cargo, run, run_slowly};
+use crate::stats::{median, spread};
+use crate::tools::{cargo, run, run_slowly, timed};
 
 const TEXT: &str = "\
 The driver kit is made once for all drivers of a user: `wdk-kit make` in an empty folder, with the program that `cargo xtask build` uses. \
@@ -22,17 +21,18 @@ the images that tests inspect. The floor is one `cargo build` that finds nothing
 pub fn build(settings: &Settings) -> Findings {
     let mut section = Section::new("build", "Building a driver", TEXT, &["what", "s"]);
     let (kits, builds) = if settings.quick { (1, 3) } else { (3, 11) };
-    let floor = || timed(cargo(&settings.root).args(["build", "--quiet", "--package", "xtask"]));
+    let again = |words: &[&str]| timed(|| run_slowly(cargo(&settings.root).args(words)));
+    let floor = || again(&["build", "--quiet", "--package", "xtask"]);
     let rows = [
         (
             "driver kit",
-            repeated(kits, || make(settings)),
+            program(settings).and_then(|program| repeated(kits, || make(&program, settings))),
             Some(10.0),
             "Microsoft's metadata is read, and LLVM makes the libraries.",
         ),
         (
             "second `cargo xtask build`",
-            repeated(builds, || timed(cargo(&settings.root).args(["xtask", "build"]))),
+            repeated(builds, || again(&["xtask", "build"])),
             Some(1.0),
             "Each start of cargo reads the manifests of its workspace.",
         ),
@@ -42,8 +42,7 @@ pub fn build(settings: &Settings) -> Findings {
     for (name, times, limit, why) in rows {
         let how = match &times {
             Ok(times) => {
-                let spread = range(times).map_or_else(String::new, |(low, high)| format!(", {low:.2} to {high:.2} s"));
-                let how = format!("{} runs, median{spread}", times.len());
+                let how = format!("{} runs, median{}", times.len(), spread(times, 2, " s"));
                 section.row(vec![Cell::text(name), Cell::number(median(times), 2)], how.clone());
                 how
             }
@@ -71,24 +70,17 @@ fn repeated(times: usize, work: impl Fn() -> Result<f64, String>) -> Result<Vec<
     (0..times).map(|_| work()).collect()
 }
 
-/// Makes a kit in an empty folder.
-fn make(settings: &Settings) -> Result<f64, String> {
+/// Builds the program that makes the kit.
+fn program(settings: &Settings) -> Result<PathBuf, String> {
     let files = built(cargo(&settings.root).args(["build", "--locked", "--package", "wdk-kit"]))?;
+    named(&files, "wdk-kit").map(Path::to_path_buf)
+}
+
+/// Makes a kit in an empty folder.
+fn make(program: &Path, settings: &Settings) -> Result<f64, String> {
     let folder = settings.folder("kit");
     let _ = fs::remove_dir_all(&folder);
-    let seconds = made(named(&files, "wdk-kit")?, &folder);
+    let seconds = timed(|| run(Command::new(program).arg("make").arg(&folder)));
     let _ = fs::remove_dir_all(&folder);
     seconds
-}
-
-fn made(program: &Path, folder: &Path) -> Result<f64, String> {
-    let started = Instant::now();
-    run(Command::new(program).arg("make").arg(folder))?;
-    Ok(started.elapsed().as_secs_f64())
-}
-
-fn timed(command: &mut Command) -> Result<f64, String> {
-    let started = Instant::now();
-    run_slowly(command)?;
-    Ok(started.elapsed().as_secs_f64())
 }

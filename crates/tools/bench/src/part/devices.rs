@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{Findings, Settings};
 use crate::report::{Cell, Section};
 use crate::stats::median;
-use crate::tools::{cargo, number, peak_kib, run_slowly, worker};
+use crate::tools::{cargo, peak_kib, required_number, run_slowly, worker};
 
 const TEXT: &str = "\
 One run of a new KMDF driver (`cargo driver new`) in nt-host: load, add the devices, send a request to each, remove them, unload. Memory is \
@@ -43,7 +43,7 @@ pub fn devices(settings: &Settings) -> Result<Findings, String> {
         let mut runs = Vec::new();
         for _ in 0..rounds {
             let output = worker(&["devices", count, &image])?;
-            let get = |name| number(&output, name).ok_or_else(|| format!("a worker's output lacks `{name}`"));
+            let get = |name| required_number(&output, name);
             runs.push((get("ns")? / 1e9, get("peak_kib")? / 1024.0));
         }
         let middle = |value: fn(&(f64, f64)) -> f64| median(&runs.iter().map(value).collect::<Vec<f64>>());

@@ -5,9 +5,9 @@ use std::fs;
 use super::lttng::Lttng;
 use super::{Findings, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
-use crate::stats::{median, paired_ratio, range, ratios};
+use crate::stats::{median, paired_ratio, ratios, spread};
 use crate::step::program::between_marks;
-use crate::tools::{number, worker, worker_command};
+use crate::tools::{required_number, worker, worker_command};
 
 const TEXT: &str = "\
 E2 events are written in a tight loop to a session that writes a file. Each side has 128 buffers of 256 KiB for each processor. An event \
@@ -83,7 +83,7 @@ fn rate(threads: u64, ours: &[Written], theirs: Result<&[Written], &String>) -> 
         .zip(ours)
         .map(|(theirs, ours)| (ours.recorded_per_second(), theirs.recorded_per_second()))
         .collect();
-    let spread = range(&ratios(&pairs)).map_or_else(String::new, |(least, most)| format!(", {least:.2} to {most:.2}"));
+    let spread = spread(&ratios(&pairs), 2, "");
     Goal {
         what: format!("engine, E2 to a file, {threads} thread(s): rate, ratio to LTTng-UST"),
         limit: 1.0,
@@ -146,7 +146,7 @@ fn write(settings: &Settings, events: u64, threads: u64) -> Result<Written, Stri
     let output = worker(&["engine", &events.to_string(), &threads.to_string(), &path]);
     let _ = fs::remove_file(&file);
     let output = output?;
-    let get = |name| number(&output, name).ok_or_else(|| format!("a worker's output lacks `{name}`"));
+    let get = |name| required_number(&output, name);
     Ok(Written {
         nanoseconds: get("writing_ns")?,
         events: total(events, threads),

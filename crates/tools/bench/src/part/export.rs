@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use test_images::{built, named};
 
@@ -13,7 +12,7 @@ use super::decode::{MIB, generate, megabytes, middle, ours};
 use super::{Findings, Settings};
 use crate::report::{Cell, Section};
 use crate::stats::median;
-use crate::tools::{cargo, run};
+use crate::tools::{cargo, run, timed};
 
 const TEXT: &str = "\
 `etwctl decode` exports a generated file with E2 events: a page for the browser, and a folder of Parquet files. All events are read, but the page \
@@ -81,9 +80,7 @@ fn time(etwctl: &Path, file: &Path, option: &str, output: &Path) -> Result<f64, 
         command.arg("--output");
     }
     command.arg(output);
-    let started = Instant::now();
-    run(&mut command)?;
-    Ok(started.elapsed().as_secs_f64())
+    timed(|| run(&mut command))
 }
 
 /// Removes a file or folder of an earlier run, if there is one.

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::sample::{ECHO, NOT_BUILT, sample};
 use super::{Findings, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
-use crate::stats::{median, range};
-use crate::tools::{cargo, number, python, run, run_slowly};
+use crate::stats::{median, spread};
+use crate::tools::{cargo, number, python, run, run_slowly, timed};
 
 const TEXT: &str = "\
 The sample driver's `.sys`. nt-host creates a process, loads the image, enables the provider in a session, adds a device, sends it a \
@@ -44,7 +44,7 @@ pub fn host(settings: &Settings) -> Result<Findings, String> {
     for _ in 0..rounds {
         times.push(live(&image)?.as_secs_f64() * 1e3);
     }
-    let spread = range(&times).map_or_else(String::new, |(low, high)| format!(", {low:.2} to {high:.2} ms"));
+    let spread = spread(&times, 2, " ms");
     let how = format!("{rounds} runs, median{spread}");
     section.row(vec![Cell::text("nt-host: load, run, unload"), Cell::number(median(&times), 2)], how.clone());
     match speakeasy(settings, &image) {
@@ -135,7 +135,5 @@ fn first_and_second(folder: &Path) -> Result<(f64, f64), String> {
 }
 
 fn demo(folder: &Path) -> Result<f64, String> {
-    let started = Instant::now();
-    run_slowly(cargo(folder).args(["xtask", "demo"]))?;
-    Ok(started.elapsed().as_secs_f64())
+    timed(|| run_slowly(cargo(folder).args(["xtask", "demo"])))
 }

@@ -9,7 +9,7 @@ use pe_image::Image;
 
 use super::{Findings, Settings};
 use crate::report::{Cell, Section};
-use crate::stats::{median, range};
+use crate::stats::{median, spread};
 
 const SAMPLE: &str = "target/driver/x64/driver_sample.sys";
 pub(super) const ECHO: u32 = 0x0022_E000;
@@ -60,7 +60,7 @@ pub fn matrix(settings: &Settings) -> Result<Findings, String> {
         }
     }
     for (name, rates) in rows.into_iter().zip(&rates) {
-        let spread = range(rates).map_or_else(String::new, |(low, high)| format!(", {low:.0} to {high:.0}"));
+        let spread = spread(rates, 0, "");
         let cells = vec![Cell::text(name), Cell::count(runs), Cell::number(median(rates), 0)];
         section.row(cells, format!("{rounds} rounds in turns, median{spread}"));
     }
