@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The system around an engine. Every method has a default that suits an ordinary process; a host that emulates a
 /// machine overrides them. All of them are called on the writing thread and on the write path, so they must not block.
 pub trait Environment: Send + Sync {
-    /// Returns the processor that the calling thread runs on. The default distributes threads evenly, because safe code
-    /// cannot ask the operating system.
+    /// Returns the processor that the calling thread runs on. Where the operating system does not tell, the default
+    /// distributes threads evenly.
+    #[inline]
     fn processor(&self) -> u16 {
-        let [low, high, ..] = thread_number().to_le_bytes();
+        let [low, high, ..] = processor_number().to_le_bytes();
         u16::from_le_bytes([low, high])
     }
 
@@ -52,6 +53,20 @@ pub trait Environment: Send + Sync {
 pub struct ThisProcess;
 
 impl Environment for ThisProcess {}
+
+/// Returns the number of the processor that the calling thread runs on.
+///
+/// Threads on different processors that share a stream move its cache lines back and forth with every event.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn processor_number() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
+/// Returns a number that distributes threads evenly over the processors.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn processor_number() -> u32 {
+    thread_number()
+}
 
 /// Returns a number that identifies the calling thread. Numbers start at zero.
 fn thread_number() -> u32 {

@@ -107,7 +107,8 @@ impl<'a> ExtendedItem<'a> {
     /// Returns the size of the item in a file, in bytes.
     #[must_use]
     pub const fn encoded_len(&self) -> usize {
-        (HEADER_SIZE + self.data.len()).next_multiple_of(ALIGNMENT)
+        // `next_multiple_of` takes four times as many instructions, and this runs twice for every event of the engine.
+        (HEADER_SIZE + self.data.len() + (ALIGNMENT - 1)) & !(ALIGNMENT - 1)
     }
 
     /// Writes the item to the start of `out` and returns its size in bytes. Returns `None` if it does not fit or has more than

@@ -10,6 +10,11 @@ use crate::kernel::sync::process::{SYSTEM, thread_id};
 pub(crate) struct DriverView;
 
 impl Environment for DriverView {
+    /// The same as `KeGetCurrentProcessorNumber` returns. The machine of the host would make runs differ.
+    fn processor(&self) -> u16 {
+        0
+    }
+
     fn process_id(&self) -> u32 {
         SYSTEM as u32
     }
