@@ -96,6 +96,8 @@ fn bindings(architecture: CpuArchitecture, triple: &str) -> String {
     let headers = config.bindgen_header_contents([ApiSubset::Base, ApiSubset::Wdf]).unwrap();
     bindgen::Builder::wdk_default(&config)
         .unwrap()
+        // A driver's build leaves out these assertions: the layouts in Rust are those in C.
+        .layout_tests(true)
         .clang_arg(format!("--target={triple}"))
         .header_contents("kit.h", &headers)
         .formatter(bindgen::Formatter::Prettyplease)
