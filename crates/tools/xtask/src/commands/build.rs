@@ -10,8 +10,8 @@ use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
 use driver_build::Error;
-use driver_build::setup::note;
-use driver_build::{Arch, Options};
+use driver_build::setup::{WindowsToolchain, note};
+use driver_build::{Arch, Options, Tool};
 use driver_build::{Artifacts, JSON};
 
 pub(super) const COMMAND: Command = Command {
@@ -57,7 +57,7 @@ fn run(context: &Context) -> Result<(), Error> {
     // Reject a wrong command line before anything is installed.
     options(context)?;
     if context.words().is_empty() {
-        run_all(context, &[SETUP, TOOLS, DRIVER, IMAGES])
+        run_all(context, &[SETUP, TOOLS, Step { run: driver_beside_images, ..DRIVER }, IMAGES])
     } else {
         run_all(context, &[SETUP, TOOLS, DRIVER])
     }
@@ -111,6 +111,13 @@ fn driver(context: &Context) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
+/// Builds the driver. The images compile at the same time, because making the driver kit keeps only one processor busy. The next
+/// step builds what is left of them, and reports errors.
+fn driver_beside_images(context: &Context) -> Result<Outcome, Error> {
+    let _compiling = context.windows().and_then(|toolchain| build_images(context, toolchain).start());
+    driver(context)
+}
+
 fn set_up(context: &Context) -> Result<Outcome, Error> {
     note(&format!("using {}", context.windows()?.description));
     Ok(Outcome::Passed)
@@ -120,11 +127,7 @@ fn images(context: &Context) -> Result<Outcome, Error> {
     let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
-    let (account, result) = toolchain
-        .cargo(context, "build")
-        .args(["--release", "--locked", "--manifest-path", IMAGES_MANIFEST])
-        .args(["--target-dir", IMAGES_TARGET_DIR, JSON])
-        .run_reading(pass_on);
+    let (account, result) = build_images(context, toolchain).run_reading(pass_on);
     result?;
     let mut targets = Artifacts::parse(&account).targets;
     targets.sort_by(|one, other| one.files.cmp(&other.files));
@@ -132,6 +135,12 @@ fn images(context: &Context) -> Result<Outcome, Error> {
         note(&format!("{} ({} bytes)", image.display(), fs::metadata(image).map_or(0, |data| data.len())));
     }
     Ok(Outcome::Passed)
+}
+
+fn build_images(context: &Context, toolchain: &WindowsToolchain) -> Tool {
+    let cargo = toolchain.cargo(context, "build");
+    let cargo = cargo.args(["--release", "--locked", "--manifest-path", IMAGES_MANIFEST]);
+    cargo.args(["--target-dir", IMAGES_TARGET_DIR, JSON])
 }
 
 /// Copies a program's standard error to ours.
