@@ -282,10 +282,16 @@ fn all<'a>(packages: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Val
 /// Returns every release of `wdk-build`, newest first. The sources of `wdk-sys` show which signatures its `wdk-build` has. This is
 /// done only for the newest release; the signatures of the others follow from their version.
 fn releases(packages: &[Value]) -> Result<Vec<Release>, Error> {
-    let newest = all(packages, "wdk-sys").max_by_key(|package| package["version"].to_string());
+    let newest = all(packages, "wdk-sys").max_by_key(|package| numbers(package));
     let mut found: Vec<&Value> = all(packages, "wdk-build").collect();
-    found.sort_by_key(|package| std::cmp::Reverse(package["version"].to_string()));
+    found.sort_by_key(|package| std::cmp::Reverse(numbers(package)));
     found.iter().enumerate().map(|(at, build)| Release::of(build, newest.filter(|_| at == 0))).collect()
+}
+
+/// Returns the numbers of a package's version.
+fn numbers(package: &Value) -> Vec<u32> {
+    let version = package["version"].as_str().unwrap_or_default();
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
 }
 
 /// Returns the packages to build.
@@ -428,7 +434,16 @@ fn check_model(name: &str, model: &str) -> Result<(), Error> {
 mod tests {
     use serde_json::json;
 
-    use super::{check_model, check_subsets, download_error};
+    use super::{check_model, check_subsets, download_error, releases};
+
+    #[test]
+    fn the_newest_release_is_the_one_with_the_largest_numbers() {
+        let dependencies = ["bindgen", "serde_json"].map(|name| json!({ "name": name, "req": "^1", "kind": null }));
+        let packages = ["0.9.0", "0.10.1", "0.10.0"]
+            .map(|version| json!({ "name": "wdk-build", "version": version, "dependencies": dependencies }));
+        let versions: Vec<String> = releases(&packages).unwrap().into_iter().map(|release| release.version).collect();
+        assert_eq!(versions, ["0.10.1", "0.10.0", "0.9.0"]);
+    }
 
     #[test]
     fn a_part_of_wdk_sys_without_headers_is_refused() {

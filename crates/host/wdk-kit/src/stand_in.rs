@@ -53,7 +53,10 @@ impl Release {
         let script = script.and_then(|path| fs::read_to_string(path).ok());
         let signatures = match script {
             Some(script) => SIGNATURES.iter().find(|(word, _)| script.contains(word)).map_or("v0_6", |(_, name)| name),
-            None => [OLDEST, "v0_3", "v0_4", "v0_5"].get(minor as usize - 2).copied().unwrap_or("v0_6"),
+            None if version.starts_with("0.") => {
+                [OLDEST, "v0_3", "v0_4", "v0_5"].get(minor as usize - 2).copied().unwrap_or("v0_6")
+            }
+            None => "v0_6",
         };
         let requirement = |name: &str| {
             let dependencies = build["dependencies"].as_array().into_iter().flatten();
@@ -139,9 +142,14 @@ mod tests {
 
     #[test]
     fn a_release_is_known_by_its_version_and_asks_for_what_the_original_asks_for() {
-        for (version, signatures) in
-            [("0.2.0", "v0_2"), ("0.3.0", "v0_3"), ("0.4.0", "v0_4"), ("0.5.1", "v0_5"), ("0.6.0", "v0_6")]
-        {
+        for (version, signatures) in [
+            ("0.2.0", "v0_2"),
+            ("0.3.0", "v0_3"),
+            ("0.4.0", "v0_4"),
+            ("0.5.1", "v0_5"),
+            ("0.6.0", "v0_6"),
+            ("1.0.0", "v0_6"),
+        ] {
             let release = Release::of(&original(version), None).unwrap();
             assert_eq!((release.signatures, release.bindgen.as_str()), (signatures, "^0.71.0"));
         }
