@@ -4,6 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
@@ -19,13 +20,31 @@ pub struct Tool {
 }
 
 /// A program that runs in the background. It is ended when this value is dropped.
-pub struct Started(Child);
+pub struct Started {
+    tool: Tool,
+    child: Child,
+}
+
+impl Started {
+    /// Waits until the program ends.
+    ///
+    /// # Errors
+    ///
+    /// If the program fails.
+    pub fn wait(mut self) -> Result<(), Error> {
+        match self.child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.tool.failure(status, "")),
+            Err(error) => Err(Error::Failed(format!("`{}`: {error}", self.tool))),
+        }
+    }
+}
 
 impl Drop for Started {
     fn drop(&mut self) {
         // It fails only if the program has already ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -170,10 +189,27 @@ impl Tool {
     /// # Errors
     ///
     /// If the program cannot be started.
-    pub fn start(mut self) -> Result<Started, Error> {
+    pub fn start(self) -> Result<Started, Error> {
+        self.start_with(Stdio::null(), Stdio::null())
+    }
+
+    /// Starts the program without input, and returns at once. Its output and its messages go to a file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written, or the program cannot be started.
+    pub fn start_into(self, file: &File) -> Result<Started, Error> {
+        let copy = || file.try_clone().map(Stdio::from).map_err(|error| Error::Failed(format!("`{self}`: {error}")));
+        let (output, messages) = (copy()?, copy()?);
+        self.start_with(output, messages)
+    }
+
+    fn start_with(mut self, output: Stdio, messages: Stdio) -> Result<Started, Error> {
         output::starts(&self);
-        let silent = self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        silent.spawn().map(Started).map_err(|error| self.not_started(&error))
+        match self.command.stdin(Stdio::null()).stdout(output).stderr(messages).spawn() {
+            Ok(child) => Ok(Started { tool: self, child }),
+            Err(error) => Err(self.not_started(&error)),
+        }
     }
 
     /// Runs silently and returns standard output. If the program fails, the error contains what it wrote to standard error.
@@ -277,6 +313,18 @@ mod tests {
         assert_eq!(ours(&["--version"]), Ok(()));
         assert_eq!(ours(&["--no-such-flag"]), Err(Error::Said(1)));
         assert_eq!(Error::Said(2).exit_code(), 2);
+    }
+
+    #[test]
+    fn a_program_in_the_background_writes_to_a_file_and_can_be_waited_for() {
+        let path = std::env::temp_dir().join(format!("driver-build-{}.log", std::process::id()));
+        let file = std::fs::File::create(&path).unwrap();
+        let rustc = |flag: &str| Tool::new("rustc").args([flag]).start_into(&file).unwrap().wait();
+        assert_eq!(rustc("--version"), Ok(()));
+        assert_eq!(rustc("--no-such-flag").unwrap_err().to_string(), "`rustc --no-such-flag` failed (exit code 1)");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        assert!(text.starts_with("rustc 1.") && text.contains("no-such-flag"), "{text}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The context of a command: the repository's folder, the cargo to run, and the flags of the command line.
 
+use std::cell::Cell;
 use std::env;
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
+use crate::background::Background;
 use driver_build::{Host, Options};
 
 /// The folder for built drivers and for everything that is needed to build them.
@@ -17,6 +19,8 @@ pub(crate) struct Context {
     host: Host,
     flags: Vec<&'static str>,
     words: Vec<String>,
+    /// Commands that a step has started for a later step. They end with this value.
+    pub(crate) background: Cell<Vec<Background>>,
 }
 
 impl Deref for Context {
@@ -32,7 +36,7 @@ impl Context {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = here.ancestors().nth(3).unwrap_or(here).to_path_buf();
         let host = Host::new(&root, program, root.join(DRIVERS));
-        Self { root, host, flags, words: Vec::new() }
+        Self { root, host, flags, words: Vec::new(), background: Cell::default() }
     }
 
     /// The options that build the sample driver in release mode.

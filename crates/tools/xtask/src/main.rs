@@ -4,6 +4,7 @@
 //! if the command line is wrong, something is missing that could not be installed, or output was lost. The program has few
 //! dependencies, and they have none, so that it builds quickly on a fresh machine.
 
+mod background;
 mod cargo_tool;
 mod cli;
 mod commands;

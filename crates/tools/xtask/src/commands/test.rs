@@ -1,15 +1,17 @@
 //! `cargo xtask test`: runs all tests of the repository.
 
 mod features;
+mod miri;
 mod toolchains;
 
 use super::build::{DRIVER, SETUP, TOOLS};
 use super::lint::FORMAT;
+use crate::background::Background;
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, check_all};
 use crate::verifiers;
-use driver_build::setup::{TARGET, WindowsToolchain, note};
+use driver_build::setup::{TARGET, WindowsToolchain};
 use driver_build::{Error, Tool, output};
 
 pub(super) const COMMAND: Command = Command {
@@ -36,7 +38,7 @@ Miri runs.
 const QUICK: &str = "--quick";
 const LIST: &str = "--list";
 const NO_MIRI: &str = "--no-miri";
-pub(super) const WITHOUT_MIRI: Flag = Flag { name: NO_MIRI, summary: "omits Miri, the longest step" };
+pub(super) const WITHOUT_MIRI: Flag = Flag { name: NO_MIRI, summary: "omits Miri, which takes minutes" };
 
 /// The target of the Windows build of etwctl that Wine runs.
 const GNU: &str = "x86_64-pc-windows-gnu";
@@ -50,12 +52,9 @@ pub(super) const LOOM_FLAGS: &str = "--cfg loom";
 /// Packages with `doctest = false`. `cargo test --doc` ignores that setting, so they are excluded.
 const WITHOUT_DOCTESTS: [&str; 4] = ["--exclude", "tracelogging-oracle", "--exclude", "bench"];
 
-/// For Miri: the crates that a driver links and that access raw memory.
-const MIRI_CRATES: [&str; 6] = ["--lib", "--tests", "--package", "etw-types", "--package", "wdk-etw"];
-
-/// For Miri: the pointers into guest memory, with memory that the tests allocate. Miri cannot run the rest of that
-/// crate, because it maps pages and runs drivers.
-const MIRI_GUEST: [&str; 4] = ["--lib", "--package", "nt-machine", "memory::"];
+/// The integration tests, divided by the first letter of their name into parts that take about equally long. Cargo runs one
+/// program of tests after the other, and many of them wait for programs that keep only one processor busy.
+const HALVES: [&str; 2] = ["[a-l]*", "[!a-l]*"];
 
 /// All steps. Those that fail fastest come first.
 pub(super) const STEPS: [Step; 13] = [
@@ -71,7 +70,7 @@ pub(super) const STEPS: [Step; 13] = [
     Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
     toolchains::OLDEST,
     toolchains::NEWEST,
-    Step::new("miri", "undefined behaviour in the crates that a driver links and in pointers into guest memory", miri),
+    miri::STEP,
 ];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
@@ -142,83 +141,16 @@ fn unit(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn workspace(context: &Context) -> Result<Outcome, Error> {
+    let integration = |words: &[&str]| cargo_test(context).args(["--test"]).args(words);
+    integration(&["*", "--no-run"]).run()?;
+    miri::start_beside(context)?;
     // The step `unit` has run the unit tests. If integration tests fail, the documentation tests still run.
-    let integration = cargo_test(context).args(["--test", "*"]).run();
+    let [first, second] = HALVES;
+    let second = Background::start(context, "tests", integration(&[second]))?;
+    let first = integration(&[first]).run();
+    let second = second.wait();
     let documentation = cargo_test(context).args(["--doc"]).args(WITHOUT_DOCTESTS).run();
-    integration.and(documentation)?;
+    first.and(second).and(documentation)?;
     context.cargo().env("RUSTFLAGS", LOOM_FLAGS).args(["test"]).args(LOOM_CRATES).args(["models"]).run()?;
     Ok(Outcome::Passed)
-}
-
-fn miri(context: &Context) -> Result<Outcome, Error> {
-    if context.has_flag(NO_MIRI) {
-        return Ok(Outcome::Skipped(format!("{NO_MIRI} was given")));
-    }
-    let Ok(toolchains) = context.tool("rustup").args(["toolchain", "list"]).capture() else {
-        return Ok(Outcome::Skipped("rustup is not installed".into()));
-    };
-    let Some(nightly) = pick_nightly(&toolchains) else {
-        return Ok(Outcome::Skipped("no nightly toolchain (rustup toolchain install nightly)".into()));
-    };
-    let components = ["component", "add", "miri", "rust-src", "--toolchain"];
-    let added = context.tool("rustup").args(components).args([nightly]);
-    if let Err(error) = added.capture() {
-        let reason = error.to_string();
-        let last = reason.lines().last().unwrap_or_default();
-        return Ok(Outcome::Skipped(format!("{nightly} has no Miri: {last}")));
-    }
-    note(&format!("using {nightly}"));
-    for part in [MIRI_CRATES.as_slice(), MIRI_GUEST.as_slice()] {
-        context
-            .tool("rustup")
-            // Property tests need the current folder, which isolation forbids. They run few cases, because each one
-            // takes long.
-            .env("MIRIFLAGS", "-Zmiri-disable-isolation")
-            .env("PROPTEST_CASES", "4")
-            .hidden_env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
-            .args(["run", nightly, "cargo", "miri", "test"])
-            .args(part)
-            .run()?;
-    }
-    Ok(Outcome::Passed)
-}
-
-/// Selects the undated nightly from `rustup toolchain list`, or else the newest dated one.
-fn pick_nightly(list: &str) -> Option<&str> {
-    let mut nightlies: Vec<&str> = list
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| name.starts_with("nightly-"))
-        .collect();
-    let is_dated = |name: &&str| name["nightly-".len()..].starts_with(|c: char| c.is_ascii_digit());
-    if let Some(plain) = nightlies.iter().find(|name| !is_dated(name)) {
-        return Some(plain);
-    }
-    nightlies.sort_unstable();
-    nightlies.pop()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::pick_nightly;
-
-    #[test]
-    fn the_plain_nightly_is_preferred() {
-        let list = "stable-x86_64-unknown-linux-gnu (active, default)\n\
-                    nightly-2026-01-02-x86_64-unknown-linux-gnu\n\
-                    nightly-x86_64-unknown-linux-gnu\n";
-        assert_eq!(pick_nightly(list), Some("nightly-x86_64-unknown-linux-gnu"));
-    }
-
-    #[test]
-    fn of_dated_nightlies_the_newest_is_taken() {
-        let list = "nightly-2026-01-02-x\nnightly-2026-03-01-x (default)\nnightly-2025-12-31-x\n";
-        assert_eq!(pick_nightly(list), Some("nightly-2026-03-01-x"));
-    }
-
-    #[test]
-    fn without_a_nightly_there_is_none() {
-        assert_eq!(pick_nightly("stable-x86_64-unknown-linux-gnu\n1.95.0-x\n"), None);
-        assert_eq!(pick_nightly("no installed toolchains\n"), None);
-    }
 }

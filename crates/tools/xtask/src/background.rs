@@ -1,0 +1,35 @@
+//! Commands that run beside others. Their output goes to a file and is printed when they have ended.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::context::Context;
+use driver_build::{Error, Started, Tool, output};
+
+/// A command that runs in the background. It is ended when this value is dropped.
+pub(crate) struct Background {
+    command: Started,
+    log: PathBuf,
+}
+
+impl Background {
+    /// Starts a command. Its output goes to `target/NAME.log`.
+    pub(crate) fn start(context: &Context, name: &str, command: Tool) -> Result<Self, Error> {
+        let log = context.path(&format!("target/{name}.log"));
+        let file = File::create(&log).map_err(|error| failed(&log, &error))?;
+        Ok(Self { command: command.start_into(&file)?, log })
+    }
+
+    /// Waits until the command has ended, and prints its output.
+    pub(crate) fn wait(self) -> Result<(), Error> {
+        let result = self.command.wait();
+        let said = fs::read(&self.log).map_err(|error| failed(&self.log, &error))?;
+        output::print(&String::from_utf8_lossy(&said));
+        result
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::Failed(format!("{}: {error}", path.display()))
+}
