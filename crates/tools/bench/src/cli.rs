@@ -9,6 +9,7 @@ use std::time::Instant;
 use clap::Parser;
 use command_line::{VERSION, end, exit, print};
 
+use crate::machine::ProcessorTime;
 use crate::part::{
     Findings, Images, Settings, build, decode, devices, engine, export, facades, host, image, instructions, matrix,
     setup, size,
@@ -129,6 +130,7 @@ fn run(options: &Options) -> Result<bool, String> {
 
 fn measure(settings: &Settings, options: &Options) -> Report {
     let mut report = Report { quick: settings.quick, machine: machine::describe(), ..Report::default() };
+    let before = ProcessorTime::now();
     let images = if ["instructions", "facades", "size"].into_iter().any(|part| options.wants(part)) {
         Images::build(settings)
     } else {
@@ -136,7 +138,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
     };
     let images = || images.as_ref().map_err(Clone::clone);
     for part in PARTS.into_iter().filter(|part| options.wants(part)) {
-        let started = Instant::now();
+        let (started, time) = (Instant::now(), ProcessorTime::now());
         eprintln!("measuring: {part}");
         let findings = match part {
             "instructions" => images().and_then(instructions),
@@ -153,11 +155,20 @@ fn measure(settings: &Settings, options: &Options) -> Report {
             _ => setup(settings),
         };
         let findings = findings.unwrap_or_else(|error| failed(part, &error));
-        eprintln!("  took {:.1} s", started.elapsed().as_secs_f64());
+        let stolen = stolen_since(time).map_or_else(String::new, |stolen| format!("; {STOLEN}: {stolen}"));
+        eprintln!("  took {:.1} s{stolen}", started.elapsed().as_secs_f64());
         report.sections.extend(findings.sections);
         report.goals.extend(findings.goals);
     }
+    report.machine.extend(stolen_since(before).map(|stolen| (String::from(STOLEN), stolen)));
     report
+}
+
+/// The name of a share of the run that tells a quiet machine from one that others use too.
+const STOLEN: &str = "processor time taken by other machines on the same host";
+
+fn stolen_since(before: Option<ProcessorTime>) -> Option<String> {
+    before.and_then(ProcessorTime::stolen_since).map(|percent| format!("{percent} %"))
 }
 
 /// Returns a section that says why a part could not be measured.

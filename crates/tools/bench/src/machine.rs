@@ -22,6 +22,35 @@ pub fn describe() -> Vec<(String, String)> {
     facts.into_iter().map(known).collect()
 }
 
+/// The processor time of the machine since the system was started: all of it, and what the host of a virtual machine gave to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorTime {
+    all: u64,
+    stolen: u64,
+}
+
+impl ProcessorTime {
+    /// Reads the current state, if the system has it.
+    #[must_use]
+    pub fn now() -> Option<Self> {
+        Self::parse(&file("/proc/stat")?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let numbers = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map(str::parse);
+        // user, nice, system, idle, iowait, irq, softirq, steal. Those that follow are already part of the first two.
+        let numbers: Vec<u64> = numbers.take(8).collect::<Result<_, _>>().ok()?;
+        Some(Self { all: numbers.iter().sum(), stolen: *numbers.get(7)? })
+    }
+
+    /// Returns the share that others have had since this state, in percent.
+    #[must_use]
+    pub fn stolen_since(self) -> Option<u64> {
+        let now = Self::now()?;
+        (now.stolen.checked_sub(self.stolen)? * 100).checked_div(now.all.checked_sub(self.all)?)
+    }
+}
+
 fn file(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
@@ -48,7 +77,7 @@ fn first_words(text: &str, count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{describe, first_words, line, quoted};
+    use super::{ProcessorTime, describe, first_words, line, quoted};
 
     #[test]
     fn lines_are_found_by_their_name() {
@@ -57,6 +86,14 @@ mod tests {
         assert_eq!(line(text, "flags"), None);
         assert_eq!(quoted("ID=x\nPRETTY_NAME=\"Some Linux 12\"\n", "PRETTY_NAME=").as_deref(), Some("Some Linux 12"));
         assert_eq!(first_words("0.1 0.2 0.3 1/99 7", 3), "0.1 0.2 0.3");
+    }
+
+    #[test]
+    fn time_that_others_had_is_counted_once() {
+        let text = "cpu  100 20 30 400 5 6 7 80 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+        assert_eq!(ProcessorTime::parse(text), Some(ProcessorTime { all: 648, stolen: 80 }));
+        assert_eq!(ProcessorTime::parse("cpu  1 2 3\n"), None);
+        assert_eq!(ProcessorTime { all: 0, stolen: u64::MAX }.stolen_since(), None);
     }
 
     #[test]
