@@ -1,4 +1,5 @@
 //! The numbers in README.md are those of the report in docs/performance.md, which `cargo xtask bench --write-docs` writes.
+#![cfg(test)]
 
 use std::fs;
 
