@@ -1,6 +1,7 @@
 //! Reads a driver's workspace with `cargo metadata`: which packages are drivers, which driver models they have, and which releases
 //! of the wdk crates they use. Errors are found before anything is compiled.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::stand_in::{Release, write_registry};
+use crate::wdk;
 
 /// The properties of a driver's workspace that a build needs.
 #[derive(Debug)]
@@ -282,16 +284,11 @@ fn all<'a>(packages: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Val
 /// Returns every release of `wdk-build`, newest first. The sources of `wdk-sys` show which signatures its `wdk-build` has. This is
 /// done only for the newest release; the signatures of the others follow from their version.
 fn releases(packages: &[Value]) -> Result<Vec<Release>, Error> {
-    let newest = all(packages, "wdk-sys").max_by_key(|package| numbers(package));
+    let version = |package: &&Value| wdk::numbers(package["version"].as_str().unwrap_or_default());
+    let newest = all(packages, "wdk-sys").max_by_key(version);
     let mut found: Vec<&Value> = all(packages, "wdk-build").collect();
-    found.sort_by_key(|package| std::cmp::Reverse(numbers(package)));
+    found.sort_by_key(|package| Reverse(version(package)));
     found.iter().enumerate().map(|(at, build)| Release::of(build, newest.filter(|_| at == 0))).collect()
-}
-
-/// Returns the numbers of a package's version.
-fn numbers(package: &Value) -> Vec<u32> {
-    let version = package["version"].as_str().unwrap_or_default();
-    version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
 }
 
 /// Returns the packages to build.

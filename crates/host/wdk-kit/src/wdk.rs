@@ -84,7 +84,8 @@ fn versioned(folder: &Path) -> Vec<(Option<String>, PathBuf)> {
     entries.filter_map(|path| name(&path).map(|version| (Some(version), path))).collect()
 }
 
-fn numbers(version: &str) -> Vec<u32> {
+/// Returns the numbers of a version, which compare as versions do.
+pub(crate) fn numbers(version: &str) -> Vec<u32> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
