@@ -104,17 +104,24 @@ fn driver(context: &Context) -> Result<Outcome, Error> {
     let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     };
-    if !context.cache().join("kit").exists() {
+    if !has_kit(context) {
         note("building and running the program that makes the driver kit; this takes about a minute, once");
     }
     driver_build::build(context, toolchain, &options(context)?)?;
     Ok(Outcome::Passed)
 }
 
-/// Builds the driver. The images compile at the same time, because making the driver kit keeps only one processor busy. The next
-/// step builds what is left of them, and reports errors.
+/// Whether a driver kit was made before, so that this is not the first build.
+fn has_kit(context: &Context) -> bool {
+    context.cache().join("kit").exists()
+}
+
+/// Builds the driver. In the first build, the images compile at the same time, because making the driver kit keeps only one
+/// processor busy. The next step builds what is left of them, and reports errors. In later builds there is little to compile, and
+/// starting cargo once more would only take time.
 fn driver_beside_images(context: &Context) -> Result<Outcome, Error> {
-    let _compiling = context.windows().and_then(|toolchain| build_images(context, toolchain).start());
+    let toolchain = context.windows().ok().filter(|_| !has_kit(context));
+    let _compiling = toolchain.map(|toolchain| build_images(context, toolchain).start());
     driver(context)
 }
 

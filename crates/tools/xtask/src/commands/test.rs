@@ -143,7 +143,7 @@ fn unit(context: &Context) -> Result<Outcome, Error> {
 fn workspace(context: &Context) -> Result<Outcome, Error> {
     let integration = |words: &[&str]| cargo_test(context).args(["--test"]).args(words);
     integration(&["*", "--no-run"]).run()?;
-    miri::start_beside(context)?;
+    miri::start_beside(context);
     // The step `unit` has run the unit tests. If integration tests fail, the documentation tests still run.
     let [first, second] = HALVES;
     let second = Background::start(context, "tests", integration(&[second]))?;

@@ -26,12 +26,11 @@ enum Runs {
     Skipped(String),
 }
 
-/// Starts Miri, if it can run, and leaves the rest to [`STEP`].
-pub(super) fn start_beside(context: &Context) -> Result<(), Error> {
-    if let Runs::Started(runs) = start(context)? {
+/// Starts Miri, if it can run. [`STEP`] waits for it, or reports why it did not start.
+pub(super) fn start_beside(context: &Context) {
+    if let Ok(Runs::Started(runs)) = start(context) {
         context.background.set(runs);
     }
-    Ok(())
 }
 
 fn run(context: &Context) -> Result<Outcome, Error> {
