@@ -33,7 +33,7 @@ pub(super) fn open(path: &Path, options: &WriterOptions) -> Result<TraceFile, Er
     check(size, &header, options)?;
     let whole = length - length % u64::from(options.buffer_size);
     file.set_len(whole).map_err(io)?;
-    TraceFile::go_on(Box::new(file), path.to_owned(), prefix, header, whole, options)
+    TraceFile::go_on(Box::new(storage::SystemFile::new(file, whole)), path.to_owned(), prefix, header, whole, options)
 }
 
 /// Returns the headers of the first record, if encoding them again yields the same bytes.
