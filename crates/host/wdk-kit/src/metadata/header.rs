@@ -1,6 +1,6 @@
 //! Writes one header: names and callbacks first, then records, then routines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
 use windows_metadata::reader::{HasAttributes, MethodDef, ParamDirection, TypeCategory, TypeDef};
@@ -33,8 +33,9 @@ pub(crate) fn write(speller: &Speller<'_>, header: &Header<'_>, names: &mut BTre
     for definition in &header.types {
         writer.name(*definition);
     }
+    let all: HashSet<&str> = header.types.iter().map(TypeDef::name).collect();
     for definition in header.types.iter().filter(|of| of.category() == TypeCategory::Delegate) {
-        writer.callback(&header.types, *definition);
+        writer.callback(&all, *definition);
     }
     writer.early.push_str("#endif\n");
     writer.late.push_str("#ifndef WDK_KIT_NO_RECORDS\n");
@@ -137,11 +138,11 @@ impl Writer<'_, '_> {
     }
 
     /// Declares both the type of the function and the pointer to it, whichever of the two the metadata has.
-    fn callback(&mut self, all: &[TypeDef<'_>], definition: TypeDef<'_>) {
+    fn callback(&mut self, all: &HashSet<&str>, definition: TypeDef<'_>) {
         let name = definition.name();
         let trimmed = name.trim_start_matches('_');
         let function = if self.speller.is_pointer(name) { name[1..].trim_start_matches('_') } else { trimmed };
-        if function != trimmed && all.iter().any(|of| of.name() == function) {
+        if function != trimmed && all.contains(function) {
             // In the metadata, the pointer has lost its parameters, but the type of the function has them.
             return;
         }
@@ -152,8 +153,7 @@ impl Writer<'_, '_> {
         if function == trimmed || self.names.insert(function.to_owned()) {
             let _ = writeln!(self.early, "typedef {result} NTAPI {function}({parameters});");
             for pointer in [format!("P{function}"), name.to_owned()] {
-                let is_named = all.iter().any(|of| of.name() == pointer);
-                if pointer != function && (is_named || self.names.insert(pointer.clone())) {
+                if pointer != function && (all.contains(pointer.as_str()) || self.names.insert(pointer.clone())) {
                     let _ = writeln!(self.early, "typedef {function} *{pointer};");
                 }
             }

@@ -41,10 +41,16 @@ pub(crate) fn select<'a>(
             order.push(header);
         }
     }
+    let mut single = BTreeMap::<&str, Vec<_>>::new();
+    for (_, name, item) in speller.index.iter_items() {
+        if let Some(header) = table.names.get(name) {
+            single.entry(header).or_default().push((name, item));
+        }
+    }
     let mut selection = Selection { speller, taken: declared.clone(), constants };
     let mut headers = Vec::new();
     for name in order {
-        headers.push((name.to_owned(), selection.header(name)));
+        headers.push((name.to_owned(), selection.header(name, single.remove(name).unwrap_or_default())));
     }
     headers
 }
@@ -58,11 +64,15 @@ struct Selection<'a, 's> {
 }
 
 impl<'a> Selection<'a, '_> {
-    fn header(&mut self, header: &str) -> Header<'a> {
+    /// Selects the items of a header's namespaces and its single items, in the order of their names.
+    fn header(&mut self, header: &str, single: Vec<(&'a str, Item<'a>)>) -> Header<'a> {
         let (index, table) = (self.speller.index, self.speller.table);
+        let namespaces = table.namespaces.iter().filter(|(_, of)| of == header);
+        let mut items: Vec<_> = namespaces.flat_map(|(name, _)| index.namespace_items(name)).chain(single).collect();
+        items.sort_by_key(|(name, _)| *name);
         let mut chosen = Header::default();
         let mut pending = Vec::new();
-        for (name, item) in sorted(index, table, header) {
+        for (name, item) in items {
             if table.is_left_out(name) {
                 continue;
             }
@@ -73,10 +83,7 @@ impl<'a> Selection<'a, '_> {
             }
         }
         self.types(&mut chosen, pending);
-        for (prefixes, field) in group_members(index, table, header) {
-            let Some(prefix) = prefixes.iter().find(|prefix| field.name().starts_with(prefix.as_str())) else {
-                continue;
-            };
+        for (prefix, field) in group_members(index, table, header) {
             // A pattern that all other headers leave out can be the only content of this header, as `STATUS_*` is for ntstatus.h.
             if table.without.contains(&format!("{prefix}*")) || !table.is_left_out(field.name()) {
                 self.constant(&mut chosen, field);
@@ -128,7 +135,7 @@ impl<'a> Selection<'a, '_> {
             }
             chosen.types.push(definition);
         }
-        chosen.types.sort_by_key(TypeDef::name);
+        chosen.types.sort_by_cached_key(TypeDef::name);
         order_by_content(self.speller, &mut chosen.types);
     }
 
@@ -161,36 +168,28 @@ impl<'a> Selection<'a, '_> {
     }
 }
 
-/// Returns the items of a header's namespaces and its single items, sorted by name.
-fn sorted<'a>(index: &'a Index, table: &Table, header: &str) -> Vec<(&'a str, Item<'a>)> {
-    let namespaces = table.namespaces.iter().filter(|(_, of)| of == header);
-    let mut items: Vec<(&str, Item<'a>)> = namespaces.flat_map(|(name, _)| index.namespace_items(name)).collect();
-    let single = |name: &str| table.names.get(name).is_some_and(|of| of == header);
-    if table.names.values().any(|of| of == header) {
-        items.extend(index.iter_items().filter(|(_, name, _)| single(name)).map(|(_, name, item)| (name, item)));
-    }
-    items.sort_by_key(|(name, _)| *name);
-    items
-}
-
-/// Returns the constants of namespaces from which only some constants are taken. This includes constants that are members of
-/// enumerations in the metadata.
-fn group_members<'a, 't>(index: &'a Index, table: &'t Table, header: &str) -> Vec<(&'t [String], Field<'a>)> {
+/// Returns the constants of namespaces from which only some constants are taken, with the prefix that selects them. This includes
+/// constants that are members of enumerations in the metadata.
+fn group_members<'a, 't>(index: &'a Index, table: &'t Table, header: &str) -> Vec<(&'t str, Field<'a>)> {
     let mut found = Vec::new();
     for (_, namespace, prefixes) in table.constants.iter().filter(|(of, ..)| of == header) {
+        let mut add = |field: Field<'a>| {
+            let prefix = prefixes.iter().find(|prefix| field.name().starts_with(prefix.as_str()));
+            found.extend(prefix.map(|prefix| (prefix.as_str(), field)));
+        };
         for (_, item) in index.namespace_items(namespace) {
             match item {
-                Item::Const(field) => found.push((prefixes.as_slice(), field)),
+                Item::Const(field) => add(field),
                 Item::Type(definition)
                     if definition.category() == TypeCategory::Enum && !is_enumeration(definition) =>
                 {
-                    found.extend(definition.fields().map(|field| (prefixes.as_slice(), field)));
+                    definition.fields().for_each(&mut add);
                 }
                 _ => {}
             }
         }
     }
-    found.sort_by_key(|(_, field)| field.name());
+    found.sort_by_cached_key(|(_, field)| field.name());
     found
 }
 
