@@ -7,8 +7,9 @@ use pe_image::unwind::Registers;
 /// The memory operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// The address is the sum of a base register, an index register shifted to the left, and a constant.
-    Sum { base: Option<u8>, index: Option<(u8, u8)>, constant: i32 },
+    /// The address is the sum of a base register, an index register shifted to the left, and a constant. The constant
+    /// is `None` if it is a multiple of an unknown number of bytes, see [`unit`].
+    Sum { base: Option<u8>, index: Option<(u8, u8)>, constant: Option<i32> },
     /// A string instruction: it reads at rsi or rdi and advances these registers.
     String,
     /// `mov` to al, ax, eax or rax from an address in the instruction. `width` is the number of bytes to load, `length`
@@ -17,12 +18,12 @@ pub(crate) enum Operand {
 }
 
 impl Operand {
-    /// Returns the address of the operand, if it is a sum.
+    /// Returns the address of the operand, if it is a sum of known parts.
     pub(crate) fn address(self, registers: &Registers) -> Option<u64> {
         let Self::Sum { base, index, constant } = self else { return None };
         let base = base.map_or(0, |base| registers.get(base));
         let index = index.map_or(0, |(index, shift)| registers.get(index) << shift);
-        Some(base.wrapping_add(index).wrapping_add_signed(constant.into()))
+        Some(base.wrapping_add(index).wrapping_add_signed(constant?.into()))
     }
 }
 
@@ -42,11 +43,16 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
         }
         _ => 0,
     };
+    let mut unit_of_byte = Some(1);
     // The bits that extend the base register (1) and the index register (2).
     let (behind, extension) = match rest {
         // VEX and EVEX store these bits inverted.
         [0xC5, _, _, tail @ ..] => (tail, 0),
-        [0xC4, byte, _, _, tail @ ..] | [0x62, byte, _, _, _, tail @ ..] => (tail, !byte >> 5),
+        [0xC4, byte, _, _, tail @ ..] => (tail, !byte >> 5),
+        [0x62, first, second, third, opcode, tail @ ..] => {
+            unit_of_byte = unit([*first, *second, *third], *opcode);
+            (tail, !first >> 5)
+        }
         [opcode @ (0xA0 | 0xA1), tail @ ..] if !short && tail.len() >= 8 => {
             let width = match opcode {
                 0xA0 => 1,
@@ -62,7 +68,21 @@ pub(crate) fn operand(code: &[u8]) -> Option<Operand> {
         [opcode, tail @ ..] if names_operand(*opcode) => (tail, rex),
         _ => return None,
     };
-    sum(behind, extension)
+    sum(behind, extension, unit_of_byte)
+}
+
+/// Returns the number of bytes that an 8-bit constant of an EVEX instruction counts. It depends on the instruction.
+/// Known are broadcasts, which count elements, and the moves of whole vectors, which count vectors. Only these moves
+/// require aligned addresses.
+const fn unit([first, second, third]: [u8; 3], opcode: u8) -> Option<i32> {
+    let (map, prefix, is_broadcast) = (first & 7, second & 3, third & 0x10 != 0);
+    match (map, opcode, prefix) {
+        (1..=3, ..) if is_broadcast => Some(if second & 0x80 == 0 { 4 } else { 8 }),
+        (1, 0x10 | 0x11, 0 | 1) | (1, 0x28 | 0x29 | 0x2B | 0x6F | 0x7F | 0xE7, _) | (2, 0x2A, 1) => {
+            Some(16 << (third >> 5 & 3))
+        }
+        _ => None,
+    }
 }
 
 /// Returns whether a byte that names an operand follows a one-byte opcode.
@@ -74,8 +94,8 @@ const fn names_operand(opcode: u8) -> bool {
     }
 }
 
-/// Returns the operand that the bytes after the opcode name.
-fn sum(bytes: &[u8], extension: u8) -> Option<Operand> {
+/// Returns the operand that the bytes after the opcode name. An 8-bit constant is multiplied by `unit`.
+fn sum(bytes: &[u8], extension: u8, unit: Option<i32>) -> Option<Operand> {
     let [modrm, tail @ ..] = bytes else { return None };
     let (mode, low) = (modrm >> 6, modrm & 7);
     let (base_bit, index_bit) = ((extension & 1) << 3, (extension & 2) << 2);
@@ -92,9 +112,12 @@ fn sum(bytes: &[u8], extension: u8) -> Option<Operand> {
         _ => {}
     }
     let constant = match mode {
-        1 => i32::from(rest.first()?.cast_signed()),
-        0 if base.is_some() => 0,
-        _ => i32::from_le_bytes(*rest.first_chunk()?),
+        1 => {
+            let count = i32::from(rest.first()?.cast_signed());
+            unit.map(|unit| count * unit)
+        }
+        0 if base.is_some() => Some(0),
+        _ => Some(i32::from_le_bytes(*rest.first_chunk()?)),
     };
     Some(Operand::Sum { base, index, constant })
 }
@@ -143,6 +166,25 @@ mod tests {
             (&[0x0F, 0x28, 0x05, 0, 0, 0, 0], None),   // movaps xmm0, [rip]
         ] {
             assert_eq!(operand(code).and_then(|operand| operand.address(&registers)), address, "{code:02x?}");
+        }
+    }
+
+    #[test]
+    fn an_8_bit_constant_of_evex_counts_elements_or_vectors() {
+        let mut registers = Registers::default();
+        registers.set(1, 0x2000);
+        for (code, address) in [
+            (&[0x62, 0xF1, 0x7C, 0x48, 0x28, 0x41, 0x01][..], Some(0x2040)), // vmovaps zmm0, [rcx+40h]
+            (&[0x62, 0xF1, 0x7C, 0x48, 0x29, 0x41, 0xFF], Some(0x1FC0)),     // vmovaps [rcx-40h], zmm0
+            (&[0x62, 0xF1, 0xFD, 0x28, 0x6F, 0x41, 0x02], Some(0x2040)),     // vmovdqa64 ymm0, [rcx+40h]
+            (&[0x62, 0xF1, 0x7C, 0x48, 0x28, 0x81, 4, 0, 0, 0], Some(0x2004)), // vmovaps zmm0, [rcx+4]
+            (&[0x62, 0xF1, 0x74, 0x58, 0x58, 0x41, 0x01], Some(0x2004)),     // vaddps zmm0, zmm1, [rcx+4]{1to16}
+            (&[0x62, 0xF1, 0xF5, 0x58, 0x58, 0x41, 0x01], Some(0x2008)),     // vaddpd zmm0, zmm1, [rcx+8]{1to8}
+            (&[0x62, 0xF1, 0x7E, 0x08, 0x10, 0x41, 0x01], None),             // vmovss xmm0, [rcx+4]
+        ] {
+            let found = operand(code);
+            assert!(matches!(found, Some(Operand::Sum { base: Some(1), .. })), "{code:02x?}");
+            assert_eq!(found.and_then(|operand| operand.address(&registers)), address, "{code:02x?}");
         }
     }
 
