@@ -143,7 +143,13 @@ impl Pool {
         let [driver, host] = self.open;
         let (chunk, next, end) = match if of_host { host } else { driver } {
             Some((chunk, next, end)) if end - next >= size => (chunk, next, end),
-            _ => {
+            full => {
+                // The end of its last allocation does not remove an open chunk, so an empty one is removed here.
+                let is_unused = |chunk: &u64| self.chunks.get(chunk).is_some_and(|(_, count, _)| *count == 0);
+                if let Some(unused) = full.map(|(chunk, ..)| chunk).filter(is_unused) {
+                    self.open = if of_host { [driver, None] } else { [None, host] };
+                    self.remove_chunk(unused);
+                }
                 let chunk = self.reserve(CHUNK, of_host)?;
                 self.chunks.insert(chunk, (CHUNK, 0, of_host));
                 (chunk, chunk, chunk + CHUNK)
@@ -160,25 +166,27 @@ impl Pool {
     /// Makes the pages of an allocation inaccessible and returns their memory to the system, unless another allocation
     /// uses them.
     fn withdraw(&mut self, block: &Block) {
-        let (start, size, of_host) = match block.chunk {
-            None => {
-                self.guarded -= 1;
-                (block.start, block.pages, block.of_host)
-            }
-            Some(chunk) => {
-                let Some((size, count, of_host)) = self.chunks.get_mut(&chunk) else { return };
-                *count -= 1;
-                let is_open = self.open.iter().flatten().any(|(open, ..)| *open == chunk);
-                if *count != 0 || is_open {
-                    bytes(block.address, block.size).fill(FREED).or_stop();
-                    return;
-                }
-                (chunk, *size, *of_host)
-            }
+        let Some(chunk) = block.chunk else {
+            self.guarded -= 1;
+            return self.withdraw_pages(block.start, block.pages, block.of_host);
         };
-        if block.chunk.is_some() {
-            self.chunks.remove(&start);
+        let Some((_, count, _)) = self.chunks.get_mut(&chunk) else { return };
+        *count -= 1;
+        let is_open = self.open.iter().flatten().any(|(open, ..)| *open == chunk);
+        if *count != 0 || is_open {
+            bytes(block.address, block.size).fill(FREED).or_stop();
+        } else {
+            self.remove_chunk(chunk);
         }
+    }
+
+    fn remove_chunk(&mut self, chunk: u64) {
+        if let Some((size, _, of_host)) = self.chunks.remove(&chunk) {
+            self.withdraw_pages(chunk, size, of_host);
+        }
+    }
+
+    fn withdraw_pages(&mut self, start: u64, size: u64, of_host: bool) {
         protect(start, size, Protection::None);
         give_back(start, size);
         *(if of_host { &mut self.host } else { &mut self.used }) -= size;
@@ -301,5 +309,23 @@ fn check_slack(block: &Block) {
             Rule::PoolOverrun,
             format_args!("byte {offset} of an allocation of {size} bytes with tag {tag} was overwritten"),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK, MOST_GUARDED, Pool};
+
+    #[test]
+    fn a_chunk_that_was_emptied_while_it_was_open_is_returned() {
+        let mut pool = Pool::new(None);
+        // From now on, small allocations are placed side by side.
+        pool.guarded = MOST_GUARDED;
+        let size = 4000;
+        for _ in 0..3 * CHUNK / size {
+            let address = pool.allocate(size, *b"Test", false, 1).expect("memory");
+            pool.free(address, None, 1, false);
+        }
+        assert_eq!((pool.used, pool.chunks.len()), (CHUNK, 1));
     }
 }
