@@ -4,9 +4,9 @@
 #[path = "common/c.rs"]
 mod c;
 
-use c::{Log, framework};
+use c::{FRAMEWORK, Log, build, framework};
 use etw_types::NtStatus;
-use nt_host::Device;
+use nt_host::{Device, NtHost};
 
 const PLUG: u32 = 0x0022_2000;
 const PULL: u32 = 0x0022_2004;
@@ -40,6 +40,16 @@ fn children_come_and_go_as_the_bus_driver_reports_them() {
     assert_eq!(log.lines(&host), ["create 99"]);
     device.remove().expect("removal");
     assert_eq!(log.lines(&host), ["a child was pulled out", "a child stops"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_child_without_memory_for_its_description_is_not_added() {
+    let image = build("kmdf_bus", 1, "FxDriverEntry", &FRAMEWORK);
+    let host = NtHost::builder().driver(image).memory(1 << 20).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    assert_eq!(ask(&device, PLUG, 7), NtStatus::InsufficientResources);
+    assert_eq!(Log::default().lines(&host), ["scan"]);
     host.unload().expect("unload").assert_clean();
 }
 

@@ -7,7 +7,7 @@ mod c;
 use std::process::Command;
 use std::time::Duration;
 
-use c::plain;
+use c::{framework, plain};
 use etw_types::NtStatus;
 use nt_host::{Builder, Error, Finding, NtHost, Rule};
 
@@ -69,6 +69,28 @@ fn a_value_that_does_not_fit_into_memory_is_not_read() {
     let (host, device) = start(plain("wdm_limits").memory(1 << 20));
     assert_eq!(device.ioctl(code(7), &[], 0).expect("a reply").status, NtStatus::NoMemory);
     host.unload().expect("unload").assert_clean();
+}
+
+/// The routines must return NULL, and must not leak the IRPs.
+#[test]
+fn an_irp_without_memory_for_its_buffers_is_not_built() {
+    let (host, device) = start(plain("wdm_limits").memory(1 << 20));
+    assert_eq!(device.ioctl(code(12), &[], 4).expect("a reply").output, [0; 4]);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Whatever the limit of the driver is, the system has at least 256 MiB.
+#[test]
+fn a_request_without_memory_for_its_buffers_fails() {
+    for builder in [plain("wdm_limits"), framework("kmdf_bus")] {
+        let (host, device) = start(builder.memory(1 << 20));
+        // METHOD_BUFFERED, METHOD_OUT_DIRECT, METHOD_NEITHER.
+        for method in [0, 2, 3] {
+            let reply = device.ioctl(code(20) | method, &[1, 2, 3], 512 << 20).expect("a reply");
+            assert_eq!(reply.status, NtStatus::InsufficientResources, "{method}");
+        }
+        host.unload().expect("unload").assert_clean();
+    }
 }
 
 /// With its gap, an allocation of up to 16 bytes takes 32 bytes. An object of the host must not be between two of them.

@@ -1,4 +1,5 @@
-/* A bus driver: control requests add, remove and find child devices by number, and list them. */
+/* A bus driver: control requests add, remove and find child devices by number, and list them. With BUG 1 the addresses
+   of its children are too large for the memory of the system. */
 
 #include "framework.h"
 
@@ -135,7 +136,8 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
 
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
-    CHILD_LIST_CONFIG children = {sizeof children, sizeof(IDENTIFICATION), 0, (PVOID)CreateChild, (PVOID)Scan, {0}};
+    ULONG address = BUG == 1 ? 512 << 20 : 0;
+    CHILD_LIST_CONFIG children = {sizeof children, sizeof(IDENTIFICATION), address, (PVOID)CreateChild, (PVOID)Scan, {0}};
     WDF_IO_QUEUE_CONFIG queue;
     WDFDEVICE device;
     NTSTATUS status;

@@ -88,6 +88,35 @@ static NTSTATUS QueryWithoutMemory(void)
     return status;
 }
 
+/* Builds IRPs while the system has no memory for their buffers. Sets a bit for each IRP that was built. */
+static ULONG BuildWithoutMemory(void)
+{
+    PHYSICAL_ADDRESS anywhere = {0};
+    LARGE_INTEGER offset = {0};
+    PVOID *last = NULL, *next;
+    IO_STATUS_BLOCK block;
+    ULONG built = 0;
+    SIZE_T size;
+
+    for (size = 1 << 20; size >= 1 << 12; size >>= 8) {
+        while ((next = MmMapIoSpace(anywhere, size, 0)) != NULL) {
+            next[0] = last;
+            next[1] = (PVOID)size;
+            last = next;
+        }
+    }
+    built |= (IoBuildDeviceIoControlRequest(CODE(12), TheDevice, Space, 8, Space, 8, FALSE, &Never, &block) != NULL) << 0;
+    /* METHOD_OUT_DIRECT: the output has an MDL. */
+    built |= (IoBuildDeviceIoControlRequest(CODE(12) | 2, TheDevice, NULL, 0, Space, 8, FALSE, &Never, &block) != NULL) << 1;
+    built |= (IoBuildSynchronousFsdRequest(IRP_MJ_READ, TheDevice, Space, 8, &offset, &Never, &block) != NULL) << 2;
+    built |= (IoBuildAsynchronousFsdRequest(IRP_MJ_WRITE, TheDevice, Space, 8, &offset, &block) != NULL) << 3;
+    for (; last != NULL; last = next) {
+        next = last[0];
+        MmUnmapIoSpace(last, (ULONG_PTR)last[1]);
+    }
+    return built;
+}
+
 static VOID NTAPI Nothing(PDEVICE_OBJECT Device, PVOID Context)
 {
     (void)Device;
@@ -208,6 +237,9 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     case CODE(11):
         FreeQueued();
         break;
+    case CODE(12):
+        *(ULONG *)Irp->AssociatedIrp.SystemBuffer = BuildWithoutMemory();
+        return Finish(Irp, 0, 4);
     }
     return Finish(Irp, 0, 0);
 }

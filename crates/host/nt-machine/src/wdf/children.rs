@@ -73,13 +73,10 @@ pub(super) const FUNCTIONS: &[Routine] = &[
                 return done(NtStatus::ObjectNameExists);
             }
         } else {
-            let child = Child {
-                identification: duplicate(identification, config.IdentificationDescriptionSize)?,
-                address: duplicate(call.ptr(3), config.AddressDescriptionSize)?,
-                device: Handle::NULL,
-                is_present: true,
-                seen: true,
-            };
+            let identification = duplicate(identification, config.IdentificationDescriptionSize)?;
+            let address = duplicate(call.ptr(3), config.AddressDescriptionSize)
+                .inspect_err(|_| kernel::lock(&kernel().pool).free_object(identification.address()))?;
+            let child = Child { identification, address, device: Handle::NULL, is_present: true, seen: true };
             with_list(list, |list| list.children.push(child));
         }
         later(list);
@@ -278,8 +275,9 @@ pub(super) fn device_created(device: Handle, from: u64) -> Outcome {
     Ok(())
 }
 
-fn duplicate(source: GuestPtr<u8>, size: u32) -> Result<GuestPtr<u8>, Fault> {
-    let copy: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(u64::from(size).max(1));
+/// Copies a description; without one, the copy is zeroed.
+fn duplicate(source: GuestPtr<u8>, size: u32) -> Outcome<GuestPtr<u8>> {
+    let copy: GuestPtr<u8> = kernel::lock(&kernel().pool).try_new_objects(u64::from(size).max(1))?;
     if !source.is_null() {
         copy.array(size.into()).copy_from(source)?;
     }

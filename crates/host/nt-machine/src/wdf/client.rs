@@ -60,7 +60,8 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     let (input, output) = buffers(&asked.input, asked.output, buffered)?;
     let request = Request { kind: asked.kind, code: asked.code, file, input, output, ..Request::default() };
     let attributes = with_device(device, |device| device.init.request);
-    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))?;
+    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))
+        .inspect_err(|_| free(input, output))?;
     submit(device, request, asked.kind);
     Ok(Begun::Request(Sent { request, input, output }))
 }
@@ -115,12 +116,19 @@ pub(super) fn wait(handle: Handle) -> (NtStatus, u64) {
 }
 
 /// Allocates a client's buffers. If the method is buffered, one buffer serves both directions.
-fn buffers(input: &[u8], output: u32, buffered: bool) -> Result<(GuestSlice<u8>, GuestSlice<u8>), Fault> {
+fn buffers(input: &[u8], output: u32, buffered: bool) -> Outcome<(GuestSlice<u8>, GuestSlice<u8>)> {
     let (input_size, output_size) = (input.len() as u64, u64::from(output));
     let size = if buffered { input_size.max(output_size) } else { input_size };
-    let new = |size: u64| if size == 0 { GuestPtr::NULL } else { kernel::lock(&kernel().pool).new_objects(size) };
-    let first = new(size);
-    let second = if buffered || output_size == 0 { first } else { new(output_size) };
+    let new = |size: u64| match size {
+        0 => Ok(GuestPtr::NULL),
+        _ => kernel::lock(&kernel().pool).try_new_objects(size),
+    };
+    let first: GuestPtr<u8> = new(size)?;
+    let second = if buffered || output_size == 0 {
+        first
+    } else {
+        new(output_size).inspect_err(|_| free(first.array(size), first.array(0)))?
+    };
     first.write_all(input)?;
     Ok((first.array(input_size), second.array(output_size)))
 }
@@ -131,10 +139,15 @@ fn outcome(
     (status, information): (NtStatus, u64),
 ) -> Result<Answer, Fault> {
     let bytes = if status.is_error() { Vec::new() } else { output.take(information).read()? };
+    free(input, output);
+    Ok(Answer { status, information, output: bytes })
+}
+
+/// Frees a client's buffers.
+fn free(input: GuestSlice<u8>, output: GuestSlice<u8>) {
     let mut pool = kernel::lock(&kernel().pool);
     let (first, second) = (input.start(), output.start());
     for memory in [first, second].into_iter().filter_map(GuestPtr::non_null).take(if first == second { 1 } else { 2 }) {
         pool.free_object(memory.address());
     }
-    Ok(Answer { status, information, output: bytes })
 }

@@ -185,7 +185,7 @@ pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
         return Ok(Answer { status: NtStatus::Success, information: output.len() as u64, output });
     }
     let room = asked.output.max(asked.input.len() as u32);
-    let buffer: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(u64::from(room.max(1)));
+    let buffer: GuestPtr<u8> = kernel::lock(&kernel().pool).try_new_objects(u64::from(room.max(1)))?;
     let used: GuestPtr<u32> = kernel::lock(&kernel().pool).new_object();
     buffer.write_all(&asked.input)?;
     let (length, place, count) = (asked.input.len() as u64, buffer.address(), used.address());

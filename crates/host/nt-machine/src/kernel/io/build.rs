@@ -12,7 +12,9 @@ use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT};
 use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
-use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::routine::{
+    APC, Call, DISPATCH, Failure, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
+};
 
 /// The major functions.
 const READ: u32 = 3;
@@ -105,17 +107,19 @@ fn build_control(call: &Call) -> Outcome<Option<GuestPtr<IRP>>> {
         NEITHER => 0,
         _ => input.len(),
     };
-    if system != 0 {
-        let buffer: GuestPtr<u8> = lock(&kernel().pool).new_objects(system);
-        buffer.array(input.len()).copy_from(input.start())?;
-        request.SystemBuffer().write(buffer)?;
-    }
-    if matches!(method, 1 | 2) && !output.is_empty() {
-        request.MdlAddress().write(mdl::describe(output.start(), output.len() as u32)?)?;
-    }
-    let built = Built { copy: (method == BUFFERED).then_some(output), synchronous: true };
-    own(request, built, output.start(), call.ptr(7), call.ptr(8))?;
-    Ok(Some(request))
+    let build = || {
+        if system != 0 {
+            let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(system)?;
+            request.SystemBuffer().write(buffer)?;
+            buffer.array(input.len()).copy_from(input.start())?;
+        }
+        if matches!(method, 1 | 2) && !output.is_empty() {
+            request.MdlAddress().write(mdl::describe(output.start(), output.len() as u32)?)?;
+        }
+        let built = Built { copy: (method == BUFFERED).then_some(output), synchronous: true };
+        Ok(own(request, built, output.start(), call.ptr(7), call.ptr(8))?)
+    };
+    finish_building(request, build())
 }
 
 /// Arguments: major function, device, buffer, length, place of the offset, then event (if synchronous) and status
@@ -127,24 +131,48 @@ fn build_transfer(call: &Call, synchronous: bool) -> Outcome<Option<GuestPtr<IRP
     let has_data = matches!(major, READ | WRITE);
     let parameters = if has_data { [buffer.len(), 0, offset, 0] } else { [0; 4] };
     let Some(request) = packet(call, device, major as u8, parameters)? else { return Ok(None) };
-    let flags = device.Flags().read()?;
-    let mut copy = None;
-    if has_data && !buffer.is_empty() {
-        if flags & BUFFERED_IO != 0 {
-            let system: GuestPtr<u8> = lock(&kernel().pool).new_objects(buffer.len());
-            request.SystemBuffer().write(system)?;
-            if major == WRITE {
-                system.array(buffer.len()).copy_from(buffer.start())?;
-            } else {
-                copy = Some(buffer);
+    let build = || {
+        let flags = device.Flags().read()?;
+        let mut copy = None;
+        if has_data && !buffer.is_empty() {
+            if flags & BUFFERED_IO != 0 {
+                let system: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(buffer.len())?;
+                request.SystemBuffer().write(system)?;
+                if major == WRITE {
+                    system.array(buffer.len()).copy_from(buffer.start())?;
+                } else {
+                    copy = Some(buffer);
+                }
+            } else if flags & DIRECT_IO != 0 {
+                request.MdlAddress().write(mdl::describe(buffer.start(), buffer.len() as u32)?)?;
             }
-        } else if flags & DIRECT_IO != 0 {
-            request.MdlAddress().write(mdl::describe(buffer.start(), buffer.len() as u32)?)?;
         }
+        let (event, block) = if synchronous { (call.ptr(5), call.ptr(6)) } else { (GuestPtr::NULL, call.ptr(5)) };
+        Ok(own(request, Built { copy, synchronous }, buffer.start(), event, block)?)
+    };
+    finish_building(request, build())
+}
+
+/// Returns an IRP that was built. If building it failed, frees it; without memory the routine returns NULL.
+fn finish_building(request: GuestPtr<IRP>, built: Outcome) -> Outcome<Option<GuestPtr<IRP>>> {
+    if built.is_err() {
+        free_buffers(request)?;
+        free(request);
     }
-    let (event, block) = if synchronous { (call.ptr(5), call.ptr(6)) } else { (GuestPtr::NULL, call.ptr(5)) };
-    own(request, Built { copy, synchronous }, buffer.start(), event, block)?;
-    Ok(Some(request))
+    match built {
+        Ok(()) => Ok(Some(request)),
+        Err(Failure::Status(_)) => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Frees the system buffer and the MDL of an IRP.
+fn free_buffers(request: GuestPtr<IRP>) -> Result<(), Fault> {
+    let buffers = [request.SystemBuffer().read()?.address(), request.MdlAddress().read()?.address()];
+    for address in buffers.into_iter().filter(|address| *address != 0) {
+        lock(&kernel().pool).free_object(address);
+    }
+    Ok(())
 }
 
 /// An IRP that the I/O manager built for a driver.
@@ -174,14 +202,10 @@ fn own(
 /// IRP is synchronous, also stores the status, frees the IRP and signals the event.
 pub(super) fn ended(request: GuestPtr<IRP>, built: Built) -> Result<(), Fault> {
     let IO_STATUS_BLOCK { Status: status, Information: information, .. } = request.IoStatus().read()?;
-    let system = request.SystemBuffer().read()?;
     if let Some(output) = built.copy.filter(|_| !status.is_error()) {
-        output.take(information).copy_from(system)?;
+        output.take(information).copy_from(request.SystemBuffer().read()?)?;
     }
-    let list = request.MdlAddress().read()?;
-    for address in [system.address(), list.address()].into_iter().filter(|address| *address != 0) {
-        lock(&kernel().pool).free_object(address);
-    }
+    free_buffers(request)?;
     if !built.synchronous {
         // The completion routine of the driver does the rest, and frees the IRP.
         return Ok(());

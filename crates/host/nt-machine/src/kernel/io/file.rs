@@ -153,7 +153,7 @@ fn finished(call: &Call, status: NtStatus, information: u64) -> Result<(), Fault
 /// Queries or sets information about a file. The IRP uses a system buffer, which first holds `given`.
 fn inform(file: u64, major: u8, class: u32, room: u32, given: &[u8]) -> Outcome<(Completion, Vec<u8>)> {
     let (device, file) = device_of(file);
-    let buffer = GuestPtr::<u8>::new(lock(&kernel().pool).object(u64::from(room).max(8)));
+    let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(u64::from(room).max(8))?;
     buffer.write_all(given)?;
     let parameters = [room.into(), class.into(), 0, 0];
     let submission = Submission { major, parameters, system_buffer: buffer, file, ..Submission::default() };

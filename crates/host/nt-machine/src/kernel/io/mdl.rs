@@ -120,15 +120,15 @@ fn build_partial(call: &Call) -> Outcome {
 }
 
 /// Creates a list for nonpaged memory, which is mapped.
-pub(crate) fn new(address: GuestPtr<u8>, length: u32) -> Result<GuestPtr<MDL>, Fault> {
+pub(crate) fn new(address: GuestPtr<u8>, length: u32) -> Outcome<GuestPtr<MDL>> {
     let list = describe(address, length)?;
     map(list, NON_PAGED | MAPPED_TO_SYSTEM)?;
     Ok(list)
 }
 
 /// Creates a list for memory that is not mapped yet.
-pub(crate) fn describe(address: GuestPtr<u8>, length: u32) -> Result<GuestPtr<MDL>, Fault> {
-    let list = GuestPtr::new(lock(&kernel().pool).object(size(address, length.into())));
+pub(crate) fn describe(address: GuestPtr<u8>, length: u32) -> Outcome<GuestPtr<MDL>> {
+    let list = lock(&kernel().pool).try_new_objects::<u8>(size(address, length.into()))?.cast();
     set(list, address, length)?;
     Ok(list)
 }

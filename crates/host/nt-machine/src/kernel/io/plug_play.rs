@@ -67,7 +67,10 @@ pub(crate) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
         if !name.is_some_and(|name| names::are_same(&name, device)) {
             continue;
         }
-        let notification: GuestPtr<TARGET_DEVICE_REMOVAL_NOTIFICATION> = lock(&kernel().pool).new_object();
+        let Some(notification) = lock(&kernel().pool).new_object::<TARGET_DEVICE_REMOVAL_NOTIFICATION>().non_null()
+        else {
+            return Ok(Told { status: NO_RESOURCES, ..told });
+        };
         notification.write(TARGET_DEVICE_REMOVAL_NOTIFICATION {
             Version: 1,
             Size: size_of::<TARGET_DEVICE_REMOVAL_NOTIFICATION>() as u16,

@@ -206,32 +206,44 @@ struct Buffers {
 impl Buffers {
     /// Allocates the buffers. `method` is `METHOD_BUFFERED` (0), `METHOD_IN_DIRECT` (1), `METHOD_OUT_DIRECT` (2) or
     /// `METHOD_NEITHER` (3).
-    fn new(method: u32, input: &[u8], output: u32) -> Result<Self, Fault> {
+    fn new(method: u32, input: &[u8], output: u32) -> Outcome<Self> {
         let mut buffers = Self::default();
-        let both = (input.len() as u64).max(if method == 0 { output.into() } else { 0 });
-        if both != 0 {
-            buffers.system = lock(&kernel().pool).new_objects(both);
-            buffers.system.write_all(input)?;
+        let allocated = buffers.allocate(method, input, output);
+        if allocated.is_err() {
+            buffers.free();
         }
-        buffers.output = buffers.system;
-        if method != 0 && output != 0 {
-            buffers.output = lock(&kernel().pool).new_objects(output.into());
-            buffers.user = buffers.output;
-        }
-        if matches!(method, 1 | 2) && output != 0 {
-            buffers.mdl = mdl::describe(buffers.output, output)?;
-        }
-        Ok(buffers)
+        allocated.map(|()| buffers)
     }
 
-    fn finish(self, Completion { status, information }: Completion, room: u32) -> Result<Answer, Fault> {
-        let length = if status.is_error() || self.output.is_null() { 0 } else { information.min(room.into()) };
-        let output = self.output.array(length).read()?;
+    fn allocate(&mut self, method: u32, input: &[u8], output: u32) -> Outcome {
+        let both = (input.len() as u64).max(if method == 0 { output.into() } else { 0 });
+        if both != 0 {
+            self.system = lock(&kernel().pool).try_new_objects(both)?;
+            self.system.write_all(input)?;
+        }
+        self.output = self.system;
+        if method != 0 && output != 0 {
+            self.output = lock(&kernel().pool).try_new_objects(output.into())?;
+            self.user = self.output;
+        }
+        if matches!(method, 1 | 2) && output != 0 {
+            self.mdl = mdl::describe(self.output, output)?;
+        }
+        Ok(())
+    }
+
+    fn free(&self) {
         let mut pool = lock(&kernel().pool);
         let second = if self.output == self.system { 0 } else { self.output.address() };
         for address in [self.system.address(), second, self.mdl.address()].into_iter().filter(|address| *address != 0) {
             pool.free_object(address);
         }
+    }
+
+    fn finish(self, Completion { status, information }: Completion, room: u32) -> Result<Answer, Fault> {
+        let length = if status.is_error() || self.output.is_null() { 0 } else { information.min(room.into()) };
+        let output = self.output.array(length).read()?;
+        self.free();
         Ok(Answer { status, information, output })
     }
 }

@@ -31,8 +31,8 @@ pub(super) const ROUTINES: &[Routine] = &[
             call.ptr(3).write(0_u64)?;
             return fail(NtStatus::ObjectNameCollision);
         }
-        let memory = lock(&kernel().pool).object(u64::from(call.u32(2)));
-        registrations.extensions.insert(call.arg(1), memory);
+        let memory: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(u64::from(call.u32(2)))?;
+        registrations.extensions.insert(call.arg(1), memory.address());
         call.ptr(3).write(memory)?;
         done(())
     })

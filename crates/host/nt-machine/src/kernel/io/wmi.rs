@@ -148,7 +148,7 @@ pub(crate) fn ask(device: GuestPtr<DEVICE_OBJECT>, asked: &WmiRequest) -> Outcom
     };
     let head = size_of::<WNODE_INSTANCE>() as u32;
     let room = asked.output.max(asked.input.len() as u32);
-    let node = GuestPtr::<WNODE_INSTANCE>::new(lock(&kernel().pool).object(u64::from(head + room)));
+    let node: GuestPtr<WNODE_INSTANCE> = lock(&kernel().pool).try_new_objects::<u8>(u64::from(head + room))?.cast();
     node.Header().BufferSize().write(head + room)?;
     node.Header().Guid().set_id(asked.guid)?;
     node.InstanceIndex().write(asked.instance)?;

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use etw_types::NtStatus;
+
 use super::paging;
 use crate::cpu::thread;
 use crate::memory::OrStop as _;
@@ -209,6 +211,11 @@ impl Pool {
     /// Allocates a zeroed array of the host. Returns NULL if there is no memory.
     pub(crate) fn new_objects<T: Plain>(&mut self, count: u64) -> GuestPtr<T> {
         GuestPtr::new(self.object(count.saturating_mul(size_of::<T>() as u64)))
+    }
+
+    /// Like [`Self::new_objects`], but fails with `STATUS_INSUFFICIENT_RESOURCES` if there is no memory.
+    pub(crate) fn try_new_objects<T: Plain>(&mut self, count: u64) -> Result<GuestPtr<T>, NtStatus> {
+        self.new_objects(count).non_null().ok_or(NtStatus::InsufficientResources)
     }
 
     fn find(&self, address: u64) -> Option<&Block> {
