@@ -16,6 +16,7 @@ const KEEP: u32 = 0x0022_2008;
 const PACKET: u32 = 0x0022_200C;
 const REFUSED: u32 = 0x0022_2010;
 const COUNTED: u32 = 0x0022_2014;
+const DELETE: u32 = 0x0022_2018;
 
 fn start(builder: Builder) -> (NtHost, Device, Log) {
     let host = builder.start().expect("DriverEntry");
@@ -125,6 +126,22 @@ fn interrupt_objects_for_descriptors_have_these_interrupts_and_end_with_the_hard
     let expected = ["disable 1, irql 9", "disable 0, irql 9", "d0 exit", "release", "cleanup of 0", "cleanup of 1"];
     assert_eq!(log.lines(&host), expected);
     host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_driver_cannot_delete_an_object_that_only_the_framework_deletes() {
+    let (host, device, mut log) = start(framework("kmdf_hardware").resource(Resource::LineInterrupt));
+    device.ioctl(DELETE, &[], 0).expect("a reply");
+    log.lines(&host);
+    assert_eq!(interrupt(&device, 0), Ok(true));
+    assert_eq!(log.lines(&host)[0], "isr 0, message 0, irql 9");
+    device.remove().expect("removal");
+    assert_eq!(log.lines(&host), ["disable 0, irql 9", "d0 exit"]);
+    let report = host.unload().expect("unload");
+    let found: Vec<_> =
+        report.findings().iter().map(|finding| (finding.rule, finding.routine.as_deref(), &*finding.detail)).collect();
+    let expected = ["interrupt", "queue"].map(|kind| format!("only the framework deletes this object: {kind}"));
+    assert_eq!(found, expected.each_ref().map(|what| (Rule::FrameworkMisuse, Some("WdfObjectDelete"), &**what)));
 }
 
 #[test]

@@ -10,6 +10,7 @@
 #define PACKET 0x22200C  /* logs the IRP of the request */
 #define REFUSED 0x222010 /* completed by the preprocess callback */
 #define COUNTED 0x222014 /* passed to the framework with a completion routine */
+#define DELETE_ 0x222018 /* deletes objects that only the framework may delete */
 
 #define STATUS_ACCESS_DENIED_ ((NTSTATUS)0xC0000022)
 
@@ -200,8 +201,12 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     WDF_INTERRUPT_INFO info = {sizeof(info)};
     PIRP irp;
 
-    (void)Queue, (void)Input;
+    (void)Input;
     switch (Code) {
+    case DELETE_:
+        WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)Interrupts[0]);
+        WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)Queue);
+        break;
     case LOCK:
         WDF(WDFINTERRUPTACQUIRELOCK, WdfInterruptAcquireLock, Interrupts[0]);
         LOG("locked, irql %u\n", Irql());

@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use super::attributes::{Attributes, ContextType, Level, Scope};
 pub(super) use super::data::Data;
-use super::{Framework, Handle, life, with};
+use super::{Framework, Handle, device, life, with};
 use crate::cpu::thread;
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
@@ -31,7 +31,14 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfObjectDereferenceActual", DISPATCH, |call| dereference(call.handle(1))),
     routine!("WdfObjectCreate", DISPATCH, |call| created(create(call, call.ptr(1), None, Data::General), call.ptr(2)))
         .fails(NtStatus::InsufficientResources),
-    routine!("WdfObjectDelete", DISPATCH, |call| life::delete(call.handle(1))),
+    routine!("WdfObjectDelete", DISPATCH, |call| {
+        let object = call.handle(1);
+        if let Some(kind) = deleted_by_framework(object) {
+            verify::find(Rule::FrameworkMisuse, format_args!("only the framework deletes this object: {kind}"));
+        } else {
+            life::delete(object);
+        }
+    }),
     // Drivers here have no way to give an object a type that this function would find.
     fixed("WdfObjectQuery", DISPATCH, NtStatus::ObjectNameNotFound.as_int() as u64),
 ];
@@ -189,6 +196,35 @@ fn allocate_context(call: &Call) -> Outcome {
     });
     call.ptr(3).write_if(memory)?;
     Ok(())
+}
+
+/// Returns the name of an object's kind if drivers must not delete the object. Microsoft's documentation of
+/// `WdfObjectDelete` lists these objects. As in Microsoft's framework, an attempt to delete one has no effect.
+fn deleted_by_framework(handle: Handle) -> Option<&'static str> {
+    let (kind, is_kept, device_of_queue) = lookup(handle, |object| {
+        let is_kept = match &object.data {
+            // The driver may delete a child's device that it has not reported yet.
+            Data::Device(device) => !device.init.control && device.init.parent.is_null(),
+            Data::ChildList(_)
+            | Data::Driver(_)
+            | Data::File(_)
+            | Data::Interrupt(_)
+            | Data::Resources(_)
+            | Data::WmiProvider(_) => true,
+            _ => false,
+        };
+        let device = match &object.data {
+            Data::Queue(queue) => Some(queue.device),
+            _ => None,
+        };
+        (object.data.kind(), is_kept, device)
+    });
+    let is_fed = |device: Handle| {
+        device::with_device(device, |device| {
+            device.default_queue == handle || device.dispatching.iter().any(|(_, queue)| *queue == handle)
+        })
+    };
+    (is_kept || device_of_queue.filter(|device| exists(*device)).is_some_and(is_fed)).then_some(kind)
 }
 
 fn dereference(handle: Handle) {
