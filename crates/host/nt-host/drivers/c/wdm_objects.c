@@ -275,13 +275,27 @@ static NTSTATUS Values(void)
     UCHAR bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     ULONG words[6], index;
     WCHAR room[16];
-    UNICODE_STRING string = {0, sizeof room, room};
+    UNICODE_STRING string;
+    OBJECT_ATTRIBUTES attributes = {sizeof attributes, NULL, &string, 0x240}; /* OBJ_KERNEL_HANDLE, OBJ_CASE_INSENSITIVE */
+    HANDLE key;
 
     for (index = 0; index < 5; index++) {
         CHECK(RtlCheckRegistryKey(index + 1, L"CObjects") == (NTSTATUS)0xC0000034);
         CHECK(RtlCreateRegistryKey(index + 1, L"CObjects") == 0);
         CHECK(RtlCheckRegistryKey(0, Locations[index]) == 0);
     }
+    /* A key is only created below an existing one. */
+    RtlInitUnicodeString(&string, L"\\Registry\\Machine\\Software\\CObjects\\Below");
+    CHECK(ZwCreateKey(&key, 0xF003F, &attributes, 0, NULL, 0, NULL) == (NTSTATUS)0xC0000034);
+    CHECK(RtlCreateRegistryKey(4, L"None\\Below") == (NTSTATUS)0xC0000034);
+    CHECK(RtlWriteRegistryValue(4, L"None\\Below", L"Bytes", 3, bytes, sizeof bytes) == (NTSTATUS)0xC0000034);
+    CHECK(RtlCheckRegistryKey(4, L"None") == (NTSTATUS)0xC0000034);
+    RtlInitUnicodeString(&string, L"\\Registry\\Machine\\Software\\CObjects");
+    CHECK(ZwCreateKey(&key, 0xF003F, &attributes, 0, NULL, 0, NULL) == 0);
+    ZwClose(key);
+    string.Length = 0;
+    string.MaximumLength = sizeof room;
+    string.Buffer = room;
     CHECK(Write(L"Bytes", 3, bytes, sizeof bytes) == 0);
     /* A negative size: only the data. */
     words[0] = -12;

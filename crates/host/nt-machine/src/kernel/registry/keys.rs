@@ -13,8 +13,9 @@ pub(super) const SERVICES: &str = r"\Registry\Machine\System\CurrentControlSet\S
 const HARDWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Enum\ROOT\NTHOST\0000\Device Parameters";
 const SOFTWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Class\NTHOST\0000";
 /// Keys that every Windows has and that drivers read.
-const STANDARD: [&str; 5] = [
+const STANDARD: [&str; 6] = [
     r"\Registry\Machine\Hardware\Description\System",
+    r"\Registry\Machine\Hardware\DeviceMap",
     r"\Registry\Machine\Software\Microsoft\Windows NT\CurrentVersion",
     r"\Registry\Machine\System\CurrentControlSet\Control\Session Manager",
     r"\Registry\Machine\System\Setup",
@@ -74,40 +75,50 @@ impl Registry {
             (path, name.as_str(), value)
         });
         for (path, name, value) in own.chain(given) {
-            if let Some(key) = registry.key(&path, true) {
-                registry.set(key, name, encode(value));
-            }
+            let key = registry.key_with_parents(&path);
+            registry.set(key, name, encode(value));
         }
-        if let Some(key) = registry.key(&service(config), true) {
-            let path = format!(r"\SystemRoot\System32\drivers\{}.sys", config.name);
-            let (_, data) = encode(&RegistryValue::Text(path));
-            registry.set(key, "ImagePath", (EXPANDED, data));
-        }
-        let whole = config.registry.iter().filter_map(|(key, ..)| match key {
-            RegistryKey::Path(path) => Some(path.as_str()),
-            _ => None,
-        });
-        for path in [&parameters(config), HARDWARE, SOFTWARE].into_iter().chain(STANDARD).chain(whole) {
-            // A key never exists without its parents.
-            for (end, _) in path.match_indices('\\').filter(|(end, _)| *end > r"\Registry".len()) {
-                registry.key(&path[..end], true);
-            }
-            registry.key(path, true);
+        let key = registry.key_with_parents(&service(config));
+        let path = format!(r"\SystemRoot\System32\drivers\{}.sys", config.name);
+        let (_, data) = encode(&RegistryValue::Text(path));
+        registry.set(key, "ImagePath", (EXPANDED, data));
+        for path in [&parameters(config), HARDWARE, SOFTWARE].into_iter().chain(STANDARD) {
+            registry.key_with_parents(path);
         }
         registry
     }
 
-    /// Returns the number of a key. If it does not exist and `create` is set, creates it.
+    /// Returns the number of a key. If it does not exist and `create` is set, creates it. As in Windows, a key can only be
+    /// created below an existing one.
     pub(crate) fn key(&mut self, path: &str, create: bool) -> Option<u64> {
         let path = path.trim_end_matches('\\');
-        let position = self.keys.iter().position(|key| !key.deleted && key.path.eq_ignore_ascii_case(path));
-        let position = position.or_else(|| {
-            create.then(|| {
-                self.keys.push(Key { path: path.to_owned(), ..Key::default() });
-                self.keys.len() - 1
-            })
-        })?;
+        self.find(path).or_else(|| {
+            let parent = path.rsplit_once('\\').filter(|_| create).map(|(parent, _)| parent);
+            parent.and_then(|parent| self.find(parent)).map(|_| self.add(path))
+        })
+    }
+
+    /// Returns the number of a key. Creates it and its parents if they do not exist.
+    fn key_with_parents(&mut self, path: &str) -> u64 {
+        let path = path.trim_end_matches('\\');
+        let ends = path.match_indices('\\').map(|(end, _)| end).filter(|end| *end > r"\Registry".len());
+        for end in ends {
+            let parent = path.get(..end).unwrap_or_default();
+            if self.find(parent).is_none() {
+                self.add(parent);
+            }
+        }
+        self.find(path).unwrap_or_else(|| self.add(path))
+    }
+
+    fn find(&self, path: &str) -> Option<u64> {
+        let position = self.keys.iter().position(|key| !key.deleted && key.path.eq_ignore_ascii_case(path))?;
         Some(position as u64 + 1)
+    }
+
+    fn add(&mut self, path: &str) -> u64 {
+        self.keys.push(Key { path: path.to_owned(), ..Key::default() });
+        self.keys.len() as u64
     }
 
     pub(super) fn get(&mut self, key: u64) -> Option<&mut Key> {

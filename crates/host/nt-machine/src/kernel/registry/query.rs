@@ -24,8 +24,8 @@ const DIRECT: u32 = 0x20;
 const TYPECHECK: u32 = 0x100;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    routine!("RtlCheckRegistryKey", PASSIVE, |call| existing(call).map(drop)),
-    routine!("RtlCreateRegistryKey", PASSIVE, create).fails(NO_RESOURCES),
+    routine!("RtlCheckRegistryKey", PASSIVE, |call| existing(call, false).map(drop)),
+    routine!("RtlCreateRegistryKey", PASSIVE, |call| existing(call, true).map(drop)).fails(NO_RESOURCES),
     routine!("RtlWriteRegistryValue", PASSIVE, write).fails(NO_RESOURCES),
     routine!("RtlDeleteRegistryValue", PASSIVE, delete).fails(NOT_FOUND),
     routine!("RtlQueryRegistryValues", PASSIVE, query).fails(NOT_FOUND),
@@ -33,11 +33,11 @@ pub(super) const ROUTINES: &[Routine] = &[
 ];
 
 /// Returns the key that the first two arguments select: a location (`RTL_REGISTRY_…`) and a path below it. With
-/// `create`, the key is created if it does not exist.
-fn key(call: &Call, create: bool) -> Result<Option<u64>, Fault> {
+/// `create`, the key is created if it does not exist and its parent does.
+fn key(call: &Call, create: bool) -> Outcome<Option<u64>> {
     let relative = call.u32(0);
     if relative & IS_HANDLE != 0 {
-        return Ok(object::by_handle(call.kernel_handle(1)));
+        return object::by_handle(call.kernel_handle(1)).map(Some).ok_or(NtStatus::InvalidHandle.into());
     }
     let base = match relative & !OPTIONAL {
         0 => "",
@@ -46,25 +46,20 @@ fn key(call: &Call, create: bool) -> Result<Option<u64>, Fault> {
         3 => r"\Registry\Machine\Software\Microsoft\Windows NT\CurrentVersion\",
         4 => r"\Registry\Machine\Hardware\DeviceMap\",
         5 => r"\Registry\User\.Default\",
-        _ => return Ok(None),
+        _ => return fail(NtStatus::InvalidParameter),
     };
     let path = format!("{base}{}", call.ptr::<u16>(1).text()?);
     Ok(lock(&kernel().registry).key(&path, create))
 }
 
 /// Like [`key`], but fails if the key does not exist.
-fn existing(call: &Call) -> Outcome<u64> {
-    key(call, false)?.ok_or(NOT_FOUND.into())
-}
-
-/// Arguments: location, path.
-fn create(call: &Call) -> Outcome {
-    if key(call, true)?.is_some() { Ok(()) } else { fail(NtStatus::InvalidParameter) }
+fn existing(call: &Call, create: bool) -> Outcome<u64> {
+    key(call, create)?.ok_or(NOT_FOUND.into())
 }
 
 /// Arguments: location, path, name, type, data, length. The key is created if it does not exist.
 fn write(call: &Call) -> Outcome {
-    let Some(key) = key(call, true)? else { return fail(NtStatus::InvalidParameter) };
+    let key = existing(call, true)?;
     let name = call.ptr::<u16>(2).text()?;
     let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
     let change = Change::SetValue { value: &name, kind: call.u32(3), data: &data.clone() };
@@ -76,7 +71,7 @@ fn write(call: &Call) -> Outcome {
 
 /// Arguments: location, path, name.
 fn delete(call: &Call) -> Outcome {
-    let (key, name) = (existing(call)?, call.ptr::<u16>(2).text()?);
+    let (key, name) = (existing(call, false)?, call.ptr::<u16>(2).text()?);
     around(&super::routines::path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
         if lock(&kernel().registry).remove(key, &name) { Ok(()) } else { fail(NOT_FOUND) }
     })
