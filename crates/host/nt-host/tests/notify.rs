@@ -134,3 +134,16 @@ fn a_routine_that_was_not_removed_is_found() {
     let found: Vec<&str> = report.of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
     assert_eq!(found, ["a thread notification routine was not removed"]);
 }
+
+/// When the driver is loaded again, the routine of its previous instance is not called.
+#[test]
+fn a_routine_of_a_callback_object_does_not_outlive_its_driver() {
+    let image = build("wdm_notify", 3, "DriverEntry", &["ntoskrnl"]);
+    let (host, mut log) = (NtHost::builder().driver(image).start().expect("DriverEntry"), Log::default());
+    assert_eq!(log.lines(&host), ["callback, context 5, argument 2"]);
+    let report = host.unload().expect("unload");
+    let found: Vec<_> = report.findings().iter().map(|finding| (finding.rule, finding.detail.as_str())).collect();
+    assert_eq!(found, [(Rule::HandleLeak, "a handle was not closed (callback)")]);
+    host.load().expect("DriverEntry");
+    assert_eq!(log.lines(&host), ["callback, context 5, argument 2"]);
+}

@@ -1,6 +1,6 @@
 /* A driver like a security product: notification routines for processes, threads, images, the registry and handles.
    It denies one process, one key and one value, and removes PROCESS_TERMINATE from handles. With BUG 1 it does not
-   remove its thread routine. */
+   remove its thread routine, with BUG 3 not the routine of its callback object. */
 
 #include "plain.h"
 
@@ -168,6 +168,37 @@ static ULONG NTAPI OnHandle(PVOID Context, PRE_OPERATION *Operation)
     return 0;
 }
 
+#if BUG == 3
+static PCALLBACK_OBJECT Object;
+
+static VOID NTAPI OnCallback(PVOID Context, PVOID One, PVOID Two)
+{
+    (void)Two;
+    LOG("callback, context %u, argument %u\n", (ULONG)(ULONG_PTR)Context, (ULONG)(ULONG_PTR)One);
+}
+
+/* Notifies before and after the registration. The routine of the driver's previous instance must not be called. */
+static NTSTATUS RegisterCallback(void)
+{
+    OBJECT_ATTRIBUTES attributes = {sizeof(attributes)};
+    UNICODE_STRING name;
+    NTSTATUS status;
+
+    RtlInitUnicodeString(&name, L"\\Callback\\CNotify");
+    attributes.ObjectName = &name;
+    status = ExCreateCallback(&Object, &attributes, TRUE, TRUE);
+    if (status < 0) {
+        return status;
+    }
+    ExNotifyCallback(Object, (PVOID)1, NULL);
+    if (ExRegisterCallback(Object, OnCallback, (PVOID)5) == NULL) {
+        return STATUS_UNSUCCESSFUL_;
+    }
+    ExNotifyCallback(Object, (PVOID)2, NULL);
+    return 0;
+}
+#endif
+
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 {
     ROUTINE(NTSTATUS, PsSetCreateProcessNotifyRoutineEx, PVOID, BOOLEAN);
@@ -185,6 +216,9 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
     PsRemoveCreateThreadNotifyRoutine(OnThread);
 #else
     (void)PsRemoveCreateThreadNotifyRoutine;
+#endif
+#if BUG == 3
+    ObDereferenceObject(Object);
 #endif
 }
 
@@ -218,5 +252,9 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 #else
     (void)Use;
 #endif
+#if BUG == 3
+    return RegisterCallback();
+#else
     return 0;
+#endif
 }

@@ -154,6 +154,7 @@ fn gone() {
     lock(&kernel.notifications).report_leaks();
     registration::forget();
     plug_play::forget();
+    lock(&kernel.callbacks).forget();
     interrupt::forget();
     lock(&kernel.objects).report_leaks();
     lock(&kernel.pool).report_leaks();

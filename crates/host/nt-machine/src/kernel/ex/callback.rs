@@ -36,6 +36,13 @@ pub(crate) struct Callbacks {
     power: BTreeMap<u64, u32>,
 }
 
+impl Callbacks {
+    /// Removes all registrations after the driver was unloaded. Their handles are reported as leaks.
+    pub(crate) fn forget(&mut self) {
+        self.registered.clear();
+    }
+}
+
 pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: pointer to the object, attributes, whether to create it, whether multiple registrations are allowed.
     routine!("ExCreateCallback", PASSIVE, |call| {
