@@ -1,5 +1,5 @@
-/* A bus driver: control requests add, remove and find child devices by number, and list them. With BUG 1 the addresses
-   of its children are too large for the memory of the system. */
+/* A bus driver: control requests add, remove and find child devices by number, list them, and ask the bus or its first
+   child for interfaces. With BUG 1 the addresses of the children are too large for the memory of the system. */
 
 #include "framework.h"
 
@@ -30,6 +30,83 @@ typedef struct {
 } IDENTIFICATION;
 
 #define CODE(function) (0x222000 + (function) * 4)
+
+/* The interfaces of this driver, and their types: ONE_WAY is offered by the bus, and also by its children, which pass
+   queries to the bus. TWO_WAY is offered by the children. */
+typedef struct {
+    INTERFACE Header;
+    ULONG Number;
+} OWN;
+
+enum { ONE_WAY = 1, TWO_WAY = 2 };
+static const GUID Types[] = {{0}, {ONE_WAY}, {TWO_WAY}, {3}};
+static WDFDEVICE FirstChild;
+
+static VOID NTAPI Reference(PVOID Context)
+{
+    LOG("reference, context %u\n", (ULONG)(ULONG_PTR)Context);
+}
+
+/* Returns the number of the asking driver plus one. Refuses 99, and leaves 98 to others. */
+static NTSTATUS NTAPI Process(WDFDEVICE Device, LPGUID Type, PINTERFACE Exposed, PVOID Data)
+{
+    OWN *own = (OWN *)Exposed;
+
+    LOG("process: child %d, type %u, number %u, data %u\n", Device == FirstChild, Type->Data1, own->Number,
+        (ULONG)(ULONG_PTR)Data);
+    if (own->Number >= 98) {
+        return own->Number == 98 ? (NTSTATUS)0xC00000BB : STATUS_UNSUCCESSFUL_;
+    }
+    own->Number++;
+    return 0;
+}
+
+static NTSTATUS Offer(WDFDEVICE Device, ULONG Type, OWN *Interface, BOOLEAN ToParent, BOOLEAN Import)
+{
+    WDF_QUERY_INTERFACE_CONFIG config = {0};
+
+    config.Size = sizeof config;
+    config.Interface = (PINTERFACE)Interface;
+    config.InterfaceType = &Types[Type];
+    config.SendQueryToParentStack = ToParent;
+    config.ImportInterface = Import;
+    config.EvtDeviceProcessQueryInterfaceRequest = Type == TWO_WAY ? (PVOID)Process : NULL;
+    return WDF(WDFDEVICEADDQUERYINTERFACE, WdfDeviceAddQueryInterface, Device, &config);
+}
+
+/* What a control request asks for. */
+typedef struct {
+    ULONG OfChild, Type, Size, Version, Number;
+} QUESTION;
+
+static NTSTATUS Ask(WDFDEVICE Device, const QUESTION *Question)
+{
+    WDF_IO_TARGET_OPEN_PARAMS params = {0};
+    OWN found = {{0}, Question->Number};
+    WDFIOTARGET target;
+    NTSTATUS status;
+
+    if (!Question->OfChild) {
+        status = WDF(WDFFDOQUERYFORINTERFACE, WdfFdoQueryForInterface, Device, &Types[Question->Type], &found.Header,
+                     Question->Size, Question->Version, (PVOID)6);
+    } else {
+        status = WDF(WDFIOTARGETCREATE, WdfIoTargetCreate, Device, NULL, &target);
+        if (status < 0) {
+            return status;
+        }
+        params.Size = sizeof params;
+        params.Type = WdfIoTargetOpenUseExistingDevice;
+        params.TargetDeviceObject = WDF(WDFDEVICEWDMGETDEVICEOBJECT, WdfDeviceWdmGetDeviceObject, FirstChild);
+        status = WDF(WDFIOTARGETOPEN, WdfIoTargetOpen, target, &params);
+        if (status >= 0) {
+            status = WDF(WDFIOTARGETQUERYFORINTERFACE, WdfIoTargetQueryForInterface, target, &Types[Question->Type],
+                         &found.Header, Question->Size, Question->Version, (PVOID)6);
+        }
+        WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)target);
+    }
+    LOG("interface: %u bytes, number %u\n", found.Header.Size, found.Number);
+    return status;
+}
 
 static NTSTATUS NTAPI ChildEntry(WDFDEVICE Device, ULONG Previous)
 {
@@ -81,6 +158,15 @@ static NTSTATUS NTAPI CreateChild(PVOID List, IDENTIFICATION *Identification, PW
     if (status >= 0 && (WDFDEVICE)ANY_WDF(WdfPdoGetParent, child) != parent) {
         return STATUS_UNSUCCESSFUL_;
     }
+    if (status >= 0 && Identification->Number == 1) {
+        FirstChild = child;
+        /* A two-way interface without a callback is refused. */
+        if (Offer(child, ONE_WAY, NULL, FALSE, TRUE) != (NTSTATUS)0xC000000D) {
+            return STATUS_UNSUCCESSFUL_;
+        }
+        status = Offer(child, ONE_WAY, NULL, TRUE, FALSE);
+        return status < 0 ? status : Offer(child, TWO_WAY, NULL, FALSE, TRUE);
+    }
     return status;
 }
 
@@ -130,6 +216,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         LOG("pdo %u, status %u\n", child != NULL, info.Status);
         status = 0;
         break;
+    case CODE(4):
+        status = Ask(device, (QUESTION *)number);
+        break;
     }
     Complete(Request, status, 0);
 }
@@ -138,6 +227,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
     ULONG address = BUG == 1 ? 512 << 20 : 0;
     CHILD_LIST_CONFIG children = {sizeof children, sizeof(IDENTIFICATION), address, (PVOID)CreateChild, (PVOID)Scan, {0}};
+    OWN own = {{sizeof own, 2, (PVOID)5, Reference, Reference}, 7};
     WDF_IO_QUEUE_CONFIG queue;
     WDFDEVICE device;
     NTSTATUS status;
@@ -145,6 +235,14 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     (void)Driver;
     ANY_WDF(WdfFdoInitSetDefaultChildListConfig, Init, &children, NULL);
     status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &Init, NULL, &device);
+    if (status < 0) {
+        return status;
+    }
+    /* Only a child has a parent to which queries could be passed. */
+    if (Offer(device, ONE_WAY, &own, TRUE, FALSE) != (NTSTATUS)0xC000000D) {
+        return STATUS_UNSUCCESSFUL_;
+    }
+    status = Offer(device, ONE_WAY, &own, FALSE, FALSE);
     if (status < 0) {
         return status;
     }

@@ -29,6 +29,16 @@ layout! {
         Data: [u8; 16],
     }
 
+    /// The first members of every driver-defined interface.
+    INTERFACE: 0x20 {
+        Size: u16,
+        Version: u16,
+        Padding: u32,
+        Context: u64,
+        InterfaceReference: GuestPtr<Code>,
+        InterfaceDereference: GuestPtr<Code>,
+    }
+
     CONFIGURATION_INFORMATION: 0x28 {
         DiskCount: u32,
         FloppyCount: u32,

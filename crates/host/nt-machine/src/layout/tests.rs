@@ -91,6 +91,7 @@ fn dispatcher_objects_and_locks_have_the_layouts_of_microsofts_metadata() {
         Type = Anonymous
     });
     same!(KDEVICE_QUEUE, wdk::KDEVICE_QUEUE { Type Size DeviceListHead Lock Busy });
+    same!(INTERFACE, services::INTERFACE { Size Version Context InterfaceReference InterfaceDereference });
     same!(KDEVICE_QUEUE_ENTRY, services::KDEVICE_QUEUE_ENTRY { DeviceListEntry SortKey Inserted });
     same!(FAST_MUTEX, wdk::FAST_MUTEX { Count Owner Contention Event OldIrql });
     same!(KLOCK_QUEUE_HANDLE, services::KLOCK_QUEUE_HANDLE {

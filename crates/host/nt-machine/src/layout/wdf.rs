@@ -4,6 +4,7 @@
 use super::device::{DEVICE_OBJECT, FILE_OBJECT};
 use super::layout;
 use super::string::UNICODE_STRING;
+use super::support::{GUID, INTERFACE};
 use crate::memory::{Code, GuestPtr, Opaque};
 
 layout! {
@@ -176,6 +177,18 @@ layout! {
         AllocationSize: GuestPtr<u64>,
         FileInformation: u32,
         Padding3: u32,
+    }
+
+    WDF_QUERY_INTERFACE_CONFIG: 48 {
+        Size: u32,
+        Padding1: u32,
+        Interface: GuestPtr<INTERFACE>,
+        InterfaceType: GuestPtr<GUID>,
+        SendQueryToParentStack: u8,
+        Padding2: [u8; 7],
+        EvtDeviceProcessQueryInterfaceRequest: GuestPtr<Code>,
+        ImportInterface: u8,
+        Padding3: [u8; 7],
     }
 
     WDF_REQUEST_SEND_OPTIONS: 16 {

@@ -6,6 +6,7 @@ use super::attributes::Attributes;
 use super::init::Init;
 use super::misc::set_string;
 use super::object::{self, Data, create, created, lookup};
+use super::query_interface::Offer;
 use super::{Handle, driver, life, power, preprocess, with};
 use crate::kernel::RequestKind;
 use crate::kernel::io::{device as wdm, names, stack};
@@ -107,7 +108,6 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceStopIdleActual", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceResumeIdleNoTrack", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceResumeIdleActual", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceAddQueryInterface", PASSIVE, ignore).fails(NtStatus::InsufficientResources).fixed(),
     routine!("WdfControlFinishInitializing", PASSIVE, |call| {
         with_device(call.handle(1), |device| device.in_d0 = true);
         super::queue_state::start_all(call.handle(1));
@@ -124,6 +124,8 @@ pub(super) struct Device {
     pub(super) dispatching: Vec<(RequestKind, Handle)>,
     links: Vec<String>,
     interfaces: u32,
+    /// The driver-defined interfaces, in the order in which they were added.
+    pub(super) offers: Vec<Offer>,
     /// The number of open files.
     pub(super) opened: u32,
     /// The device is in D0. Power-managed queues deliver requests only then.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, children, device, driver, file, init, interrupt, locks, memory, misc, object, preprocess, property, queue,
-    registry, request, send, sync, target, timer, wmi, work,
+    cancel, children, device, driver, file, init, interrupt, locks, memory, misc, object, preprocess, property,
+    query_interface, queue, registry, request, send, sync, target, timer, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,7 +12,7 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 22] = [
+static FAMILIES: [&[Routine]; 23] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     device::FUNCTIONS,
@@ -26,6 +26,7 @@ static FAMILIES: [&[Routine]; 22] = [
     object::FUNCTIONS,
     preprocess::FUNCTIONS,
     property::FUNCTIONS,
+    query_interface::FUNCTIONS,
     queue::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,

@@ -31,6 +31,7 @@ mod object;
 mod power;
 mod preprocess;
 mod property;
+mod query_interface;
 mod queue;
 mod queue_state;
 mod registry;

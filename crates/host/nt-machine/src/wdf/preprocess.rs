@@ -92,9 +92,18 @@ pub(super) fn through(
     file: Handle,
     run: impl FnOnce() -> NtStatus + Send + 'static,
 ) -> Result<NtStatus, Fault> {
-    let Some((callback, wdm)) = wanted(device, major, minor) else { return Ok(run()) };
-    let file = file_object(device, file)?;
-    let submission = Submission { major, minor, file, ..Submission::default() };
+    through_with(device, &Submission { major, minor, ..Submission::default() }, file, run)
+}
+
+/// Like [`through`], for an IRP with parameters.
+pub(super) fn through_with(
+    device: Handle,
+    submission: &Submission,
+    file: Handle,
+    run: impl FnOnce() -> NtStatus + Send + 'static,
+) -> Result<NtStatus, Fault> {
+    let Some((callback, wdm)) = wanted(device, submission.major, submission.minor) else { return Ok(run()) };
+    let submission = Submission { file: file_object(device, file)?, ..*submission };
     let show = |irp| show(device, (callback, wdm), irp, Then::Run(Box::new(run)));
     Ok(packets::finish(packets::begin_with(wdm, &submission, callback, show)?)?.status)
 }

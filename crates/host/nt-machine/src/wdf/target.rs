@@ -11,7 +11,7 @@ use etw_types::NtStatus;
 use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::object::{self, Data, Object, create, created};
-use super::{Handle, file, request, send, with};
+use super::{Handle, file, query_interface, request, send, with};
 use crate::kernel::ex::TargetEvent;
 use crate::kernel::ex::object::KernelHandle;
 use crate::kernel::io::{device as wdm, file as files, names, pnp};
@@ -61,14 +61,12 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetWdmGetTargetFileHandle", DISPATCH, |call| {
         with_target(call.handle(1), |target| target.handle.as_int())
     }),
-    // Arguments: target, type of the interface, place for the interface, size, version, specific data. Only a device
-    // that receives IRPs can have interfaces here.
+    // Arguments: target, type of the interface, place for the interface, size, version, specific data. The devices of
+    // other drivers have no interfaces.
     routine!("WdfIoTargetQueryForInterface", PASSIVE, |call| {
         match with_target(call.handle(1), |target| target.behind.clone()) {
-            Behind::Packets { device, .. } => {
-                let size = call.arg(4) & 0xFFFF | (call.arg(5) & 0xFFFF) << 16;
-                pnp::query_interface(device, [call.arg(2), size, call.arg(3), call.arg(6)])
-            }
+            Behind::Packets { device, .. } => pnp::query_interface(device, query_interface::parameters(call)),
+            Behind::Framework { device, .. } => query_interface::query(device, query_interface::parameters(call)),
             _ => fail(NtStatus::NotSupported),
         }
     })

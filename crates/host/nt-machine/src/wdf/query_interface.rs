@@ -1,0 +1,120 @@
+//! Driver-defined interfaces: structures with routines that a driver offers to others, which ask for them with
+//! `IRP_MN_QUERY_INTERFACE`.
+//!
+//! Here only the driver itself asks: its device with `WdfFdoQueryForInterface`, or one of its other devices through an
+//! I/O target. The devices of other drivers have no interfaces, so a query never goes on to them.
+
+use etw_types::{Guid, NtStatus};
+
+use super::device::with_device;
+use super::{Handle, preprocess};
+use crate::cpu::thread;
+use crate::kernel::call_back;
+use crate::kernel::io::client::Submission;
+use crate::layout::{GUID, INTERFACE, WDF_QUERY_INTERFACE_CONFIG};
+use crate::memory::{Code, GuestPtr, OrStop as _};
+use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine, status_of};
+
+/// `IRP_MJ_PNP` and `IRP_MN_QUERY_INTERFACE`.
+const PNP: u8 = 0x1B;
+const QUERY_INTERFACE: u8 = 0x08;
+
+pub(super) const FUNCTIONS: &[Routine] = &[
+    // Arguments: device, configuration.
+    routine!("WdfDeviceAddQueryInterface", PASSIVE, add).fails(NtStatus::InsufficientResources),
+    // Arguments: device, type of the interface, place for the interface, size, version, specific data.
+    routine!("WdfFdoQueryForInterface", PASSIVE, |call| query(call.handle(1), parameters(call)))
+        .fails(NtStatus::NotSupported),
+];
+
+/// An interface that a device offers.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    of_type: Guid,
+    /// The driver's structure with its version; `None` if only the callback or the parent knows the interface.
+    interface: Option<(u16, Vec<u8>)>,
+    callback: GuestPtr<Code>,
+    /// The asking driver passes data in its structure, so the structure is left to the callback.
+    imports: bool,
+    /// The query goes on to the parent of a child.
+    to_parent: bool,
+}
+
+/// Checks the configuration as Microsoft's framework does, and copies the driver's structure.
+fn add(call: &Call) -> Outcome {
+    let (device, config) = (call.handle(1), call.ptr::<WDF_QUERY_INTERFACE_CONFIG>(2).read()?);
+    let (is_control, is_child) = with_device(device, |device| (device.init.control, !device.init.parent.is_null()));
+    if is_control {
+        return fail(NtStatus::InvalidDeviceRequest);
+    }
+    if config.Size as usize != size_of::<WDF_QUERY_INTERFACE_CONFIG>() {
+        return fail(NtStatus::InfoLengthMismatch);
+    }
+    let (imports, to_parent) = (config.ImportInterface != 0, config.SendQueryToParentStack != 0);
+    let callback = config.EvtDeviceProcessQueryInterfaceRequest;
+    let interface = match config.Interface.non_null() {
+        Some(interface) => {
+            let size = interface.Size().read()?;
+            Some((interface.Version().read()?, interface.cast::<u8>().array(size.into()).read()?))
+        }
+        None => None,
+    };
+    let is_short = interface.as_ref().is_some_and(|(_, bytes)| bytes.len() < size_of::<INTERFACE>());
+    let lacks_interface = interface.is_none() && !imports && !to_parent;
+    if is_short || lacks_interface || to_parent && !is_child || imports && callback.is_null() {
+        return fail(NtStatus::InvalidParameter);
+    }
+    let offer = Offer { of_type: config.InterfaceType.id()?, interface, callback, imports, to_parent };
+    with_device(device, |device| device.offers.push(offer));
+    done(())
+}
+
+/// Returns the parameters of the IRP that asks for an interface: type, size and version, place, specific data. In the
+/// call, they follow the device or the target.
+pub(super) fn parameters(call: &Call) -> [u64; 4] {
+    let size_and_version = call.arg(4) & 0xFFFF | (call.arg(5) & 0xFFFF) << 16;
+    [call.arg(2), size_and_version, call.arg(3), call.arg(6)]
+}
+
+/// Asks a framework device for an interface. `parameters` are those of the IRP.
+pub(super) fn query(device: Handle, parameters: [u64; 4]) -> Outcome {
+    let submission = Submission { major: PNP, minor: QUERY_INTERFACE, parameters, ..Submission::default() };
+    let run = move || status_of(answer(device, parameters)).or_stop();
+    Ok(preprocess::through_with(device, &submission, Handle::NULL, run)?.ok()?)
+}
+
+fn answer(device: Handle, parameters: [u64; 4]) -> Outcome {
+    let [of_type, size_and_version, place, data] = parameters;
+    let (size, version) = (u64::from(size_and_version as u16), (size_and_version >> 16) as u16);
+    let id = GuestPtr::<GUID>::new(of_type).id()?;
+    let place = GuestPtr::<INTERFACE>::new(place);
+    let (offer, parent) = with_device(device, |device| {
+        (device.offers.iter().find(|offer| offer.of_type == id).cloned(), device.init.parent)
+    });
+    let Some(offer) = offer else { return fail(NtStatus::NotSupported) };
+    if let Some((own, bytes)) = &offer.interface {
+        if bytes.len() as u64 > size || *own > version {
+            return fail(NtStatus::NotSupported);
+        }
+        if !offer.imports {
+            place.cast::<u8>().write_all(bytes)?;
+        }
+    }
+    if !offer.callback.is_null() {
+        let arguments = [device.as_int(), of_type, place.address(), data];
+        let status = call_back("EvtDeviceProcessQueryInterfaceRequest", PASSIVE, offer.callback, &arguments) as u32;
+        let status = NtStatus::from_int(status);
+        // With this status, the callback leaves the query to others.
+        if !(status == NtStatus::NotSupported && offer.to_parent) {
+            status.ok()?;
+        }
+    }
+    if offer.to_parent {
+        return query(parent, parameters);
+    }
+    let interface = place.read()?;
+    if let Some(reference) = interface.InterfaceReference.non_null() {
+        call_back("InterfaceReference", thread::irql(), reference, &[interface.Context]);
+    }
+    done(())
+}
