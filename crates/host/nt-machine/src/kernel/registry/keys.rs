@@ -12,11 +12,15 @@ pub(super) const SERVICES: &str = r"\Registry\Machine\System\CurrentControlSet\S
 /// The hardware key and the driver key of the only device.
 const HARDWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Enum\ROOT\NTHOST\0000\Device Parameters";
 const SOFTWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Class\NTHOST\0000";
-/// Keys that every Windows has and that drivers read.
-const STANDARD: [&str; 6] = [
+/// Keys that every Windows has, and that drivers read or create keys below.
+const STANDARD: [&str; 10] = [
     r"\Registry\Machine\Hardware\Description\System",
     r"\Registry\Machine\Hardware\DeviceMap",
     r"\Registry\Machine\Software\Microsoft\Windows NT\CurrentVersion",
+    r"\Registry\Machine\Software\Microsoft\Windows\CurrentVersion",
+    r"\Registry\Machine\Software\Policies\Microsoft\Windows",
+    r"\Registry\Machine\System\CurrentControlSet\Control\SafeBoot\Minimal",
+    r"\Registry\Machine\System\CurrentControlSet\Control\SafeBoot\Network",
     r"\Registry\Machine\System\CurrentControlSet\Control\Session Manager",
     r"\Registry\Machine\System\Setup",
     r"\Registry\User\.Default",
