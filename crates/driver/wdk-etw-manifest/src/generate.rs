@@ -155,7 +155,9 @@ fn value_map(code: &mut String, map: &Map, name: &str) -> Result<(), Error> {
         let own = [item.symbol.as_str(), text, id].into_iter().find(|name| !name.is_empty());
         let own = own.map_or_else(|| format!("VALUE_{:X}", item.value), screaming);
         names.add(&own, &format!("the value {:#x} of {}", item.value, map.name))?;
-        let _ = writeln!(body, "    /// {}\n    pub const {own}: Self = Self({:#x});", plain(text), item.value);
+        let shown = Some(plain(text)).filter(|text| !text.is_empty());
+        let shown = shown.unwrap_or_else(|| format!("The value {:#x}.", item.value));
+        let _ = writeln!(body, "    /// {shown}\n    pub const {own}: Self = Self({:#x});", item.value);
     }
     let kind = if map.is_bits { "bit map" } else { "value map" };
     let _ = write!(

@@ -23,6 +23,14 @@ fn the_generated_module_matches_the_expected_file() {
     }
 }
 
+#[test]
+fn a_value_without_a_message_has_its_number_as_documentation() {
+    let manifest =
+        String::from_utf8_lossy(STRUCTS).replace(r#"<map value="1" message="$(string.On)"/>"#, r#"<map value="1"/>"#);
+    let code = wdk_etw_manifest::compile_bytes(manifest.as_bytes()).unwrap().code;
+    assert!(code.contains("    /// The value 0x1.\n    pub const VALUE_1: Self = Self(0x1);"), "{code}");
+}
+
 /// Returns type, name, language and data of each resource in a `.res` file.
 fn entries(mut file: &[u8]) -> Vec<(Vec<u8>, u16, u16, &[u8])> {
     let number = |bytes: &[u8], at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
