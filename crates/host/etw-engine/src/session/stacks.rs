@@ -1,18 +1,18 @@
 //! Stacks that a session writes as keys; each stack is kept once.
 //!
-//! The write path finds a known stack with one load. Only a new stack, or one that shares its place with another, takes
-//! a lock. An event may contain a key only if the trace defines it, so a stack is known only after its definition is in
+//! The write path finds a known stack without a lock. Only a new stack, or one whose place another stack has, takes a
+//! lock. An event may contain a key only if the trace defines it, so a stack is known only after its definition is in
 //! a buffer.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use etw_types::Opcode;
 
 use crate::sync::lock;
 
-/// The number of places for known keys. Our choice, as is `KEPT`, the maximum number of stacks that are kept: the sizes
+/// The number of places for known stacks. Our choice, as is `KEPT`, the maximum number of stacks that are kept: the sizes
 /// that callers can set have no documented unit.
 const PLACES: usize = 4096;
 const KEPT: usize = 1 << 16;
@@ -20,13 +20,14 @@ const KEPT: usize = 1 << 16;
 /// The stacks of one session.
 pub(crate) struct Stacks {
     enabled: AtomicBool,
-    known: Box<[AtomicU64]>,
-    kept: Mutex<HashMap<u64, Vec<u64>>>,
+    /// The first stack of each place.
+    known: Box<[OnceLock<Arc<[u64]>>]>,
+    kept: Mutex<HashMap<u64, Arc<[u64]>>>,
 }
 
 impl Stacks {
     pub(super) fn new() -> Self {
-        let known = (0..PLACES).map(|_| AtomicU64::new(0)).collect();
+        let known = (0..PLACES).map(|_| OnceLock::new()).collect();
         Self { enabled: AtomicBool::new(false), known, kept: Mutex::default() }
     }
 
@@ -42,32 +43,40 @@ impl Stacks {
             return None;
         }
         let key = hash(frames);
-        let place = usize::try_from(key % PLACES as u64).ok().and_then(|index| self.known.get(index))?;
-        if place.load(Ordering::Acquire) == key {
-            return Some(key);
+        self.is_kept(key, frames, define).then_some(key)
+    }
+
+    /// Returns whether a stack is kept with this key. A new stack is defined and kept.
+    fn is_kept(&self, key: u64, frames: &[u64], define: impl FnOnce(u64) -> bool) -> bool {
+        let place = usize::try_from(key % PLACES as u64).ok().and_then(|index| self.known.get(index));
+        if place.and_then(OnceLock::get).is_some_and(|known| **known == *frames) {
+            return true;
         }
         let mut kept = lock(&self.kept);
         match kept.get(&key) {
-            Some(known) if known == frames => {}
-            // Two stacks with the same hash, or too many stacks: the event contains the stack itself.
-            Some(_) => return None,
-            None if kept.len() >= KEPT || !define(key) => return None,
+            // If it is not equal, two stacks have the same hash: the event contains the stack itself.
+            Some(known) => **known == *frames,
+            None if kept.len() >= KEPT || !define(key) => false,
             None => {
-                kept.insert(key, frames.to_vec());
+                let stack: Arc<[u64]> = frames.into();
+                kept.insert(key, Arc::clone(&stack));
+                if let Some(place) = place {
+                    // It stays as it is if another stack has it.
+                    let _ = place.set(stack);
+                }
+                true
             }
         }
-        place.store(key, Ordering::Release);
-        Some(key)
     }
 
     /// Returns the stack of a key.
     pub(super) fn frames(&self, key: u64) -> Option<Vec<u64>> {
-        lock(&self.kept).get(&key).cloned()
+        lock(&self.kept).get(&key).map(|frames| frames.to_vec())
     }
 
     /// Returns all keys and their stacks.
     pub(super) fn all(&self) -> Vec<(u64, Vec<u64>)> {
-        lock(&self.kept).iter().map(|(key, frames)| (*key, frames.clone())).collect()
+        lock(&self.kept).iter().map(|(key, frames)| (*key, frames.to_vec())).collect()
     }
 }
 
@@ -119,6 +128,24 @@ mod tests {
         assert_eq!(stacks.frames(key), Some(vec![1, 2]));
         assert_eq!(stacks.key(&[], |_| true), None);
         assert_eq!(stacks.all().len(), 2);
+    }
+
+    #[test]
+    fn a_stack_with_the_hash_of_another_gets_no_key() {
+        let stacks = Stacks::new();
+        assert!(stacks.is_kept(7, &[1, 2], |_| true));
+        assert!(!stacks.is_kept(7, &[3], |_| panic!("the key is defined")));
+        assert!(stacks.is_kept(7, &[1, 2], |_| panic!("it is defined")));
+        assert_eq!(stacks.frames(7), Some(vec![1, 2]));
+    }
+
+    #[test]
+    fn a_stack_whose_place_another_has_is_found() {
+        let stacks = Stacks::new();
+        let second = 7 + super::PLACES as u64;
+        assert!(stacks.is_kept(7, &[1], |_| true) && stacks.is_kept(second, &[2], |_| true));
+        assert!(stacks.is_kept(second, &[2], |_| panic!("it is defined")));
+        assert!(stacks.is_kept(7, &[1], |_| panic!("it is defined")));
     }
 
     #[test]
