@@ -10,7 +10,7 @@ use std::sync::Arc;
 use etw_types::{Guid, NtStatus, Win32Error};
 
 use crate::callback::FilterData;
-use crate::enable::{Settings, Target};
+use crate::enable::{Settings, Shown, Target};
 use crate::filter::Filters;
 use crate::finding::Attempt;
 use crate::notify::Delivery;
@@ -105,14 +105,18 @@ impl Session {
         win32(self.disable(target))
     }
 
-    /// `EnableTraceEx2` with `EVENT_CONTROL_CODE_CAPTURE_STATE`.
+    /// `EnableTraceEx2` with `EVENT_CONTROL_CODE_CAPTURE_STATE`. The callbacks receive level, masks, source and filter of
+    /// `enable`.
     ///
     /// # Errors
     ///
-    /// The same as [`Session::disable_trace`].
-    pub fn capture_trace(&self, target: impl Into<Target>) -> Result<(), Win32Error> {
+    /// The same as [`Session::disable_trace`], and the error that [`Answers`](crate::Answers) configures for an invalid
+    /// filter.
+    pub fn capture_trace(&self, target: impl Into<Target>, enable: &Enable) -> Result<(), Win32Error> {
         self.check_running()?;
-        win32(self.capture_state(target))
+        let filters = Filters::new(enable).ok_or(self.engine.options().answers.bad_filter)?;
+        let shown = Settings::new(enable, false).shown();
+        win32(self.capture_as(target.into(), filters.passed_on(), |_| (shown, enable.source)))
     }
 
     /// Removes the request. If other sessions still enable the target, the callbacks receive the merged request of
@@ -129,21 +133,27 @@ impl Session {
     /// Requests the state of every registration that this session enabled. The callbacks receive this session's own
     /// level and masks.
     pub fn capture_state(&self, target: impl Into<Target>) -> NtStatus {
-        let target = target.into();
+        self.capture_as(target.into(), None, |enablement| (enablement.settings.shown(), enablement.source))
+    }
+
+    /// Requests the state with the values that `values` returns for this session's request.
+    fn capture_as(
+        &self,
+        target: Target,
+        filter: Option<&FilterData>,
+        values: impl Fn(&Enablement) -> (Shown, Guid),
+    ) -> NtStatus {
         let id = self.core.id();
-        self.engine.control(target, None, |state| {
+        self.engine.control(target, filter, |state| {
             if self.core.is_stopped() {
                 return Err(NtStatus::WmiInstanceNotFound);
             }
-            let Some(enablement) = state.enablement(target, id) else {
+            let Some((shown, source)) = state.enablement(target, id).map(&values) else {
                 return Ok(Vec::new());
             };
-            let shown = enablement.settings.shown();
-            Ok(state
-                .registrations_of(target)
-                .filter_map(|(handle, registration)| {
-                    Delivery::of_capture(handle, registration, shown, enablement.source)
-                })
+            let registrations = state.registrations_of(target);
+            Ok(registrations
+                .filter_map(|(handle, registration)| Delivery::of_capture(handle, registration, shown, source))
                 .collect())
         })
     }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Note, PROVIDER, register};
-use etw_engine::{Enable, Engine};
+use etw_engine::{Enable, Engine, Filter};
 use etw_types::{ControlCode, Guid, Level, NtStatus};
 
 #[test]
@@ -24,6 +24,32 @@ fn every_registration_is_asked_with_the_values_of_the_asking_session() {
     for notes in [first, second] {
         assert_eq!(notes.take(), std::slice::from_ref(&expected));
     }
+}
+
+#[test]
+fn a_request_of_a_controller_has_its_own_level_masks_source_and_filter() {
+    let engine = Engine::new();
+    let (_, notes) = register(&engine, PROVIDER);
+    let session = engine.start_session("s");
+    session.enable(PROVIDER, Enable { level: Level::Error, any: 0b01, ..Enable::default() });
+    notes.take();
+
+    let source = Guid::from_u128(9);
+    let filters = vec![Filter::Schematized(vec![7])];
+    let request = Enable { level: Level::Verbose, any: 0b110, all: 0b100, source, filters, ..Enable::default() };
+    assert_eq!(session.capture_trace(PROVIDER, &request), Ok(()));
+    assert_eq!(session.capture_trace(PROVIDER, &Enable::default()), Ok(()));
+    let captured = |note| Note { control: ControlCode::CaptureState, ..note };
+    let filter = Some((0x8000_0000, vec![7]));
+    assert_eq!(
+        notes.take(),
+        [
+            captured(Note { source, filter, ..Note::enabled(5, 0b110, 0b100) }),
+            captured(Note::enabled(0xFF, u64::MAX, 0)),
+        ]
+    );
+    let (_, late) = register(&engine, PROVIDER);
+    assert_eq!(late.take(), [Note::enabled(2, 0b01, 0)], "the session still wants the same");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn a_stopped_session_is_not_found() {
     assert_eq!(session.consume().unwrap_err(), GONE);
     assert_eq!(session.enable_trace(PROVIDER, Enable::default()), Err(GONE));
     assert_eq!(session.disable_trace(PROVIDER), Err(GONE));
-    assert_eq!(session.capture_trace(PROVIDER), Err(GONE));
+    assert_eq!(session.capture_trace(PROVIDER, &Enable::default()), Err(GONE));
     assert_eq!(engine.find_session("s").unwrap_err(), GONE);
     assert_eq!(engine.session(session.handle()).unwrap_err(), GONE);
     assert_eq!(session.status().status.handle, session.handle(), "its last state can still be seen");

@@ -4,12 +4,14 @@
 
 mod common;
 
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use common::{GROUP, PROVIDER, machine, plain_session, register, write};
+use etw_engine::Callback;
 use etw_session::{Consumer, Enable, Filter, Listed, Properties, Received, Selection};
 use etw_types::session::enable as property;
-use etw_types::{Guid, Level, Win32Error};
+use etw_types::{ControlCode, Guid, Level, Win32Error};
 
 /// Returns the names of the events until the session ends.
 fn names(consumer: &mut Consumer) -> Vec<String> {
@@ -109,6 +111,27 @@ fn capture_state_and_wrong_targets() {
     let handle = session.handle();
     engine.session(handle).unwrap().stop();
     assert_eq!(session.provider(PROVIDER).capture().unwrap_err().code(), Win32Error::WmiInstanceNotFound);
+}
+
+#[test]
+fn the_callback_receives_the_values_of_a_capture_request() {
+    let (machine, engine) = machine();
+    let (sender, received) = mpsc::channel();
+    let callback: Callback = Arc::new(move |request| {
+        sender.send((request.control, request.level, request.any, request.all)).unwrap();
+    });
+    engine.register(PROVIDER, Some(callback), |_| {}).unwrap();
+    let session = plain_session(&machine);
+    let provider = session.provider(PROVIDER);
+    provider.enable(&Enable::new(Level::Error).any(0x1)).unwrap();
+    provider.capture_with(&Enable::new(Level::Verbose).any(0x6).all(0x4)).unwrap();
+    provider.capture().unwrap();
+    let expected = [
+        (ControlCode::EnableProvider, Level::Error, 0x1, 0),
+        (ControlCode::CaptureState, Level::Verbose, 0x6, 0x4),
+        (ControlCode::CaptureState, Level::from_int(0xFF), u64::MAX, 0),
+    ];
+    assert_eq!(received.try_iter().collect::<Vec<_>>(), expected);
 }
 
 #[test]

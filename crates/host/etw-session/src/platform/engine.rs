@@ -126,23 +126,23 @@ impl System for EngineSystem {
         } else {
             etw_engine::Target::Group(request.provider)
         };
+        let enable = || -> Result<Enable, Win32Error> {
+            let decode = |(kind, data): &(u32, Vec<u8>)| Filter::decode(*kind, data);
+            let filters = request.filters.iter().map(decode).collect::<Result<_, _>>();
+            Ok(Enable {
+                level: request.level,
+                any: request.any,
+                all: request.all,
+                property: request.property,
+                source: request.source,
+                filters: filters.map_err(|_| self.engine.options().answers.bad_filter)?,
+                ..Enable::default()
+            })
+        };
         match request.control {
-            ControlCode::EnableProvider => {
-                let decode = |(kind, data): &(u32, Vec<u8>)| Filter::decode(*kind, data);
-                let filters = request.filters.iter().map(decode).collect::<Result<_, _>>();
-                let enable = Enable {
-                    level: request.level,
-                    any: request.any,
-                    all: request.all,
-                    property: request.property,
-                    source: request.source,
-                    filters: filters.map_err(|_| self.engine.options().answers.bad_filter)?,
-                    ..Enable::default()
-                };
-                session.enable_trace(target, enable)
-            }
+            ControlCode::EnableProvider => session.enable_trace(target, enable()?),
             ControlCode::DisableProvider => session.disable_trace(target),
-            ControlCode::CaptureState => session.capture_trace(target),
+            ControlCode::CaptureState => session.capture_trace(target, &enable()?),
             _ => Err(Win32Error::InvalidParameter),
         }
     }
