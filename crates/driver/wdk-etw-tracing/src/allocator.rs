@@ -73,11 +73,15 @@ static MEMORY: Memory = Memory(UnsafeCell::new(MaybeUninit::uninit()));
 
 /// Runs `body`. If the driver uses an [`ImageAllocator`], the allocation that `body` makes gets the memory in the
 /// image.
-pub(crate) fn from_image<T>(body: impl FnOnce() -> T) -> T {
-    REGISTERING.store(true, Ordering::Release);
+///
+/// Returns `None` without running `body` if another processor is in `from_image`: the memory is enough for one.
+pub(crate) fn from_image<T>(body: impl FnOnce() -> T) -> Option<T> {
+    if REGISTERING.swap(true, Ordering::Acquire) {
+        return None;
+    }
     let result = body();
     REGISTERING.store(false, Ordering::Release);
-    result
+    Some(result)
 }
 
 /// Takes the memory in the image if the allocation has its size, [`from_image`] runs, and the memory is free.
@@ -126,15 +130,17 @@ mod tests {
             let first = alloc();
             assert!(!first.is_null() && first.addr() % 8 == 0);
             assert!(alloc().is_null(), "the memory is taken");
+            assert_eq!(from_image(|| ()), None, "another one does not run");
             first
         });
+        let first = first.unwrap();
         // SAFETY: from this allocator, with this layout.
         unsafe { allocator.dealloc(first, layout) };
-        assert_eq!(from_image(alloc), first);
+        assert_eq!(from_image(alloc), Some(first));
         // SAFETY: as above.
         unsafe { allocator.dealloc(first, layout) };
         let other = Layout::from_size_align(SIZE + 8, 8).unwrap();
         // SAFETY: the layout is not empty.
-        assert!(from_image(|| unsafe { allocator.alloc(other) }).is_null());
+        assert!(from_image(|| unsafe { allocator.alloc(other) }).unwrap().is_null());
     }
 }

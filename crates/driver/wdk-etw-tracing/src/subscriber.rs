@@ -75,8 +75,9 @@ impl<M: Mode> EtwTracing<M> {
     ///
     /// # Errors
     ///
-    /// Returns `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if `tracing` has another subscriber.
-    /// The provider is not registered then. Otherwise returns the errors of [`Provider::register`].
+    /// Returns `STATUS_ALREADY_REGISTERED` (user mode: `ERROR_ALREADY_REGISTERED`) if `tracing` has another subscriber,
+    /// or if another processor is installing one. The provider is not registered then. Otherwise returns the errors of
+    /// [`Provider::register`].
     ///
     /// # IRQL
     ///
@@ -113,8 +114,8 @@ impl<M: Mode> EtwTracing<M> {
     /// Installs the subscriber in `tracing` without registering the provider. This is for drivers that register the
     /// provider with their own callback and call [`follow`](crate::follow) in it. Call `install` before that.
     ///
-    /// Returns `true` if this subscriber is installed, and `false` if there is another one. A subscriber cannot be
-    /// replaced until the driver is unloaded.
+    /// Returns `true` if this subscriber is installed, and `false` if there is another one, or if another processor is
+    /// installing one. A subscriber cannot be replaced until the driver is unloaded.
     ///
     /// # IRQL
     ///
@@ -122,13 +123,15 @@ impl<M: Mode> EtwTracing<M> {
     pub fn install(&'static self) -> bool {
         let is_current =
             |dispatch: &Dispatch| dispatch.downcast_ref::<Handle<M>>().map(|found| core::ptr::eq(found.0, self));
-        if let Some(is_own) = dispatcher::get_default(is_current) {
-            return is_own;
-        }
-        let id = self.provider.new_activity_id();
-        self.salt.store(mix(id.to_u128() ^ self.provider.id().to_u128().rotate_left(64)), Ordering::Relaxed);
-        let dispatch = allocator::from_image(|| Dispatch::new(Handle(self)));
-        dispatcher::set_global_default(dispatch).is_ok()
+        let install = || {
+            if let Some(is_own) = dispatcher::get_default(is_current) {
+                return is_own;
+            }
+            let id = self.provider.new_activity_id();
+            self.salt.store(mix(id.to_u128() ^ self.provider.id().to_u128().rotate_left(64)), Ordering::Relaxed);
+            dispatcher::set_global_default(Dispatch::new(Handle(self))).is_ok()
+        };
+        allocator::from_image(install).unwrap_or(false)
     }
 
     /// Returns the provider.
