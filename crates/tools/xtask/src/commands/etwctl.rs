@@ -11,7 +11,7 @@ use driver_build::setup::{self, note};
 pub(super) const FLAG: &str = "--with-etwctl";
 
 /// The target of Debian's mingw. The msvc target needs Microsoft's linker and libraries, which Linux does not have.
-const TARGET: &str = "x86_64-pc-windows-gnu";
+pub(super) const GNU: &str = "x86_64-pc-windows-gnu";
 const LINKER: (&str, &str) = ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64");
 /// The folder for `cargo install --root`. It makes the program's path independent of the layout of cargo's build
 /// folder.
@@ -26,8 +26,8 @@ pub(super) fn build(context: &Context) -> Result<PathBuf, Error> {
         if !context.tool(linker).args(["--version"]).starts() {
             setup::ensure_packages(context, &[package])?;
         }
-        setup::ensure_target(context, &[], TARGET)?;
-        cargo = cargo.args(["--target", TARGET]);
+        setup::ensure_target(context, &[], GNU)?;
+        cargo = cargo.args(["--target", GNU]);
     }
     note("building etwctl for Windows on x64");
     let root = context.path(ROOT);

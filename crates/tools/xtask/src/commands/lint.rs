@@ -5,6 +5,7 @@ mod words;
 
 use super::bench::BENCH_IMAGES_MANIFEST;
 use super::build::{IMAGES_MANIFEST, SETUP};
+use super::etwctl::GNU;
 use super::test::{LOOM_CRATES, LOOM_FLAGS};
 use crate::cli::Command;
 use crate::context::Context;
@@ -34,8 +35,6 @@ const LONE_MANIFESTS: [&str; 2] =
     ["crates/driver/wdk-kmdf/Cargo.toml", "crates/tests/test-images/images-kv/Cargo.toml"];
 /// The crates that control sessions. They contain code with `cfg(windows)`.
 const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
-/// The target of Debian's mingw.
-const GNU: &str = "x86_64-pc-windows-gnu";
 const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
 /// The package with libFuzzer's entry points. It is not a member of the workspace.
 const FUZZ_MANIFEST: &str = "crates/tests/fuzz/libfuzzer/Cargo.toml";

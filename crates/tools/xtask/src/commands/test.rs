@@ -5,6 +5,7 @@ mod miri;
 mod toolchains;
 
 use super::build::{DRIVER, SETUP, TOOLS};
+use super::etwctl::GNU;
 use super::lint::FORMAT;
 use crate::background::Background;
 use crate::cli::{Command, Flag};
@@ -39,9 +40,6 @@ const QUICK: &str = "--quick";
 const LIST: &str = "--list";
 const NO_MIRI: &str = "--no-miri";
 pub(super) const WITHOUT_MIRI: Flag = Flag { name: NO_MIRI, summary: "omits Miri, which takes minutes" };
-
-/// The target of the Windows build of etwctl that Wine runs.
-const GNU: &str = "x86_64-pc-windows-gnu";
 
 /// Crates with loom models of their lock-free state. They are built in a separate folder, because loom's flag would
 /// rebuild everything in the usual one.
