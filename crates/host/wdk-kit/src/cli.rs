@@ -48,16 +48,30 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::error::Error>> {
+    let help = || format!("{USAGE}\n");
+    let unexpected = |word: &str| format!("unexpected argument '{word}'\n{USAGE}");
     match words.next().as_deref() {
         Some("prepare") => {}
         Some("make") => {
             let folder = words.next().ok_or(USAGE)?;
+            if is_help(&folder) {
+                return Ok(help());
+            }
+            // A folder whose name begins with a dash can be written as ./-name.
+            if let Some(word) = Some(&folder).filter(|word| word.starts_with('-')).or(words.next().as_ref()) {
+                return Err(unexpected(word).into());
+            }
             return Ok(format!("{}\n", make(&PathBuf::from(folder))?.display()));
         }
-        _ => return Err(USAGE.into()),
+        Some(word) if is_help(word) => return Ok(help()),
+        Some(word) => return Err(unexpected(word).into()),
+        None => return Err(USAGE.into()),
     }
     let (mut out, mut triple, mut manifest, mut packages, mut wdk) = (None, None, None, Vec::new(), None);
     while let Some(word) = words.next() {
+        if is_help(&word) {
+            return Ok(help());
+        }
         let value = words.next().ok_or(USAGE)?;
         match word.as_str() {
             "--out" => out = Some(PathBuf::from(value)),
@@ -65,7 +79,7 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::e
             "--manifest-path" => manifest = Some(fs::canonicalize(value)?),
             "--package" => packages.push(value),
             "--wdk" => wdk = Some(PathBuf::from(value)),
-            _ => return Err(USAGE.into()),
+            _ => return Err(unexpected(&word).into()),
         }
     }
     let (Some(out), Some(triple), Some(manifest)) = (out, triple, manifest) else { return Err(USAGE.into()) };
@@ -103,4 +117,40 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::e
         lines.extend(workspace.unstable.iter().map(|name| format!("unstable={name}")));
     }
     Ok(lines.join("\n") + "\n")
+}
+
+fn is_help(word: &str) -> bool {
+    matches!(word, "--help" | "-h")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{USAGE, run};
+
+    fn said(line: &str) -> Result<String, String> {
+        run(line.split_whitespace().map(str::to_owned)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn help_is_the_usage_and_no_name_of_a_folder() {
+        for line in ["--help", "-h", "make --help", "make -h", "prepare --help", "prepare --out x -h"] {
+            assert_eq!(said(line), Ok(format!("{USAGE}\n")), "{line}");
+        }
+    }
+
+    #[test]
+    fn unknown_arguments_are_rejected() {
+        for (line, word) in [
+            ("build x", "build"),
+            ("make --folder x", "--folder"),
+            ("make -", "-"),
+            ("make one two", "two"),
+            ("prepare --output x", "--output"),
+        ] {
+            assert_eq!(said(line), Err(format!("unexpected argument '{word}'\n{USAGE}")), "{line}");
+        }
+        for line in ["", "make", "prepare", "prepare --out"] {
+            assert_eq!(said(line), Err(USAGE.to_owned()), "{line}");
+        }
+    }
 }
