@@ -1,7 +1,7 @@
 //! A stand-in for `winreg` on hosts without a registry, for build scripts that look for the WDK in the registry.
 //!
-//! It has one value: `KitsRoot10` of `SOFTWARE\Microsoft\Windows Kits\Installed Roots` is the path of the kit, or of the WDK
-//! that is used instead. Every other key is missing.
+//! It has one value: `KitsRoot10` of `HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows Kits\Installed Roots` is the path of the
+//! kit, or of the WDK that is used instead. Every other value and key is missing.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -38,14 +38,15 @@ const KIT: &str = "WDK_KIT_ROOT";
 /// An open key.
 #[derive(Clone, Debug)]
 pub struct RegKey {
+    root: HKEY,
     path: String,
 }
 
 impl RegKey {
     /// Returns a predefined key.
     #[must_use]
-    pub const fn predef(_: HKEY) -> Self {
-        Self { path: String::new() }
+    pub const fn predef(root: HKEY) -> Self {
+        Self { root, path: String::new() }
     }
 
     /// Opens a key below this one.
@@ -56,14 +57,8 @@ impl RegKey {
     pub fn open_subkey<P: AsRef<OsStr>>(&self, path: P) -> io::Result<Self> {
         let path = path.as_ref().to_string_lossy().trim_matches('\\').to_owned();
         let path = if self.path.is_empty() { path } else { format!("{}\\{path}", self.path) };
-        // The view of 32-bit programs has the same key.
-        let plain = path.to_ascii_lowercase().replace("\\wow6432node", "");
-        let known = ROOTS.to_ascii_lowercase();
-        if known == plain || known.starts_with(&format!("{plain}\\")) {
-            Ok(Self { path })
-        } else {
-            Err(missing(&path))
-        }
+        let key = Self { root: self.root, path };
+        if key.is_roots() || key.is_above_roots() { Ok(key) } else { Err(missing(&key.path)) }
     }
 
     /// Like [`Self::open_subkey`]. The flags are ignored, because keys can only be read.
@@ -79,13 +74,28 @@ impl RegKey {
     ///
     /// # Errors
     ///
-    /// Fails if it is not `KitsRoot10`, or if the path of the kit is not set.
+    /// Fails if it is not `KitsRoot10` of its key, or if the path of the kit is not set.
     pub fn get_value<T: From<String>, N: AsRef<OsStr>>(&self, name: N) -> io::Result<T> {
         let name = name.as_ref().to_string_lossy().into_owned();
         match env::var_os(KIT).map(OsString::into_string) {
-            Some(Ok(root)) if name.eq_ignore_ascii_case(VALUE) => Ok(root.into()),
+            Some(Ok(root)) if self.is_roots() && name.eq_ignore_ascii_case(VALUE) => Ok(root.into()),
             _ => Err(missing(&format!("{}\\{name}", self.path))),
         }
+    }
+
+    /// Whether this is the key of the only value.
+    fn is_roots(&self) -> bool {
+        self.root == enums::HKEY_LOCAL_MACHINE && self.plain() == ROOTS.to_ascii_lowercase()
+    }
+
+    fn is_above_roots(&self) -> bool {
+        let start = format!("{}\\", self.plain());
+        self.root == enums::HKEY_LOCAL_MACHINE && ROOTS.to_ascii_lowercase().starts_with(&start)
+    }
+
+    /// Returns the path in lower case. The view of 32-bit programs has the same key.
+    fn plain(&self) -> String {
+        self.path.to_ascii_lowercase().replace("\\wow6432node", "")
     }
 }
 
