@@ -60,7 +60,8 @@ static BIND_INFO Bind = {
     .Structures = &WdfStructures,
 };
 
-/* A copy of the registry path. Unload needs the path, and the caller's string is not valid any more at that time. */
+/* A copy of the registry path. Unload needs the path, and the caller's string is not valid any more at that time. The
+ * path of a service's key has 52 characters before the name of the key, which has at most 255. */
 static WCHAR RegistryPathBuffer[320];
 static UNICODE_STRING RegistryPathCopy = {.MaximumLength = sizeof(RegistryPathBuffer), .Buffer = RegistryPathBuffer};
 
