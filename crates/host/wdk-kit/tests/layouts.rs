@@ -78,6 +78,17 @@ const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.Create.EaLen
 const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.Power.State) == 0x18);
 ";
 
+/// The parts of wdk-sys for which the kit has headers.
+const SUBSETS: [ApiSubset; 7] = [
+    ApiSubset::Base,
+    ApiSubset::Wdf,
+    ApiSubset::Gpio,
+    ApiSubset::Hid,
+    ApiSubset::ParallelPorts,
+    ApiSubset::Storage,
+    ApiSubset::Usb,
+];
+
 fn is_exception(what: &str) -> bool {
     EXCEPTIONS.iter().any(|(start, _)| what.starts_with(start))
 }
@@ -93,7 +104,7 @@ fn kit() -> PathBuf {
 fn bindings(architecture: CpuArchitecture, triple: &str) -> String {
     kit();
     let config = Config::for_model(DriverConfig::Kmdf(KmdfConfig::default()), architecture);
-    let headers = config.bindgen_header_contents([ApiSubset::Base, ApiSubset::Wdf]).unwrap();
+    let headers = config.bindgen_header_contents(SUBSETS).unwrap();
     bindgen::Builder::wdk_default(&config)
         .unwrap()
         // A driver's build leaves out these assertions: the layouts in Rust are those in C.

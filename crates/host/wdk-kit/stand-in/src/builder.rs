@@ -34,8 +34,8 @@ pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
     Ok(Builder::default()
         .use_core()
         .derive_default(true)
-        // Assertions about every record take a third of the time that wdk-sys takes to compile. A test checks the records of the base
-        // and of the framework with them; a WDK, which has an overlay, may have any records.
+        // Assertions about every record take a third of the time that wdk-sys takes to compile. A test checks the kit's records with
+        // them; a WDK, which has an overlay, may have any records.
         .layout_tests(!overlay.is_empty())
         .generate_cstr(true)
         // The kit is complete; the C headers of the host must not be used instead of those of Windows.
