@@ -129,8 +129,11 @@ fn new_driver(new: &New) -> Result<(), Error> {
 
 /// Whether a folder is in cargo's cache, where `cargo install --git` puts the repository.
 fn is_checkout(folder: &Path) -> bool {
-    let names: Vec<_> = folder.iter().collect();
-    names.windows(2).any(|pair| pair == ["git", "checkouts"])
+    let home = env::var_os("CARGO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    // The folder is canonical, so the cache must be, too.
+    let cache = home.and_then(|home| fs::canonicalize(home.join("git/checkouts")).ok());
+    cache.is_some_and(|cache| folder.starts_with(cache))
 }
 
 /// The manifest of the tests, relative to the driver's workspace, if they are a workspace of their own.

@@ -63,10 +63,15 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
 #[test]
 fn a_new_driver_that_depends_on_the_cache_of_cargo_gets_a_note() {
     let place = folder("new-note");
-    for (clone, is_noted) in [("clone", false), ("cargo/git/checkouts/wdk-etw-0/4b30922", true)] {
+    for (name, clone, is_noted) in [
+        ("from-clone", "clone", false),
+        ("from-cache", "cargo/git/checkouts/wdk-etw-0/4b30922", true),
+        ("from-other", "other/git/checkouts/wdk-etw", false),
+    ] {
         fs::create_dir_all(place.join(clone)).unwrap();
-        let name = if is_noted { "from-cache" } else { "from-clone" };
-        let output = program().args(["new", name, "--wdk-etw", clone]).current_dir(&place).output().unwrap();
+        let mut new = program();
+        let new = new.args(["new", name, "--wdk-etw", clone]).env("CARGO_HOME", place.join("cargo"));
+        let output = new.current_dir(&place).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         assert_eq!(said(&output).contains("--wdk-etw FOLDER"), is_noted, "{}", said(&output));
     }
