@@ -92,8 +92,8 @@ pub struct Service {
 const ASSOCIATED: u32 = 2;
 
 impl Inf {
-    /// Returns the names of the models sections for an architecture, each with the entry of `[Manufacturer]` that names
-    /// it.
+    /// Returns the names of the models sections that `[Manufacturer]` lists for an architecture, each with the entry
+    /// that names it.
     pub(super) fn models(&self, arch: Arch) -> Vec<(String, &Entry)> {
         let entries = self.section("Manufacturer").into_iter().flat_map(|section| &section.entries);
         let mut models = Vec::new();
@@ -112,18 +112,32 @@ impl Inf {
         models
     }
 
-    /// Returns the lowest build of Windows to which a models section for an architecture applies, with the line that
-    /// states it.
+    /// Returns those of [`models`](Self::models) that exist and that some Windows selects. For each entry, Windows selects
+    /// the one section that matches its version most closely ("INF Manufacturer section").
+    fn selected(&self, arch: Arch) -> Vec<(Decoration, &Section, &Entry)> {
+        let models = self.models(arch);
+        let all: Vec<_> = models.iter().map(|(name, entry)| (Decoration::of(name), name, *entry)).collect();
+        let is_selected = |decoration: &Decoration, entry: &Entry| {
+            let mut others = all.iter().filter(|(_, _, other)| other.line == entry.line);
+            !others.any(|(other, _, _)| other.hides(decoration))
+        };
+        let selected = all.iter().filter(|(decoration, _, entry)| is_selected(decoration, entry));
+        selected.filter_map(|(decoration, name, entry)| Some((*decoration, self.section(name)?, *entry))).collect()
+    }
+
+    /// Returns the lowest build of Windows on which the file has a device for an architecture, with the line that states
+    /// it. An empty models section excludes the versions that select it.
     #[must_use]
     pub fn lowest_build(&self, arch: Arch) -> Option<(u32, usize)> {
-        let builds = self.models(arch).into_iter().map(|(name, entry)| (lowest_build(&name), entry.line));
+        let with_devices = self.selected(arch).into_iter().filter(|(_, section, _)| !section.entries.is_empty());
+        let builds = with_devices.map(|(decoration, _, entry)| (decoration.lowest_build(), entry.line));
         builds.min_by_key(|(build, _)| *build)
     }
 
     /// Returns the devices in the order of the file.
     #[must_use]
     pub fn devices(&self, arch: Arch) -> Vec<Device> {
-        let sections = self.models(arch).into_iter().filter_map(|(name, _)| self.section(&name));
+        let sections = self.selected(arch).into_iter().map(|(_, section, _)| section);
         sections.flat_map(|section| &section.entries).map(|entry| self.device(entry)).collect()
     }
 
@@ -173,19 +187,51 @@ impl Inf {
     }
 }
 
-/// Returns the lowest build that the decoration of a models section allows: `Models.NTamd64.10.0...16299`. Product type
-/// and suite come before the build.
-fn lowest_build(models: &str) -> u32 {
-    let lower = models.to_ascii_lowercase();
-    let version = lower.split_once(".nt").and_then(|(_, rest)| rest.split_once('.')).map_or("", |(_, version)| version);
-    let part = |index| version.split('.').nth(index).and_then(|part| part.parse::<u32>().ok());
-    let kernel = (part(0).unwrap_or_default(), part(1).unwrap_or_default());
-    let has_kernel = |release: &Release| {
-        let nt = release.nt_version();
-        (u32::from(nt.major), u32::from(nt.minor)) >= kernel
-    };
-    let first = Release::ALL.into_iter().find(has_kernel).unwrap_or(Release::NEWEST).build();
-    part(4).unwrap_or_default().max(first)
+/// The decoration of a models section: `Models.NTamd64.10.0...16299`. Product type and suite come before the build.
+#[derive(Clone, Copy, Debug)]
+struct Decoration {
+    kernel: (u32, u32),
+    build: u32,
+    has_arch: bool,
+    /// Whether it is only for a product type or a suite.
+    is_special: bool,
+}
+
+impl Decoration {
+    fn of(models: &str) -> Self {
+        let lower = models.to_ascii_lowercase();
+        let decoration = lower.split_once(".nt").map_or("", |(_, decoration)| decoration);
+        let mut parts = decoration.split('.');
+        let has_arch = parts.next().is_some_and(|arch| !arch.is_empty());
+        let [major, minor, product, suite, build] = [(); 5].map(|()| parts.next().unwrap_or_default());
+        let number = |part: &str| part.parse().unwrap_or_default();
+        Self {
+            kernel: (number(major), number(minor)),
+            build: number(build),
+            has_arch,
+            is_special: !product.is_empty() || !suite.is_empty(),
+        }
+    }
+
+    /// Returns the lowest build that the decoration allows.
+    fn lowest_build(&self) -> u32 {
+        let has_kernel = |release: &Release| {
+            let nt = release.nt_version();
+            (u32::from(nt.major), u32::from(nt.minor)) >= self.kernel
+        };
+        let first = Release::ALL.into_iter().find(has_kernel).unwrap_or(Release::NEWEST).build();
+        self.build.max(first)
+    }
+
+    /// Whether every Windows that matches `other` selects this instead. The version counts first: `NT.6.1` is closer to
+    /// Windows 7 than `NTx86.6.0` ("Sample INF Models Sections for Only One Target Operating System").
+    fn hides(&self, other: &Self) -> bool {
+        let closeness = |one: &Self| (one.kernel, one.build, one.has_arch);
+        !self.is_special
+            && !other.is_special
+            && self.lowest_build() <= other.lowest_build()
+            && closeness(self) > closeness(other)
+    }
 }
 
 /// Parses a number of an INF file.
@@ -201,8 +247,8 @@ pub(super) fn number(text: &str) -> Option<u32> {
 mod tests {
     use super::{Arch, Inf};
 
-    const TEXT: &str = "[Manufacturer]\n%M% = Dev,NTamd64.10.0...16299,NTarm64,NT.6.1\n\
-        [Dev.NTamd64.10.0...16299]\n%D% = I,Root\\A,Root\\B\n[Dev.NTarm64]\n\"x\" = I,ROOT\\C\n[Dev.NT.6.1]\n\
+    const TEXT: &str = "[Manufacturer]\n%M% = Dev,NTamd64.10.0...16299,NTarm64.10.0,NT.6.1\n\
+        [Dev.NTamd64.10.0...16299]\n%D% = I,Root\\A,Root\\B\n[Dev.NTarm64.10.0]\n\"x\" = I,ROOT\\C\n[Dev.NT.6.1]\n\
         [I.NT]\n[I.NT.Services]\nAddService = s,%two%,S\nAddService = f,,F\n[I.NTarm64]\n\
         [Strings]\nD = \"Device\"\ntwo = 0x2\n";
 
@@ -220,7 +266,31 @@ mod tests {
         assert_eq!(services.iter().map(|service| service.is_function).collect::<Vec<_>>(), [true, false]);
         assert_eq!(inf.install_section("i", Arch::Arm64).unwrap().name, "I.NTarm64");
         assert_eq!(inf.models(Arch::X64).len(), 2);
-        assert_eq!(inf.lowest_build(Arch::X64), Some((7601, 2)), "[Dev.NT.6.1] is for every processor");
+        assert_eq!(inf.lowest_build(Arch::X64), Some((16299, 2)), "[Dev.NT.6.1] is empty");
+    }
+
+    #[test]
+    fn windows_selects_the_models_section_that_matches_its_version_most_closely() {
+        for (decorations, selected, build) in [
+            // Without an architecture only if no other section has the same version.
+            ("NT,NTamd64", "NTamd64", 7601),
+            ("NTamd64,NT.6.1", "NT.6.1", 7601),
+            ("NTamd64.6.1,NT.10.0", "NTamd64.6.1 NT.10.0", 7601),
+            // No Windows that is supported is older than 6.1.
+            ("NTamd64.5.2,NTamd64.6.0,NTamd64.6.1", "NTamd64.6.1", 7601),
+            ("NTamd64.10.0,NTamd64.10.0...17763", "NTamd64.10.0 NTamd64.10.0...17763", 10240),
+            ("NTarm64,NTamd64.10.0...17763", "NTamd64.10.0...17763", 17763),
+            // Only servers select the section with a product type.
+            ("NTamd64,NTamd64.10.0.3", "NTamd64 NTamd64.10.0.3", 7601),
+            ("NTamd64...3,NTamd64.6.1", "NTamd64...3 NTamd64.6.1", 7601),
+        ] {
+            let sections = decorations.split(',').map(|name| format!("[Dev.{name}]\n{name} = I,Root\\{name}\n"));
+            let text = format!("[Manufacturer]\nM = Dev,{decorations}\n{}", sections.collect::<String>());
+            let inf = Inf::parse(&text).unwrap();
+            let devices: Vec<_> = inf.devices(Arch::X64).into_iter().map(|device| device.description).collect();
+            assert_eq!(devices.join(" "), selected, "{decorations}");
+            assert_eq!(inf.lowest_build(Arch::X64).unwrap().0, build, "{decorations}");
+        }
     }
 
     #[test]
@@ -249,7 +319,7 @@ mod tests {
             ("Dev.NTarm64.10.0...17134", 17134),
             ("Dev.ntx86.10.0.1", 10240),
         ] {
-            assert_eq!(super::lowest_build(models), build, "{models}");
+            assert_eq!(super::Decoration::of(models).lowest_build(), build, "{models}");
         }
     }
 }
