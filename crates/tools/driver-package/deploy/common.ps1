@@ -16,22 +16,29 @@ function Read-Package {
     Import-PowerShellDataFile -LiteralPath $file
 }
 
-# Requires an administrator and a 64-bit PowerShell: SetupAPI does not work in a process for another processor.
+# Returns the processor of Windows, which may differ from that of this PowerShell.
+function Get-Processor {
+    $key = 'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
+    (Get-ItemProperty -LiteralPath $key).PROCESSOR_ARCHITECTURE
+}
+
+# Requires an administrator and a PowerShell for the processor of Windows: SetupAPI does not work in a process for another
+# processor. On ARM64, a 64-bit PowerShell may be one for x64.
 function Assert-Administrator {
     $identity = [Security.Principal.WindowsIdentity]::GetCurrent()
     $principal = New-Object Security.Principal.WindowsPrincipal $identity
     if (-not $principal.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
         throw 'This needs an administrator. Start PowerShell with "Run as administrator" and try again.'
     }
-    if (-not [Environment]::Is64BitProcess) {
-        throw 'This is a 32-bit PowerShell. Start the 64-bit one (C:\Windows\System32\WindowsPowerShell) and try again.'
+    $native = Get-Processor
+    if ($env:PROCESSOR_ARCHITECTURE -ne $native) {
+        throw "This PowerShell is for $env:PROCESSOR_ARCHITECTURE, but Windows is for $native. Start the PowerShell of Windows (C:\Windows\System32\WindowsPowerShell) and try again."
     }
 }
 
-# Returns the processor of Windows, which may differ from that of this PowerShell.
+# Returns the processor of Windows by its name on command lines.
 function Get-Architecture {
-    $key = 'HKLM:\SYSTEM\CurrentControlSet\Control\Session Manager\Environment'
-    $name = (Get-ItemProperty -LiteralPath $key).PROCESSOR_ARCHITECTURE
+    $name = Get-Processor
     switch ($name) {
         'AMD64' { 'x64' }
         'ARM64' { 'arm64' }

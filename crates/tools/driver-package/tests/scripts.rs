@@ -208,11 +208,24 @@ fn install_checks_build_and_framework_before_it_changes_anything() {
     }
     // The functions that the checks use must not change anything either.
     let common = read("common.ps1");
-    for function in
-        ["Get-Architecture", "Get-WindowsBuild", "Get-FrameworkVersion", "Test-TestSigning", "Test-SecureBoot"]
-    {
+    for function in [
+        "Get-Processor",
+        "Get-Architecture",
+        "Get-WindowsBuild",
+        "Get-FrameworkVersion",
+        "Test-TestSigning",
+        "Test-SecureBoot",
+    ] {
         assert_eq!(first_change(body(&common, function)), None, "{function}");
     }
+}
+
+/// On ARM64, a PowerShell for x64 is a 64-bit process, too.
+#[test]
+fn a_powershell_for_another_processor_is_rejected() {
+    let common = read("common.ps1");
+    let check = body(&common, "Assert-Administrator");
+    assert!(check.contains("$env:PROCESSOR_ARCHITECTURE -ne $native") && !check.contains("Is64BitProcess"), "{check}");
 }
 
 /// Returns the lines that change something outside an `Invoke-Step`, which continues after a failure.
