@@ -288,9 +288,7 @@ fn a_folder_is_written_as_a_whole_or_not_at_all() {
             entries.map(|path| (fs::read(&path).expect("a file"), path)).collect::<BTreeSet<_>>()
         };
         let before = files();
-        // The session of `demo` does not start, which is exit code 1.
-        let expected = if name == "demo" { 1 } else { 2 };
-        fails(run(&mut limited(&command(name, words, Path::new(""), &out))), expected, &what);
+        fails(run(&mut limited(&command(name, words, Path::new(""), &out))), 2, &what);
         assert!(before == files(), "{what} changed its folder");
         let places = fs::read_dir(&folder).expect("the folder").count();
         fs::remove_dir_all(&out).expect("the folder");

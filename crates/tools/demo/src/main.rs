@@ -56,7 +56,7 @@ fn demo(options: &Options) -> Result<(), Failure> {
     let files = files::Files::prepare(&options.output).map_err(Failure::usage)?;
     let activity = Activity::begin("running the driver");
     let outcome = run::run(options, &files.draft)?;
-    let trace = trace::Trace::read(&files.draft)?;
+    let trace = trace::Trace::read(&files.draft).map_err(Failure::usage)?;
     files.write(&trace, &outcome).map_err(Failure::usage)?;
     drop(activity);
     command_line::print(&show::all(&outcome, &trace, &files));

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use command_line::exit;
 use etw_session::info::{BinaryTracking, MaxSessions, ProcessingVersion, StreamCount};
 use etw_session::{Enable, Error as SessionError, Machine, Properties, Received, Session, SessionStatus};
-use etw_types::{Guid, Level, NtStatus};
+use etw_types::{Guid, Level, NtStatus, Win32Error};
 use nt_host::{Device, NtHost, Os};
 
 use crate::Failure;
@@ -61,8 +62,8 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
     let host = NtHost::builder().driver(&options.image).os(os).real_time().prepare();
     let host = host.map_err(|error| Failure::usage(error.to_string()))?;
     let machine = host.machine();
-    let session = machine.start(&Properties::new(SESSION).file(etl).real_time()).map_err(text)?;
-    let mut consumer = machine.consume(&session).map_err(text)?;
+    let session = machine.start(&Properties::new(SESSION).file(etl).real_time())?;
+    let mut consumer = machine.consume(&session)?;
     let live = thread::spawn(move || {
         let mut events = 0;
         while let Received::Event(event) = consumer.receive(LONG) {
@@ -73,17 +74,17 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
 
     // Before the driver is loaded: otherwise the session misses its first event.
     let provider = session.provider(Guid::from_name(PROVIDER));
-    provider.enable(&Enable::new(Level::Verbose).stacks()).map_err(text)?;
+    provider.enable(&Enable::new(Level::Verbose).stacks())?;
     host.load().map_err(text)?;
     let device = host.add_device().map_err(text)?;
     let (status, statuses) = statuses(&device)?;
     let mut requests = vec![("statuses", GET_STATUSES, status)];
     requests.extend(send(&host, &device)?);
-    provider.capture().map_err(text)?;
+    provider.capture()?;
     let controls = control(&machine, &session);
     device.remove().map_err(text)?;
     let report = host.unload().map_err(text)?;
-    let session = session.stop().map_err(text)?;
+    let session = session.stop()?;
     let live = live.join().map_err(|_| "the consumer of live events failed".to_owned())?;
     Ok(Outcome {
         host,
@@ -96,6 +97,14 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
         findings: report.findings().iter().map(ToString::to_string).collect(),
         output: report.output().to_owned(),
     })
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        // The session writes a file of the demo.
+        let code = if error.code() == Win32Error::DiskFull { exit::USAGE } else { exit::FAILED };
+        Self { code, reason: error.to_string() }
+    }
 }
 
 /// Asks the driver how its provider was registered.

@@ -117,6 +117,18 @@ fn wrong_paths_and_an_unknown_release_are_errors() {
 }
 
 #[test]
+fn a_full_disk_has_the_exit_code_of_files_that_cannot_be_written() {
+    let folder = folder("full");
+    // No file can have any content, which the engine reports like a full disk.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_demo")]);
+    let output = shell.arg(image()).arg("--output").arg(&folder).output().expect("the demo");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("DISK_FULL"), "{text}");
+}
+
+#[test]
 fn without_a_reader_the_files_are_written() {
     let folder = folder("unread");
     let (reader, writer) = std::io::pipe().expect("a pipe");

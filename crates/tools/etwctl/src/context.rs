@@ -106,6 +106,7 @@ impl Failure {
             // The reader of standard output has closed it.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::SUCCESS,
             Self::Usage(_) | Self::Trace(_) | Self::Io(_) => exit::USAGE,
+            Self::Session(error) if error.code() == Win32Error::DiskFull => exit::USAGE,
             Self::Session(_) | Self::NotFound(..) => exit::FAILED,
             Self::Damaged(_) => exit::INCOMPLETE,
             Self::Driver(_) => exit::FINDINGS,

@@ -114,6 +114,14 @@ fn limits_and_missing_files_have_their_exit_codes() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_has_exit_code_2() {
+    let run = etwctl("start S --etl /dev/full");
+    assert_eq!(run.code, 2, "{}", run.err);
+    assert!(run.err.contains("DISK_FULL"), "{}", run.err);
+}
+
+#[test]
 fn a_dry_run_shows_what_would_be_asked_for() {
     let run = etwctl("start S --etl t.etl --circular 16MiB --buffer 64KiB --flush 500ms --dry-run --json");
     assert_eq!(run.code, 0, "{}", run.err);
