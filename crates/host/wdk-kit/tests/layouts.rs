@@ -78,13 +78,14 @@ const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.Create.EaLen
 const _: () = assert!(offset_of!(kit::IO_STACK_LOCATION, Parameters.Power.State) == 0x18);
 ";
 
-/// The parts of wdk-sys for which the kit has headers.
-const SUBSETS: [ApiSubset; 7] = [
+/// The parts of wdk-sys.
+const SUBSETS: [ApiSubset; 8] = [
     ApiSubset::Base,
     ApiSubset::Wdf,
     ApiSubset::Gpio,
     ApiSubset::Hid,
     ApiSubset::ParallelPorts,
+    ApiSubset::Spb,
     ApiSubset::Storage,
     ApiSubset::Usb,
 ];
