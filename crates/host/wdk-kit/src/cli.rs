@@ -83,7 +83,7 @@ fn run(mut words: impl Iterator<Item = String>) -> Result<String, Box<dyn std::e
         }
     }
     let (Some(out), Some(triple), Some(manifest)) = (out, triple, manifest) else { return Err(USAGE.into()) };
-    let workspace = Workspace::read(&manifest, &triple, &packages, wdk.is_some())?;
+    let workspace = Workspace::read(&manifest, &triple, &packages)?;
     let root = match wdk {
         Some(folder) => real(&folder, &out)?,
         None => make(&out.join("kit"))?,

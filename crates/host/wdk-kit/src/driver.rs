@@ -62,14 +62,13 @@ impl Package {
 
 impl Workspace {
     /// Reads the workspace of `manifest` with `cargo metadata`. `wanted` has the names of packages. If it is empty, the drivers are
-    /// the package of the manifest, or the default members if the manifest has no package. `has_wdk` means that a WDK is used
-    /// instead of the kit.
+    /// the package of the manifest, or the default members if the manifest has no package.
     ///
     /// # Errors
     ///
     /// Fails if cargo fails, if there is no driver, or if the kit cannot build it. The message says what to change.
     #[expect(clippy::indexing_slicing, reason = "a JSON value without the key gives null")]
-    pub fn read(manifest: &Path, triple: &str, wanted: &[String], has_wdk: bool) -> Result<Self, Error> {
+    pub fn read(manifest: &Path, triple: &str, wanted: &[String]) -> Result<Self, Error> {
         let (metadata, has_unstable_flags) = cargo_metadata(manifest, triple)?;
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or_default());
         let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or_default());
@@ -78,9 +77,6 @@ impl Workspace {
         let members: Vec<&Value> = packages.iter().filter(|package| members.contains(&package["id"])).collect();
         let others = members.iter().filter(|package| library(package, "cdylib").is_none()).count();
         let releases = releases(packages)?;
-        if !has_wdk {
-            check_subsets(packages, &metadata["resolve"])?;
-        }
         let registries = all(packages, "winreg").filter_map(|found| found["version"].as_str().map(str::to_owned));
 
         let mut groups = BTreeMap::<String, Vec<Package>>::new();
@@ -255,28 +251,6 @@ fn download_error(said: &str) -> Option<String> {
     Some(format!("cargo could not download {source}, which the driver depends on: {cause}"))
 }
 
-/// Features of wdk-sys whose headers neither the metadata nor Microsoft's bindings have, each with its header.
-const WITHOUT_HEADERS: [(&str, &str); 2] = [("gpio", "gpio.h"), ("spb", "spb.h")];
-
-fn check_subsets(packages: &[Value], resolve: &Value) -> Result<(), Error> {
-    let nodes = resolve["nodes"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for package in all(packages, "wdk-sys") {
-        let node = nodes.iter().find(|node| node["id"] == package["id"]);
-        let features = node.and_then(|node| node["features"].as_array()).map(Vec::as_slice).unwrap_or_default();
-        // `parallel-ports` also enables `gpio`, but needs none of its declarations.
-        let has_ports = features.contains(&"parallel-ports".into());
-        let mut wanted = WITHOUT_HEADERS.iter().filter(|(feature, _)| *feature != "gpio" || !has_ports);
-        let found = wanted.find(|(feature, _)| features.contains(&(*feature).into()));
-        if let Some((feature, header)) = found {
-            return Err(Error(format!(
-                "the driver enables the feature `{feature}` of wdk-sys, but the kit does not have its header {header}: build with a WDK \
-                 (--wdk FOLDER), or remove the feature from Cargo.toml"
-            )));
-        }
-    }
-    Ok(())
-}
-
 fn all<'a>(packages: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Value> {
     packages.iter().filter(move |package| package["name"] == name)
 }
@@ -431,7 +405,7 @@ fn check_model(name: &str, model: &str) -> Result<(), Error> {
 mod tests {
     use serde_json::json;
 
-    use super::{check_model, check_subsets, download_error, releases};
+    use super::{check_model, download_error, releases};
 
     #[test]
     fn the_newest_release_is_the_one_with_the_largest_numbers() {
@@ -440,16 +414,6 @@ mod tests {
             .map(|version| json!({ "name": "wdk-build", "version": version, "dependencies": dependencies }));
         let versions: Vec<String> = releases(&packages).unwrap().into_iter().map(|release| release.version).collect();
         assert_eq!(versions, ["0.10.1", "0.10.0", "0.9.0"]);
-    }
-
-    #[test]
-    fn a_part_of_wdk_sys_without_headers_is_refused() {
-        let packages = [json!({ "name": "wdk-sys", "id": "it" })];
-        let with = |features: &[&str]| json!({ "nodes": [{ "id": "it", "features": features }] });
-        assert_eq!(check_subsets(&packages, &with(&["hid", "usb"])), Ok(()));
-        assert_eq!(check_subsets(&packages, &with(&["gpio", "parallel-ports"])), Ok(()));
-        let error = check_subsets(&packages, &with(&["hid", "spb"])).unwrap_err().to_string();
-        assert!(error.contains("`spb`") && error.contains("--wdk"), "{error}");
     }
 
     #[test]

@@ -378,16 +378,3 @@ fn programs_of_microsofts_that_build_scripts_run() {
         is_refused(&folder, &["runs rc, the resource compiler", "llvm-rc"]);
     }
 }
-
-#[test]
-fn parts_of_wdk_sys_without_headers_are_refused_before_anything_is_compiled() {
-    let folder = folder("gpio");
-    package(&folder, "shape-gpio", &format!("{MODEL}{CDYLIB}{PROFILE}"));
-    let manifest = folder.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).unwrap();
-    let with = text.replace("wdk-sys = \"0.5\"", "wdk-sys = { version = \"0.5\", features = [\"gpio\"] }");
-    assert_ne!(with, text);
-    fs::write(&manifest, with).unwrap();
-    lock(&folder);
-    is_refused(&folder, &["`gpio` of wdk-sys", "gpio.h", "--wdk"]);
-}
