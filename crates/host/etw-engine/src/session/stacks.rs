@@ -20,15 +20,14 @@ const KEPT: usize = 1 << 16;
 /// The stacks of one session.
 pub(crate) struct Stacks {
     enabled: AtomicBool,
-    /// The first stack of each place.
-    known: Box<[OnceLock<Arc<[u64]>>]>,
+    /// The first stack of each place. Sessions that write no keys have no places.
+    known: OnceLock<Box<[OnceLock<Arc<[u64]>>]>>,
     kept: Mutex<HashMap<u64, Arc<[u64]>>>,
 }
 
 impl Stacks {
     pub(super) fn new() -> Self {
-        let known = (0..PLACES).map(|_| OnceLock::new()).collect();
-        Self { enabled: AtomicBool::new(false), known, kept: Mutex::default() }
+        Self { enabled: AtomicBool::new(false), known: OnceLock::new(), kept: Mutex::default() }
     }
 
     /// Sets whether keys are written instead of stacks.
@@ -48,7 +47,8 @@ impl Stacks {
 
     /// Returns whether a stack is kept with this key. A new stack is defined and kept.
     fn is_kept(&self, key: u64, frames: &[u64], define: impl FnOnce(u64) -> bool) -> bool {
-        let place = usize::try_from(key % PLACES as u64).ok().and_then(|index| self.known.get(index));
+        let known = self.known.get_or_init(|| (0..PLACES).map(|_| OnceLock::new()).collect());
+        let place = usize::try_from(key % PLACES as u64).ok().and_then(|index| known.get(index));
         if place.and_then(OnceLock::get).is_some_and(|known| **known == *frames) {
             return true;
         }
