@@ -125,18 +125,30 @@ fn every_package_builds_outside_of_its_workspace() {
     package(&members.iter().flat_map(|(name, _)| ["-p", name]).collect::<Vec<_>>());
     package(&["--exclude-lockfile", "--manifest-path", APART]);
 
+    let archives = members.iter().map(|(name, version)| {
+        let archive = repository().join(format!("target/package/{name}-{version}.crate"));
+        (fs::read(&archive).unwrap(), archive)
+    });
+    let (contents, archives): (Vec<_>, Vec<_>) = archives.unzip();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let unpacked = folder.join("unpacked");
+    // Cargo builds again what is newer than its last build, so packages that did not change stay unpacked.
+    let is_unpacked = fs::read(&unpacked).is_ok_and(|old| old == contents.concat());
+    if !is_unpacked {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        for archive in &archives {
+            // Files get the current time. Archives have fixed times, with which cargo would not notice a change.
+            let tar = Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(&folder).status().unwrap();
+            assert!(tar.success(), "{}", archive.display());
+        }
+        fs::write(&unpacked, contents.concat()).unwrap();
+    }
     // With the same profiles and target directory, cargo reuses the dependencies that the tests compiled.
     let workspace = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
     let (_, profiles) = workspace.split_once("[profile.dev]\n").unwrap();
     let mut manifest = String::from("[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[patch.crates-io]\n");
     for (name, version) in &members {
-        let archive = repository().join(format!("target/package/{name}-{version}.crate"));
-        // Files get the current time. Archives have fixed times, with which cargo would not notice a change.
-        let tar = Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(&folder).status().unwrap();
-        assert!(tar.success(), "{name}");
         writeln!(manifest, "{name} = {{ path = \"{name}-{version}\" }}").expect("text in memory");
     }
     let root = folder.join("Cargo.toml");
