@@ -17,12 +17,15 @@ use crate::sync::lock;
 const PLACES: usize = 4096;
 const KEPT: usize = 1 << 16;
 
+/// The frames of a stack.
+type Stack = Arc<[u64]>;
+
 /// The stacks of one session.
 pub(crate) struct Stacks {
     enabled: AtomicBool,
     /// The first stack of each place. Sessions that write no keys have no places.
-    known: OnceLock<Box<[OnceLock<Arc<[u64]>>]>>,
-    kept: Mutex<HashMap<u64, Arc<[u64]>>>,
+    known: OnceLock<Box<[OnceLock<Stack>]>>,
+    kept: Mutex<HashMap<u64, Stack>>,
 }
 
 impl Stacks {
@@ -58,7 +61,7 @@ impl Stacks {
             Some(known) => **known == *frames,
             None if kept.len() >= KEPT || !define(key) => false,
             None => {
-                let stack: Arc<[u64]> = frames.into();
+                let stack: Stack = frames.into();
                 kept.insert(key, Arc::clone(&stack));
                 if let Some(place) = place {
                     // It stays as it is if another stack has it.
