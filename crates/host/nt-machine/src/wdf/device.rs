@@ -9,16 +9,13 @@ use super::object::{self, Data, create, created, lookup};
 use super::query_interface::Offer;
 use super::{Handle, driver, life, power, preprocess, with};
 use crate::kernel::RequestKind;
+use crate::kernel::io::request::{PNP, POWER};
 use crate::kernel::io::{device as wdm, names, stack};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, At, Rule};
-
-/// `IRP_MJ_POWER`, `IRP_MJ_PNP`.
-const POWER: u8 = 0x16;
-const PNP: u8 = 0x1B;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceCreate", PASSIVE, create_device).fails(NtStatus::InsufficientResources),

@@ -11,13 +11,11 @@ use super::{Handle, preprocess};
 use crate::cpu::thread;
 use crate::kernel::call_back;
 use crate::kernel::io::client::Submission;
+use crate::kernel::io::pnp::QUERY_INTERFACE;
+use crate::kernel::io::request::PNP;
 use crate::layout::{GUID, INTERFACE, WDF_QUERY_INTERFACE_CONFIG};
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine, status_of};
-
-/// `IRP_MJ_PNP` and `IRP_MN_QUERY_INTERFACE`.
-const PNP: u8 = 0x1B;
-const QUERY_INTERFACE: u8 = 0x08;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     // Arguments: device, configuration.

@@ -15,9 +15,9 @@ use crate::routine::{Outcome, PASSIVE, fail};
 /// The minor functions of `IRP_MJ_PNP`.
 const START_DEVICE: u8 = 0x00;
 const QUERY_REMOVE: u8 = 0x01;
-const QUERY_INTERFACE: u8 = 0x08;
 const REMOVE_DEVICE: u8 = 0x02;
 const CANCEL_REMOVE: u8 = 0x03;
+pub(crate) const QUERY_INTERFACE: u8 = 0x08;
 const SURPRISE_REMOVAL: u8 = 0x17;
 /// The minor functions of `IRP_MJ_POWER`.
 const SET_POWER: u8 = 2;

@@ -19,8 +19,8 @@ use crate::verify::{self, Rule};
 pub(super) const CREATE: u8 = 0x00;
 pub(super) const CLOSE: u8 = 0x02;
 pub(super) const CLEANUP: u8 = 0x12;
-pub(super) const POWER: u8 = 0x16;
-pub(super) const PNP: u8 = 0x1B;
+pub(crate) const POWER: u8 = 0x16;
+pub(crate) const PNP: u8 = 0x1B;
 
 /// Bits of `IO_STACK_LOCATION.Control`: `SL_PENDING_RETURNED` and `SL_INVOKE_ON_…`.
 pub(crate) const PENDING_RETURNED: u8 = 0x01;
