@@ -130,10 +130,11 @@ fn every_package_builds_outside_of_its_workspace() {
         (fs::read(&archive).unwrap(), archive)
     });
     let (contents, archives): (Vec<_>, Vec<_>) = archives.unzip();
+    let contents = contents.concat();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
     let unpacked = folder.join("unpacked");
     // Cargo builds again what is newer than its last build, so packages that did not change stay unpacked.
-    let is_unpacked = fs::read(&unpacked).is_ok_and(|old| old == contents.concat());
+    let is_unpacked = fs::read(&unpacked).is_ok_and(|old| old == contents);
     if !is_unpacked {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
@@ -142,7 +143,7 @@ fn every_package_builds_outside_of_its_workspace() {
             let tar = Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(&folder).status().unwrap();
             assert!(tar.success(), "{}", archive.display());
         }
-        fs::write(&unpacked, contents.concat()).unwrap();
+        fs::write(&unpacked, contents).unwrap();
     }
     // With the same profiles and target directory, cargo reuses the dependencies that the tests compiled.
     let workspace = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
