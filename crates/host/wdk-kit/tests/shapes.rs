@@ -237,13 +237,16 @@ fn lines_and_inlined_calls_are_kept_whatever_the_profile_says() {
 #[test]
 fn a_driver_is_built_with_a_wdk_in_packages_of_nuget() {
     let kit = wdk_kit::make(&repository().join("target/driver/kit")).unwrap();
-    // The same folder in every run: what is built with another WDK is kept apart.
-    let packages = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
-    let _ = fs::remove_dir_all(&packages);
-    let wdk = packages.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c");
-    fs::create_dir_all(&wdk).unwrap();
-    for name in ["Include", "Lib"] {
-        shout(&kit.join(name), &wdk.join(name));
+    // What is built with another WDK is kept apart. The same folder in every run: cargo builds again what is newer.
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wdk-kit-nuget");
+    let packages = all.join(kit.file_name().unwrap());
+    if !packages.is_dir() {
+        let _ = fs::remove_dir_all(&all);
+        let incomplete = all.join("incomplete");
+        for name in ["Include", "Lib"] {
+            shout(&kit.join(name), &incomplete.join("Microsoft.Windows.WDK.x64.10.0.26100.1/c").join(name));
+        }
+        fs::rename(incomplete, &packages).unwrap();
     }
     // The library that the build links with is in the folder of the packages.
     let check = "let library = std::env::var(\"LIB\").unwrap() + \"/ntoskrnl.lib\";\n\

@@ -57,8 +57,9 @@ pub fn follow(name: &str, folder: &Path, programs: &Path) {
         .env("PATH", path_with(programs))
         // Crates that the other tests compiled for drivers are used again.
         .env("CARGO_DRIVER_CACHE", repository().join("target/driver"))
-        // Pages name files in the driver's own `target`.
+        // Pages name files in the driver's own `target`. What cargo compiles for it is in the repository's.
         .env_remove("CARGO_TARGET_DIR")
+        .env("CARGO_BUILD_BUILD_DIR", repository().join("target"))
         .output();
     let output = output.expect("a shell");
     let text = String::from_utf8_lossy(&output.stdout);

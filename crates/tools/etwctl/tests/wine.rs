@@ -8,9 +8,9 @@
 mod common;
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use common::{Run, demo_trace};
 
@@ -71,14 +71,20 @@ impl Wine {
     }
 
     fn etwctl(&self, line: &str) -> Run {
-        let output = Command::new(self.wine)
+        // Files instead of pipes: Wine's services inherit them, and a pipe ends only seconds later, when the services do.
+        let [out, err] = ["out", "err"].map(|name| self.folder.join(name));
+        let status = Command::new(self.wine)
             .arg(self.folder.join("etwctl.exe"))
             .args(line.split_whitespace())
             .env("WINEPREFIX", self.folder.join("prefix"))
             .env("WINEDEBUG", "-all")
             .env_remove("DISPLAY")
-            .output();
-        output.expect("Wine starts").into()
+            .stdin(Stdio::null())
+            .stdout(File::create(&out).expect("a file"))
+            .stderr(File::create(&err).expect("a file"))
+            .status();
+        let [stdout, stderr] = [out, err].map(|path| fs::read(path).expect("what it printed"));
+        Output { status: status.expect("Wine starts"), stdout, stderr }.into()
     }
 }
 
