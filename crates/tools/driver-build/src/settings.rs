@@ -160,8 +160,8 @@ pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &P
 /// Levels of debug information without inlined calls.
 const WITHOUT_LINES: [&str; 4] = ["false", "0", "\"none\"", "\"line-directives-only\""];
 
-/// Settings that keep lines and inlined calls: of the profile, and of packages that it has levels of their own for. `texts` are those
-/// that profiles are in, the one that counts most first.
+/// Settings that keep lines and inlined calls: of the profile, and of packages that it has levels of their own for. What runs only
+/// during the build has neither. `texts` are those that profiles are in, the one that counts most first.
 fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec<String> {
     let all: Vec<(String, String)> = texts.flat_map(|text| keys(text)).collect();
     let own = format!("profile.{profile}.debug");
@@ -175,6 +175,11 @@ fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec
         {
             settings.push(format!("{key}=1"));
         }
+    }
+    // Build scripts and macros have the profile's level too, unless there is one for them, and take longer to compile with it.
+    let macros = format!("profile.{profile}.build-override.debug");
+    if !all.iter().any(|(key, _)| *key == macros) {
+        settings.push(macros + "=0");
     }
     settings
 }
@@ -227,7 +232,11 @@ mod tests {
 
     #[test]
     fn debug_information_has_inlined_calls_whatever_a_profile_says() {
-        let settings = |profile: &str, text: &str| with_lines(profile, [text.to_owned()].iter());
+        let settings = |profile: &str, text: &str| {
+            let mut settings = with_lines(profile, [text.to_owned()].iter());
+            assert_eq!(settings.pop(), Some(format!("profile.{profile}.build-override.debug=0")));
+            settings
+        };
         assert_eq!(settings("release", ""), ["profile.release.debug=1"]);
         assert_eq!(settings("dev", ""), [""; 0]);
         // The level of one profile does not affect the other.
@@ -238,6 +247,8 @@ mod tests {
         assert_eq!(settings("dev", "[profile]\ndev = { panic = \"abort\", debug = 0 }\n"), ["profile.dev.debug=1"]);
         let packages = "[profile.release]\ndebug = 2\n[profile.release.package.\"*\"]\ndebug = \"none\"\n";
         assert_eq!(settings("release", packages), ["profile.release.package.\"*\".debug=1"]);
+        let own = String::from("[profile.dev]\nbuild-override = { debug = 2 }\n");
+        assert_eq!(with_lines("dev", [own].iter()), [""; 0]);
     }
 
     #[test]
