@@ -107,3 +107,38 @@ impl<'a> Appender<'a> {
         if self.overflowed { None } else { self.buffer.get_mut(..self.used) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::string::String;
+
+    use super::next_char;
+
+    #[test]
+    fn characters_are_those_of_the_text() {
+        let text = "a\u{7F}\u{80}ü\u{7FF}\u{800}€\u{D7FF}\u{E000}\u{FFFF}\u{10000}𐐨\u{10FFFF}";
+        let mut rest = text.as_bytes();
+        let mut read = String::new();
+        while let Some((character, tail)) = next_char(rest) {
+            read.push(character);
+            rest = tail;
+        }
+        assert_eq!(read, text);
+    }
+
+    #[test]
+    fn malformed_text_has_no_character() {
+        for bytes in [
+            &b""[..],
+            b"\x80a",
+            b"\xC3",
+            b"\xE2\x82",
+            b"\xF0\x90\x90",
+            b"\xED\xA0\x80",
+            b"\xF7\xBF\xBF\xBF",
+            b"\xF8aaaa",
+        ] {
+            assert_eq!(next_char(bytes), None, "{bytes:x?}");
+        }
+    }
+}

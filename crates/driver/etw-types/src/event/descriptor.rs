@@ -81,3 +81,26 @@ const _: () = {
     assert!(offset_of!(EventDescriptor, task) == 6);
     assert!(offset_of!(EventDescriptor, keyword) == 8);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::EventDescriptor;
+    use crate::{Channel, Keyword, Level, Opcode};
+
+    #[test]
+    fn a_setter_changes_its_part_and_keeps_the_others() {
+        let descriptor = EventDescriptor::new(Level::Warning, Keyword::from_bits(6));
+        assert_eq!(descriptor.channel, Channel::TraceLogging);
+        let classic = descriptor.with_channel(Channel::TraceClassic).with_id_version(3, 4).with_task(5);
+        let expected = EventDescriptor {
+            id: 3,
+            version: 4,
+            channel: Channel::TraceClassic,
+            level: Level::Warning,
+            opcode: Opcode::Start,
+            task: 5,
+            keyword: Keyword::from_bits(6),
+        };
+        assert_eq!(classic.with_opcode(Opcode::Start), expected);
+    }
+}

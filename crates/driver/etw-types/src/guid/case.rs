@@ -43,7 +43,7 @@ pub(super) const fn simple_uppercase(character: char) -> char {
 
 #[rustfmt::skip]
 const RUNS: &[Run] = &[
-    Run::new(0x0061, 0x007A, 1, -32), Run::new(0x00B5, 0x00B5, 1, 743), Run::new(0x00E0, 0x00F6, 1, -32),
+    Run::new(0x00B5, 0x00B5, 1, 743), Run::new(0x00E0, 0x00F6, 1, -32),
     Run::new(0x00F8, 0x00FE, 1, -32), Run::new(0x00FF, 0x00FF, 1, 121), Run::new(0x0101, 0x012F, 2, -1),
     Run::new(0x0133, 0x0137, 2, -1), Run::new(0x013A, 0x0148, 2, -1), Run::new(0x014B, 0x0177, 2, -1),
     Run::new(0x017A, 0x017E, 2, -1), Run::new(0x017F, 0x017F, 1, -300), Run::new(0x0180, 0x0180, 1, 195), Run::new(0x0183, 0x0185, 2, -1),

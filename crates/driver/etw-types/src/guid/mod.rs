@@ -246,6 +246,7 @@ impl core::str::FromStr for Guid {
 
 #[cfg(test)]
 mod tests {
+    use std::format;
     use std::string::ToString;
 
     use super::Guid;
@@ -276,5 +277,26 @@ mod tests {
         assert_eq!(Guid::from_bytes_le(guid.to_bytes_le()), guid);
         assert_eq!(Guid::from_bytes_be(guid.to_bytes_be()), guid);
         assert_eq!(guid.to_bytes_le()[..8], [0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66]);
+    }
+
+    #[test]
+    fn fields_and_bytes_in_memory_are_those_of_the_structure() {
+        let tail = [0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff];
+        let guid = Guid::from_fields(0x0011_2233, 0x4455, 0x6677, tail);
+        assert_eq!(guid.to_u128(), 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
+        assert_eq!(guid.to_fields(), (0x0011_2233, 0x4455, 0x6677, tail));
+        assert_eq!(guid.as_bytes_raw()[8..], tail);
+        assert!(Guid::zero().is_zero() && !guid.is_zero());
+    }
+
+    #[test]
+    fn text_as_ascii_is_the_displayed_text() {
+        let guid = Guid::from_u128(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210);
+        assert_eq!(guid.to_utf8_bytes(), *guid.to_string().as_bytes());
+        assert_eq!(guid.to_utf8_bytes(), *b"01234567-89ab-cdef-fedc-ba9876543210");
+        assert_eq!(format!("{guid:?}"), guid.to_string());
+        assert_eq!(Guid::try_parse_ascii(&guid.to_utf8_bytes()), Some(guid));
+        assert_eq!(Guid::try_parse_ascii(b"\xFF"), None);
+        assert_eq!((Guid::try_parse(&guid.to_string()), Guid::try_parse("no GUID")), (Some(guid), None));
     }
 }

@@ -88,7 +88,9 @@ mod tests {
             ("20cf46dd-3b90-476c-94e9-4e74bbc30e311", 36),
             ("{20cf46dd-3b90-476c-94e9-4e74bbc30e31", 0),
         ] {
-            assert_eq!(Guid::parse(text), Err(GuidParseError { position }), "{text}");
+            let error = Guid::parse(text).unwrap_err();
+            assert_eq!(error, GuidParseError { position }, "{text}");
+            assert!(error.to_string().contains(&format!("(position {position}): expected 8-4-4-4-12")), "{error}");
         }
     }
 

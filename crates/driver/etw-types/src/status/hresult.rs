@@ -68,6 +68,8 @@ impl fmt::Display for HResult {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::HResult;
     use crate::Win32Error;
 
@@ -78,5 +80,25 @@ mod tests {
         assert_eq!(HResult::from_win32(Win32Error::from_int(0x8000_4005)), HResult::Fail);
         assert_eq!(HResult::from_win32(Win32Error::AccessDenied).as_win32(), Some(Win32Error::AccessDenied));
         assert_eq!(HResult::Fail.as_win32(), None);
+        assert_eq!(HResult::Ok.as_win32(), Some(Win32Error::Success));
+    }
+
+    #[test]
+    fn the_highest_bit_is_the_failure() {
+        for (code, is_success) in [(0, true), (1, true), (0x7FFF_FFFF, true), (0x8000_4005, false)] {
+            assert_eq!(HResult::from_int(code).is_success(), is_success, "{code:#x}");
+        }
+    }
+
+    #[test]
+    fn a_wrapped_error_is_shown_with_its_name() {
+        for (code, text) in [
+            (0, "0x00000000 S_OK"),
+            (0x8000_4005, "0x80004005 E_FAIL"),
+            (0x8007_0032, "0x80070032 ERROR_NOT_SUPPORTED"),
+            (0x8004_0032, "0x80040032"),
+        ] {
+            assert_eq!(HResult::from_int(code).to_string(), text);
+        }
     }
 }

@@ -57,3 +57,22 @@ impl fmt::Display for Win32Error {
         write_name(f, self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::Win32Error;
+
+    #[test]
+    fn only_zero_is_a_success() {
+        assert_eq!(Win32Error::Success.ok(), Ok(()));
+        assert_eq!(Win32Error::InvalidFunction.ok(), Err(Win32Error::InvalidFunction));
+    }
+
+    #[test]
+    fn a_code_is_shown_as_a_decimal_number_with_its_name() {
+        assert_eq!(Win32Error::InvalidParameter.to_string(), "87 ERROR_INVALID_PARAMETER");
+        assert_eq!(Win32Error::from_int(999).to_string(), "999");
+    }
+}
