@@ -96,3 +96,29 @@ impl InType {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::InType;
+    use crate::tracelogging::Value;
+
+    #[test]
+    fn a_fixed_size_is_the_size_of_every_value() {
+        for kind in (0..=InType::TypeMask).map(InType::from_int) {
+            // The counts, the NULs and the sub-authorities of these payloads are different.
+            let sizes = [&[0; 300], &[1; 300]].map(|payload| {
+                let (_, rest) = Value::split(kind, payload)?;
+                Some(payload.len() - rest.len())
+            });
+            let expected = if sizes[0] == sizes[1] { sizes[0] } else { None };
+            assert_eq!(kind.fixed_size(), expected, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn types_of_the_size_of_a_pointer_have_it() {
+        for kind in [InType::ISize, InType::USize, InType::HexSize] {
+            assert_eq!(kind.fixed_size(), Some(size_of::<usize>()), "{kind:?}");
+        }
+    }
+}

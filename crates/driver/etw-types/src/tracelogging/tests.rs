@@ -113,6 +113,9 @@ fn an_array_of_structs_repeats_its_members_and_an_empty_one_skips_them() {
     let two = transcript(metadata, b"\x02\x00\x01\x02\x03\x04\x09").unwrap();
     assert_eq!(two, "[2: s{ a=1 b=2 } s{ a=3 b=4 } ] c=9");
     assert_eq!(transcript(metadata, b"\x00\x00\x09").unwrap(), "[0: ] c=9");
+    let nested = b"\x16\x00\x00E\0s\0\xd8\x02t\0\x98\x01a\0\x04b\0\x04c\0\x04";
+    assert_eq!(transcript(nested, b"\x01\x00\x01\x02\x09").unwrap(), "[1: s{ t{ a=1 } b=2 } ] c=9");
+    assert_eq!(transcript(nested, b"\x00\x00\x09").unwrap(), "[0: ] c=9", "members of members are skipped, too");
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn counts_that_multiply_without_bytes_are_stopped() {
 #[test]
 #[cfg_attr(miri, ignore = "walks many kilobytes")]
 fn members_walked_again_and_again_are_stopped() {
-    let mut metadata = b"\0\0\0E\0s\0\xb8\x0a\xff\xff".to_vec();
+    let mut metadata = b"\0\0\0E\0s\0\xb8\x0a\x00\x02".to_vec();
     for _ in 0..10 {
         metadata.extend_from_slice(b"n\0\xb8\x7f\x00\x00");
         metadata.extend_from_slice(&b"member of a name that is not short\0\x04".repeat(127));
@@ -172,9 +175,14 @@ fn members_walked_again_and_again_are_stopped() {
 #[cfg_attr(miri, ignore = "walks many kilobytes")]
 fn as_many_structs_as_a_payload_has_bytes_are_walked() {
     let mut payload = vec![0xff; 2];
-    payload.resize(2 + 0xffff, 7);
-    let text = transcript(b"\x0c\0\0E\0s\0\xd8\x01m\0\x04", &payload).unwrap();
+    payload.resize(2 + 0xffff + 1, 7);
+    let mut metadata = b"\0\0\0E\0s\0\xd8\x01".to_vec();
+    metadata.extend_from_slice(&[b'm'; 60]);
+    metadata.extend_from_slice(b"\0\x04last\0\x04");
+    metadata[0] = u8::try_from(metadata.len()).unwrap();
+    let text = transcript(&metadata, &payload).unwrap();
     assert_eq!(text.matches("m=7").count(), 0xffff);
+    assert!(text.ends_with("] last=7"));
 }
 
 #[test]
@@ -197,7 +205,8 @@ fn a_builder_encodes_as_the_constants_do() {
         .structure("s", 2, 0)
         .i32("x", -1)
         .bool8("y", true)
-        .array("v", InType::U16, OutType::Hex, 0x0FE0_0000, 2, &[1, 0, 2, 0])
+        // The flag of an array is added once.
+        .array("v", InType::from_int(0x46), OutType::Hex, 0x0FE0_0000, 2, &[1, 0, 2, 0])
         .finish()
         .unwrap();
     assert_eq!(transcript(metadata, payload).unwrap(), "a=7 b=hi s{ x=-1 y=1 } [2: v=1 v=2 ]");
@@ -238,6 +247,62 @@ fn a_builder_keeps_its_first_error() {
     let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0);
     let event = event.field("b", InType::from_int(0x84), OutType::Default, 0, b"");
     assert_eq!(event.finish(), Err(BuildError::BadType));
+    let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0);
+    let event = event.field("b", InType::U8, OutType::from_int(0x83), 0, b"");
+    assert_eq!(event.finish(), Err(BuildError::BadType));
+    let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0);
+    let event = event.field("b", InType::U8, OutType::Default, 0x1000_0000, b"");
+    assert_eq!((event.room(), event.finish()), ((0, 0), Err(BuildError::TagTooLarge)));
+}
+
+#[test]
+fn a_builder_allows_the_limits_themselves() {
+    let (mut metadata, mut payload) = ([0; 4096], [0; 512]);
+    let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0x0FFF_FFFF).structure("s", 127, 0x0FFF_FFFF);
+    let (metadata, _) = (0..127).fold(event, |event, _| event.u8("a", 1)).finish().unwrap();
+    let (read, _) = Metadata::parse(metadata).unwrap();
+    let structure = read.fields().next().unwrap().unwrap();
+    assert_eq!((read.tag(), structure.tag, structure.struct_fields()), (0x0FFF_FFFF, 0x0FFF_FFFF, Some(127)));
+    assert_eq!(read.fields().count(), 128);
+}
+
+#[test]
+fn the_room_of_a_builder_is_what_later_fields_can_use() {
+    let (mut metadata, mut payload) = ([0; 20], [0; 10]);
+    let event = EventBuilder::new(&mut metadata, &mut payload, "E", 0);
+    assert_eq!(event.room(), (20 - 5, 10), "size, tag and name are there");
+    let event = event.u32("a", 7);
+    assert_eq!(event.room(), (20 - 5 - 3, 10 - 4));
+    assert_eq!(event.str16("text", &[0x41; 2]).room(), (20 - 5 - 3 - 6, 0));
+}
+
+#[test]
+fn every_error_says_what_is_wrong() {
+    let build = [
+        (BuildError::MetadataFull, "metadata is full"),
+        (BuildError::PayloadFull, "data is full"),
+        (BuildError::NulInName, "a NUL"),
+        (BuildError::TagTooLarge, "28 bits"),
+        (BuildError::ValueTooLong, "65535 bytes"),
+        (BuildError::TooManyFields, "128 fields"),
+        (BuildError::BadType, "out of range"),
+    ];
+    for (error, text) in build {
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    let decode = [
+        (DecodeError::Metadata(MetadataError::Truncated), "shorter than its size"),
+        (MetadataError::UnterminatedTag.into(), "a tag in the event metadata has no end"),
+        (MetadataError::UnterminatedName.into(), "a name in the event metadata has no end"),
+        (MetadataError::MissingType.into(), "no type"),
+        (DecodeError::Payload, "does not fit"),
+        (DecodeError::MissingStructFields, "lacks fields"),
+        (DecodeError::TooDeep, "too deeply"),
+        (DecodeError::TooManyValues, "more values"),
+    ];
+    for (error, text) in decode {
+        assert!(error.to_string().contains(text), "{error}");
+    }
 }
 
 #[test]
@@ -245,11 +310,16 @@ fn unix_times_become_filetimes_and_saturate() {
     use core::time::Duration;
     const MAX: i64 = 0x7FFF_35F4_F06C_7FFF;
     assert_eq!(filetime_from_time32(0), 116_444_736_000_000_000);
+    assert_eq!(filetime_from_time32(-2), 116_444_735_980_000_000);
+    assert_eq!(filetime_from_time64(2), 116_444_736_020_000_000);
     assert_eq!(filetime_from_time64(-11_644_473_600), 0);
     assert_eq!(filetime_from_time64(-11_644_473_601), 0);
     assert_eq!(filetime_from_time64(i64::MAX), MAX);
     assert_eq!(filetime_from_duration_after_1970(Duration::from_nanos(199)), 116_444_736_000_000_001);
+    assert_eq!(filetime_from_duration_after_1970(Duration::new(2, 300)), 116_444_736_020_000_003);
+    assert_eq!(filetime_from_duration_before_1970(Duration::ZERO), 116_444_736_000_000_000);
     assert_eq!(filetime_from_duration_before_1970(Duration::from_nanos(1)), 116_444_735_999_999_999);
+    assert_eq!(filetime_from_duration_before_1970(Duration::new(2, 300)), 116_444_735_979_999_997);
     assert_eq!(filetime_from_duration_after_1970(Duration::MAX), MAX);
     assert_eq!(filetime_from_duration_before_1970(Duration::MAX), 0);
 }
@@ -257,7 +327,13 @@ fn unix_times_become_filetimes_and_saturate() {
 #[test]
 fn values_are_shown_by_their_encoding() {
     for (in_type, payload, shown) in [
-        (InType::CStr16, &b"h\0i\0\0\0"[..], "hi"),
+        (InType::I8, &b"\xff"[..], "-1"),
+        (InType::I16, b"\xfe\xff", "-2"),
+        (InType::U64, b"\xff\xff\xff\xff\xff\xff\xff\xff", "18446744073709551615"),
+        (InType::Hex32, b"\xff\0\0\x80", "0x800000ff"),
+        (InType::FileTime, b"\x01\x01\0\0\0\0\0\0", "257"),
+        (InType::BinaryC, b"\x01\0\x0a", "0a"),
+        (InType::CStr16, b"h\0e\0y\0\0\0", "hey"),
         (InType::CStr8, b"hi\0", "hi"),
         (InType::Str16, b"\x04\x00\x00\xd8A\0", "\u{FFFD}A"),
         (InType::Str8, b"\x02\x00\xffa", "\u{FFFD}a"),
@@ -267,7 +343,7 @@ fn values_are_shown_by_their_encoding() {
         (InType::F32, b"\0\0\x80\x3f", "1"),
         (InType::F64, b"\0\0\0\0\0\0\xf0\x3f", "1"),
         (InType::Guid, &[0; 16], "00000000-0000-0000-0000-000000000000"),
-        (InType::Sid, b"\x01\x01\0\0\0\0\0\x05\x12\0\0\0", "010100000000000512000000"),
+        (InType::Sid, b"\x01\x02\0\0\0\0\0\x05\x20\0\0\0\x20\x02\0\0", "01020000000000052000000020020000"),
         (
             InType::SystemTime,
             b"\xea\x07\x0b\x00\x00\x00\x0f\x00\x01\x00\x02\x00\x03\x00\x04\x00",

@@ -1,5 +1,6 @@
 //! Golden bytes, and each kind of invalid blob.
 
+use std::string::ToString;
 use std::vec::Vec;
 
 use super::{TraitsBuilder, TraitsError, validate};
@@ -81,6 +82,22 @@ fn every_malformed_blob_is_named() {
     ];
     for (blob, error) in cases {
         assert_eq!(validate(blob), Err(error), "{blob:x?}");
+    }
+}
+
+#[test]
+fn every_error_says_what_is_wrong() {
+    for (error, text) in [
+        (TraitsError::NulInName, "a NUL"),
+        (TraitsError::TooLarge, "larger than 32767 bytes"),
+        (TraitsError::ReservedType(127), "type 127 is reserved"),
+        (TraitsError::WrongArrayLength, "another length"),
+        (TraitsError::TooShort, "shorter than 3 bytes"),
+        (TraitsError::SizeMismatch { declared: 5, actual: 4 }, "declare 5 bytes and have 4"),
+        (TraitsError::UnterminatedName, "no end"),
+        (TraitsError::BadRecord { offset: 4 }, "offset 4"),
+    ] {
+        assert!(error.to_string().contains(text), "{error}");
     }
 }
 
