@@ -3,7 +3,7 @@
 use core::mem::{align_of, size_of};
 
 use etw_types::session::{
-    ClassicEventId, EventTraceProperties, EventTracePropertiesV2, PeriodicCaptureStateInfo, PmcCounterOwner,
+    ClassicEventId, EventTraceProperties, EventTracePropertiesV2, GroupMask, PeriodicCaptureStateInfo, PmcCounterOwner,
     PmcSessionInfo, ProfileInterval, StackCachingInfo, TraceEnableInfo, TraceGuidInfo, TraceInfoClass,
     TraceProviderInstanceInfo, TraceVersionInfo, WnodeHeader, enable, filter, mode,
 };
@@ -49,6 +49,11 @@ fn bytes_are_those_of_the_structures_both_ways() {
     assert_eq!(EventTracePropertiesV2::parse(&bytes[1..]), None);
     let caching = StackCachingInfo { enabled: 1, cache_size: 2, bucket_count: 3, ..StackCachingInfo::default() };
     assert_eq!(caching.to_bytes(), [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+    let mut groups = [0_u8; GroupMask::SIZE];
+    groups.copy_from_slice(&bytes[..GroupMask::SIZE]);
+    let mask = GroupMask::parse(&groups).unwrap();
+    assert_eq!((mask.masks[0], mask.masks[7]), (0x0403_0201, 0x201F_1E1D));
+    assert_eq!(mask.to_bytes(), groups);
     let names = filter::EventNameHeader { match_any: 1, match_all: 2, level: 3, filter_in: 4, count: 5 };
     assert_eq!(filter::EventNameHeader::parse(&names.to_bytes()), Some(names));
     assert_eq!(names.to_bytes().len(), core::mem::offset_of!(etw::EVENT_FILTER_EVENT_NAME, Names));
@@ -150,4 +155,16 @@ fn classes_have_the_values_of_the_metadata() {
     let known = (0..TraceInfoClass::MAX).filter(|class| TraceInfoClass::from_int(*class).facts().is_some());
     assert_eq!(known.count(), 28, "all but the reserved one");
     assert_eq!(TraceInfoClass::from_int(TraceInfoClass::MAX).facts(), None);
+}
+
+#[test]
+fn nothing_can_be_queried_before_windows_8() {
+    for (class, since, query_since) in [
+        (TraceInfoClass::StackTracingInfo, 7600, 9200),
+        (TraceInfoClass::SampledProfileIntervalInfo, 9200, 9200),
+        (TraceInfoClass::VersionInfo, 10240, 10240),
+    ] {
+        let facts = class.facts().unwrap();
+        assert_eq!((facts.since, facts.query_since()), (since, query_since), "{class}");
+    }
 }

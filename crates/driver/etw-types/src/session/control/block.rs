@@ -208,15 +208,17 @@ fn put(block: &mut [u8], start: usize, end: usize, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{END, NAME, Properties, SessionStatus, empty_block};
-    use crate::Guid;
+    use std::vec::Vec;
+
+    use super::{END, NAME, Properties, SessionStatus, empty_block, number};
     use crate::session::{EventTraceProperties, mode};
+    use crate::{Guid, Win32Error};
 
     #[test]
     fn a_block_of_a_start_has_its_size_its_offsets_and_the_name_of_the_file() {
         let block = Properties::new("s").file("C:\\trace.etl").buffers(64, 4, 8).to_block();
         let raw = EventTraceProperties::parse(&block).unwrap();
-        assert_eq!(block.len(), END);
+        assert_eq!((block.len(), END), (4220, 4220), "the structure and two names of 1025 units");
         assert_eq!(usize::try_from(raw.wnode.buffer_size), Ok(END));
         assert_eq!(usize::try_from(raw.logger_name_offset), Ok(NAME));
         assert_eq!((raw.wnode.flags, raw.wnode.client_context, raw.buffer_size), (0x2_0000, 1, 64));
@@ -233,14 +235,75 @@ mod tests {
         assert_ne!(EventTraceProperties::parse(&empty_block(Guid::ZERO, 0)).unwrap().log_file_name_offset, 0);
     }
 
+    /// Returns an empty block with these offsets of the session's and the file's name.
+    fn with_offsets(name: usize, file: usize) -> Vec<u8> {
+        let mut block = empty_block(Guid::ZERO, 0);
+        let mut raw = EventTraceProperties::parse(&block).unwrap();
+        raw.logger_name_offset = number(name);
+        raw.log_file_name_offset = number(file);
+        *block.first_chunk_mut().unwrap() = raw.to_bytes();
+        block
+    }
+
+    #[test]
+    fn an_update_has_the_file_only_if_it_changes() {
+        let properties = Properties::new("s").file("a.etl").buffers(64, 4, 8);
+        assert_eq!(properties.to_update_block(true), properties.to_block());
+        let unchanged = Properties { log_file: None, ..properties.clone() };
+        assert_eq!(properties.to_update_block(false), unchanged.to_block());
+        assert_eq!(Properties::from_block("s", &unchanged.to_block()), Ok(unchanged));
+    }
+
+    #[test]
+    fn a_session_s_name_must_fit_before_the_file_s_name_or_the_end() {
+        for (name, file, longest) in [
+            (NAME, NAME + 10, 4),
+            (NAME, 0, 2049),
+            (END - 10, NAME, 4),
+            // The file's name overwrites the session's.
+            (END - 10, END - 10, 4),
+        ] {
+            let block = with_offsets(name, file);
+            let of = |length| Properties::from_block(&"x".repeat(length), &block).map(|read| read.name.len());
+            assert_eq!(of(longest), Ok(longest), "{name} {file}");
+            assert_eq!(of(longest + 1), Err(Win32Error::BadLength), "{name} {file}");
+            let filled = |length| {
+                let properties = Properties { name: "x".repeat(length), ..Properties::default() };
+                SessionStatus { properties, ..SessionStatus::default() }.fill_block(&mut block.clone())
+            };
+            assert_eq!(filled(longest), Ok(()), "{name} {file}");
+            assert_eq!(filled(longest + 1), Err(Win32Error::MoreData), "{name} {file}");
+        }
+        let anywhere = with_offsets(0, 0);
+        assert!(Properties::from_block(&"x".repeat(5000), &anywhere).is_ok(), "the name is not copied");
+    }
+
+    #[test]
+    fn an_offset_must_be_after_the_structure_and_within_the_block() {
+        for offset in [1, NAME - 1, END, END + 1] {
+            for mut block in [with_offsets(offset, 0), with_offsets(0, offset)] {
+                assert_eq!(Properties::from_block("s", &block), Err(Win32Error::InvalidParameter), "{offset}");
+                let filled = SessionStatus::default().fill_block(&mut block);
+                assert_eq!(filled, Err(Win32Error::InvalidParameter), "{offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_must_have_the_structure_and_the_size_that_it_states() {
+        let block = empty_block(Guid::ZERO, 0);
+        for (size, stated) in [(NAME - 1, NAME), (NAME, NAME - 1), (NAME, NAME + 1)] {
+            let mut block = block[..size].to_vec();
+            block[..4].copy_from_slice(&number(stated).to_le_bytes());
+            assert_eq!(Properties::from_block("s", &block), Err(Win32Error::BadLength), "{size} {stated}");
+            assert_eq!(SessionStatus::default().fill_block(&mut block), Err(Win32Error::BadLength), "{size} {stated}");
+        }
+    }
+
     #[test]
     fn texts_outside_of_a_block_or_inside_the_structure_are_not_read() {
-        for offset in [0, 40, u32::MAX] {
-            let mut block = empty_block(Guid::ZERO, 0);
-            let mut raw = EventTraceProperties::parse(&block).unwrap();
-            raw.logger_name_offset = offset;
-            *block.first_chunk_mut().unwrap() = raw.to_bytes();
-            assert_eq!(SessionStatus::parse(&block).unwrap().properties.name, "");
+        for offset in [0, 40, usize::MAX] {
+            assert_eq!(SessionStatus::parse(&with_offsets(offset, 0)).unwrap().properties.name, "");
         }
     }
 }

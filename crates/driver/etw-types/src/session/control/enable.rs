@@ -129,22 +129,41 @@ impl Enable {
 #[cfg(test)]
 mod tests {
     use std::string::ToString;
+    use std::time::Duration;
     use std::vec;
 
-    use super::Enable;
-    use crate::Level;
+    use super::{Enable, property};
     use crate::session::{Filter, Listed};
+    use crate::{Guid, Level};
 
     #[test]
     fn each_filter_type_is_allowed_once_and_there_are_at_most_thirteen() {
         let twice = Enable::default().filter(Filter::ProcessIds(vec![1])).filter(Filter::ProcessIds(vec![2]));
         assert_eq!(twice.check().unwrap_err().to_string(), "a request can have only one filter of each kind");
+        assert_eq!(twice.check_enforced(), twice.check());
         let many = (0..14).fold(Enable::default(), |enable, kind| enable.filter(Filter::Other(kind, vec![])));
         assert_eq!(many.check().unwrap_err().to_string(), "14 filters of a request: the maximum is 13");
     }
 
     #[test]
+    fn a_builder_sets_its_part_and_keeps_the_others() {
+        let other = Filter::ProcessIds(vec![1]);
+        let enable = Enable::new(Level::Warning).any(2_u64).all(3_u64).property(property::SID).stacks().group();
+        let expected = Enable {
+            level: Level::Warning,
+            any: 2,
+            all: 3,
+            property: property::SID | property::STACK_TRACE | property::PROVIDER_GROUP,
+            source: Guid::ZERO,
+            timeout: Duration::from_millis(7),
+            filters: vec![other.clone()],
+        };
+        assert_eq!(enable.filter(other).timeout(Duration::from_millis(7)), expected);
+    }
+
+    #[test]
     fn a_stack_filter_enables_stacks() {
+        assert_eq!(Enable::default().filter(Filter::EventIds(Listed::Pass, vec![1])).property, 0);
         let mut enable = Enable::new(Level::Error).filter(Filter::StackEventIds(Listed::Pass, vec![1]));
         assert_eq!(enable.property, 4);
         assert_eq!(enable.check(), Ok(()));

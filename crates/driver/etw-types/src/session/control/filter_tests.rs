@@ -25,6 +25,11 @@ fn filters_have_the_bytes_of_their_layouts() {
         (Filter::EventIds(Listed::Pass, vec![7, 256]), filter::EVENT_ID, vec![1, 0, 2, 0, 7, 0, 0, 1]),
         (Filter::StackEventIds(Listed::Blocked, vec![]), filter::STACKWALK, vec![0, 0, 0, 0]),
         (Filter::EventNames(Listed::Blocked, selection, names(&["A", "Bc"])), filter::EVENT_NAME, name.to_vec()),
+        (
+            Filter::StackEventNames(Listed::Blocked, selection, names(&["A", "Bc"])),
+            filter::STACKWALK_NAME,
+            name.to_vec(),
+        ),
         (Filter::StackSelection(Listed::Pass, selection), filter::STACKWALK_LEVEL_KW, stack.to_vec()),
         (Filter::TraceHandle(3), filter::TRACEHANDLE, vec![3, 0, 0, 0, 0, 0, 0, 0]),
         (Filter::Payload(vec![9]), filter::PAYLOAD, vec![9]),
