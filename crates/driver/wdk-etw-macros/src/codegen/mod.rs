@@ -14,6 +14,8 @@ mod metadata;
 mod packing;
 mod payload;
 mod provider;
+#[cfg(test)]
+mod tests;
 mod values;
 mod writer;
 
