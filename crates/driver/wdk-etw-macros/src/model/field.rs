@@ -105,7 +105,6 @@ fn in_type(kind: FieldType, args: &mut Args, errors: &mut Errors) -> Option<Code
             let expr = args.value("an InType, for example `U32`, `InType::U32` or `8`", errors)?;
             Some(named(expr, &IN_TYPE, errors))
         }
-        Encoding::None => None,
     }
 }
 

@@ -45,9 +45,25 @@ mod tests {
 
     #[test]
     fn a_swap_is_one_edit() {
-        assert_eq!(distance("u23", "u32"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "abc"), 3);
+        for (left, right, edits) in [
+            ("u23", "u32", 1),
+            ("ab", "ba", 1),
+            ("abcdef", "badcfe", 3),
+            ("abcd", "cbad", 2),
+            ("aba", "bab", 2),
+            ("ca", "abc", 3),
+        ] {
+            assert_eq!(distance(left, right), edits, "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn adding_removing_and_replacing_are_edits() {
+        for (left, right, edits) in
+            [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("ab", "a", 1), ("flaw", "lawn", 2), ("kitten", "sitting", 3)]
+        {
+            assert_eq!(distance(left, right), edits, "{left} {right}");
+        }
     }
 
     #[test]
@@ -55,5 +71,22 @@ mod tests {
         assert_eq!(nearest("u23", ["u16", "u32"]), Some("u32"));
         assert_eq!(nearest("frobnicate", ["u16", "u32"]), None);
         assert_eq!(nearest("Str8", ["str8"]), Some("str8"));
+        assert_eq!(nearest("level", ["leveler", "levels"]), Some("levels"));
+    }
+
+    #[test]
+    fn a_longer_name_may_have_more_mistakes() {
+        for (wrong, right, is_near) in [
+            ("abX", "abc", true),
+            ("aXX", "abc", false),
+            ("abXX", "abcd", true),
+            ("aXXX", "abcd", false),
+            ("abcdeXX", "abcdefg", true),
+            ("abcdXXX", "abcdefg", false),
+            ("abcdeXXX", "abcdefgh", true),
+            ("abcdXXXX", "abcdefgh", false),
+        ] {
+            assert_eq!(nearest(wrong, [right]), is_near.then_some(right), "{wrong}");
+        }
     }
 }

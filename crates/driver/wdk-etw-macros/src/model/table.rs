@@ -128,8 +128,6 @@ pub(crate) enum Encoding {
     Sized(&'static str),
     /// A value that the user gives.
     Raw,
-    /// No metadata.
-    None,
 }
 
 impl Shape {
@@ -224,7 +222,7 @@ const fn field(name: &'static str, shape: Shape, encoding: InType, out_type: Out
     }
 }
 
-/// A raw field, whose encoding is an argument.
+/// A raw field, whose encoding is an argument, or raw data, which has none.
 const fn raw(name: &'static str, shape: Shape) -> FieldType {
     FieldType { name, shape, encoding: Encoding::Raw, out_type: 0, has_slice: false }
 }
@@ -309,7 +307,7 @@ static TABLE: &[FieldType] = &[
     raw("raw_field_slice", Shape::RawField(Arity::Many)),
     raw("raw_meta", Shape::RawMeta(Arity::One)),
     raw("raw_meta_slice", Shape::RawMeta(Arity::Many)),
-    FieldType { encoding: Encoding::None, ..raw("raw_data", Shape::RawData) },
+    raw("raw_data", Shape::RawData),
     // Types that are common in drivers.
     field("unicode_string", Shape::UnicodeString, I::Str16, O::Default),
     field("ansi_string", Shape::AnsiString, I::Str8, O::Default),

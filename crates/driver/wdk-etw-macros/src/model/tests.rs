@@ -65,6 +65,9 @@ fn values_may_be_names_numbers_or_expressions() {
     assert!(matches!(accepted("P, \"E\", level(1 + 2)").level, Some((_, Code::Number(_)))));
     assert!(matches!(accepted("P, \"E\", level(0x03)").level, Some((_, Code::Known(3)))));
     assert_eq!(refused("P, \"E\", level(256)"), ["Level has 8 bits: 0 to 255"]);
+    // Four or more capital letters are a constant. Fewer are a misspelled name.
+    accepted("P, \"E\", u8(\"a\", &a, format(HEXX))");
+    assert!(refused("P, \"E\", u8(\"a\", &a, format(HEX))")[0].contains("did you mean `Hex`?"));
 }
 
 #[test]
@@ -81,6 +84,9 @@ fn structs_are_flattened_with_their_field_count() {
         })
         .collect();
     assert_eq!(counts, [Some(2), None, Some(1), None, None, None]);
+    let empty = accepted("P, \"E\", struct(\"S\", { raw_data(a) })");
+    assert!(empty.fields[0].meta.as_ref().is_some_and(|meta| meta.out_type.is_none()), "there is nothing to count");
+    assert_eq!(refused("P, \"E\", struct(\"S\", {}, {})"), ["a struct has one list of fields"]);
 }
 
 #[test]
@@ -109,16 +115,31 @@ fn all_errors_of_a_call_are_reported() {
         "P, \"E\", u23(\"a\", &a), level(), tag(0x10000000), u32(\"b\"), u32(c, &c), u32 = 5, u8(\"d\", &d, blue(1))",
     );
     assert_eq!(messages.len(), 7, "{messages:#?}");
+    assert_eq!(refused("P, \"E\", u32(c, &c, blue(1))").len(), 2, "the name and the option");
 }
 
 #[test]
 fn options_are_allowed_once_and_only_outside_structs() {
-    assert_eq!(refused("P, \"E\", level(1), level(2)"), ["`level` is given twice"]);
+    let options = ["level(1)", "opcode(1)", "channel(1)", "task(1)", "id_version(1, 2)", "tag(1)", "related_id(&a)"];
+    for option in options.into_iter().chain(["activity_id(&a)", "result(u32(\"a\"))"]) {
+        let (name, _) = option.split_once('(').unwrap();
+        let kind = if name == "result" { EventKind::Activity } else { EventKind::Single };
+        let (_, messages) = check(kind, &format!("P, \"E\", {option}, {option}"));
+        assert_eq!(messages, [format!("`{name}` is given twice")]);
+    }
+    accepted("P, \"E\", keyword(1), keyword(1), debug(), debug()");
+    assert_eq!(refused("P, \"E\", u8(\"a\", &a, format(Hex), format(Hex))"), ["`format` is given twice"]);
     assert_eq!(refused("P, \"E\", u8(\"a\", &a, tag(1), tag(2))"), ["`tag` is given twice"]);
     assert_eq!(
         refused("P, \"E\", struct(\"S\", { level(1) })"),
         ["`level` is an option of the event and not allowed inside `struct`"]
     );
+    assert_eq!(
+        refused("P, \"E\", struct(\"S\", { u23(\"a\", &a) })"),
+        ["unknown field type `u23`; did you mean `u32`?"]
+    );
+    let unknown = refused("P, \"E\", struct(\"S\", { keywrod(1) })");
+    assert!(unknown[0].starts_with("unknown field type `keywrod`; field types are `bool8`"), "{unknown:?}");
     assert_eq!(
         refused("P, \"E\", struct(\"S\", { raw_struct(\"R\", 1) })"),
         ["`raw_struct` is not allowed inside `struct`; use `struct` here as well"]
@@ -164,6 +185,25 @@ fn metadata_has_at_most_65535_bytes() {
     let named = |length: usize| format!("P, \"{}\"", "x".repeat(length - 4));
     accepted(&named(65_535));
     assert_eq!(refused(&named(65_536)).len(), 1);
+    for (item, size) in [
+        // Name, NUL and type.
+        ("u8(\"ab\", &a)", 4),
+        ("bool8(\"ab\", &a)", 5),
+        // A tag has one to four bytes, and needs the format.
+        ("u8(\"ab\", &a, tag(0x0FE00000))", 6),
+        ("u8(\"ab\", &a, tag(1))", 9),
+        ("bool8(\"ab\", &a, tag(1))", 9),
+        ("u8(\"ab\", &a, tag(TAG))", 6),
+        // The number of its fields is the format of a struct.
+        ("struct(\"ab\", { u8(\"ab\", &a) })", 5 + 4),
+        ("struct(\"ab\", tag(1), { u8(\"ab\", &a) })", 9 + 4),
+        // The tag of an event without a tag has one byte, too.
+        ("tag(1)", 3),
+        ("tag(TAG)", 0),
+    ] {
+        accepted(&format!("{}, {item}", named(65_535 - size)));
+        assert_eq!(refused(&format!("{}, {item}", named(65_536 - size))).len(), 1, "{item}");
+    }
 }
 
 #[test]
@@ -179,10 +219,11 @@ fn provider_options_are_read() {
         "/// Text.\npub(crate) P, \"MyProvider\", id(\"20cf46dd-3b90-476c-94e9-4e74bbc30e31\"), \
          groupid(\"{faaf2f619b2645919bb1b9b8bae2d34c}\"), group_name(\"abc1\"), mode(User), set_information(Direct), \
          target_version(0x0A00), decode_id(\"20cf46dd-3b90-476c-94e9-4e74bbc30e31\"), custom_trait(128, b\"x\"), \
-         custom_trait(255, \"yz\")",
+         custom_trait(255, \"yz\"), debug()",
     );
     assert_eq!(messages, Vec::<String>::new());
     let checked = checked.unwrap();
+    assert!(checked.debug);
     assert_eq!(checked.id.to_string(), "20cf46dd-3b90-476c-94e9-4e74bbc30e31");
     assert_eq!(checked.mode, Mode::User);
     assert!(matches!(checked.set_information, SetInformation::Chosen("Direct")));
@@ -204,6 +245,20 @@ fn provider_defaults_are_kernel_mode_lookup_and_the_id_of_the_name() {
 }
 
 #[test]
+fn provider_options_are_allowed_once() {
+    const ID: &str = "20cf46dd-3b90-476c-94e9-4e74bbc30e31";
+    let ids = ["id", "group_id", "decode_id"].map(|name| format!("{name}(\"{ID}\")"));
+    let others = ["group_name(\"abc\")", "mode(User)", "set_information(Off)", "target_version(1)"].map(String::from);
+    for option in ids.iter().chain(&others) {
+        let (name, _) = option.split_once('(').unwrap();
+        let (_, messages) = provider(&format!("P, \"N\", {option}, {option}"));
+        assert_eq!(messages, [format!("`{name}` is given twice")]);
+    }
+    let (_, messages) = provider("P, \"N\", debug(), debug(), custom_trait(128, b\"\"), custom_trait(128, b\"\")");
+    assert_eq!(messages, Vec::<String>::new());
+}
+
+#[test]
 fn provider_errors_name_what_is_allowed() {
     let message = |source: &str| provider(source).1.join("; ");
     assert_eq!(message("P, \"N\", mode(Boot)"), "expected one of `Kernel`, `User`");
@@ -211,6 +266,7 @@ fn provider_errors_name_what_is_allowed() {
     assert_eq!(message("P, \"N\", custom_trait(5, b\"\")"), "a custom trait's type is a number from 128 to 255");
     assert_eq!(message("P, \"N\", group_name(\"Upper\")"), "a group name has only the letters a to z and digits");
     assert!(message("P, \"N\", id(\"12\")").contains("not a GUID"));
+    assert!(message(&format!("P, \"N\", id(\"{}\")", "g".repeat(32))).contains("not a GUID"));
     assert!(message("P, \"N\", custom_trait(200, \"a\"), id(\"x\"), id(\"y\")").contains("not a GUID"));
     assert!(!message(&format!("P, \"{}\"", "x".repeat(0x7FFD))).is_empty());
     assert!(message(&format!("P, \"{}\"", "x".repeat(0x7FFC))).is_empty());
@@ -222,6 +278,10 @@ fn a_stop_takes_any_expression_as_its_scope_and_fields_up_to_1024_bytes() {
     assert_eq!(messages, Vec::<String>::new());
     let event = event.unwrap();
     assert_eq!((event.fields.len(), event.debug), (1, true));
+    // The result of the activity has a descriptor, too.
+    let strings = |count| repeated(count, "str8(\"a\", a)").replacen("P, \"E\"", "scope", 1);
+    assert_eq!(check(EventKind::Stop, &strings(62)).1, Vec::<String>::new());
+    assert!(check(EventKind::Stop, &strings(63)).1[0].starts_with("the event needs more than 128 data descriptors"));
     let long = repeated(64, "u32(\"A field's name\", &1)").replacen("P, \"E\"", "scope", 1);
     let (_, messages) = check(EventKind::Stop, &long);
     assert_eq!(messages.len(), 1, "{messages:?}");

@@ -51,9 +51,7 @@ impl Words {
     /// Classifies `expr`.
     pub(crate) fn of(expr: &Expr) -> Self {
         match plain(expr) {
-            Expr::Path(path) if path.qself.is_none() && path.path.get_ident().is_some() => {
-                path.path.get_ident().cloned().map_or(Self::Expression, Self::Name)
-            }
+            Expr::Path(path) => path.path.get_ident().cloned().map_or(Self::Expression, Self::Name),
             Expr::Lit(ExprLit { lit: Lit::Int(value), .. }) => Self::Integer(value.base10_parse().ok()),
             other if begins_with_digit(other.to_token_stream()) => Self::Number,
             _ => Self::Expression,
@@ -69,5 +67,50 @@ fn begins_with_digit(tokens: TokenStream) -> bool {
             begins_with_digit(group.stream())
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+    use super::Words;
+
+    /// Classifies `source`. `$` stands for a variable of `macro_rules!` with the value 4.
+    fn kind(source: &str) -> &'static str {
+        let variable = |tree| match tree {
+            TokenTree::Punct(punct) if punct.as_char() == '$' => {
+                Group::new(Delimiter::None, "4".parse().unwrap()).into()
+            }
+            other => other,
+        };
+        let tokens: TokenStream = source.parse::<TokenStream>().unwrap().into_iter().map(variable).collect();
+        match Words::of(&syn::parse2(tokens).unwrap()) {
+            Words::Name(_) => "name",
+            Words::Integer(Some(_)) => "integer",
+            Words::Integer(None) => "large integer",
+            Words::Number => "number",
+            Words::Expression => "expression",
+        }
+    }
+
+    #[test]
+    fn an_expression_that_begins_with_a_digit_is_a_number() {
+        for (source, expected) in [
+            ("Warning", "name"),
+            ("Level::Warning", "expression"),
+            ("<Level as Named>::WARNING", "expression"),
+            ("<Level>::WARNING", "expression"),
+            ("5", "integer"),
+            ("$", "integer"),
+            ("0x1_0000_0000_0000_0000", "large integer"),
+            ("4 | 1", "number"),
+            ("$ | 1", "number"),
+            ("(4 | 1)", "expression"),
+            ("\"4\"", "expression"),
+            ("LEVEL | 1", "expression"),
+        ] {
+            assert_eq!(kind(source), expected, "{source}");
+        }
     }
 }
