@@ -96,7 +96,10 @@ fn a_scope_that_no_session_wants_calls_nothing() {
 #[test]
 fn an_activity_can_end_in_another_component() {
     let events = traced(&HANDED_OVER, |_| {
-        let id = start_activity!(HANDED_OVER, "Request", level(Informational)).into_id().expect("active");
+        let scope = start_activity!(HANDED_OVER, "Request", level(Informational));
+        let shown = format!("ActivityScope {{ id: {}, active: true, result: (), .. }}", scope.id());
+        assert_eq!(format!("{scope:?}"), shown);
+        let id = scope.into_id().expect("active");
         write_event!(HANDED_OVER, "Request", level(Informational), opcode(Stop), activity_id(&id), u32("Bytes", &9));
         assert_eq!(start_activity!(HANDED_OVER, "Detail", level(Verbose)).into_id(), None);
     });

@@ -57,6 +57,12 @@ fn a_session_at_level_255_receives_every_event_and_one_at_4_receives_five_levels
     write_every_level(&LEVEL_255);
     assert_eq!(session.take_events().len(), LEVELS.count());
     session.enable(*LEVEL_255.id(), Enable { level: Level::Informational, ..Enable::default() });
+    for level in LEVELS {
+        let is_enabled = level <= Level::Informational.as_int();
+        let level = Level::from_int(level);
+        assert_eq!(LEVEL_255.enabled(level, 1), is_enabled, "{level}");
+        assert_eq!(LEVEL_255.enabled_at_run_time(level, Keyword::from_bits(1)), is_enabled, "{level}");
+    }
     write_every_level(&LEVEL_255);
     assert_eq!(session.take_events().len(), 5);
     session.stop();
@@ -80,6 +86,8 @@ fn keywords_follow_the_documented_rule_for_every_mask() {
             for keyword in 0..limit {
                 let documented = keyword == 0 || (keyword & any != 0 && keyword & all == all);
                 assert_eq!(MASKS.enabled(Level::Verbose, keyword), documented, "{any:#x} {all:#x} {keyword:#x}");
+                let at_run_time = MASKS.enabled_at_run_time(Level::Verbose, Keyword::from_bits(keyword));
+                assert_eq!(at_run_time, documented, "{any:#x} {all:#x} {keyword:#x}");
             }
         }
     }

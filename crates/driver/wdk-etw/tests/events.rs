@@ -103,7 +103,8 @@ fn the_status_of_the_write_is_returned() {
 fn an_activity_has_a_start_and_a_stop_with_one_id() {
     define_provider!(PROVIDER, "Events.Activity");
     let traced = Traced::new(&PROVIDER, Level::Verbose);
-    let parent = Guid::from_u128(7);
+    // A reference to a reference is an id, too.
+    let parent = &Guid::from_u128(7);
     {
         let scope = start_activity!(
             PROVIDER,
@@ -124,7 +125,7 @@ fn an_activity_has_a_start_and_a_stop_with_one_id() {
     assert_eq!(opcodes, [Opcode::Start, Opcode::Info, Opcode::Stop]);
     assert_ne!(events[0].activity, Guid::ZERO);
     assert!(events.iter().all(|event| event.activity == events[0].activity));
-    assert_eq!([events[0].related, events[1].related, events[2].related], [Some(parent), None, None]);
+    assert_eq!([events[0].related, events[1].related, events[2].related], [Some(*parent), None, None]);
     assert_eq!(events[0].payload, [0x34, 0x12]);
     assert_eq!(events[2].payload, []);
     assert_eq!(events[2].metadata.as_deref(), Some(&b"\x0c\0\x7fTransfer\0"[..]));
@@ -198,4 +199,28 @@ fn statuses_and_pointers_have_the_bytes_of_their_values() {
     let payloads: Vec<_> = traced.events().into_iter().map(|event| event.payload).collect();
     let statuses = [0x22, 0, 0, 0xC0, 0xFE, 0xFF, 0xFF, 0xFF];
     assert_eq!(payloads, [statuses, address, address, address]);
+}
+
+/// These payloads are written by functions of the library: see `event/send.rs`.
+#[test]
+fn values_and_one_text_or_array_after_them_have_their_bytes_and_no_ids() {
+    define_provider!(PROVIDER, "Events.Library");
+    let traced = Traced::new(&PROVIDER, Level::Verbose);
+    let (wide, elements) = ([0x41_u16, 0xD83D, 0xDE97], [1_u16, 0x0203]);
+    write_event!(PROVIDER, "Values", u8("a", &1), u16("b", &2), u8("c", &3), u16("d", &4));
+    write_event!(PROVIDER, "Utf8", u8("a", &1), u16("b", &2), str8("c", "text"));
+    write_event!(PROVIDER, "Utf16", u8("a", &1), u16("b", &2), str16("c", &wide));
+    write_event!(PROVIDER, "Array", u8("a", &1), u16("b", &2), u16_slice("c", &elements));
+    let payloads: [&[u8]; 4] = [
+        &[1, 2, 0, 3, 4, 0],
+        b"\x01\x02\0\x04\0text",
+        b"\x01\x02\0\x06\0A\0\x3D\xD8\x97\xDE",
+        &[1, 2, 0, 2, 0, 1, 0, 3, 2],
+    ];
+    let events = traced.events();
+    assert_eq!(events.len(), payloads.len());
+    for (event, payload) in events.iter().zip(payloads) {
+        assert_eq!(event.payload, payload, "{event:?}");
+        assert_eq!((event.activity, event.related), (Guid::ZERO, None), "{event:?}");
+    }
 }

@@ -54,7 +54,8 @@ fn write_ex_passes_filter_and_flags() {
     traced(&EXTENDED, |_, session| {
         let status = EXTENDED.write_ex(&EVENT, 5, WriteFlags::NO_FAULTING, None, Some(&RELATED), &[]);
         assert_eq!(status, NtStatus::Success);
-        assert_eq!(EXTENDED.write_ex(&EVENT, 0, WriteFlags::IN_PRIVATE, None, None, &[]), NtStatus::Success);
+        assert_eq!(EXTENDED.write_ex(&EVENT, 0, WriteFlags::from_bits(2), None, None, &[]), NtStatus::Success);
+        assert_eq!(WriteFlags::from_bits(2), WriteFlags::IN_PRIVATE);
         let events = session.events();
         assert_eq!((events[0].filter, events[0].flags, events[0].related), (5, 1, Some(RELATED)));
         assert_eq!((events[1].filter, events[1].flags, events[1].related), (0, 2, None));

@@ -51,11 +51,15 @@ fn a_scoped_registration_ends_with_its_scope() {
         // SAFETY: dropped at the end of this block, by the only thread.
         let registration = unsafe { SCOPED.register_scoped() }.unwrap();
         assert_eq!(registration.provider().id(), SCOPED.id());
+        assert_eq!(format!("{registration:?}"), format!("Registration({SCOPED:?})"));
         assert_eq!(host.engine().registrations().len(), 1);
     }
     assert_eq!(host.engine().registrations().len(), 0);
     // SAFETY: ended on the next line.
     let registration = unsafe { SCOPED.register_scoped() }.unwrap();
+    host.engine().fail_next(Routine::Unregister, NtStatus::Unsuccessful);
+    let (status, registration) = registration.end().unwrap_err();
+    assert_eq!((status, host.engine().registrations().len()), (NtStatus::Unsuccessful, 1), "it can be repeated");
     assert!(registration.end().is_ok());
     assert_eq!(host.engine().registrations().len(), 0);
 }

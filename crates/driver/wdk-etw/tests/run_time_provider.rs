@@ -18,6 +18,7 @@ fn a_provider_made_at_run_time_is_what_the_macro_makes() {
     assert_eq!(provider.name(), "MyProvider");
     assert_eq!(BUFFER.define("Second", None).err(), Some(NtStatus::AlreadyRegistered));
     assert!(BUFFER.get().is_some_and(|found| std::ptr::eq(found, provider)));
+    assert_eq!(format!("{BUFFER:?}"), "ProviderBuffer { state: 2, .. }");
 
     let host = Host::new();
     let _here = host.enter();

@@ -75,6 +75,13 @@ fn the_target_version_chooses_the_documented_default() {
 }
 
 #[test]
+fn the_routine_is_imported_from_the_version_that_the_headers_name() {
+    use SetInformationMode::{Direct, Lookup};
+    assert_eq!([0x0603_FFFF, 0x0604_0000, 0x0604_0001].map(SetInformationMode::for_ntddi), [Lookup, Direct, Direct]);
+    assert_eq!([0x0601, 0x0602, 0x0603].map(SetInformationMode::for_winver), [Lookup, Direct, Direct]);
+}
+
+#[test]
 fn an_unregistered_provider_returns_the_status_of_its_mode() {
     static LOOKUP: Provider = Provider::new(Guid::ZERO, b"\x03\0\0", SetInformationMode::Lookup);
     static DIRECT: Provider = Provider::new(Guid::ZERO, b"\x03\0\0", SetInformationMode::Direct);

@@ -77,3 +77,13 @@ impl<const N: usize> StopMetadata<N> {
         EventDataDescriptor::event_metadata(joined)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::stop_metadata_size;
+
+    #[test]
+    fn a_stop_has_room_for_the_start_and_for_the_fields_without_their_head() {
+        assert_eq!([0, 4, 5, 104].map(stop_metadata_size), [250, 250, 251, 350]);
+    }
+}

@@ -147,6 +147,10 @@ mod tests {
     #[test]
     fn invalid_utf8_is_cut_at_the_limit() {
         assert_eq!(utf8(&vec![0x80; MAX + 1]).len(), MAX);
+        // More continuation bytes than a character has.
+        let mut text = vec![b'x'; MAX - 4];
+        text.extend([0x80; 8]);
+        assert_eq!(utf8(&text).len(), MAX);
     }
 
     #[test]

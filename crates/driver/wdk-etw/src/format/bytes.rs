@@ -164,6 +164,10 @@ impl<const N: usize> fmt::Write for Text<'_, N> {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::format;
+
     use super::FixedBytes;
 
     #[test]
@@ -195,5 +199,6 @@ mod tests {
         assert!(!bytes.append(b"de"));
         assert!(bytes.append(b"f"));
         assert_eq!((bytes.as_slice(), bytes.room()), (&b"abcf"[..], 0));
+        assert_eq!(format!("{bytes:?}"), "[97, 98, 99, 102]");
     }
 }

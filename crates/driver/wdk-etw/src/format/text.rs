@@ -141,6 +141,7 @@ mod tests {
     extern crate std;
 
     use core::fmt::{self, Write as _};
+    use std::format;
     use std::string::String;
 
     use super::FixedText;
@@ -170,6 +171,7 @@ mod tests {
             fixed.write_str("abc").unwrap();
         }
         assert_eq!((fixed.as_str(), fixed.cut()), ("abcab…", 10));
+        assert_eq!(format!("{fixed:?}"), "FixedText { text: \"abcab…\", cut: 10, .. }");
         assert_eq!(fixed.format(format_args!("{}", 12)), "12");
         assert_eq!(fixed.cut(), 0);
     }
