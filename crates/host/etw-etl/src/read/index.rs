@@ -10,7 +10,7 @@ use super::records::{Buffer, Slot};
 use super::report::{LossReason, Report};
 use super::schemas::collect;
 use super::source::{Found, Source};
-use super::stacks::{Keys, target};
+use super::stacks::{FREE_MEMORY, Keys, target};
 use crate::decode::Decoder;
 use crate::format::bytes::{guid_at, u16_at};
 use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
@@ -30,8 +30,8 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    /// Collects the schemas, images and stack keys in a buffer. `length` is the length of the file. Returns the time stamps of
-    /// the events that the buffer's stacks belong to.
+    /// Collects the schemas, images and stack keys in a buffer of a file of this length. Returns the time stamps of the events
+    /// that the buffer's stacks belong to.
     fn add(&mut self, buffer: &Buffer, length: u64) -> Option<Targets> {
         let mut targets: Option<Targets> = None;
         for slot in &buffer.slots {
@@ -41,7 +41,7 @@ impl Collected {
                 Layout::System | Layout::Compact | Layout::PerfInfo => match u16_at(record, 6).map(u16::to_be_bytes) {
                     Some([GROUP_STACK, _]) => {
                         if let Some(definition) = definition(slot.layout, record) {
-                            self.keys.add(&definition, length);
+                            self.keys.add(&definition, length.saturating_add(FREE_MEMORY));
                         } else if let Some(stamp) = target(slot.layout, record) {
                             targets = Some(Targets::with(targets, stamp));
                         }

@@ -19,7 +19,7 @@ use crate::time::FileTime;
 use row::row;
 
 /// Maximum number of events in a page.
-pub(super) const MAX_EVENTS: u64 = 100_000;
+const MAX_EVENTS: u64 = 100_000;
 /// Approximate maximum size of the events in a page, in bytes.
 const MAX_BYTES: usize = 96 * 1024 * 1024;
 
@@ -58,8 +58,10 @@ impl Strings {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Html {
+    max_events: u64,
+    max_bytes: usize,
     about: About,
     strings: Strings,
     first: Option<FileTime>,
@@ -69,6 +71,22 @@ pub(super) struct Html {
     /// Number of events in the page.
     held: u64,
     bytes: usize,
+}
+
+impl Default for Html {
+    fn default() -> Self {
+        Self {
+            max_events: MAX_EVENTS,
+            max_bytes: MAX_BYTES,
+            about: About::default(),
+            strings: Strings::default(),
+            first: None,
+            last: 0,
+            events: 0,
+            held: 0,
+            bytes: 0,
+        }
+    }
 }
 
 impl Html {
@@ -87,7 +105,7 @@ impl Html {
         let time = event.header.time.0.saturating_sub(first.0);
         self.last = self.last.max(time);
         self.events += 1;
-        if self.held >= MAX_EVENTS || self.bytes >= MAX_BYTES {
+        if self.held >= self.max_events || self.bytes >= self.max_bytes {
             return;
         }
         out.push_str(if self.held == 0 { "\n" } else { ",\n" });

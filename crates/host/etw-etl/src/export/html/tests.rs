@@ -4,7 +4,7 @@ use etw_types::{Guid, InType, OutType};
 use serde_json::Value;
 
 use super::hash::hash;
-use super::{MAX_EVENTS, PAGE, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
+use super::{Html, PAGE, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
 use crate::export::{About, Exporter, Format};
 use crate::testing::{descriptor, read, trace_logging};
 use crate::{Event, EventData, ExtendedItem, ExtendedType};
@@ -87,14 +87,30 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
-fn a_page_has_a_limit_of_events_and_shows_the_total() {
+fn a_page_has_a_limit_of_events_and_of_bytes_and_shows_the_total() {
     let event = trace_logging("E", |builder| builder.u32("N", 1));
-    let events = vec![event; usize::try_from(MAX_EVENTS).unwrap() + 5];
-    let data = data(&page(&events, About { events_lost: 3, ..About::default() }));
-    assert_eq!(data["events"].as_array().unwrap().len() as u64, MAX_EVENTS);
-    assert_eq!(data["about"]["events"], MAX_EVENTS + 5);
-    assert_eq!(data["about"]["lost_events"], 3);
-    assert_eq!(data["about"]["start"], "2020-01-01T00:00:01.0000001Z");
+    let page = |html: Html| {
+        let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
+        (0..8).for_each(|_| exporter.event(&event).unwrap());
+        exporter.about(About { events_lost: 3, buffers_lost: 4, unreadable_bytes: 5, ..About::default() });
+        let left_out = exporter.left_out();
+        let bytes = exporter.html.bytes;
+        let data = data(&String::from_utf8(exporter.finish().unwrap()).unwrap());
+        assert_eq!(data["about"]["events"], 8);
+        assert_eq!(data["about"]["lost_events"], 3);
+        assert_eq!((&data["about"]["lost_buffers"], &data["about"]["unreadable"]), (&Value::from(4), &Value::from(5)));
+        assert_eq!(data["about"]["start"], "2020-01-01T00:00:01.0000001Z");
+        let shown = data["events"].as_array().unwrap().len() as u64;
+        assert_eq!(shown + left_out, 8);
+        (shown, bytes)
+    };
+    let (all, bytes) = page(Html::default());
+    assert_eq!(all, 8);
+    assert_eq!(page(Html { max_events: 5, ..Html::default() }).0, 5);
+    // The event that reaches the limit is the last one.
+    assert_eq!(page(Html { max_bytes: bytes - 1, ..Html::default() }).0, 8);
+    assert_eq!(page(Html { max_bytes: bytes / 2, ..Html::default() }).0, 4);
+    assert_eq!((Html::default().max_events, Html::default().max_bytes >> 20), (100_000, 96), "as documented");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::format::stack::Definition;
 
 /// Memory for definitions in addition to the length of the file. An uncompressed file has no definition that does not fit,
 /// because a definition takes at least as much of the file. The limit stops buffers that unpack to far more than they are.
-const FREE_MEMORY: u64 = 64 * 1024 * 1024;
+pub(crate) const FREE_MEMORY: u64 = 64 * 1024 * 1024;
 /// Size of a definition in addition to its addresses, in the file and approximately in memory.
 const COST: usize = 24;
 
@@ -20,14 +20,15 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Adds a definition from a file of this length. If a key is defined twice, the first definition is used.
-    pub(crate) fn add(&mut self, definition: &Definition<'_>, length: u64) {
+    /// Adds a definition, unless all definitions would then need more than `most` bytes of memory. If a key is defined twice, the
+    /// first definition is used.
+    pub(crate) fn add(&mut self, definition: &Definition<'_>, most: u64) {
         if self.places.contains_key(&definition.key) {
             return;
         }
         let frames = definition.frames();
         let cost = u64::try_from(self.cost() + COST + frames.len() * 8).unwrap_or(u64::MAX);
-        if cost > length.saturating_add(FREE_MEMORY) {
+        if cost > most {
             self.dropped += 1;
             return;
         }
@@ -53,27 +54,40 @@ impl Keys {
 
 #[cfg(test)]
 mod tests {
-    use super::{FREE_MEMORY, Keys};
+    use super::Keys;
     use crate::format::record::Layout;
     use crate::format::stack::{HOOK_RUNDOWN, definition, push_definition};
+
+    fn add(keys: &mut Keys, key: u64, frames: &[u64], most: usize) -> usize {
+        let mut record = Vec::new();
+        assert!(push_definition(&mut record, HOOK_RUNDOWN, 5, key, frames));
+        keys.add(&definition(Layout::PerfInfo, &record).unwrap(), most.try_into().unwrap());
+        record.len()
+    }
 
     #[test]
     fn definitions_that_fit_into_their_file_are_never_dropped() {
         let mut keys = Keys::default();
         let mut length = 0;
-        let frames = vec![7; 8000];
-        let mut add = |keys: &mut Keys, key, is_packed| {
-            let mut record = Vec::new();
-            assert!(push_definition(&mut record, HOOK_RUNDOWN, 5, key, &frames));
-            length += if is_packed { 0 } else { u64::try_from(record.len()).unwrap() };
-            keys.add(&definition(Layout::PerfInfo, &record).unwrap(), length);
-        };
-        let many = 2 * FREE_MEMORY / 64_000;
-        (0..many).for_each(|key| add(&mut keys, key, false));
-        assert_eq!((keys.dropped(), keys.get(many - 1)), (0, Some(&frames[..])));
-        // Compressed definitions, which need far more memory than space in the file.
-        (many..2 * many).for_each(|key| add(&mut keys, key, true));
-        assert!((many / 3..many).contains(&keys.dropped()), "{} of {many}", keys.dropped());
-        assert_eq!(keys.get(2 * many - 1), None);
+        for (key, count) in (0..).zip([0, 1, 2, 100, 8000, 0]) {
+            length += add(&mut keys, key, &vec![key; count], length + 24 + 8 * count);
+            assert_eq!(keys.get(key), Some(&vec![key; count][..]));
+        }
+        assert_eq!((keys.dropped(), keys.cost()), (0, length), "as large as in the file");
+        // A compressed definition takes less of the file than of the memory.
+        add(&mut keys, 6, &[1, 2], length + 39);
+        assert_eq!((keys.dropped(), keys.get(6), keys.cost()), (1, None, length));
+        add(&mut keys, 7, &[1, 2], length + 40);
+        assert_eq!((keys.dropped(), keys.get(7)), (1, Some(&[1, 2][..])));
+    }
+
+    #[test]
+    fn the_first_definition_of_a_key_is_used() {
+        let mut keys = Keys::default();
+        add(&mut keys, 5, &[1, 2], 1000);
+        add(&mut keys, 6, &[3], 1000);
+        add(&mut keys, 5, &[4, 5, 6], 1000);
+        assert_eq!((keys.get(5), keys.get(6), keys.get(7)), (Some(&[1, 2][..]), Some(&[3][..]), None));
+        assert_eq!((keys.dropped(), keys.cost()), (0, 2 * 24 + 3 * 8));
     }
 }

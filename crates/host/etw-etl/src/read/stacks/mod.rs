@@ -13,7 +13,7 @@ mod walked;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use keys::Keys;
+pub(crate) use keys::{FREE_MEMORY, Keys};
 use walked::Walked;
 pub(crate) use walked::target;
 
