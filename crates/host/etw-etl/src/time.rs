@@ -219,7 +219,10 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, ClockKind, FileTime, weekday};
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::{Clock, ClockKind, FileTime, date, days_since_1601, weekday};
+    use crate::format::logfile::LogfileHeader;
 
     #[test]
     fn moments_are_read_back_as_they_are_shown() {
@@ -227,11 +230,42 @@ mod tests {
             let text = FileTime(ticks).to_rfc3339().unwrap();
             assert_eq!(FileTime::parse(&text), Some(FileTime(ticks)), "{text}");
         }
-        assert_eq!(FileTime::parse("1601-01-01T00:00:01Z"), Some(FileTime(10_000_000)));
-        for bad in
-            ["", "2024-02-30T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00", "2024-01-01T00:00:00.12345678Z"]
-        {
+        for (text, ticks) in [
+            ("1601-01-01T00:00:01Z", 10_000_000),
+            ("1601-01-01T23:59:59.1234567Z", 863_991_234_567),
+            ("1601-01-02T01:02:03.5Z", 901_235_000_000),
+        ] {
+            assert_eq!(FileTime::parse(text), Some(FileTime(ticks)), "{text}");
+        }
+        for bad in [
+            "",
+            "2024-02-30T00:00:00Z",
+            "2024-01-01T24:00:00Z",
+            "2024-01-01T00:60:00Z",
+            "2024-01-01T00:00:60Z",
+            "2024-01-01T00:00Z",
+            "2024-01-01T00:00:00",
+            "2024-01-01T00:00:00.12345678Z",
+        ] {
             assert_eq!(FileTime::parse(bad), None, "{bad}");
+        }
+    }
+
+    /// Counts the days of the calendar from 1601 on, and compares each date.
+    #[test]
+    fn every_day_of_eight_hundred_years_follows_the_day_before() {
+        let mut days = 0;
+        for year in 1601..2401_u16 {
+            let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+            let february = if is_leap { 29 } else { 28 };
+            for (month, length) in (1..).zip([31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]) {
+                for day in 1..=length {
+                    assert_eq!(date(days), (year.into(), month.into(), day.into()), "day {days}");
+                    assert_eq!(days_since_1601(year, month, day), Some(days), "{year}-{month}-{day}");
+                    days += 1;
+                }
+                assert_eq!(days_since_1601(year, month, length + 1), None, "{year}-{month}");
+            }
         }
     }
 
@@ -258,7 +292,10 @@ mod tests {
         assert_eq!(weekday(1601, 1, 1), Some(1));
         assert_eq!(weekday(2023, 2, 29), None);
         assert_eq!(weekday(2023, 4, 31), None);
-        assert_eq!(weekday(0, 0, 0), None);
+        for (year, month, day) in [(0, 0, 0), (1600, 12, 31), (30828, 1, 1), (2024, 0, 1), (2024, 13, 1), (2024, 1, 0)] {
+            assert_eq!(weekday(year, month, day), None, "{year}-{month}-{day}");
+        }
+        assert_eq!((weekday(30827, 12, 31), weekday(2024, 12, 31)), (Some(5), Some(2)));
     }
 
     #[test]
@@ -270,5 +307,34 @@ mod tests {
         assert_eq!(Clock { frequency: 0, ..clock }.time(99), FileTime(1000));
         assert_eq!(Clock { kind: ClockKind::SystemTime, ..clock }.time(77), FileTime(77));
         assert_eq!(Clock { frequency: 1, ..clock }.time(u64::MAX), FileTime(i64::MAX));
+        let late = Clock { frequency: 1, start_stamp: u64::MAX, start: FileTime(-1000), ..clock };
+        assert_eq!((late.time(u64::MAX), late.time(0)), (FileTime(-1000), FileTime(i64::MIN)));
+        // Ticks of 100 ns, whose times are not divided.
+        let ticks = Clock { frequency: 10_000_000, ..clock };
+        assert_eq!([0, 50, 57].map(|stamp| ticks.time(stamp)), [950, 1000, 1007].map(FileTime));
+        assert_eq!(ticks.time(u64::MAX), FileTime(i64::MAX));
+        let stamp = 1 << 63;
+        assert_eq!(Clock { start_stamp: stamp, ..ticks }.time(stamp + 7), FileTime(1007), "beyond a signed number");
+    }
+
+    #[test]
+    fn a_header_gives_the_clock_of_its_type() {
+        let header = LogfileHeader { start_time: 9, perf_freq: 3, cpu_mhz: 2, ..LogfileHeader::default() };
+        for (clock_type, kind, frequency) in [
+            (1, ClockKind::PerformanceCounter, 3),
+            (2, ClockKind::SystemTime, 10_000_000),
+            (3, ClockKind::Cycles, 2_000_000),
+            (0, ClockKind::PerformanceCounter, 3),
+        ] {
+            let clock = Clock::of(&LogfileHeader { clock_type, ..header.clone() }, 5);
+            assert_eq!(clock, Clock { kind, frequency, start: FileTime(9), start_stamp: 5 });
+        }
+    }
+
+    #[test]
+    fn times_of_the_system_are_converted() {
+        assert!(Some(FileTime::now()) > FileTime::parse("2024-01-01T00:00:00Z"));
+        assert_eq!(FileTime::from(UNIX_EPOCH).to_string(), "1970-01-01T00:00:00.0000000Z");
+        assert_eq!(FileTime::from(UNIX_EPOCH - Duration::from_secs(1)).to_string(), "1969-12-31T23:59:59.0000000Z");
     }
 }

@@ -430,3 +430,6 @@ impl Decoded {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests;
