@@ -64,3 +64,26 @@ impl error::Error for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+    use std::error::Error as _;
+    use std::io;
+    use std::path::PathBuf;
+
+    #[test]
+    fn an_error_says_what_happened_to_which_file_and_why() {
+        let io = Error::io("read", "a.etl")(io::Error::other("broken"));
+        assert_eq!(io.source().map(ToString::to_string).as_deref(), Some("broken"));
+        for (error, text) in [
+            (io, "cannot read a.etl: broken"),
+            (Error::NotATrace { path: PathBuf::from("b"), reason: "empty" }, "b is not an .etl trace: empty"),
+            (Error::EventTooLarge { size: 9, limit: 8 }, "the event has 9 bytes in a trace, and at most 8 fit"),
+            (Error::Options("no"), "no"),
+        ] {
+            assert_eq!(error.to_string(), text);
+            assert_eq!(error.source().is_some(), matches!(error, Error::Io { .. }));
+        }
+    }
+}

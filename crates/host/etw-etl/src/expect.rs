@@ -116,7 +116,8 @@ fn number(text: &str) -> Option<i128> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Node, Scalar, same};
+    use super::{Node, Scalar, check, event, same};
+    use crate::testing::trace_logging;
 
     #[test]
     fn values_compare_as_numbers_if_both_are_numbers() {
@@ -129,6 +130,54 @@ mod tests {
         assert!(same(&Node::Value(Scalar::Integer(1 << 40)), "0x10000000000"));
         assert!(same(&Node::Value(Scalar::Text("two words".into())), "two words"));
         assert!(!same(&Node::Value(Scalar::Text("1".into())), "0x1"));
-        assert!(same(&Node::Value(Scalar::Bool(true)), "1") && same(&Node::Value(Scalar::Bool(true)), "true"));
+        for (value, digit, name) in [(true, "1", "true"), (false, "0", "false")] {
+            let node = Node::Value(Scalar::Bool(value));
+            assert!(same(&node, digit) && same(&node, name));
+            assert!(!same(&node, if value { "0" } else { "1" }) && !same(&node, "2"));
+        }
+        let negative = Node::Value(Scalar::Integer(-1));
+        assert!(same(&negative, "-1") && same(&negative, "0xffffffff") && !same(&negative, "1"));
+    }
+
+    #[test]
+    fn an_event_matches_by_name_opcode_and_all_fields() {
+        let read = trace_logging("Read", |builder| {
+            builder.u32("Length", 512).structure("At", 1, 0).structure("Place", 1, 0).u8("Line", 7)
+        });
+        for (expected, is_match) in [
+            (event("Read"), true),
+            (event("Write"), false),
+            (event("Read").opcode(0), true),
+            (event("Read").opcode(1), false),
+            (event("Write").opcode(0).field("Length", 512), false),
+            (event("Read").field("Length", 512), true),
+            (event("Read").field("Length", "0x200"), true),
+            (event("Read").field("Length", 511), false),
+            (event("Read").field("Size", 512), false),
+            (event("Read").field("Length", 512).field("At.Place.Line", 7), true),
+            (event("Read").field("Length", 512).field("At.Place.Line", 8), false),
+            (event("Read").field("At.Length", 512), false),
+            (event("Read").field("Length.At", 512), false),
+        ] {
+            assert_eq!(expected.matches(&read), is_match, "{expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_trace_has_the_expected_events_in_their_order() {
+        let trace = ["a", "b", "c"].map(|name| trace_logging(name, |builder| builder));
+        for (names, in_any_order, in_order) in [
+            (&["a", "c"][..], true, true),
+            (&["c", "a"], true, false),
+            (&["b", "b"], true, false),
+            (&["a", "d"], false, false),
+            (&[], true, true),
+        ] {
+            let expected: Vec<_> = names.iter().map(|name| event(name)).collect();
+            assert_eq!(check(&trace, &expected, false).is_ok(), in_any_order, "{names:?}");
+            assert_eq!(check(&trace, &expected, true).is_ok(), in_order, "{names:?}");
+        }
+        let error = check(&trace, &[event("d")], true).unwrap_err();
+        assert!(error.contains("\"d\"") && error.ends_with("\n  TestProvider/b\n  TestProvider/c"), "{error}");
     }
 }

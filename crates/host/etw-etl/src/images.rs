@@ -199,10 +199,13 @@ const fn is_system(address: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use etw_types::{Guid, InType, OutType};
+    use etw_types::{EventDescriptor, Guid, InType, Opcode, OutType};
 
-    use super::Images;
-    use crate::decode::{Decoded, Field, Node, Scalar};
+    use super::{FrameNames as _, Images};
+    use crate::decode::{Decoded, Decoder, Field, Node, Scalar};
+    use crate::format::event::FLAG_CLASSIC_HEADER;
+    use crate::testing::read;
+    use crate::{Event, EventData};
 
     fn field(name: &str, scalar: Scalar) -> Field {
         let (in_type, out_type) = (InType::U64, OutType::Default);
@@ -241,5 +244,57 @@ mod tests {
         assert_eq!(images.find(7, 0x40_0010).unwrap().pdb, Some((Guid::parse(id).unwrap(), "a.pdb")));
         images.add(&image("Unload", 0x40_0000, 0x1000, 7, "b.dll"));
         assert_eq!(images.name(7, 0x40_0000).as_deref(), Some("a.exe+0x0"));
+        assert_eq!(images.names(7, 0x40_0001), ["a.exe+0x1"]);
+        assert_eq!(images.names(7, 0x50_0000), [""; 0]);
+        images.add(&image("DCEnd", 0x40_0000, 0x1000, 7, "c.dll"));
+        images.add(&image("Other", 0x40_0000, 0x1000, 7, "d.dll"));
+        assert_eq!(images.name(7, 0x40_0000).as_deref(), Some("c.dll+0x0"), "a later image at the same address");
+        images.add(&image("Unload", 0x60_0000, 0x1000, 7, "e.dll"));
+        assert_eq!(images.name(7, 0x60_0FFF).as_deref(), Some("e.dll+0xfff"), "loaded before the trace began");
+        assert_eq!(images.name(7, 0x3F_FFFF), None, "below the first image");
+    }
+
+    /// Returns a classic event of a class whose events describe images.
+    fn classic(class: &str, opcode: u8, version: u8, payload: &[u8]) -> Event {
+        let descriptor = EventDescriptor { version, opcode: Opcode::from_int(opcode), ..EventDescriptor::default() };
+        let provider = Guid::parse(class).unwrap();
+        read(&EventData { provider, descriptor, flags: FLAG_CLASSIC_HEADER, payload, ..EventData::default() })
+    }
+
+    #[test]
+    fn events_add_images_as_their_decoded_form_does() {
+        const IMAGE: &str = "2cb15d1d-5fc1-11d2-abe1-00a0c911f518";
+        const IMAGE_ID: &str = "b3e675d7-2554-4f18-830b-2762732560de";
+        let word = |number: u64| number.to_le_bytes();
+        let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        let base = 0x40_0000_u64;
+        // Base, size, process id, checksum, time, signature, default base, four reserved words, name.
+        let load = |name: &str| {
+            [&word(base)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 36], &text(name)].concat()
+        };
+        let id = |name: &str| {
+            [&word(base + 0x1_0000)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 4], &text(name)].concat()
+        };
+        let guid = Guid::from_u128(0x1122_3344_5566_7788_99AA_BBCC_DDEE_FF00);
+        let pdb = [&word(base)[..], &7_u32.to_le_bytes(), &guid.to_bytes_le(), &1_u32.to_le_bytes(), b"c:\\a.pdb\0"].concat();
+        let events = [
+            classic(IMAGE, 10, 3, &load("\\Device\\a.exe")),
+            classic(IMAGE_ID, 0, 2, &id("b.exe")),
+            classic(IMAGE_ID, 36, 2, &pdb),
+        ];
+        let (mut by_event, mut by_decoded, mut decoder) = (Images::default(), Images::default(), Decoder::default());
+        assert!(by_event.is_empty());
+        for event in &events {
+            by_event.add_event(&mut decoder, &event.as_ref());
+            by_decoded.add(&decoder.decode(&event.as_ref()));
+        }
+        for images in [by_event, by_decoded] {
+            assert!(!images.is_empty());
+            let place = images.find(7, base + 0x10).unwrap();
+            assert_eq!((place.image, place.offset, place.pdb), ("a.exe", 0x10, Some((guid, "a.pdb"))));
+            let other = images.find(7, base + 0x1_0020).unwrap();
+            assert_eq!((other.image, other.offset, other.pdb), ("b.exe", 0x20, None));
+            assert_eq!(images.find(8, base + 0x10), None);
+        }
     }
 }

@@ -220,7 +220,7 @@ mod tests {
     use etw_types::tracelogging::EventBuilder;
     use etw_types::{Guid, Opcode};
 
-    use super::{Pairs, base};
+    use super::{Pairs, Role, base};
     use crate::testing::{TRAITS, descriptor, read};
     use crate::{Event, EventData, ExtendedItem};
 
@@ -282,6 +282,70 @@ mod tests {
         let event = event(Opcode::Start, "Start", "", 1, 1);
         assert_eq!(pairs.start(&event.as_ref(), &event.decode(), "first", 6), None);
         assert_eq!(pairs.start(&event.as_ref(), &event.decode(), "second", 6), Some("second"));
+    }
+
+    #[test]
+    fn what_is_paired_makes_room_again() {
+        let mut pairs = Pairs::new(10);
+        let start = |thread| event(Opcode::Start, "Start", "", 0, thread);
+        let stop = |thread| event(Opcode::Stop, "Stop", "", 0, thread);
+        let keep = |pairs: &mut Pairs<u32>, thread, cost| {
+            let event = start(thread);
+            pairs.start(&event.as_ref(), &event.decode(), thread, cost).is_none()
+        };
+        assert!(keep(&mut pairs, 1, 6) && keep(&mut pairs, 2, 4) && !keep(&mut pairs, 3, 1));
+        let event = stop(1);
+        assert_eq!(pairs.stop(&event.as_ref(), &event.decode()).start, Some(1));
+        assert!(!keep(&mut pairs, 3, 7) && keep(&mut pairs, 3, 1));
+        // The outer stop ends both starts of its thread.
+        assert!(keep(&mut pairs, 4, 2) && keep(&mut pairs, 4, 3));
+        assert_eq!(pairs.finish().len(), 4);
+        assert!(keep(&mut pairs, 1, 10));
+    }
+
+    #[test]
+    fn an_outer_stop_makes_room_for_what_it_leaves_open() {
+        let mut pairs = Pairs::new(10);
+        let [outer, inner] = ["outer", "inner"].map(|function| event(Opcode::Start, "Enter", function, 0, 1));
+        assert_eq!(pairs.start(&outer.as_ref(), &outer.decode(), "outer", 4), None);
+        assert_eq!(pairs.start(&inner.as_ref(), &inner.decode(), "inner", 6), None);
+        let stop = event(Opcode::Stop, "Exit", "outer", 0, 1);
+        let stopped = pairs.stop(&stop.as_ref(), &stop.decode());
+        assert_eq!((stopped.start, stopped.open), (Some("outer"), vec!["inner"]));
+        assert_eq!(pairs.start(&outer.as_ref(), &outer.decode(), "again", 10), None);
+    }
+
+    #[test]
+    fn tasks_and_names_tell_operations_apart() {
+        let of = |opcode, name: &str, task, activity, thread_id| {
+            let mut event = event(opcode, name, "", activity, thread_id);
+            event.header.descriptor.task = task;
+            event
+        };
+        for activity in [0, 1] {
+            let start = |name: &str, task| of(Opcode::Start, name, task, activity, 1);
+            let stop = |name: &str, task| of(Opcode::Stop, name, task, activity, 1);
+            let none = (None, vec![]);
+            // A task is a better name than that of an event, which may differ if there is a task.
+            assert_eq!(pair(&[start("a", 5), stop("b", 5)]).0, [(Some(0), vec![])]);
+            assert_eq!(pair(&[start("a", 5), stop("a", 6)]), (vec![none.clone()], vec![0]));
+            assert_eq!(pair(&[start("a", 5), stop("a", 0)]), (vec![none.clone()], vec![0]));
+            assert_eq!(pair(&[start("a", 0), start("a", 0), stop("a", 0)]).0, [(Some(1), vec![])], "the last one");
+            let other = pair(&[start("a", 0), stop("b", 0)]).0;
+            assert_eq!(other, if activity == 0 { vec![none] } else { vec![(Some(0), vec![])] });
+        }
+    }
+
+    #[test]
+    fn only_events_with_a_role_are_paired() {
+        let role = |flags, opcode| {
+            let data = EventData { flags, descriptor: descriptor().with_opcode(opcode), ..EventData::default() };
+            Role::of(&read(&data).as_ref())
+        };
+        assert_eq!([Opcode::Start, Opcode::Stop].map(|opcode| role(0, opcode)), [Some(Role::Start), Some(Role::Stop)]);
+        assert_eq!((role(0, Opcode::Info), role(0x100, Opcode::Start)), (None, None));
+        let kernel = crate::testing::read_record(&[2, 0, 0x11, 0xC0, 0x10, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0], 0);
+        assert_eq!((kernel.header.descriptor.opcode, Role::of(&kernel.as_ref())), (Opcode::Start, None));
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Tests of the text that decoded events are shown as.
 
-use etw_types::tracelogging::{DecodeError, EventBuilder, MetadataError, Piece, encode_pieces, pieces_len};
+use etw_types::tracelogging::{
+    DecodeError, EventBuilder, Field, MetadataError, Piece, Value, Visitor, encode_pieces, pieces_len,
+};
 use etw_types::{Channel, EventDescriptor, Guid, InType, OutType};
 use test_support::reencode;
 
 use super::{Kind, Node, Parts, Scalar};
-use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
+use crate::format::bytes::hex;
+use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY, FLAG_TRACE_MESSAGE};
 use crate::testing::{TRAITS, descriptor, event_of, read, read_record, trace_logging};
 use crate::{EventData, ExtendedItem, ExtendedType};
 
@@ -58,7 +61,37 @@ fn integers_have_the_format_that_the_provider_chose() {
         (InType::U64, OutType::Default, &[0xFF; 8], "18446744073709551615"),
         (InType::I64, OutType::Default, &[0xFF; 8], "-1"),
         (InType::I64, OutType::DateTimeUtc, &[0; 8], "1601-01-01T00:00:00.0000000Z"),
+        (InType::I16, OutType::Hex, &[0xFE, 0xFF], "0xfffe"),
+        (InType::I32, OutType::Hex, &[0xFE, 0xFF, 0xFF, 0xFF], "0xfffffffe"),
+        (InType::I64, OutType::Hex, &[0x9A, 0, 0, 0, 0, 0, 0, 0], "0x9a"),
+        (InType::U8, OutType::Hex, &[0], "0x0"),
+        (InType::U16, OutType::Signed, &[0xFE, 0xFF], "-2"),
+        (InType::U32, OutType::Signed, &[0xFE, 0xFF, 0xFF, 0xFF], "-2"),
+        (InType::U64, OutType::Signed, &[0xFF; 8], "-1"),
+        (InType::I16, OutType::Boolean, &[0xFF, 0xFF], "-1"),
+        (InType::I16, OutType::Boolean, &[0, 0], "false"),
+        (InType::Hex32, OutType::Boolean, &[1, 0, 0, 0], "true"),
+        (InType::Hex32, OutType::Boolean, &[16, 0, 0, 0], "0x10"),
+        (InType::Hex32, OutType::NoPrint, &[16, 0, 0, 0], "0x10"),
+        (InType::Hex32, OutType::Signed, &[0xFF; 4], "-1"),
+        (InType::Hex32, OutType::Unsigned, &[16, 0, 0, 0], "16"),
+        (InType::Hex32, OutType::Tid, &[16, 0, 0, 0], "16"),
+        (InType::Hex32, OutType::Port, &[16, 0, 0, 0], "16"),
+        (InType::I8, OutType::String, b"A", "A"),
+        (InType::I8, OutType::String, &[0x80], "-128"),
+        (InType::U8, OutType::Utf8, &[0x7F], "\"\\u{7f}\""),
+        (InType::U16, OutType::Xml, b"A\0", "A"),
+        (InType::U16, OutType::Json, b"A\0", "A"),
+        (InType::U32, OutType::String, &[65, 0, 0, 0], "65"),
+        (InType::U32, OutType::Port, &[0x1F, 0x90, 0, 0], "36895"),
+        (InType::U16, OutType::IPv4, &[127, 0], "127"),
+        (InType::U64, OutType::IPv4, &[127, 0, 0, 1, 0, 0, 0, 0], "16777343"),
+        (InType::U64, OutType::NtStatus, &[0, 0, 0, 0, 1, 0, 0, 0], "4294967296"),
+        (InType::U32, OutType::DateTime, &[5, 0, 0, 0], "5"),
+        (InType::U64, OutType::DateTime, &[0; 8], "1601-01-01T00:00:00.0000000Z"),
+        (InType::U64, OutType::DateTimeCultureInsensitive, &[0; 8], "1601-01-01T00:00:00.0000000Z"),
         (InType::Bool32, OutType::Default, &[1, 0, 0, 0], "true"),
+        (InType::Bool32, OutType::Default, &[0; 4], "false"),
         (InType::Bool32, OutType::Default, &[0xFF; 4], "-1"),
         (InType::F32, OutType::Default, &[0, 0, 0x80, 0x3F], "1"),
         (InType::F64, OutType::Default, &[0, 0, 0, 0, 0, 0, 0xF8, 0x7F], "NaN"),
@@ -71,6 +104,9 @@ fn integers_have_the_format_that_the_provider_chose() {
 fn invalid_text_is_shown_with_its_bytes() {
     for (in_type, out_type, value, text) in [
         (InType::CStr16, OutType::Default, [utf16("grün"), vec![0, 0]].concat(), "grün"),
+        (InType::CStr16, OutType::Default, [utf16("一"), vec![0, 0]].concat(), "一"),
+        (InType::Str16, OutType::Default, counted(&[]), "\"\""),
+        (InType::CStr8, OutType::Default, b"a,b\0".to_vec(), "\"a,b\""),
         (InType::CStr16, OutType::Xml, [utf16("<a/>"), vec![0, 0]].concat(), "<a/>"),
         (InType::CStr8, OutType::Default, b"two words\0".to_vec(), "\"two words\""),
         (InType::Str16, OutType::Default, counted(&utf16("a\0b")), "\"a\\0b\""),
@@ -94,6 +130,8 @@ fn bytes_are_addresses_dates_and_identifiers() {
     v6[23] = 1;
     let mut v6_scope = v6;
     v6_scope[24] = 9;
+    let mut v6_flow = v6;
+    v6_flow[7] = 1;
     let sid = [1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 32, 2, 0, 0];
     let saturday = [0xE8, 7, 2, 0, 6, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0];
     let mut not_a_date = saturday;
@@ -108,6 +146,13 @@ fn bytes_are_addresses_dates_and_identifiers() {
         (InType::Binary, OutType::SocketAddress, counted(&v4_odd), "02001f900a0000010000000000000001"),
         (InType::BinaryC, OutType::SocketAddress, counted(&v6), "[::1]:80"),
         (InType::BinaryC, OutType::SocketAddress, counted(&v6_scope), "[::1%9]:80"),
+        (InType::BinaryC, OutType::SocketAddress, counted(&v6_flow), &hex(&v6_flow)),
+        (InType::Binary, OutType::SocketAddress, counted(&v4[..15]), &hex(&v4[..15])),
+        (InType::Binary, OutType::SocketAddress, counted(&[3; 16]), &hex(&[3; 16])),
+        (InType::Binary, OutType::IPv4, counted(&[1, 2, 3]), "010203"),
+        (InType::Binary, OutType::String, counted(b"text"), "text"),
+        (InType::Binary, OutType::Json, counted(b"[1]"), "\"[1]\""),
+        (InType::Sid, OutType::Default, vec![1, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF], "S-1-4294967295"),
         (InType::Guid, OutType::Default, (0..16).collect(), "03020100-0504-0706-0809-0a0b0c0d0e0f"),
         (InType::FileTime, OutType::Default, 1_i64.to_le_bytes().to_vec(), "1601-01-01T00:00:00.0000001Z"),
         (InType::FileTime, OutType::DateTimeUtc, (-1_i64).to_le_bytes().to_vec(), "-1"),
@@ -117,6 +162,29 @@ fn bytes_are_addresses_dates_and_identifiers() {
         (InType::Sid, OutType::Default, vec![1, 0, 1, 0, 0, 0, 0, 0], "S-1-0x010000000000"),
     ] {
         assert_eq!(shown(in_type, out_type, &value), text, "{in_type:?} {out_type:?}");
+    }
+}
+
+#[test]
+fn a_system_time_is_a_date_only_if_it_exists() {
+    // Year, month, day of week, day, hour, minute, second, millisecond.
+    let time = |parts: [u16; 8]| {
+        let bytes: Vec<u8> = parts.into_iter().flat_map(u16::to_le_bytes).collect();
+        let text = shown(InType::SystemTime, OutType::Default, &bytes);
+        if text.starts_with('[') { None } else { Some(text) }
+    };
+    assert_eq!(time([2024, 2, 6, 3, 23, 59, 59, 999]).as_deref(), Some("2024-02-03T23:59:59.999Z"));
+    assert_eq!(time([9999, 12, 5, 31, 0, 0, 0, 0]).as_deref(), Some("9999-12-31T00:00:00.000Z"));
+    for parts in [
+        [2024, 2, 6, 3, 24, 0, 0, 0],
+        [2024, 2, 6, 3, 0, 60, 0, 0],
+        [2024, 2, 6, 3, 0, 0, 60, 0],
+        [2024, 2, 6, 3, 0, 0, 0, 1000],
+        [2024, 2, 5, 3, 0, 0, 0, 0],
+        [2024, 13, 6, 3, 0, 0, 0, 0],
+        [10_000, 1, 6, 1, 0, 0, 0, 0],
+    ] {
+        assert_eq!(time(parts), None, "{parts:?}");
     }
 }
 
@@ -187,6 +255,42 @@ fn metadata_at_the_start_of_the_payload_is_found() {
 }
 
 #[test]
+fn a_provider_is_named_even_if_its_traits_are_damaged() {
+    let name = |traits: &[u8]| {
+        let items = ExtendedItem::trace_logging(traits, b"\x05\x00\x00E\0");
+        read(&EventData { items: &items, ..EventData::default() }).decode().provider
+    };
+    assert_eq!(name(TRAITS).as_deref(), Some("TestProvider"));
+    assert_eq!(name(b"\xFF\x00Name\0rest").as_deref(), Some("Name"));
+    assert_eq!((name(b"\x03\x00\0"), name(b"\x01")), (None, None));
+    // In the payload, the sizes of traits and metadata include themselves.
+    let event = |payload| read(&EventData { descriptor: descriptor(), payload, ..EventData::default() });
+    for payload in [&b"\x02\x00\x05\x00\x00E\0"[..], b"\x03\x00\0\x02\x00", b"\x09\x00\0", b"\x03\x00\0"] {
+        assert!(event(payload).as_ref().parts().is_none(), "{payload:?}");
+    }
+    assert!(event(b"\x03\x00\0\x05\x00\x00E\0").as_ref().parts().is_some());
+}
+
+#[test]
+fn values_are_visited_one_by_one() {
+    #[derive(Default)]
+    struct Numbers(Vec<u64>);
+    impl<'a> Visitor<'a> for Numbers {
+        fn value(&mut self, _: &Field<'a>, value: Value<'a>) {
+            self.0.extend(if let Value::Unsigned(number) = value { Some(number) } else { None });
+        }
+    }
+    let visit = |event: &crate::Event| {
+        let mut numbers = Numbers::default();
+        (event.as_ref().visit(&mut numbers), numbers.0)
+    };
+    assert_eq!(visit(&trace_logging("E", |builder| builder.u8("a", 1).u32("b", 2))), (Ok(true), vec![1, 2]));
+    assert_eq!(visit(&event_of(b"\x08\x00\x00E\0a\0\x04", &[5, 6])), (Ok(false), vec![5]), "one byte more");
+    assert_eq!(visit(&event_of(b"\x08\x00\x00E\0a\0\x04", &[])), (Err(DecodeError::Payload), vec![]));
+    assert_eq!(visit(&read(&EventData::default())), (Ok(false), vec![]));
+}
+
+#[test]
 fn data_that_cannot_be_decoded_is_kept_as_bytes() {
     let event = event_of(b"\x0b\x00\x00E\0a\0\x04b\0\x08", &[5, 1, 2]);
     let decoded = event.decode();
@@ -216,8 +320,19 @@ fn strings_and_related_activities_are_shown() {
         assert_eq!(decoded.fields[0].to_string(), "message=hello");
         assert_eq!(decoded.raw.is_some(), raw, "{payload:?}");
     }
-    let classic = read(&EventData { flags: FLAG_CLASSIC_HEADER, ..EventData::default() });
-    assert_eq!(classic.kind(), Kind::Mof);
+    let kind = |flags, items, of| read(&EventData { flags, items, descriptor: of, ..EventData::default() }).kind();
+    let schema = ExtendedItem::trace_logging(TRAITS, b"\x05\x00\x00E\0");
+    let manifest = EventDescriptor::default();
+    for (flags, items, of, expected) in [
+        (FLAG_CLASSIC_HEADER, &[][..], manifest, Kind::Mof),
+        (FLAG_TRACE_MESSAGE, &[], manifest, Kind::Wpp),
+        (0, &[], manifest, Kind::Manifest),
+        (0, &[], descriptor(), Kind::TraceLogging),
+        (0, &schema, manifest, Kind::TraceLogging),
+        (FLAG_TRACE_MESSAGE | FLAG_CLASSIC_HEADER, &schema, manifest, Kind::TraceLogging),
+    ] {
+        assert_eq!(kind(flags, items, of), expected, "{flags:#x} {}", items.len());
+    }
 }
 
 #[test]

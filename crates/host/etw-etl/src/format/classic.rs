@@ -161,7 +161,9 @@ mod tests {
         assert_eq!(SystemHeader::parse(&bytes, false).map(|header| header.to_bytes()), Some(bytes));
         assert_eq!(SystemHeader::parse(&bytes[..0x18], true).map(|header| header.user_time), Some(0));
         assert_eq!(SystemHeader::parse(&bytes[..0x18], false), None);
-        assert_eq!(SystemHeader::parse_perfinfo(&bytes[..0x10]).map(|header| header.thread_id), Some(None));
+        let perfinfo = SystemHeader::parse_perfinfo(&bytes[..0x10]).unwrap();
+        assert_eq!((perfinfo.thread_id, perfinfo.to_perfinfo_bytes()), (None, *bytes.first_chunk().unwrap()));
+        assert_eq!(SystemHeader::parse_perfinfo(&bytes[..0x0F]), None);
         assert_eq!(ClassicHeader::parse(&bytes), None);
     }
 }

@@ -198,6 +198,23 @@ mod tests {
         assert_eq!(found(&[9, 0, 1, 0, 1, 0, 0, 0]), (0, 0));
         assert_eq!(found(&[0; 8]), (0, 0), "an item without size is none");
         assert_eq!(found(&[8, 0, 1, 0, 1, 0, 0, 0, 8, 0]), (1, 8));
+        // Eight bytes of data need an item of 16 bytes.
+        let with_size = |size: u8, length: u8| found(&[&[size, 0, 1, 0, 0, 0, length, 0][..], &[0; 8]].concat());
+        assert_eq!([with_size(16, 8), with_size(15, 8), with_size(17, 8)], [(1, 16), (0, 0), (0, 0)]);
+        assert_eq!(with_size(16, 9), (0, 0), "more data than the item has");
+    }
+
+    #[test]
+    fn an_item_has_at_most_the_size_of_its_field() {
+        let data = vec![7; 0xFFFF];
+        let item = |length| ExtendedItem { kind: ExtendedType::SID, data: &data[..length] };
+        assert_eq!(item(0xFFF0).header(true), Some(0xFFF0 << 48 | 1 << 32 | 2 << 16 | 0xFFF8));
+        assert_eq!((item(0xFFF1).header(true), item(0xFFFF).header(false)), (None, None));
+        for (length, size) in [(0, 8), (1, 16), (8, 16), (9, 24)] {
+            assert_eq!(item(length).encoded_len(), size);
+            assert_eq!(item(length).encode(false, &mut vec![0; size]), Some(size));
+            assert_eq!(item(length).encode(false, &mut vec![0; size - 1]), None);
+        }
     }
 
     #[test]
@@ -209,5 +226,8 @@ mod tests {
         assert_eq!(item(ExtendedType::STACK_KEY64).stack_key(), Some(0x1_0000_0002));
         assert_eq!(item(ExtendedType::STACK_KEY32).stack_key(), Some(2));
         assert_eq!((item(ExtendedType::SID).stack(), item(ExtendedType::SID).stack_key()), (None, None));
+        let id = |data, kind| ExtendedItem { kind, data }.related_activity();
+        assert_eq!(id(&data[..16], ExtendedType::RELATED_ACTIVITY_ID).map(|id| id.data1), Some(7));
+        assert_eq!((id(&data[..15], ExtendedType::RELATED_ACTIVITY_ID), id(&data[..16], ExtendedType::SID)), (None, None));
     }
 }

@@ -200,12 +200,25 @@ impl LogfileHeader {
 
 #[cfg(test)]
 mod tests {
-    use super::{LogfileHeader, SIZE_32, SIZE_64};
+    use super::{END_TIME_OFFSET, LogfileHeader, SIZE_32, SIZE_64, TIME_ZONE_SIZE};
 
     #[test]
     fn both_pointer_sizes_round_trip() {
         for (pointer_size, size) in [(4, SIZE_32), (8, SIZE_64)] {
             let header = LogfileHeader {
+                buffer_size: 11,
+                version: [1, 2, 3, 4],
+                provider_version: 12,
+                processors: 13,
+                end_time: 14,
+                timer_resolution: 15,
+                maximum_file_size: 16,
+                log_file_mode: 17,
+                buffers_written: 18,
+                start_buffers: 19,
+                events_lost: 20,
+                cpu_mhz: 21,
+                time_zone: [22; TIME_ZONE_SIZE],
                 pointer_size,
                 boot_time: 1,
                 perf_freq: 2,
@@ -216,10 +229,11 @@ mod tests {
                 file_name_pointer: 7,
                 logger_name: "session".into(),
                 file_name: "C:\\ü.etl".into(),
-                ..LogfileHeader::default()
             };
             let bytes = header.to_bytes();
             assert_eq!(bytes.len(), size + 2 * ("session".len() + 1 + "C:\\ü.etl".chars().count() + 1));
+            // The end time is the word of this offset, which is written again at the end.
+            assert_eq!(bytes[END_TIME_OFFSET], 14);
             assert_eq!(LogfileHeader::parse(&bytes), Some(header));
             assert_eq!(LogfileHeader::parse(&bytes[..size - 1]), None);
         }

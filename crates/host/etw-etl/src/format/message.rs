@@ -114,7 +114,10 @@ impl MessageHeader {
 
 #[cfg(test)]
 mod tests {
-    use super::MessageHeader;
+    use super::{
+        MAX_SIZE, MessageHeader, OPTION_COMPONENT_ID, OPTION_GUID, OPTION_SEQUENCE, OPTION_SYSTEM_INFO, OPTION_TIMESTAMP,
+    };
+    use etw_types::Guid;
 
     #[test]
     fn members_follow_in_the_order_of_their_flags() {
@@ -132,5 +135,27 @@ mod tests {
         header.push(0x34 - bytes.len(), &mut pushed).unwrap();
         assert_eq!(pushed, bytes);
         assert_eq!(header.push(0xFFFF, &mut pushed), None);
+        assert_eq!((header.options, bytes.len()), (0x2B, MAX_SIZE));
+    }
+
+    #[test]
+    fn each_member_is_there_only_if_its_flag_is_set() {
+        let none = MessageHeader { number: 5, size: 8, ..MessageHeader::default() };
+        let guid = Some(Guid::from_u128(7));
+        let ids = MessageHeader { thread_id: Some(1), process_id: Some(2), size: 16, ..none };
+        for (header, options) in [
+            (none, 0),
+            (MessageHeader { sequence: Some(1), size: 12, ..none }, OPTION_SEQUENCE),
+            (MessageHeader { guid, size: 24, ..none }, OPTION_GUID),
+            (MessageHeader { component: Some(9), size: 12, ..none }, OPTION_COMPONENT_ID),
+            (MessageHeader { timestamp: Some(3), size: 16, ..none }, OPTION_TIMESTAMP),
+            (ids, OPTION_SYSTEM_INFO),
+            (MessageHeader { component: Some(9), timestamp: Some(4), size: 28, ..ids }, 0x2C),
+        ] {
+            let mut bytes = Vec::new();
+            header.push(3, &mut bytes).unwrap();
+            assert_eq!((bytes.len(), usize::from(bytes[0])), (header.size, header.size + 3));
+            assert_eq!(MessageHeader::parse(&bytes), Some(MessageHeader { options, ..header }));
+        }
     }
 }

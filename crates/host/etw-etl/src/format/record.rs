@@ -113,7 +113,7 @@ pub(crate) fn header_type(record: &[u8]) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Next, next};
+    use super::{Layout, Next, header_type, next};
 
     fn record(header: [u8; 8], size: usize) -> Vec<u8> {
         let mut bytes = header.to_vec();
@@ -143,6 +143,27 @@ mod tests {
         }
         assert_eq!(next(&record([0x3C, 0, 0, 0x90, 1, 0, 2, 0], 0x60)), Next::Record(Layout::Message, 0x3C));
         assert_eq!(next(&record([0x10, 0, 7, 0x80, 1, 0, 2, 0], 0x60)), Next::Record(Layout::Foreign, 0x10));
+    }
+
+    #[test]
+    fn half_of_the_header_types_are_those_of_32_bit_systems() {
+        for (old, new) in [(1, 2), (3, 4), (10, 20), (11, 21), (16, 17), (18, 19)] {
+            assert_eq!(Layout::from_type(old), Layout::from_type(new));
+            assert!(Layout::is_32_bit(old) && !Layout::is_32_bit(new), "{old}");
+        }
+        assert!(!Layout::is_32_bit(13));
+        assert_eq!((header_type(&[0, 0, 7]), header_type(&[])), (7, 0));
+    }
+
+    #[test]
+    fn a_record_has_at_least_its_header() {
+        for (header, size) in [([0x50, 0, 19, 0xC0, 0, 0, 0, 0], 0x50), ([2, 0, 17, 0xC0, 0x10, 0, 0, 0], 0x10)] {
+            assert!(matches!(next(&record(header, 0x60)), Next::Record(_, found) if found == size));
+            let at = if size == 0x10 { 4 } else { 0 };
+            let mut short = header;
+            short[at] -= 1;
+            assert_eq!(next(&record(short, 0x60)), Next::Bad);
+        }
     }
 
     #[test]

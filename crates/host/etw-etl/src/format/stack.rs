@@ -88,8 +88,10 @@ pub fn binary_path(stamp: u64, process_id: u32, provider: &Guid, path: &str) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{HOOK_CREATE, definition, push_definition};
+    use super::{HOOK_BINARY_PATH, HOOK_CREATE, HOOK_DELETE, HOOK_RUNDOWN, binary_path, definition, push_definition};
+    use crate::format::classic::{SYSTEM_SIZE, SystemHeader};
     use crate::format::record::{Layout, Next, next};
+    use etw_types::Guid;
 
     #[test]
     fn a_definition_is_found_again() {
@@ -103,5 +105,34 @@ mod tests {
         record[6] = 0x20;
         assert!(definition(Layout::PerfInfo, &record).is_none(), "a stack of a kernel event is not a definition");
         assert!(!push_definition(&mut Vec::new(), HOOK_CREATE, 5, 77, &vec![0; 9000]));
+    }
+
+    #[test]
+    fn every_definition_has_its_place_after_the_header() {
+        let body = [7_u64, 1, 2].map(u64::to_le_bytes).concat();
+        for (layout, hook) in
+            [(Layout::PerfInfo, HOOK_CREATE), (Layout::Compact, HOOK_DELETE), (Layout::System, HOOK_RUNDOWN)]
+        {
+            let mut record = vec![0; layout.header_size()];
+            record[6..8].copy_from_slice(&hook.to_le_bytes());
+            record.extend(&body);
+            let found = definition(layout, &record).unwrap();
+            assert_eq!((found.key, found.frames().collect::<Vec<_>>()), (7, vec![1, 2]), "{layout:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_names_the_binary_of_a_provider() {
+        let provider = Guid::from_u128(0x1122);
+        let record = binary_path(9, 4, &provider, "a.sys").unwrap();
+        let header = SystemHeader::parse(&record, false).unwrap();
+        assert_eq!(next(&record), Next::Record(Layout::System, record.len()));
+        assert_eq!((header.version, header.hook_id, header.timestamp), (2, HOOK_BINARY_PATH, 9));
+        assert_eq!((header.process_id, header.thread_id), (Some(4), Some(0)));
+        let data = [&provider.to_bytes_le()[..], b"a\0.\0s\0y\0s\0\0\0"].concat();
+        assert_eq!(record[SYSTEM_SIZE..], data);
+        let longest = (0xFFFF - SYSTEM_SIZE - 16 - 2) / 2;
+        assert!(binary_path(9, 4, &provider, &"n".repeat(longest)).is_some());
+        assert!(binary_path(9, 4, &provider, &"n".repeat(longest + 1)).is_none());
     }
 }

@@ -118,3 +118,45 @@ impl fmt::Display for Report {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LossReason, Report};
+
+    #[test]
+    fn a_report_lists_what_was_lost() {
+        let mut report = Report { events: 5, buffers: 2, ..Report::default() };
+        assert_eq!(report.to_string(), "5 events in 2 buffers");
+        assert!(report.is_whole());
+        for (events_lost, buffers_lost) in [(3, 0), (0, 4)] {
+            let text = Report { events_lost, buffers_lost, ..report.clone() }.to_string();
+            let lost = format!("; the session lost {events_lost} events and {buffers_lost} buffers");
+            assert_eq!(text, format!("5 events in 2 buffers{lost}"));
+        }
+        assert!(Report { stacks_dropped: 6, ..report.clone() }.to_string().contains("; 6 call stacks are left out"));
+        for (reason, text) in [
+            (LossReason::Truncated, "the file ends within a buffer"),
+            (LossReason::BadBufferHeader, "not a buffer header"),
+            (LossReason::BadRecord, "not a record; the rest of the buffer is left out"),
+            (LossReason::NoLogfileHeader, "no logfile header: times are unreliable"),
+            (LossReason::BadCompression, "a compressed buffer does not unpack"),
+            (LossReason::UnknownCompression(7), "unknown compression format 7"),
+            (LossReason::Unreadable("broken".into()), "cannot be read: broken"),
+        ] {
+            report.lose(0x10, 3, reason);
+            assert!(report.to_string().ends_with(&format!("\nlost 3 bytes at offset 0x10: {text}")), "{report}");
+        }
+        assert_eq!((report.losses.len(), report.lost_bytes, report.is_whole()), (7, 21, false));
+    }
+
+    #[test]
+    fn the_first_thousand_losses_are_listed_and_the_others_counted() {
+        let mut report = Report::default();
+        (0..1000).for_each(|offset| report.lose(offset, 2, LossReason::BadRecord));
+        assert_eq!((report.losses.len(), report.more_losses), (1000, 0));
+        assert!(!report.to_string().contains("more such places"));
+        (0..2).for_each(|_| report.lose(0, 2, LossReason::BadRecord));
+        assert_eq!((report.losses.len(), report.more_losses, report.lost_bytes), (1000, 2, 2004));
+        assert!(report.to_string().ends_with("\nand 2 more such places"));
+    }
+}
