@@ -269,14 +269,13 @@ mod tests {
         let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let base = 0x40_0000_u64;
         // Base, size, process id, checksum, time, signature, default base, four reserved words, name.
-        let load = |name: &str| {
-            [&word(base)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 36], &text(name)].concat()
-        };
+        let load = |name: &str| [&word(base)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 36], &text(name)].concat();
         let id = |name: &str| {
             [&word(base + 0x1_0000)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 4], &text(name)].concat()
         };
         let guid = Guid::from_u128(0x1122_3344_5566_7788_99AA_BBCC_DDEE_FF00);
-        let pdb = [&word(base)[..], &7_u32.to_le_bytes(), &guid.to_bytes_le(), &1_u32.to_le_bytes(), b"c:\\a.pdb\0"].concat();
+        let pdb =
+            [&word(base)[..], &7_u32.to_le_bytes(), &guid.to_bytes_le(), &1_u32.to_le_bytes(), b"c:\\a.pdb\0"].concat();
         let events = [
             classic(IMAGE, 10, 3, &load("\\Device\\a.exe")),
             classic(IMAGE_ID, 0, 2, &id("b.exe")),

@@ -292,7 +292,8 @@ mod tests {
         assert_eq!(weekday(1601, 1, 1), Some(1));
         assert_eq!(weekday(2023, 2, 29), None);
         assert_eq!(weekday(2023, 4, 31), None);
-        for (year, month, day) in [(0, 0, 0), (1600, 12, 31), (30828, 1, 1), (2024, 0, 1), (2024, 13, 1), (2024, 1, 0)] {
+        for (year, month, day) in [(0, 0, 0), (1600, 12, 31), (30828, 1, 1), (2024, 0, 1), (2024, 13, 1), (2024, 1, 0)]
+        {
             assert_eq!(weekday(year, month, day), None, "{year}-{month}-{day}");
         }
         assert_eq!((weekday(30827, 12, 31), weekday(2024, 12, 31)), (Some(5), Some(2)));

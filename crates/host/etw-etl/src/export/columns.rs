@@ -136,6 +136,36 @@ mod tests {
     use super::Columns;
 
     #[test]
+    fn words_are_wrapped_at_the_width_and_broken_only_if_they_must() {
+        let lines = |width, words: &[usize]| {
+            let mut columns = Columns::default();
+            assert!(columns.is_empty());
+            columns.fit(width);
+            columns.row(["cell".into()], words.iter().map(|length| "w".repeat(*length)).collect());
+            assert_eq!((columns.len(), columns.is_empty()), (1, false));
+            let lines = columns.take_lines();
+            assert!(columns.is_empty());
+            lines.iter().map(|line| line.trim_start().replace("cell", "|").trim_start().to_owned()).collect::<Vec<_>>()
+        };
+        // The cell takes seven characters, and a word the blank before it.
+        let w = |length: usize| "w".repeat(length);
+        assert_eq!(lines(30, &[22]), [format!("|  {}", w(22))]);
+        assert_eq!(lines(30, &[10, 11]), [format!("|  {} {}", w(10), w(11))]);
+        assert_eq!(lines(30, &[10, 12]), [format!("|  {}", w(10)), w(12)]);
+        // A word that is longer than a line fills the lines.
+        assert_eq!(lines(30, &[50]), [format!("|  {}", w(22)), w(22), w(6)]);
+        assert_eq!(
+            lines(30, &[5, 50]),
+            [format!("|  {}", w(5)), w(22), w(22), w(6)],
+            "too little room beside the first"
+        );
+        // With less than 20 characters beside the cells, the words continue below them.
+        assert_eq!(lines(26, &[18]), [format!("|  {}", w(18))]);
+        assert_eq!(lines(26, &[30]), ["|".to_owned(), w(21), w(9)]);
+        assert_eq!(lines(27, &[30]), [format!("|  {}", w(19)), w(11)]);
+    }
+
+    #[test]
     fn cells_are_aligned_and_long_rows_go_on_below() {
         let mut columns = Columns::with_numbers(&[0]);
         columns.row(["1".into(), "ab".into()], vec!["x".repeat(100), "y".repeat(100)]);

@@ -1,13 +1,15 @@
 //! Exports, parsed by other crates.
 
-use etw_types::{Guid, InType, Opcode, OutType};
+use etw_types::{EventDescriptor, Guid, InType, Level, Opcode, OutType};
 use serde_json::{Value, json};
 
-use super::{Exporter, Format};
+use super::{About, Exporter, Format, json_node};
+use crate::decode::Decoded;
 use crate::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
+use crate::format::event::FLAG_STRING_ONLY;
 use crate::format::logfile::LogfileHeader;
 use crate::testing::{descriptor, event_of, read, read_record, trace_logging};
-use crate::{Clock, Event, EventData, ExtendedItem, ExtendedType};
+use crate::{Clock, Event, EventData, ExtendedItem, ExtendedType, Report};
 
 const KEYS: [&str; 19] = [
     "schema_version",
@@ -242,8 +244,244 @@ fn an_export_without_events_is_complete() {
     assert_eq!(export(Format::JsonLines, &[]), "");
     let document: Value = serde_json::from_str(&export(Format::Chrome, &[])).unwrap();
     assert_eq!(document["traceEvents"], json!([]));
-    assert_eq!("perfetto".parse(), Ok(Format::Chrome));
+}
+
+#[test]
+fn formats_have_names() {
+    for (name, format) in [
+        ("text", Format::Text),
+        ("table", Format::Table),
+        ("json", Format::JsonLines),
+        ("jsonl", Format::JsonLines),
+        ("csv", Format::Csv),
+        ("chrome", Format::Chrome),
+        ("perfetto", Format::Chrome),
+        ("html", Format::Html),
+    ] {
+        assert_eq!(name.parse(), Ok(format));
+    }
     assert!("xml".parse::<Format>().is_err());
+}
+
+#[test]
+fn what_several_traces_lost_is_added() {
+    let report = Report { events_lost: 1, buffers_lost: 2, lost_bytes: 3, ..Report::default() };
+    let one = About { title: "one".into(), ..About::from(&report) };
+    assert_eq!((one.events_lost, one.buffers_lost, one.unreadable_bytes), (1, 2, 3));
+    let other = About { title: "other".into(), events_lost: 10, buffers_lost: 20, unreadable_bytes: 30 };
+    let both = About { title: "one".into(), events_lost: 11, buffers_lost: 22, unreadable_bytes: 33 };
+    assert_eq!(one.and(&other), both);
+}
+
+/// Returns the line of one event, decoded with frames.
+fn with_frames(format: Format, event: &Event, frames: &[&str]) -> String {
+    let decoded = Decoded { frames: frames.iter().map(ToString::to_string).collect(), ..event.decode() };
+    let mut exporter = Exporter::new(Vec::new(), format).unwrap();
+    exporter.decoded(&event.as_ref(), &decoded).unwrap();
+    String::from_utf8(exporter.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn stacks_are_addresses_with_names_or_a_key() {
+    let event = trace_logging("E", |builder| builder);
+    let stack = event.clone().with_stack(&[0x10, 0xFFFF_F800_0000_1000]);
+    let key = 0xABC_u64.to_le_bytes();
+    let key = [&[0; 8][..], &key].concat();
+    let items = [ExtendedItem { kind: ExtendedType::STACK_KEY64, data: &key }];
+    let keyed = read(&EventData { items: &items, ..EventData::default() });
+    for (event, frames, text, json) in [
+        (&event, &[][..], None, json!({})),
+        (&stack, &[], Some(" stack=0x10<-0xfffff80000001000"), json!({"stack": ["0x10", "0xfffff80000001000"]})),
+        (
+            &stack,
+            &["f", "g h"],
+            Some(" stack=\"f <- g h\""),
+            json!({"stack": ["0x10", "0xfffff80000001000"], "frames": ["f", "g h"]}),
+        ),
+        (&keyed, &[], Some(" stack_key=0xabc"), json!({"stack_key": "0xabc"})),
+    ] {
+        let line = with_frames(Format::Text, event, frames);
+        assert_eq!(line.contains("stack"), text.is_some(), "{line}");
+        assert!(text.is_none_or(|text| line.ends_with(&format!("{text}\n"))), "{line}");
+        let value: Value = serde_json::from_str(&with_frames(Format::JsonLines, event, frames)).unwrap();
+        for key in ["stack", "frames", "stack_key"] {
+            assert_eq!(value.get(key), json.get(key), "{key}");
+        }
+    }
+}
+
+#[test]
+fn text_shows_what_an_event_has_and_nothing_else() {
+    let related = Guid::from_u128(9).to_bytes_le();
+    let descriptor = EventDescriptor { id: 17, version: 2, task: 5, ..EventDescriptor::default() };
+    let event = read(&EventData {
+        provider: Guid::from_u128(1),
+        descriptor: descriptor.with_opcode(Opcode::Stop),
+        activity: Guid::from_u128(2),
+        items: &[ExtendedItem { kind: ExtendedType::RELATED_ACTIVITY_ID, data: &related }],
+        payload: &[0xAB; 64],
+        ..EventData::default()
+    });
+    let raw = "ab".repeat(64);
+    assert_eq!(
+        export(Format::Text, &[event]),
+        format!(
+            "2020-01-01T00:00:00.0000000Z 0:0 cpu3 manifest 00000000-0000-0000-0000-000000000001 id=17 version=2 level=0 \
+             opcode=2 task=5 activity=00000000-0000-0000-0000-000000000002 \
+             related=00000000-0000-0000-0000-000000000009 raw={raw}\n"
+        )
+    );
+    let plain = read(&EventData::default());
+    assert!(export(Format::Text, &[plain]).ends_with(" id=0 version=0 level=0\n"));
+    // A message without a thread and with a sequence number.
+    let message = read_record(&[0x0C, 0, 0, 0x90, 7, 0, 1, 0, 5, 0, 0, 0], 0);
+    let text = export(Format::Text, &[message.clone()]);
+    assert_eq!(text, "2020-01-01T00:00:00.0000000Z -:- cpu3 wpp id=7 version=0 level=0 sequence=5\n");
+    assert_eq!(json_line(&message)["sequence"], 5);
+    // A string is shown although the event has no name, and a record that is not the first of a file is not a session.
+    let string = read(&EventData { flags: FLAG_STRING_ONLY, payload: b"h\0i\0\0\0", ..EventData::default() });
+    assert!(export(Format::Text, &[string]).contains(" id=0 version=0 message=hi level=0"));
+    let mut other = vec![2, 0, 2, 0xC0, 0x24, 0, 0x01, 0xFF];
+    other.resize(0x24, 0);
+    assert!(
+        export(Format::Text, &[read_record(&other, 0)])
+            .contains(" system id=65281 version=2 level=0 opcode=1 raw=00000000\n")
+    );
+}
+
+#[test]
+fn levels_have_colours() {
+    let event = |level| {
+        let descriptor = EventDescriptor { level, ..EventDescriptor::default() };
+        read(&EventData { descriptor, ..EventData::default() })
+    };
+    let coloured = |format, level| {
+        let mut exporter = Exporter::new(Vec::new(), format).unwrap().with_colours();
+        exporter.event(&event(level)).unwrap();
+        String::from_utf8(exporter.finish().unwrap()).unwrap()
+    };
+    for (level, colour) in [
+        (Level::Critical, Some("\x1b[1;31m")),
+        (Level::Error, Some("\x1b[31m")),
+        (Level::Warning, Some("\x1b[33m")),
+        (Level::Informational, None),
+        (Level::Verbose, Some("\x1b[2m")),
+    ] {
+        let plain = export(Format::Text, &[event(level)]);
+        let painted = |line: &str| colour.map_or_else(|| line.to_owned(), |colour| format!("{colour}{line}\x1b[0m"));
+        assert_eq!(coloured(Format::Text, level), format!("{}\n", painted(plain.trim_end())));
+        let table = export(Format::Table, &[event(level)]);
+        let last = table.lines().last().unwrap();
+        assert_eq!(coloured(Format::Table, level).lines().last(), Some(painted(last).as_str()));
+    }
+}
+
+#[test]
+fn a_table_names_levels_phases_and_other_providers() {
+    let event = |level, opcode, provider, id| {
+        let descriptor = EventDescriptor { id, level: Level::from_int(level), ..EventDescriptor::default() };
+        let descriptor = descriptor.with_opcode(Opcode::from_int(opcode));
+        read(&EventData { provider: Guid::from_u128(provider), descriptor, payload: &[], ..EventData::default() })
+    };
+    let message = read_record(&[0x0C, 0, 0, 0x90, 7, 0, 1, 0, 5, 0, 0, 0], 0);
+    let table = export(
+        Format::Table,
+        &[event(0, 0, 1, 5), event(1, 3, 1, 6), event(2, 2, 2, 7), event(3, 1, 1, 8), event(200, 0, 1, 9), message],
+    );
+    let rows: Vec<String> = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(
+        rows[2..],
+        [
+            "0.0000 0.0000 always manifest 5",
+            "0.0000 0.0000 critical manifest 6 opcode 3",
+            "0.0000 0.0000 error 00000000-0000-0000-0000-000000000002/manifest 7 stop",
+            "0.0000 0.0000 warning manifest 8 start",
+            "0.0000 0.0000 200 manifest 9",
+            "0.0000 0.0000 always wpp 7",
+        ]
+    );
+    assert_eq!(rows[0], "provider 00000000-0000-0000-0000-000000000001");
+    let in_activity = export(Format::Table, &[activity(Opcode::Info, 7, 0, 1, 0), activity(Opcode::Info, 8, 0, 1, 0)]);
+    assert!(in_activity.contains("│ 1") && in_activity.contains("│ 2"), "{in_activity}");
+    let bytes =
+        |length| export(Format::Table, &[read(&EventData { payload: &[0xAB; 40][..length], ..EventData::default() })]);
+    assert!(bytes(32).ends_with(&format!("raw={}\n", "ab".repeat(32))) && bytes(33).ends_with("…(+1 bytes)\n"));
+}
+
+#[test]
+fn a_table_is_written_in_pages_and_when_it_is_flushed() {
+    let mut exporter = Exporter::new(Vec::new(), Format::Table).unwrap();
+    let event = trace_logging("E", |builder| builder);
+    (0..498).for_each(|_| exporter.event(&event).unwrap());
+    assert!(exporter.out.is_empty());
+    // The names of the columns are the first row of a page.
+    exporter.event(&event).unwrap();
+    let lines = |exporter: &Exporter<Vec<u8>>| str::from_utf8(&exporter.out).unwrap().lines().count();
+    assert_eq!(lines(&exporter), 501, "and the provider");
+    exporter.event(&event).unwrap();
+    assert_eq!(lines(&exporter), 501);
+    exporter.flush().unwrap();
+    assert_eq!(lines(&exporter), 502);
+}
+
+#[test]
+fn many_fields_have_unique_names() {
+    for count in [15, 16, 17, 40] {
+        let event = trace_logging("E", |builder| (0..count).fold(builder, |builder, number| builder.u8("f", number)));
+        let line = json_line(&event);
+        let fields = line["fields"].as_object().unwrap();
+        assert_eq!(fields.len(), usize::from(count));
+        assert_eq!(
+            (&fields["f"], &fields["f#2"], &fields[&format!("f#{count}")]),
+            (&json!(0), &json!(1), &json!(count - 1))
+        );
+    }
+}
+
+#[test]
+fn arrays_have_the_type_of_their_elements() {
+    let event = trace_logging("E", |builder| {
+        builder
+            .array("letters", InType::U8, OutType::String, 0, 2, b"ab")
+            .array("bad", InType::U8, OutType::String, 0, 2, &[0x61, 0xFF])
+            .array("wide", InType::U32, OutType::String, 0, 2, &[65, 0, 0, 0, 66, 0, 0, 0])
+            .array("one", InType::U8, OutType::Default, 0, 1, &[1])
+            .field("custom", InType::U32, OutType::NtStatus, 0, &[0xBB, 0, 0, 0xC0])
+    });
+    let line = json_line(&event);
+    let expected = json!({"letters": "ab", "bad": "a\u{FFFD}", "wide": [65, 66], "one": [1], "custom": "0xC00000BB STATUS_NOT_SUPPORTED"});
+    assert_eq!(line["fields"], expected);
+    assert!(line["raw"].is_string(), "a character was replaced");
+    let mut json = String::new();
+    let field = &event.decode().fields[1];
+    assert!(!json_node(&mut json, field, &field.node));
+    let field = &event.decode().fields[0];
+    assert!(json_node(&mut json, field, &field.node));
+    assert_eq!(json, "\"a\u{FFFD}\"\"ab\"");
+}
+
+#[test]
+fn csv_guards_names_that_look_like_formulas() {
+    for (name, cell) in
+        [("=1+1", ",'=1+1,"), ("-a", ",'-a,"), ("a=", ",a=,"), ("a\"", ",\"a\"\"\","), ("a\nb", ",\"a\nb\",")]
+    {
+        let text = export(Format::Csv, &[trace_logging(name, |builder| builder)]);
+        assert!(text.contains(cell), "{text}");
+    }
+}
+
+#[test]
+fn chrome_shows_records_without_a_name_or_a_thread() {
+    let events = [
+        read_record(&[0x0A, 0, 0, 0x90, 5, 0, 0, 0, 0xAB, 0xCD], 10_000),
+        read(&EventData { provider: Guid::from_u128(1), thread_id: 8, timestamp: 5, ..EventData::default() }),
+    ];
+    let document: Value = serde_json::from_str(&export(Format::Chrome, &events)).unwrap();
+    let [message, manifest] = [0, 1].map(|index| &document["traceEvents"][index]);
+    assert_eq!((&message["name"], &message["cat"], &message["tid"]), (&json!("wpp 5"), &json!("wpp"), &json!(3)));
+    assert_eq!(manifest["cat"], "00000000-0000-0000-0000-000000000001");
+    assert_eq!((&manifest["name"], &manifest["tid"]), (&json!("manifest 0"), &json!(8)));
+    assert_eq!(manifest["ts"].as_f64(), Some(-999.5), "before the first");
 }
 
 /// The JSON type of a field depends on its schema, not on its value in an event.

@@ -228,6 +228,9 @@ mod tests {
         assert_eq!((item(ExtendedType::SID).stack(), item(ExtendedType::SID).stack_key()), (None, None));
         let id = |data, kind| ExtendedItem { kind, data }.related_activity();
         assert_eq!(id(&data[..16], ExtendedType::RELATED_ACTIVITY_ID).map(|id| id.data1), Some(7));
-        assert_eq!((id(&data[..15], ExtendedType::RELATED_ACTIVITY_ID), id(&data[..16], ExtendedType::SID)), (None, None));
+        assert_eq!(
+            (id(&data[..15], ExtendedType::RELATED_ACTIVITY_ID), id(&data[..16], ExtendedType::SID)),
+            (None, None)
+        );
     }
 }

@@ -115,7 +115,8 @@ impl MessageHeader {
 #[cfg(test)]
 mod tests {
     use super::{
-        MAX_SIZE, MessageHeader, OPTION_COMPONENT_ID, OPTION_GUID, OPTION_SEQUENCE, OPTION_SYSTEM_INFO, OPTION_TIMESTAMP,
+        MAX_SIZE, MessageHeader, OPTION_COMPONENT_ID, OPTION_GUID, OPTION_SEQUENCE, OPTION_SYSTEM_INFO,
+        OPTION_TIMESTAMP,
     };
     use etw_types::Guid;
 

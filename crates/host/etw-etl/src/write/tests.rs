@@ -1,14 +1,19 @@
 //! Tests of a writer on a disk that fails.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Cursor};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use super::storage::{Opener, Storage};
 use super::{BufferOutcome, FileMode, Writer, WriterOptions};
+use crate::format::buffer::BufferHeader;
+use crate::format::logfile::LogfileHeader;
 use crate::testing::clock;
-use crate::{Error, EventData, Kind, Reader, ReaderOptions};
+use crate::{
+    Buffer, Clock, ClockKind, Error, EventData, ExtendedItem, ExtendedType, FileTime, Full, Kind, Reader, ReaderOptions,
+};
 
 /// A disk: its files and the number of free bytes.
 #[derive(Default)]
@@ -226,6 +231,217 @@ fn options_that_do_not_fit_are_refused() {
         let result = Writer::with_opener(Path::new(path), options, Shared::with_room(usize::MAX).opener());
         assert!(matches!(result, Err(Error::Options(_))));
     }
+}
+
+#[test]
+fn the_limits_of_options_are_allowed() {
+    let sequential = options(FileMode::Sequential { max_bytes: None });
+    for (options, path) in [
+        (WriterOptions { buffer_size: 16 << 20, ..sequential.clone() }, "a"),
+        (WriterOptions { buffer_size: 1032, ..sequential }, "a"),
+        (options(FileMode::Circular { max_bytes: 2048 }), "a"),
+        (options(FileMode::NewFile { max_bytes: 2048 }), "a%d"),
+    ] {
+        disk_of(&options, path);
+    }
+}
+
+/// Writes a trace without events. Returns its header.
+fn disk_of(options: &WriterOptions, path: &str) -> LogfileHeader {
+    let disk = Shared::with_room(usize::MAX);
+    let summary = disk.writer(path, options.clone()).close_at(FileTime(7)).unwrap();
+    let bytes = disk.file(summary.path.to_str().unwrap());
+    Reader::new(Cursor::new(bytes), ReaderOptions::default()).unwrap().header().clone()
+}
+
+#[test]
+fn names_with_a_nul_are_refused() {
+    let name = |name: &str| WriterOptions {
+        file_name: Some(name.into()),
+        ..options(FileMode::Sequential { max_bytes: None })
+    };
+    assert_eq!(disk_of(&name("b"), "a").file_name, "b");
+    let result = Writer::with_opener(Path::new("a"), name("b\0"), Shared::with_room(usize::MAX).opener());
+    assert!(matches!(result, Err(Error::Options(_))));
+    let stopped = WriterOptions { clock: Clock { frequency: 0, ..clock() }, ..name("b") };
+    let result = Writer::with_opener(Path::new("a"), stopped, Shared::with_room(usize::MAX).opener());
+    assert!(matches!(result, Err(Error::Options(_))));
+}
+
+#[test]
+fn a_header_has_the_mode_and_the_largest_size_of_its_file() {
+    let of = |mode, preallocate| {
+        let options = WriterOptions { preallocate, mode_bits: 0x100, processors: 0, ..options(mode) };
+        let header = disk_of(&options, "a%d");
+        assert_eq!((header.processors, header.end_time, header.start_time), (1, 7, options.clock.start.0));
+        assert_eq!((header.boot_time, header.provider_version, header.cpu_mhz), (options.boot_time.0, 26_100, 1000));
+        (header.log_file_mode, header.maximum_file_size)
+    };
+    assert_eq!(of(FileMode::Sequential { max_bytes: None }, false), (0x101, 0));
+    assert_eq!(of(FileMode::Sequential { max_bytes: Some(3 << 20) }, false), (0x101, 3));
+    assert_eq!(of(FileMode::Circular { max_bytes: 2048 }, false), (0x2102, 2));
+    assert_eq!(of(FileMode::NewFile { max_bytes: 3000 }, false), (0x2108, 3), "in KiB, rounded up");
+    assert_eq!(of(FileMode::Circular { max_bytes: 2048 }, true), (0x2122, 2));
+}
+
+#[test]
+fn a_record_has_the_room_that_is_left() {
+    let mut buffer = Buffer::new(1024, 2);
+    assert_eq!(buffer.push_record(&[1; 1024 - 0x48 + 1], 0), Err(Full));
+    assert_eq!(buffer.push_record(&[1; 1024 - 0x48], 5), Ok(()), "all of it");
+    assert_eq!((buffer.push_record(&[1], 0), buffer.events(), buffer.last_stamp()), (Err(Full), 1, 5));
+    buffer.clear();
+    assert_eq!((buffer.is_empty(), buffer.events(), buffer.last_stamp(), buffer.cpu()), (true, 0, 0, 2));
+    // Records are aligned to eight bytes, and the gaps are filled.
+    buffer.push_record(&[1; 3], 9).unwrap();
+    buffer.push_record(&[2; 8], 4).unwrap();
+    assert_eq!((buffer.events(), buffer.last_stamp()), (2, 9));
+    let bytes = buffer.finish(0, 0, 0, 0, 0);
+    assert_eq!(
+        bytes[0x48..0x60],
+        [1, 1, 1, 255, 255, 255, 255, 255, 2, 2, 2, 2, 2, 2, 2, 2, 255, 255, 255, 255, 255, 255, 255, 255]
+    );
+    assert_eq!(BufferHeader::parse(bytes).unwrap().filled, 0x58);
+    assert_eq!(buffer.into_bytes().len(), 1024);
+    assert_eq!(Full.to_string(), "the event does not fit into the buffer");
+    let mut large = Buffer::new(0x2_0000, 0);
+    assert_eq!(large.push_record(&vec![1; 0x1_0000], 0), Err(Full));
+    assert_eq!(large.push_record(&vec![1; 0xFFFF], 0), Ok(()));
+}
+
+#[test]
+fn records_in_memory_become_a_buffer_if_they_fit() {
+    let of = |size, length, used| Buffer::from_records(size, 3, 7, vec![0; length], used).map(|buffer| buffer.events());
+    assert_eq!(of(1024, 1024, 1024), Ok(7));
+    assert_eq!(of(1024, 0x48, 0x48), Ok(7));
+    assert_eq!((of(1024, 1024, 0x47), of(1024, 2048, 1025), of(1024, 1000, 1001)), (Err(Full), Err(Full), Err(Full)));
+}
+
+#[test]
+fn a_buffer_without_counted_events_is_not_lost() {
+    let disk = Shared::with_room(1024);
+    let mut writer = disk.writer("a.etl", options(FileMode::Sequential { max_bytes: None }));
+    let mut buffer = Buffer::from_records(1024, 0, 0, vec![0; 1024], 0x58).unwrap();
+    assert!(writer.write_buffer(&mut buffer, 0).is_err());
+    assert_eq!((writer.summary().events_lost, writer.file.header.buffers_lost), (0, 0));
+    let text = format!("{writer:?}");
+    assert!(text.starts_with("Writer {") && text.contains("a.etl"), "{text}");
+}
+
+#[test]
+fn an_event_fits_if_it_is_not_larger_than_its_record() {
+    let items = [ExtendedItem { kind: ExtendedType::SID, data: &[1; 5] }; 2];
+    let event = EventData { items: &items, payload: &[7; 3], flags: 1, ..EventData::default() };
+    assert_eq!(event.encoded_len(), 0x50 + 2 * 16 + 3);
+    let mut bytes = vec![0; event.encoded_len() + 5];
+    assert_eq!(event.encode(&mut bytes[..event.encoded_len() - 1]), None);
+    assert_eq!(event.encode(&mut bytes), Some(event.encoded_len()));
+    // The size, the flag of the items, and whether another item follows.
+    assert_eq!((bytes[0], bytes[4], bytes[0x54], bytes[0x64]), (0x73, 1, 1, 0));
+    let payload = vec![0; 0x1_0000];
+    for (length, fits) in [(0xFFFF - 0x50, true), (0x1_0000 - 0x50, false)] {
+        let event = EventData { payload: &payload[..length], ..EventData::default() };
+        assert_eq!(event.encode(&mut vec![0; 0x1_0000]).is_some(), fits);
+    }
+}
+
+/// Options of files that can be continued.
+fn continued(max_bytes: Option<u64>) -> WriterOptions {
+    let clock = Clock { kind: ClockKind::SystemTime, start_stamp: 0, ..clock() };
+    WriterOptions { clock, processors: 2, ..options(FileMode::Sequential { max_bytes }) }
+}
+
+#[test]
+fn a_file_is_continued_where_it_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.etl");
+    let write = |stamps: std::ops::Range<u64>| {
+        let mut writer = Writer::append(&path, continued(None)).unwrap();
+        stamps.for_each(|stamp| writer.write(0, &event(stamp)).unwrap());
+        writer.add_lost(2, 1);
+        writer.close_at(FileTime(9)).unwrap()
+    };
+    assert_eq!(write(1..4).events, 3, "a new file");
+    // What a process left that died while it wrote a buffer.
+    let mut bytes = fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), 3 * 1024);
+    bytes.extend([7; 500]);
+    fs::write(&path, &bytes).unwrap();
+    let summary = write(4..5);
+    assert_eq!((summary.events, summary.events_lost, summary.files, summary.buffers), (1, 4, 1, 1));
+    assert_eq!(stamps(fs::read(&path).unwrap()), [1, 2, 3, 4]);
+    let reader = Reader::open(&path).unwrap();
+    assert_eq!((reader.header().buffers_written, reader.header().events_lost), (4, 4));
+    let sequence = |buffer: usize| BufferHeader::parse(&fs::read(&path).unwrap()[buffer * 1024..]).unwrap().sequence;
+    assert_eq!([0, 1, 2, 3].map(sequence), [0, 1, 2, 3]);
+}
+
+#[test]
+fn space_is_reserved_for_a_file_that_is_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.etl");
+    Writer::create(&path, continued(Some(4096))).unwrap().close().unwrap();
+    let reserved = WriterOptions { preallocate: true, ..continued(Some(4096)) };
+    let writer = Writer::append(&path, reserved).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 4096);
+    writer.close().unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 1024);
+    Writer::append(&path, continued(Some(4096))).unwrap().close().unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), 1024, "no space without the option");
+}
+
+#[test]
+fn only_a_file_with_the_same_options_is_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.etl");
+    let same = continued(None);
+    Writer::create(&path, same.clone()).unwrap().close().unwrap();
+    let whole = fs::read(&path).unwrap();
+    let error = |options| Writer::append(&path, options).unwrap_err();
+    let ticks = Clock { kind: ClockKind::PerformanceCounter, ..same.clock };
+    for options in [
+        WriterOptions { processors: 3, ..same.clone() },
+        WriterOptions { clock: ticks, ..same.clone() },
+        WriterOptions { mode: FileMode::Circular { max_bytes: 4096 }, ..same.clone() },
+        WriterOptions { cpu_mhz: 0, ..same.clone() },
+    ] {
+        assert!(matches!(error(options), Error::Options(_)));
+    }
+    assert!(matches!(error(WriterOptions { buffer_size: 2048, ..same.clone() }), Error::NotATrace { .. }));
+    // The header of the file: pointer size, mode, clock, processors, buffer size; and the size of the first buffer.
+    let body = 0x48 + 0x20;
+    for (place, byte) in [
+        (body + 0x2C, 5),
+        (body + 0x20, 2),
+        (body + 0x23, 4),
+        (body + 0xF8 + 0x18, 1),
+        (body + 0x0C, 9),
+        (body, 8),
+        (0, 8),
+    ] {
+        let mut bytes = whole.clone();
+        bytes[place] = byte;
+        fs::write(&path, &bytes).unwrap();
+        assert!(matches!(error(same.clone()), Error::Options(_)), "{place:#x}");
+    }
+    let mut bytes = whole.clone();
+    bytes[0x48 + 2] = 0;
+    fs::write(&path, &bytes).unwrap();
+    assert!(matches!(error(same.clone()), Error::NotATrace { .. }), "no logfile header");
+    fs::write(&path, &whole).unwrap();
+    Writer::append(&path, same).unwrap().close().unwrap();
+}
+
+#[test]
+fn a_file_that_is_being_written_is_not_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.etl");
+    let writer = Writer::create(&path, continued(None)).unwrap();
+    for result in [Writer::append(&path, continued(None)), Writer::create(&path, continued(None))] {
+        assert!(result.unwrap_err().to_string().ends_with(": another recording writes to it"));
+    }
+    writer.close().unwrap();
+    Writer::append(&path, continued(None)).unwrap().close().unwrap();
 }
 
 #[test]

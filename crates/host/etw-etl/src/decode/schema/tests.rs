@@ -330,7 +330,11 @@ fn events_are_looked_up_by_what_identifies_them() {
             (trace_logging("T", |builder| builder), None),
         ] {
             let is_own = event.kind() == Kind::TraceLogging;
-            let found = if is_own { decoder.schema(&event.as_ref()).map(|_| String::new()) } else { name(&mut decoder, &event) };
+            let found = if is_own {
+                decoder.schema(&event.as_ref()).map(|_| String::new())
+            } else {
+                name(&mut decoder, &event)
+            };
             assert_eq!(found.as_deref(), expected, "{:?}", event.header);
         }
     }
@@ -364,7 +368,8 @@ fn events_that_describe_themselves_are_identified() {
     assert!(cut.has_schema && !cut.is_whole);
     let more = decoder.identify(&crate::testing::event_of(b"\x05\x00\x00E\0", &[5]).as_ref());
     assert!(more.has_schema && !more.is_whole);
-    let text = decoder.identify(&read(&EventData { flags: FLAG_STRING_ONLY, payload: b"h\0\0\0", ..EventData::default() }).as_ref());
+    let text = decoder
+        .identify(&read(&EventData { flags: FLAG_STRING_ONLY, payload: b"h\0\0\0", ..EventData::default() }).as_ref());
     assert!(text.event.is_none() && text.has_schema && text.is_whole);
     let foreign = decoder.identify(&read_record(&[0x09, 0, 13, 0xC0, 5, 0, 0, 0, 1], 0).as_ref());
     assert!(!foreign.has_schema && !foreign.is_whole);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::hash::hash;
 use super::{Html, PAGE, SCRIPT, SCRIPT_HASH, STYLE, STYLE_HASH};
 use crate::export::{About, Exporter, Format};
-use crate::testing::{descriptor, read, trace_logging};
+use crate::testing::{TRAITS, descriptor, read, trace_logging};
 use crate::{Event, EventData, ExtendedItem, ExtendedType};
 
 /// Names that try to end the data, the script, an attribute or a line.
@@ -118,6 +118,69 @@ fn an_empty_trace_is_a_page_too() {
     let data = data(&page(&[], About::default()));
     assert_eq!(data["events"].as_array().unwrap().len(), 0);
     assert_eq!(data["about"]["start"], "");
+}
+
+#[test]
+fn numbers_that_a_script_cannot_hold_are_text() {
+    let event = trace_logging("E", |builder| {
+        builder
+            .u64("max", u64::MAX)
+            .u64("safe", (1 << 53) - 1)
+            .u64("unsafe", 1 << 53)
+            .i64("negative", -(1 << 53))
+            .i64("safe negative", 1 - (1 << 53))
+            .f64("half", 0.5)
+            .f32("half32", -0.5)
+            .f64("nan", f64::NAN)
+            .f64("other nan", f64::from_bits(0x7FF8_0000_0000_0001))
+            .f32("nan32", f32::NAN)
+            .f32("other nan32", f32::from_bits(0x7FC0_0001))
+            .f32("infinite", f32::NEG_INFINITY)
+            .f64("infinity", f64::INFINITY)
+            .str16("half text", &[0x61, 0xD800])
+            .field("date", InType::SystemTime, OutType::Default, 0, &[1; 16])
+            .bool8("no", false)
+            .array("list", InType::U8, OutType::Default, 0, 2, &[1, 2])
+    });
+    let data = data(&page(&[event], About::default()));
+    let values: Vec<&Value> = data["events"][0][17].as_array().unwrap().iter().map(|field| &field[1]).collect();
+    let expected = serde_json::json!([
+        "18446744073709551615",
+        9_007_199_254_740_991_u64,
+        "9007199254740992",
+        "-9007199254740992",
+        -9_007_199_254_740_991_i64,
+        0.5,
+        -0.5,
+        "NaN",
+        "NaN(0x7ff8000000000001)",
+        "NaN",
+        "NaN(0x7fc00001)",
+        "-Infinity",
+        "Infinity",
+        {"text": "a\u{FFFD}", "bytes": "610000d8"},
+        [257, 257, 257, 257, 257, 257, 257, 257],
+        false,
+        [1, 2],
+    ]);
+    assert_eq!(serde_json::json!(values), expected);
+}
+
+#[test]
+fn strings_are_shared_and_times_are_relative() {
+    let event = |timestamp, tag| {
+        let items = ExtendedItem::trace_logging(TRAITS, if tag { b"\x05\x00\x01E\0" } else { b"\x05\x00\x00E\0" });
+        read(&EventData { timestamp, items: &items, ..EventData::default() })
+    };
+    let data = data(&page(&[event(100, false), event(50, false), event(175, true)], About::default()));
+    let rows = data["events"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row[0].as_i64().unwrap()).collect::<Vec<_>>(), [0, -50, 75]);
+    assert_eq!(data["about"]["duration"], 75);
+    assert_eq!((&rows[0][1], &rows[0][2], &rows[0][3]), (&Value::from(0), &Value::from(1), &Value::from(2)));
+    assert_eq!(rows[0].as_array().unwrap()[1..18], rows[2].as_array().unwrap()[1..18], "the same strings");
+    assert_eq!(data["strings"][0], "TestProvider");
+    assert_eq!((&rows[0][18], &rows[2][18]["tag"]), (&Value::from(0), &Value::from("0x200000")));
+    assert_eq!(rows[0][14], -1, "no activity");
 }
 
 #[test]
