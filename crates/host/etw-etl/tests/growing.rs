@@ -56,6 +56,28 @@ fn a_file_that_became_shorter_is_an_error() {
 }
 
 #[test]
+fn a_growing_file_may_end_within_the_header_of_a_buffer() {
+    let bytes = whole("header.etl");
+    let grows = ReaderOptions { grows: true, ..ReaderOptions::default() };
+    for (length, is_whole) in [(2048 + 0x47, true), (2048 + 0x48, true), (2048, true)] {
+        let reader = Reader::new(Cursor::new(bytes[..length].to_vec()), grows).unwrap();
+        assert_eq!((reader.report().is_whole(), reader.report().buffers), (is_whole, 2), "{length}");
+    }
+    // A header that is damaged is a loss in a growing file, too.
+    let mut damaged = bytes[..3 * 1024].to_vec();
+    damaged[2048..2052].fill(0xFF);
+    let reader = Reader::new(Cursor::new(damaged), grows).unwrap();
+    assert_eq!((reader.report().losses.len(), reader.report().lost_bytes), (1, 1024));
+    // Space that is reserved is not written yet.
+    let reserved = [&bytes[..2048], &[0; 4096]].concat();
+    let mut reader = Reader::new(Cursor::new(reserved), grows).unwrap();
+    assert_eq!((reader.report().unwritten_bytes, reader.report().buffers), (0, 2));
+    reader.get_mut().get_mut()[2048..3072].copy_from_slice(&bytes[2048..3072]);
+    assert!(reader.refresh().unwrap().is_some());
+    assert_eq!(reader.report().buffers, 3);
+}
+
+#[test]
 fn a_reader_starts_again_and_tells_times_in_advance() {
     let mut reader = Reader::new(Cursor::new(whole("again.etl")), ReaderOptions::default()).unwrap();
     let first = names(&mut reader);

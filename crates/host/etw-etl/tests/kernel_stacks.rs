@@ -224,6 +224,102 @@ fn a_key_is_kept_once_for_any_number_of_events() {
     assert!(most < 256 * 1024, "{most}");
 }
 
+/// Returns a record of any header type: the bytes of its header up to the hook id, and the rest.
+fn other_record(header_type: u16, hook: u16, rest: &[&[u8]]) -> Vec<u8> {
+    let rest = rest.concat();
+    let size = u16::try_from(8 + rest.len()).unwrap();
+    let start = [2, header_type, size, hook].map(u16::to_le_bytes).concat();
+    [start, rest].concat()
+}
+
+#[test]
+fn stacks_of_32_bit_systems_and_of_other_headers_are_read() {
+    let stamp = 1_000_100_u64.to_le_bytes();
+    let walk = |stamp: u64, data: &[u8]| [&stamp.to_le_bytes()[..], &owner(4, 9).to_le_bytes(), data].concat();
+    let frames = [0x10_u32, 0x20, 0x30].map(u32::to_le_bytes).concat();
+    // A 32-bit sample has its thread after an address of four bytes.
+    let sample = other_record(0xC010, 0x0F2E, &[&stamp, &0x10_u32.to_le_bytes(), &9_u32.to_le_bytes(), &[0; 4]]);
+    let stack = other_record(0xC010, 0x1820, &[&stamp, &walk(1_000_100, &frames)]);
+    let path = trace("old.etl", &[(1_000_100, sample.clone()), (1_000_200, stack)]);
+    assert_eq!(stacks(&path), [(0x0F2E, Some(4), vec![0x10, 0x20, 0x30])]);
+    // A key of four bytes, and one that is cut off.
+    let mut definition = Vec::new();
+    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_900, 0x20, &[0x77]));
+    for (length, expected) in [(4, vec![(0x0F2E, Some(4), vec![0x77])]), (3, vec![]), (8, vec![(0x0F2E, Some(4), vec![0x77])])] {
+        let key = [&0x20_u32.to_le_bytes()[..], &[9; 4]].concat();
+        let key = other_record(0xC010, 0x1826, &[&stamp, &walk(1_000_100, &key[..length])]);
+        let records = [(1_000_100, sample.clone()), (1_000_200, key), (1_000_900, definition.clone())];
+        assert_eq!(stacks(&trace("old-key.etl", &records)), expected, "{length}");
+    }
+    // A system header and a compact one: thread, process and time stamp, and in the former two processor times.
+    let ids = [&9_u32.to_le_bytes()[..], &4_u32.to_le_bytes(), &stamp].concat();
+    for (header_type, times) in [(0xC002, &[0; 8][..]), (0xC004, &[])] {
+        let event = other_record(header_type, 0x0501, &[&ids, times]);
+        let data = walk(1_000_100, &KERNEL.to_le_bytes());
+        let stack = other_record(header_type, 0x1820, &[&ids, times, &data]);
+        let path = trace("system.etl", &[(1_000_100, event), (1_000_100, stack)]);
+        assert_eq!(stacks(&path), [(0x0501, Some(4), vec![KERNEL])], "{header_type:#x}");
+    }
+}
+
+#[test]
+fn an_event_without_a_thread_takes_the_only_stack_of_its_moment() {
+    let event = record(0x0524, 1_000_100, &[1]);
+    let stack = |thread| record(0x1820, 1_000_200, &[1_000_100, owner(4, thread), KERNEL + thread]);
+    let one = trace("only.etl", &[(1_000_100, event.clone()), (1_000_200, stack(9))]);
+    assert_eq!(stacks(&one), [(0x0524, Some(4), vec![KERNEL + 9])]);
+    let two = trace("two.etl", &[(1_000_100, event), (1_000_200, stack(9)), (1_000_200, stack(8))]);
+    assert_eq!(stacks(&two), []);
+    let mut reader = Reader::open(&two).unwrap();
+    assert_eq!(reader.by_ref().count(), 5);
+    assert_eq!(reader.report().stacks_dropped, 0);
+}
+
+#[test]
+fn the_stacks_of_two_threads_of_one_moment_are_told_apart() {
+    let sample = |thread: u64| (1_000_100, record(0x0F2E, 1_000_100, &[KERNEL, thread | 1 << 32]));
+    let part = |thread, frame| (1_000_101, record(0x1820, 1_000_101, &[1_000_100, owner(thread + 1, thread), frame]));
+    let records = [
+        sample(9),
+        sample(8),
+        part(9, USER + 9),
+        part(8, USER + 8),
+        part(9, KERNEL + 9),
+        part(8, KERNEL + 8),
+        part(7, KERNEL),
+    ];
+    let expected = [9, 8].map(|thread| {
+        (0x0F2E, Some(u32::try_from(thread + 1).unwrap()), vec![KERNEL + thread, USER + thread])
+    });
+    assert_eq!(stacks(&trace("threads.etl", &records)), expected);
+}
+
+#[test]
+fn a_key_without_a_definition_or_a_stack_of_the_past_joins_nothing() {
+    let late = record(0x1820, 1_000_050, &[1_000_020, owner(4, 9), KERNEL]);
+    let key = record(0x1825, 1_000_200, &[1_000_100, owner(4, 9), 0xABC]);
+    let records = [(1_000_050, late), sample(1_000_100), (1_000_200, key), sample(1_000_300), stack(1_000_301, 1_000_300, &[USER])];
+    let path = trace("undefined.etl", &records);
+    assert_eq!(stacks(&path), [(0x0F2E, Some(4), vec![USER])]);
+    assert_eq!(all_stacks(&path).0, [(1_000_300, vec![USER])]);
+}
+
+#[test]
+fn more_stacks_of_one_moment_than_fit_into_memory_are_dropped() {
+    // Each stack has 100 frames of eight bytes, and costs some bytes in addition: 1 MiB is enough for about 1250 stacks.
+    let many: Vec<_> = (0..1500_u64)
+        .map(|thread| (1_000_101, record(0x1820, 1_000_101, &[&[1_000_100, owner(4, thread)][..], &[KERNEL; 100]].concat())))
+        .collect();
+    let path = buffers("moment.etl", 0x20_0000, &[vec![sample(1_000_100)], many]);
+    let mut reader = Reader::open_with(&path, ReaderOptions { memory: 0, grows: false }).unwrap();
+    assert!(reader.by_ref().any(|event| event.stack().is_some_and(|stack| stack.len() == 100)));
+    let dropped = reader.report().stacks_dropped;
+    assert!((200..350).contains(&dropped), "{dropped}");
+    let mut reader = Reader::open(&path).unwrap();
+    reader.by_ref().for_each(drop);
+    assert_eq!(reader.report().stacks_dropped, 0);
+}
+
 #[test]
 fn a_third_part_is_dropped_and_counted_once() {
     let parts = [USER, KERNEL, USER + 1].map(|frame| stack(1_000_101, 1_000_100, &[frame]));

@@ -106,6 +106,98 @@ fn an_unknown_compression_is_named_and_costs_the_buffers_only() {
     assert_eq!((reader.events, reader.buffers), (2, 7));
 }
 
+/// Returns the used bytes of a buffer, and the offset of its second record.
+fn filled(buffer: &[u8]) -> (usize, usize) {
+    let first = usize::from(u16::from_le_bytes([buffer[buffer::SIZE], buffer[buffer::SIZE + 1]]));
+    let used = usize::try_from(BufferHeader::parse(buffer).unwrap().filled).unwrap();
+    (used, buffer::SIZE + first.next_multiple_of(8))
+}
+
+/// Returns the offset, the size and the reason of the only loss of a file.
+fn loss(bytes: &[u8]) -> (usize, usize, LossReason) {
+    let report = read(bytes).report().clone();
+    let [loss] = &report.losses[..] else { panic!("{report}") };
+    assert_eq!(report.lost_bytes, loss.bytes);
+    (loss.offset.try_into().unwrap(), loss.bytes.try_into().unwrap(), loss.reason.clone())
+}
+
+#[test]
+fn a_loss_has_the_offset_and_the_bytes_of_what_cannot_be_read() {
+    let plain = fs::read(corpus_file("simple.etl")).unwrap();
+    let (used, second) = filled(&plain[1024..]);
+    let mut bad = plain.clone();
+    bad[1024 + second + 3] = 0;
+    assert_eq!(loss(&bad), (1024 + second, used - second, LossReason::BadRecord));
+    let all = read(&plain).report().events;
+    assert_eq!(read(&plain[..1024 + used]).report().losses.len(), 0, "only padding is missing");
+    assert_eq!(loss(&plain[..1024 + used - 1]).2, LossReason::Truncated);
+    // Between two records, and within the second one.
+    assert_eq!(loss(&plain[..1024 + second]), (1024 + second, used - second, LossReason::Truncated));
+    assert_eq!(loss(&plain[..1024 + second + 9]), (1024 + second, used - second, LossReason::Truncated));
+    assert_eq!(read(&plain[..1024 + second + 9]).report().events, 3);
+    // Within the header of a buffer.
+    assert_eq!(loss(&plain[..1024 + 0x47]), (1024, 0x47, LossReason::Truncated));
+    let mut last = plain.clone();
+    let end = plain.len() - 1024;
+    last[end..end + 4].fill(0xFF);
+    assert_eq!(loss(&last), (end, 1024, LossReason::BadBufferHeader));
+    assert_eq!(loss(&last[..end + 0x48]), (end, 0x48, LossReason::BadBufferHeader));
+    assert!(read(&last).report().events < all);
+}
+
+#[test]
+fn the_sizes_of_a_buffer_are_checked() {
+    let plain = fs::read(corpus_file("simple.etl")).unwrap();
+    let with = |place: usize, number: u32| {
+        let mut bytes = plain.clone();
+        bytes[1024 + place..1028 + place].copy_from_slice(&number.to_le_bytes());
+        let report = read(&bytes).report().clone();
+        report.losses.first().map(|loss| (loss.offset, loss.bytes, loss.reason.clone()))
+    };
+    let bad = Some((1024, 1024, LossReason::BadBufferHeader));
+    // The size, and the bytes used (of which there are two, at 0x04 and 0x30).
+    assert_eq!((with(0, 0x47), with(0, (16 << 20) + 1)), (bad.clone(), bad));
+    assert_eq!(with(0, 16 << 20), None, "the last buffer, as far as it is there");
+    assert_eq!(with(0x30, 1025), None, "the other field is used");
+    assert_eq!(with(0x30, 0x48), None, "no record");
+}
+
+#[test]
+fn a_loss_in_a_compressed_buffer_is_at_its_start() {
+    let plain = fs::read(corpus_file("simple.etl")).unwrap();
+    let (used, second) = filled(&plain[1024..]);
+    // A record that is not one.
+    let mut bad = plain[..2048].to_vec();
+    bad[1024 + second + 3] = 0;
+    assert_eq!(loss(&compressed(&bad, 3)), (1024, used - second, LossReason::BadRecord));
+    // The file ends within the second record: the part that unpacks, whole groups of 32 bytes and their flags, is lost too.
+    let packed = compressed(&plain[..2048], 3);
+    let unpacked = second - buffer::SIZE + 9;
+    let cut = 1024 + buffer::SIZE + unpacked + 4 * unpacked.div_ceil(32);
+    assert_eq!(loss(&packed[..cut]), (1024, used - second, LossReason::Truncated));
+    assert_eq!(read(&packed[..cut]).report().events, 3);
+    // Nothing unpacks.
+    let size = packed.len() - 1024;
+    let left = |length: usize| loss(&packed[..1024 + length]);
+    assert_eq!(left(buffer::SIZE), (1024, buffer::SIZE, LossReason::BadCompression));
+    let promises = |number: u32| {
+        let mut bytes = packed.clone();
+        bytes[1024 + 0x30..1024 + 0x34].copy_from_slice(&number.to_le_bytes());
+        bytes
+    };
+    assert_eq!(loss(&promises(0x47)), (1024, size, LossReason::BadCompression));
+    assert_eq!(loss(&promises((16 << 20) + 1)), (1024, size, LossReason::BadCompression));
+    let used = u32::try_from(used).unwrap();
+    assert_eq!(loss(&promises(used + 1)).2, LossReason::BadCompression, "one byte more than there is");
+    assert_eq!(read(&promises(0x48)).report().losses, [], "nothing is promised");
+    // What follows a buffer that is none cannot be found, because compressed buffers have different sizes.
+    let mut headless = compressed(&plain, 3);
+    headless[1024..1028].fill(0xFF);
+    assert_eq!(loss(&headless), (1024, headless.len() - 1024, LossReason::BadBufferHeader));
+    headless[1024..1024 + 0x48].fill(0);
+    assert_eq!(read(&headless).report().unwritten_bytes, headless.len() as u64 - 1024);
+}
+
 #[test]
 fn records_of_other_types_can_be_between_events() {
     let path = folder("foreign").join("a.etl");

@@ -1,6 +1,6 @@
 //! Events from single records, as delivered by a live session.
 
-use etw_etl::{Clock, Event, EventData, ExtendedItem};
+use etw_etl::{Clock, Event, EventData, EventRef, ExtendedItem, ExtendedType};
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level};
 
 const TRAITS: &[u8] = b"\x0b\x00MyDriver\x00";
@@ -36,6 +36,22 @@ fn bytes_after_a_record_are_not_part_of_it() {
     let bytes: Vec<u8> = record().into_iter().chain([1, 2, 3]).collect();
     let event = Event::from_record(&bytes, 0, &Clock::default()).unwrap();
     assert_eq!(event.record(), record());
+}
+
+#[test]
+fn an_event_has_its_items_and_the_stack_that_it_is_given() {
+    let clock = Clock::default();
+    let event = Event::from_record(&record(), 3, &clock).unwrap();
+    assert_eq!(event.item(ExtendedType::PROV_TRAITS), Some(TRAITS));
+    assert_eq!(event.item(ExtendedType::EVENT_SCHEMA_TL), Some(METADATA));
+    assert_eq!((event.item(ExtendedType::SID), event.related(), event.stack()), (None, None, None));
+    assert_eq!((event.items().count(), event.payload()), (2, &[][..]));
+    let bytes = record();
+    let borrowed = EventRef::from_record(&bytes, 3, &clock).unwrap();
+    assert_eq!((borrowed.record(), borrowed.to_event()), (&bytes[..], event.clone()));
+    assert_eq!((borrowed.stack_key(), borrowed.stack_process()), (None, Some(4)));
+    assert_eq!(borrowed.class(), Some(Guid::from_name("MyDriver")));
+    assert_eq!(event.with_stack(&[1, 2]).as_ref().to_event().stack(), Some(vec![1, 2]));
 }
 
 #[test]

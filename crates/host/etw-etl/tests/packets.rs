@@ -8,8 +8,9 @@ use std::process::Command;
 
 use common::{START, folder, options};
 use etw_etl::export::Pcapng;
-use etw_etl::{Decoder, EventData, Reader, Writer};
-use etw_types::{EventDescriptor, Guid, Keyword};
+use etw_etl::decode::{Field, Node, Scalar};
+use etw_etl::{Decoded, Decoder, Event, EventData, Reader, Writer};
+use etw_types::{EventDescriptor, Guid, InType, Keyword, OutType};
 use test_support::python;
 
 const START_AND_END: u64 = 0xC000_0000;
@@ -120,6 +121,130 @@ fn packets_of_both_providers_are_written_with_their_interfaces() {
     assert!(String::from_utf8_lossy(packets[3]).contains("dropped, reason 5"));
     // Received, then sent: the option after the padded bytes.
     assert_eq!([packets[0], packets[1]].map(|packet| word(packet, 20 + 48 + 4)), [1, 2]);
+}
+
+const NDISCAP: &str = "2ed6006e-4729-4609-b423-3ee7bcd678ef";
+const PKTMON: &str = "4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac";
+
+/// Returns an event of one of the providers, written by a thread.
+fn event(provider: &str, id: u16, version: u8, keyword: u64, thread_id: u32, payload: &[u8]) -> Event {
+    let descriptor = EventDescriptor { id, version, keyword: Keyword::from_bits(keyword), ..EventDescriptor::default() };
+    let provider = Guid::parse(provider).unwrap();
+    let timestamp = 1_000_000;
+    let data = EventData { provider, descriptor, payload, thread_id, timestamp, ..EventData::default() };
+    let mut record = vec![0; data.encoded_len()];
+    data.encode(&mut record).unwrap();
+    Event::from_record(&record, 0, &options().clock).unwrap()
+}
+
+/// Returns the event 1001 of thread 9 with a packet or a part of one.
+fn captured(keyword: u64, thread: u32, bytes: &[u8]) -> Event {
+    let size = u32::try_from(bytes.len()).unwrap().to_le_bytes();
+    event(NDISCAP, 1001, 0, keyword, thread, &[&7_u32.to_le_bytes()[..], &[0; 4], &size, bytes].concat())
+}
+
+/// Exports events with these fields. Returns the counts and, of each packet, its link type, direction and bytes.
+fn exported(events: &[(Event, Decoded)]) -> ((u64, u64), Vec<(u16, u32, Vec<u8>)>) {
+    let mut pcapng = Pcapng::new(Vec::new()).unwrap();
+    for (event, decoded) in events {
+        pcapng.event(&event.as_ref(), decoded).unwrap();
+    }
+    let counts = pcapng.counts();
+    let (mut links, mut packets) = (Vec::new(), Vec::new());
+    for (kind, body) in blocks(&pcapng.finish().unwrap()) {
+        let word = |at: usize| u32::from_le_bytes(body[at..at + 4].try_into().unwrap());
+        if kind == 1 {
+            links.push(u16::from_le_bytes([body[0], body[1]]));
+        } else if kind == 6 {
+            let length = usize::try_from(word(12)).unwrap();
+            let direction = word(20 + length.next_multiple_of(4) + 4);
+            packets.push((links[usize::try_from(word(0)).unwrap()], direction, body[20..20 + length].to_vec()));
+        }
+    }
+    (counts, packets)
+}
+
+/// Exports events whose layout is known without their fields.
+fn packets(events: &[Event]) -> ((u64, u64), Vec<(u16, u32, Vec<u8>)>) {
+    exported(&events.iter().map(|event| (event.clone(), Decoded::default())).collect::<Vec<_>>())
+}
+
+#[test]
+fn keywords_give_the_link_and_the_direction() {
+    for (keyword, link, direction) in [
+        (0, 1, 0),
+        (SENT, 1, 2),
+        (RECEIVED, 1, 1),
+        (SENT | RECEIVED, 1, 2),
+        (0x200, 101, 0),
+        (0x1_0000, 105, 0),
+        (0x1_0200, 105, 0),
+    ] {
+        let (counts, found) = packets(&[captured(START_AND_END | keyword, 9, b"abc")]);
+        assert_eq!((counts, found), ((1, 0), vec![(link, direction, b"abc".to_vec())]), "{keyword:#x}");
+    }
+}
+
+#[test]
+fn fragments_are_joined_for_each_thread() {
+    let (start, end) = (0x4000_0000, 0x8000_0000);
+    let found = packets(&[
+        captured(start, 1, b"a"),
+        captured(start, 2, b"x"),
+        captured(0, 1, b"b"),
+        captured(end, 2, b"y"),
+        captured(end, 1, b"c"),
+    ]);
+    assert_eq!(found, ((2, 0), vec![(1, 0, b"xy".to_vec()), (1, 0, b"abc".to_vec())]));
+    // A start replaces one without an end, and an end without a start is left out.
+    let found = packets(&[captured(start, 1, b"a"), captured(start, 1, b"b"), captured(end, 1, b"c"), captured(end, 1, b"d")]);
+    assert_eq!(found, ((1, 2), vec![(1, 0, b"bc".to_vec())]));
+    let found = packets(&[captured(start, 1, b"a"), captured(START_AND_END, 1, b"b"), captured(0, 1, b"c")]);
+    assert_eq!(found, ((1, 1), vec![(1, 0, b"b".to_vec())]));
+}
+
+#[test]
+fn a_packet_of_fragments_has_a_largest_size() {
+    let part = vec![7; 0x8000];
+    let parts = |more: &[u8]| {
+        let mut events = vec![captured(0x4000_0000, 1, &part)];
+        events.extend((0..7).map(|_| captured(0, 1, &part)));
+        events.push(captured(0x8000_0000, 1, more));
+        let (counts, found) = packets(&events);
+        (counts, found.iter().map(|(.., bytes)| bytes.len()).collect::<Vec<_>>())
+    };
+    assert_eq!(parts(b""), ((1, 0), vec![256 * 1024]));
+    assert_eq!(parts(b"x"), ((0, 1), vec![]));
+}
+
+fn field(name: &str, value: Scalar) -> Field {
+    Field { name: name.into(), tag: 0, in_type: InType::Binary, out_type: OutType::Default, node: Node::Value(value) }
+}
+
+#[test]
+fn other_layouts_are_read_by_the_names_of_their_fields() {
+    let fragment = Decoded { fields: vec![field("Fragment", Scalar::Word("09afc0".into()))], ..Decoded::default() };
+    let whole = event(NDISCAP, 1003, 0, START_AND_END, 9, &[7, 0, 0, 0]);
+    assert_eq!(exported(&[(whole.clone(), fragment)]), ((1, 0), vec![(1, 0, vec![0x09, 0xAF, 0xC0])]));
+    assert_eq!(packets(&[whole, event(NDISCAP, 1002, 0, START_AND_END, 9, &[0; 12])]), ((0, 0), vec![]));
+    let monitored = |kind: i128, payload: Scalar| {
+        let number = |name, number| field(name, Scalar::Integer(number));
+        let fields = vec![
+            number("PacketType", kind),
+            number("ComponentId", 5),
+            number("OriginalPayloadSize", 3),
+            field("Payload", payload),
+        ];
+        let decoded = Decoded { fields, ..Decoded::default() };
+        exported(&[(event(PKTMON, 160, 1, 0, 9, &[]), decoded)]).1
+    };
+    let bytes = || Scalar::Word("0102".into());
+    for (kind, link) in [(1, 1), (2, 105), (3, 101)] {
+        assert_eq!(monitored(kind, bytes()), [(link, 0, vec![1, 2])]);
+    }
+    assert_eq!((monitored(4, bytes()), monitored(1 << 32, bytes())), (vec![], vec![]));
+    assert_eq!((monitored(1, Scalar::Word("0x".into())), monitored(1, Scalar::Integer(1))), (vec![], vec![]));
+    assert_eq!(packets(&[event(PKTMON, 161, 0, 0, 9, &[0; 40])]), ((0, 0), vec![]));
 }
 
 #[test]
