@@ -222,7 +222,7 @@ mod tests {
 
     use super::{Pairs, Role, base};
     use crate::testing::{TRAITS, descriptor, read};
-    use crate::{Event, EventData, ExtendedItem};
+    use crate::{Decoded, Event, EventData, ExtendedItem};
 
     fn event(opcode: Opcode, name: &str, function: &str, activity: u128, thread_id: u32) -> Event {
         let (mut metadata, mut payload) = (vec![0; 256], vec![0; 256]);
@@ -334,6 +334,19 @@ mod tests {
             let other = pair(&[start("a", 0), stop("b", 0)]).0;
             assert_eq!(other, if activity == 0 { vec![none] } else { vec![(Some(0), vec![])] });
         }
+    }
+
+    #[test]
+    fn an_event_without_a_name_or_a_function_pairs_with_any() {
+        let of = |start_is_named: bool, stop_is_named: bool| {
+            let mut pairs = Pairs::new(10);
+            let decoded = |event: &Event, is_named: bool| if is_named { event.decode() } else { Decoded::default() };
+            let start = event(Opcode::Start, "a", "f", 0, 1);
+            assert_eq!(pairs.start(&start.as_ref(), &decoded(&start, start_is_named), (), 1), None);
+            let stop = event(Opcode::Stop, "b", "g", 0, 1);
+            pairs.stop(&stop.as_ref(), &decoded(&stop, stop_is_named)).start.is_some()
+        };
+        assert!(of(false, false) && of(true, false) && of(false, true) && !of(true, true));
     }
 
     #[test]

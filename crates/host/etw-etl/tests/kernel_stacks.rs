@@ -245,7 +245,9 @@ fn stacks_of_32_bit_systems_and_of_other_headers_are_read() {
     // A key of four bytes, and one that is cut off.
     let mut definition = Vec::new();
     assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_900, 0x20, &[0x77]));
-    for (length, expected) in [(4, vec![(0x0F2E, Some(4), vec![0x77])]), (3, vec![]), (8, vec![(0x0F2E, Some(4), vec![0x77])])] {
+    for (length, expected) in
+        [(4, vec![(0x0F2E, Some(4), vec![0x77])]), (3, vec![]), (8, vec![(0x0F2E, Some(4), vec![0x77])])]
+    {
         let key = [&0x20_u32.to_le_bytes()[..], &[9; 4]].concat();
         let key = other_record(0xC010, 0x1826, &[&stamp, &walk(1_000_100, &key[..length])]);
         let records = [(1_000_100, sample.clone()), (1_000_200, key), (1_000_900, definition.clone())];
@@ -288,9 +290,8 @@ fn the_stacks_of_two_threads_of_one_moment_are_told_apart() {
         part(8, KERNEL + 8),
         part(7, KERNEL),
     ];
-    let expected = [9, 8].map(|thread| {
-        (0x0F2E, Some(u32::try_from(thread + 1).unwrap()), vec![KERNEL + thread, USER + thread])
-    });
+    let expected =
+        [9, 8].map(|thread| (0x0F2E, Some(u32::try_from(thread + 1).unwrap()), vec![KERNEL + thread, USER + thread]));
     assert_eq!(stacks(&trace("threads.etl", &records)), expected);
 }
 
@@ -298,7 +299,13 @@ fn the_stacks_of_two_threads_of_one_moment_are_told_apart() {
 fn a_key_without_a_definition_or_a_stack_of_the_past_joins_nothing() {
     let late = record(0x1820, 1_000_050, &[1_000_020, owner(4, 9), KERNEL]);
     let key = record(0x1825, 1_000_200, &[1_000_100, owner(4, 9), 0xABC]);
-    let records = [(1_000_050, late), sample(1_000_100), (1_000_200, key), sample(1_000_300), stack(1_000_301, 1_000_300, &[USER])];
+    let records = [
+        (1_000_050, late),
+        sample(1_000_100),
+        (1_000_200, key),
+        sample(1_000_300),
+        stack(1_000_301, 1_000_300, &[USER]),
+    ];
     let path = trace("undefined.etl", &records);
     assert_eq!(stacks(&path), [(0x0F2E, Some(4), vec![USER])]);
     assert_eq!(all_stacks(&path).0, [(1_000_300, vec![USER])]);
@@ -308,7 +315,9 @@ fn a_key_without_a_definition_or_a_stack_of_the_past_joins_nothing() {
 fn more_stacks_of_one_moment_than_fit_into_memory_are_dropped() {
     // Each stack has 100 frames of eight bytes, and costs some bytes in addition: 1 MiB is enough for about 1250 stacks.
     let many: Vec<_> = (0..1500_u64)
-        .map(|thread| (1_000_101, record(0x1820, 1_000_101, &[&[1_000_100, owner(4, thread)][..], &[KERNEL; 100]].concat())))
+        .map(|thread| {
+            (1_000_101, record(0x1820, 1_000_101, &[&[1_000_100, owner(4, thread)][..], &[KERNEL; 100]].concat()))
+        })
         .collect();
     let path = buffers("moment.etl", 0x20_0000, &[vec![sample(1_000_100)], many]);
     let mut reader = Reader::open_with(&path, ReaderOptions { memory: 0, grows: false }).unwrap();

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{START, folder, options};
-use etw_etl::export::Pcapng;
 use etw_etl::decode::{Field, Node, Scalar};
+use etw_etl::export::Pcapng;
 use etw_etl::{Decoded, Decoder, Event, EventData, Reader, Writer};
 use etw_types::{EventDescriptor, Guid, InType, Keyword, OutType};
 use test_support::python;
@@ -128,7 +128,8 @@ const PKTMON: &str = "4d4f80d9-c8bd-4d73-bb5b-19c90402c5ac";
 
 /// Returns an event of one of the providers, written by a thread.
 fn event(provider: &str, id: u16, version: u8, keyword: u64, thread_id: u32, payload: &[u8]) -> Event {
-    let descriptor = EventDescriptor { id, version, keyword: Keyword::from_bits(keyword), ..EventDescriptor::default() };
+    let descriptor =
+        EventDescriptor { id, version, keyword: Keyword::from_bits(keyword), ..EventDescriptor::default() };
     let provider = Guid::parse(provider).unwrap();
     let timestamp = 1_000_000;
     let data = EventData { provider, descriptor, payload, thread_id, timestamp, ..EventData::default() };
@@ -197,7 +198,8 @@ fn fragments_are_joined_for_each_thread() {
     ]);
     assert_eq!(found, ((2, 0), vec![(1, 0, b"xy".to_vec()), (1, 0, b"abc".to_vec())]));
     // A start replaces one without an end, and an end without a start is left out.
-    let found = packets(&[captured(start, 1, b"a"), captured(start, 1, b"b"), captured(end, 1, b"c"), captured(end, 1, b"d")]);
+    let found =
+        packets(&[captured(start, 1, b"a"), captured(start, 1, b"b"), captured(end, 1, b"c"), captured(end, 1, b"d")]);
     assert_eq!(found, ((1, 2), vec![(1, 0, b"bc".to_vec())]));
     let found = packets(&[captured(start, 1, b"a"), captured(START_AND_END, 1, b"b"), captured(0, 1, b"c")]);
     assert_eq!(found, ((1, 1), vec![(1, 0, b"b".to_vec())]));

@@ -371,3 +371,18 @@ fn an_array_of_empty_structs_stops_at_a_limit_that_says_so() {
     assert_eq!(decoded.error, Some(DecodeError::TooManyValues));
     assert!(decoded.raw.is_some(), "the bytes are there for what was left out");
 }
+
+#[test]
+fn nothing_follows_what_exceeds_a_limit() {
+    // 0x2_0000 bytes of names, and 64 for each byte of the payload: enough for 140 names of 1000 bytes, each with a value.
+    for (count, error) in [(139, None), (150, Some(DecodeError::TooManyValues))] {
+        let name = "n".repeat(1000);
+        let mut metadata = [b"\0\0\0E\0A\0\xD8\x01", name.as_bytes(), b"\0\x04z\0\x04"].concat();
+        let size = u16::try_from(metadata.len()).unwrap();
+        metadata[..2].copy_from_slice(&size.to_le_bytes());
+        let payload = [&u16::to_le_bytes(count)[..], &vec![7; usize::from(count) + 1]].concat();
+        let decoded = event_of(&metadata, &payload).decode();
+        assert_eq!(decoded.error, error);
+        assert_eq!(decoded.field("z").is_some(), error.is_none(), "a short name would fit, but its place is unknown");
+    }
+}

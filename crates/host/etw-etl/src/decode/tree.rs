@@ -105,8 +105,6 @@ pub(super) struct TreeBuilder {
     left: usize,
     names: usize,
     is_cut: bool,
-    /// Number of skipped arrays and structs that have not ended yet.
-    skipped: usize,
 }
 
 impl TreeBuilder {
@@ -114,7 +112,7 @@ impl TreeBuilder {
     pub(super) fn new(payload: usize) -> Self {
         let left = FREE_VALUES.saturating_add(VALUES_PER_BYTE.saturating_mul(payload));
         let names = FREE_NAMES.saturating_add(NAMES_PER_BYTE.saturating_mul(payload));
-        Self { fields: Vec::new(), open: Vec::new(), left, names, is_cut: false, skipped: 0 }
+        Self { fields: Vec::new(), open: Vec::new(), left, names, is_cut: false }
     }
 
     /// Returns whether values were left out because there were too many.
@@ -152,14 +150,7 @@ impl TreeBuilder {
         }
     }
 
-    /// Ends an array or a struct, or a skipped one: after the first skipped one, everything is skipped.
-    fn end(&mut self) {
-        match self.skipped.checked_sub(1) {
-            Some(skipped) => self.skipped = skipped,
-            None => self.close(),
-        }
-    }
-
+    /// Ends the innermost array or struct. The end of a skipped one ends the one around it, to which nothing is added any more.
     fn close(&mut self) {
         if let Some((mut field, open)) = self.open.pop() {
             field.node = match open {
@@ -195,26 +186,24 @@ impl<'a> Visitor<'a> for TreeBuilder {
 
     fn begin_array(&mut self, field: &tracelogging::Field<'a>, _count: u16) {
         if !self.has_room(field.name.len()) {
-            self.skipped += 1;
             return;
         }
         self.open.push((new_field(field, Node::Array(Vec::new())), Open::Array(Vec::new())));
     }
 
     fn end_array(&mut self, _field: &tracelogging::Field<'a>) {
-        self.end();
+        self.close();
     }
 
     fn begin_struct(&mut self, field: &tracelogging::Field<'a>) {
         if !self.has_room(field.name.len()) {
-            self.skipped += 1;
             return;
         }
         self.open.push((new_field(field, Node::Struct(Vec::new())), Open::Struct(Vec::new())));
     }
 
     fn end_struct(&mut self, _field: &tracelogging::Field<'a>) {
-        self.end();
+        self.close();
     }
 
     fn custom(&mut self, field: &tracelogging::Field<'a>, bytes: &'a [u8]) {

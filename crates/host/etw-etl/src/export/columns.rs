@@ -159,6 +159,9 @@ mod tests {
             [format!("|  {}", w(5)), w(22), w(22), w(6)],
             "too little room beside the first"
         );
+        // With room for 20 characters, only a word that fits into no line is broken.
+        assert_eq!(lines(60, &[10, 45]), [format!("|  {}", w(10)), w(45)]);
+        assert_eq!(lines(60, &[10, 60]), [format!("|  {} {}", w(10), w(41)), w(19)]);
         // With less than 20 characters beside the cells, the words continue below them.
         assert_eq!(lines(26, &[18]), [format!("|  {}", w(18))]);
         assert_eq!(lines(26, &[30]), ["|".to_owned(), w(21), w(9)]);

@@ -101,6 +101,7 @@ const PACKAGES: [Tested; 6] = [
         tests: &[
             "--lib",
             "--test=corpus",
+            "--test=growing",
             "--test=kernel_stacks",
             "--test=layouts",
             "--test=live_records",

@@ -170,9 +170,17 @@ fn the_last_field_takes_the_rest() {
         (value(InType::CStr8), b"", None),
     ] {
         let name = format!("{:?} {payload:?}", field.encoding);
+        let encoding = field.encoding;
         let decoded = decoded(schema(Source::File, &[field], 1), EIGHT, payload);
         assert_eq!(decoded.error, text.is_none().then_some(DecodeError::Payload), "{name}");
         assert_eq!(decoded.fields.first().map(|field| field.node.to_string()).as_deref(), text, "{name}");
+        let in_type = match encoding {
+            Encoding::Rest16 => InType::CStr16,
+            Encoding::Rest8 => InType::CStr8,
+            Encoding::Value(in_type) => in_type,
+            _ => InType::Binary,
+        };
+        assert!(decoded.fields.iter().all(|field| field.in_type == in_type), "{name}");
     }
 }
 
