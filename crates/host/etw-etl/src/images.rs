@@ -179,7 +179,6 @@ struct Values {
 fn number(value: Value<'_>) -> Option<u64> {
     match value {
         Value::Unsigned(number) | Value::Hex(number) => Some(number),
-        Value::Signed(number) => u64::try_from(number).ok(),
         _ => None,
     }
 }

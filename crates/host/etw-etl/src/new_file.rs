@@ -137,6 +137,8 @@ mod tests {
         let mut file = NewFile::create(&path).unwrap();
         file.write_all(b"half").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        file.flush().unwrap();
+        assert_eq!(fs::read_to_string(file.beside()).unwrap(), "half");
         drop(file);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something is left");
         let mut file = NewFile::create(&path).unwrap();
@@ -159,7 +161,9 @@ mod tests {
     #[test]
     fn a_full_device_is_an_error() {
         let mut file = NewFile::create("/dev/full").unwrap();
+        assert_eq!(file.beside().to_str(), Some("/dev/full"));
         file.write_all(b"some").unwrap();
+        assert!(file.flush().unwrap_err().to_string().starts_with("cannot write /dev/full: "));
         assert!(file.finish().unwrap_err().to_string().starts_with("cannot write /dev/full: "));
     }
 

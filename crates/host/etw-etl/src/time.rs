@@ -113,7 +113,7 @@ pub(crate) fn weekday(year: u16, month: u16, day: u16) -> Option<u16> {
 
 /// Returns the days from 1601-01-01 to a date, or `None` if the date does not exist or is not in the years 1601 to 30827.
 fn days_since_1601(year: u16, month: u16, day: u16) -> Option<i64> {
-    if !(1601..=30827).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    if !(1601..=30827).contains(&year) {
         return None;
     }
     let (from_march, shifted) = if month > 2 { (i64::from(year), month - 3) } else { (i64::from(year) - 1, month + 9) };
@@ -123,7 +123,7 @@ fn days_since_1601(year: u16, month: u16, day: u16) -> Option<i64> {
         + i64::from(day)
         - 1
         - DAYS_TO_1601;
-    // A day that the month does not have converts back to another date.
+    // A month that the year does not have, or a day that the month does not have, converts back to another date.
     let exists = date(days) == (i64::from(year), i64::from(month), i64::from(day));
     exists.then_some(days)
 }
@@ -292,8 +292,15 @@ mod tests {
         assert_eq!(weekday(1601, 1, 1), Some(1));
         assert_eq!(weekday(2023, 2, 29), None);
         assert_eq!(weekday(2023, 4, 31), None);
-        for (year, month, day) in [(0, 0, 0), (1600, 12, 31), (30828, 1, 1), (2024, 0, 1), (2024, 13, 1), (2024, 1, 0)]
-        {
+        for (year, month, day) in [
+            (0, 0, 0),
+            (1600, 12, 31),
+            (30828, 1, 1),
+            (2024, 0, 1),
+            (2024, 13, 1),
+            (2024, 1, 0),
+            (2024, u16::MAX, u16::MAX),
+        ] {
             assert_eq!(weekday(year, month, day), None, "{year}-{month}-{day}");
         }
         assert_eq!((weekday(30827, 12, 31), weekday(2024, 12, 31)), (Some(5), Some(2)));

@@ -144,8 +144,11 @@ fn captured(keyword: u64, thread: u32, bytes: &[u8]) -> Event {
     event(NDISCAP, 1001, 0, keyword, thread, &[&7_u32.to_le_bytes()[..], &[0; 4], &size, bytes].concat())
 }
 
-/// Exports events with these fields. Returns the counts and, of each packet, its link type, direction and bytes.
-fn exported(events: &[(Event, Decoded)]) -> ((u64, u64), Vec<(u16, u32, Vec<u8>)>) {
+/// How many packets were written and left out; and of each packet the link type, the direction and the bytes.
+type Exported = ((u64, u64), Vec<(u16, u32, Vec<u8>)>);
+
+/// Exports events with these fields.
+fn exported(events: &[(Event, Decoded)]) -> Exported {
     let mut pcapng = Pcapng::new(Vec::new()).unwrap();
     for (event, decoded) in events {
         pcapng.event(&event.as_ref(), decoded).unwrap();
@@ -166,7 +169,7 @@ fn exported(events: &[(Event, Decoded)]) -> ((u64, u64), Vec<(u16, u32, Vec<u8>)
 }
 
 /// Exports events whose layout is known without their fields.
-fn packets(events: &[Event]) -> ((u64, u64), Vec<(u16, u32, Vec<u8>)>) {
+fn packets(events: &[Event]) -> Exported {
     exported(&events.iter().map(|event| (event.clone(), Decoded::default())).collect::<Vec<_>>())
 }
 

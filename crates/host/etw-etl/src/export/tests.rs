@@ -234,6 +234,7 @@ fn activities_are_spans_on_the_track_of_the_thread_that_started_them() {
             ("i", 10, 10.1, None),
         ]
     );
+    assert!(text.contains("\"ts\":0.0,") && text.contains("\"dur\":2.3,"), "{text}");
     assert_eq!(document["traceEvents"][2]["name"], "Begin");
     assert_eq!(document["traceEvents"][2]["cat"], "P");
     assert_eq!(document["traceEvents"][5]["args"]["open"], true);
@@ -335,7 +336,7 @@ fn text_shows_what_an_event_has_and_nothing_else() {
     assert!(export(Format::Text, &[plain]).ends_with(" id=0 version=0 level=0\n"));
     // A message without a thread and with a sequence number.
     let message = read_record(&[0x0C, 0, 0, 0x90, 7, 0, 1, 0, 5, 0, 0, 0], 0);
-    let text = export(Format::Text, &[message.clone()]);
+    let text = export(Format::Text, std::slice::from_ref(&message));
     assert_eq!(text, "2020-01-01T00:00:00.0000000Z -:- cpu3 wpp id=7 version=0 level=0 sequence=5\n");
     assert_eq!(json_line(&message)["sequence"], 5);
     // A string is shown although the event has no name, and a record that is not the first of a file is not a session.

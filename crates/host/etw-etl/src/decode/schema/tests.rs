@@ -67,16 +67,16 @@ fn decoder(source: impl Schema + 'static) -> Decoder {
 /// Decodes a payload, and checks that the ways to read it without a tree agree.
 fn decoded(schema: EventSchema, pointer: PointerSize, payload: &[u8]) -> Decoded {
     let is_32_bit = pointer == PointerSize::Four;
-    let event = read(&EventData { payload, is_32_bit, ..EventData::default() });
+    let event = read(&EventData { is_32_bit, payload, ..EventData::default() });
     let mut decoder = decoder(One(Arc::new(schema)));
-    let decoded = decoder.decode(&event.as_ref());
-    let is_whole = decoded.raw.is_none();
-    assert_eq!(decoded.raw.as_deref(), (!is_whole).then_some(payload));
+    let shown = decoder.decode(&event.as_ref());
+    let is_whole = shown.raw.is_none();
+    assert_eq!(shown.raw.as_deref(), (!is_whole).then_some(payload));
     let identity = decoder.identify(&event.as_ref());
-    assert_eq!((identity.is_whole, identity.has_schema), (is_whole, true), "{decoded}");
+    assert_eq!((identity.is_whole, identity.has_schema), (is_whole, true), "{shown}");
     assert_eq!((identity.provider.as_deref(), identity.event.as_deref()), (Some("P"), Some("E")));
     assert_eq!(decoder.visit(&event.as_ref(), &mut |_, _| {}).map(|(_, is_whole)| is_whole), Some(is_whole));
-    decoded
+    shown
 }
 
 /// Decodes the payload of a single field, followed by a byte.
