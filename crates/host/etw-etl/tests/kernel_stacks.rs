@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::io::{self, Read, Seek, SeekFrom};
+
 use common::{folder, options};
 use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
 use etw_etl::format::stack::{HOOK_RUNDOWN, push_definition};
@@ -153,6 +155,25 @@ fn a_stack_joins_its_event_however_late_it_comes() {
     assert_eq!(all_stacks(&buffers("late.etl", 1024, &many)).0, expected);
 }
 
+/// A file that counts how often it is read from another place.
+struct Counted {
+    file: std::fs::File,
+    seeks: usize,
+}
+
+impl Read for Counted {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.file.read(bytes)
+    }
+}
+
+impl Seek for Counted {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.seeks += 1;
+        self.file.seek(to)
+    }
+}
+
 #[test]
 fn stacks_that_are_anywhere_join_their_events() {
     // Parts are spread over all buffers, before and after their events.
@@ -168,6 +189,12 @@ fn stacks_that_are_anywhere_join_their_events() {
     }
     let path = buffers("anywhere.etl", 8192, &many);
     assert_eq!(all_stacks(&path).0, expected);
+    // With enough memory, a buffer is read once to find its time stamps and once for its events and stacks. Before that, the
+    // length, the header and the first buffer are read.
+    let file = Counted { file: std::fs::File::open(&path).unwrap(), seeks: 0 };
+    let mut reader = Reader::new(file, ReaderOptions::default()).unwrap();
+    reader.by_ref().for_each(drop);
+    assert_eq!(reader.get_mut().seeks, 3 + 2 * 41);
     let mut reader = Reader::open(&path).unwrap();
     let first: Vec<_> = reader.by_ref().map(|event| event.stack()).collect();
     reader.rewind();

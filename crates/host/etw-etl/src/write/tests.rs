@@ -246,11 +246,11 @@ fn the_limits_of_options_are_allowed() {
     }
 }
 
-/// Writes a trace without events. Returns its header.
+/// Begins a trace. Returns its header.
 fn disk_of(options: &WriterOptions, path: &str) -> LogfileHeader {
     let disk = Shared::with_room(usize::MAX);
-    let summary = disk.writer(path, options.clone()).close_at(FileTime(7)).unwrap();
-    let bytes = disk.file(summary.path.to_str().unwrap());
+    let writer = disk.writer(path, options.clone());
+    let bytes = disk.file(writer.summary().path.to_str().unwrap());
     Reader::new(Cursor::new(bytes), ReaderOptions::default()).unwrap().header().clone()
 }
 
@@ -273,7 +273,8 @@ fn a_header_has_the_mode_and_the_largest_size_of_its_file() {
     let of = |mode, preallocate| {
         let options = WriterOptions { preallocate, mode_bits: 0x100, processors: 0, ..options(mode) };
         let header = disk_of(&options, "a%d");
-        assert_eq!((header.processors, header.end_time, header.start_time), (1, 7, options.clock.start.0));
+        let start = options.clock.start.0;
+        assert_eq!((header.processors, header.end_time, header.start_time), (1, start, start));
         assert_eq!((header.boot_time, header.provider_version, header.cpu_mhz), (options.boot_time.0, 26_100, 1000));
         (header.log_file_mode, header.maximum_file_size)
     };
