@@ -106,7 +106,6 @@ const PACKAGES: [Tested; 6] = [
             "--test=layouts",
             "--test=live_records",
             "--test=packets",
-            "--test=page",
             "--test=round_trip",
             "--test=schemas",
         ],
