@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn merging_takes_the_highest_level_any_or_and_all_and() {
-        let shown = settings(2, 0b01, 0b110).merge(settings(4, 0b10, 0b011)).shown();
-        assert_eq!((shown.level.as_int(), shown.any, shown.all), (4, 0b11, 0b010));
+        let shown = settings(2, 0b011, 0b110).merge(settings(4, 0b110, 0b011)).shown();
+        assert_eq!((shown.level.as_int(), shown.any, shown.all), (4, 0b111, 0b010));
     }
 
     #[test]
@@ -164,7 +164,9 @@ mod tests {
         let without = Settings::new(&Enable { property: property::IGNORE_KEYWORD_0, ..Enable::default() }, false);
         assert!(!without.passes(Level::Error, Keyword::NONE));
         assert!(without.passes(Level::Error, Keyword::from_bits(1)));
-        assert!(without.merge(settings(0, 0, 0)).passes(Level::Error, Keyword::NONE));
+        let with = settings(0, 0, 0);
+        assert!(without.merge(with).passes(Level::Error, Keyword::NONE));
+        assert!(with.merge(with).passes(Level::Error, Keyword::NONE));
     }
 
     #[test]

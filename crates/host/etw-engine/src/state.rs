@@ -220,3 +220,21 @@ impl State {
         self.disallowed.get(&session).into_iter().flatten().copied().collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Handles, Missing};
+
+    #[test]
+    fn a_handle_that_was_given_out_is_stale_and_any_other_is_unknown() {
+        let handles = Handles { first: 3, next: 51, step: 16 };
+        assert_eq!(handles.missing(0), Missing::Zero);
+        for (handle, expected) in [3, 19, 35]
+            .map(|handle| (handle, Missing::Stale))
+            .into_iter()
+            .chain([1, 2, 4, 16, 18, 20, 50, 51, 52, 67, u64::MAX].map(|handle| (handle, Missing::Unknown)))
+        {
+            assert_eq!(handles.missing(handle), expected, "{handle}");
+        }
+    }
+}

@@ -5,10 +5,27 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
+use super::index_set::IndexSet;
 use super::{Encoded, Pool, PoolOptions, Record, Refusal, Words};
 
 const OPTIONS: PoolOptions = PoolOptions { room: 64, minimum: 2, maximum: 4, streams: 2, overwrite: false };
 const TAKEN: Result<bool, Refusal> = Ok(false);
+
+#[test]
+fn a_set_holds_numbers_of_several_words() {
+    let numbers = [0, 1, 63, 64, 127, 129];
+    let set = IndexSet::new(130);
+    for number in numbers {
+        assert!(!set.contains(number) && !set.remove(number), "{number}");
+        set.insert(number);
+    }
+    assert_eq!((set.iter().collect::<Vec<_>>(), set.len()), (numbers.to_vec(), numbers.len()));
+    assert!((0..200).all(|number| set.contains(number) == numbers.contains(&number)));
+    assert!(set.remove(64) && !set.remove(64) && !set.contains(64));
+    set.insert(192);
+    assert_eq!(std::iter::from_fn(|| set.take()).collect::<Vec<_>>(), [0, 1, 63, 127, 129], "192 is too large");
+    assert_eq!(set.len(), 0);
+}
 
 fn drain(pool: &Pool) -> Vec<u8> {
     let mut all = Vec::new();

@@ -44,6 +44,31 @@ fn names_filter_only_what_their_level_and_keyword_cover() {
 }
 
 #[test]
+fn a_selection_covers_events_by_level_and_by_both_masks() {
+    for (level, any, all, keyword, is_covered) in [
+        (0, 0, 0, 0b100, true),
+        (3, 0, 0, 0b100, true),
+        (2, 0, 0, 0b100, false),
+        (0, 0b110, 0, 0b100, true),
+        (0, 0b011, 0, 0b100, false),
+        (0, 0, 0b110, 0b110, true),
+        (0, 0, 0b110, 0b100, false),
+        (0, 0b001, 0b110, 0b110, false),
+        (0, 0b001, 0b110, 0b111, true),
+        // The masks do not apply to an event without a keyword, but the level does.
+        (0, 0b001, 0b110, 0, true),
+        (2, 0, 0, 0, false),
+    ] {
+        let which = Selection { level, any, all };
+        let event = EventDescriptor::new(Level::Warning, Keyword::from_bits(keyword));
+        for (listed, expected) in [(Listed::Pass, is_covered), (Listed::Blocked, !is_covered)] {
+            let filters = one(Filter::StackSelection(listed, which));
+            assert_eq!(filters.wants_stack(&event, None), expected, "{which:?} {keyword:#b}");
+        }
+    }
+}
+
+#[test]
 fn stack_levels_and_data_for_the_provider_are_taken() {
     let filters = one(Filter::StackSelection(Listed::Pass, Selection { level: 2, any: 0, all: 0 }));
     assert!(!filters.wants_stack(&event(1), None));

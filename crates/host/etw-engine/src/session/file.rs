@@ -172,3 +172,26 @@ pub(super) fn win32(error: &Error) -> Win32Error {
         _ => Win32Error::InvalidParameter,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::{Error, win32};
+    use etw_types::Win32Error;
+
+    #[test]
+    fn each_failure_of_a_file_has_its_code() {
+        for (kind, code) in [
+            (ErrorKind::PermissionDenied, Win32Error::AccessDenied),
+            (ErrorKind::StorageFull, Win32Error::DiskFull),
+            (ErrorKind::QuotaExceeded, Win32Error::DiskFull),
+            (ErrorKind::FileTooLarge, Win32Error::DiskFull),
+            (ErrorKind::NotFound, Win32Error::BadPathname),
+        ] {
+            let error = Error::Io { action: "write", path: "f.etl".into(), source: kind.into() };
+            assert_eq!(win32(&error), code, "{kind}");
+        }
+        assert_eq!(win32(&Error::Options("contradictory")), Win32Error::InvalidParameter);
+    }
+}

@@ -98,3 +98,59 @@ fn choose_buffers(properties: &mut Properties, processors: u16) {
         asked => asked.clamp(minimum, MAX_BUFFERS.max(minimum)),
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Plan;
+    use etw_types::session::{Properties, mode};
+
+    #[test]
+    fn the_flush_timer_counts_seconds_or_milliseconds_and_is_a_second_in_real_time() {
+        for (mode, timer, expected) in [
+            (mode::SEQUENTIAL, 0, None),
+            (mode::REAL_TIME, 0, Some(Duration::from_secs(1))),
+            (mode::REAL_TIME, 5, Some(Duration::from_secs(5))),
+            (mode::SEQUENTIAL, 5, Some(Duration::from_secs(5))),
+            (mode::SEQUENTIAL | mode::USE_MS_FLUSH_TIMER, 5, Some(Duration::from_millis(5))),
+            (mode::SEQUENTIAL | mode::USE_MS_FLUSH_TIMER, 0, None),
+        ] {
+            assert_eq!(Plan::flush_every(mode, timer), expected, "{mode:#x} {timer}");
+        }
+    }
+
+    #[test]
+    fn the_maximum_file_size_counts_mib_or_kib() {
+        for (bits, maximum_file_size, expected) in
+            [(0, 0, None), (0, 3, Some(3 << 20)), (mode::USE_KBYTES_FOR_SIZE, 3, Some(3 << 10))]
+        {
+            let file = Properties::to_file("s", "f.etl");
+            let asked = Properties { mode: file.mode | bits, maximum_file_size, ..file };
+            assert_eq!(Plan::new(&asked, 1).unwrap().max_bytes(), expected, "{bits:#x} {maximum_file_size}");
+        }
+    }
+
+    #[test]
+    fn buffers_stay_between_their_limits() {
+        for (asked, chosen) in [
+            ((0, 0, 0), (64, 2, 22)),
+            ((3, 2, 3), (4, 2, 3)),
+            ((17_000, 5, 4), (16_384, 5, 5)),
+            ((64, 20_000, 0), (64, 16_384, 16_404)),
+            ((64, 20_000, 30_000), (64, 16_384, 16_384)),
+            ((64, 4, 30_000), (64, 4, 16_384)),
+        ] {
+            let (buffer_kib, minimum_buffers, maximum_buffers) = asked;
+            let asked_for =
+                Properties { buffer_kib, minimum_buffers, maximum_buffers, ..Properties::to_consumers("s") };
+            // Without processors there is still one.
+            for processors in [0, 1] {
+                let plan = Plan::new(&asked_for, processors).unwrap();
+                let Properties { buffer_kib, minimum_buffers, maximum_buffers, .. } = plan.properties;
+                assert_eq!((buffer_kib, minimum_buffers, maximum_buffers), chosen, "{asked:?}");
+                assert_eq!(plan.buffer_size(), 1024 * buffer_kib);
+            }
+        }
+    }
+}
