@@ -4,7 +4,7 @@
 mod common;
 
 use common::{GROUP, OTHER, PROVIDER, register};
-use etw_engine::{Enable, Engine, Enumeration, Origin, QueryError, Target, property};
+use etw_engine::{Enable, Engine, Enumeration, Origin, ProviderInstance, QueryError, Target, property};
 use etw_types::session::{TraceEnableInfo, TraceInfoClass, TraceProviderInstanceInfo};
 use etw_types::{EventInfoClass, Guid, Level, Win32Error};
 
@@ -53,6 +53,35 @@ fn a_provider_lists_its_instances_and_the_sessions_that_enabled_them() {
 }
 
 #[test]
+fn a_provider_that_is_only_enabled_has_one_instance_without_a_process() {
+    let engine = Engine::new();
+    let session = engine.start_session("s");
+    session.enable(PROVIDER, Enable::default());
+    session.enable(Target::Group(GROUP), Enable::default());
+    let info = |class, guid| engine.enumerate_trace_guids(class, Some(guid));
+    let enabled = TraceEnableInfo {
+        is_enabled: 1,
+        level: 0xFF,
+        logger_id: session.status().logger_id,
+        enable_property: property::ENABLE_KEYWORD_0,
+        match_any: u64::MAX,
+        ..TraceEnableInfo::default()
+    };
+    let instance = ProviderInstance { process_id: 0, flags: 2, enabled: vec![enabled] };
+    assert_eq!(info(TraceInfoClass::GuidQueryInfo, PROVIDER), Ok(Enumeration::Provider(vec![instance])));
+    let group = Enumeration::Group(vec![enabled], Vec::new());
+    assert_eq!(info(TraceInfoClass::GroupQueryInfo, GROUP), Ok(group), "a group without members");
+    let list = engine.enumerate_trace_guids(TraceInfoClass::GuidQueryList, None);
+    assert_eq!(list, Ok(sorted(vec![PROVIDER])), "a group is not a provider");
+
+    register(&engine, OTHER);
+    let registered = ProviderInstance { process_id: 0, flags: 0, enabled: Vec::new() };
+    assert_eq!(info(TraceInfoClass::GuidQueryInfo, OTHER), Ok(Enumeration::Provider(vec![registered])));
+    let number = engine.enumerate_trace_guids(TraceInfoClass::MaxLoggersQuery, None).unwrap();
+    assert_eq!(number.to_bytes(), 64_u32.to_le_bytes());
+}
+
+#[test]
 fn a_group_lists_its_sessions_at_byte_four_and_then_its_members() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
@@ -67,6 +96,11 @@ fn a_group_lists_its_sessions_at_byte_four_and_then_its_members() {
     assert_eq!(bytes.len(), 4 + 32 + 4 + 16);
     assert_eq!((bytes[0], bytes[4], bytes[36]), (1, 1, 1));
     assert_eq!(bytes[40..], PROVIDER.to_bytes_le());
+    engine.find_session("s").unwrap().stop();
+    let list = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryList, None);
+    assert_eq!(list, Ok(sorted(vec![GROUP])), "its member is registered");
+    let group = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryInfo, Some(GROUP));
+    assert_eq!(group, Ok(Enumeration::Group(Vec::new(), vec![PROVIDER])));
     let none = engine.enumerate_trace_guids(TraceInfoClass::GroupQueryInfo, Some(OTHER));
     assert_eq!(none, Err(Win32Error::WmiInstanceNotFound));
 }

@@ -6,11 +6,11 @@ mod common;
 use common::{GROUP, Note, PROVIDER, register};
 use etw_engine::{
     Answers, Enable, Engine, EngineOptions, Information, PmcSession, ProfileSource, Properties, QueryError, Rights,
-    Session, SetInformation, Target,
+    Session, SessionInformation, SetInformation, Target,
 };
 use etw_types::session::{
-    ClassicEventId, ContextRegisterInfo, HandleKind, KERNEL_LOGGER_NAME, PeriodicCaptureStateInfo, ProfileInterval,
-    StackCachingInfo, TraceInfoClass,
+    ClassicEventId, ContextRegisterInfo, GroupMask, HandleKind, KERNEL_LOGGER_NAME, PeriodicCaptureStateInfo,
+    PmcSessionInfo, ProfileInterval, StackCachingInfo, TraceInfoClass, mode,
 };
 use etw_types::{ControlCode, EventInfoClass, Guid, Win32Error};
 
@@ -140,6 +140,133 @@ fn limits_are_checked() {
     assert_eq!(engine.set_trace_information(0, SetInformation::ProfileInterval(unknown)), over);
     assert_eq!(engine.set_trace_information(0, SetInformation::ProfileSources(vec![99])), over);
     assert_eq!(engine.query_trace_information(0, class(25), 9999).map(drop), over);
+}
+
+#[test]
+fn values_at_their_limits_are_kept() {
+    let (engine, session) = started(EngineOptions::default());
+    let registers = ContextRegisterInfo { register_types: 3, reserved: 0 };
+    let caching = StackCachingInfo { enabled: 1, cache_size: 2, bucket_count: 3, ..StackCachingInfo::default() };
+    for value in [
+        SetInformation::StackTracing(events(2)),
+        SetInformation::PmcEvents(events(1)),
+        SetInformation::PmcCounters(vec![0; 4]),
+        SetInformation::PeriodicCapture(60, vec![PROVIDER; 16]),
+        SetInformation::BinaryTracking(true),
+        SetInformation::LbrConfiguration(0x7FF),
+        SetInformation::LbrEvents(vec![1; 4]),
+        SetInformation::StackCaching(caching),
+        SetInformation::UnifiedStackCaching(caching),
+        SetInformation::ContextRegisters(registers, events(3)),
+    ] {
+        assert_eq!(session.set_information(value.clone()), Ok(()), "{value:?}");
+    }
+    let periodic = PeriodicCaptureStateInfo { seconds: 60, provider_count: 16, reserved: 0 };
+    let expected = SessionInformation {
+        stack_tracing: events(2),
+        pmc_events: events(1),
+        pmc_counters: vec![0; 4],
+        periodic_capture: Some((periodic, vec![PROVIDER; 16])),
+        binary_tracking: true,
+        lbr_configuration: Some(0x7FF),
+        lbr_events: vec![1; 4],
+        stack_caching: Some(caching),
+        unified_stack_caching: Some(caching),
+        context_registers: Some((registers, events(3))),
+        ..SessionInformation::default()
+    };
+    assert_eq!(session.information(), expected);
+    for (value, is_tracking) in [(&[0][..], false), (&[2], true)] {
+        engine.set_trace_information_bytes(session.handle(), class(18), value).unwrap();
+        assert_eq!(session.information().binary_tracking, is_tracking);
+    }
+}
+
+#[test]
+fn data_is_parsed_as_its_class_says() {
+    let parsed = |number: u32, data: &[u8]| {
+        let value = SetInformation::parse(class(number), data, Win32Error::Busy);
+        value.inspect(|value| assert_eq!(value.class(), class(number)))
+    };
+    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
+    let registers = ContextRegisterInfo { register_types: 3, reserved: 0 };
+    let mut mask = GroupMask::default();
+    mask.masks = [1; 8];
+    for (number, data, value) in [
+        (3, good(3), SetInformation::StackTracing(events(1))),
+        (4, 1_u32.to_le_bytes().repeat(8), SetInformation::SystemFlags(mask)),
+        (5, good(5), SetInformation::ProfileInterval(ProfileInterval { source: 0, interval: 20_000 })),
+        (6, good(6), SetInformation::ProfileSources(vec![0])),
+        (8, good(8), SetInformation::PmcEvents(events(1))),
+        (9, good(9), SetInformation::PmcCounters(vec![0])),
+        (10, good(10), SetInformation::DisallowList(vec![GROUP])),
+        (16, good(16), SetInformation::PeriodicCapture(60, vec![PROVIDER])),
+        (16, Vec::new(), SetInformation::PeriodicCapture(0, Vec::new())),
+        (18, good(18), SetInformation::BinaryTracking(true)),
+        (20, good(20), SetInformation::LbrConfiguration(1)),
+        (21, good(21), SetInformation::LbrEvents(vec![2])),
+        (24, good(24), SetInformation::StackCaching(caching)),
+        (26, good(26), SetInformation::UnifiedStackCaching(caching)),
+        (28, good(28), SetInformation::ContextRegisters(registers, events(1))),
+    ] {
+        assert_eq!(parsed(number, &data), Ok(value), "{number}");
+    }
+    assert_eq!(parsed(4, &[0; 36]), Err(Win32Error::Busy), "there are eight masks");
+    assert_eq!(parsed(16, &[good(16), vec![0; 16]].concat()), Err(Win32Error::Busy), "one provider too many");
+    assert_eq!(parsed(5, &[0; 9]), Err(Win32Error::Busy));
+    assert_eq!(parsed(5, &[0; 7]), Err(Win32Error::BadLength));
+    assert_eq!(parsed(19, &[0; 4]), Err(Win32Error::NotSupported));
+}
+
+#[test]
+fn sessions_with_counters_are_listed_with_their_events_and_sources() {
+    let (engine, kernel) = started(EngineOptions::default());
+    let listed = || match engine.query_trace_information(0, class(27), 0) {
+        Ok(Information::PmcSessions(sessions)) => sessions,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(listed(), []);
+    let system = Properties { mode: mode::REAL_TIME | mode::SYSTEM_LOGGER, ..Properties::to_consumers("system") };
+    let system = engine.start(&system).unwrap();
+    kernel.set_information(SetInformation::PmcEvents(events(1))).unwrap();
+    system.set_information(SetInformation::PmcCounters(vec![0, 0])).unwrap();
+    let id = system.status().logger_id;
+    let expected = [
+        PmcSession { logger_id: 0, sources: vec![], hook_ids: vec![46] },
+        PmcSession { logger_id: id, sources: vec![0, 0], hook_ids: vec![] },
+    ];
+    assert_eq!(listed(), expected);
+    // Each entry: its offset, id and two counts, then its sources and hooks. The first is padded to eight bytes.
+    let bytes = Information::PmcSessions(expected.to_vec()).to_bytes();
+    let second = PmcSessionInfo::parse(&bytes[24..]).unwrap();
+    assert_eq!(
+        PmcSessionInfo::parse(&bytes).map(|first| (first.next_entry_offset, first.hook_id_count)),
+        Some((24, 1))
+    );
+    assert_eq!(bytes[PmcSessionInfo::SIZE..][..2], 46_u16.to_le_bytes());
+    assert_eq!((second.next_entry_offset, second.logger_id, second.profile_source_count), (0, id, 2));
+    assert_eq!(bytes.len(), 24 + PmcSessionInfo::SIZE + 8);
+}
+
+#[test]
+fn counters_have_owners_on_each_processor() {
+    let owners = |pmc_taken| {
+        let (engine, _) = started(EngineOptions { processors: 2, pmc_taken, ..EngineOptions::default() });
+        assert_eq!(engine.query_trace_information(0, class(25), 2).map(drop), Err(Win32Error::InvalidParameter));
+        match engine.query_trace_information(0, class(25), 1) {
+            Ok(Information::PmcOwners(1, owners)) => owners.iter().map(|owner| owner.owner_type).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((owners(false), owners(true)), (vec![0; 4], vec![1; 4]));
+    let (engine, _) = started(EngineOptions::default());
+    let interval = ProfileInterval { source: 0, interval: 10_000 };
+    assert_eq!(engine.query_trace_information(0, class(5), 0), Ok(Information::ProfileInterval(interval)));
+    for number in [5, 25] {
+        let short = engine.query_trace_information_bytes(0, class(number), &mut [0; 7]);
+        assert_eq!(short, Err(QueryError { code: Win32Error::BadLength, needed: 8 }), "{number}");
+    }
+    assert_eq!(engine.query_trace_information_bytes(0, class(5), &mut [0; 8]), Ok(8));
 }
 
 #[test]
