@@ -109,8 +109,12 @@ fn clearing_the_record_inside_a_call_does_not_disturb_later_entries() {
 fn the_record_is_bounded() {
     let engine = Engine::new();
     for _ in 0..(1 << 16) + 10 {
-        engine.unregister(0);
+        // Handle 1 is unknown, which is a finding.
+        engine.unregister(1);
     }
-    assert_eq!(engine.calls().len(), 1 << 16);
+    assert_eq!((engine.calls().len(), engine.findings().len()), (1 << 16, 1 << 16));
     assert_eq!(engine.calls_dropped(), 10);
+    engine.clear_calls();
+    engine.unregister(1);
+    assert_eq!((engine.calls().len(), engine.calls_dropped()), (1, 10));
 }

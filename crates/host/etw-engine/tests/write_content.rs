@@ -4,7 +4,7 @@
 mod common;
 
 use common::{PROVIDER, descriptor, register};
-use etw_engine::{Block, CapturedBlock, Enable, Engine, EventWrite, Routine, Session};
+use etw_engine::{Block, CapturedBlock, Enable, Engine, EventWrite, Properties, Routine, Session};
 use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus, Opcode};
 
 fn listening() -> (Engine, u64, Session) {
@@ -120,4 +120,51 @@ fn events_are_in_order_and_numbered() {
     assert!(events.iter().enumerate().all(|(index, event)| event.sequence == index as u64));
     assert!(events.iter().zip(0..).all(|(event, number)| event.payload == [number]));
     assert!(events.is_sorted_by_key(|event| event.timestamp));
+}
+
+/// Returns the status of a write to a session with buffers, and its record. If another session captures the event, the
+/// engine copies the data first; otherwise the session takes it from the writer's memory.
+fn recorded(blocks: &[Block<'_>], is_typed: bool, is_captured: bool) -> (NtStatus, Option<Vec<u8>>) {
+    let engine = Engine::new();
+    let (handle, _) = register(&engine, PROVIDER);
+    engine.set_information(handle, EventInfoClass::UseDescriptorType, &[u8::from(is_typed)]);
+    engine.set_clock(|| 7);
+    let captures = engine.start_session("captures");
+    if is_captured {
+        captures.enable(PROVIDER, Enable::default());
+    }
+    let session = engine.start(&Properties { buffer_kib: 128, ..Properties::to_consumers("buffers") }).unwrap();
+    let consumer = session.consume().unwrap();
+    session.enable(PROVIDER, Enable::default());
+    let status = engine.write(&EventWrite::new(handle, descriptor(Level::Error, 0)), blocks);
+    session.finish().unwrap();
+    let record = consumer.try_next_buffer().and_then(|buffer| buffer.records().next().map(<[u8]>::to_vec));
+    (status, record)
+}
+
+#[test]
+fn data_is_the_same_with_and_without_a_copy() {
+    let metadata = Block::with_kind(b"meta", DataKind::EventMetadata);
+    let traits = Block::with_kind(b"traits", DataKind::ProviderMetadata);
+    let (half, large) = (vec![1; 0x7000], vec![1; 0x1_0000]);
+    let lists: [&[Block<'_>]; 11] = [
+        &[],
+        &TYPED,
+        &[Block::data(b"payload")],
+        &[metadata, metadata],
+        &[traits, traits, metadata],
+        &[Block::with_kind(b"time", DataKind::TimestampOverride), Block::with_kind(b"new", DataKind::from_int(9))],
+        &[Block::data(b"x"); 16],
+        &[Block::data(b"x"); 17],
+        &[Block::data(&half), Block::data(&half)],
+        &[Block::data(&large[..0xFFFF - 0x50])],
+        &[Block::data(&large[..0xFFFF - 0x50 + 1])],
+    ];
+    for (index, blocks) in lists.into_iter().enumerate() {
+        for is_typed in [false, true] {
+            let (copied, direct) = (recorded(blocks, is_typed, true), recorded(blocks, is_typed, false));
+            assert_eq!(copied, direct, "list {index}, typed: {is_typed}");
+            assert_eq!(direct.1.is_some(), direct.0 == NtStatus::Success, "list {index}");
+        }
+    }
 }

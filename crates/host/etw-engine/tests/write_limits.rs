@@ -125,6 +125,8 @@ fn a_full_session_loses_events_and_counts_them() {
     }
     assert_eq!(write(&engine, handle, Level::Error, 0, b"x"), NtStatus::NoMemory);
     assert_eq!(session.events_lost(), 1);
+    let statistics = session.statistics();
+    assert_eq!((statistics.written, statistics.recorded, statistics.lost), (3, 2, 1));
     assert_eq!(session.take_events().len(), 2);
     assert_eq!(write(&engine, handle, Level::Error, 0, b"x"), NtStatus::Success);
     assert_eq!(session.events()[0].sequence, 3, "the lost one has a number too");
