@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
+
 use common::{PROVIDER, TempFile, read_events, register, write};
 use etw_engine::{Answers, Enable, Engine, EngineOptions, Filter, Properties, Update};
 use etw_etl::Event;
@@ -33,14 +35,15 @@ fn a_stopped_session_is_not_found() {
 
 #[test]
 fn an_update_changes_what_can_be_changed_and_keeps_the_rules() {
-    let engine = Engine::new();
+    let answers = Answers { same_file: Win32Error::Busy, ..Answers::default() };
+    let engine = Engine::with_options(EngineOptions { answers, ..EngineOptions::default() });
     let (handle, _) = register(&engine, PROVIDER);
     let files = [TempFile::new("update-1"), TempFile::new("update-2")];
     let session = engine.start(&Properties::to_file("s", files[0].path())).unwrap();
     session.enable(PROVIDER, Enable::default());
     write(&engine, handle, Level::Error, 0, b"first");
     let same = Update { log_file: Some(files[0].path().into()), ..Update::default() };
-    assert_eq!(session.update(&same).unwrap_err(), Win32Error::BadPathname);
+    assert_eq!(session.update(&same).unwrap_err(), Win32Error::Busy);
     let update = Update {
         log_file: Some(files[1].path().into()),
         real_time: Some(true),
@@ -51,6 +54,7 @@ fn an_update_changes_what_can_be_changed_and_keeps_the_rules() {
     let now = session.update(&update).unwrap().status.properties;
     assert_eq!((now.maximum_buffers, now.flush_timer, now.enable_flags), (100, 7, 3));
     assert_ne!(now.mode & mode::REAL_TIME, 0);
+    assert_eq!(session.information().system_flags.masks, [3, 0, 0, 0, 0, 0, 0, 0]);
     assert!(session.consume().is_ok());
     write(&engine, handle, Level::Error, 0, b"second");
     session.finish().unwrap();
@@ -95,6 +99,7 @@ fn a_flush_puts_what_was_written_into_the_file() {
         assert_eq!(read_events(file.path()).len(), number);
         assert_eq!((status.statistics.recorded, status.statistics.pending), (number as u64, 0));
         assert_eq!(u64::from(status.status.buffers_written), number as u64);
+        assert_eq!((status.status.log_buffers_lost, status.status.real_time_buffers_lost), (0, 0));
     }
     session.flush().unwrap();
     assert_eq!(session.finish().unwrap().status.buffers_written, 3, "an empty buffer is not written");
@@ -137,4 +142,28 @@ fn an_engine_that_goes_away_closes_its_files() {
     write(&engine, handle, Level::Error, 0, b"last");
     drop((session, engine));
     assert_eq!(read_events(file.path()).len(), 1);
+}
+
+#[test]
+fn a_session_that_is_stopping_cannot_be_stopped_again() {
+    let engine = Engine::new();
+    let session = engine.start(&Properties::in_memory("s")).unwrap();
+    let again = Arc::new(Mutex::new(Vec::new()));
+    let (seen, weak) = (Arc::clone(&again), engine.downgrade());
+    // The last buffers get the time of the engine's clock, while the session is stopping.
+    engine.set_clock(move || {
+        let session = weak.upgrade().and_then(|engine| engine.find_session("s").ok());
+        seen.lock().unwrap().extend(session.map(|session| (session.is_stopped(), session.finish().err())));
+        0
+    });
+    session.finish().unwrap();
+    assert_eq!(*again.lock().unwrap(), [(true, Some(Win32Error::ActiveConnections))]);
+}
+
+#[test]
+fn a_session_and_its_consumer_can_be_printed() {
+    let session = Engine::new().start(&Properties::to_consumers("Printed")).unwrap();
+    let shown = format!("{session:?}");
+    assert!(shown.contains("Printed") && shown.contains(&session.handle().to_string()), "{shown}");
+    assert!(format!("{:?}", session.consume().unwrap()).contains(&shown), "{shown}");
 }

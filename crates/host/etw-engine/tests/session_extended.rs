@@ -208,6 +208,50 @@ fn every_file_of_a_session_defines_its_keys() {
 }
 
 #[test]
+fn a_file_that_follows_a_full_one_defines_the_keys_too() {
+    let file = TempFile::new("full-keys-%d");
+    let options = EngineOptions { processors: 1, environment: Arc::new(Known), ..EngineOptions::default() };
+    let engine = Engine::with_options(options);
+    let (handle, _) = register(&engine, PROVIDER);
+    let properties = Properties {
+        mode: mode::NEWFILE | mode::USE_KBYTES_FOR_SIZE,
+        maximum_file_size: 32,
+        buffer_kib: 4,
+        ..Properties::to_file("full-keys", file.path())
+    };
+    let session = engine.start_with(&properties, Overflow::Wait).unwrap();
+    session.enable(PROVIDER, Enable { property: property::STACK_TRACE, ..Enable::default() });
+    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
+    session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+    for _ in 0..500 {
+        write_id(&engine, handle, 1);
+    }
+    let last = session.finish().unwrap().status.properties.log_file.unwrap();
+    assert_ne!(last, file.numbered(1), "there is more than one file");
+    let events = read_events(&last);
+    assert!(!events.is_empty() && events.iter().all(|event| event.stack() == Some(vec![0x10, 0x20])));
+}
+
+#[test]
+fn an_ordinary_process_adds_a_key_to_an_event_and_nothing_else() {
+    let file = TempFile::new("ordinary");
+    let engine = Engine::new();
+    let (handle, _) = register(&engine, PROVIDER);
+    let session = engine.start(&Properties::to_file("ordinary", file.path())).unwrap();
+    session.enable(PROVIDER, Enable { property: u32::MAX & !property::PROVIDER_GROUP, ..Enable::default() });
+    let event = EventWrite::new(handle, descriptor(Level::Error, 1));
+    let threads = [(); 2].map(|()| {
+        let (engine, event) = (engine.clone(), event.clone());
+        std::thread::spawn(move || engine.write(&event, &[Block::data(b"x")]))
+    });
+    assert!(threads.into_iter().all(|thread| thread.join().unwrap().is_success()));
+    session.finish().unwrap();
+    let events = read_events(file.path());
+    assert_eq!(events.iter().map(kinds).collect::<Vec<_>>(), [[10], [10]]);
+    assert_ne!(events[0].header.thread_id, events[1].header.thread_id);
+}
+
+#[test]
 fn a_circular_file_defines_its_keys_when_it_ends() {
     let file = TempFile::new("circular-keys");
     let options = EngineOptions { processors: 1, environment: Arc::new(Known), ..EngineOptions::default() };

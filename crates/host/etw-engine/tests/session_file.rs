@@ -87,6 +87,26 @@ fn every_member_of_an_event_is_in_the_file() {
 }
 
 #[test]
+fn the_header_describes_the_session_and_its_system() {
+    let file = TempFile::new("header");
+    let options = EngineOptions { processors: 3, os_build: 20_348, ..EngineOptions::default() };
+    let engine = Engine::with_options(options);
+    let properties = limited(mode::CIRCULAR, &file);
+    let bits = mode::USE_LOCAL_SEQUENCE | mode::NO_PER_PROCESSOR_BUFFERING;
+    let properties = Properties { mode: properties.mode | bits, clock: 1.into(), ..properties };
+    let session = engine.start(&properties).unwrap();
+    let clock = session.clock();
+    session.finish().unwrap();
+    let reader = Reader::open(file.path()).unwrap();
+    let header = reader.header();
+    assert_eq!((header.buffer_size, header.processors, header.provider_version), (4096, 3, 20_348));
+    assert_eq!((header.maximum_file_size, header.log_file_mode), (16, properties.mode));
+    assert_eq!((header.start_time, header.boot_time), (clock.start.0, clock.start.0));
+    // Cycles are units of 100 ns.
+    assert_eq!((header.clock_type, header.cpu_mhz), (1, 10));
+}
+
+#[test]
 fn times_are_those_of_the_engine_by_every_clock() {
     for (clock, kind) in [(1, ClockKind::PerformanceCounter), (2, ClockKind::SystemTime), (3, ClockKind::Cycles)] {
         let file = TempFile::new(&format!("clock-{clock}"));
@@ -126,7 +146,8 @@ fn a_sequential_file_that_is_full_loses_the_rest() {
     // Four buffers: the header, and three with four events each.
     assert_eq!(numbers(file.path()), (0..12).collect::<Vec<_>>());
     assert_eq!((status.statistics.recorded, status.statistics.lost), (12, 88));
-    assert_eq!(status.status.buffers_written, 3);
+    assert_eq!((status.status.buffers_written, status.status.real_time_buffers_lost), (3, 0));
+    assert!(status.status.log_buffers_lost >= 22, "a buffer holds four events");
     assert_eq!(std::fs::metadata(file.path()).unwrap().len(), 16 * 1024);
 }
 

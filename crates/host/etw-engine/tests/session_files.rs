@@ -58,6 +58,14 @@ fn only_numbered_files_are_incremented_and_only_by_a_system_that_can() {
     let newer = engine.options().answers.newer_class;
     assert_eq!(session.increment_file().err(), Some(newer));
     assert_eq!(session.convert_to_real_time().err(), Some(newer));
+
+    for (os_build, increments, converts) in [(17_763, true, false), (19_040, true, false), (19_041, true, true)] {
+        let engine = Engine::with_options(EngineOptions { os_build, ..EngineOptions::default() });
+        let file = TempFile::new(&format!("build-{os_build}-%d"));
+        let (_, session) = started(&engine, &numbered(&file));
+        assert_eq!(session.increment_file().is_ok(), increments, "{os_build}");
+        assert_eq!(session.convert_to_real_time().is_ok(), converts, "{os_build}");
+    }
 }
 
 #[test]

@@ -151,6 +151,29 @@ fn eight_sessions_take_system_events_and_the_kernels_own_has_its_guid() {
 }
 
 #[test]
+fn eight_sessions_are_private_and_three_of_them_in_process() {
+    let engine = Engine::new();
+    let files: Vec<TempFile> = (0..8).map(|number| TempFile::new(&format!("private-{number}"))).collect();
+    let start = |number: usize, bits: u32| {
+        let file = Properties::to_file(&number.to_string(), files[number % 8].path());
+        let mode = file.mode | mode::PRIVATE_LOGGER | bits;
+        engine.start(&Properties { mode, buffer_kib: 4, ..file }).map(drop)
+    };
+    for number in 0..3 {
+        assert_eq!(start(number, mode::PRIVATE_IN_PROC), Ok(()));
+    }
+    assert_eq!(start(3, mode::PRIVATE_IN_PROC), Err(Win32Error::NoSystemResources));
+    for number in 3..8 {
+        assert_eq!(start(number, 0), Ok(()));
+    }
+    engine.find_session("7").unwrap().finish().unwrap();
+    assert_eq!(start(7, 0), Ok(()));
+    let last = Properties { mode: mode::SEQUENTIAL | mode::PRIVATE_LOGGER, ..Properties::to_file("8", "unused.etl") };
+    assert_eq!(engine.start(&last).unwrap_err(), Win32Error::NoSystemResources);
+    assert!(engine.start(&Properties::to_consumers("not private")).is_ok());
+}
+
+#[test]
 fn buffers_are_moved_into_their_limits() {
     let engine = Engine::with_options(EngineOptions { processors: 4, ..EngineOptions::default() });
     let start = |name: &str, asked: Properties| {

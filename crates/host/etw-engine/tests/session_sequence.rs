@@ -5,6 +5,7 @@ mod common;
 
 use common::{PROVIDER, TempFile, read_events, register, write};
 use etw_engine::{Enable, Engine, EngineOptions, Message, Properties, Session, message_flag};
+use etw_etl::format::message::MessageHeader;
 use etw_etl::{Event, ExtendedType, Kind, Reader};
 use etw_types::session::mode;
 use etw_types::{Level, Win32Error};
@@ -47,6 +48,43 @@ fn a_message_is_in_the_file_with_everything_that_its_flags_request() {
     assert_eq!(header.process_id, Some(std::process::id()));
     assert_eq!(events[0].payload(), b"abc");
     assert_eq!((events[1].header.provider, events[1].header.sequence), (None, None));
+}
+
+#[test]
+fn each_flag_adds_its_member_to_the_header() {
+    let session = Engine::new().start(&Properties::to_consumers("flags")).unwrap();
+    let consumer = session.consume().unwrap();
+    let flags = [0, message_flag::GUID, message_flag::COMPONENT_ID, message_flag::TIMESTAMP, message_flag::SYSTEM_INFO];
+    for flags in flags {
+        session.trace_message(&Message { flags, ..MESSAGE }).unwrap();
+        // One buffer for each message, so that their order is known.
+        session.flush().unwrap();
+    }
+    for flag in flags {
+        let buffer = consumer.try_next_buffer().unwrap();
+        let record = buffer.records().next().unwrap();
+        let header = MessageHeader::parse(record).unwrap();
+        let when = |bit: u32| flag & bit != 0;
+        assert_eq!((header.number, &record[header.size..]), (12, b"abc".as_slice()));
+        assert_eq!(header.guid, when(message_flag::GUID).then_some(PROVIDER));
+        assert_eq!(header.component, when(message_flag::COMPONENT_ID).then_some(PROVIDER.data1));
+        assert_eq!(header.timestamp.is_some(), when(message_flag::TIMESTAMP));
+        assert_eq!(header.thread_id.is_some(), when(message_flag::SYSTEM_INFO));
+        assert_eq!(header.process_id, when(message_flag::SYSTEM_INFO).then(std::process::id));
+    }
+}
+
+#[test]
+fn the_kernel_logger_and_a_full_session_take_no_message() {
+    let engine = Engine::with_options(EngineOptions { processors: 1, ..EngineOptions::default() });
+    let kernel = engine.start(&Properties::to_consumers("nt kernel logger")).unwrap();
+    assert_eq!(kernel.trace_message(&MESSAGE), Err(Win32Error::InvalidHandle));
+    let properties =
+        Properties { buffer_kib: 4, maximum_buffers: 2, flush_timer: 1000, ..Properties::to_consumers("s") };
+    let session = engine.start(&properties).unwrap();
+    let large = Message { data: &[0; 3000], ..MESSAGE };
+    assert_eq!([(); 3].map(|()| session.trace_message(&large)), [Ok(()), Ok(()), Err(Win32Error::NotEnoughMemory)]);
+    assert_eq!(session.statistics().lost, 1);
 }
 
 #[test]
