@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use common::{PROVIDER, TempFile, read_events, register, write};
 use etw_engine::{Block, Enable, Engine, EngineOptions, Environment, EventWrite, Overflow, Properties, Session};
+use etw_etl::format::buffer::BufferHeader;
 use etw_etl::{ClockKind, ExtendedType, Reader};
 use etw_types::session::mode;
 use etw_types::tracelogging::EventBuilder;
@@ -88,22 +89,26 @@ fn every_member_of_an_event_is_in_the_file() {
 
 #[test]
 fn the_header_describes_the_session_and_its_system() {
-    let file = TempFile::new("header");
     let options = EngineOptions { processors: 3, os_build: 20_348, ..EngineOptions::default() };
     let engine = Engine::with_options(options);
-    let properties = limited(mode::CIRCULAR, &file);
-    let bits = mode::USE_LOCAL_SEQUENCE | mode::NO_PER_PROCESSOR_BUFFERING;
-    let properties = Properties { mode: properties.mode | bits, clock: 1.into(), ..properties };
-    let session = engine.start(&properties).unwrap();
-    let clock = session.clock();
-    session.finish().unwrap();
-    let reader = Reader::open(file.path()).unwrap();
-    let header = reader.header();
-    assert_eq!((header.buffer_size, header.processors, header.provider_version), (4096, 3, 20_348));
-    assert_eq!((header.maximum_file_size, header.log_file_mode), (16, properties.mode));
-    assert_eq!((header.start_time, header.boot_time), (clock.start.0, clock.start.0));
-    // Cycles are units of 100 ns.
-    assert_eq!((header.clock_type, header.cpu_mhz), (1, 10));
+    for (kib, size, unit) in [(16, 16, mode::USE_KBYTES_FOR_SIZE), (2048, 2, 0)] {
+        let file = TempFile::new(&format!("header-{kib}"));
+        let bits = mode::CIRCULAR | mode::USE_LOCAL_SEQUENCE | mode::NO_PER_PROCESSOR_BUFFERING;
+        let properties = Properties { maximum_file_size: kib, clock: 1.into(), ..limited(bits, &file) };
+        let session = engine.start(&properties).unwrap();
+        let (clock, logger_id) = (session.clock(), session.status().logger_id);
+        session.finish().unwrap();
+        let mut reader = Reader::open(file.path()).unwrap();
+        let header = reader.header();
+        assert_eq!((header.buffer_size, header.processors, header.provider_version), (4096, 3, 20_348));
+        assert_eq!((header.maximum_file_size, header.log_file_mode), (size, bits | unit));
+        assert_eq!((header.start_time, header.boot_time), (clock.start.0, clock.start.0));
+        // Cycles are units of 100 ns.
+        assert_eq!((header.clock_type, header.cpu_mhz), (1, 10));
+        assert_eq!(reader.next().unwrap().header.process_id, Some(std::process::id()));
+        let first = BufferHeader::parse(&std::fs::read(file.path()).unwrap()).unwrap();
+        assert_eq!(first.logger_id, logger_id);
+    }
 }
 
 #[test]

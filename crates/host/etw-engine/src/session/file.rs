@@ -50,14 +50,14 @@ impl FileSink {
             Some(max_bytes) if plan.has(mode::NEWFILE) => FileMode::NewFile { max_bytes },
             max_bytes => FileMode::Sequential { max_bytes },
         };
-        let kept = mode::SEQUENTIAL | mode::CIRCULAR | mode::NEWFILE | mode::PREALLOCATE | mode::USE_KBYTES_FOR_SIZE;
         let options = WriterOptions {
             session_name: plan.properties.name.clone(),
             buffer_size: plan.buffer_size(),
             processors: facts.processors,
             mode: file_mode,
             preallocate: plan.has(mode::PREALLOCATE),
-            mode_bits: plan.properties.mode & !kept,
+            // The writer chooses the unit of the maximum size.
+            mode_bits: plan.properties.mode & !mode::USE_KBYTES_FOR_SIZE,
             logger_id: facts.logger_id,
             clock: facts.clock,
             boot_time: facts.clock.start,
