@@ -3,10 +3,11 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use common::{PROVIDER, TempFile, read_events, register, write};
-use etw_engine::{Answers, Enable, Engine, EngineOptions, Filter, Properties, Update};
+use etw_engine::{Answers, Enable, Engine, EngineOptions, Filter, Properties, Session, Update};
 use etw_etl::Event;
 use etw_types::session::mode;
 use etw_types::{Guid, Level, Win32Error};
@@ -82,6 +83,9 @@ fn a_session_with_a_file_can_go_on_in_real_time() {
     write(&engine, handle, Level::Error, 0, b"to the consumer");
     assert_eq!(session.finish().unwrap().statistics.recorded, 2);
     assert_eq!(consumer.next_buffer().map(|buffer| buffer.events), Some(1));
+    let both = Properties { mode: mode::SEQUENTIAL | mode::REAL_TIME, ..Properties::to_file("both", file.path()) };
+    let status = engine.start(&both).unwrap().convert_to_real_time().unwrap();
+    assert_eq!((status.status.properties.mode, status.status.properties.log_file), (mode::REAL_TIME, None));
     let memory = engine.start(&Properties::in_memory("m")).unwrap();
     assert_eq!(memory.convert_to_real_time().unwrap_err(), Win32Error::InvalidParameter);
 }
@@ -158,6 +162,21 @@ fn a_session_that_is_stopping_cannot_be_stopped_again() {
     });
     session.finish().unwrap();
     assert_eq!(*again.lock().unwrap(), [(true, Some(Win32Error::ActiveConnections))]);
+}
+
+#[test]
+fn sessions_that_capture_get_names_and_guids_of_their_own() {
+    let engines = [Engine::new(), Engine::new()];
+    let sessions: Vec<_> = engines.iter().flat_map(|engine| [(); 3].map(|()| engine.start_session("s"))).collect();
+    let names: Vec<&str> = sessions.iter().map(Session::name).collect();
+    assert_eq!(names, ["s", "s (2)", "s (3)", "s", "s (2)", "s (3)"]);
+    let guids: BTreeSet<Guid> = sessions.iter().map(|session| session.status().status.properties.guid).collect();
+    assert_eq!(guids.len(), 6);
+    let ids: Vec<u16> = sessions[..3].iter().map(|session| session.status().logger_id).collect();
+    assert_eq!(ids, [2, 3, 4]);
+    for (session, id) in sessions.iter().zip(ids) {
+        assert_eq!(session.handle() & 0xFFFF, u64::from(id), "the low bits of a handle");
+    }
 }
 
 #[test]

@@ -99,6 +99,23 @@ fn everything_that_was_asked_for_is_added() {
 }
 
 #[test]
+fn each_property_adds_its_item() {
+    for (bit, kind) in [
+        (property::SID, ExtendedType::SID),
+        (property::TS_ID, ExtendedType::TS_ID),
+        (property::STACK_TRACE, ExtendedType::STACK_TRACE64),
+        (property::PROCESS_START_KEY, ExtendedType::PROCESS_START_KEY),
+        (property::EVENT_KEY, ExtendedType(10)),
+    ] {
+        let events =
+            trace(&format!("item-{bit}"), Enable { property: bit, ..Enable::default() }, |engine, handle, _| {
+                write_id(engine, handle, 1);
+            });
+        assert_eq!(kinds(&events[0]), [kind.0]);
+    }
+}
+
+#[test]
 fn stacks_can_be_limited_to_some_events() {
     let filters = vec![Filter::StackEventIds(Listed::Pass, vec![2])];
     let asked = Enable { property: property::STACK_TRACE, filters, ..Enable::default() };

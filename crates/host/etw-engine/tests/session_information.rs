@@ -100,6 +100,42 @@ fn every_class_goes_with_its_functions_and_its_handle_only() {
 }
 
 #[test]
+fn a_class_is_known_from_the_build_that_introduced_it() {
+    let answers = Answers { newer_class: Win32Error::Busy, ..Answers::default() };
+    for number in 0..TraceInfoClass::MAX {
+        let Some(facts) = class(number).facts() else { continue };
+        let known = |since: u32, call: &dyn Fn(&Engine, u64) -> Option<Win32Error>| {
+            [since.saturating_sub(1), since].map(|os_build| {
+                let (engine, session) = started(EngineOptions { os_build, answers, ..EngineOptions::default() });
+                let handle = if facts.handle == HandleKind::Zero { 0 } else { session.handle() };
+                call(&engine, handle) != Some(Win32Error::Busy)
+            })
+        };
+        let expected = |since: u32| [since == 0, true];
+        if facts.set {
+            let set = known(facts.since, &|engine, handle| {
+                engine.set_trace_information_bytes(handle, class(number), &good(number)).err()
+            });
+            assert_eq!(set, expected(facts.since), "{number}");
+        }
+        if facts.query {
+            let since = facts.query_since();
+            let query = known(since, &|engine, handle| engine.query_trace_information(handle, class(number), 0).err());
+            assert_eq!(query, expected(since), "{number}");
+        }
+    }
+}
+
+#[test]
+fn a_caller_without_rights_can_only_enumerate() {
+    let rights = Rights { control: false, profile: true };
+    let engine = Engine::with_options(EngineOptions { rights, ..EngineOptions::default() });
+    assert_eq!(engine.set_trace_information_bytes(0, class(5), &good(5)), Err(Win32Error::AccessDenied));
+    assert_eq!(engine.query_trace_information(0, class(7), 0), Err(Win32Error::AccessDenied));
+    assert!(engine.enumerate_trace_guids(class(0), None).is_ok());
+}
+
+#[test]
 fn lengths_are_checked() {
     let (engine, session) = started(EngineOptions::default());
     for number in [3, 4, 5, 6, 8, 9, 10, 16, 18, 20, 21, 24, 26, 28] {
