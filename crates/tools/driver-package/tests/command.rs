@@ -7,7 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use common::{Driver, tools};
+use common::{CHECKSUM, Driver, put_u32, tools};
+use driver_package::report::table;
+use driver_package::{Image, Target, Verdict};
 use windows_releases::{Client, Release};
 
 fn inspect(folder: &Path, arguments: &[&str]) -> Output {
@@ -23,6 +25,48 @@ fn messages(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+/// The description of the default test image.
+const GOOD: &str = "\
+good.sys
+  machine          x64 (0x8664), PE32+
+  subsystem        native (1), version 10.0
+  entry            0x1010 in .text (r-x): FxDriverEntry (from its exports)
+  characteristics  0x0022 EXECUTABLE_IMAGE LARGE_ADDRESS_AWARE
+  DLL flags        0x41e0 HIGH_ENTROPY_VA DYNAMIC_BASE FORCE_INTEGRITY NX_COMPAT GUARD_CF
+  image            base 0x140000000, size 0x6000, 4632 bytes in the file
+  alignment        0x1000 in memory, 0x200 in the file
+  checksum         0x00008471, right
+  relocations      1 address in 1 page
+  load config      320 bytes, security cookie at 0x140003000, guarded (flags 0x500)
+  signature        1 certificate in 24 bytes at 0x1200; `verify` checks who signed it
+  framework        none
+  Windows          win10-1507 (Windows 10 1507, build 10240) and later
+  debug            CodeView: driver_sample.pdb {03020100-0504-0706-0809-0a0b0c0d0e0f} age 1
+
+  sections (5)
+    name       address        size      offset     in file  rights
+    .text       0x1000       0x200       0x400       0x200  r-x
+    .rdata      0x2000       0x58c       0x600       0x600  r--
+    .data       0x3000        0x40       0xc00       0x200  rw-
+    INIT        0x4000        0x20       0xe00       0x200  r-x discardable
+    .reloc      0x5000         0xc      0x1000       0x200  r-- discardable
+
+  imports (2)
+    ntoskrnl.exe (3)
+      EtwRegister
+      EtwUnregister
+      KeBugCheckEx
+    WDFLDR.SYS (2)
+      WdfVersionBind
+      WdfVersionUnbind
+
+  exports of driver_sample.dll (1)
+        1      0x1010  FxDriverEntry
+
+  Windows would load it (win11-24h2)
+    no rule is broken
+";
+
 #[test]
 fn a_good_driver_is_described_and_accepted() {
     let folder = tools::folder("command-good");
@@ -31,14 +75,43 @@ fn a_good_driver_is_described_and_accepted() {
     let text = out(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "escape codes where there is no terminal");
+    assert_eq!(text, GOOD);
+}
+
+#[test]
+fn parts_that_an_image_does_not_have_are_described_too() {
+    let folder = tools::folder("command-bare");
+    let bare = Driver {
+        entry: 0,
+        exports: vec![],
+        imports: vec![],
+        relocations: vec![],
+        cookie: 0,
+        signed: false,
+        delayed: vec!["dbghelp.dll"],
+        ..Driver::default()
+    };
+    fs::write(folder.join("bare.sys"), bare.build_with(|file| put_u32(file, CHECKSUM, 0))).unwrap();
+    let text = out(&inspect(&folder, &["bare.sys"]));
     for part in [
-        "good.sys\n  machine          x64 (0x8664), PE32+\n",
-        "  entry            0x1010 in .text (r-x): FxDriverEntry (from its exports)\n",
-        "    WDFLDR.SYS (2)\n      WdfVersionBind\n",
-        "  Windows would load it (win11-24h2)\n    no rule is broken\n",
+        "  entry            none\n",
+        "  relocations      none\n",
+        ", no security cookie, ",
+        "  signature        none in the file\n",
+        "\n  imports (0)\n    dbghelp.dll (delayed)\n",
+        "\n  Windows would refuse it (win11-24h2)\n    REFUSED  ",
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
+    assert!(!text.contains("exports of"), "{text}");
+}
+
+#[test]
+fn headings_are_bold_if_the_style_says_so() {
+    let image = Image::parse(&Driver::default().build()).unwrap();
+    let verdict = Verdict::of(&image, Target::default());
+    let shown = |bold| table::image("a.sys", &image, &verdict, table::Style { bold });
+    assert!(shown(true).starts_with("\u{1b}[1ma.sys\u{1b}[0m\n") && !shown(false).contains('\u{1b}'));
 }
 
 #[test]

@@ -72,6 +72,32 @@ fn each_rule_is_broken_by_one_change() {
 }
 
 #[test]
+fn files_services_and_tokens_may_be_written_in_several_ways() {
+    for (from, to, expected) in [
+        ("CopyFiles = Files", "CopyFiles = @driver.sys", &[(2083, 29)][..]),
+        ("CopyFiles = Files", "CopyFiles = @other.sys", &[(1230, 26), (2083, 29)]),
+        ("[Files]\ndriver.sys", "[Files]\nrenamed.sys,driver.sys", &[]),
+        ("[Files]\ndriver.sys", "[Files]\ndriver.sys,other.sys", &[(1230, 30)]),
+        ("DefaultDestDir = 13", "Files = 13", &[]),
+        ("DefaultDestDir = 13\n\n", "DefaultDestDir = 13\nFiles = 12\n", &[(1322, 12)]),
+        ("DefaultDestDir = 13", "Others = 13", &[(1322, 30)]),
+        ("[DestinationDirs]\nDefaultDestDir = 13\n", "\n\n", &[(1322, 30)]),
+        ("[SourceDisksNames]\n1 = %Disk%\n", "\n\n", &[(1203, 1)]),
+        ("[SourceDisksFiles]\n", "[SourceDisksFiles.amd64]\n", &[]),
+        ("CatalogFile = other.cat\n", "CatalogFile.NTamd64 = other.cat\n", &[]),
+        (",Root\\Other", ",100%%,%1%", &[]),
+        (",Root\\Other", ",%Maker%,%Nobody%", &[(1235, 23)]),
+        (",0x00000002,Service", ",2,Service", &[]),
+        (",0x00000002,Service", ",0X3,Service", &[]),
+        ("[Install.NT.Services]\n", "[Install.NT.Service]\n", &[(1296, 23), (2083, 38)]),
+    ] {
+        let text = example();
+        assert!(text.contains(from), "{from}");
+        assert_eq!(faults(&text.replace(from, to)), expected, "{from:?} -> {to:?}");
+    }
+}
+
+#[test]
 fn a_class_of_microsofts_is_not_installed_again() {
     let text = example().replace("= Example\n", "= System\n");
     assert_eq!(faults(&text), [], "using it is fine");

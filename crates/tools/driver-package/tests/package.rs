@@ -6,6 +6,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use common::inputs::{INX, image, names, request, signer, usual};
 use common::{Driver, tools};
@@ -232,9 +233,19 @@ fn the_test_certificate_is_made_once_and_its_key_is_private() {
     for (name, bytes) in package.files() {
         assert!(!bytes.windows(11).any(|window| window == b"PRIVATE KEY"), "{name}");
     }
-    // A test certificate expires, and the message says so.
-    let problem = Identity::load(&keys.join("WDRLocalTestCert.pem"), now * 3).err().unwrap();
-    assert_eq!(problem.rule, "certificate-expired");
+    // It is valid from its first second to its last.
+    let validity = &first.certificate().tbs_certificate.validity;
+    let (from, to) = (validity.not_before.to_unix_duration(), validity.not_after.to_unix_duration());
+    let moment = Duration::from_secs(1);
+    for (time, rule) in [
+        (from - moment, Some("certificate-not-yet-valid")),
+        (from, None),
+        (to, None),
+        (to + moment, Some("certificate-expired")),
+    ] {
+        let problem = Identity::load(&keys.join("WDRLocalTestCert.pem"), time).err();
+        assert_eq!(problem.as_ref().map(|problem| problem.rule.as_str()), rule, "{time:?}");
+    }
 }
 
 fn package(folder: &Path, arguments: &[&str]) -> Output {

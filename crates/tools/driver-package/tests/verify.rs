@@ -181,8 +181,12 @@ impl Authority {
 
     /// Signs the image with osslsigncode. Returns the file.
     fn sign(&self, name: &str, with: &str, more: &[&str]) -> PathBuf {
+        self.sign_file("plain.sys", name, with, more)
+    }
+
+    fn sign_file(&self, file: &str, name: &str, with: &str, more: &[&str]) -> PathBuf {
         let (certificate, key) = (format!("{with}.pem"), format!("{with}.key"));
-        let first = ["sign", "-certs", &certificate, "-key", &key, "-in", "plain.sys", "-out", name];
+        let first = ["sign", "-certs", &certificate, "-key", &key, "-in", file, "-out", name];
         let mut command = std::process::Command::new("osslsigncode");
         let output = command.current_dir(&self.folder).args(first).args(more).output().unwrap();
         assert!(output.status.success(), "{more:?}: {}", String::from_utf8_lossy(&output.stdout));
@@ -231,6 +235,7 @@ fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
         (authority.sign("plain-256.sys", "code", &["-h", "sha256"]), &[][..]),
         (authority.sign("plain-1.sys", "code", &["-h", "sha1"]), &[]),
         (authority.sign("plain-384.sys", "code", &["-h", "sha384"]), &[]),
+        (authority.sign_file("plain-1.sys", "nested.sys", "code", &["-h", "sha256", "-nest"]), &[]),
         (authority.sign("pages.sys", "code", &["-h", "sha256", "-ph"]), &[]),
         (authority.sign("stamped.sys", "code", &stamp), &[]),
         (authority.sign("curve-256.sys", "p256", &["-h", "sha256"]), &[]),
@@ -254,6 +259,9 @@ fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
     assert!(!other.is_valid() && other.to_string().contains("1.3.132.0.35 are not checked here"), "{other}");
     let (pages, ..) = authority.all(&authority.path("pages.sys"));
     assert!(pages.checks.iter().any(|check| check.what == "page hashes" && check.mark == Mark::Passed), "{pages}");
+    let (nested, ..) = authority.all(&authority.path("nested.sys"));
+    let signatures = nested.checks.iter().filter(|check| check.what == "signature" && check.mark == Mark::Passed);
+    assert_eq!(signatures.count(), 2, "{nested}");
     let (stamped, ..) = authority.all(&authority.path("stamped.sys"));
     assert!(stamped.checks.iter().any(|check| check.what == "timestamp" && check.mark == Mark::Passed), "{stamped}");
 }
