@@ -142,6 +142,19 @@ fn a_stopped_pool_takes_nothing_and_gives_everything() {
 }
 
 #[test]
+fn an_empty_buffer_stays_open_in_a_flush_and_is_free_at_the_end() {
+    let pool = Pool::new(OPTIONS);
+    // A record without bytes opens a buffer and needs no room in it.
+    assert_eq!(pool.write(0, &Encoded::silent(b"")), TAKEN);
+    pool.flush();
+    assert_eq!((pool.take_full(), pool.free()), (None, 1));
+    assert_eq!(pool.write(1, &Encoded::event(b"12345678")), TAKEN);
+    pool.stop();
+    assert_eq!((drain(&pool), pool.free()), (b"12345678".to_vec(), 2));
+    assert_eq!((pool.accepted(), pool.retired()), (1, 1));
+}
+
+#[test]
 fn every_record_that_was_taken_comes_out_exactly_once() {
     const WRITERS: u64 = 4;
     const EACH: u64 = if cfg!(miri) { 50 } else { 20_000 };
