@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use common::inputs::{TIME, data, image, signer, usual};
-use common::tools;
 use common::verifiers::{Verdict, ask, program, python, script};
+use common::{OPTIONAL, change_u32, section_header, tools};
 use driver_package::inf::Arch;
 use driver_package::sign::Signer;
 use driver_package::verify::{self, Account, Context, Mark};
@@ -81,6 +81,18 @@ fn a_missing_file_and_a_foreign_root_are_failures() {
     let untrusting = Context { trusted: Vec::new(), ..trusting() };
     let account = of(&verify::folder(&folder, &untrusting).unwrap(), "driver.sys");
     assert!(account.is_valid() && account.to_string().contains("self-signed"), "{account}");
+}
+
+#[test]
+fn a_certificate_is_valid_from_its_first_second_to_its_last() {
+    let folder = package("verify-times");
+    let validity = signer().certificate().tbs_certificate.validity;
+    let (from, to) = (validity.not_before.to_unix_duration(), validity.not_after.to_unix_duration());
+    let moment = Duration::from_secs(1);
+    for (now, is_valid) in [(from - moment, false), (from, true), (to, true), (to + moment, false)] {
+        let account = of(&verify::folder(&folder, &Context { now, ..trusting() }).unwrap(), "driver.sys");
+        assert_eq!(!failures(&account).contains(&"certificate"), is_valid, "{account}");
+    }
 }
 
 #[test]
@@ -166,7 +178,15 @@ impl Authority {
                 &certificate,
             ]);
         }
-        fs::write(made.path("plain.sys"), image(Arch::X64).build()).unwrap();
+        let several_pages = image(Arch::X64).build_with(|file| {
+            let last = section_header(4).start;
+            file.extend([0x90; 0x2200]);
+            for size in [last + 8, last + 16] {
+                change_u32(file, size, |size| size + 0x2200);
+            }
+            change_u32(file, OPTIONAL + 56, |size| size + 0x2000);
+        });
+        fs::write(made.path("plain.sys"), several_pages).unwrap();
         Some(made)
     }
 
