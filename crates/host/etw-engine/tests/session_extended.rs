@@ -255,10 +255,10 @@ fn an_ordinary_process_adds_a_key_to_an_event_and_nothing_else() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let session = engine.start(&Properties::to_file("ordinary", file.path())).unwrap();
-    session.enable(PROVIDER, Enable { property: u32::MAX & !property::PROVIDER_GROUP, ..Enable::default() });
+    session.enable(PROVIDER, Enable { property: !property::PROVIDER_GROUP, ..Enable::default() });
     let event = EventWrite::new(handle, descriptor(Level::Error, 1));
     let threads = [(); 2].map(|()| {
-        let (engine, event) = (engine.clone(), event.clone());
+        let (engine, event) = (engine.clone(), event);
         std::thread::spawn(move || engine.write(&event, &[Block::data(b"x")]))
     });
     assert!(threads.into_iter().all(|thread| thread.join().unwrap().is_success()));

@@ -226,8 +226,7 @@ fn data_is_parsed_as_its_class_says() {
     };
     let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
     let registers = ContextRegisterInfo { register_types: 3, reserved: 0 };
-    let mut mask = GroupMask::default();
-    mask.masks = [1; 8];
+    let mask = GroupMask { masks: [1; 8] };
     for (number, data, value) in [
         (3, good(3), SetInformation::StackTracing(events(1))),
         (4, 1_u32.to_le_bytes().repeat(8), SetInformation::SystemFlags(mask)),

@@ -158,7 +158,7 @@ fn data_is_the_same_with_and_without_a_copy() {
         &[Block::data(b"x"); 17],
         &[Block::data(&half), Block::data(&half)],
         &[Block::data(&large[..0xFFFF - 0x50])],
-        &[Block::data(&large[..0xFFFF - 0x50 + 1])],
+        &[Block::data(&large[..=0xFFFF - 0x50])],
     ];
     for (index, blocks) in lists.into_iter().enumerate() {
         for is_typed in [false, true] {

@@ -105,7 +105,7 @@ fn the_same_inputs_give_the_same_bytes() {
     let (first, second) = (request.make(&signer()).unwrap(), request.make(&signer()).unwrap());
     assert_eq!(first.files(), second.files());
     let mut later = request.clone();
-    later.time += std::time::Duration::from_secs(1);
+    later.time += Duration::from_secs(1);
     let third = later.make(&signer()).unwrap();
     assert_eq!(file(&first, "driver.sys"), file(&third, "driver.sys"), "an image's signature has no time");
     assert_ne!(file(&first, "driver.inf"), file(&third, "driver.inf"));
@@ -238,7 +238,7 @@ fn the_test_certificate_is_made_once_and_its_key_is_private() {
     let (from, to) = (validity.not_before.to_unix_duration(), validity.not_after.to_unix_duration());
     let moment = Duration::from_secs(1);
     for (time, rule) in [
-        (from - moment, Some("certificate-not-yet-valid")),
+        (from.saturating_sub(moment), Some("certificate-not-yet-valid")),
         (from, None),
         (to, None),
         (to + moment, Some("certificate-expired")),
