@@ -123,3 +123,21 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)?.write_all(text.as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::store;
+
+    #[test]
+    fn the_first_of_two_processes_that_store_a_key_wins() {
+        let folder = std::env::temp_dir().join(format!("driver-package-store-{}", std::process::id()));
+        let file = folder.join("new/key.pem");
+        store(&file, "first").unwrap();
+        store(&file, "second").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "first");
+        assert_eq!(fs::read_dir(folder.join("new")).unwrap().count(), 1, "a draft is left");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
