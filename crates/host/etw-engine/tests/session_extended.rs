@@ -49,10 +49,21 @@ impl Environment for Known {
     }
 }
 
+/// Returns an engine in this environment.
+fn known(processors: u16) -> Engine {
+    let environment = Arc::new(Known);
+    Engine::with_options(EngineOptions { processors, environment, ..EngineOptions::default() })
+}
+
+/// Has a session write keys in place of stacks.
+fn cache_stacks(session: &Session) {
+    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
+    session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+}
+
 fn trace(name: &str, enable: Enable, during: impl FnOnce(&Engine, u64, &Session)) -> Vec<Event> {
     let file = TempFile::new(name);
-    let options = EngineOptions { processors: 2, environment: Arc::new(Known), ..EngineOptions::default() };
-    let engine = Engine::with_options(options);
+    let engine = known(2);
     let (handle, _) = register(&engine, PROVIDER);
     let session = engine.start(&Properties::to_file(name, file.path())).unwrap();
     assert_eq!(session.enable(PROVIDER, enable), NtStatus::Success);
@@ -183,8 +194,7 @@ fn cached_stacks_are_written_as_keys() {
     let asked = Enable { property: property::STACK_TRACE, ..Enable::default() };
     let mut frames = None;
     let events = trace("keys", asked, |engine, handle, session| {
-        let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
-        session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+        cache_stacks(session);
         write_id(engine, handle, 1);
         let captured = session.clone();
         frames = Some(move |key| captured.stack_of(key));
@@ -202,15 +212,13 @@ fn cached_stacks_are_written_as_keys() {
 #[test]
 fn every_file_of_a_session_defines_its_keys() {
     let file = TempFile::new("keys-%d");
-    let options = EngineOptions { processors: 2, environment: Arc::new(Known), ..EngineOptions::default() };
-    let engine = Engine::with_options(options);
+    let engine = known(2);
     let (handle, _) = register(&engine, PROVIDER);
     let properties =
         Properties { mode: mode::NEWFILE, maximum_file_size: 1, ..Properties::to_file("keys", file.path()) };
     let session = engine.start(&properties).unwrap();
     session.enable(PROVIDER, Enable { property: property::STACK_TRACE, ..Enable::default() });
-    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
-    session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+    cache_stacks(&session);
     for _ in 0..3 {
         write_id(&engine, handle, 1);
         session.increment_file().unwrap();
@@ -227,8 +235,7 @@ fn every_file_of_a_session_defines_its_keys() {
 #[test]
 fn a_file_that_follows_a_full_one_defines_the_keys_too() {
     let file = TempFile::new("full-keys-%d");
-    let options = EngineOptions { processors: 1, environment: Arc::new(Known), ..EngineOptions::default() };
-    let engine = Engine::with_options(options);
+    let engine = known(1);
     let (handle, _) = register(&engine, PROVIDER);
     let properties = Properties {
         mode: mode::NEWFILE | mode::USE_KBYTES_FOR_SIZE,
@@ -238,8 +245,7 @@ fn a_file_that_follows_a_full_one_defines_the_keys_too() {
     };
     let session = engine.start_with(&properties, Overflow::Wait).unwrap();
     session.enable(PROVIDER, Enable { property: property::STACK_TRACE, ..Enable::default() });
-    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
-    session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+    cache_stacks(&session);
     for _ in 0..500 {
         write_id(&engine, handle, 1);
     }
@@ -271,8 +277,7 @@ fn an_ordinary_process_adds_a_key_to_an_event_and_nothing_else() {
 #[test]
 fn a_circular_file_defines_its_keys_when_it_ends() {
     let file = TempFile::new("circular-keys");
-    let options = EngineOptions { processors: 1, environment: Arc::new(Known), ..EngineOptions::default() };
-    let engine = Engine::with_options(options);
+    let engine = known(1);
     let (handle, _) = register(&engine, PROVIDER);
     let properties = Properties::to_file("circular-keys", file.path());
     let properties = Properties {
@@ -283,8 +288,7 @@ fn a_circular_file_defines_its_keys_when_it_ends() {
     };
     let session = engine.start_with(&properties, Overflow::Wait).unwrap();
     session.enable(PROVIDER, Enable { property: property::STACK_TRACE, ..Enable::default() });
-    let caching = StackCachingInfo { enabled: 1, ..StackCachingInfo::default() };
-    session.set_information(SetInformation::UnifiedStackCaching(caching)).unwrap();
+    cache_stacks(&session);
     for _ in 0..500 {
         write_id(&engine, handle, 1);
     }

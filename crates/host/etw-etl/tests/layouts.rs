@@ -155,7 +155,7 @@ fn the_sizes_of_a_buffer_are_checked() {
         report.losses.first().map(|loss| (loss.offset, loss.bytes, loss.reason.clone()))
     };
     let bad = Some((1024, 1024, LossReason::BadBufferHeader));
-    // The size, and the bytes used (of which there are two, at 0x04 and 0x30).
+    // The size, and the bytes used: two fields have them, at 0x04 and 0x30.
     assert_eq!((with(0, 0x47), with(0, (16 << 20) + 1)), (bad.clone(), bad));
     assert_eq!(with(0, 16 << 20), None, "the last buffer, as far as it is there");
     assert_eq!(with(0x30, 1025), None, "the other field is used");

@@ -242,12 +242,12 @@ fn the_limits_of_options_are_allowed() {
         (options(FileMode::Circular { max_bytes: 2048 }), "a"),
         (options(FileMode::NewFile { max_bytes: 2048 }), "a%d"),
     ] {
-        disk_of(&options, path);
+        header_of(&options, path);
     }
 }
 
 /// Begins a trace. Returns its header.
-fn disk_of(options: &WriterOptions, path: &str) -> LogfileHeader {
+fn header_of(options: &WriterOptions, path: &str) -> LogfileHeader {
     let disk = Shared::with_room(usize::MAX);
     let writer = disk.writer(path, options.clone());
     let bytes = disk.file(writer.summary().path.to_str().unwrap());
@@ -260,7 +260,7 @@ fn names_with_a_nul_are_refused() {
         file_name: Some(name.into()),
         ..options(FileMode::Sequential { max_bytes: None })
     };
-    assert_eq!(disk_of(&name("b"), "a").file_name, "b");
+    assert_eq!(header_of(&name("b"), "a").file_name, "b");
     let result = Writer::with_opener(Path::new("a"), name("b\0"), Shared::with_room(usize::MAX).opener());
     assert!(matches!(result, Err(Error::Options(_))));
     let stopped = WriterOptions { clock: Clock { frequency: 0, ..clock() }, ..name("b") };
@@ -272,7 +272,7 @@ fn names_with_a_nul_are_refused() {
 fn a_header_has_the_mode_and_the_largest_size_of_its_file() {
     let of = |mode, preallocate| {
         let options = WriterOptions { preallocate, mode_bits: 0x100, processors: 0, ..options(mode) };
-        let header = disk_of(&options, "a%d");
+        let header = header_of(&options, "a%d");
         let start = options.clock.start.0;
         assert_eq!((header.processors, header.end_time, header.start_time), (1, start, start));
         assert_eq!((header.boot_time, header.provider_version, header.cpu_mhz), (options.boot_time.0, 26_100, 1000));

@@ -1,6 +1,6 @@
 //! `cargo xtask lint`: checks formatting, clippy, rustdoc and spelling. Every warning is an error.
 
-mod irql;
+pub(super) mod irql;
 mod words;
 
 use super::bench::BENCH_IMAGES_MANIFEST;

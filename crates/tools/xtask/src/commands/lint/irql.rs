@@ -27,7 +27,7 @@ const INTERNAL: [&str; 9] = [
 pub(super) fn check(context: &Context) -> Result<Outcome, Error> {
     let root = context.path(SOURCES);
     let mut missing = Vec::new();
-    for file in files(&root)? {
+    for file in rust_files(&root)? {
         let name = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
         if !INTERNAL.contains(&name.as_str()) {
             let text = fs::read_to_string(&file).map_err(|error| failed(&file, &error))?;
@@ -45,12 +45,12 @@ fn failed(file: &Path, error: &std::io::Error) -> Error {
 }
 
 /// Returns all Rust files below a folder.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(in crate::commands) fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
         let path = entry.map_err(|error| failed(folder, &error))?.path();
         if path.is_dir() {
-            found.extend(files(&path)?);
+            found.extend(rust_files(&path)?);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }

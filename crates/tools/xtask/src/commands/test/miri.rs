@@ -99,21 +99,16 @@ mod tests {
     use std::fs;
 
     use super::{GUIDS, pick_nightly};
+    use crate::commands::lint::irql::rust_files;
     use crate::context::Context;
 
     #[test]
     fn the_types_have_unsafe_code_only_where_miri_looks() {
-        let mut folders = vec![Context::new(Vec::new()).path("crates/driver/etw-types/src")];
-        let tested = folders[0].join(GUIDS[3].trim_end_matches("::"));
-        while let Some(folder) = folders.pop() {
-            for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-                if path.is_dir() {
-                    folders.extend((path != tested).then_some(path));
-                } else {
-                    let text = fs::read_to_string(&path).unwrap();
-                    assert!(!text.contains("(unsafe_code,"), "{}: Miri has to test it", path.display());
-                }
-            }
+        let sources = Context::new(Vec::new()).path("crates/driver/etw-types/src");
+        let tested = sources.join(GUIDS[3].trim_end_matches("::"));
+        for path in rust_files(&sources).unwrap().iter().filter(|path| !path.starts_with(&tested)) {
+            let text = fs::read_to_string(path).unwrap();
+            assert!(!text.contains("(unsafe_code,"), "{}: Miri has to test it", path.display());
         }
     }
 
