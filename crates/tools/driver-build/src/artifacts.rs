@@ -7,43 +7,43 @@
 use std::path::PathBuf;
 
 /// The flag that makes cargo write JSON to standard output and its messages for people to standard error.
-pub const JSON: &str = "--message-format=json-render-diagnostics";
+pub(crate) const JSON: &str = "--message-format=json-render-diagnostics";
 
 /// What one run of cargo built, or found up to date.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Artifacts {
+pub(crate) struct Artifacts {
     /// The compiled targets.
-    pub targets: Vec<Target>,
+    pub(crate) targets: Vec<Target>,
     /// The build scripts that ran.
-    pub scripts: Vec<Script>,
+    pub(crate) scripts: Vec<Script>,
 }
 
 /// A compiled target of a package.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     /// Cargo's id of the package.
-    pub package: String,
+    pub(crate) package: String,
     /// The package's manifest.
-    pub manifest: PathBuf,
+    pub(crate) manifest: PathBuf,
     /// `bin`, `cdylib`, `lib` …
-    pub kinds: Vec<String>,
+    pub(crate) kinds: Vec<String>,
     /// The files that cargo wrote for it.
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// A build script that has run.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Script {
+pub(crate) struct Script {
     /// Cargo's id of the package.
-    pub package: String,
+    pub(crate) package: String,
     /// The folder that it wrote to, its `OUT_DIR`.
-    pub out_dir: PathBuf,
+    pub(crate) out_dir: PathBuf,
 }
 
 impl Artifacts {
     /// Reads cargo's standard output. Other lines are ignored.
     #[must_use]
-    pub fn parse(output: &str) -> Self {
+    pub(crate) fn parse(output: &str) -> Self {
         let mut artifacts = Self::default();
         for line in output.lines() {
             match string(line, "reason").as_deref() {
@@ -57,7 +57,7 @@ impl Artifacts {
 
     /// Returns the folder that the build script of a package writes to.
     #[must_use]
-    pub fn out_dir(&self, package: &str) -> Option<PathBuf> {
+    pub(crate) fn out_dir(&self, package: &str) -> Option<PathBuf> {
         self.scripts.iter().find(|script| script.package == package).map(|script| script.out_dir.clone())
     }
 }
@@ -65,7 +65,7 @@ impl Artifacts {
 impl Target {
     /// Returns the file with this extension.
     #[must_use]
-    pub fn file(&self, extension: &str) -> Option<&PathBuf> {
+    pub(crate) fn file(&self, extension: &str) -> Option<&PathBuf> {
         self.files.iter().find(|file| file.extension().is_some_and(|own| own == extension))
     }
 }

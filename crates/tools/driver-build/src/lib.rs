@@ -25,7 +25,6 @@ pub mod setup;
 mod tools;
 
 pub use arch::Arch;
-pub use artifacts::{Artifacts, JSON, Script, Target};
 pub use build::{Options, Workspace, build, check, workspace};
 pub use error::Error;
 pub use host::Host;

@@ -142,7 +142,7 @@ impl Tool {
 
     /// Runs the program and returns its standard output, also if it fails. `reader` gets standard error and must read it to its
     /// end; otherwise the program can block.
-    pub fn run_reading(mut self, reader: impl FnOnce(&mut ChildStderr)) -> (String, Result<(), Error>) {
+    pub(crate) fn run_reading(mut self, reader: impl FnOnce(&mut ChildStderr)) -> (String, Result<(), Error>) {
         output::starts(&self);
         let mut child = match self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
             Ok(child) => child,

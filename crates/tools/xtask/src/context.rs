@@ -64,8 +64,14 @@ impl Context {
     }
 }
 
+/// The argument for the program that makes the driver kit. It is a part of this program.
+pub(crate) const KIT: &str = "--internal-wdk-kit";
+
 /// Returns the command line that builds a program of this repository if necessary, and runs it.
 fn program(name: &str) -> Vec<OsString> {
+    if let Some(own) = env::current_exe().ok().filter(|_| name == "wdk-kit") {
+        return vec![own.into(), KIT.into()];
+    }
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let words = [
         "run",

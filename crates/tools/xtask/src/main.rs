@@ -2,7 +2,7 @@
 //!
 //! This file only selects a command and converts its result into an exit code: 0 for success, 1 if a step failed, 2
 //! if the command line is wrong, something is missing that could not be installed, or output was lost. The program has few
-//! dependencies, and they have none, so that it builds quickly on a fresh machine.
+//! dependencies, so that it builds quickly on a fresh machine.
 
 mod background;
 mod cargo_tool;
@@ -21,6 +21,10 @@ use context::Context;
 use driver_build::{Error, output};
 
 fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == context::KIT) {
+        return wdk_kit::cli::main(words);
+    }
     let code = match arguments().and_then(|arguments| run(&arguments)) {
         Ok(()) => 0,
         Err(error) => {

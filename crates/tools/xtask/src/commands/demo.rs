@@ -42,8 +42,7 @@ fn run(context: &Context) -> Result<(), Error> {
 
 /// Returns a command of cargo for the program that runs the driver.
 ///
-/// It is compiled in a folder of its own, because the driver's build runs another program of this repository and would
-/// wait for cargo's lock.
+/// It is compiled in a folder of its own, because its settings would compile again what other commands have compiled.
 fn program(context: &Context, command: &str) -> Tool {
     // On a terminal, cargo shows the progress of the first build.
     let quiet = (!io::stderr().is_terminal()).then_some("--quiet");

@@ -4,7 +4,7 @@ pub(super) mod irql;
 mod words;
 
 use super::bench::BENCH_IMAGES_MANIFEST;
-use super::build::{IMAGES_MANIFEST, SETUP};
+use super::build::SETUP;
 use super::etwctl::GNU;
 use super::test::{LOOM_CRATES, LOOM_FLAGS};
 use crate::cli::Command;
@@ -35,6 +35,8 @@ const LONE_MANIFESTS: [&str; 2] =
     ["crates/driver/wdk-kmdf/Cargo.toml", "crates/tests/test-images/images-kv/Cargo.toml"];
 /// The crates that control sessions. They contain code with `cfg(windows)`.
 const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
+/// The workspace of the images that tests inspect. It is separate because it has another profile and lock file.
+const IMAGES_MANIFEST: &str = "crates/tests/test-images/images/Cargo.toml";
 const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
 /// The package with libFuzzer's entry points. It is not a member of the workspace.
 const FUZZ_MANIFEST: &str = "crates/tests/fuzz/libfuzzer/Cargo.toml";
