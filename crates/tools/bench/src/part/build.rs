@@ -12,9 +12,9 @@ use crate::stats::{median, spread};
 use crate::tools::{cargo, run, run_slowly, timed};
 
 const TEXT: &str = "\
-The driver kit is made once for all drivers of a user: `wdk-kit make` in an empty folder, with the program that `cargo xtask build` uses. \
-The second build is `cargo xtask build` after a build, without changes; the command starts cargo for the kit, for the sample driver and for \
-the images that tests inspect. The floor is one `cargo build` that finds nothing to do.";
+The driver kit is made once for all drivers of a user: `wdk-kit make` in an empty folder, with the code that `cargo xtask build` uses. \
+The second build is `cargo xtask build` after a build, without changes; the command starts cargo for the workspace of the sample driver and \
+for the driver. The floor is one `cargo build` that finds nothing to do.";
 
 /// Makes the kit, and builds the sample driver again. A row that cannot be measured says why.
 #[must_use]
