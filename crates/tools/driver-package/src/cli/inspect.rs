@@ -92,12 +92,12 @@ fn inspect(options: &Arguments) -> u8 {
 }
 
 fn load(file: &Path, options: &Arguments) -> Result<(Image, Vec<u8>), String> {
-    let bytes = read(file).map_err(|error| error.to_string())?;
+    let bytes = read(file, LARGEST_FILE).map_err(|error| error.to_string())?;
     let mut image = Image::parse(&bytes).map_err(|error| error.to_string())?;
     let beside = file.with_extension("map");
     let map = match &options.map {
-        Some(path) => Some(read(path).map_err(|error| format!("{}: {error}", path.display()))?),
-        None => read(&beside).ok(),
+        Some(path) => Some(read(path, LARGEST_FILE).map_err(|error| format!("{}: {error}", path.display()))?),
+        None => read(&beside, LARGEST_FILE).ok(),
     };
     if let Some(map) = map {
         image.name_entry(LinkerMap::new(&String::from_utf8_lossy(&map)));
@@ -105,11 +105,29 @@ fn load(file: &Path, options: &Arguments) -> Result<(Image, Vec<u8>), String> {
     Ok((image, bytes))
 }
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
+/// Reads a file that has at most `limit` bytes.
+fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let length = File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
-    if length as u64 > LARGEST_FILE {
-        return Err(io::Error::other(format!("the file is larger than {LARGEST_FILE} bytes")));
+    let length = File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    if length as u64 > limit {
+        return Err(io::Error::other(format!("the file is larger than {limit} bytes")));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::read;
+
+    #[test]
+    fn a_file_may_be_as_large_as_the_limit() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let whole = std::fs::read(&path).unwrap();
+        let length = whole.len() as u64;
+        assert_eq!(read(&path, length).unwrap(), whole);
+        let error = read(&path, length - 1).unwrap_err().to_string();
+        assert_eq!(error, format!("the file is larger than {} bytes", length - 1));
+    }
 }
