@@ -20,7 +20,6 @@ use crate::inf::{Arch, Inf, Text};
 use crate::package::has_extension;
 use crate::problem::Problem;
 pub(crate) use catalog::Members;
-use envelope::Envelope;
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,26 +205,20 @@ pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem>
     Ok(accounts)
 }
 
-/// Checks a catalog's signature and returns the files that it lists.
+/// Checks a catalog's signatures and returns the files that it lists.
 fn signed_catalog(account: &mut Account, bytes: &[u8], context: &Context) -> Option<Members> {
-    let envelope = match Envelope::parse(bytes) {
-        Ok(envelope) => envelope,
-        Err(reason) => {
-            account.add("signature", Mark::Failed, reason);
-            return None;
+    let mut list = None;
+    envelope::each(account, bytes, |account, envelope| {
+        envelope.verify(account, context);
+        match Members::read(envelope) {
+            Ok(members) => {
+                account.add("members", Mark::Note, format!("it lists {} files", members.len()));
+                list.get_or_insert(members);
+            }
+            Err(reason) => account.add("members", Mark::Failed, reason),
         }
-    };
-    envelope.verify(account, context);
-    match Members::read(&envelope) {
-        Ok(members) => {
-            account.add("members", Mark::Note, format!("it lists {} files", members.len()));
-            Some(members)
-        }
-        Err(reason) => {
-            account.add("members", Mark::Failed, reason);
-            None
-        }
-    }
+    });
+    list
 }
 
 /// Checks whether a catalog lists a file.

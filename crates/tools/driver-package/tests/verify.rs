@@ -7,12 +7,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cms::content_info::ContentInfo;
+use cms::signed_data::SignedData;
 use common::inputs::{TIME, data, image, signer, usual};
 use common::verifiers::{Verdict, ask, program, python, script};
 use common::{OPTIONAL, change_u32, section_header, tools};
+use const_oid::ObjectIdentifier;
+use der::asn1::{Any, SetOfVec};
+use der::{Decode as _, Encode as _};
 use driver_package::inf::Arch;
 use driver_package::sign::Signer;
 use driver_package::verify::{self, Account, Context, Mark};
+use x509_cert::attr::Attribute;
 
 /// Returns a context in which the test certificate is valid and trusted.
 fn trusting() -> Context {
@@ -306,6 +312,43 @@ fn attributes_in_another_order_than_that_of_der_are_checked_as_cms_says_and_note
     bytes[first..first + one + other].rotate_left(one);
     let account = verify::file(&path, &bytes, None, &trusting());
     assert!(account.is_valid() && account.to_string().contains("not in the order of DER"), "{account}");
+}
+
+/// Adds a nested signature to each signature of `envelope`.
+fn with_nested(envelope: &[u8], nested: &[u8]) -> Vec<u8> {
+    let oid = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.311.2.4.1");
+    let values = SetOfVec::try_from(vec![Any::from_der(nested).unwrap()]).unwrap();
+    let attributes = SetOfVec::try_from(vec![Attribute { oid, values }]).unwrap();
+    let mut outer = ContentInfo::from_der(envelope).unwrap();
+    let mut data: SignedData = outer.content.decode_as().unwrap();
+    let mut signers = data.signer_infos.0.into_vec();
+    for signer in &mut signers {
+        signer.unsigned_attrs = Some(attributes.clone());
+    }
+    data.signer_infos.0 = SetOfVec::try_from(signers).unwrap();
+    outer.content = Any::encode_from(&data).unwrap();
+    outer.to_der().unwrap()
+}
+
+#[test]
+fn signatures_at_every_depth_are_checked_and_too_many_are_a_failure() {
+    let path = package("verify-nested").join("driver.cat");
+    let one = fs::read(&path).unwrap();
+    let of = |bytes: &[u8]| verify::file(&path, bytes, None, &trusting());
+    let mut bytes = one.clone();
+    for count in 1..=16 {
+        let account = of(&bytes);
+        let passed = account.checks.iter().filter(|check| check.what == "signature" && check.mark == Mark::Passed);
+        assert_eq!((passed.count(), account.is_valid()), (count, true), "{account}");
+        assert_eq!(account.to_string().contains(" of the file"), count > 1, "{account}");
+        bytes = with_nested(&one, &bytes);
+    }
+    let account = of(&bytes);
+    assert_eq!(failures(&account), ["signature"], "{account}");
+    assert!(account.to_string().contains("more than 16"), "{account}");
+
+    let unreadable = with_nested(&one, &with_nested(&one, &[0x30, 0]));
+    assert_eq!(failures(&of(&unreadable)), ["signature"]);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! The fields are read one by one, not decoded as a whole, for two reasons: a certificate that cannot be decoded must
 //! not hide the others, and the signed attributes are needed with the bytes that they have in the file.
 
+use std::collections::VecDeque;
+
 use cms::signed_data::{SignerIdentifier, SignerInfo};
 use const_oid::ObjectIdentifier;
 use der::asn1::{Any, OctetString};
@@ -17,8 +19,8 @@ use super::timestamp::{self, Stamp};
 use super::{Account, Context, Mark, chain};
 use crate::sign::oid;
 
-/// The maximum depth of nested signatures. Only hostile files have more.
-const DEEPEST: usize = 4;
+/// The maximum number of signatures in a file. Only hostile files have more.
+const MOST: usize = 16;
 
 /// Signed content.
 pub(super) struct Envelope {
@@ -27,8 +29,6 @@ pub(super) struct Envelope {
     content_der: Vec<u8>,
     certificates: Vec<Certificate>,
     signers: Vec<Signer>,
-    /// Further signatures of the same file, which are nested in this one.
-    pub(super) nested: Vec<Envelope>,
 }
 
 /// A signature, and the bytes of its signed attributes, if it has any: as they are in the file, and in the order of
@@ -75,10 +75,10 @@ impl Signer {
 impl Envelope {
     /// Reads the first value in `bytes`. The bytes after it are padding.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        Self::read(bytes, DEEPEST).map_err(|error| format!("it is not a PKCS #7 signature: {error}"))
+        Self::read(bytes).map_err(|error| format!("it is not a PKCS #7 signature: {error}"))
     }
 
-    fn read(bytes: &[u8], depth: usize) -> der::Result<Self> {
+    fn read(bytes: &[u8]) -> der::Result<Self> {
         let unexpected = |tag: Tag| der::Error::from(der::ErrorKind::TagUnexpected { expected: None, actual: tag });
         let outer = items(Any::decode(&mut SliceReader::new(bytes)?)?.value())?;
         let [kind, content] = outer.as_slice() else { return Err(unexpected(Tag::Sequence)) };
@@ -105,13 +105,7 @@ impl Envelope {
                 signers.push(Signer::from_der(&signer.to_der()?)?);
             }
         }
-        let mut nested = Vec::new();
-        for value in signers.iter().flat_map(|signer| signer.unsigned(oid::NESTED_SIGNATURE)) {
-            if depth > 0 {
-                nested.push(Self::read(&value.to_der()?, depth - 1)?);
-            }
-        }
-        Ok(Self { kind, content, content_der, certificates, signers, nested })
+        Ok(Self { kind, content, content_der, certificates, signers })
     }
 
     /// Returns the type of the signed content.
@@ -211,6 +205,30 @@ impl Envelope {
         let verify = |message: &[u8]| verify_signature(certificate, algorithm, message, signer.signature());
         verify(message).or_else(|refusal| signer.ordered.as_deref().map_or(Err(refusal), verify))?;
         Ok(certificate)
+    }
+}
+
+/// Passes the signature in `bytes`, and those that are nested in it, to `check`. A signature that cannot be read fails.
+pub(super) fn each(account: &mut Account, bytes: &[u8], mut check: impl FnMut(&mut Account, &Envelope)) {
+    let mut waiting = VecDeque::from([Envelope::parse(bytes)]);
+    let mut number = 0;
+    while let Some(envelope) = waiting.pop_front() {
+        number += 1;
+        if number > MOST {
+            let text = format!("there are more than {MOST}, and only the first {MOST} were checked");
+            return account.add("signature", Mark::Failed, text);
+        }
+        if number > 1 {
+            account.add("signature", Mark::Note, format!("signature {number} of the file"));
+        }
+        match envelope {
+            Ok(envelope) => {
+                check(account, &envelope);
+                let nested = envelope.signers.iter().flat_map(|signer| signer.unsigned(oid::NESTED_SIGNATURE));
+                waiting.extend(nested.map(|value| Envelope::parse(&value.to_der().unwrap_or_default())));
+            }
+            Err(reason) => account.add("signature", Mark::Failed, reason),
+        }
     }
 }
 

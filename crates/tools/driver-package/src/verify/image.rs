@@ -3,7 +3,7 @@
 use der::{Decode as _, SliceReader};
 
 use super::digest::Algorithm;
-use super::envelope::Envelope;
+use super::envelope::{self, Envelope};
 use super::{Account, Context, Mark, pages};
 use crate::pe::SigningOffsets;
 use crate::sign::spc::IndirectData;
@@ -32,20 +32,10 @@ fn walk(account: &mut Account, bytes: &[u8], check: impl Fn(&mut Account, &Envel
         }
     };
     let Some(start) = offsets.signature else { return false };
-    let envelope = match Envelope::parse(bytes.get(start + ENTRY..).unwrap_or_default()) {
-        Ok(envelope) => envelope,
-        Err(reason) => {
-            account.add("signature", Mark::Failed, reason);
-            return true;
-        }
-    };
-    for (index, each) in std::iter::once(&envelope).chain(&envelope.nested).enumerate() {
-        if index > 0 {
-            account.add("signature", Mark::Note, format!("signature {} of the file", index + 1));
-        }
+    envelope::each(account, bytes.get(start + ENTRY..).unwrap_or_default(), |account, each| {
         digest(account, bytes, offsets, each);
         check(account, each);
-    }
+    });
     true
 }
 
