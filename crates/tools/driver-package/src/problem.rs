@@ -99,3 +99,17 @@ impl From<Problem> for Problems {
         Self(vec![problem])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Problem, Problems};
+
+    #[test]
+    fn each_problem_is_on_a_line_of_its_own() {
+        let problem = |rule: &str| Problem::error(Path::new("a.inf"), rule, "text");
+        let problems = Problems(vec![problem("one"), problem("two")]);
+        assert_eq!(problems.to_string(), "a.inf: error one: text\na.inf: error two: text");
+    }
+}

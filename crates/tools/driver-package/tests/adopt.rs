@@ -128,6 +128,8 @@ fn a_package_of_either_pipeline_is_completed() {
 fn the_folder_of_a_profile_with_one_package_will_do() {
     let folder = wdk_package("adopt-profile", "target/release", Arch::X64);
     let profile = folder.parent().unwrap();
+    // Other folders in the package do not matter.
+    fs::create_dir(folder.join("notes")).unwrap();
     assert_eq!(adoption(profile).adopt().unwrap().folder, folder);
     fs::create_dir(profile.join("other_package")).unwrap();
     let problem = adoption(profile).adopt().unwrap_err().to_string();
@@ -273,6 +275,7 @@ fn the_command_says_what_it_did() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.starts_with(". (x64)\n  added README.txt\n") && said.contains("  added driver.wprp\n"), "{said}");
+    assert!(!said.contains("already"), "{said}");
     let said = String::from_utf8(adopt(&folder, &["--provider", "A.B", "."]).stdout).unwrap();
     assert!(said.contains("everything was there already"), "{said}");
     let output = adopt(&folder, &["--provider", "C.D", "."]);

@@ -266,6 +266,7 @@ fn the_command_makes_a_package_and_replaces_it() {
         assert!(said.starts_with("out/arm64 (arm64)\n  README.txt ("), "{said}");
     }
     assert_eq!(names(&folder.join("out")), ["arm64"]);
+    assert!(fs::read(folder.join("out/arm64/driver.inf")).unwrap().windows(10).any(|text| text == b"11/14/2023"));
     assert!(names(&folder.join("out/arm64")).contains(&"WDRLocalTestCert.cer".to_owned()));
 }
 

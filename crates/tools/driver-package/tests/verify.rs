@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cms::cert::CertificateChoices;
 use cms::content_info::ContentInfo;
-use cms::signed_data::SignedData;
+use cms::signed_data::{CertificateSet, SignedData};
 use common::inputs::{TIME, data, image, signer, usual};
 use common::verifiers::{Verdict, ask, program, python, script};
 use common::{OPTIONAL, change_u32, section_header, tools};
@@ -19,6 +20,8 @@ use driver_package::inf::Arch;
 use driver_package::sign::Signer;
 use driver_package::verify::{self, Account, Context, Mark};
 use x509_cert::attr::Attribute;
+use x509_cert::certificate::Certificate;
+use x509_cert::serial_number::SerialNumber;
 
 /// Returns a context in which the test certificate is valid and trusted.
 fn trusting() -> Context {
@@ -51,6 +54,13 @@ fn a_package_of_ours_is_valid_and_every_file_is_looked_at() {
         assert!(account.is_valid(), "{account}");
     }
     assert!(of(&accounts, "driver.sys").checks.iter().any(|check| check.what == "member"));
+    // Folders in the package do not matter.
+    fs::create_dir(folder.join("notes")).unwrap();
+    assert_eq!(verify::folder(&folder, &trusting()).unwrap(), accounts);
+    let mut bytes = fs::read(folder.join("driver.sys")).unwrap();
+    assert_eq!(verify::changed(&bytes), None);
+    bytes[0x480] ^= 1;
+    assert!(verify::changed(&bytes).is_some());
 }
 
 #[test]
@@ -331,6 +341,24 @@ fn with_nested(envelope: &[u8], nested: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+fn the_signer_is_found_among_certificates_of_one_issuer() {
+    let bytes = fs::read(package("verify-issuer").join("driver.cat")).unwrap();
+    let own = Signer::of_envelope(&bytes).unwrap();
+    // One of the numbers comes before the signer's, and one after it.
+    for serial in [[1; 16], [0x7f; 16]] {
+        let mut outer = ContentInfo::from_der(&bytes).unwrap();
+        let mut data: SignedData = outer.content.decode_as().unwrap();
+        let mut other = Certificate::from_der(own.to_cer()).unwrap();
+        other.tbs_certificate.serial_number = SerialNumber::new(&serial).unwrap();
+        let mut all = data.certificates.unwrap().0.into_vec();
+        all.push(CertificateChoices::Certificate(other));
+        data.certificates = Some(CertificateSet(SetOfVec::try_from(all).unwrap()));
+        outer.content = Any::encode_from(&data).unwrap();
+        assert_eq!(Signer::of_envelope(&outer.to_der().unwrap()).unwrap().to_cer(), own.to_cer());
+    }
+}
+
+#[test]
 fn signatures_at_every_depth_are_checked_and_too_many_are_a_failure() {
     let path = package("verify-nested").join("driver.cat");
     let one = fs::read(&path).unwrap();
@@ -345,7 +373,7 @@ fn signatures_at_every_depth_are_checked_and_too_many_are_a_failure() {
     }
     let account = of(&bytes);
     assert_eq!(failures(&account), ["signature"], "{account}");
-    assert!(account.to_string().contains("more than 16"), "{account}");
+    assert!(account.to_string().contains("FAILED") && account.to_string().contains("more than 16"), "{account}");
 
     let unreadable = with_nested(&one, &with_nested(&one, &[0x30, 0]));
     assert_eq!(failures(&of(&unreadable)), ["signature"]);

@@ -270,6 +270,13 @@ mod tests {
     }
 
     #[test]
+    fn a_manufacturer_without_a_section_names_it() {
+        let inf = Inf::parse("[Manufacturer]\nDev =\n\"Other\"\n").unwrap();
+        let names: Vec<String> = inf.models(Arch::X64).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["Dev", "Other"]);
+    }
+
+    #[test]
     fn windows_selects_the_models_section_that_matches_its_version_most_closely() {
         for (decorations, selected, build) in [
             // Without an architecture only if no other section has the same version.

@@ -239,6 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn only_the_first_equals_sign_that_is_not_quoted_ends_the_key() {
+        for (line, key, value) in
+            [("a = b = c", Some("a"), "b = c"), ("\"a=b\"", None, "a=b"), ("a=\"b=c\"", Some("a"), "b=c")]
+        {
+            let inf = Inf::parse(&format!("[a]\n{line}\n")).unwrap();
+            let entry = &inf.sections()[0].entries[0];
+            assert_eq!((entry.key.as_deref(), entry.fields.as_slice()), (key, &[value.to_owned()][..]), "{line}");
+        }
+    }
+
+    #[test]
     fn tokens_are_replaced_where_they_are_known() {
         let inf = Inf::parse("[Strings]\nName = \"A B\"\n").unwrap();
         assert_eq!(inf.expand("<%name%> %no% 100%% 5%"), "<A B> %no% 100% 5%");

@@ -58,3 +58,14 @@ fn escaped(text: &str) -> String {
     // These characters are not valid even if they are escaped.
     text.replace(|c: char| c.is_control() || c == '\u{fffe}' || c == '\u{ffff}', "?")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, identifier};
+
+    #[test]
+    fn names_become_valid_ids_and_attributes() {
+        assert_eq!(identifier("a_b-c.d e:f"), "a_b-c_d_e_f");
+        assert_eq!(escaped("a<b>&\"c\"\u{7}\u{fffe}\u{ffff}"), "a&lt;b&gt;&amp;&quot;c&quot;???");
+    }
+}

@@ -222,3 +222,14 @@ fn findings(verdict: &Verdict) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn numbers_have_the_plural_of_their_noun() {
+        let texts = [(1, "page"), (2, "page"), (0, "address")].map(|(number, noun)| counted(number, noun));
+        assert_eq!(texts, ["1 page", "2 pages", "0 addresses"]);
+    }
+}

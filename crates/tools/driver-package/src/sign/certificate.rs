@@ -128,7 +128,13 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
 mod tests {
     use std::fs;
 
-    use super::store;
+    use super::{serial_number, store};
+
+    #[test]
+    fn a_serial_number_is_positive_and_has_all_its_bytes() {
+        let first: Vec<u8> = (0..64).map(|_| serial_number()[0]).collect();
+        assert!(first.iter().all(|byte| byte & 0xc0 == 0x40), "{first:x?}");
+    }
 
     #[test]
     fn the_first_of_two_processes_that_store_a_key_wins() {

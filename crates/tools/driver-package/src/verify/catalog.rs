@@ -87,3 +87,19 @@ fn of_tag(tag: &[u8]) -> Option<Vec<u8>> {
         .collect();
     bytes.filter(|bytes| hex(bytes) == text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::of_tag;
+
+    #[test]
+    fn a_tag_has_a_digest_as_bytes_or_as_text() {
+        let text = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        assert_eq!(of_tag(&[7; 20]), Some(vec![7; 20]));
+        for (tag, expected) in
+            [("0AFF\0", Some(vec![10, 255])), ("0aff", Some(vec![10, 255])), ("0AF", None), ("+1", None)]
+        {
+            assert_eq!(of_tag(&text(tag)), expected, "{tag:?}");
+        }
+    }
+}
