@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -21,8 +22,11 @@ fn program() -> Command {
     command
 }
 
+/// A folder without a driver. Tests share it, so that none removes it while another one uses it.
+static EMPTY: LazyLock<PathBuf> = LazyLock::new(|| folder("empty"));
+
 fn run(arguments: &[&str]) -> Output {
-    program().args(arguments).current_dir(folder("empty")).output().unwrap()
+    program().args(arguments).current_dir(&*EMPTY).output().unwrap()
 }
 
 fn said(output: &Output) -> String {

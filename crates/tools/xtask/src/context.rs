@@ -69,7 +69,8 @@ pub(crate) const KIT: &str = "--internal-wdk-kit";
 
 /// Returns the command line that builds a program of this repository if necessary, and runs it.
 fn program(name: &str) -> Vec<OsString> {
-    if let Some(own) = env::current_exe().ok().filter(|_| name == "wdk-kit") {
+    // Another cargo may have replaced the file of this program since it was started.
+    if let Some(own) = env::current_exe().ok().filter(|own| name == "wdk-kit" && own.is_file()) {
         return vec![own.into(), KIT.into()];
     }
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
