@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cms::cert::CertificateChoices;
 use cms::content_info::ContentInfo;
-use cms::signed_data::{CertificateSet, SignedData};
+use cms::signed_data::SignedData;
 use common::inputs::{TIME, data, image, signer, usual};
 use common::verifiers::{Verdict, ask, program, python, script};
 use common::{OPTIONAL, change_u32, section_header, tools};
@@ -324,20 +324,27 @@ fn attributes_in_another_order_than_that_of_der_are_checked_as_cms_says_and_note
     assert!(account.is_valid() && account.to_string().contains("not in the order of DER"), "{account}");
 }
 
+/// Changes the content of a signed file.
+fn with_data(envelope: &[u8], change: impl FnOnce(&mut SignedData)) -> Vec<u8> {
+    let mut outer = ContentInfo::from_der(envelope).unwrap();
+    let mut data: SignedData = outer.content.decode_as().unwrap();
+    change(&mut data);
+    outer.content = Any::encode_from(&data).unwrap();
+    outer.to_der().unwrap()
+}
+
 /// Adds a nested signature to each signature of `envelope`.
 fn with_nested(envelope: &[u8], nested: &[u8]) -> Vec<u8> {
     let oid = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.311.2.4.1");
     let values = SetOfVec::try_from(vec![Any::from_der(nested).unwrap()]).unwrap();
     let attributes = SetOfVec::try_from(vec![Attribute { oid, values }]).unwrap();
-    let mut outer = ContentInfo::from_der(envelope).unwrap();
-    let mut data: SignedData = outer.content.decode_as().unwrap();
-    let mut signers = data.signer_infos.0.into_vec();
-    for signer in &mut signers {
-        signer.unsigned_attrs = Some(attributes.clone());
-    }
-    data.signer_infos.0 = SetOfVec::try_from(signers).unwrap();
-    outer.content = Any::encode_from(&data).unwrap();
-    outer.to_der().unwrap()
+    with_data(envelope, |data| {
+        let mut signers = data.signer_infos.0.clone().into_vec();
+        for signer in &mut signers {
+            signer.unsigned_attrs = Some(attributes.clone());
+        }
+        data.signer_infos.0 = SetOfVec::try_from(signers).unwrap();
+    })
 }
 
 #[test]
@@ -346,15 +353,13 @@ fn the_signer_is_found_among_certificates_of_one_issuer() {
     let own = Signer::of_envelope(&bytes).unwrap();
     // One of the numbers comes before the signer's, and one after it.
     for serial in [[1; 16], [0x7f; 16]] {
-        let mut outer = ContentInfo::from_der(&bytes).unwrap();
-        let mut data: SignedData = outer.content.decode_as().unwrap();
         let mut other = Certificate::from_der(own.to_cer()).unwrap();
         other.tbs_certificate.serial_number = SerialNumber::new(&serial).unwrap();
-        let mut all = data.certificates.unwrap().0.into_vec();
-        all.push(CertificateChoices::Certificate(other));
-        data.certificates = Some(CertificateSet(SetOfVec::try_from(all).unwrap()));
-        outer.content = Any::encode_from(&data).unwrap();
-        assert_eq!(Signer::of_envelope(&outer.to_der().unwrap()).unwrap().to_cer(), own.to_cer());
+        let bytes = with_data(&bytes, |data| {
+            let certificates = &mut data.certificates.as_mut().unwrap().0;
+            certificates.insert(CertificateChoices::Certificate(other)).unwrap();
+        });
+        assert_eq!(Signer::of_envelope(&bytes).unwrap().to_cer(), own.to_cer());
     }
 }
 

@@ -210,9 +210,9 @@ impl Envelope {
 
 /// Passes the signature in `bytes`, and those that are nested in it, to `check`. A signature that cannot be read fails.
 pub(super) fn each(account: &mut Account, bytes: &[u8], mut check: impl FnMut(&mut Account, &Envelope)) {
-    let mut waiting = VecDeque::from([Envelope::parse(bytes)]);
+    let mut waiting = VecDeque::from([bytes.to_vec()]);
     let mut number = 0;
-    while let Some(envelope) = waiting.pop_front() {
+    while let Some(bytes) = waiting.pop_front() {
         number += 1;
         if number > MOST {
             let text = format!("there are more than {MOST}, and only the first {MOST} were checked");
@@ -221,11 +221,11 @@ pub(super) fn each(account: &mut Account, bytes: &[u8], mut check: impl FnMut(&m
         if number > 1 {
             account.add("signature", Mark::Note, format!("signature {number} of the file"));
         }
-        match envelope {
+        match Envelope::parse(&bytes) {
             Ok(envelope) => {
                 check(account, &envelope);
                 let nested = envelope.signers.iter().flat_map(|signer| signer.unsigned(oid::NESTED_SIGNATURE));
-                waiting.extend(nested.map(|value| Envelope::parse(&value.to_der().unwrap_or_default())));
+                waiting.extend(nested.map(|value| value.to_der().unwrap_or_default()));
             }
             Err(reason) => account.add("signature", Mark::Failed, reason),
         }
