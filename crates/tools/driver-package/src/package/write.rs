@@ -151,7 +151,9 @@ mod tests {
         let place = place("foreign");
         fs::write(place.join("thesis.txt"), "").unwrap();
         assert_eq!(replace(&place, &[(MARK.into(), vec![])]).unwrap_err().rule, "package-folder");
+        assert!(replace(&place.join("thesis.txt"), &[(MARK.into(), vec![])]).unwrap_err().is_access, "it is a file");
         assert_eq!(names(&place), ["thesis.txt"]);
+        assert!(place.join("thesis.txt").is_file());
         fs::remove_dir_all(place).unwrap();
     }
 
