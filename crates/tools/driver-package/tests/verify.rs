@@ -300,6 +300,10 @@ fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
     assert_eq!(signatures.count(), 2, "{nested}");
     let (stamped, ..) = authority.all(&authority.path("stamped.sys"));
     assert!(stamped.checks.iter().any(|check| check.what == "timestamp" && check.mark == Mark::Passed), "{stamped}");
+    // The timestamp comes last in the signature, and its own signature value comes last in it.
+    let (stamped, ..) = authority.all(&tampered("stamped.sys", last_byte_of(&authority.path("stamped.sys"))));
+    assert_eq!(failures(&stamped), ["timestamp"], "{stamped}");
+    assert!(stamped.to_string().contains("it was not made with the key of CN=tsa"), "{stamped}");
 }
 
 /// Returns the position of the last byte of a signature, before the padding of the file.
