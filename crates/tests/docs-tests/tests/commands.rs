@@ -10,13 +10,12 @@ use docs_tests::markdown::{Page, pages, repository};
 use programs::program;
 
 /// The programs of this repository that pages mention, and how the mention may begin.
-const PROGRAMS: [(&str, &[&str]); 6] = [
+const PROGRAMS: [(&str, &[&str]); 5] = [
     ("xtask", &["cargo xtask"]),
     ("cargo-driver", &["cargo driver"]),
     ("nt-host", &["cargo run -p nt-host --", "nt-host"]),
     ("etwctl", &["cargo run -p etwctl --", "etwctl"]),
     ("driver-package", &["cargo run -p driver-package --", "driver-package"]),
-    ("demo", &["cargo run -p demo --"]),
 ];
 /// Flags of cargo itself, which `--help` of our programs does not list.
 const FOREIGN: [&str; 1] = ["--help"];
@@ -81,7 +80,7 @@ fn flags(help: &str) -> BTreeSet<String> {
 /// The words that name a command; none for a placeholder.
 fn command(mention: &Mention) -> Vec<&str> {
     let count = match (mention.program, mention.words.first().map(String::as_str)) {
-        ("demo", _) | (_, None) => 0,
+        (_, None) => 0,
         (_, Some(word)) if word.starts_with("--") || word.chars().all(char::is_uppercase) => 0,
         ("etwctl", Some("info")) => 2,
         _ => 1,
@@ -112,8 +111,8 @@ fn commands_and_their_flags_exist() {
             }
         }
     }
-    for (program, _) in PROGRAMS.iter().filter(|(program, _)| *program != "demo") {
-        assert!(mentions.iter().any(|mention| mention.program == *program), "no page mentions {program}");
+    for (program, _) in PROGRAMS {
+        assert!(mentions.iter().any(|mention| mention.program == program), "no page mentions {program}");
     }
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }

@@ -59,12 +59,12 @@ const FOLDER_WRITERS: [(&str, &[&str]); 2] = [
             "OUT",
         ],
     ),
-    ("demo", &["FILE.sys", "--output", "OUT"]),
+    ("demo", &["FILE.sys", "OUT", "win11-24h2"]),
 ];
 
 /// The commands that run until they are interrupted, their exit code after that, and whether their first output is on
 /// standard error. A named pipe without a writer is a file that never ends.
-const ENDLESS: [(&str, &[&str], i32, bool); 7] = [
+const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
     ("nt-host", &["run", "FILE.sys", "--real-time", "--advance", "1h", "--ioctl", "22E000:01"], 130, false),
     // The process that `cargo driver run` becomes after the build.
     (
@@ -75,14 +75,13 @@ const ENDLESS: [(&str, &[&str], i32, bool); 7] = [
     ),
     ("cargo-driver", &["--verbose", "inspect", "PIPE"], 130, true),
     ("driver-package", &["--verbose", "inspect", "PIPE"], 130, true),
-    ("demo", &["--verbose", "PIPE", "--output", "OUT"], 130, true),
     ("bench", &["--verbose", "--render", "PIPE"], 130, true),
     // Ctrl-C is the usual way to stop a recording.
     ("etwctl", &["record", "--demo", "--for", "1h", "--live"], 0, false),
 ];
 
-/// The programs. `xtask` is not among them, because it is only for this repository.
-const PROGRAMS: [&str; 6] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "demo", "bench"];
+/// The programs. `xtask` and `demo` are not among them, because they are only for this repository.
+const PROGRAMS: [&str; 5] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "bench"];
 
 /// Returns an existing file of this kind.
 fn input(end: &str) -> PathBuf {
@@ -183,7 +182,6 @@ fn names_of_files_need_not_be_utf_8_and_other_values_must() {
         ("nt-host", &["run", "x.sys", "--hide"][..]),
         ("etwctl", &["stop"]),
         ("cargo-driver", &["build", "--package"]),
-        ("demo", &["x.sys", "--output", "x", "--os"]),
         ("driver-package", &["inspect", "x.sys", "--windows"]),
         ("bench", &["--only"]),
     ] {
@@ -208,13 +206,11 @@ fn unknown_options_and_missing_files_are_wrong_usage() {
         let text = errors(&output);
         assert!(text.contains("error: ") && text.contains("no-such-file"), "{name} {words:?}: {text}");
     }
-    let out = folder("conventions-demo");
     for (name, words) in [
-        ("demo", &["no-such-file.sys", "--output", "OUT"][..]),
-        ("bench", &["--render", "no-such-file.json"]),
+        ("bench", &["--render", "no-such-file.json"][..]),
         ("bench", &["--only", "decode", "--traces", "no-such-file"]),
     ] {
-        let output = run(&mut command(name, words, Path::new(""), &out));
+        let output = run(program(name).args(words));
         assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
         let text = errors(&output);
         assert!(text.starts_with("error: ") && text.contains("no-such-file"), "{name} {words:?}: {text}");
@@ -432,39 +428,23 @@ fn on_terminal(command: &Command, pipe: &Path, text: &str) -> Option<String> {
 
 #[test]
 fn long_work_shows_a_spinner_on_a_terminal_and_nowhere_else() {
-    for (name, words, text) in [
-        ("demo", &["PIPE", "--output", "OUT"][..], "running the driver"),
-        (
-            "driver-package",
-            &[
-                "package",
-                "--image",
-                "PIPE",
-                "--inx",
-                "driver-sample/driver_sample.inx",
-                "--keys",
-                "KEYS",
-                "--out",
-                "OUT",
-            ],
-            "making the package",
-        ),
-    ] {
-        let folder = folder("conventions-spinner");
-        let pipe = folder.join("pipe.sys");
-        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-        let command = || command(name, words, &pipe, &folder.join("out"));
-        let Some(shown) = on_terminal(&command(), &pipe, text) else { return };
-        let (spinner, rest) = shown.rsplit_once(text).expect("the spinner");
-        assert!(!spinner.contains("error") && rest.contains("error"), "{name}: {shown:?}");
-        // The line of the spinner is cleared before the error is printed.
-        assert!(rest.contains("\x1b[2K"), "{name}: {shown:?}");
-        fs::remove_file(&pipe).expect("the pipe");
-        fs::write(&pipe, "").expect("a file");
-        let output = run(&mut command());
-        assert!(code(&output) != Some(0) && !errors(&output).contains(text), "{name}: {}", errors(&output));
-        assert!(!errors(&output).contains('\x1b') && !errors(&output).contains('\r'), "{name}: {}", errors(&output));
-    }
+    let words =
+        ["package", "--image", "PIPE", "--inx", "driver-sample/driver_sample.inx", "--keys", "KEYS", "--out", "OUT"];
+    let text = "making the package";
+    let folder = folder("conventions-spinner");
+    let pipe = folder.join("pipe.sys");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let command = || command("driver-package", &words, &pipe, &folder.join("out"));
+    let Some(shown) = on_terminal(&command(), &pipe, text) else { return };
+    let (spinner, rest) = shown.rsplit_once(text).expect("the spinner");
+    assert!(!spinner.contains("error") && rest.contains("error"), "{shown:?}");
+    // The line of the spinner is cleared before the error is printed.
+    assert!(rest.contains("\x1b[2K"), "{shown:?}");
+    fs::remove_file(&pipe).expect("the pipe");
+    fs::write(&pipe, "").expect("a file");
+    let output = run(&mut command());
+    assert!(code(&output) != Some(0) && !errors(&output).contains(text), "{}", errors(&output));
+    assert!(!errors(&output).contains('\x1b') && !errors(&output).contains('\r'), "{}", errors(&output));
 }
 
 #[test]

@@ -3,32 +3,65 @@
 //! The demo starts a session with `etw-session`, loads the driver's `.sys` with `nt-host` and sends it requests ([`run`]). Then
 //! it reads the events back from the session's file, shows them ([`show`]), and writes them as JSON Lines and as a page
 //! ([`files`]). The events that are shown all come from that file.
+//!
+//! This is not a program for users: `cargo xtask demo` has the command line, and starts this as `demo FILE.sys FOLDER RELEASE`.
+//! Because the first command on a new machine compiles it, it has none of the crates that a command line needs.
 
-mod args;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod files;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod run;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod show;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trace;
 
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use args::Options;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-use command_line::Activity;
-use command_line::{end, exit};
+use windows_releases::Release;
+
+/// The exit codes, as in docs/conventions.md.
+mod exit {
+    pub(crate) const FAILED: u8 = 1;
+    pub(crate) const USAGE: u8 = 2;
+    pub(crate) const FINDINGS: u8 = 3;
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    pub(crate) const UNSUPPORTED: u8 = 5;
+}
 
 fn main() -> ExitCode {
-    let options: Options = match command_line::parse(std::env::args_os()) {
-        Ok(options) => options,
-        Err(code) => return code,
-    };
-    match demo(&options) {
-        Ok(()) => end(exit::SUCCESS),
+    match Options::parse(env::args_os().skip(1)).and_then(|options| demo(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(Failure { code, reason }) => {
             eprintln!("error: {reason}");
-            end(code)
+            ExitCode::from(code)
         }
+    }
+}
+
+/// What to run.
+struct Options {
+    /// The driver's image.
+    image: PathBuf,
+    /// The folder for demo.etl, demo.json and demo.html.
+    output: PathBuf,
+    /// The release of Windows to emulate.
+    os: Release,
+}
+
+impl Options {
+    fn parse(words: impl Iterator<Item = OsString>) -> Result<Self, Failure> {
+        let words: Vec<OsString> = words.collect();
+        let Ok([image, output, os]) = <[OsString; 3]>::try_from(words) else {
+            let reason =
+                "the arguments are FILE.sys, FOLDER and RELEASE; `cargo xtask demo` runs this program with them";
+            return Err(Failure::usage(reason.into()));
+        };
+        let os = os.to_string_lossy().parse::<Release>().map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Self { image: image.into(), output: output.into(), os })
     }
 }
 
@@ -54,12 +87,10 @@ impl From<String> for Failure {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn demo(options: &Options) -> Result<(), Failure> {
     let files = files::Files::prepare(&options.output).map_err(Failure::usage)?;
-    let activity = Activity::begin("running the driver");
     let outcome = run::run(options, &files.draft)?;
     let trace = trace::Trace::read(&files.draft).map_err(Failure::usage)?;
     files.write(&trace, &outcome).map_err(Failure::usage)?;
-    drop(activity);
-    command_line::print(&show::all(&outcome, &trace, &files));
+    show::print(&show::all(&outcome, &trace, &files))?;
     if outcome.findings.is_empty() {
         Ok(())
     } else {

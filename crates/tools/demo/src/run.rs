@@ -4,14 +4,12 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use command_line::exit;
 use etw_session::info::{BinaryTracking, MaxSessions, ProcessingVersion, StreamCount};
 use etw_session::{Enable, Error as SessionError, Machine, Properties, Received, Session, SessionStatus};
 use etw_types::{Guid, Level, NtStatus, Win32Error};
 use nt_host::{Device, NtHost, Os};
 
-use crate::Failure;
-use crate::args::Options;
+use crate::{Failure, Options, exit};
 
 /// The driver's provider.
 pub(crate) const PROVIDER: &str = "WdkEtw.DriverSample";

@@ -1,10 +1,11 @@
-//! Formats the results for the terminal.
+//! Shows the results on the terminal.
 
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use std::io::{self, ErrorKind, Write as _};
 
 use etw_etl::export::Columns;
 use etw_etl::{About, Format};
 
+use crate::Failure;
 use crate::files::{Files, export};
 use crate::run::{Outcome, PROVIDER};
 use crate::trace::Trace;
@@ -16,6 +17,17 @@ const STATUSES: [(&str, &str); 4] = [
     ("UseDescriptorType", "EtwSetInformation, class 3"),
     ("TrackBinary", "EtwSetInformation, class 0"),
 ];
+
+/// Prints the text to standard output. It is no error if the reader has closed it (`| head`).
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::usage(format!("cannot write to standard output: {error}; the rest of the output is lost")))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// All results as text.
 pub(crate) fn all(outcome: &Outcome, trace: &Trace, files: &Files) -> String {

@@ -11,6 +11,9 @@ use std::process::{Child, Command, Output, Stdio};
 use etw_etl::{Event, Reader};
 use serde_json::Value;
 
+/// The release that the demo emulates by default.
+const NEWEST: &str = "win11-24h2";
+
 fn image() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
     let path = root.join("target/driver/x64/driver_sample.sys");
@@ -24,9 +27,8 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-fn run(image: &Path, output: &Path, more: &[&str]) -> Output {
-    let command = &mut Command::new(env!("CARGO_BIN_EXE_demo"));
-    command.arg(image).arg("--output").arg(output).args(more).output().expect("the demo")
+fn run(image: &Path, output: &Path, release: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_demo")).args([image, output, release.as_ref()]).output().expect("the demo")
 }
 
 /// Returns the words of the line of standard output whose first word is `start`.
@@ -38,7 +40,7 @@ fn line<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
 #[test]
 fn the_statuses_the_events_and_the_files_are_there() {
     let folder = folder("newest");
-    let output = run(&image(), &folder, &[]);
+    let output = run(&image(), &folder, NEWEST);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     for name in ["Register", "SetTraits", "UseDescriptorType", "TrackBinary", "Status"] {
@@ -80,7 +82,7 @@ fn the_statuses_the_events_and_the_files_are_there() {
 
 #[test]
 fn the_oldest_windows_that_loads_the_sample_shows_the_same() {
-    let output = run(&image(), &folder("win10-1803"), &["--os", "win10-1803"]);
+    let output = run(&image(), &folder("win10-1803"), "win10-1803");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
     assert!(text.contains("run by nt-host as on win10-1803"), "{text}");
@@ -92,7 +94,7 @@ fn the_oldest_windows_that_loads_the_sample_shows_the_same() {
 
 #[test]
 fn a_windows_that_does_not_load_the_sample_is_named_with_the_reason() {
-    let output = run(&image(), &folder("win7"), &["--os", "win7"]);
+    let output = run(&image(), &folder("win7"), "win7");
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("needs KMDF 1.25 or later, win7 has KMDF 1.9"), "{text}");
@@ -103,17 +105,21 @@ fn wrong_paths_and_an_unknown_release_are_errors() {
     let file = folder("file");
     fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
     fs::write(&file, "not a folder").expect("a file");
-    let output = run(&image(), &file, &[]);
+    let output = run(&image(), &file, NEWEST);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: cannot write to"), "{output:?}");
 
-    let output = run(Path::new("nothing.sys"), &folder("nothing"), &[]);
+    let output = run(Path::new("nothing.sys"), &folder("nothing"), NEWEST);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("nothing.sys"), "{output:?}");
 
-    let output = run(&image(), &folder("vista"), &["--os", "vista"]);
+    let output = run(&image(), &folder("vista"), "vista");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("unknown Windows release `vista`"), "{output:?}");
+
+    let output = Command::new(env!("CARGO_BIN_EXE_demo")).arg(image()).output().expect("the demo");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("FILE.sys, FOLDER and RELEASE"), "{output:?}");
 }
 
 #[test]
@@ -122,10 +128,21 @@ fn a_full_disk_has_the_exit_code_of_files_that_cannot_be_written() {
     // No file can have any content, which the engine reports like a full disk.
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_demo")]);
-    let output = shell.arg(image()).arg("--output").arg(&folder).output().expect("the demo");
+    let output = shell.arg(image()).arg(&folder).arg(NEWEST).output().expect("the demo");
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("DISK_FULL"), "{text}");
+}
+
+#[test]
+fn output_that_is_lost_is_an_error() {
+    let full = fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_demo"));
+    let demo = command.arg(image()).arg(folder("unshown")).arg(NEWEST).stdout(full).stderr(Stdio::piped()).spawn();
+    let output = demo.and_then(Child::wait_with_output).expect("the demo");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.starts_with("error: cannot write to standard output: No space left on device"), "{text}");
 }
 
 #[test]
@@ -134,7 +151,7 @@ fn without_a_reader_the_files_are_written() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let mut command = Command::new(env!("CARGO_BIN_EXE_demo"));
-    let demo = command.arg(image()).arg("--output").arg(&folder).stdout(writer).stderr(Stdio::piped()).spawn();
+    let demo = command.arg(image()).arg(&folder).arg(NEWEST).stdout(writer).stderr(Stdio::piped()).spawn();
     let output = demo.and_then(Child::wait_with_output).expect("the demo");
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
     assert!(Reader::open(folder.join("demo.etl")).expect("a trace").report().is_whole());
@@ -147,9 +164,9 @@ fn names_that_are_not_valid_utf_8_work_for_drivers_and_are_rejected_for_traces()
     fs::create_dir_all(&folder).expect("a folder");
     let odd: &OsStr = OsStrExt::from_bytes(b"odd\xFF");
     fs::copy(image(), folder.join(odd)).expect("a copy of the driver");
-    let output = run(&folder.join(odd), &folder, &[]);
+    let output = run(&folder.join(odd), &folder, NEWEST);
     assert!(output.status.success(), "{output:?}");
-    let output = run(&image(), &folder.join(OsStr::from_bytes(b"out\xFF")), &[]);
+    let output = run(&image(), &folder.join(OsStr::from_bytes(b"out\xFF")), NEWEST);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains(r"out\xff/demo.etl`: the name of a session's file must be valid UTF-8"), "{said}");

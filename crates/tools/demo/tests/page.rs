@@ -16,7 +16,7 @@ fn demo() -> PathBuf {
     let image = root.join("target/driver/x64/driver_sample.sys");
     assert!(image.is_file(), "{} is not there: run `cargo xtask build` first", image.display());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo-page");
-    let output = Command::new(env!("CARGO_BIN_EXE_demo")).arg(image).arg("--output").arg(&folder).output();
+    let output = Command::new(env!("CARGO_BIN_EXE_demo")).arg(image).arg(&folder).arg("win11-24h2").output();
     assert!(output.expect("the demo").status.success());
     folder
 }

@@ -90,6 +90,26 @@ impl Tool {
         self
     }
 
+    /// Runs with a lower priority than other programs, if the system has the command `nice`.
+    #[must_use]
+    pub fn low_priority(self) -> Self {
+        if !Self::new("nice").succeeds() {
+            return self;
+        }
+        let mut command = Command::new("nice");
+        command.args(["-n", "10"]).arg(self.command.get_program()).args(self.command.get_args());
+        if let Some(folder) = self.command.get_current_dir() {
+            command.current_dir(folder);
+        }
+        for (key, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(key, value),
+                None => command.env_remove(key),
+            };
+        }
+        Self { command, ..self }
+    }
+
     /// Runs with the standard streams of this process.
     ///
     /// # Errors
@@ -325,6 +345,17 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         assert!(text.starts_with("rustc 1.") && text.contains("no-such-flag"), "{text}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_of_low_priority_has_its_folder_arguments_and_environment() {
+        let script = ["-c", "pwd; nice; echo $SET $1; test -z ${HOME+x}", "sh", "word"];
+        let shell = Tool::new("sh").args(script).current_dir("/".as_ref()).env("SET", "set").env_remove("HOME");
+        let lines = shell.low_priority().capture().unwrap();
+        let words: Vec<&str> = lines.split_whitespace().collect();
+        let niceness = Tool::new("nice").capture().unwrap().trim().parse::<u8>().unwrap();
+        assert_eq!(words, ["/", &(niceness + 10).min(19).to_string(), "set", "word"]);
     }
 
     #[test]

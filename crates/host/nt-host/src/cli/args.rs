@@ -63,6 +63,7 @@ pub(super) struct List {
 
 /// The options of a run.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Options {
     /// The driver's image
     #[arg(value_name = "FILE.sys")]

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use windows_releases::Release;
+use windows_releases::{Release, UnknownRelease};
 
 use super::build::{DRIVER, SETUP, TOOLS};
 use crate::cli::{Command, Flag};
@@ -33,10 +33,10 @@ const BUILD: &str = "target/demo/build";
 const RUN: Step = Step { name: "run", what: "the driver, under a session", required: false, run: run_driver };
 
 fn run(context: &Context) -> Result<(), Error> {
-    system(context)?;
-    // Compiles the program while packages are downloaded and the driver is built. The last step waits for cargo's lock
-    // and reports errors.
-    let _compiling = program(context, "build").start();
+    release(context)?;
+    // Compiles the program while packages are downloaded and the driver is built, which takes longer and goes first. The last step
+    // waits for cargo's lock and reports errors.
+    let _compiling = program(context, "build").low_priority().start();
     run_all(context, &[SETUP, TOOLS, DRIVER, RUN])
 }
 
@@ -50,22 +50,15 @@ fn program(context: &Context, command: &str) -> Tool {
     cargo.hidden_env("CARGO_PROFILE_DEV_DEBUG", "false").hidden_env("CARGO_INCREMENTAL", "0")
 }
 
-/// Returns the release that `--os` names.
-fn system(context: &Context) -> Result<Option<&str>, Error> {
+/// Returns the release that `--os` names, or the default.
+fn release(context: &Context) -> Result<Release, Error> {
     let words = context.words();
-    let Some(at) = words.iter().position(|word| word == "--os") else { return Ok(None) };
+    let Some(at) = words.iter().position(|word| word == "--os") else { return Ok(Release::default()) };
     let name = words.get(at + 1).map(String::as_str).unwrap_or_default();
-    match name.parse::<Release>() {
-        Ok(release) => Ok(Some(release.name())),
-        Err(error) => Err(Error::Usage(error.to_string())),
-    }
+    name.parse().map_err(|error: UnknownRelease| Error::Usage(error.to_string()))
 }
 
 fn run_driver(context: &Context) -> Result<Outcome, Error> {
-    let mut demo = program(context, "run").args(["--", IMAGE, "--output", FOLDER]);
-    if let Some(name) = system(context)? {
-        demo = demo.args(["--os", name]);
-    }
-    demo.run_ours()?;
+    program(context, "run").args(["--", IMAGE, FOLDER, release(context)?.name()]).run_ours()?;
     Ok(Outcome::Passed)
 }
