@@ -11,8 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::inputs::{data, image, names, signer, usual};
+use common::inputs::{INX, data, image, names, request, signer, usual};
 use common::{Driver, tools};
+use driver_package::Level;
 use driver_package::inf::Arch;
 use driver_package::package::{Adopted, Adoption, Request, Scripts};
 use driver_package::sign::Signer;
@@ -35,9 +36,15 @@ const OURS: [&str; 10] = [
 
 /// Creates a package in a layout of the WDK, such as `target/x86_64-pc-windows-msvc/release`.
 fn wdk_package(test: &str, layout: &str, arch: Arch) -> PathBuf {
+    wdk_package_of(&image(arch), test, layout)
+}
+
+/// As [`wdk_package`], with an image.
+fn wdk_package_of(driver: &Driver, test: &str, layout: &str) -> PathBuf {
     let place = tools::folder(test);
     let folder = place.join(layout).join("driver_package");
-    let request = Request { certificate: "WDRLocalTestCert".into(), ..usual(&place, arch) };
+    let request = request(&place, &driver.build(), INX.as_bytes());
+    let request = Request { certificate: "WDRLocalTestCert".into(), ..request };
     let package = request.make(&signer()).unwrap();
     fs::create_dir_all(&folder).unwrap();
     for (name, bytes) in package.files().iter().filter(|(name, _)| WDK.contains(&name.as_str())) {
@@ -147,6 +154,17 @@ fn a_certificate_that_is_missing_is_taken_from_the_catalog() {
     assert!(adopted.added.contains(&"driver.cer".into()), "{adopted:?}");
     assert_eq!(fs::read(folder.join("driver.cer")).unwrap(), certificate);
     assert!(text(&folder, "package.psd1").contains("Certificate    = 'driver.cer'\r\n"));
+}
+
+#[test]
+fn an_image_that_memory_integrity_rejects_is_adopted_with_a_warning() {
+    let mut driver = image(Arch::X64);
+    driver.rights[0] |= 0x8000_0000;
+    let folder = wdk_package_of(&driver, "adopt-warning", "target/release");
+    let adopted = adoption(&folder).adopt().unwrap();
+    let [warning] = adopted.warnings.as_slice() else { panic!("{adopted:?}") };
+    assert_eq!(warning.level, Level::Warning, "{warning}");
+    assert!(warning.to_string().contains("driver.sys: warning "), "{warning}");
 }
 
 #[test]
