@@ -41,6 +41,12 @@ impl Problem {
         Self { file, line: None, level: Level::Error, rule: rule.into(), text: text.into(), is_access: false }
     }
 
+    /// Creates a warning that concerns a whole file.
+    #[must_use]
+    pub fn warning(file: &Path, rule: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { level: Level::Warning, ..Self::error(file, rule, text) }
+    }
+
     /// Creates an error for a file or folder that cannot be read or written.
     #[must_use]
     pub fn access(file: &Path, rule: impl Into<String>, error: &io::Error) -> Self {

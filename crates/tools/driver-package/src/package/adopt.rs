@@ -15,7 +15,7 @@ use super::texts::{Etwctl, Facts, version_entry};
 use super::{catalog_of, has_extension, read, write};
 use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
-use crate::problem::{Level, Problem, Problems};
+use crate::problem::{Problem, Problems};
 use crate::rules::{Target, Verdict};
 use crate::sign::{Signer, Trust};
 use crate::verify::Members;
@@ -166,7 +166,7 @@ impl Found {
     }
 
     fn warning(&self, name: &str, rule: &str, text: impl Into<String>) -> Problem {
-        Problem { level: Level::Warning, ..self.problem(name, rule, text) }
+        Problem::warning(&self.folder.join(name), rule, text)
     }
 
     fn bytes(&self, name: &str) -> &[u8] {

@@ -10,7 +10,7 @@ use windows_releases::Release;
 
 use crate::inf::{Arch, Inf};
 use crate::pe::Image;
-use crate::problem::{Level, Problem};
+use crate::problem::Problem;
 
 /// The oldest Windows that a package supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Requirements {
         let text = format!(
             "no known Windows has KMDF {version}; install.ps1 only compares it with the version on the machine"
         );
-        Some(Problem { level: Level::Warning, ..Problem::error(file, "kmdf-version", text) })
+        Some(Problem::warning(file, "kmdf-version", text))
     }
 }
 

@@ -72,7 +72,7 @@ fn too_low(request: &Request, arch: Arch, lowest_build: u32, oldest: Release) ->
         "the INF allows Windows build {lowest_build} and later, but the driver needs {}: write `NT{name}.{nt}...{build}`",
         oldest.described()
     );
-    Problem { level: Level::Warning, ..Problem::error(&request.inx, "minimum-build", text) }
+    Problem::warning(&request.inx, "minimum-build", text)
 }
 
 impl Setup {
@@ -109,4 +109,19 @@ fn is_plain(name: &str) -> bool {
 pub(crate) fn describe(file: &Path, fault: &Fault) -> Problem {
     let level = Rule::of(fault.rule).map_or(Level::Error, |rule| rule.level);
     Problem { level, ..Problem::error(file, fault.rule.to_string(), &fault.text).at(fault.line) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_plain;
+
+    #[test]
+    fn a_file_of_a_package_is_named_without_a_folder_or_drive() {
+        assert!(is_plain("driver.dat"));
+        for name in
+            ["", ".", "..", "/driver.dat", "folder/driver.dat", r"folder\driver.dat", r"..\driver.dat", "c:driver.dat"]
+        {
+            assert!(!is_plain(name), "{name}");
+        }
+    }
 }
