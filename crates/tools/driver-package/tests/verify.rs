@@ -95,8 +95,11 @@ fn a_missing_file_and_a_foreign_root_are_failures() {
     let foreign = Context { trusted: vec![vec![0x30, 0]], ..trusting() };
     assert_eq!(failures(&of(&verify::folder(&folder, &foreign).unwrap(), "driver.sys")), ["chain", "catalog"]);
     let untrusting = Context { trusted: Vec::new(), ..trusting() };
-    let account = of(&verify::folder(&folder, &untrusting).unwrap(), "driver.sys");
+    let accounts = verify::folder(&folder, &untrusting).unwrap();
+    let account = of(&accounts, "driver.sys");
     assert!(account.is_valid() && account.to_string().contains("self-signed"), "{account}");
+    let catalog = of(&accounts, "driver.cat");
+    assert!(catalog.to_string().contains("it lists 2 files"), "{catalog}");
 }
 
 #[test]
@@ -145,8 +148,7 @@ impl Authority {
         program("osslsigncode", &["--version"])?;
         program("openssl", &["version"])?;
         let made = Self { folder: tools::folder(name) };
-        let root = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9000", "-subj", "/CN=Root"];
-        made.openssl(&root.iter().copied().chain(["-keyout", "root.key", "-out", "root.pem"]).collect::<Vec<_>>());
+        made.make_root();
         fs::write(made.path("code.txt"), "extendedKeyUsage=codeSigning\n").unwrap();
         fs::write(made.path("time.txt"), "extendedKeyUsage=critical,timeStamping\n").unwrap();
         fs::write(made.path("web.txt"), "extendedKeyUsage=serverAuth\n").unwrap();
@@ -204,6 +206,12 @@ impl Authority {
         });
         fs::write(made.path("plain.sys"), several_pages).unwrap();
         Some(made)
+    }
+
+    /// Creates the root, with a new key.
+    fn make_root(&self) {
+        let words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9000", "-subj", "/CN=Root"];
+        self.openssl(&[&words[..], &["-keyout", "root.key", "-out", "root.pem"]].concat());
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -304,6 +312,15 @@ fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
     let (stamped, ..) = authority.all(&tampered("stamped.sys", last_byte_of(&authority.path("stamped.sys"))));
     assert_eq!(failures(&stamped), ["timestamp"], "{stamped}");
     assert!(stamped.to_string().contains("it was not made with the key of CN=tsa"), "{stamped}");
+    // A root of the same name that did not issue the certificate.
+    authority.make_root();
+    let (other, theirs, signify) = authority.all(&authority.path("plain-256.sys"));
+    assert_eq!((failures(&other), theirs), (vec!["chain"], Verdict::Refused), "{other}");
+    assert!(signify.is_none_or(|signify| signify == Verdict::Refused), "{signify:?}");
+    assert!(
+        other.to_string().contains("the certificate of CN=code: it was not made with the key of CN=Root"),
+        "{other}"
+    );
 }
 
 /// Returns the position of the last byte of a signature, before the padding of the file.
