@@ -329,6 +329,11 @@ impl Pool {
         self.free.len()
     }
 
+    /// Returns the number of full slots.
+    pub(crate) fn full(&self) -> usize {
+        self.full.len()
+    }
+
     pub(crate) fn streams(&self) -> usize {
         self.streams.len()
     }

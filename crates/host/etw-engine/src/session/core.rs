@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::time::Duration;
 
 use etw_etl::format::stack::{HOOK_CREATE, push_definition};
 use etw_etl::{Clock, ClockKind, ExtendedType, FileTime};
 use etw_types::session::{Properties, SessionStatus, enable, mode};
 use etw_types::{Guid, NtStatus};
 
-use super::buffered::Buffers;
+use super::buffered::{Buffers, PAUSE};
 use super::information::SessionInformation;
 use super::memory::Memory;
 use super::outlet::Counts;
@@ -25,8 +24,7 @@ use crate::record::{EventRecord, Extras, Scratch, add_items, adds_items};
 use crate::sync::lock;
 use crate::timer::PER_SECOND;
 
-/// How long a writer sleeps before it tries again to get a buffer, and how often it does so before the event is lost.
-const PAUSE: Duration = Duration::from_micros(50);
+/// How often a writer sleeps for a [`PAUSE`] and tries again to get a buffer before the event is lost.
 const MAX_PAUSES: u32 = 1000;
 
 /// The destination of a session's events.
@@ -233,7 +231,7 @@ impl SessionCore {
             },
         };
         if place.fill(record) {
-            buffers.wake();
+            buffers.handed_over();
         }
         NtStatus::Success
     }
