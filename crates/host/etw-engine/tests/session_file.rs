@@ -24,10 +24,11 @@ fn limited(file_mode: u32, file: &TempFile) -> Properties {
     }
 }
 
-/// Starts a session whose writers wait for room. With one processor there is one stream of buffers, so the file has the events in
-/// the order in which they were written.
+/// Starts a session whose writers wait for room. The test stays on one processor, and so on one stream of buffers: the file has the
+/// events in the order in which they were written.
 fn listening(properties: &Properties) -> (Engine, u64, Session) {
-    let engine = Engine::with_options(EngineOptions { processors: 1, ..EngineOptions::default() });
+    let environment = Arc::new(Placed::default());
+    let engine = Engine::with_options(EngineOptions { processors: 2, environment, ..EngineOptions::default() });
     let (handle, _) = register(&engine, PROVIDER);
     let session = engine.start_with(properties, Overflow::Wait).unwrap();
     session.enable(PROVIDER, Enable::default());
@@ -73,7 +74,7 @@ fn every_member_of_an_event_is_in_the_file() {
     session.finish().unwrap();
 
     let header = Reader::open(file.path()).unwrap().header().clone();
-    assert_eq!((header.logger_name.as_str(), header.processors), ("A session", 1));
+    assert_eq!((header.logger_name.as_str(), header.processors), ("A session", 2));
     assert_eq!(header.file_name, file.path().to_string_lossy());
     let events = read_events(file.path());
     assert_eq!(events[0].decode().to_string(), "MyDriver/Read Length=512");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::inputs::{INX, data, image, names, request, signer, usual};
-use common::{Driver, tools};
+use common::{Driver, WRITE, tools};
 use driver_package::Level;
 use driver_package::inf::Arch;
 use driver_package::package::{Adopted, Adoption, Request, Scripts};
@@ -159,7 +159,7 @@ fn a_certificate_that_is_missing_is_taken_from_the_catalog() {
 #[test]
 fn an_image_that_memory_integrity_rejects_is_adopted_with_a_warning() {
     let mut driver = image(Arch::X64);
-    driver.rights[0] |= 0x8000_0000;
+    driver.rights[0] |= WRITE;
     let folder = wdk_package_of(&driver, "adopt-warning", "target/release");
     let adopted = adoption(&folder).adopt().unwrap();
     let [warning] = adopted.warnings.as_slice() else { panic!("{adopted:?}") };

@@ -1,6 +1,7 @@
 //! The buffers of a session, and the state that its thread and its writers share.
 //!
-//! Writers wake the thread with an unpark, which neither locks nor waits.
+//! Writers wake the thread with an unpark, which neither locks nor waits. If the thread is behind, a writer that has filled a buffer
+//! yields the processor or sleeps once before it goes on.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
