@@ -30,13 +30,15 @@ that shows them in a browser (demo.html) to target/demo.
 const IMAGE: &str = "target/driver/x64/driver_sample.sys";
 const FOLDER: &str = "target/demo";
 const BUILD: &str = "target/demo/build";
-/// Cargo's settings for the program. It runs once, for a moment, so these make the compiler do less, not the program faster.
-const SETTINGS: [(&str, &str); 5] = [
+/// Cargo's settings for the program. It runs once, for a moment, so these make the compiler do less, not the program faster. A panic
+/// ends the process that the driver runs in, and the step fails.
+const SETTINGS: [(&str, &str); 6] = [
     ("CARGO_INCREMENTAL", "0"),
     ("CARGO_PROFILE_DEV_CODEGEN_UNITS", "4"),
     ("CARGO_PROFILE_DEV_DEBUG", "false"),
     ("CARGO_PROFILE_DEV_DEBUG_ASSERTIONS", "false"),
     ("CARGO_PROFILE_DEV_OVERFLOW_CHECKS", "false"),
+    ("CARGO_PROFILE_DEV_PANIC", "abort"),
 ];
 const RUN: Step = Step { name: "run", what: "the driver, under a session", required: false, run: run_driver };
 
