@@ -43,7 +43,7 @@ impl WindowsToolchain {
     /// The same for another target.
     pub fn cargo_for(&self, host: &Host, command: &str, target: &str) -> Tool {
         let tool = host
-            .tool(&self.cargo)
+            .cargo_at(&self.cargo)
             .args([command, "--target", target])
             .args(&self.args)
             .env_remove("RUSTFLAGS")
