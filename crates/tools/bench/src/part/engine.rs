@@ -14,6 +14,11 @@ E2 events are written in a tight loop to a session that writes a file. Each side
 for which no buffer becomes free is lost and counted. *Recorded per second* is the number of events in the file per second of writing. LTTng-UST \
 writes the same three fields without a context: its records have a time stamp, but no process, thread, provider or schema, which an \
 ETW record has. The two sides run in turns. Instructions are those of the writing thread, counted by single steps; a system call counts as one.";
+/// Runs of each side, in turns. A quick run has as many, because single pairs differ by a factor of two.
+const PAIRS: usize = 7;
+/// Events of each thread in a run. Fewer would fit into the buffers of LTTng-UST, whose records are smaller, and the time
+/// would be without the work of its consumer.
+const EVENTS: u64 = 1_000_000;
 
 /// One run of either side.
 #[derive(Clone, Copy, Debug)]
@@ -39,15 +44,14 @@ pub fn engine(settings: &Settings) -> Result<Findings, String> {
     let columns = ["what", "ns per event", "recorded per s", "MB per s", "lost %", "instructions"];
     let mut section = Section::new("engine", "Engine", TEXT, &columns);
     let peer = Lttng::new(settings);
-    let (events, rounds) = if settings.quick { (300_000, 2) } else { (1_000_000, 7) };
     let mut goals = Vec::new();
     for threads in [1, 2, 4] {
         let mut ours = Vec::new();
         let mut theirs: Result<Vec<Written>, String> = Ok(Vec::new());
-        for _ in 0..rounds {
-            ours.push(write(settings, events, threads)?);
+        for _ in 0..PAIRS {
+            ours.push(write(settings, threads)?);
             theirs = match (&peer, theirs) {
-                (Ok(peer), Ok(mut list)) => peer_write(peer, events, threads).map(|run| {
+                (Ok(peer), Ok(mut list)) => peer_write(peer, threads).map(|run| {
                     list.push(run);
                     list
                 }),
@@ -56,11 +60,11 @@ pub fn engine(settings: &Settings) -> Result<Findings, String> {
             };
         }
         let stepped = if threads == 1 { Some(stepped(settings, 0)?) } else { None };
-        row(&mut section, &format!("etw-engine, {threads} thread(s)"), &ours, stepped, events);
+        row(&mut section, &format!("etw-engine, {threads} thread(s)"), &ours, stepped);
         match &theirs {
             Ok(list) => {
                 let stepped = peer.as_ref().ok().filter(|_| threads == 1).and_then(|peer| peer_stepped(peer).ok());
-                row(&mut section, &format!("LTTng-UST, {threads} thread(s)"), list, stepped, events);
+                row(&mut section, &format!("LTTng-UST, {threads} thread(s)"), list, stepped);
             }
             Err(error) => section.skipped(&format!("LTTng-UST, {threads} thread(s)"), error),
         }
@@ -124,9 +128,9 @@ fn why(ours: &[Written], theirs: &[Written]) -> String {
     }
 }
 
-fn row(section: &mut Section, name: &str, runs: &[Written], stepped: Option<f64>, events: u64) {
+fn row(section: &mut Section, name: &str, runs: &[Written], stepped: Option<f64>) {
     let middle = |value: fn(&Written) -> f64| median(&runs.iter().map(value).collect::<Vec<_>>());
-    let how = format!("{} runs of {events} events for each thread, median", runs.len());
+    let how = format!("{} runs of {EVENTS} events for each thread, median", runs.len());
     section.row(
         vec![
             Cell::text(name),
@@ -140,29 +144,24 @@ fn row(section: &mut Section, name: &str, runs: &[Written], stepped: Option<f64>
     );
 }
 
-fn write(settings: &Settings, events: u64, threads: u64) -> Result<Written, String> {
+fn write(settings: &Settings, threads: u64) -> Result<Written, String> {
     let file = settings.folder("engine.etl");
     let path = file.display().to_string();
-    let output = worker(&["engine", &events.to_string(), &threads.to_string(), &path]);
+    let output = worker(&["engine", &EVENTS.to_string(), &threads.to_string(), &path]);
     let _ = fs::remove_file(&file);
     let output = output?;
     let get = |name| required_number(&output, name);
-    Ok(Written {
-        nanoseconds: get("writing_ns")?,
-        events: total(events, threads),
-        lost: get("lost")?,
-        bytes: get("bytes")?,
-    })
+    Ok(Written { nanoseconds: get("writing_ns")?, events: total(threads), lost: get("lost")?, bytes: get("bytes")? })
 }
 
-fn peer_write(peer: &Lttng, events: u64, threads: u64) -> Result<Written, String> {
-    let run = peer.write(events, threads)?;
-    Ok(Written { nanoseconds: run.nanoseconds, events: total(events, threads), lost: run.lost, bytes: run.bytes })
+fn peer_write(peer: &Lttng, threads: u64) -> Result<Written, String> {
+    let run = peer.write(EVENTS, threads)?;
+    Ok(Written { nanoseconds: run.nanoseconds, events: total(threads), lost: run.lost, bytes: run.bytes })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few million")]
-fn total(events: u64, threads: u64) -> f64 {
-    (events * threads) as f64
+fn total(threads: u64) -> f64 {
+    (EVENTS * threads) as f64
 }
 
 /// The number of events that are executed in single steps.

@@ -32,7 +32,8 @@ docs/performance.md and its chart; without it, no tracked file changes. A row
 that cannot be measured is shown as skipped, with the reason. Other work on the
 machine changes the times, but not the instructions and bytes.
 --quick repeats less often, generates 64 MiB for decoding and exports instead of
-256, and omits the first demonstration in a new copy of the repository. The
+256, and omits the first demonstration in new copies of the repository. It runs
+the engine as often as a full run, because single runs differ too much. The
 first run takes longer: it builds bench and, for the exports, etwctl in release.
 --only takes a list of parts, separated by commas: instructions, facades, size
 (events in images), image (size of the sample driver), engine, decode, export,
