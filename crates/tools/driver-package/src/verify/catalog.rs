@@ -49,13 +49,13 @@ impl Members {
 fn read(list: &[u8]) -> der::Result<Vec<Vec<u8>>> {
     let mut reader = SliceReader::new(list)?;
     let fields = items(Any::decode(&mut reader)?.value())?;
-    // The subjects follow the algorithm of the list, a sequence that begins with an object identifier.
-    let begins_with = |field: &Any, tag: Tag| {
+    // The subjects are a sequence of sequences. The list's usage and algorithm are sequences too, but begin with an object identifier.
+    let is_subjects = |field: &&Any| {
         field.tag() == Tag::Sequence
-            && SliceReader::new(field.value()).is_ok_and(|reader| reader.peek_tag().is_ok_and(|first| first == tag))
+            && SliceReader::new(field.value())
+                .is_ok_and(|reader| reader.peek_tag().is_ok_and(|first| first == Tag::Sequence))
     };
-    let mut fields = fields.iter().skip_while(|field| field.tag() != Tag::OctetString);
-    let subjects = fields.find(|field| begins_with(field, Tag::Sequence));
+    let subjects = fields.iter().find(is_subjects);
     let mut digests = Vec::new();
     for subject in items(subjects.map(Any::value).unwrap_or_default())? {
         let mut reader = SliceReader::new(subject.value())?;
