@@ -115,10 +115,14 @@ fn a_certificate_is_valid_from_its_first_second_to_its_last() {
 }
 
 #[test]
-fn an_image_without_a_signature_is_not_valid() {
+fn a_file_without_a_signature_or_a_catalog_is_not_valid() {
     let bytes = image(Arch::X64).build();
     let account = verify::file(Path::new("a.sys"), &bytes, None, &trusting());
     assert_eq!(failures(&account), ["signature"], "{account}");
+
+    // Another file cannot have a signature of its own, so the catalog is what is missing.
+    let account = verify::file(Path::new("a.inf"), b"[Version]", None, &trusting());
+    assert_eq!(failures(&account), ["catalog"], "{account}");
 }
 
 #[test]
