@@ -16,8 +16,8 @@ writes the same three fields without a context: its records have a time stamp, b
 ETW record has. The two sides run in turns. Instructions are those of the writing thread, counted by single steps; a system call counts as one.";
 /// Runs of each side, in turns. A quick run has as many, because single pairs differ by a factor of two.
 const PAIRS: usize = 7;
-/// Events of each thread in a run. Fewer would fit into the buffers of LTTng-UST, whose records are smaller, and the time
-/// would be without the work of its consumer.
+/// Events of each thread in a run. With fewer, all records of LTTng-UST, which are smaller, fit into its buffers, so its writers
+/// need not keep pace with its consumer.
 const EVENTS: u64 = 1_000_000;
 
 /// One run of either side.
