@@ -42,13 +42,11 @@ impl WindowsToolchain {
 
     /// The same for another target.
     pub fn cargo_for(&self, host: &Host, command: &str, target: &str) -> Tool {
-        let tool = host
-            .cargo_at(&self.cargo)
+        self.host_cargo(host)
             .args([command, "--target", target])
             .args(&self.args)
             .env_remove("RUSTFLAGS")
-            .env_remove("CARGO_ENCODED_RUSTFLAGS");
-        self.env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
+            .env_remove("CARGO_ENCODED_RUSTFLAGS")
     }
 
     /// Environment variables with which tests that build images run the same cargo. Lists have one item per line. The last
@@ -86,7 +84,7 @@ impl WindowsToolchain {
 
     /// Cargo of this toolchain, which compiles for the host, in the host's folder.
     pub fn host_cargo(&self, host: &Host) -> Tool {
-        self.env.iter().fold(host.tool(&self.cargo), |tool, (key, value)| tool.hidden_env(key, value))
+        system::with(host.cargo_at(&self.cargo), &self.env)
     }
 
     /// Installs the libraries of all targets of drivers; returns the targets that could not be installed.

@@ -58,7 +58,8 @@ pub(super) fn add_target(host: &Host, env: &[(String, String)], target: &str) ->
     add.capture().map(drop).map_err(|error| Error::Missing(first_line(&error, "error: ")))
 }
 
-fn with(tool: Tool, env: &[(String, String)]) -> Tool {
+/// The program with these variables, which are not shown.
+pub(super) fn with(tool: Tool, env: &[(String, String)]) -> Tool {
     env.iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
 }
 
