@@ -147,7 +147,7 @@ fn setup_goal(measured: Option<f64>, note: &str) -> Goal {
         everywhere: false,
         note: note.into(),
         why: String::from(
-            "Microsoft's crates, the programs that they need for their build, and the driver kit are compiled from source.",
+            "Microsoft's crates and the programs that build them are compiled from source, and the driver kit is made.",
         ),
     }
 }
