@@ -3,6 +3,7 @@
 //! `ETW_STRESS_EVENTS` sets the number of events; by default the tests write 1,000,000 and 200,000.
 #![cfg(test)]
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::thread;

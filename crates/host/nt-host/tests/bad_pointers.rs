@@ -3,6 +3,7 @@
 //! the process that runs the driver.
 #![cfg(test)]
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::fs;

@@ -5,7 +5,7 @@
 //! and the payload. It does not cover the number of data descriptors: `wdk-etw` needs at most as many, because adjacent
 //! fixed-size values share one.
 //!
-//! `tests/differences.rs` tests intentional differences.
+//! `tests/it/differences.rs` tests intentional differences.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,0 +1,41 @@
+//! The API of `tracelogging`: registration, its callback, and what the provider shows of itself.
+
+use std::sync::Mutex;
+
+use etw_engine::Enable;
+use etw_symbols::Host;
+use wdk_etw::compat as tlg;
+use wdk_etw::{Guid, Level};
+
+tlg::define_provider!(PROVIDER, "Compat.Provider");
+
+/// A call of the callback: control code, level, match-any, match-all, whether there is a filter, context.
+type Call = (u32, Level, u64, u64, bool, usize);
+
+static CALLS: Mutex<Vec<Call>> = Mutex::new(Vec::new());
+
+fn on_enable(_: &Guid, control: u32, level: Level, any: u64, all: u64, filter: usize, context: usize) {
+    CALLS.lock().unwrap().push((control, level, any, all, filter != 0, context));
+}
+
+#[test]
+fn the_callback_gets_the_request_and_its_context() {
+    let host = Host::new();
+    let _here = host.enter();
+    let session = host.engine().start_session("compat");
+    session.enable(*PROVIDER.id(), Enable { level: Level::Warning, any: 6, all: 2, ..Enable::default() });
+    // SAFETY: unregistered below, by the only thread.
+    assert_eq!(unsafe { PROVIDER.register_with_callback(on_enable, 77) }, 0);
+    assert_eq!(*CALLS.lock().unwrap(), [(1, Level::Warning, 6, 2, false, 77)]);
+    assert!(PROVIDER.enabled(Level::Warning, 2), "the state is that of the provider");
+    assert!(format!("{PROVIDER:?}").starts_with("Provider { name: \"Compat.Provider\", id: "), "{PROVIDER:?}");
+    assert_ne!(tlg::Provider::create_activity_id(), Guid::ZERO);
+    assert_eq!(PROVIDER.unregister(), 0);
+    assert_eq!(host.engine().registrations().len(), 0);
+}
+
+#[test]
+fn ids_and_traits_are_those_of_the_name() {
+    assert_eq!(tlg::Provider::guid_from_name("Compat.Provider"), *PROVIDER.id());
+    assert_eq!(PROVIDER.raw_meta(), b"\x12\0Compat.Provider\0");
+}

@@ -1,0 +1,14 @@
+//! The integration tests of `wdk-etw`, one module for each subject, linked once.
+#![cfg(test)]
+
+mod activity;
+mod callback;
+mod compat;
+mod enabled;
+mod events;
+mod formatting;
+mod manifest;
+mod registration;
+mod run_time_provider;
+mod set_information;
+mod user_mode;

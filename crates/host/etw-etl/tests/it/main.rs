@@ -1,0 +1,17 @@
+//! The integration tests of `etw-etl`, one module for each subject, linked once.
+#![cfg(test)]
+
+mod common;
+mod corpus;
+mod genuine;
+mod growing;
+mod hostile;
+mod kernel_stacks;
+mod killed;
+mod layouts;
+mod live_records;
+mod packets;
+mod page;
+mod round_trip;
+mod schemas;
+mod witnesses;

@@ -1,0 +1,7 @@
+//! The integration tests of `etw-manifest`, one module for each subject, linked once.
+#![cfg(test)]
+
+mod common;
+mod wevt;
+mod witnesses;
+mod write;

@@ -1,0 +1,104 @@
+//! The test scripts the device below the driver: results, delays and failures, for IRPs and for I/O targets.
+
+use std::process::Command;
+use std::time::Duration;
+
+use crate::common::c::{FRAMEWORK, Log, build, framework, plain};
+use etw_types::NtStatus;
+use nt_host::{Below, Builder, Device, NtHost, RequestKind};
+
+const ASK: u32 = 0x0022_2000;
+const OWN: u32 = 0x0022_2004;
+const FORWARD: u32 = 0x0022_2008;
+const FORGET: u32 = 0x0022_200C;
+const CANCEL: u32 = 0x0022_2010;
+
+fn ioctl(code: u32, status: NtStatus, output: &[u8], milliseconds: u64) -> Below {
+    let (kind, delay) = (Some(RequestKind::DEVICE_CONTROL), Duration::from_millis(milliseconds));
+    Below { device: None, kind, code: Some(code), status, output: output.to_vec(), delay }
+}
+
+fn start(builder: Builder) -> (NtHost, Device, Log) {
+    let host = builder.start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
+    log.lines(&host);
+    (host, device, log)
+}
+
+#[test]
+fn an_irp_is_completed_by_the_device_below_now_or_later() {
+    for milliseconds in [0, 30] {
+        let below = ioctl(0x0022_2FFC, NtStatus::Success, &[], milliseconds);
+        let (host, device, mut log) = start(plain("wdm_stack").below(below));
+        assert_eq!(device.ioctl(0x0022_2004, &[], 0).expect("a reply").status, NtStatus::Success);
+        let line = if milliseconds == 0 { "below: 0, 0" } else { "below: 103, 0" };
+        assert!(log.lines(&host).iter().any(|known| known.starts_with("below: ") && known == line), "{line}");
+        device.remove().expect("removal");
+        host.unload().expect("unload").assert_clean();
+    }
+}
+
+#[test]
+fn an_io_target_is_asked_and_a_timeout_ends_it() {
+    let (host, device, mut log) =
+        start(framework("kmdf_target").below(ioctl(ASK, NtStatus::Success, &[1, 2, 3, 4], 20)));
+    assert_eq!(device.ioctl(ASK, &[], 0).expect("a reply").status, NtStatus::Success);
+    assert_eq!(log.lines(&host), ["asked: 0, 4 bytes, 4030201"]);
+    host.unload().expect("unload").assert_clean();
+
+    let (host, device, mut log) = start(framework("kmdf_target").below(ioctl(ASK, NtStatus::Success, &[1], 80)));
+    assert_eq!(device.ioctl(ASK, &[], 0).expect("a reply").status, NtStatus::IoTimeout);
+    assert_eq!(log.lines(&host), ["asked: c00000b5, 0 bytes, 0"]);
+    host.unload().expect("unload").assert_clean();
+
+    // The test does not script the device below.
+    let (host, device, _) = start(framework("kmdf_target"));
+    assert_eq!(device.ioctl(ASK, &[], 0).expect("a reply").status, NtStatus::InvalidDeviceRequest);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_request_of_the_drivers_own_comes_back_to_its_completion_routine() {
+    let (host, device, mut log) = start(framework("kmdf_target").below(ioctl(OWN, NtStatus::NotSupported, &[], 10)));
+    assert_eq!(device.ioctl(OWN, &[], 0).expect("a reply").status, NtStatus::Success);
+    let back = "own came back: c00000bb, 0 bytes, same target 1, context 5, irql 2";
+    assert_eq!(log.lines(&host), ["sent: 1", back]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_request_that_was_sent_is_canceled() {
+    let (host, device, mut log) = start(framework("kmdf_target").below(ioctl(OWN, NtStatus::Success, &[], 60_000)));
+    assert_eq!(device.ioctl(CANCEL, &[], 0).expect("a reply").status, NtStatus::Success);
+    let back = "own came back: c0000120, 0 bytes, same target";
+    let lines = log.lines(&host);
+    assert!(lines[0] == "sent: 1" && lines[1].starts_with(back) && lines[2] == "canceled: 1", "{lines:?}");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_clients_request_goes_down_and_comes_back() {
+    for (code, milliseconds) in [(FORWARD, 0), (FORWARD, 15), (FORGET, 0), (FORGET, 15)] {
+        let below = Below { code: None, ..ioctl(code, NtStatus::Success, &[7, 8, 9], milliseconds) };
+        let (host, device, mut log) = start(framework("kmdf_target").below(below));
+        let reply = device.ioctl(code, &[1], 8).expect("a reply");
+        assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, [7, 8, 9].as_slice()), "{code:x}");
+        let lines = if code == FORWARD { vec!["forwarded: 0, status 0"] } else { Vec::new() };
+        assert_eq!(log.lines(&host), lines);
+        host.unload().expect("unload").assert_clean();
+    }
+}
+
+#[test]
+fn the_command_scripts_the_device_below() {
+    let image = build("kmdf_target", 0, "FxDriverEntry", &FRAMEWORK);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+    let below = ["--below", "ioctl:222008=0:0102@5ms", "--below", "any=C00000BB"];
+    let output = command.arg("run").arg(image).args(below).args(["--ioctl", "222008", "--ioctl", "22200C"]).output();
+    let output = output.expect("the command");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("ioctl 00222008: 0x00000000 STATUS_SUCCESS 0102"), "{text}");
+    assert!(text.contains("ioctl 0022200C: 0xC00000BB STATUS_NOT_SUPPORTED"), "{text}");
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}

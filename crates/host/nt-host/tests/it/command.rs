@@ -1,0 +1,246 @@
+//! The `nt-host` command: its exit codes and its output.
+
+use crate::common;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn nt_host(arguments: &[&str], path: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+    let (verb, options) = arguments.split_first().expect("a command");
+    command.arg(verb).arg(path).args(options).output().expect("the command")
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn a_clean_driver_ends_with_0() {
+    let output = nt_host(&["run"], &common::clean("pool_leak"));
+    assert_eq!(code(&output), Some(0), "{}", text(&output));
+    assert!(text(&output).contains("no findings"));
+}
+
+#[test]
+fn a_driver_entry_that_fails_ends_with_1_and_its_status() {
+    let output = nt_host(&["run", "--fail", "ExAllocatePool2"], &common::clean("pool_leak"));
+    assert_eq!(code(&output), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("0xC000009A"), "{}", text(&output));
+}
+
+#[test]
+fn bad_usage_and_bad_files_end_with_2() {
+    let driver = common::broken("pool_leak");
+    for (arguments, reason) in [
+        (&["run", "--os", "dos"][..], "unknown Windows release `dos`: expected one of win7, win8, win8.1, win10-1507"),
+        (&["run", "--fail", "DbgPrint"], "DbgPrint is not a routine that can fail"),
+        (&["run", "--fail", "ExAllocatePool2=0"], "`0` is not a failure status: expected 80000000 or higher"),
+        (&["run", "--ioctl", "222000:0"], "`0` is not hexadecimal data: expected two digits per byte"),
+        (&["run", "--seed"], "a value is required for '--seed <N>'"),
+        (&["fly"], "unrecognized subcommand 'fly'"),
+    ] {
+        let output = nt_host(arguments, &driver);
+        assert_eq!(code(&output), Some(2), "{arguments:?}");
+        assert!(text(&output).contains(reason), "{arguments:?}: {}", text(&output));
+    }
+    let output = nt_host(&["run"], &driver.with_extension("pdb"));
+    assert_eq!(code(&output), Some(2));
+    assert!(text(&output).contains("DOS header"), "{}", text(&output));
+}
+
+#[test]
+fn findings_end_with_3_and_name_rule_routine_and_line() {
+    let output = nt_host(&["run"], &common::broken("pool_leak"));
+    assert_eq!(code(&output), Some(3));
+    for part in ["pool-leak", "ExAllocatePool2", "image+0x", "pool_leak.rs:17"] {
+        assert!(text(&output).contains(part), "{part} is not in {}", text(&output));
+    }
+    let output = nt_host(&["run", "--json"], &common::broken("pool_leak"));
+    assert_eq!(code(&output), Some(3));
+    let start = "{\"schema_version\":1,\"outcome\":\"1 finding\",\"requests\":[],\"notes\":[],\"findings\":[{\"rule\":\"pool-leak\"";
+    assert!(text(&output).starts_with(start), "{}", text(&output));
+}
+
+#[test]
+fn a_driver_that_does_not_return_ends_with_3_and_names_routine_and_line() {
+    let output = nt_host(&["run", "--timeout", "1s"], &common::broken("hang"));
+    let line = common::marked_line("hang").expect("a mark");
+    assert_eq!(code(&output), Some(3), "{}", text(&output));
+    for part in ["hang", "KeWaitForSingleObject", "(thread 1)", &format!("hang.rs:{line}")] {
+        assert!(text(&output).contains(part), "{part} is not in {}", text(&output));
+    }
+}
+
+#[test]
+fn the_header_of_a_trace_names_the_file_itself() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("named.etl");
+    let path = path.to_str().expect("text");
+    let output = nt_host(&["run", "--etl", path], &common::clean("pool_leak"));
+    assert_eq!(code(&output), Some(0), "{}", text(&output));
+    assert_eq!(etw_etl::Reader::open(path).expect("a trace file").header().file_name, path);
+}
+
+#[test]
+fn a_list_of_everything_says_how_far_each_routine_goes() {
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).args(["list", "--all", "--os", "win7"]).output();
+    let text = text(&output.expect("the command"));
+    for line in [
+        "full             kernel     IoCreateDevice",
+        "data             kernel     ExEventObjectType",
+        "fixed result     kernel     KeQueryActiveGroupCount",
+        "full             framework  WdfIoQueueCreate",
+        "missing          framework  WdfDmaEnablerCreate",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+    }
+    assert!(text.lines().any(|line| line.starts_with("since ") && line.ends_with("kernel     EtwSetInformation")));
+}
+
+#[test]
+fn a_list_says_which_imports_are_here() {
+    let output = nt_host(&["list", "--os", "win7"], &common::broken("pool_leak"));
+    assert_eq!(code(&output), Some(0));
+    assert!(text(&output).contains("since win10-2004 ntoskrnl.exe!ExAllocatePool2"), "{}", text(&output));
+    let output = nt_host(&["list"], &common::broken("foreign_component"));
+    for part in [
+        "trapped          NDIS.SYS!NdisGetVersion (NDIS)",
+        "data             ntoskrnl.exe!NtBuildNumber",
+        "1 of components that are not modelled",
+        "not modelled: NDIS, 1 routine\n",
+    ] {
+        assert!(text(&output).contains(part), "{part} is not in {}", text(&output));
+    }
+    let output = nt_host(&["list"], &common::broken("not_implemented"));
+    assert!(text(&output).contains("trapped          ntoskrnl.exe!KeFooBar"), "{}", text(&output));
+}
+
+#[test]
+fn the_same_seed_makes_the_same_calls_fail() {
+    let sample = common::built("driver_sample.sys");
+    let run = |seed: &str| nt_host(&["run", "--json", "--seed", seed, "--ioctl", "22E000:01"], &sample).stdout;
+    assert_eq!(run("7"), run("7"));
+    let all: Vec<Vec<u8>> = (1..=8).map(|seed| run(&seed.to_string())).collect();
+    assert!(all.iter().any(|output| *output != all[0]), "no seed changes anything");
+}
+
+#[test]
+fn a_driver_is_asked_for_its_state() {
+    let sample = common::built("driver_sample.sys");
+    let without = text(&nt_host(&["run"], &sample));
+    let with = nt_host(&["run", "--capture-state"], &sample);
+    assert_eq!(code(&with), Some(0), "{}", text(&with));
+    let rundowns = |text: &str| text.matches("Rundown").count() + text.matches("DeviceState").count();
+    assert!(rundowns(&text(&with)) > rundowns(&without), "{}", text(&with));
+}
+
+/// The IDs of a process's child processes.
+fn children(process: u32) -> Vec<u32> {
+    let path = format!("/proc/{process}/task/{process}/children");
+    let text = fs::read_to_string(path).expect("a system that lists children");
+    text.split_whitespace().map(|number| number.parse().expect("a number")).collect()
+}
+
+#[test]
+fn an_interrupt_ends_the_run_keeps_the_trace_and_leaves_no_process() {
+    let path = std::env::temp_dir().join(format!("nt-host-interrupt-{}.etl", std::process::id()));
+    let mut run = Command::new(env!("CARGO_BIN_EXE_nt-host"))
+        .arg("run")
+        .arg(common::built("driver_sample.sys"))
+        .args(["--real-time", "--advance", "1h", "--ioctl", "22E000:01", "--etl"])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command");
+    let mut lines = BufReader::new(run.stdout.take().expect("its output")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    assert!(first.starts_with("ioctl 0022E000"), "{first}");
+    let started = children(run.id());
+    assert_eq!(started.len(), 1);
+    let interrupted = Command::new("kill").args(["-INT", &run.id().to_string()]).status().expect("kill");
+    assert!(interrupted.success());
+    assert_eq!(run.wait().expect("its end").code(), Some(130));
+    for process in started {
+        assert!(!Path::new(&format!("/proc/{process}")).exists(), "{process} is left");
+    }
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert!(rest.last().is_some_and(|line| line.contains("interrupted")), "{rest:#?}");
+    let events = etw_etl::Reader::open(&path).expect("a trace file").filter(etw_etl::Event::is_trace_logging).count();
+    fs::remove_file(&path).expect("the file is there");
+    assert!(events > 3, "{events}");
+}
+
+#[test]
+fn without_a_reader_the_run_ends_quietly_and_the_trace_is_written() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (arguments, is_traced) in [(&["run", "--json"][..], true), (&["run"], true), (&["list"], false)] {
+        let trace = folder.join(format!("unread-{}.etl", arguments.len()));
+        let _ = fs::remove_file(&trace);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+        command.args(&arguments[..1]).arg(common::clean("pool_leak")).args(&arguments[1..]);
+        if is_traced {
+            command.arg("--etl").arg(&trace);
+        }
+        let output =
+            command.stdout(writer).stderr(Stdio::piped()).spawn().and_then(std::process::Child::wait_with_output);
+        let output = output.expect("the command");
+        assert_eq!((code(&output), text(&output)), (Some(0), String::new()), "{arguments:?}");
+        assert_eq!(trace.exists(), is_traced, "{arguments:?}");
+    }
+}
+
+#[test]
+fn files_may_have_names_that_are_not_valid_utf_8() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (driver, trace) =
+        (folder.join(OsStr::from_bytes(b"odd\xFF.sys")), folder.join(OsStr::from_bytes(b"odd\xFF.etl")));
+    fs::copy(common::broken("pool_leak"), &driver).expect("a copy of the driver");
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&driver).arg("--etl").arg(&trace).output();
+    let output = output.expect("the command");
+    assert_eq!(code(&output), Some(3), "{}", text(&output));
+    assert!(trace.exists());
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&driver).arg("--os").arg(&driver).output();
+    let output = output.expect("the command");
+    assert_eq!(code(&output), Some(2));
+    assert!(text(&output).contains("invalid UTF-8"), "{}", text(&output));
+}
+
+#[test]
+fn a_failed_registration_is_shown_and_whether_the_driver_continued() {
+    let sample = common::built("driver_sample.sys");
+    let output = nt_host(&["run", "--fail", "EtwRegister=C000009A@1"], &sample);
+    let shown = text(&output);
+    assert_eq!(code(&output), Some(0), "{shown}");
+    let status = "0xC000009A STATUS_INSUFFICIENT_RESOURCES";
+    for line in [
+        format!("  driver_sample: EtwRegister {status};"),
+        "  driver_sample: the provider is not registered; the driver continues without tracing\n".into(),
+        // The manifest's provider is registered and still traces.
+        format!("\nEtwRegister returned {status}; the driver continued\n"),
+    ] {
+        assert!(shown.contains(&line), "no `{line}` in {shown}");
+    }
+    let quiet = text(&nt_host(&["run", "--no-debug-output"], &sample));
+    assert!(!quiet.contains("driver_sample: EtwRegister") && !quiet.contains("debug output"), "{quiet}");
+    let shown = text(&nt_host(&["run"], &sample));
+    assert!(shown.contains("debug output\n  driver_sample: EtwRegister 0x00000000 STATUS_SUCCESS;"), "{shown}");
+    let never = text(&nt_host(&["run", "--fail", "EtwRegister@3"], &sample));
+    assert!(never.contains("EtwRegister did not fail: it was called 2 times"), "{never}");
+}
+
+#[test]
+fn the_help_lists_every_release_of_windows() {
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("--help").output().expect("the command");
+    for name in nt_host::Os::NAMES {
+        assert!(text(&output).contains(&format!("\n  {name} ")), "{name}");
+    }
+}

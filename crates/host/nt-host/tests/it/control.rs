@@ -1,0 +1,131 @@
+//! Control devices: opened by name or symbolic link, with several handles at a time and every kind of request.
+
+use std::process::{Command, Output};
+
+use crate::common::c::{Log, build, plain};
+use etw_types::NtStatus;
+use nt_host::{Error, NtHost};
+
+fn start() -> (NtHost, Log) {
+    (plain("wdm_control").start().expect("DriverEntry"), Log::default())
+}
+
+#[test]
+fn a_device_is_opened_by_its_name_and_by_each_spelling_of_its_link() {
+    let (host, mut log) = start();
+    let names = [r"\Device\CControl", r"\\.\CControl", r"\??\ccontrol", r"\DosDevices\CControl", r"\GLOBAL??\CCONTROL"];
+    for (number, name) in (1..).zip(names) {
+        host.open(name).expect(name).close().expect("a close");
+        let expected =
+            [format!("create {number} '', 1 references"), format!("cleanup {number}"), format!("close {number}")];
+        assert_eq!(log.lines(&host), expected);
+    }
+    let file = host.open(r"\\.\CControl\a\file").expect("a name behind the device's");
+    assert_eq!(log.lines(&host), [r"create 6 '\a\file', 1 references"]);
+    file.close().expect("a close");
+    for (name, status) in [
+        (r"\\.\CControl2", NtStatus::ObjectNameNotFound),
+        (r"\Device\Nothing", NtStatus::ObjectNameNotFound),
+        (r"\\.\CControl\deny", NtStatus::AccessDenied),
+    ] {
+        match host.open(name) {
+            Err(Error::Status(refused)) => assert_eq!(refused, status, "{name}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn several_handles_have_their_own_contexts_and_go_before_the_driver() {
+    let (host, mut log) = start();
+    let (first, second) = (host.open(r"\\.\CControl").expect("a file"), host.open(r"\\.\CControl").expect("a file"));
+    assert_eq!(log.lines(&host)[1], "create 2 '', 2 references");
+    assert_eq!(second.read(3).expect("a reply").output, [2, 2, 2]);
+    assert_eq!(first.read(2).expect("a reply").output, [1, 1]);
+    assert_eq!(first.write(&[9, 8]).expect("a reply").information, 2);
+    assert_eq!(first.ioctl(0x0022_2000, &[], 0).expect("a reply").status, NtStatus::Success);
+    assert_eq!(second.internal_ioctl(0x0022_0003, &[], 0).expect("a reply").status, NtStatus::Success);
+    let lines = ["write 2 of 9", "control 222000 of 14, thread 1", "control 220003 of 15, thread 1"];
+    assert_eq!(log.lines(&host), lines);
+    first.clone().close().expect("a close");
+    assert!(matches!(first.read(1), Err(Error::Status(NtStatus::InvalidHandle))), "a closed file");
+    log.lines(&host);
+    // The host closes the handle that is still open before it unloads the driver.
+    host.unload().expect("unload").assert_clean();
+    assert_eq!(log.lines(&host), ["cleanup 2", "close 2"]);
+}
+
+#[test]
+fn an_exclusive_device_is_open_once() {
+    let (host, _) = start();
+    let file = host.open(r"\\.\CExclusive").expect("a file");
+    assert!(matches!(host.open(r"\\.\CExclusive"), Err(Error::Status(NtStatus::AccessDenied))), "a second handle");
+    file.close().expect("a close");
+    host.open(r"\\.\CExclusive").expect("a file").close().expect("a close");
+    host.unload().expect("unload").assert_clean();
+}
+
+fn command(arguments: &[&str]) -> Output {
+    let image = build("wdm_control", 0, "DriverEntry", &["ntoskrnl"]);
+    Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(image).args(arguments).output().expect("the command")
+}
+
+/// The output of the command without the hexadecimal values of statuses.
+fn text(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.split_inclusive(' ').filter(|word| !(word.starts_with("0x") && word.len() == 11)).collect()
+}
+
+#[test]
+fn the_command_opens_devices_and_sends_every_kind_of_request() {
+    let steps =
+        r"--open \\.\CControl --open \Device\CControl --read 2 --handle 1 --read 1 --write 07 --wait 10ms --close";
+    let more = ["--handle", "2", "--internal-ioctl", "220003", "--ioctl", "222000"];
+    let output = command(&steps.split(' ').chain(more).collect::<Vec<_>>());
+    let text = text(&output);
+    for line in [
+        r"open \\.\CControl: handle 1",
+        r"open \Device\CControl: handle 2",
+        "read: STATUS_SUCCESS 0202",
+        "read: STATUS_SUCCESS 01",
+        "write: STATUS_SUCCESS",
+        "internal ioctl 00220003: STATUS_SUCCESS",
+        "ioctl 00222000: STATUS_SUCCESS",
+        "  close 1",
+        "  close 2",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+    }
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}
+
+#[test]
+fn a_request_that_could_not_be_sent_makes_a_run_not_clean() {
+    for (arguments, line, end) in [
+        (
+            vec!["--open", r"\\.\Nobody", "--read", "1"],
+            "read: not sent: STATUS_INVALID_HANDLE",
+            "2 requests were not sent",
+        ),
+        (
+            vec!["--no-device", "--ioctl", "222000"],
+            "ioctl 00222000: not sent: STATUS_NO_SUCH_DEVICE",
+            "1 request was not sent",
+        ),
+        (
+            vec!["--open", r"\\.\CControl\deny"],
+            r"open \\.\CControl\deny: STATUS_ACCESS_DENIED",
+            "1 request was not sent",
+        ),
+        (vec!["--close"], "close: STATUS_INVALID_HANDLE", "1 request was not sent"),
+    ] {
+        let output = command(&arguments);
+        let text = text(&output);
+        assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+        assert!(text.contains(end), "{text}");
+        assert_eq!(output.status.code(), Some(3), "{text}");
+    }
+    let json = String::from_utf8_lossy(&command(&["--open", r"\\.\Nobody", "--json"]).stdout).into_owned();
+    assert!(json.contains("\"sent\":false") && json.contains("\"outcome\":\"1 request was not sent\""), "{json}");
+}

@@ -1,0 +1,148 @@
+//! KMDF objects, Plug and Play, power, files and queues: which callbacks run, and in which order.
+
+use crate::common::c::{Log, framework};
+use etw_types::NtStatus;
+use nt_host::{Device, NtHost, RegistryValue};
+
+const PING: u32 = 0x0022_2000;
+const KEEP: u32 = 0x0022_2004;
+const TREE: u32 = 0x0022_2008;
+const REGISTRY: u32 = 0x0022_200C;
+const COLLECTION: u32 = 0x0022_2010;
+const MEMORY: u32 = 0x0022_2014;
+
+fn start(name: &str) -> (NtHost, Device, Log) {
+    let host = framework(name).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    (host, device, Log::default())
+}
+
+fn status(device: &Device, code: u32, input: &[u8]) -> NtStatus {
+    device.ioctl(code, input, 0).expect("a reply").status
+}
+
+#[test]
+fn a_device_comes_and_goes_in_the_documented_order() {
+    let (host, device, mut log) = start("kmdf_life");
+    let up = ["DeviceAdd", "PrepareHardware 0", "D0Entry from 5", "D0EntryPostInterruptsEnabled", "SelfManagedIoInit"];
+    assert_eq!(log.lines(&host), up);
+    device.remove().expect("removal");
+    let down = [
+        "QueryRemove",
+        "SelfManagedIoSuspend",
+        "D0ExitPreInterruptsDisabled",
+        "D0Exit to 5",
+        "ReleaseHardware",
+        "SelfManagedIoFlush",
+        "SelfManagedIoCleanup",
+        "cleanup device",
+        "destroy device",
+    ];
+    assert_eq!(log.lines(&host), down);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_that_is_pulled_out_is_not_asked() {
+    let (host, device, mut log) = start("kmdf_life");
+    device.sleep().expect("sleep");
+    log.lines(&host);
+    device.surprise_remove().expect("removal");
+    // As documented: a device that is not in D0 gets EvtDeviceReleaseHardware without the callbacks that leave D0.
+    let down = [
+        "SurpriseRemoval",
+        "ReleaseHardware",
+        "SelfManagedIoFlush",
+        "SelfManagedIoCleanup",
+        "cleanup device",
+        "destroy device",
+    ];
+    assert_eq!(log.lines(&host), down);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_that_sleeps_holds_requests_and_goes_on_with_them_when_it_wakes() {
+    let (host, device, mut log) = start("kmdf_life");
+    let kept = device.begin_ioctl(KEEP, &[], 0).expect("a request");
+    log.lines(&host);
+    device.sleep().expect("sleep");
+    let down = ["SelfManagedIoSuspend", "IoStop 1", "D0ExitPreInterruptsDisabled", "D0Exit to 4"];
+    assert_eq!(log.lines(&host), down);
+    let held = device.begin_ioctl(PING, &[], 0).expect("a request");
+    assert_eq!(log.lines(&host), ["FileCreate"]);
+    device.wake().expect("wake");
+    let up = ["D0Entry from 4", "D0EntryPostInterruptsEnabled", "IoResume", "request of file", "SelfManagedIoRestart"];
+    assert_eq!(log.lines(&host), up);
+    for request in [kept, held] {
+        assert_eq!(request.wait().expect("a reply").status, NtStatus::Success);
+    }
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_request_that_is_kept_ends_when_its_device_goes() {
+    let (host, device, mut log) = start("kmdf_life");
+    let kept = device.begin_ioctl(KEEP, &[], 0).expect("a request");
+    log.lines(&host);
+    device.remove().expect("removal");
+    assert_eq!(kept.wait().expect("a reply").status.as_int(), 0xC000_0120);
+    let lines = log.lines(&host);
+    let position = |line: &str| lines.iter().position(|known| known == line).unwrap_or_else(|| panic!("{lines:#?}"));
+    assert!(position("IoStop 2") < position("D0Exit to 5"));
+    assert!(position("SelfManagedIoCleanup") < position("FileCleanup"));
+    assert!(position("FileClose") < position("cleanup device"));
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_file_is_created_cleaned_up_and_closed_around_a_request() {
+    let (host, device, mut log) = start("kmdf_life");
+    log.lines(&host);
+    assert_eq!(status(&device, PING, &[]), NtStatus::Success);
+    assert_eq!(log.lines(&host), ["FileCreate", "request of file", "FileCleanup", "FileClose", "cleanup file"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn objects_are_cleaned_up_from_the_leaves_and_destroyed_when_no_reference_is_left() {
+    let (host, device, mut log) = start("kmdf_life");
+    log.lines(&host);
+    assert_eq!(status(&device, TREE, &[]), NtStatus::Success);
+    let lines = log.lines(&host);
+    let tree = [
+        "cleanup second",
+        "cleanup leaf",
+        "cleanup first",
+        "cleanup parent",
+        "destroy second",
+        "destroy leaf",
+        "destroy parent",
+        "deleted",
+        "destroy first",
+    ];
+    assert_eq!(lines.get(1..10).expect("the tree"), tree);
+    assert_eq!(status(&device, COLLECTION, &[]), NtStatus::Success);
+    assert_eq!(log.lines(&host).get(1).map(String::as_str), Some("2 items, zero and two"));
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn memory_comes_from_lookaside_lists_and_requests_describe_theirs() {
+    let (host, device, mut log) = start("kmdf_life");
+    log.lines(&host);
+    assert_eq!(status(&device, MEMORY, b"hello"), NtStatus::Success);
+    assert_eq!(log.lines(&host).get(1).map(String::as_str), Some("48 bytes, 5 described, there"));
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn values_under_the_parameters_key_are_read_and_written() {
+    let host = framework("kmdf_life").parameter("Depth", RegistryValue::Dword(17)).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
+    log.lines(&host);
+    assert_eq!(status(&device, REGISTRY, &[]), NtStatus::Success);
+    assert_eq!(log.lines(&host).get(1..4).expect("values"), ["Depth 0 17", "Nothing c0000034", "Nothing 0 7"]);
+    host.unload().expect("unload").assert_clean();
+}

@@ -1,0 +1,183 @@
+//! Drivers that use too much of a resource or do something forbidden: a finding names it, and the host keeps running.
+
+use std::process::Command;
+use std::time::Duration;
+
+use crate::common::c;
+use crate::common::c::{framework, plain};
+use etw_types::NtStatus;
+use nt_host::{Builder, Error, Finding, NtHost, Rule};
+
+const fn code(function: u32) -> u32 {
+    0x0022_2000 + function * 4
+}
+
+fn start(builder: Builder) -> (NtHost, nt_host::Device) {
+    let host = builder.start().expect("DriverEntry");
+    let device = host.add_device().expect("its device");
+    (host, device)
+}
+
+/// Sends a request that stops the run. Returns the only finding and the text of its source line.
+fn finding(builder: Builder, function: u32) -> (Finding, String) {
+    let (_host, device) = start(builder);
+    let report = match device.ioctl(code(function), &[], 0) {
+        Err(Error::Stopped(report)) => report,
+        other => panic!("{function}: {other:?}"),
+    };
+    let [finding] = report.findings() else { panic!("{function}: {:#?}", report.findings()) };
+    let line = finding.place.as_ref().and_then(|place| place.line).unwrap_or_default() as usize;
+    let source = include_str!("../../drivers/c/wdm_limits.c").lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    (finding.clone(), source.trim().to_owned())
+}
+
+fn allocate_at_the_same_time(count: u32) {
+    let (host, device) = start(plain("wdm_limits").patience(Duration::from_mins(10)));
+    assert_eq!(device.ioctl(code(0), &count.to_le_bytes(), 0).expect("a reply").status.as_int(), 0);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// More allocations than the host gives separate pages.
+#[test]
+fn many_allocations_exist_at_the_same_time() {
+    allocate_at_the_same_time(40_000);
+}
+
+#[test]
+#[ignore = "takes a minute in a debug build"]
+fn a_million_allocations_exist_at_the_same_time() {
+    allocate_at_the_same_time(1_000_000);
+}
+
+#[test]
+fn memory_has_a_limit_and_comes_back_when_it_is_freed() {
+    let (host, device) = start(plain("wdm_limits").memory(64 << 20));
+    for _ in 0..3 {
+        let reply = device.ioctl(code(1), &[], 4).expect("a reply");
+        let count = u32::from_le_bytes(reply.output.try_into().expect("four bytes"));
+        assert_eq!(count, 64, "MiB, all of them for the driver");
+    }
+    host.unload().expect("unload").assert_clean();
+}
+
+/// The driver must get a status. Otherwise the routine would write to address 0.
+#[test]
+fn a_value_that_does_not_fit_into_memory_is_not_read() {
+    let (host, device) = start(plain("wdm_limits").memory(1 << 20));
+    assert_eq!(device.ioctl(code(7), &[], 0).expect("a reply").status, NtStatus::NoMemory);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// The routines must return NULL, and must not leak the IRPs.
+#[test]
+fn an_irp_without_memory_for_its_buffers_is_not_built() {
+    let (host, device) = start(plain("wdm_limits").memory(1 << 20));
+    assert_eq!(device.ioctl(code(12), &[], 4).expect("a reply").output, [0; 4]);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Whatever the limit of the driver is, the system has at least 256 MiB.
+#[test]
+fn a_request_without_memory_for_its_buffers_fails() {
+    for builder in [plain("wdm_limits"), framework("kmdf_bus")] {
+        let (host, device) = start(builder.memory(1 << 20));
+        // METHOD_BUFFERED, METHOD_OUT_DIRECT, METHOD_NEITHER.
+        for method in [0, 2, 3] {
+            let reply = device.ioctl(code(20) | method, &[1, 2, 3], 512 << 20).expect("a reply");
+            assert_eq!(reply.status, NtStatus::InsufficientResources, "{method}");
+        }
+        host.unload().expect("unload").assert_clean();
+    }
+}
+
+/// With its gap, an allocation of up to 16 bytes takes 32 bytes. An object of the host must not be between two of them.
+#[test]
+fn many_allocations_share_no_memory_with_the_hosts_objects() {
+    let (host, device) = start(plain("wdm_limits"));
+    let reply = device.ioctl(code(8), &[], 4).expect("a reply");
+    assert_eq!(reply.output, 32_u32.to_le_bytes());
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_work_item_that_is_freed_while_it_is_queued_is_found() {
+    let (host, device) = start(plain("wdm_limits"));
+    device.ioctl(code(11), &[], 0).expect("a reply");
+    let report = host.unload().expect("unload");
+    assert!(!report.findings().is_empty());
+    for finding in report.findings() {
+        assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::UseAfterFree, Some("IoFreeWorkItem")));
+        assert_eq!(finding.detail, "a work item is freed while it is queued");
+    }
+}
+
+/// The driver allocates 1 GiB in total, 64 MiB at a time. A host that kept the freed pages would hold all of it.
+#[test]
+fn freed_memory_goes_back_to_the_system() {
+    let (host, device) = start(plain("wdm_limits").memory(128 << 20).patience(Duration::from_mins(10)));
+    device.ioctl(code(6), &[], 0).expect("a reply");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", host.process_id())).expect("the child");
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    let kib: u64 = resident.trim().trim_end_matches(" kB").parse().expect("a number");
+    assert!(kib < 512 << 10, "{kib} KiB are resident");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn system_calls_by_instruction_are_named() {
+    for (function, name) in [(2, "syscall"), (3, "int 0x80")] {
+        let (finding, source) = finding(plain("wdm_limits"), function);
+        assert_eq!(finding.rule, Rule::IllegalInstruction);
+        // On a Linux kernel without 32-bit support `int 0x80` faults, and the detail is only its name.
+        assert!(finding.detail.starts_with(name), "{}", finding.detail);
+        assert!(source.contains("__asm__"), "{source}");
+    }
+}
+
+#[test]
+fn a_null_pointer_is_named() {
+    let (finding, source) = finding(plain("wdm_limits"), 5);
+    assert_eq!(
+        (finding.rule, finding.detail.as_str()),
+        (Rule::AccessViolation, "writes to 0x0, through a NULL pointer")
+    );
+    assert!(source.ends_with("/* global */"), "{source}");
+}
+
+#[test]
+fn an_operand_that_is_not_aligned_and_an_address_that_is_not_canonical_are_told_apart() {
+    for (function, mark, end) in [
+        (9, "misaligned", "8, which is not aligned as the instruction requires"),
+        (10, "canonical", "0x123456789abcdef0, which is not a canonical address"),
+    ] {
+        let (finding, source) = finding(plain("wdm_limits"), function);
+        assert_eq!(finding.rule, Rule::AccessViolation);
+        assert!(finding.detail.starts_with("uses 0x") && finding.detail.ends_with(end), "{}", finding.detail);
+        assert!(source.ends_with(&format!("/* {mark} */")), "{source}");
+    }
+}
+
+/// The thread of the request only waits. The finding must name the DPC, which does not return.
+#[test]
+fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
+    let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_secs(2)), 4);
+    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
+    assert!(finding.detail.ends_with("does not return (thread 2)"), "{}", finding.detail);
+    assert!(source.contains("spin") || source.contains("pause"), "{source}");
+}
+
+#[test]
+fn by_command_a_hang_names_the_thread_and_the_line_and_ends_with_3() {
+    let image = c::build("wdm_limits", 0, "DriverEntry", &["ntoskrnl"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+    let output = command.arg("run").arg(&image).args(["--timeout", "2s", "--ioctl", "222010"]).output();
+    let output = output.expect("the command");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    let finding = text.lines().find(|line| line.contains("hang")).unwrap_or_default();
+    assert!(finding.contains("DPC does not return (thread 2)"), "{text}");
+    let source = include_str!("../../drivers/c/wdm_limits.c");
+    let spins = (1..).zip(source.lines()).skip_while(|(_, line)| !line.contains("/* spin */")).take(2);
+    let mut places = spins.map(|(number, _)| format!("wdm_limits.c:{number}"));
+    assert!(places.any(|place| text.contains(&place)), "{text}");
+}

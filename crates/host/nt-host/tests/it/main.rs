@@ -1,0 +1,32 @@
+//! The integration tests of `nt-host`, one module for each subject, linked once.
+#![cfg(test)]
+
+mod below;
+mod c_drivers;
+mod children;
+mod command;
+mod common;
+mod control;
+mod exceptions;
+mod framework;
+mod hardware;
+mod kernel;
+mod limits;
+mod loader;
+mod losses;
+mod matrix;
+mod notify;
+mod places;
+mod protection;
+mod queues;
+mod releases;
+mod rules;
+mod sample;
+mod session_control;
+mod shared_data;
+mod stacks;
+mod state;
+mod targets;
+mod time;
+mod traits;
+mod wmi;

@@ -1,0 +1,259 @@
+//! KMDF queues: when the driver gets a request, and what happens to canceled requests.
+
+use crate::common::c::{Log, framework};
+use nt_host::{Device, NtHost, PendingRequest};
+
+const fn code(function: u32) -> u32 {
+    0x0022_2000 | function << 2
+}
+
+const HOLD: u32 = code(0);
+const HOLD_PLAIN: u32 = code(1);
+const TO_MANUAL: u32 = code(2);
+const TO_SEQUENTIAL: u32 = code(3);
+const TO_LIMITED: u32 = code(4);
+const RELEASE: u32 = code(16);
+const RETRIEVE: u32 = code(17);
+const REQUEUE: u32 = code(18);
+const FINISH_SEQUENTIAL: u32 = code(19);
+const STOP: u32 = code(20);
+const START: u32 = code(21);
+const DRAIN: u32 = code(22);
+const PURGE: u32 = code(23);
+const STOP_AND_PURGE: u32 = code(24);
+const FIND: u32 = code(25);
+const STATE: u32 = code(26);
+const RETRIEVE_PARALLEL: u32 = code(27);
+const MARK_LATE: u32 = code(29);
+
+/// The queue that a control request acts on: the first byte of its input.
+const MANUAL: u8 = 0;
+const SEQUENTIAL: u8 = 1;
+
+const CANCELLED: u32 = 0xC000_0120;
+const INVALID_DEVICE_STATE: u32 = 0xC000_0184;
+const PAUSED: u32 = 0xC020_0203;
+const BUSY: u32 = 0xC020_0204;
+
+struct Run {
+    host: NtHost,
+    device: Device,
+    log: Log,
+}
+
+impl Run {
+    fn new() -> Self {
+        let host = framework("kmdf_queues").start().expect("DriverEntry");
+        let device = host.add_device().expect("a device");
+        Self { host, device, log: Log::default() }
+    }
+
+    fn begin(&self, code: u32, number: u8) -> PendingRequest {
+        self.device.begin_ioctl(code, &[number], 0).expect("a request")
+    }
+
+    /// Sends a control request to the driver and returns its status.
+    fn order(&self, code: u32, argument: u8) -> u32 {
+        self.device.ioctl(code, &[argument], 0).expect("a reply").status.as_int()
+    }
+
+    fn lines(&mut self) -> Vec<String> {
+        self.log.lines(&self.host)
+    }
+
+    fn end(self) {
+        self.device.remove().expect("removal");
+        self.host.unload().expect("unload").assert_clean();
+    }
+}
+
+fn ended(request: PendingRequest) -> u32 {
+    request.wait().expect("a reply").status.as_int()
+}
+
+#[test]
+fn a_request_that_is_marked_cancelable_is_canceled_by_its_callback() {
+    let mut run = Run::new();
+    let request = run.begin(HOLD, 5);
+    request.cancel().expect("a cancellation");
+    assert_eq!(run.lines(), ["holds 5", "cancel 5"]);
+    assert_eq!(ended(request), CANCELLED);
+    assert_eq!(run.order(RELEASE, 0), 0xC000_0001);
+    run.end();
+}
+
+#[test]
+fn a_request_that_is_unmarked_in_time_is_not_canceled() {
+    let mut run = Run::new();
+    let request = run.begin(HOLD, 5);
+    assert_eq!(run.order(RELEASE, 0), 0);
+    request.cancel().expect("a request that has ended");
+    assert_eq!(run.lines(), ["holds 5", "unmark 0"]);
+    assert_eq!(ended(request), 0);
+    run.end();
+}
+
+#[test]
+fn a_request_that_was_canceled_before_it_is_marked_ends_at_once() {
+    let mut run = Run::new();
+    let request = run.begin(HOLD_PLAIN, 6);
+    request.cancel().expect("a cancellation");
+    assert_eq!(run.lines(), ["holds 6"]);
+    assert_eq!(run.order(MARK_LATE, 0), 0);
+    assert_eq!(run.lines(), ["is canceled 1", "cancel 6"]);
+    assert_eq!(ended(request), CANCELLED);
+    run.end();
+}
+
+#[test]
+fn a_manual_queue_gives_requests_in_order_and_says_when_it_has_some() {
+    let mut run = Run::new();
+    let requests: Vec<PendingRequest> = (1..=3).map(|number| run.begin(TO_MANUAL, number)).collect();
+    assert_eq!(run.lines(), ["ready 9"]);
+    run.order(STATE, MANUAL);
+    assert_eq!(run.lines(), ["state b, 3 waiting, 0 presented"]);
+    assert_eq!(run.order(REQUEUE, 0), 0);
+    for _ in 0..3 {
+        assert_eq!(run.order(RETRIEVE, 0), 0);
+    }
+    assert_eq!(run.order(RETRIEVE, 0), 0x8000_001A);
+    let lines = ["retrieves 1", "retrieves 1", "retrieves 2", "retrieves 3", "retrieves nothing: 8000001a"];
+    assert_eq!(run.lines(), lines);
+    for request in requests {
+        assert_eq!(ended(request), 0);
+    }
+    assert_eq!(run.order(RETRIEVE_PARALLEL, 0), INVALID_DEVICE_STATE);
+    run.end();
+}
+
+#[test]
+fn requests_are_found_in_a_queue_and_taken_out_of_its_middle() {
+    let mut run = Run::new();
+    let requests: Vec<PendingRequest> = (1..=2).map(|number| run.begin(TO_MANUAL, number)).collect();
+    run.lines();
+    assert_eq!(run.order(FIND, 0), 0);
+    assert_eq!(run.lines(), ["finds 1, 222008", "finds 2, 222008", "takes 2"]);
+    assert_eq!(run.order(RETRIEVE, 0), 0);
+    for request in requests {
+        assert_eq!(ended(request), 0);
+    }
+    run.end();
+}
+
+#[test]
+fn a_request_in_a_queue_is_canceled_there_and_the_driver_is_told_if_it_has_seen_it() {
+    let mut run = Run::new();
+    let seen = run.begin(TO_MANUAL, 1);
+    run.lines();
+    seen.cancel().expect("a cancellation");
+    assert_eq!(run.lines(), ["canceled on queue 1"]);
+    assert_eq!(ended(seen), CANCELLED);
+    // The second request waits behind the first. Its queue has no EvtIoCanceledOnQueue callback, so the framework
+    // completes it.
+    let first = run.begin(TO_SEQUENTIAL, 1);
+    let second = run.begin(TO_SEQUENTIAL, 2);
+    second.cancel().expect("a cancellation");
+    assert_eq!(run.lines(), ["sequential 1"]);
+    assert_eq!(ended(second), CANCELLED);
+    assert_eq!(run.order(FINISH_SEQUENTIAL, 0), 0);
+    assert_eq!(ended(first), 0);
+    run.end();
+}
+
+#[test]
+fn a_sequential_queue_gives_one_request_at_a_time() {
+    let mut run = Run::new();
+    let requests: Vec<PendingRequest> = (1..=3).map(|number| run.begin(TO_SEQUENTIAL, number)).collect();
+    assert_eq!(run.lines(), ["sequential 1"]);
+    for _ in 0..3 {
+        assert_eq!(run.order(FINISH_SEQUENTIAL, 0), 0);
+    }
+    assert_eq!(run.lines(), ["sequential 2", "sequential 3"]);
+    for request in requests {
+        assert_eq!(ended(request), 0);
+    }
+    run.end();
+}
+
+#[test]
+fn a_parallel_queue_keeps_to_its_limit() {
+    let mut run = Run::new();
+    let requests: Vec<PendingRequest> = (1..=3).map(|number| run.begin(TO_LIMITED, number)).collect();
+    assert_eq!(run.lines(), ["limited 1", "limited 2"]);
+    for request in requests {
+        request.cancel().expect("a cancellation");
+        assert_eq!(ended(request), CANCELLED);
+    }
+    assert_eq!(run.lines(), ["cancel 1", "limited 3", "cancel 2", "cancel 3"]);
+    run.end();
+}
+
+#[test]
+fn a_stopped_queue_takes_requests_and_gives_none() {
+    let mut run = Run::new();
+    let first = run.begin(TO_SEQUENTIAL, 1);
+    run.order(STOP, SEQUENTIAL);
+    let second = run.begin(TO_SEQUENTIAL, 2);
+    assert_eq!(run.lines(), ["sequential 1"]);
+    run.order(FINISH_SEQUENTIAL, 0);
+    assert_eq!(run.lines(), ["at rest after 1"]);
+    run.order(START, SEQUENTIAL);
+    assert_eq!(run.lines(), ["sequential 2"]);
+    run.order(FINISH_SEQUENTIAL, 0);
+    assert_eq!((ended(first), ended(second)), (0, 0));
+    run.order(STOP, MANUAL);
+    assert_eq!(run.order(RETRIEVE, 0), PAUSED);
+    // The driver is told about the request when the queue starts.
+    let third = run.begin(TO_MANUAL, 3);
+    assert_eq!(run.lines(), ["at rest after 1", "retrieves nothing: c0200203"]);
+    run.order(START, MANUAL);
+    assert_eq!(run.lines(), ["ready 9"]);
+    assert_eq!(run.order(RETRIEVE, 0), 0);
+    assert_eq!(ended(third), 0);
+    run.end();
+}
+
+#[test]
+fn a_drained_queue_gives_what_it_has_and_takes_nothing() {
+    let mut run = Run::new();
+    let first = run.begin(TO_SEQUENTIAL, 1);
+    let second = run.begin(TO_SEQUENTIAL, 2);
+    run.order(DRAIN, SEQUENTIAL);
+    assert_eq!(ended(run.begin(TO_SEQUENTIAL, 3)), BUSY);
+    run.order(FINISH_SEQUENTIAL, 0);
+    run.order(FINISH_SEQUENTIAL, 0);
+    assert_eq!(run.lines(), ["sequential 1", "sequential 2", "at rest after 2"]);
+    assert_eq!((ended(first), ended(second)), (0, 0));
+    run.end();
+}
+
+#[test]
+fn a_purged_queue_ends_what_it_has_and_takes_nothing() {
+    let mut run = Run::new();
+    let requests: Vec<PendingRequest> = (1..=2).map(|number| run.begin(TO_MANUAL, number)).collect();
+    run.lines();
+    run.order(PURGE, MANUAL);
+    assert_eq!(run.lines(), ["canceled on queue 1", "canceled on queue 2", "at rest after 3"]);
+    for request in requests {
+        assert_eq!(ended(request), CANCELLED);
+    }
+    assert_eq!(ended(run.begin(TO_MANUAL, 3)), BUSY);
+    run.order(START, MANUAL);
+    let last = run.begin(TO_MANUAL, 4);
+    run.order(STOP_AND_PURGE, MANUAL);
+    assert_eq!(run.lines(), ["ready 9", "canceled on queue 4", "stopped and purged"]);
+    assert_eq!(ended(last), CANCELLED);
+    run.end();
+}
+
+#[test]
+fn requests_in_queues_end_when_the_device_goes() {
+    let mut run = Run::new();
+    let waiting = run.begin(TO_MANUAL, 1);
+    let held = run.begin(TO_LIMITED, 2);
+    run.lines();
+    run.device.clone().remove().expect("removal");
+    assert_eq!(run.lines(), ["canceled on queue 1", "cancel 2"]);
+    assert_eq!((ended(waiting), ended(held)), (CANCELLED, CANCELLED));
+    run.host.unload().expect("unload").assert_clean();
+}

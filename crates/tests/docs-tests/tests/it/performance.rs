@@ -1,0 +1,66 @@
+//! The numbers in README.md are those of the report in docs/performance.md, which `cargo xtask bench --write-docs` writes.
+
+use std::fs;
+
+use docs_tests::markdown::repository;
+
+/// Returns the cells of the rows of the Markdown table below a heading, without the row of dashes. The first row has the columns.
+fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
+    let lines = text.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.starts_with("## "));
+    let rows = lines.filter(|line| line.starts_with("| "));
+    let cells = |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+    rows.map(cells).collect()
+}
+
+/// Returns the numbers of a column.
+fn column(table: &[Vec<String>], name: &str) -> Vec<f64> {
+    let at = table[0].iter().position(|column| column == name).unwrap_or_else(|| panic!("no column `{name}`"));
+    table[1..].iter().map(|row| row[at].replace(',', "").parse().unwrap_or_else(|_| panic!("{row:?}"))).collect()
+}
+
+/// Writes the smallest and the largest number as README.md does.
+fn range(numbers: impl IntoIterator<Item = f64>, decimals: usize) -> String {
+    let (low, high) = numbers
+        .into_iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), number| (number.min(low), number.max(high)));
+    let [low, high] = [low, high].map(|number| format!("{number:.decimals$}"));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+#[test]
+fn the_comparison_in_the_readme_has_the_numbers_of_the_report() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).unwrap();
+    let (readme, report) = (read("README.md"), read("docs/performance.md"));
+    let instructions = table(&report, "## Instructions per event");
+    let of = |name: &str| column(&instructions, name);
+    let times = of("peer enabled").into_iter().zip(of("ours enabled")).map(|(peer, ours)| peer / ours);
+    let bytes = table(&report, "## Bytes per event");
+    let event = bytes.iter().position(|row| row[0] == "E2 code and data per event").expect("a row for E2");
+    let expected = [
+        format!(
+            "| instructions of a disabled event | {} | {} |",
+            range(of("ours disabled"), 0),
+            range(of("peer disabled"), 0)
+        ),
+        format!(
+            "| instructions of an enabled event | {} | {}, {} times as many |",
+            range(of("ours enabled"), 0),
+            range(of("peer enabled"), 0),
+            range(times, 2)
+        ),
+        format!(
+            "| bytes in the image for an event with three fields | {:.0} | {:.0} |",
+            column(&bytes, "ours")[event - 1],
+            column(&bytes, "peer")[event - 1]
+        ),
+    ];
+    for row in expected {
+        assert!(readme.lines().any(|line| line == row), "README.md does not have the row\n{row}");
+    }
+}
+
+#[test]
+fn a_report_is_from_a_whole_run() {
+    let report = fs::read_to_string(repository().join("docs/performance.md")).unwrap();
+    assert!(!report.contains("short run"), "docs/performance.md is from `cargo xtask bench --quick`");
+}

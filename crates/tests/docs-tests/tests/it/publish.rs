@@ -1,0 +1,159 @@
+//! Every crate that can be published has what crates.io and docs.rs require, and its package builds.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use docs_tests::markdown::repository;
+use serde_json::Value;
+
+/// Not a member of the workspace. It is packaged, but not built, because only a driver kit can build it.
+const APART: &str = "crates/driver/wdk-kmdf/Cargo.toml";
+
+/// The categories of crates.io that the crates use.
+const CATEGORIES: [&str; 17] = [
+    "api-bindings",
+    "command-line-interface",
+    "command-line-utilities",
+    "development-tools",
+    "development-tools::build-utils",
+    "development-tools::cargo-plugins",
+    "development-tools::debugging",
+    "development-tools::profiling",
+    "development-tools::testing",
+    "emulators",
+    "encoding",
+    "no-std",
+    "no-std::no-alloc",
+    "os::linux-apis",
+    "os::windows-apis",
+    "parser-implementations",
+    "visualization",
+];
+
+fn cargo(arguments: &[&str]) -> Vec<u8> {
+    let output = Command::new(env!("CARGO")).current_dir(repository()).args(arguments).output().unwrap();
+    assert!(output.status.success(), "cargo {arguments:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Returns the packages of a manifest, and whether each can be published.
+fn packages(manifest: &str) -> Vec<(Value, bool)> {
+    let words = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path", manifest];
+    let mut metadata: Value = serde_json::from_slice(&cargo(&words)).unwrap();
+    let packages = metadata["packages"].as_array_mut().unwrap().drain(..);
+    packages.map(|package| (package["publish"].is_null(), package)).map(|(is, package)| (package, is)).collect()
+}
+
+fn published() -> Vec<Value> {
+    let all = packages("Cargo.toml").into_iter().chain(packages(APART));
+    all.filter(|(_, is_published)| *is_published).map(|(package, _)| package).collect()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> Vec<&'a str> {
+    value[key].as_array().map_or_else(Vec::new, |values| values.iter().filter_map(Value::as_str).collect())
+}
+
+/// Returns the mistakes of a package.
+fn mistakes(package: &Value, published: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut check = |is_right: bool, what: &str| {
+        if !is_right {
+            found.push(format!("{}: {what}", text(package, "name")));
+        }
+    };
+    let folder = Path::new(text(package, "manifest_path")).parent().unwrap();
+    let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+    check(text(package, "description").len() > 20, "description");
+    check(text(package, "license") == "MIT OR Apache-2.0", "license");
+    check(package["rust_version"].is_string(), "rust-version");
+    let keywords = list(package, "keywords");
+    check((1..=5).contains(&keywords.len()) && keywords.iter().all(|word| word.len() <= 20), "one to five keywords");
+    let categories = list(package, "categories");
+    check((1..=5).contains(&categories.len()), "one to five categories");
+    check(categories.iter().all(|name| CATEGORIES.contains(name)), "a category that crates.io has");
+    let readme = read(&folder.join(text(package, "readme")));
+    check(readme.starts_with(&format!("# {}", text(package, "name"))), "a README with its name");
+    for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let own = read(&folder.join(licence));
+        check(!own.is_empty() && own == read(&repository().join(licence)), licence);
+    }
+    check(!list(&package["metadata"]["docs"]["rs"], "targets").is_empty(), "targets for docs.rs");
+    for dependency in package["dependencies"].as_array().unwrap() {
+        let is_ours = dependency["path"].is_string() && dependency["kind"] != "dev";
+        let name = text(dependency, "name");
+        check(!is_ours || published.contains(&name), &format!("it depends on {name}, which is not published"));
+        check(!is_ours || text(dependency, "req") != "*", &format!("no version of {name}"));
+    }
+    found
+}
+
+#[test]
+fn every_published_crate_says_what_it_is() {
+    let packages = published();
+    let names: Vec<&str> = packages.iter().map(|package| text(package, "name")).collect();
+    for wanted in ["wdk-etw", "wdk-kmdf", "etw-etl", "nt-host", "cargo-driver", "etwctl"] {
+        assert!(names.contains(&wanted), "{wanted} is not published");
+    }
+    let mistakes: Vec<String> = packages.iter().flat_map(|package| mistakes(package, &names)).collect();
+    assert_eq!(mistakes, Vec::<String>::new());
+}
+
+/// Packages a manifest's crates without building them. Online, cargo would ask the registry again for each of them.
+fn package(arguments: &[&str]) {
+    let words = ["package", "--quiet", "--offline", "--allow-dirty", "--no-verify"];
+    cargo(&[words.as_slice(), arguments].concat());
+}
+
+/// Unpacks the packages into a workspace of their own and builds it.
+///
+/// `cargo package` would build them from copies that it keeps in cargo's home by name and version only, so it would
+/// build old sources if the version did not change.
+#[test]
+fn every_package_builds_outside_of_its_workspace() {
+    let members: Vec<(String, String)> = packages("Cargo.toml")
+        .into_iter()
+        .filter(|(_, is_published)| *is_published)
+        .map(|(package, _)| (text(&package, "name").to_owned(), text(&package, "version").to_owned()))
+        .collect();
+    package(&members.iter().flat_map(|(name, _)| ["-p", name]).collect::<Vec<_>>());
+    package(&["--exclude-lockfile", "--manifest-path", APART]);
+
+    let archives = members.iter().map(|(name, version)| {
+        let archive = repository().join(format!("target/package/{name}-{version}.crate"));
+        (fs::read(&archive).unwrap(), archive)
+    });
+    let (contents, archives): (Vec<_>, Vec<_>) = archives.unzip();
+    let contents = contents.concat();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("published");
+    let unpacked = folder.join("unpacked");
+    // Cargo builds again what is newer than its last build, so packages that did not change stay unpacked.
+    let is_unpacked = fs::read(&unpacked).is_ok_and(|old| old == contents);
+    if !is_unpacked {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        for archive in &archives {
+            // Files get the current time. Archives have fixed times, with which cargo would not notice a change.
+            let tar = Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(&folder).status().unwrap();
+            assert!(tar.success(), "{}", archive.display());
+        }
+        fs::write(&unpacked, contents).unwrap();
+    }
+    // With the same profiles and target directory, cargo reuses the dependencies that the tests compiled.
+    let workspace = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
+    let (_, profiles) = workspace.split_once("[profile.dev]\n").unwrap();
+    let mut manifest = String::from("[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[patch.crates-io]\n");
+    for (name, version) in &members {
+        writeln!(manifest, "{name} = {{ path = \"{name}-{version}\" }}").expect("text in memory");
+    }
+    let root = folder.join("Cargo.toml");
+    fs::write(&root, format!("{manifest}[profile.dev]\n{profiles}")).unwrap();
+    fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let (root, target) = (root.to_str().unwrap(), repository().join("target"));
+    cargo(&["build", "--quiet", "--manifest-path", root, "--target-dir", target.to_str().unwrap()]);
+}

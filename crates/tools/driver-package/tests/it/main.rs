@@ -1,0 +1,19 @@
+//! The integration tests of `driver-package`, one module for each subject, linked once.
+#![cfg(test)]
+
+mod adopt;
+mod bad_inputs;
+mod catalog;
+mod command;
+mod common;
+mod hostile;
+mod hostile_inf;
+mod image;
+mod inf_rules;
+mod package;
+mod profile;
+mod rules;
+mod scripts;
+mod verifiers;
+mod verify;
+mod witnesses;

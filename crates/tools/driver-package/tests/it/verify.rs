@@ -1,0 +1,438 @@
+//! Tests `verify` with our files and with others, and compares it with other verifiers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::common::inputs::{TIME, data, image, signer, usual};
+use crate::common::verifiers::{Verdict, ask, program, python, script};
+use crate::common::{OPTIONAL, change_u32, section_header, tools};
+use cms::cert::CertificateChoices;
+use cms::content_info::ContentInfo;
+use cms::signed_data::SignedData;
+use const_oid::ObjectIdentifier;
+use der::asn1::{Any, SetOfVec};
+use der::{Decode as _, Encode as _};
+use driver_package::inf::Arch;
+use driver_package::sign::Signer;
+use driver_package::verify::{self, Account, Context, Mark};
+use x509_cert::attr::Attribute;
+use x509_cert::certificate::Certificate;
+use x509_cert::serial_number::SerialNumber;
+
+/// Returns a context in which the test certificate is valid and trusted.
+fn trusting() -> Context {
+    let own = Signer::of_file(&fs::read(data("signer.pem")).unwrap()).unwrap();
+    Context { now: TIME, trusted: vec![own.to_cer().to_vec()] }
+}
+
+/// Writes one of our packages to disk.
+fn package(name: &str) -> PathBuf {
+    let folder = tools::folder(&format!("{name}-out"));
+    let inputs = tools::folder(&format!("{name}-in"));
+    usual(&inputs, Arch::X64).make(&signer()).unwrap().write(&folder).unwrap();
+    folder
+}
+
+fn of(accounts: &[Account], name: &str) -> Account {
+    accounts.iter().find(|account| account.path.ends_with(name)).unwrap().clone()
+}
+
+fn failures(account: &Account) -> Vec<&'static str> {
+    account.checks.iter().filter(|check| check.mark == Mark::Failed).map(|check| check.what).collect()
+}
+
+#[test]
+fn a_package_of_ours_is_valid_and_every_file_is_looked_at() {
+    let folder = package("verify-own");
+    let accounts = verify::folder(&folder, &trusting()).unwrap();
+    for name in ["driver.sys", "driver.inf", "driver.cat"] {
+        let account = of(&accounts, name);
+        assert!(account.is_valid(), "{account}");
+    }
+    assert!(of(&accounts, "driver.sys").checks.iter().any(|check| check.what == "member"));
+    // Folders in the package do not matter.
+    fs::create_dir(folder.join("notes")).unwrap();
+    assert_eq!(verify::folder(&folder, &trusting()).unwrap(), accounts);
+    let mut bytes = fs::read(folder.join("driver.sys")).unwrap();
+    assert_eq!(verify::changed(&bytes), None);
+    bytes[0x480] ^= 1;
+    assert!(verify::changed(&bytes).is_some());
+}
+
+#[test]
+fn a_changed_file_is_found_with_the_reason() {
+    for (name, place, what) in [("driver.sys", 0x480, &["digest", "member"][..]), ("driver.inf", 200, &["member"])] {
+        let folder = package(&format!("verify-changed-{name}"));
+        let mut bytes = fs::read(folder.join(name)).unwrap();
+        bytes[place] ^= 1;
+        fs::write(folder.join(name), bytes).unwrap();
+        let account = of(&verify::folder(&folder, &trusting()).unwrap(), name);
+        assert_eq!(failures(&account), what, "{account}");
+    }
+    // If the list is changed, the catalog's signature is invalid, and the catalog does not confirm any file.
+    let folder = package("verify-changed-catalog");
+    let mut bytes = fs::read(folder.join("driver.cat")).unwrap();
+    let digest = fs::read(folder.join("driver.inf")).map(|inf| driver_package::sign::Digests::of_file(&inf)).unwrap();
+    let place = bytes.windows(32).position(|window| window == digest.sha256).unwrap();
+    bytes[place] ^= 1;
+    fs::write(folder.join("driver.cat"), bytes).unwrap();
+    let accounts = verify::folder(&folder, &trusting()).unwrap();
+    assert!(failures(&of(&accounts, "driver.cat")).contains(&"signature"));
+    assert!(failures(&of(&accounts, "driver.inf")).contains(&"catalog"));
+}
+
+#[test]
+fn a_missing_file_and_a_foreign_root_are_failures() {
+    let folder = package("verify-missing");
+    fs::remove_file(folder.join("driver.sys")).unwrap();
+    assert_eq!(failures(&of(&verify::folder(&folder, &trusting()).unwrap(), "driver.sys")), ["file"]);
+
+    let folder = package("verify-foreign");
+    let foreign = Context { trusted: vec![vec![0x30, 0]], ..trusting() };
+    assert_eq!(failures(&of(&verify::folder(&folder, &foreign).unwrap(), "driver.sys")), ["chain", "catalog"]);
+    let untrusting = Context { trusted: Vec::new(), ..trusting() };
+    let accounts = verify::folder(&folder, &untrusting).unwrap();
+    let account = of(&accounts, "driver.sys");
+    assert!(account.is_valid() && account.to_string().contains("self-signed"), "{account}");
+    let catalog = of(&accounts, "driver.cat");
+    assert!(catalog.to_string().contains("it lists 2 files"), "{catalog}");
+}
+
+#[test]
+fn a_certificate_is_valid_from_its_first_second_to_its_last() {
+    let folder = package("verify-times");
+    let validity = signer().certificate().tbs_certificate.validity;
+    let (from, to) = (validity.not_before.to_unix_duration(), validity.not_after.to_unix_duration());
+    let moment = Duration::from_secs(1);
+    for (now, is_valid) in [(from.saturating_sub(moment), false), (from, true), (to, true), (to + moment, false)] {
+        let account = of(&verify::folder(&folder, &Context { now, ..trusting() }).unwrap(), "driver.sys");
+        assert_eq!(!failures(&account).contains(&"certificate"), is_valid, "{account}");
+    }
+}
+
+#[test]
+fn a_file_without_a_signature_or_a_catalog_is_not_valid() {
+    let bytes = image(Arch::X64).build();
+    let account = verify::file(Path::new("a.sys"), &bytes, None, &trusting());
+    assert_eq!(failures(&account), ["signature"], "{account}");
+
+    // Another file cannot have a signature of its own, so the catalog is what is missing.
+    let account = verify::file(Path::new("a.inf"), b"[Version]", None, &trusting());
+    assert_eq!(failures(&account), ["catalog"], "{account}");
+}
+
+#[test]
+fn damaged_signatures_never_panic_and_cut_ones_are_never_valid() {
+    let (folder, context) = (package("verify-damaged"), trusting());
+    for name in ["driver.sys", "driver.cat"] {
+        let good = fs::read(folder.join(name)).unwrap();
+        let start = if name == "driver.cat" { 0 } else { good.len() - 1400 };
+        for place in start..good.len() {
+            let mut bytes = good.clone();
+            bytes[place] ^= 0x55;
+            // Not all bytes of an envelope are signed, so the result may be valid.
+            let _ = verify::file(&folder.join(name), &bytes, None, &context);
+            let cut = verify::file(&folder.join(name), &good[..place], None, &context);
+            assert!(!cut.is_valid(), "cut at {place:#x}: {cut}");
+        }
+    }
+}
+
+/// Certificates that OpenSSL creates: a root, and keys for signing code and timestamps.
+struct Authority {
+    folder: PathBuf,
+}
+
+impl Authority {
+    fn new(name: &str) -> Option<Self> {
+        program("osslsigncode", &["--version"])?;
+        program("openssl", &["version"])?;
+        let made = Self { folder: tools::folder(name) };
+        made.make_root();
+        fs::write(made.path("code.txt"), "extendedKeyUsage=codeSigning\n").unwrap();
+        fs::write(made.path("time.txt"), "extendedKeyUsage=critical,timeStamping\n").unwrap();
+        fs::write(made.path("web.txt"), "extendedKeyUsage=serverAuth\n").unwrap();
+        for (name, kind, days, key) in [
+            ("code", "code", "9000", "rsa:2048"),
+            ("old", "code", "-1", "rsa:2048"),
+            ("tsa", "time", "9000", "rsa:2048"),
+            ("web", "web", "9000", "rsa:2048"),
+            ("p256", "code", "9000", "ec:p256.txt"),
+            ("p384", "code", "9000", "ec:p384.txt"),
+            ("p521", "code", "9000", "ec:p521.txt"),
+        ] {
+            if let Some(curve) = key.strip_prefix("ec:") {
+                let name = curve.trim_end_matches(".txt").replace('p', "P-");
+                made.openssl(&[
+                    "genpkey",
+                    "-genparam",
+                    "-algorithm",
+                    "EC",
+                    "-out",
+                    curve,
+                    "-pkeyopt",
+                    &format!("ec_paramgen_curve:{name}"),
+                ]);
+            }
+            let (secret, request, certificate) = (format!("{name}.key"), format!("{name}.req"), format!("{name}.pem"));
+            let subject = format!("/CN={name}");
+            made.openssl(&["req", "-newkey", key, "-nodes", "-subj", &subject, "-keyout", &secret, "-out", &request]);
+            let extensions = format!("{kind}.txt");
+            made.openssl(&[
+                "x509",
+                "-req",
+                "-in",
+                &request,
+                "-CA",
+                "root.pem",
+                "-CAkey",
+                "root.key",
+                "-CAcreateserial",
+                "-days",
+                days,
+                "-extfile",
+                &extensions,
+                "-out",
+                &certificate,
+            ]);
+        }
+        let several_pages = image(Arch::X64).build_with(|file| {
+            let last = section_header(4).start;
+            file.extend([0x90; 0x2200]);
+            for size in [last + 8, last + 16] {
+                change_u32(file, size, |size| size + 0x2200);
+            }
+            change_u32(file, OPTIONAL + 56, |size| size + 0x2000);
+        });
+        fs::write(made.path("plain.sys"), several_pages).unwrap();
+        Some(made)
+    }
+
+    /// Creates the root, with a new key.
+    fn make_root(&self) {
+        let words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "9000", "-subj", "/CN=Root"];
+        self.openssl(&[&words[..], &["-keyout", "root.key", "-out", "root.pem"]].concat());
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn openssl(&self, arguments: &[&str]) {
+        let output = std::process::Command::new("openssl").current_dir(&self.folder).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Signs the image with osslsigncode. Returns the file.
+    fn sign(&self, name: &str, with: &str, more: &[&str]) -> PathBuf {
+        self.sign_file("plain.sys", name, with, more)
+    }
+
+    fn sign_file(&self, file: &str, name: &str, with: &str, more: &[&str]) -> PathBuf {
+        let (certificate, key) = (format!("{with}.pem"), format!("{with}.key"));
+        let first = ["sign", "-certs", &certificate, "-key", &key, "-in", file, "-out", name];
+        let mut command = std::process::Command::new("osslsigncode");
+        let output = command.current_dir(&self.folder).args(first).args(more).output().unwrap();
+        assert!(output.status.success(), "{more:?}: {}", String::from_utf8_lossy(&output.stdout));
+        self.path(name)
+    }
+
+    /// Returns our verdict, osslsigncode's, and signify's if a Python has it.
+    fn all(&self, file: &Path) -> (Account, Verdict, Option<Verdict>) {
+        let root = Signer::of_file(&fs::read(self.path("root.pem")).unwrap()).unwrap();
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        fs::write(self.path("root.cer"), root.to_cer()).unwrap();
+        let signify = python("import signify, oscrypto").map(|python| {
+            let own = script("signify_verify.py");
+            let words =
+                [&own, self.path("root.cer").to_str().unwrap(), "image", file.to_str().unwrap()].map(String::from);
+            let (verdict, said) = ask(&python, &words);
+            assert!(!said.contains("Traceback"), "it failed for another reason:\n{said}");
+            verdict
+        });
+        let context = Context { now, trusted: vec![root.to_cer().to_vec()] };
+        let root = self.path("root.pem");
+        let words = ["verify", "-CAfile", root.to_str().unwrap(), "-TSA-CAfile", root.to_str().unwrap(), "-in"];
+        let words: Vec<String> =
+            words.iter().map(|word| String::from(*word)).chain([file.display().to_string()]).collect();
+        let (theirs, _) = ask(Path::new("osslsigncode"), &words);
+        (verify::file(file, &fs::read(file).unwrap(), None, &context), theirs, signify)
+    }
+}
+
+#[test]
+fn osslsigncode_and_signify_agree_about_files_that_osslsigncode_signed() {
+    let Some(authority) = Authority::new("verify-others") else { return };
+    // Signed with a certificate whose root is not trusted.
+    let foreign = authority.path("foreign.sys");
+    fs::write(&foreign, fs::read(package("verify-stranger").join("driver.sys")).unwrap()).unwrap();
+    let stamp = ["-TSA-certs", "tsa.pem", "-TSA-key", "tsa.key"];
+    let tampered = |name: &str, place: usize| {
+        let mut bytes = fs::read(authority.path(name)).unwrap();
+        bytes[place] ^= 1;
+        let path = authority.path(&format!("changed-{name}"));
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    for (file, expected) in [
+        (authority.sign("plain-256.sys", "code", &["-h", "sha256"]), &[][..]),
+        (authority.sign("plain-1.sys", "code", &["-h", "sha1"]), &[]),
+        (authority.sign("plain-384.sys", "code", &["-h", "sha384"]), &[]),
+        (authority.sign_file("plain-1.sys", "nested.sys", "code", &["-h", "sha256", "-nest"]), &[]),
+        (authority.sign("pages.sys", "code", &["-h", "sha256", "-ph"]), &[]),
+        (authority.sign("stamped.sys", "code", &stamp), &[]),
+        (authority.sign("curve-256.sys", "p256", &["-h", "sha256"]), &[]),
+        (authority.sign("curve-384.sys", "p384", &["-h", "sha384"]), &[]),
+        (authority.sign("expired.sys", "old", &[]), &["certificate"]),
+        (authority.sign("server.sys", "web", &[]), &["certificate"]),
+        (tampered("plain-256.sys", 0x480), &["digest"]),
+        (tampered("pages.sys", 0x480), &["digest", "page hashes"]),
+        (tampered("curve-256.sys", 0x480), &["digest"]),
+        // In the signature value of the elliptic curve.
+        (tampered("curve-384.sys", last_byte_of(&authority.path("curve-384.sys"))), &["signature"]),
+        (foreign.clone(), &["chain"]),
+    ] {
+        let (ours, theirs, signify) = authority.all(&file);
+        assert_eq!(failures(&ours), expected, "{ours}");
+        let accepted = if ours.is_valid() { Verdict::Accepted } else { Verdict::Refused };
+        assert_eq!(accepted, theirs, "{ours}");
+        assert!(signify.is_none_or(|signify| accepted == signify), "signify: {signify:?}, {ours}");
+    }
+    let (other, ..) = authority.all(&authority.sign("curve-521.sys", "p521", &["-h", "sha512"]));
+    assert!(!other.is_valid() && other.to_string().contains("1.3.132.0.35 are not checked here"), "{other}");
+    let (pages, ..) = authority.all(&authority.path("pages.sys"));
+    assert!(pages.checks.iter().any(|check| check.what == "page hashes" && check.mark == Mark::Passed), "{pages}");
+    let (nested, ..) = authority.all(&authority.path("nested.sys"));
+    let signatures = nested.checks.iter().filter(|check| check.what == "signature" && check.mark == Mark::Passed);
+    assert_eq!(signatures.count(), 2, "{nested}");
+    let (stamped, ..) = authority.all(&authority.path("stamped.sys"));
+    assert!(stamped.checks.iter().any(|check| check.what == "timestamp" && check.mark == Mark::Passed), "{stamped}");
+    // The timestamp comes last in the signature, and its own signature value comes last in it.
+    let (stamped, ..) = authority.all(&tampered("stamped.sys", last_byte_of(&authority.path("stamped.sys"))));
+    assert_eq!(failures(&stamped), ["timestamp"], "{stamped}");
+    assert!(stamped.to_string().contains("it was not made with the key of CN=tsa"), "{stamped}");
+    // A root of the same name that did not issue the certificate.
+    authority.make_root();
+    let (other, theirs, signify) = authority.all(&authority.path("plain-256.sys"));
+    assert_eq!((failures(&other), theirs), (vec!["chain"], Verdict::Refused), "{other}");
+    assert!(signify.is_none_or(|signify| signify == Verdict::Refused), "{signify:?}");
+    assert!(
+        other.to_string().contains("the certificate of CN=code: it was not made with the key of CN=Root"),
+        "{other}"
+    );
+}
+
+/// Returns the position of the last byte of a signature, before the padding of the file.
+fn last_byte_of(path: &Path) -> usize {
+    fs::read(path).unwrap().iter().rposition(|byte| *byte != 0).unwrap()
+}
+
+#[test]
+fn attributes_in_another_order_than_that_of_der_are_checked_as_cms_says_and_noted() {
+    let folder = package("verify-order");
+    let path = folder.join("driver.sys");
+    let mut bytes = fs::read(&path).unwrap();
+    assert!(!verify::file(&path, &bytes, None, &trusting()).to_string().contains("order of DER"));
+    // Swap two attributes of the set: the content type, and the one after it. Both begin with a tag and a length.
+    let kind = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 3];
+    let first = bytes.windows(kind.len()).rposition(|window| window == kind).unwrap() - 2;
+    let length = |place: usize| 2 + usize::from(bytes[place + 1]);
+    let (one, other) = (length(first), length(first + length(first)));
+    assert_eq!((bytes[first], bytes[first + one]), (0x30, 0x30));
+    bytes[first..first + one + other].rotate_left(one);
+    let account = verify::file(&path, &bytes, None, &trusting());
+    assert!(account.is_valid() && account.to_string().contains("not in the order of DER"), "{account}");
+}
+
+/// Changes the content of a signed file.
+fn with_data(envelope: &[u8], change: impl FnOnce(&mut SignedData)) -> Vec<u8> {
+    let mut outer = ContentInfo::from_der(envelope).unwrap();
+    let mut data: SignedData = outer.content.decode_as().unwrap();
+    change(&mut data);
+    outer.content = Any::encode_from(&data).unwrap();
+    outer.to_der().unwrap()
+}
+
+/// Adds a nested signature to each signature of `envelope`.
+fn with_nested(envelope: &[u8], nested: &[u8]) -> Vec<u8> {
+    let oid = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.311.2.4.1");
+    let values = SetOfVec::try_from(vec![Any::from_der(nested).unwrap()]).unwrap();
+    let attributes = SetOfVec::try_from(vec![Attribute { oid, values }]).unwrap();
+    with_data(envelope, |data| {
+        let mut signers = data.signer_infos.0.clone().into_vec();
+        for signer in &mut signers {
+            signer.unsigned_attrs = Some(attributes.clone());
+        }
+        data.signer_infos.0 = SetOfVec::try_from(signers).unwrap();
+    })
+}
+
+#[test]
+fn the_signer_is_found_among_certificates_of_one_issuer() {
+    let bytes = fs::read(package("verify-issuer").join("driver.cat")).unwrap();
+    let own = Signer::of_envelope(&bytes).unwrap();
+    // One of the numbers comes before the signer's, and one after it.
+    for serial in [[1; 16], [0x7f; 16]] {
+        let mut other = Certificate::from_der(own.to_cer()).unwrap();
+        other.tbs_certificate.serial_number = SerialNumber::new(&serial).unwrap();
+        let bytes = with_data(&bytes, |data| {
+            let certificates = &mut data.certificates.as_mut().unwrap().0;
+            certificates.insert(CertificateChoices::Certificate(other)).unwrap();
+        });
+        assert_eq!(Signer::of_envelope(&bytes).unwrap().to_cer(), own.to_cer());
+    }
+}
+
+#[test]
+fn signatures_at_every_depth_are_checked_and_too_many_are_a_failure() {
+    let path = package("verify-nested").join("driver.cat");
+    let one = fs::read(&path).unwrap();
+    let of = |bytes: &[u8]| verify::file(&path, bytes, None, &trusting());
+    let mut bytes = one.clone();
+    for count in 1..=16 {
+        let account = of(&bytes);
+        let passed = account.checks.iter().filter(|check| check.what == "signature" && check.mark == Mark::Passed);
+        assert_eq!((passed.count(), account.is_valid()), (count, true), "{account}");
+        assert_eq!(account.to_string().contains(" of the file"), count > 1, "{account}");
+        bytes = with_nested(&one, &bytes);
+    }
+    let account = of(&bytes);
+    assert_eq!(failures(&account), ["signature"], "{account}");
+    assert!(account.to_string().contains("FAILED") && account.to_string().contains("more than 16"), "{account}");
+
+    let unreadable = with_nested(&one, &with_nested(&one, &[0x30, 0]));
+    assert_eq!(failures(&of(&unreadable)), ["signature"]);
+}
+
+#[test]
+fn the_command_says_what_is_wrong_and_ends_with_1() {
+    let folder = package("verify-command");
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_driver-package"));
+        let output = command.current_dir(&folder).arg("verify").args(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, said, _) = run(&["."]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("driver.sys: valid"), "{said}");
+    let (code, said, _) = run(&["driver.inf", "--json"]);
+    assert_eq!(code, Some(0), "{said}");
+    let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&json["schema_version"], &json["files"][0]["valid"]), (&1.into(), &true.into()));
+    let mut bytes = fs::read(folder.join("driver.sys")).unwrap();
+    bytes[0x480] ^= 1;
+    fs::write(folder.join("driver.sys"), bytes).unwrap();
+    let mut inspect = std::process::Command::new(env!("CARGO_BIN_EXE_driver-package"));
+    let output = inspect.current_dir(&folder).args(["inspect", "driver.sys"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("signature-digest"));
+    let (code, said, _) = run(&["driver.sys"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("the file was changed after it was signed"), "{said}");
+    let (code, _, said) = run(&["missing.sys"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("missing.sys"), "{said}");
+}

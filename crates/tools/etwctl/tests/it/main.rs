@@ -1,0 +1,24 @@
+//! The integration tests of `etwctl`, one module for each subject, linked once.
+#![cfg(test)]
+
+mod command_line;
+mod common;
+#[cfg(not(windows))]
+mod doctor;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod driver;
+#[cfg(unix)]
+mod interrupt;
+#[cfg(not(windows))]
+mod manifest;
+mod pdb;
+mod reading;
+#[cfg(not(windows))]
+mod recording;
+mod schemas;
+#[cfg(not(windows))]
+mod sessions;
+#[cfg(target_os = "linux")]
+mod terminal;
+#[cfg(not(windows))]
+mod wine;

@@ -1,0 +1,174 @@
+//! Recording the demonstration provider, live and to a file, and decoding what was written.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+use crate::common::{demo_trace, etwctl, scratch};
+use serde_json::Value;
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+#[test]
+fn a_recording_is_live_and_in_a_file_with_the_same_events() {
+    let path = scratch("both.etl");
+    let live = etwctl(&format!("record --demo --live --json --etl {}", path.display()));
+    assert_eq!(live.code, 0, "{}", live.err);
+    assert!(live.err.contains("0 events and 0 buffers lost"), "{}", live.err);
+    let decoded = etwctl(&format!("decode {} --json --provider Etwctl-Demo", path.display()));
+    assert_eq!(decoded.code, 0, "{}", decoded.err);
+    let live_events = lines(&live.out);
+    assert_eq!(live_events.len(), 43);
+    assert_eq!(live_events, lines(&decoded.out), "times included");
+    assert_eq!(live_events[0]["event"], "DriverEntry");
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn level_and_keywords_are_asked_of_the_provider() {
+    let run = etwctl("record --demo --level error --any 0x1 --json");
+    let events = lines(&run.out);
+    assert_eq!(events.len(), 2);
+    assert!(events.iter().all(|event| event["event"] == "ReadFailed"), "{}", run.out);
+    let few = etwctl("record --demo --count 3 --json");
+    assert_eq!(lines(&few.out).len(), 3);
+}
+
+#[test]
+fn a_recording_ends_after_its_time() {
+    let run = etwctl("record Nobody --for 200ms");
+    assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
+    assert!(run.err.contains("0 events printed"), "{}", run.err);
+}
+
+#[test]
+fn decoding_selects_by_provider_level_and_conditions() {
+    let path = demo_trace("select.etl");
+    let count = |options: &str| {
+        let run = etwctl(&format!("decode {} --json {options}", path.display()));
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out.lines().count()
+    };
+    assert_eq!(count("--provider Etwctl-Demo"), 43);
+    assert_eq!(count("--provider 68e2f24c-992e-5847-1628-07020d862419 --level error"), 2);
+    assert_eq!(count("--provider Nobody"), 0);
+    assert_eq!(count("--where event=Read --where opcode=start"), 0);
+    assert_eq!(count("--where event=Read --where opcode=1"), 12);
+    assert_eq!(count("--where event=read --where Length>=5120"), 6);
+    assert_eq!(count("--where File~odd --where event=Transfer"), 6);
+    assert_eq!(count("--where NoSuchField!=1"), 0);
+    assert_eq!(count("--where keyword=0x2"), 2);
+    assert_eq!(count("--count 5"), 5);
+    let notes = |options: &str| etwctl(&format!("decode {} --json {options}", path.display())).err;
+    for (options, note) in [
+        ("--provider Etwctl-Dmo", "note: no event is from provider 'Etwctl-Dmo'; did you mean 'Etwctl-Demo'?"),
+        ("--provider Nobody", "note: no event is from provider 'Nobody'; the trace has Etwctl-Demo"),
+        ("--where Lenth>5", "note: no event has 'Lenth'; did you mean 'Length'?"),
+        ("--where opcod=1", "note: no event has 'opcod'; did you mean 'opcode'?"),
+    ] {
+        assert!(notes(options).contains(note), "{options}: {}", notes(options));
+    }
+    assert!(!notes("--where Length>1000000").contains("note:"), "the name is right, only nothing is that long");
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn every_format_is_written_and_colours_only_when_asked_for() {
+    let path = demo_trace("formats.etl");
+    let run = |options: &str| etwctl(&format!("decode {} {options}", path.display()));
+    let csv = run("--csv").out;
+    assert_eq!(csv.lines().count(), 46, "a line of names, 43 events and two of the session");
+    let chrome: Value = serde_json::from_str(&run("--chrome").out).unwrap();
+    let spans = chrome["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+    assert_eq!(spans.count(), 12, "starts and stops are spans");
+    let page = run("--html").out;
+    assert!(
+        page.to_lowercase().starts_with("<!doctype html>")
+            && page.contains("formats.etl")
+            && page.contains("ReadFailed")
+    );
+    let table = run("--table").out;
+    assert!(table.starts_with("  provider Etwctl-Demo\n"), "{table}");
+    assert!(table.contains(" ReadFailed ") && table.contains(" start ") && !table.contains("Etwctl-Demo/"), "{table}");
+    let text = run("--text");
+    assert!(text.out.contains("Etwctl-Demo/ReadFailed Request=5") && !text.out.contains('\x1b'));
+    assert!(run("--color always").out.contains("\x1b[31m"));
+    assert_eq!(run("--csv --chrome").code, 2);
+    let copy = scratch("copy.jsonl");
+    assert_eq!(run(&format!("--json --output {}", copy.display())).out, "");
+    assert_eq!(lines(&fs::read_to_string(&copy).unwrap()).len(), 45);
+    fs::remove_file(copy).unwrap();
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn statistics_count_what_is_there() {
+    let path = demo_trace("stats.etl");
+    let run = etwctl(&format!("stats {} --json", path.display()));
+    let stats: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!((&stats["events"], &stats["events_lost"]), (&45.into(), &0.into()));
+    assert_eq!(stats["by_event"][0]["event"], "Read");
+    assert_eq!(stats["by_event"][0]["events"], 24);
+    let names: Vec<&Value> = stats["by_event"].as_array().unwrap().iter().map(|row| &row["event"]).collect();
+    assert!(names.contains(&&"Header".into()) && names.contains(&&"Unload".into()), "{names:?}");
+    assert!(etwctl(&format!("stats {}", path.display())).out.contains("PROVIDER"));
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_damaged_trace_is_decoded_as_far_as_possible_and_has_exit_code_4() {
+    let path = demo_trace("damaged.etl");
+    let bytes = fs::read(&path).unwrap();
+    // The file ends inside the first record of the last buffer, 40 bytes after the buffer's header.
+    let end = bytes.len() - 65536 + 0x48 + 40;
+    fs::write(&path, &bytes[..end]).unwrap();
+    let run = etwctl(&format!("decode {} --json", path.display()));
+    assert_eq!(run.code, 4, "{}", run.err);
+    assert!(run.err.contains("the trace is damaged"), "{}", run.err);
+    assert!(!lines(&run.out).is_empty());
+    assert_eq!(etwctl(&format!("stats {}", path.display())).code, 4);
+    fs::remove_file(path).unwrap();
+}
+
+/// Runs the command with a closed standard output; returns its exit code and standard error.
+fn unread(words: &[&OsStr]) -> (Option<i32>, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let child = Command::new(env!("CARGO_BIN_EXE_etwctl")).args(words).stdout(writer).stderr(Stdio::piped()).spawn();
+    let output = child.and_then(Child::wait_with_output).unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn without_a_reader_the_file_of_a_recording_is_whole() {
+    let path = scratch("unread.etl");
+    let words = ["record", "--demo", "--live", "--json", "--etl"].map(OsStr::new);
+    let (code, said) = unread(&[&words[..], &[path.as_os_str()]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("0 events and 0 buffers lost"), "{said}");
+    let decoded = etwctl(&format!("decode {} --json --provider Etwctl-Demo", path.display()));
+    assert_eq!(lines(&decoded.out).len(), 43);
+    assert_eq!(
+        unread(&["decode", "--json"].map(OsStr::new).into_iter().chain([path.as_os_str()]).collect::<Vec<_>>()).0,
+        Some(0)
+    );
+    assert_eq!(unread(&[OsStr::new("--help")]), (Some(0), String::new()));
+    fs::remove_file(path).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_not_valid_utf_8_is_a_name_of_a_file() {
+    let odd: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"odd\xFF.etl");
+    let (code, said) = unread(&[OsStr::new("decode"), odd]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("cannot open ") && said.contains("odd"), "{said}");
+    let path = scratch("named.etl").with_file_name(odd);
+    fs::rename(demo_trace("named.etl"), &path).unwrap();
+    let words = [OsStr::new("decode"), path.as_os_str()];
+    let run = Command::new(env!("CARGO_BIN_EXE_etwctl")).args(words).output().unwrap();
+    assert!(run.status.success() && String::from_utf8_lossy(&run.stdout).contains("ReadFailed"));
+    fs::remove_file(path).unwrap();
+}
