@@ -88,6 +88,14 @@ impl Storage for SystemFile {
     }
 }
 
+impl Drop for SystemFile {
+    /// Closing the file is not enough: a process that another thread is just starting has a copy of the descriptor, and
+    /// would hold the lock until it runs its program.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// Creates files.
 pub(crate) type Opener = Box<dyn FnMut(&Path) -> io::Result<Box<dyn Storage>> + Send>;
 
@@ -114,8 +122,20 @@ pub(super) fn lock(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AHEAD, Storage, SystemFile};
+    use super::{AHEAD, Storage, SystemFile, lock};
     use std::fs::{self, File};
+
+    #[test]
+    fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("locked");
+        let file = File::create(&path).unwrap();
+        lock(&file).unwrap();
+        let _copy = file.try_clone().unwrap();
+        lock(&File::create(&path).unwrap()).unwrap_err();
+        drop(SystemFile::new(file, 0));
+        lock(&File::create(&path).unwrap()).unwrap();
+    }
 
     #[cfg(target_os = "linux")]
     #[test]
