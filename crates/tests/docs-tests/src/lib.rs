@@ -2,12 +2,12 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | the targets of links and anchors exist | `tests/it/links.rs` |
-//! | commands and their flags exist | `tests/it/commands.rs` |
+//! | the targets of links and anchors exist | `tests/builds/links.rs` |
+//! | commands and their flags exist | `tests/builds/commands.rs` |
 //! | Rust code compiles, and runs where it can | documentation tests of this file |
-//! | the tutorial works, block by block | `tests/it/tutorial.rs` |
-//! | drivers on other pages are built and run | `tests/it/guides.rs` |
-//! | every public item of what a driver links is shown by an example | `tests/it/examples.rs` |
+//! | the tutorial works, block by block | `tests/builds/tutorial.rs` |
+//! | drivers on other pages are built and run | `tests/builds/guides.rs` |
+//! | every public item of what a driver links is shown by an example | `tests/builds/examples.rs` |
 //!
 //! This crate reads Markdown ([`markdown`]) as far as these tests need it. It never changes a page.
 #![expect(

@@ -219,10 +219,10 @@ mod tests {
 
     #[test]
     fn flags_reach_the_command() {
-        match parse(&words("test --no-miri")) {
+        match parse(&words("test --quick")) {
             Ok(Invocation::Run { command, flags, .. }) => {
                 assert_eq!(command.name, "test");
-                assert_eq!(flags, ["--no-miri"]);
+                assert_eq!(flags, ["--quick"]);
             }
             _ => panic!("not understood"),
         }
@@ -257,9 +257,9 @@ mod tests {
 
     #[test]
     fn unknown_flags_and_stray_arguments_are_errors() {
-        let typo = error("test --no-mri");
+        let typo = error("test --qick");
         assert_eq!(typo.exit_code(), 2);
-        assert!(typo.to_string().contains("did you mean `--no-miri`?"));
+        assert!(typo.to_string().contains("did you mean `--quick`?"));
         assert!(error("demo now").to_string().contains("`now`"));
         assert!(error("--verbose test").to_string().contains("`--verbose`"));
         assert!(error("help test lint").to_string().contains("`lint`"));

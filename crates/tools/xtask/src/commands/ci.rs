@@ -8,17 +8,18 @@ use driver_build::Error;
 
 pub(super) const COMMAND: Command = Command {
     name: "ci",
-    summary: "Runs `lint` and `test`",
+    summary: "Runs `lint` and `test --all`",
     details: "\
-Runs all steps of `lint`, then all steps of `test`, and prints one summary.
+Runs all steps of `lint`, then all steps of `test --all`, and prints one summary.
 ",
-    flags: &[test::WITHOUT_MIRI],
+    flags: &[],
     run,
 };
 
 fn run(context: &Context) -> Result<(), Error> {
     let mut steps = lint::STEPS.to_vec();
     // Some steps are in both lists. They run once.
-    steps.extend(test::STEPS.iter().filter(|step| !lint::STEPS.iter().any(|other| other.name == step.name)));
+    let tests = test::STEPS.iter().chain(&test::MORE_STEPS);
+    steps.extend(tests.filter(|step| !lint::STEPS.iter().any(|other| other.name == step.name)));
     check_all(context, &steps)
 }

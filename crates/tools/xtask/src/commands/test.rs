@@ -23,23 +23,22 @@ Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
 built with --cfg loom in target/loom. Crates are checked with and without their
-Cargo features. If rustup can install the toolchains, the tests that depend on
-the toolchain run with Rust's beta, and the crates that a driver links are
-checked with the oldest supported Rust. If a nightly toolchain is installed,
-Miri runs.
+Cargo features. With --all, the crates that a driver links are checked with the
+oldest supported Rust, the tests that depend on the toolchain run with Rust's
+beta, if rustup can install these toolchains, and Miri runs if a nightly
+toolchain is installed.
 ",
     flags: &[
+        Flag { name: ALL, summary: "also the oldest and the newest Rust, and Miri, as CI does" },
         Flag { name: QUICK, summary: "formatting and unit tests only" },
         Flag { name: LIST, summary: "prints the steps without running them" },
-        WITHOUT_MIRI,
     ],
     run,
 };
 
+const ALL: &str = "--all";
 const QUICK: &str = "--quick";
 const LIST: &str = "--list";
-const NO_MIRI: &str = "--no-miri";
-pub(super) const WITHOUT_MIRI: Flag = Flag { name: NO_MIRI, summary: "omits Miri, which takes minutes" };
 
 /// Crates with loom models of their lock-free state. They are built in a separate folder, because loom's flag would
 /// rebuild everything in the usual one.
@@ -50,12 +49,12 @@ pub(super) const LOOM_FLAGS: &str = "--cfg loom";
 /// Packages with `doctest = false`. `cargo test --doc` ignores that setting, so they are excluded.
 const WITHOUT_DOCTESTS: [&str; 4] = ["--exclude", "tracelogging-oracle", "--exclude", "bench"];
 
-/// The integration tests, divided by the first letter of their name into parts that take about equally long. Cargo runs one
-/// program of tests after the other, and many of them wait for programs that keep only one processor busy.
-const HALVES: [&str; 2] = ["[a-l]*", "[!a-l]*"];
+/// The programs of integration tests, in two groups that run beside each other. Those of the second group wait for
+/// compilers and for other programs, which keep only one processor busy.
+const GROUPS: [&[&str]; 2] = [&["it"], &["[!i]*", "installed"]];
 
-/// All steps. Those that fail fastest come first.
-pub(super) const STEPS: [Step; 13] = [
+/// The steps of every run. Those that fail fastest come first.
+pub(super) const STEPS: [Step; 10] = [
     SETUP,
     FORMAT,
     UNIT,
@@ -66,16 +65,21 @@ pub(super) const STEPS: [Step; 13] = [
     Step::new("verifiers", "third-party programs that check signatures and scripts", verifiers),
     Step::new("windows", "session control type-checks for Windows", windows),
     Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
-    toolchains::OLDEST,
-    toolchains::NEWEST,
-    miri::STEP,
 ];
+
+/// The steps that only `--all` runs: each compiles much of the workspace again.
+pub(super) const MORE_STEPS: [Step; 3] = [toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
 
 fn run(context: &Context) -> Result<(), Error> {
     let quick = [SETUP, FORMAT, UNIT];
-    let steps = if context.has_flag(QUICK) { quick.as_slice() } else { &STEPS };
+    let all = [&STEPS[..], &MORE_STEPS].concat();
+    let steps = match (context.has_flag(QUICK), context.has_flag(ALL)) {
+        (true, _) => &quick[..],
+        (_, true) => &all,
+        _ => &STEPS,
+    };
     if context.has_flag(LIST) {
         for step in steps {
             output::print_line(&format!("{:<10} {}", step.name, step.what));
@@ -139,13 +143,16 @@ fn unit(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn workspace(context: &Context) -> Result<Outcome, Error> {
-    let integration = |words: &[&str]| cargo_test(context).args(["--test"]).args(words);
-    integration(&["*", "--no-run"]).run()?;
-    miri::start_beside(context);
+    let select =
+        |programs: &[&str]| programs.iter().fold(cargo_test(context), |cargo, name| cargo.args(["--test", name]));
+    select(&["*"]).args(["--no-run"]).run()?;
+    if context.has_flag(ALL) {
+        miri::start_beside(context);
+    }
     // The step `unit` has run the unit tests. If integration tests fail, the documentation tests still run.
-    let [first, second] = HALVES;
-    let second = Background::start(context, "tests", integration(&[second]))?;
-    let first = integration(&[first]).run();
+    let [first, second] = GROUPS;
+    let second = Background::start(context, "tests", select(second))?;
+    let first = select(first).run();
     let second = second.wait();
     let documentation = cargo_test(context).args(["--doc"]).args(WITHOUT_DOCTESTS).run();
     first.and(second).and(documentation)?;

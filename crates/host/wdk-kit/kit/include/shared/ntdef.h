@@ -1,6 +1,6 @@
 /* The base types of Windows code: integers, strings, lists, handles, identifiers.
  *
- * Written from public documentation; checked against Microsoft's metadata by tests/it/layouts.rs.
+ * Written from public documentation; checked against Microsoft's metadata by tests/builds/layouts.rs.
  * Both targets are 64-bit with the same integer widths, so nothing here depends on the processor. */
 #pragma once
 

@@ -3,7 +3,6 @@
 //! It starts with the integration tests and runs beside them, because both often keep only one processor busy. Its output is printed
 //! by its own step, which waits for it.
 
-use super::NO_MIRI;
 use crate::background::Background;
 use crate::context::Context;
 use crate::steps::{Outcome, Step};
@@ -50,9 +49,6 @@ fn run(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn start(context: &Context) -> Result<Runs, Error> {
-    if context.has_flag(NO_MIRI) {
-        return Ok(Runs::Skipped(format!("{NO_MIRI} was given")));
-    }
     let Ok(toolchains) = context.tool("rustup").args(["toolchain", "list"]).capture() else {
         return Ok(Runs::Skipped("rustup is not installed".into()));
     };

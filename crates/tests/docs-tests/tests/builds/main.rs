@@ -1,4 +1,5 @@
-//! The integration tests of `docs-tests`, one module for each subject, linked once.
+//! The tests of `docs-tests` that build drivers or programs, one module for each subject. `cargo xtask test` runs programs of this name
+//! beside the others, because they mostly wait for compilers.
 #![cfg(test)]
 
 mod code;

@@ -1,0 +1,14 @@
+//! The tests of `wdk-kit` that build drivers or programs, one module for each subject. `cargo xtask test` runs programs of this name
+//! beside the others, because they mostly wait for compilers.
+#![cfg(test)]
+
+mod images;
+mod layouts;
+mod published;
+mod shapes;
+mod support;
+mod wdf_headers;
+mod wdf_layouts;
+mod wdf_table;
+mod wdk;
+mod winreg;
