@@ -114,13 +114,15 @@ fn objects_are_cleaned_up_from_the_leaves_and_destroyed_when_no_reference_is_lef
     log.lines(&host);
     assert_eq!(status(&device, TREE, &[]), NtStatus::Success);
     let lines = log.lines(&host);
+    // Siblings are in the order of their creation: Microsoft's Windows-Driver-Frameworks,
+    // `shared/object/fxobject.cpp`, `FxObject::AddChildObjectInternal` inserts at the tail.
     let tree = [
-        "cleanup second",
         "cleanup leaf",
         "cleanup first",
+        "cleanup second",
         "cleanup parent",
-        "destroy second",
         "destroy leaf",
+        "destroy second",
         "destroy parent",
         "deleted",
         "destroy first",

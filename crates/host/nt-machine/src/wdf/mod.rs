@@ -6,8 +6,9 @@
 //! driver code runs.
 //!
 //! This is written from Microsoft's public documentation and headers of the framework. The order of events follows the
-//! documentation. If the documentation leaves the order open, as for the cleanup of siblings, it is the reverse of the
-//! order of creation.
+//! documentation. If the documentation leaves something open, as the order in which siblings are cleaned up, it is as in
+//! Microsoft's public source of the framework (microsoft/Windows-Driver-Frameworks). Comments name its files relative to
+//! `src/framework`.
 
 mod attributes;
 mod cancel;
