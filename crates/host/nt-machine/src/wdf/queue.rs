@@ -134,14 +134,12 @@ fn create_queue(call: &Call) -> Outcome {
         return fail(NtStatus::InvalidParameter);
     }
     let control = with_device(device, |device| device.init.control);
+    // Version 1.9 added the number of presented requests.
+    let presented = (size > structures::queue_config(0)).then_some(config.NumberOfPresentedRequests);
     let queue = Queue {
         device,
         kind,
-        limit: match (kind, config.NumberOfPresentedRequests) {
-            (SEQUENTIAL, _) => 1,
-            (_, 0) => u32::MAX,
-            (_, limit) => limit,
-        },
+        limit: limit(kind, presented)?,
         power_managed: match config.PowerManaged {
             0 => false,
             1 => true,
@@ -166,6 +164,30 @@ fn create_queue(call: &Call) -> Outcome {
         }
     });
     created(Ok(handle), call.ptr(4))
+}
+
+/// Returns how many requests of a queue the driver may have at the same time. `presented` is the driver's
+/// `NumberOfPresentedRequests`, which is checked as by `FxIoQueue::Initialize` in
+/// `shared/irphandlers/io/fxioqueue.cpp`.
+fn limit(kind: u32, presented: Option<u32>) -> Outcome<u32> {
+    match (kind, presented) {
+        (PARALLEL, Some(limit)) => {
+            if limit == 0 {
+                let what = "a parallel queue with NumberOfPresentedRequests = 0 never presents a request: set it to -1, \
+                            as WDF_IO_QUEUE_CONFIG_INIT does";
+                verify::find(Rule::FrameworkMisuse, format_args!("{what}"));
+            }
+            done(limit)
+        }
+        (PARALLEL, None) => done(u32::MAX),
+        (_, Some(limit @ 1..)) => {
+            let what = format_args!("NumberOfPresentedRequests is {limit}, but the queue is not parallel: set it to 0");
+            verify::find(Rule::BadArgument, what);
+            fail(NtStatus::InvalidParameter)
+        }
+        (SEQUENTIAL, _) => done(1),
+        _ => done(u32::MAX),
+    }
 }
 
 /// Returns `WDF_IO_QUEUE_STATE`: 1 if the queue accepts requests, 2 if it dispatches them, 4 if none waits, 8 if the

@@ -163,6 +163,7 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         let what = format_args!("the request is completed with {information} bytes, but its buffers have {room}");
         verify::find(Rule::RequestMisuse, what);
     }
+    let status = for_client(status);
     with(|framework| framework.ended.insert(handle, (status, information)));
     life::delete(handle);
     if let Some(irp) = irp.non_null() {
@@ -175,6 +176,18 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         kernel().scheduler.change(|_| ());
     } else {
         deliver::returned(queue);
+    }
+}
+
+/// Returns the status that a client gets for a request. Statuses of the framework's facility (0x020) are for drivers
+/// only: `FxRequest::CompleteInternal` in `shared/core/fxrequest.cpp` replaces them.
+fn for_client(status: NtStatus) -> NtStatus {
+    match status {
+        NtStatus::WdfPaused | NtStatus::WdfBusy => NtStatus::DeviceBusy,
+        NtStatus::WdfInternalError => NtStatus::InternalError,
+        NtStatus::WdfNotEnoughMapRegisters => NtStatus::InsufficientResources,
+        status if status.as_int() & 0x0FFF_0000 == 0x0020_0000 => NtStatus::InvalidDeviceRequest,
+        status => status,
     }
 }
 
