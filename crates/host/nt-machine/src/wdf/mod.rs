@@ -101,7 +101,7 @@ impl Framework {
 /// The framework's part of the machine.
 pub(crate) struct Attached {
     framework: Mutex<Framework>,
-    /// Makes the clients of a device wait for their requests and close their files.
+    /// Makes the clients of a device cancel their requests and close their files.
     close_clients: fn(Handle),
 }
 
@@ -123,7 +123,7 @@ fn with<R>(body: impl FnOnce(&mut Framework) -> R) -> R {
     body(&mut kernel::lock(&FRAMEWORK.get().framework))
 }
 
-/// Makes the clients of a device wait for their requests and close their files. Called before the device is deleted.
+/// Makes the clients of a device cancel their requests and close their files. Called before the device is removed.
 fn close_clients(device: Handle) {
     (FRAMEWORK.get().close_clients)(device);
 }

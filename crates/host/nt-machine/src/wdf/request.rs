@@ -98,6 +98,8 @@ pub(super) struct Request {
     pub(super) handler: u64,
     pub(super) cancel: GuestPtr<Code>,
     pub(super) canceled: bool,
+    /// `EvtRequestCancel` has been called.
+    pub(super) cancel_told: bool,
     /// The completion routine for a request that is sent to an I/O target, and its context.
     pub(super) completion: (GuestPtr<Code>, u64),
     /// The status and information with which an I/O target completed the request.
