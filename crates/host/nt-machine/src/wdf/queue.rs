@@ -221,3 +221,23 @@ pub(super) fn withdraw(handle: Handle, request: Handle) -> bool {
         _ => false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{MANUAL, PARALLEL, SEQUENTIAL, limit};
+
+    #[test]
+    fn a_driver_before_1_9_has_no_limit_for_parallel_queues() {
+        let cases = [
+            ((PARALLEL, None), u32::MAX),
+            ((PARALLEL, Some(2)), 2),
+            ((PARALLEL, Some(u32::MAX)), u32::MAX),
+            ((SEQUENTIAL, None), 1),
+            ((SEQUENTIAL, Some(0)), 1),
+            ((MANUAL, Some(0)), u32::MAX),
+        ];
+        for ((kind, presented), expected) in cases {
+            assert!(matches!(limit(kind, presented), Ok(limit) if limit == expected), "{kind} {presented:?}");
+        }
+    }
+}
