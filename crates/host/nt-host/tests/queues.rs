@@ -215,16 +215,22 @@ fn a_parallel_queue_with_a_limit_of_zero_presents_nothing_and_is_found() {
     assert_eq!((found.as_slice(), report.findings().len()), ([what].as_slice(), 1));
 }
 
-/// The same function refuses a number for the other kinds of queues.
+/// The same function refuses queues with contradictory configurations.
 #[test]
-fn only_a_parallel_queue_has_a_limit() {
-    let image = build("kmdf_queues", 2, "FxDriverEntry", &FRAMEWORK);
-    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
-    let error = host.add_device().expect_err("an invalid queue");
-    assert!(error.to_string().contains("0xC000000D"), "{error}");
-    let report = host.unload().expect("unload");
-    let found: Vec<&str> = report.of(Rule::BadArgument).map(|finding| finding.detail.as_str()).collect();
-    assert_eq!(found, ["NumberOfPresentedRequests is 1, but the queue is not parallel: set it to 0"]);
+fn a_queue_with_a_limit_or_callbacks_that_its_type_does_not_have_is_refused() {
+    for (bug, status, what) in [
+        (2, "0xC000000D", "NumberOfPresentedRequests is 1, but the queue is not parallel: set it to 0"),
+        (3, "0xC020020B", "the queue has no callback for requests: set EvtIoDefault or another one"),
+        (4, "0xC000000D", "a manual queue has callbacks for requests: set none"),
+    ] {
+        let image = build("kmdf_queues", bug, "FxDriverEntry", &FRAMEWORK);
+        let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+        let error = host.add_device().expect_err("an invalid queue");
+        assert!(error.to_string().contains(status), "{bug}: {error}");
+        let report = host.unload().expect("unload");
+        let found: Vec<&str> = report.findings().iter().map(|finding| finding.detail.as_str()).collect();
+        assert_eq!(found, [what], "{bug}");
+    }
 }
 
 /// Microsoft's Windows-Driver-Frameworks, `shared/core/fxrequest.cpp`, `FxRequest::CompleteInternal`.

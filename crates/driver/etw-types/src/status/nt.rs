@@ -80,6 +80,7 @@ status_newtype! {
         WdfInternalError = 0xC020_0201 "STATUS_WDF_INTERNAL_ERROR",
         WdfPaused = 0xC020_0203 "STATUS_WDF_PAUSED",
         WdfBusy = 0xC020_0204 "STATUS_WDF_BUSY",
+        WdfNoCallback = 0xC020_020B "STATUS_WDF_NO_CALLBACK",
         WdfNotEnoughMapRegisters = 0xC020_0214 "STATUS_WDF_NOT_ENOUGH_MAP_REGISTERS",
     }
 }

@@ -1,5 +1,6 @@
 /* A KMDF driver with a queue of each kind. Some control requests stay pending, the others act on them. With BUG 1 its
-   parallel queue, with BUG 2 its sequential queue has a wrong NumberOfPresentedRequests. */
+   parallel queue, with BUG 2 its sequential queue has a wrong NumberOfPresentedRequests. With BUG 3 the sequential queue
+   has no callback, with BUG 4 the manual queue has one. */
 
 #include "framework.h"
 
@@ -259,6 +260,9 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
         InitQueue(&config, WdfIoQueueDispatchManual, FALSE);
         config.EvtIoCanceledOnQueue = CanceledOnQueue;
         config.PowerManaged = WdfFalse;
+#if BUG == 4
+        config.EvtIoDeviceControl = Control;
+#endif
         status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, &Manual);
     }
     if (status >= 0) {
@@ -269,6 +273,8 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
         config.EvtIoDeviceControl = SequentialControl;
 #if BUG == 2
         config.Settings.Parallel.NumberOfPresentedRequests = 1;
+#elif BUG == 3
+        config.EvtIoDeviceControl = NULL;
 #endif
         config.PowerManaged = WdfFalse;
         status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, &Sequential);

@@ -133,6 +133,19 @@ fn create_queue(call: &Call) -> Outcome {
         verify::find(Rule::BadArgument, format_args!("invalid dispatch type {kind}: expected 1 to 3"));
         return fail(NtStatus::InvalidParameter);
     }
+    // As in `FxIoQueue::Initialize` (`shared/irphandlers/io/fxioqueue.cpp`).
+    match (kind, config.EvtIo.iter().all(|callback| callback.is_null())) {
+        (MANUAL, false) => {
+            verify::find(Rule::BadArgument, format_args!("a manual queue has callbacks for requests: set none"));
+            return fail(NtStatus::InvalidParameter);
+        }
+        (SEQUENTIAL | PARALLEL, true) => {
+            let what = format_args!("the queue has no callback for requests: set EvtIoDefault or another one");
+            verify::find(Rule::BadArgument, what);
+            return fail(NtStatus::WdfNoCallback);
+        }
+        _ => {}
+    }
     let control = with_device(device, |device| device.init.control);
     // Version 1.9 added the number of presented requests.
     let presented = (size > structures::queue_config(0)).then_some(config.NumberOfPresentedRequests);
