@@ -72,10 +72,10 @@ fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
     queue_state::resume_all(device);
     queue_state::start_all(device);
     let io = with_device(device, |device| std::mem::replace(&mut device.io, SelfManagedIo::Begun));
-    let io = if io != SelfManagedIo::Unused {
-        event(device, IO_RESTART, "EvtDeviceSelfManagedIoRestart", &[])
-    } else {
+    let io = if io == SelfManagedIo::Unused {
         event(device, IO_INIT, "EvtDeviceSelfManagedIoInit", &[])
+    } else {
+        event(device, IO_RESTART, "EvtDeviceSelfManagedIoRestart", &[])
     };
     if let Err(status) = io {
         leave(device, D3_FINAL);

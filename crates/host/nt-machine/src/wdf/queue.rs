@@ -192,13 +192,13 @@ fn limit(kind: u32, presented: Option<u32>) -> Outcome<u32> {
             }
             done(limit)
         }
-        (PARALLEL, None) => done(u32::MAX),
         (_, Some(limit @ 1..)) => {
             let what = format_args!("NumberOfPresentedRequests is {limit}, but the queue is not parallel: set it to 0");
             verify::find(Rule::BadArgument, what);
             fail(NtStatus::InvalidParameter)
         }
         (SEQUENTIAL, _) => done(1),
+        // A manual queue, or a parallel one of a driver before 1.9.
         _ => done(u32::MAX),
     }
 }
