@@ -6,7 +6,7 @@ mod c;
 
 use c::{FRAMEWORK, Log, build, framework};
 use etw_types::NtStatus;
-use nt_host::{Builder, Device, NtHost, RegistryValue};
+use nt_host::{Builder, Device, NtHost, RegistryValue, Rule};
 
 const PING: u32 = 0x0022_2000;
 const KEEP: u32 = 0x0022_2004;
@@ -14,6 +14,7 @@ const TREE: u32 = 0x0022_2008;
 const REGISTRY: u32 = 0x0022_200C;
 const COLLECTION: u32 = 0x0022_2010;
 const MEMORY: u32 = 0x0022_2014;
+const KEEP_CANCELABLE: u32 = 0x0022_2018;
 
 fn start(name: &str) -> (NtHost, Device, Log) {
     let host = framework(name).start().expect("DriverEntry");
@@ -119,6 +120,29 @@ fn a_request_that_is_kept_ends_when_its_device_is_pulled_out() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// `FxIoQueue::StopProcessingForPower` in `shared/irphandlers/io/fxioqueue.cpp` cancels before it stops: a cancelable
+/// request is suspended with the flag that says so, and is then canceled and not stopped again.
+#[test]
+fn a_cancelable_request_is_suspended_and_then_canceled_when_its_device_is_pulled_out() {
+    let (host, device, mut log) = start("kmdf_life");
+    let kept = device.begin_ioctl(KEEP_CANCELABLE, &[], 0).expect("a request");
+    log.lines(&host);
+    device.surprise_remove().expect("removal");
+    assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
+    let down = [
+        "SurpriseRemoval",
+        "SelfManagedIoSuspend",
+        "IoStop 10000001",
+        "D0ExitPreInterruptsDisabled",
+        "D0Exit to 5",
+        "ReleaseHardware",
+        "cancel",
+        "SelfManagedIoFlush",
+    ];
+    assert_eq!(log.lines(&host)[..8], down);
+    host.unload().expect("unload").assert_clean();
+}
+
 /// Microsoft's documentation of `IRP_MN_QUERY_REMOVE_DEVICE` and `IRP_MN_REMOVE_DEVICE`: there are no open handles when
 /// the device is removed.
 #[test]
@@ -131,6 +155,20 @@ fn files_are_closed_before_a_device_leaves_in_an_orderly_way() {
     assert_eq!(log.lines(&host)[..5], down);
     drop(file);
     host.unload().expect("unload").assert_clean();
+}
+
+/// On Windows the client could not close its file, and the open file would veto the removal.
+#[test]
+fn a_request_that_cannot_be_canceled_is_found_when_its_device_leaves_in_an_orderly_way() {
+    let (host, device, mut log) = start("kmdf_life");
+    let kept = device.begin_ioctl(KEEP, &[], 0).expect("a request");
+    log.lines(&host);
+    device.remove().expect("removal");
+    assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
+    assert_eq!(log.lines(&host)[..3], ["QueryRemove", "FileCleanup", "FileClose"]);
+    let report = host.unload().expect("unload");
+    let found: Vec<Rule> = report.findings().iter().map(|finding| finding.rule).collect();
+    assert_eq!(found, [Rule::RequestNever]);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 #define IOCTL_REGISTRY 0x22200C
 #define IOCTL_COLLECTION 0x222010
 #define IOCTL_MEMORY 0x222014
+#define IOCTL_KEEP_CANCELABLE 0x222018
 
 #define FAILS_IF(bug) (BUG == (bug) ? STATUS_UNSUCCESSFUL_ : 0)
 
@@ -156,6 +157,12 @@ static VOID NTAPI Stop(WDFQUEUE Queue, WDFREQUEST Request, ULONG Action)
     } else {
         WDF(WDFREQUESTSTOPACKNOWLEDGE, WdfRequestStopAcknowledge, Request, FALSE);
     }
+}
+
+static VOID NTAPI Cancel(WDFREQUEST Request)
+{
+    LOG("cancel\n");
+    Complete(Request, STATUS_CANCELLED_, 0);
 }
 
 static VOID NTAPI Resume(WDFQUEUE Queue, WDFREQUEST Request)
@@ -329,6 +336,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     switch (Code) {
     case IOCTL_KEEP:
         LOG("keeps a request\n");
+        return;
+    case IOCTL_KEEP_CANCELABLE:
+        WDF(WDFREQUESTMARKCANCELABLE, WdfRequestMarkCancelable, Request, Cancel);
         return;
     case IOCTL_PING:
         LOG("request of %s\n", Name(WDF(WDFREQUESTGETFILEOBJECT, WdfRequestGetFileObject, Request))->Name);

@@ -87,8 +87,7 @@ pub(super) fn resume_all(device: Handle) {
     for handle in with_device(device, |device| device.queues.clone()) {
         let resume = with_queue(handle, |queue| if queue.power_managed { queue.resume } else { GuestPtr::NULL });
         for request in request::presented_in(handle).into_iter().filter(|_| !resume.is_null()) {
-            if request::lookup(request, |request| request.acknowledged) {
-                request::with_request(request, |request| request.acknowledged = false);
+            if request::update(request, |request| std::mem::take(&mut request.acknowledged)) == Some(true) {
                 tell(handle, "EvtIoResume", resume, &[handle.as_int(), request.as_int()]);
             }
         }
@@ -110,14 +109,15 @@ pub(super) fn hold_all(device: Handle) {
 fn stop(handle: Handle, action: u64) {
     let callback = with_queue(handle, |queue| queue.stop);
     for request in request::presented_in(handle) {
-        let state = request::lookup(request, |request| (!request.cancel.is_null(), request.cancel_told));
-        let (is_cancelable, cancel_told) = state;
-        if callback.is_null() || cancel_told || !object::exists(request) {
-            continue;
+        // Another thread, or the callback for an earlier request, may have completed this one.
+        let state = request::update(request, |request| {
+            request.acknowledged = false;
+            (!request.cancel.is_null(), request.cancel_told)
+        });
+        if let Some((is_cancelable, false)) = state.filter(|_| !callback.is_null()) {
+            let flags = action | if is_cancelable { CANCELABLE } else { 0 };
+            tell(handle, "EvtIoStop", callback, &[handle.as_int(), request.as_int(), flags]);
         }
-        request::with_request(request, |request| request.acknowledged = false);
-        let flags = action | if is_cancelable { CANCELABLE } else { 0 };
-        tell(handle, "EvtIoStop", callback, &[handle.as_int(), request.as_int(), flags]);
     }
     wait_for(handle, || {
         let kept = request::presented_in(handle);

@@ -130,11 +130,15 @@ pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) ->
 
 /// Reads a request that may already be completed and deleted. In that case returns the default value.
 pub(super) fn lookup<R: Default>(handle: Handle, look: impl FnOnce(&Request) -> R) -> R {
-    with(|framework| match framework.objects.get(&handle).map(|object| &object.data) {
-        Some(Data::Request(request)) => Some(look(request)),
+    update(handle, |request| look(request)).unwrap_or_default()
+}
+
+/// Reads or changes a request that may already be completed and deleted. In that case returns `None`.
+pub(super) fn update<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> Option<R> {
+    with(|framework| match framework.objects.get_mut(&handle).map(|object| &mut object.data) {
+        Some(Data::Request(request)) => Some(body(request)),
         _ => None,
     })
-    .unwrap_or_default()
 }
 
 /// Returns the requests of a queue that the driver has.
