@@ -6,8 +6,7 @@ use core::time::Duration;
 use wdk_etw::NtStatus;
 use wdk_sys::{WDF_TIMER_CONFIG, WDFOBJECT, WDFTIMER, call_unsafe_wdf_function_binding};
 
-use crate::context;
-use crate::deferred::{Child, attributes};
+use crate::deferred::{Child, attributes, value_of_device};
 use crate::{Device, DeviceHandle, check, size_field};
 
 /// The callback of a timer. A device with several timers implements this once for each, with different `Tag`s.
@@ -102,25 +101,22 @@ impl<T: Device> DeviceHandle<'_, T> {
                 ptr::from_mut(&mut raw)
             )
         })?;
-        child.set(raw.cast());
+        // SAFETY: the timer was just created with these attributes, and nothing else has its handle.
+        unsafe { child.set(raw.cast(), self) };
         Ok(())
     }
 }
 
 unsafe extern "C" fn tick<T: TimerEvents<Tag>, Tag>(object: WDFTIMER) {
-    // SAFETY: the framework passes a timer of this driver.
-    let device = unsafe { call_unsafe_wdf_function_binding!(WdfTimerGetParentObject, object) };
-    // SAFETY: the parent is the device that the timer was created for, and its context has this type.
-    if let Some(value) = unsafe { context::get::<T>(device) } {
+    // SAFETY: the framework passes a timer that `create_timer` created for a device with a context of this type.
+    if let Some(value) = unsafe { value_of_device::<T>(object.cast()) } {
         value.tick();
     }
 }
 
 unsafe extern "C" fn cleanup<T: TimerEvents<Tag>, Tag>(object: WDFOBJECT) {
-    // SAFETY: the framework passes the timer for which this callback was set. Its parent is not deleted before it.
-    let device = unsafe { call_unsafe_wdf_function_binding!(WdfTimerGetParentObject, object.cast()) };
-    // SAFETY: as above; the context has this type.
-    if let Some(value) = unsafe { context::get::<T>(device) } {
+    // SAFETY: the framework passes the timer for which this callback was set.
+    if let Some(value) = unsafe { value_of_device::<T>(object) } {
         value.timer().child.forget();
     }
     // The framework stopped the timer before this callback. But a `start` on another processor may already have checked

@@ -5,8 +5,7 @@ use core::ptr;
 use wdk_etw::NtStatus;
 use wdk_sys::{WDF_WORKITEM_CONFIG, WDFOBJECT, WDFWORKITEM, call_unsafe_wdf_function_binding};
 
-use crate::context;
-use crate::deferred::{Child, attributes};
+use crate::deferred::{Child, attributes, value_of_device};
 use crate::{Device, DeviceHandle, check, size_field};
 
 /// The callback of a work item. A device with several work items implements this once for each, with different `Tag`s.
@@ -98,25 +97,22 @@ impl<T: Device> DeviceHandle<'_, T> {
                 ptr::from_mut(&mut raw)
             )
         })?;
-        child.set(raw.cast());
+        // SAFETY: the work item was just created with these attributes, and nothing else has its handle.
+        unsafe { child.set(raw.cast(), self) };
         Ok(())
     }
 }
 
 unsafe extern "C" fn work<T: WorkItemEvents<Tag>, Tag>(object: WDFWORKITEM) {
-    // SAFETY: the framework passes a work item of this driver.
-    let device = unsafe { call_unsafe_wdf_function_binding!(WdfWorkItemGetParentObject, object) };
-    // SAFETY: the parent is the device that the work item was created for, and its context has this type.
-    if let Some(value) = unsafe { context::get::<T>(device) } {
+    // SAFETY: the framework passes a work item that `create_work_item` created for a device with a context of this type.
+    if let Some(value) = unsafe { value_of_device::<T>(object.cast()) } {
         value.work();
     }
 }
 
 unsafe extern "C" fn cleanup<T: WorkItemEvents<Tag>, Tag>(object: WDFOBJECT) {
-    // SAFETY: the framework passes the work item for which this callback was set. Its parent is not deleted before it.
-    let device = unsafe { call_unsafe_wdf_function_binding!(WdfWorkItemGetParentObject, object.cast()) };
-    // SAFETY: as above; the context has this type.
-    if let Some(value) = unsafe { context::get::<T>(device) } {
+    // SAFETY: the framework passes the work item for which this callback was set.
+    if let Some(value) = unsafe { value_of_device::<T>(object) } {
         value.work_item().child.forget();
     }
 }

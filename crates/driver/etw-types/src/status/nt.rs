@@ -55,10 +55,12 @@ status_newtype! {
         IntegerOverflow = 0xC000_0095 "STATUS_INTEGER_OVERFLOW",
         AllottedSpaceExceeded = 0xC000_0099 "STATUS_ALLOTTED_SPACE_EXCEEDED",
         InsufficientResources = 0xC000_009A "STATUS_INSUFFICIENT_RESOURCES",
+        DevicePowerFailure = 0xC000_009E "STATUS_DEVICE_POWER_FAILURE",
         DeviceNotReady = 0xC000_00A3 "STATUS_DEVICE_NOT_READY",
         IoTimeout = 0xC000_00B5 "STATUS_IO_TIMEOUT",
         NotSupported = 0xC000_00BB "STATUS_NOT_SUPPORTED",
         RequestNotAccepted = 0xC000_00D0 "STATUS_REQUEST_NOT_ACCEPTED",
+        InternalError = 0xC000_00E5 "STATUS_INTERNAL_ERROR",
         BadDescriptorFormat = 0xC000_00E7 "STATUS_BAD_DESCRIPTOR_FORMAT",
         FileCorruptError = 0xC000_0102 "STATUS_FILE_CORRUPT_ERROR",
         ImageAlreadyLoaded = 0xC000_010E "STATUS_IMAGE_ALREADY_LOADED",
@@ -75,8 +77,11 @@ status_newtype! {
         DebuggerInactive = 0xC000_0354 "STATUS_DEBUGGER_INACTIVE",
         CallbackBypass = 0xC000_0503 "STATUS_CALLBACK_BYPASS",
         AlreadyRegistered = 0xC000_0718 "STATUS_ALREADY_REGISTERED",
+        WdfInternalError = 0xC020_0201 "STATUS_WDF_INTERNAL_ERROR",
         WdfPaused = 0xC020_0203 "STATUS_WDF_PAUSED",
         WdfBusy = 0xC020_0204 "STATUS_WDF_BUSY",
+        WdfNoCallback = 0xC020_020B "STATUS_WDF_NO_CALLBACK",
+        WdfNotEnoughMapRegisters = 0xC020_0214 "STATUS_WDF_NOT_ENOUGH_MAP_REGISTERS",
     }
 }
 

@@ -32,6 +32,7 @@ static inline void InitAttributes(WDF_OBJECT_ATTRIBUTES *attributes, WDFOBJECT p
     attributes->ParentObject = parent;
 }
 
+/* As WDF_IO_QUEUE_CONFIG_INIT and WDF_IO_QUEUE_CONFIG_INIT_DEFAULT_QUEUE do it. */
 static inline void InitQueue(WDF_IO_QUEUE_CONFIG *config, WDF_IO_QUEUE_DISPATCH_TYPE type, BOOLEAN is_default)
 {
     __builtin_memset(config, 0, sizeof(*config));
@@ -39,6 +40,10 @@ static inline void InitQueue(WDF_IO_QUEUE_CONFIG *config, WDF_IO_QUEUE_DISPATCH_
     config->DispatchType = type;
     config->PowerManaged = WdfUseDefault;
     config->DefaultQueue = is_default;
+    if (type == WdfIoQueueDispatchParallel) {
+        /* No limit, as in WDF_IO_QUEUE_CONFIG_INIT. With 0, the queue would present nothing. */
+        config->Settings.Parallel.NumberOfPresentedRequests = (ULONG)-1;
+    }
 }
 
 static inline void Complete(WDFREQUEST request, NTSTATUS status, ULONG_PTR information)

@@ -70,6 +70,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     queue.DispatchType = WdfIoQueueDispatchParallel;
     queue.PowerManaged = WdfUseDefault;
     queue.DefaultQueue = TRUE;
+    queue.Settings.Parallel.NumberOfPresentedRequests = (ULONG)-1;
     queue.EvtIoDeviceControl = Control;
     return CALL(PFN_WDFIOQUEUECREATE, WdfIoQueueCreate)(WdfDriverGlobals, device, &queue, NULL, NULL);
 }

@@ -30,6 +30,8 @@ typedef struct {
 } IDENTIFICATION;
 
 #define CODE(function) (0x222000 + (function) * 4)
+/* The number of a child that refuses to be removed. */
+#define STAYS 42
 
 /* The interfaces of this driver, and their types: ONE_WAY is offered by the bus, and also by its children, which pass
    queries to the bus. TWO_WAY is offered by the children. */
@@ -132,6 +134,15 @@ static VOID NTAPI ChildSurprise(WDFDEVICE Device)
     LOG("a child was pulled out\n");
 }
 
+static NTSTATUS NTAPI ChildQueryRemove(WDFDEVICE Device)
+{
+    IDENTIFICATION identification = {sizeof identification, 0};
+
+    ANY_WDF(WdfPdoRetrieveIdentificationDescription, Device, &identification);
+    LOG("child %u is asked\n", identification.Number);
+    return identification.Number == STAYS ? STATUS_UNSUCCESSFUL_ : 0;
+}
+
 static NTSTATUS NTAPI CreateChild(PVOID List, IDENTIFICATION *Identification, PWDFDEVICE_INIT Init)
 {
     UNICODE_STRING text;
@@ -152,6 +163,7 @@ static NTSTATUS NTAPI CreateChild(PVOID List, IDENTIFICATION *Identification, PW
     callbacks.EvtDeviceD0Entry = (PVOID)ChildEntry;
     callbacks.EvtDeviceD0Exit = (PVOID)ChildExit;
     callbacks.EvtDeviceSurpriseRemoval = (PVOID)ChildSurprise;
+    callbacks.EvtDeviceQueryRemove = ChildQueryRemove;
     WDF(WDFDEVICEINITSETPNPPOWEREVENTCALLBACKS, WdfDeviceInitSetPnpPowerEventCallbacks, Init, &callbacks);
     status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &Init, NULL, &child);
     parent = (WDFDEVICE)ANY_WDF(WdfChildListGetDevice, List);

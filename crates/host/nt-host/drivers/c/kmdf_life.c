@@ -1,4 +1,5 @@
-/* A KMDF driver that logs its callbacks and their order: Plug and Play, power, files and objects. */
+/* A KMDF driver that logs its callbacks and their order: Plug and Play, power, files and objects. With BUG 1 to 4, one of
+   the callbacks that start the device fails; with BUG 5, the driver refuses the removal. */
 
 #include "framework.h"
 
@@ -8,6 +9,9 @@
 #define IOCTL_REGISTRY 0x22200C
 #define IOCTL_COLLECTION 0x222010
 #define IOCTL_MEMORY 0x222014
+#define IOCTL_KEEP_CANCELABLE 0x222018
+
+#define FAILS_IF(bug) (BUG == (bug) ? STATUS_UNSUCCESSFUL_ : 0)
 
 typedef struct {
     const char *Name;
@@ -56,7 +60,7 @@ static NTSTATUS CreateNamed(const char *Text, WDFOBJECT Parent, WDFOBJECT *Objec
 static NTSTATUS NTAPI PrepareHardware(WDFDEVICE Device, WDFCMRESLIST Raw, WDFCMRESLIST Translated)
 {
     LOG("PrepareHardware %u\n", WDF(WDFCMRESOURCELISTGETCOUNT, WdfCmResourceListGetCount, Translated));
-    return 0;
+    return FAILS_IF(1);
 }
 
 static NTSTATUS NTAPI ReleaseHardware(WDFDEVICE Device, WDFCMRESLIST Translated)
@@ -68,13 +72,13 @@ static NTSTATUS NTAPI ReleaseHardware(WDFDEVICE Device, WDFCMRESLIST Translated)
 static NTSTATUS NTAPI D0Entry(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
 {
     LOG("D0Entry from %u\n", From);
-    return 0;
+    return FAILS_IF(2);
 }
 
 static NTSTATUS NTAPI D0EntryPost(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
 {
     LOG("D0EntryPostInterruptsEnabled\n");
-    return 0;
+    return FAILS_IF(3);
 }
 
 static NTSTATUS NTAPI D0Exit(WDFDEVICE Device, WDF_POWER_DEVICE_STATE To)
@@ -92,7 +96,7 @@ static NTSTATUS NTAPI D0ExitPre(WDFDEVICE Device, WDF_POWER_DEVICE_STATE To)
 static NTSTATUS NTAPI IoInit(WDFDEVICE Device)
 {
     LOG("SelfManagedIoInit\n");
-    return 0;
+    return FAILS_IF(4);
 }
 
 static NTSTATUS NTAPI IoSuspend(WDFDEVICE Device)
@@ -120,7 +124,7 @@ static VOID NTAPI IoCleanup(WDFDEVICE Device)
 static NTSTATUS NTAPI QueryRemove(WDFDEVICE Device)
 {
     LOG("QueryRemove\n");
-    return 0;
+    return FAILS_IF(5);
 }
 
 static VOID NTAPI SurpriseRemoval(WDFDEVICE Device)
@@ -153,6 +157,12 @@ static VOID NTAPI Stop(WDFQUEUE Queue, WDFREQUEST Request, ULONG Action)
     } else {
         WDF(WDFREQUESTSTOPACKNOWLEDGE, WdfRequestStopAcknowledge, Request, FALSE);
     }
+}
+
+static VOID NTAPI Cancel(WDFREQUEST Request)
+{
+    LOG("cancel\n");
+    Complete(Request, STATUS_CANCELLED_, 0);
 }
 
 static VOID NTAPI Resume(WDFQUEUE Queue, WDFREQUEST Request)
@@ -326,6 +336,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     switch (Code) {
     case IOCTL_KEEP:
         LOG("keeps a request\n");
+        return;
+    case IOCTL_KEEP_CANCELABLE:
+        WDF(WDFREQUESTMARKCANCELABLE, WdfRequestMarkCancelable, Request, Cancel);
         return;
     case IOCTL_PING:
         LOG("request of %s\n", Name(WDF(WDFREQUESTGETFILEOBJECT, WdfRequestGetFileObject, Request))->Name);

@@ -1,4 +1,6 @@
-/* A KMDF driver with a queue of each kind. Some control requests stay pending, the others act on them. */
+/* A KMDF driver with a queue of each kind. Some control requests stay pending, the others act on them. With BUG 1 its
+   parallel queue, with BUG 2 its sequential queue has a wrong NumberOfPresentedRequests. With BUG 3 the sequential queue
+   has no callback, with BUG 4 the manual queue has one. */
 
 #include "framework.h"
 
@@ -24,6 +26,7 @@
 #define RETRIEVE_PARALLEL IOCTL(27)
 #define FORWARD_MARKED IOCTL(28)
 #define MARK_LATE IOCTL(29)
+#define FAIL IOCTL(30)
 
 static WDFQUEUE Manual, Sequential, Limited;
 static WDFREQUEST Held, Current;
@@ -193,6 +196,8 @@ static NTSTATUS Do(ULONG Code, ULONG Argument)
         LOG("is canceled %u\n", WDF(WDFREQUESTISCANCELED, WdfRequestIsCanceled, request));
         WDF(WDFREQUESTMARKCANCELABLE, WdfRequestMarkCancelable, request, Cancel);
         return 0;
+    case FAIL:
+        return (NTSTATUS)(0xC0200200 + Argument);
     default:
         return STATUS_INVALID_DEVICE_REQUEST_;
     }
@@ -247,11 +252,17 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     }
     InitQueue(&config, WdfIoQueueDispatchParallel, TRUE);
     config.EvtIoDeviceControl = Control;
+#if BUG == 1
+    config.Settings.Parallel.NumberOfPresentedRequests = 0;
+#endif
     status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, NULL);
     if (status >= 0) {
         InitQueue(&config, WdfIoQueueDispatchManual, FALSE);
         config.EvtIoCanceledOnQueue = CanceledOnQueue;
         config.PowerManaged = WdfFalse;
+#if BUG == 4
+        config.EvtIoDeviceControl = Control;
+#endif
         status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, &Manual);
     }
     if (status >= 0) {
@@ -260,6 +271,11 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status >= 0) {
         InitQueue(&config, WdfIoQueueDispatchSequential, FALSE);
         config.EvtIoDeviceControl = SequentialControl;
+#if BUG == 2
+        config.Settings.Parallel.NumberOfPresentedRequests = 1;
+#elif BUG == 3
+        config.EvtIoDeviceControl = NULL;
+#endif
         config.PowerManaged = WdfFalse;
         status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, &Sequential);
     }

@@ -8,6 +8,7 @@
 #define DEFERRED 0x22200C
 #define LOCKS 0x222010
 #define SCOPE 0x222014
+#define PARENTS 0x222018
 
 static WDFTIMER Once, Passive, Periodic;
 static WDFWORKITEM Work, Contender;
@@ -28,6 +29,33 @@ static ULONGLONG Clock(void)
 static ULONG Now(void)
 {
     return (ULONG)((Clock() - Zero) / 10000);
+}
+
+/* Whether each has the device as its parent: a timer, a work item, a DPC. */
+static ULONG HasParent(WDFOBJECT Object)
+{
+    if (Object == (WDFOBJECT)Once) {
+        return WDF(WDFTIMERGETPARENTOBJECT, WdfTimerGetParentObject, Once) == (WDFOBJECT)Device;
+    }
+    if (Object == (WDFOBJECT)Work) {
+        return WDF(WDFWORKITEMGETPARENTOBJECT, WdfWorkItemGetParentObject, Work) == (WDFOBJECT)Device;
+    }
+    return WDF(WDFDPCGETPARENTOBJECT, WdfDpcGetParentObject, Dpc) == (WDFOBJECT)Device;
+}
+
+static const char *Kind(WDFOBJECT Object)
+{
+    return Object == (WDFOBJECT)Once ? "timer" : Object == (WDFOBJECT)Work ? "work item" : "dpc";
+}
+
+static VOID NTAPI Cleanup(WDFOBJECT Object)
+{
+    LOG("cleanup %s, parent %u\n", Kind(Object), HasParent(Object));
+}
+
+static VOID NTAPI Destroy(WDFOBJECT Object)
+{
+    LOG("destroy %s, parent %u\n", Kind(Object), HasParent(Object));
 }
 
 static VOID NTAPI OnOnce(WDFTIMER Timer)
@@ -195,6 +223,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     case SCOPE:
         status = Scope(Request);
         break;
+    case PARENTS:
+        LOG("parents %u %u %u\n", HasParent(Once), HasParent(Work), HasParent(Dpc));
+        break;
     default:
         status = STATUS_INVALID_DEVICE_REQUEST_;
     }
@@ -211,6 +242,10 @@ static NTSTATUS CreateTimer(PFN_WDF_TIMER Callback, ULONG Period, WDF_EXECUTION_
     config.Period = Period;
     InitAttributes(&attributes, Device);
     attributes.ExecutionLevel = Level;
+    if (Timer == &Once) {
+        attributes.EvtCleanupCallback = Cleanup;
+        attributes.EvtDestroyCallback = Destroy;
+    }
     return WDF(WDFTIMERCREATE, WdfTimerCreate, &config, &attributes, Timer);
 }
 
@@ -222,17 +257,20 @@ static NTSTATUS CreateDeferred(void)
     NTSTATUS status;
 
     InitAttributes(&attributes, Device);
+    attributes.EvtCleanupCallback = Cleanup;
+    attributes.EvtDestroyCallback = Destroy;
     work.Size = sizeof(work);
     work.EvtWorkItemFunc = OnWork;
     status = WDF(WDFWORKITEMCREATE, WdfWorkItemCreate, &work, &attributes, &Work);
     if (status >= 0) {
-        work.EvtWorkItemFunc = OnContender;
-        status = WDF(WDFWORKITEMCREATE, WdfWorkItemCreate, &work, &attributes, &Contender);
-    }
-    if (status >= 0) {
         dpc.Size = sizeof(dpc);
         dpc.EvtDpcFunc = OnDpc;
         status = WDF(WDFDPCCREATE, WdfDpcCreate, &dpc, &attributes, &Dpc);
+    }
+    InitAttributes(&attributes, Device);
+    if (status >= 0) {
+        work.EvtWorkItemFunc = OnContender;
+        status = WDF(WDFWORKITEMCREATE, WdfWorkItemCreate, &work, &attributes, &Contender);
     }
     if (status >= 0) {
         status = WDF(WDFWAITLOCKCREATE, WdfWaitLockCreate, &attributes, &WaitLock);

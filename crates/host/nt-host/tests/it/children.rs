@@ -9,6 +9,8 @@ const PULL: u32 = 0x0022_2004;
 const LIST: u32 = 0x0022_2008;
 const FIND: u32 = 0x0022_200C;
 const QUERY: u32 = 0x0022_2010;
+/// The number of a child that refuses to be removed.
+const STAYS: u32 = 42;
 
 fn ask(device: &Device, code: u32, number: u32) -> NtStatus {
     device.ioctl(code, &number.to_le_bytes(), 0).expect("a reply").status
@@ -36,7 +38,24 @@ fn children_come_and_go_as_the_bus_driver_reports_them() {
     assert_eq!(ask(&device, PLUG, 99), NtStatus::Success);
     assert_eq!(log.lines(&host), ["create 99"]);
     device.remove().expect("removal");
-    assert_eq!(log.lines(&host), ["a child was pulled out", "a child stops"]);
+    assert_eq!(log.lines(&host), ["child 1 is asked", "a child stops"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// As the Plug and Play manager does it: the whole tree is asked, children first, and nothing is removed if one refuses.
+#[test]
+fn a_bus_leaves_with_its_children_in_the_same_way_unless_a_child_refuses() {
+    let host = framework("kmdf_bus").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
+    assert_eq!(ask(&device, PLUG, STAYS), NtStatus::Success);
+    log.lines(&host);
+    assert!(device.clone().remove().is_err());
+    assert_eq!(log.lines(&host), ["child 1 is asked", "child 42 is asked"]);
+    assert_eq!(ask(&device, LIST, 0), NtStatus::Success);
+    assert_eq!(log.lines(&host), ["has 1, status 1", "has 42, status 1"]);
+    device.surprise_remove().expect("removal");
+    assert_eq!(log.lines(&host), ["a child was pulled out", "a child stops"].repeat(2));
     host.unload().expect("unload").assert_clean();
 }
 
@@ -93,5 +112,6 @@ fn a_bus_driver_that_is_unloaded_loses_its_children_first() {
     let host = framework("kmdf_bus").start().expect("DriverEntry");
     host.add_device().expect("a device");
     host.unload().expect("unload").assert_clean();
-    assert!(host.report().output().ends_with("a child was pulled out\na child stops\n"), "{}", host.report().output());
+    // The bus device leaves in an orderly way, and so does its child.
+    assert!(host.report().output().ends_with("child 1 is asked\na child stops\n"), "{}", host.report().output());
 }

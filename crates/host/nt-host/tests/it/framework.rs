@@ -1,8 +1,8 @@
 //! KMDF objects, Plug and Play, power, files and queues: which callbacks run, and in which order.
 
-use crate::common::c::{Log, framework};
+use crate::common::c::{FRAMEWORK, Log, build, framework};
 use etw_types::NtStatus;
-use nt_host::{Device, NtHost, RegistryValue};
+use nt_host::{Builder, Device, NtHost, RegistryValue, Rule};
 
 const PING: u32 = 0x0022_2000;
 const KEEP: u32 = 0x0022_2004;
@@ -10,11 +10,16 @@ const TREE: u32 = 0x0022_2008;
 const REGISTRY: u32 = 0x0022_200C;
 const COLLECTION: u32 = 0x0022_2010;
 const MEMORY: u32 = 0x0022_2014;
+const KEEP_CANCELABLE: u32 = 0x0022_2018;
 
 fn start(name: &str) -> (NtHost, Device, Log) {
     let host = framework(name).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     (host, device, Log::default())
+}
+
+fn with_bug(bug: u32) -> Builder {
+    NtHost::builder().driver(build("kmdf_life", bug, "FxDriverEntry", &FRAMEWORK))
 }
 
 fn status(device: &Device, code: u32, input: &[u8]) -> NtStatus {
@@ -80,19 +85,136 @@ fn a_device_that_sleeps_holds_requests_and_goes_on_with_them_when_it_wakes() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// Microsoft's Windows-Driver-Frameworks: every exit from D0 in `shared/irphandlers/pnp/powerstatemachine.cpp` suspends
+/// requests (`FxIoStopProcessingForPowerHold`). `FxPkgPnp::PnpCleanupForRemove` in `pnpstatemachine.cpp` purges them
+/// later, and `PnpEventRemovedCommonCode` (`IRP_MN_REMOVE_DEVICE`) ends self-managed I/O. Clients have closed their files
+/// by then.
 #[test]
-fn a_request_that_is_kept_ends_when_its_device_goes() {
+fn a_request_that_is_kept_ends_when_its_device_is_pulled_out() {
+    let (host, device, mut log) = start("kmdf_life");
+    let kept = device.begin_ioctl(KEEP, &[], 0).expect("a request");
+    log.lines(&host);
+    device.surprise_remove().expect("removal");
+    assert_eq!(kept.wait().expect("a reply").status.as_int(), 0xC000_0120);
+    let down = [
+        "SurpriseRemoval",
+        "SelfManagedIoSuspend",
+        "IoStop 1",
+        "D0ExitPreInterruptsDisabled",
+        "D0Exit to 5",
+        "ReleaseHardware",
+        "IoStop 2",
+        "SelfManagedIoFlush",
+        "FileCleanup",
+        "FileClose",
+        "cleanup file",
+        "SelfManagedIoCleanup",
+        "cleanup device",
+        "destroy device",
+    ];
+    assert_eq!(log.lines(&host), down);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// `FxIoQueue::StopProcessingForPower` in `shared/irphandlers/io/fxioqueue.cpp` cancels before it stops: a cancelable
+/// request is suspended with the flag that says so, and is then canceled and not stopped again.
+#[test]
+fn a_cancelable_request_is_suspended_and_then_canceled_when_its_device_is_pulled_out() {
+    let (host, device, mut log) = start("kmdf_life");
+    let kept = device.begin_ioctl(KEEP_CANCELABLE, &[], 0).expect("a request");
+    log.lines(&host);
+    device.surprise_remove().expect("removal");
+    assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
+    let down = [
+        "SurpriseRemoval",
+        "SelfManagedIoSuspend",
+        "IoStop 10000001",
+        "D0ExitPreInterruptsDisabled",
+        "D0Exit to 5",
+        "ReleaseHardware",
+        "cancel",
+        "SelfManagedIoFlush",
+    ];
+    assert_eq!(log.lines(&host)[..8], down);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Microsoft's documentation of `IRP_MN_QUERY_REMOVE_DEVICE` and `IRP_MN_REMOVE_DEVICE`: there are no open handles when
+/// the device is removed.
+#[test]
+fn files_are_closed_before_a_device_leaves_in_an_orderly_way() {
+    let (host, device, mut log) = start("kmdf_life");
+    let file = device.open().expect("a file");
+    log.lines(&host);
+    device.remove().expect("removal");
+    let down = ["QueryRemove", "FileCleanup", "FileClose", "cleanup file", "SelfManagedIoSuspend"];
+    assert_eq!(log.lines(&host)[..5], down);
+    drop(file);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// On Windows the client could not close its file, and the open file would veto the removal.
+#[test]
+fn a_request_that_cannot_be_canceled_is_found_when_its_device_leaves_in_an_orderly_way() {
     let (host, device, mut log) = start("kmdf_life");
     let kept = device.begin_ioctl(KEEP, &[], 0).expect("a request");
     log.lines(&host);
     device.remove().expect("removal");
-    assert_eq!(kept.wait().expect("a reply").status.as_int(), 0xC000_0120);
-    let lines = log.lines(&host);
-    let position = |line: &str| lines.iter().position(|known| known == line).unwrap_or_else(|| panic!("{lines:#?}"));
-    assert!(position("IoStop 2") < position("D0Exit to 5"));
-    assert!(position("SelfManagedIoCleanup") < position("FileCleanup"));
-    assert!(position("FileClose") < position("cleanup device"));
+    assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
+    assert_eq!(log.lines(&host)[..3], ["QueryRemove", "FileCleanup", "FileClose"]);
+    let report = host.unload().expect("unload");
+    let found: Vec<Rule> = report.findings().iter().map(|finding| finding.rule).collect();
+    assert_eq!(found, [Rule::RequestNever]);
+}
+
+#[test]
+fn a_device_whose_driver_refuses_to_let_it_go_keeps_its_files() {
+    let host = with_bug(5).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let file = device.open().expect("a file");
+    let mut log = Log::default();
+    log.lines(&host);
+    assert!(device.clone().remove().is_err());
+    assert_eq!(log.lines(&host), ["QueryRemove"]);
+    assert_eq!(file.ioctl(PING, &[], 0).expect("a reply").status, NtStatus::Success);
+    assert_eq!(log.lines(&host), ["request of file"]);
+    drop(file);
     host.unload().expect("unload").assert_clean();
+}
+
+/// Microsoft's Windows-Driver-Frameworks, `shared/irphandlers/pnp/pnpstatemachine.cpp`: the status of the start is
+/// `STATUS_DEVICE_POWER_FAILURE` (`PnpEventHardwareAvailablePowerPolicyFailed`), unless `EvtDevicePrepareHardware` fails.
+#[test]
+fn a_device_that_fails_to_power_up_does_not_start() {
+    let (unsuccessful, power_failure) = ("0xC0000001", "0xC000009E");
+    let expected: [(u32, &str, &[&str]); 4] = [
+        (1, unsuccessful, &["ReleaseHardware"]),
+        (2, power_failure, &["D0Entry from 5", "ReleaseHardware"]),
+        (3, power_failure, &["D0Entry from 5", "D0EntryPostInterruptsEnabled", "D0Exit to 5", "ReleaseHardware"]),
+        (
+            4,
+            power_failure,
+            &[
+                "D0Entry from 5",
+                "D0EntryPostInterruptsEnabled",
+                "SelfManagedIoInit",
+                "D0ExitPreInterruptsDisabled",
+                "D0Exit to 5",
+                "ReleaseHardware",
+                "SelfManagedIoFlush",
+                "SelfManagedIoCleanup",
+            ],
+        ),
+    ];
+    for (bug, status, events) in expected {
+        let host = with_bug(bug).start().expect("DriverEntry");
+        let error = host.add_device().expect_err("a device that fails to start");
+        assert!(error.to_string().contains(status), "{bug}: {error}");
+        let lines = Log::default().lines(&host);
+        let expected = [&["DeviceAdd", "PrepareHardware 0"], events, &["cleanup device", "destroy device"]].concat();
+        assert_eq!(lines, expected, "{bug}");
+        host.unload().expect("unload").assert_clean();
+    }
 }
 
 #[test]
@@ -110,13 +232,15 @@ fn objects_are_cleaned_up_from_the_leaves_and_destroyed_when_no_reference_is_lef
     log.lines(&host);
     assert_eq!(status(&device, TREE, &[]), NtStatus::Success);
     let lines = log.lines(&host);
+    // Siblings are in the order of their creation: Microsoft's Windows-Driver-Frameworks,
+    // `shared/object/fxobject.cpp`, `FxObject::AddChildObjectInternal` inserts at the tail.
     let tree = [
-        "cleanup second",
         "cleanup leaf",
         "cleanup first",
+        "cleanup second",
         "cleanup parent",
-        "destroy second",
         "destroy leaf",
+        "destroy second",
         "destroy parent",
         "deleted",
         "destroy first",

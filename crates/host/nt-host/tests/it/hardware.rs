@@ -236,7 +236,11 @@ fn a_driver_sees_packets_before_the_framework() {
     assert_eq!(pending.wait().expect("a reply").status, NtStatus::Cancelled);
     assert_eq!(log.lines(&host), ["packet 0.0", "packet e.0", "canceled"]);
     device.remove().expect("removal");
-    assert_eq!(log.lines(&host), ["packet 1b.2", "d0 exit"]);
+    assert_eq!(log.lines(&host), ["packet 1b.1", "packet 1b.2", "d0 exit"]);
+    let device = host.add_device().expect("another device");
+    log.lines(&host);
+    device.surprise_remove().expect("removal");
+    assert_eq!(log.lines(&host), ["packet 1b.17", "d0 exit", "packet 1b.2"]);
     host.unload().expect("unload").assert_clean();
 
     // A driver without a preprocess callback can get the IRP of a request, too.

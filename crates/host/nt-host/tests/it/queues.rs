@@ -1,7 +1,7 @@
 //! KMDF queues: when the driver gets a request, and what happens to canceled requests.
 
-use crate::common::c::{Log, framework};
-use nt_host::{Device, NtHost, PendingRequest};
+use crate::common::c::{FRAMEWORK, Log, build};
+use nt_host::{Device, NtHost, PendingRequest, Rule};
 
 const fn code(function: u32) -> u32 {
     0x0022_2000 | function << 2
@@ -25,6 +25,7 @@ const FIND: u32 = code(25);
 const STATE: u32 = code(26);
 const RETRIEVE_PARALLEL: u32 = code(27);
 const MARK_LATE: u32 = code(29);
+const FAIL: u32 = code(30);
 
 /// The queue that a control request acts on: the first byte of its input.
 const MANUAL: u8 = 0;
@@ -32,8 +33,8 @@ const SEQUENTIAL: u8 = 1;
 
 const CANCELLED: u32 = 0xC000_0120;
 const INVALID_DEVICE_STATE: u32 = 0xC000_0184;
-const PAUSED: u32 = 0xC020_0203;
-const BUSY: u32 = 0xC020_0204;
+/// The status for a client if the driver passes on `STATUS_WDF_PAUSED` or `STATUS_WDF_BUSY`.
+const DEVICE_BUSY: u32 = 0x8000_0011;
 
 struct Run {
     host: NtHost,
@@ -43,7 +44,12 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
-        let host = framework("kmdf_queues").start().expect("DriverEntry");
+        Self::with_bug(0)
+    }
+
+    fn with_bug(bug: u32) -> Self {
+        let image = build("kmdf_queues", bug, "FxDriverEntry", &FRAMEWORK);
+        let host = NtHost::builder().driver(image).start().expect("DriverEntry");
         let device = host.add_device().expect("a device");
         Self { host, device, log: Log::default() }
     }
@@ -188,6 +194,59 @@ fn a_parallel_queue_keeps_to_its_limit() {
     run.end();
 }
 
+/// Microsoft's Windows-Driver-Frameworks, `shared/irphandlers/io/fxioqueue.cpp`, `FxIoQueue::Initialize`: 0 is the limit
+/// and does not stand for "no limit". `WDF_IO_QUEUE_CONFIG_INIT` sets -1.
+#[test]
+fn a_parallel_queue_with_a_limit_of_zero_presents_nothing_and_is_found() {
+    let mut run = Run::with_bug(1);
+    let request = run.begin(HOLD, 1);
+    assert!(run.lines().is_empty());
+    request.cancel().expect("a cancellation");
+    assert_eq!(ended(request), CANCELLED);
+    run.device.remove().expect("removal");
+    let report = run.host.unload().expect("unload");
+    let found: Vec<&str> = report.of(Rule::FrameworkMisuse).map(|finding| finding.detail.as_str()).collect();
+    let what = "a parallel queue with NumberOfPresentedRequests = 0 never presents a request: set it to -1, as \
+                WDF_IO_QUEUE_CONFIG_INIT does";
+    assert_eq!((found.as_slice(), report.findings().len()), ([what].as_slice(), 1));
+}
+
+/// The same function refuses queues with contradictory configurations.
+#[test]
+fn a_queue_with_a_limit_or_callbacks_that_its_type_does_not_have_is_refused() {
+    for (bug, status, what) in [
+        (2, "0xC000000D", "NumberOfPresentedRequests is 1, but the queue is not parallel: set it to 0"),
+        (3, "0xC020020B", "the queue has no callback for requests: set EvtIoDefault or another one"),
+        (4, "0xC000000D", "a manual queue has callbacks for requests: set none"),
+    ] {
+        let image = build("kmdf_queues", bug, "FxDriverEntry", &FRAMEWORK);
+        let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+        let error = host.add_device().expect_err("an invalid queue");
+        assert!(error.to_string().contains(status), "{bug}: {error}");
+        let report = host.unload().expect("unload");
+        let found: Vec<&str> = report.findings().iter().map(|finding| finding.detail.as_str()).collect();
+        assert_eq!(found, [what], "{bug}");
+    }
+}
+
+/// Microsoft's Windows-Driver-Frameworks, `shared/core/fxrequest.cpp`, `FxRequest::CompleteInternal`.
+#[test]
+fn a_client_gets_no_status_of_the_framework() {
+    let run = Run::new();
+    for (status, seen) in [
+        (0x01, 0xC000_00E5), // STATUS_WDF_INTERNAL_ERROR, STATUS_INTERNAL_ERROR
+        (0x03, DEVICE_BUSY), // STATUS_WDF_PAUSED
+        (0x04, DEVICE_BUSY), // STATUS_WDF_BUSY
+        (0x0A, 0xC000_0010), // STATUS_WDF_TOO_FRAGMENTED, STATUS_INVALID_DEVICE_REQUEST
+        (0x13, 0xC000_0010), // STATUS_WDF_TOO_MANY_TRANSFERS
+        (0x14, 0xC000_009A), // STATUS_WDF_NOT_ENOUGH_MAP_REGISTERS, STATUS_INSUFFICIENT_RESOURCES
+        (0x7F, 0xC000_0010), // unknown
+    ] {
+        assert_eq!(run.order(FAIL, status), seen, "{status:#x}");
+    }
+    run.end();
+}
+
 #[test]
 fn a_stopped_queue_takes_requests_and_gives_none() {
     let mut run = Run::new();
@@ -202,7 +261,7 @@ fn a_stopped_queue_takes_requests_and_gives_none() {
     run.order(FINISH_SEQUENTIAL, 0);
     assert_eq!((ended(first), ended(second)), (0, 0));
     run.order(STOP, MANUAL);
-    assert_eq!(run.order(RETRIEVE, 0), PAUSED);
+    assert_eq!(run.order(RETRIEVE, 0), DEVICE_BUSY);
     // The driver is told about the request when the queue starts.
     let third = run.begin(TO_MANUAL, 3);
     assert_eq!(run.lines(), ["at rest after 1", "retrieves nothing: c0200203"]);
@@ -219,7 +278,7 @@ fn a_drained_queue_gives_what_it_has_and_takes_nothing() {
     let first = run.begin(TO_SEQUENTIAL, 1);
     let second = run.begin(TO_SEQUENTIAL, 2);
     run.order(DRAIN, SEQUENTIAL);
-    assert_eq!(ended(run.begin(TO_SEQUENTIAL, 3)), BUSY);
+    assert_eq!(ended(run.begin(TO_SEQUENTIAL, 3)), DEVICE_BUSY);
     run.order(FINISH_SEQUENTIAL, 0);
     run.order(FINISH_SEQUENTIAL, 0);
     assert_eq!(run.lines(), ["sequential 1", "sequential 2", "at rest after 2"]);
@@ -237,7 +296,7 @@ fn a_purged_queue_ends_what_it_has_and_takes_nothing() {
     for request in requests {
         assert_eq!(ended(request), CANCELLED);
     }
-    assert_eq!(ended(run.begin(TO_MANUAL, 3)), BUSY);
+    assert_eq!(ended(run.begin(TO_MANUAL, 3)), DEVICE_BUSY);
     run.order(START, MANUAL);
     let last = run.begin(TO_MANUAL, 4);
     run.order(STOP_AND_PURGE, MANUAL);

@@ -11,6 +11,7 @@ const WAITS: u32 = 0x0022_2008;
 const DEFERRED: u32 = 0x0022_200C;
 const LOCKS: u32 = 0x0022_2010;
 const SCOPE: u32 = 0x0022_2014;
+const PARENTS: u32 = 0x0022_2018;
 
 fn start() -> (NtHost, Device, Log) {
     let host = framework("kmdf_time").start().expect("DriverEntry");
@@ -45,6 +46,27 @@ fn a_timer_that_still_runs_is_stopped_with_its_device() {
     log.lines(&host);
     host.advance(Duration::from_secs(1)).expect("time");
     assert!(log.lines(&host).is_empty());
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Microsoft's Windows-Driver-Frameworks: `FlushAndRundown` in `shared/core/fxtimer.cpp`, `shared/core/fxworkitem.cpp` and
+/// `kmdf/src/core/fxdpc.cpp` sets the parent to NULL before the cleanup callback. The order of siblings is that of
+/// `shared/object/fxobject.cpp`, `FxObject::AddChildObjectInternal`.
+#[test]
+fn timers_work_items_and_dpcs_have_no_parent_when_they_are_cleaned_up() {
+    let (host, device, mut log) = start();
+    order(&device, PARENTS);
+    assert_eq!(log.lines(&host), ["parents 1 1 1"]);
+    device.remove().expect("removal");
+    let expected = [
+        "cleanup timer, parent 0",
+        "cleanup work item, parent 0",
+        "cleanup dpc, parent 0",
+        "destroy timer, parent 0",
+        "destroy work item, parent 0",
+        "destroy dpc, parent 0",
+    ];
+    assert_eq!(log.lines(&host), expected);
     host.unload().expect("unload").assert_clean();
 }
 

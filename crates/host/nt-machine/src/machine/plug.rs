@@ -51,6 +51,16 @@ enum Sent {
     Over(Answer),
 }
 
+impl Sent {
+    fn cancel(&self) {
+        match self {
+            Self::Framework(sent) => wdf::cancel_sent(sent),
+            Self::Packets(sent) => sent.cancel().or_stop(),
+            Self::Over(_) => {}
+        }
+    }
+}
+
 /// A request that was begun.
 #[derive(Debug)]
 struct Begun {
@@ -291,11 +301,7 @@ impl Machine {
     pub fn cancel(self, number: u64) {
         // The table must not be locked while driver code runs, so the request is removed and put back.
         let Some(begun) = lock(clients()).begun.remove(&number) else { return };
-        match &begun.sent {
-            Sent::Framework(sent) => wdf::cancel_sent(sent),
-            Sent::Packets(sent) => sent.cancel().or_stop(),
-            Sent::Over(_) => {}
-        }
+        begun.sent.cancel();
         lock(clients()).begun.insert(number, begun);
     }
 
@@ -359,7 +365,8 @@ pub(super) fn close_all_of(device: Handle) {
     close_all(Device::Framework(device));
 }
 
-/// Called before a device is removed: clients wait for their requests and close their files. The results are kept.
+/// Called before a device is removed: clients cancel their requests, wait for them and close their files, as a program
+/// does when Windows asks it to close a device. The results are kept.
 fn close_all(device: Device) {
     close_where(|file| file.device() == device);
 }
@@ -372,6 +379,7 @@ fn close_where(wanted: impl Fn(&File) -> bool) {
     };
     for number in begun {
         let Some(begun) = lock(clients()).begun.remove(&number) else { continue };
+        begun.sent.cancel();
         let sent = Sent::Over(end(begun));
         lock(clients()).begun.insert(number, Begun { sent, file: None, closes: false });
     }

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::object::{Data, Object};
-use super::request::{lookup, with_request};
+use super::request::{update, with_request};
 use super::{Handle, queue, queue_state, send, sync, with};
 use crate::cpu::thread;
 use crate::kernel::call_back;
@@ -49,8 +49,11 @@ pub(super) fn cancel(handle: Handle) {
 }
 
 fn tell_canceled(handle: Handle, callback: GuestPtr<Code>) {
-    let queue = lookup(handle, |request| request.queue);
-    sync::locked(sync::holder_for(queue), thread::irql(), |irql| {
+    let queue = update(handle, |request| {
+        request.cancel_told = true;
+        request.queue
+    });
+    sync::locked(sync::holder_for(queue.unwrap_or_default()), thread::irql(), |irql| {
         call_back("EvtRequestCancel", irql, callback, &[handle.as_int()])
     });
 }

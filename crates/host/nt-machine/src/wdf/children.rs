@@ -2,7 +2,7 @@
 //!
 //! After the callback that reports a child as present, the driver creates the child's device in
 //! `EvtChildListCreateDevice`, and the device is started. No function driver is loaded for it. The device of a child
-//! that is reported as missing is removed by surprise. Children are removed before their parent.
+//! that is reported as missing is removed by surprise. Children are removed before their parent, and in the same way.
 
 use etw_types::NtStatus;
 
@@ -10,7 +10,7 @@ use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::init::Init;
 use super::object::{self, Data};
-use super::{Handle, life, power};
+use super::{Handle, life};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO};
@@ -433,8 +433,8 @@ fn create(parent: Handle, list: Handle, child: &Child, config: &WDF_CHILD_LIST_C
 }
 
 fn start(device: Handle) {
-    if object::exists(device) && power::start(device).is_err() {
-        life::delete(device);
+    if object::exists(device) {
+        let _ = device::start(device);
     }
 }
 
@@ -457,17 +457,25 @@ pub(super) fn parent_started(parent: Handle) {
     }
 }
 
-/// Removes the children of a parent. Called before the parent is removed.
-pub(super) fn parent_goes(parent: Handle) {
+/// Returns a device and its descendants, each child before its parent.
+pub(super) fn with_descendants(device: Handle) -> Vec<Handle> {
+    let (lists, single) = with_device(device, |device| (device.lists.clone(), device.static_children.clone()));
+    let listed = lists.into_iter().flat_map(|list| with_list(list, |list| list.children.clone()));
+    let children = listed.map(|child| child.device).chain(single);
+    let existing = children.filter(|child| object::exists(*child));
+    existing.flat_map(with_descendants).chain([device]).collect()
+}
+
+/// Removes the children of a parent with `remove`. Called before the parent is removed.
+pub(super) fn parent_goes(parent: Handle, remove: fn(Handle) -> Outcome) -> Outcome {
     for list in with_device(parent, |parent| std::mem::take(&mut parent.lists)) {
         for child in with_list(list, |list| std::mem::take(&mut list.children)) {
-            remove(child.device);
+            let removed = remove(child.device);
             free(&child);
+            removed?;
         }
     }
-    for child in with_device(parent, |parent| std::mem::take(&mut parent.static_children)) {
-        remove(child);
-    }
+    with_device(parent, |parent| std::mem::take(&mut parent.static_children)).into_iter().try_for_each(remove)
 }
 
 /// Frees the children of a list that is about to be deleted. Only a list whose device was never started still has

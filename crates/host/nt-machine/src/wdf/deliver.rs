@@ -32,13 +32,13 @@ pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
         (std::mem::replace(&mut request.queue, queue), std::mem::take(&mut request.presented))
     });
     let taken = with_queue(queue, |queue| {
-        if !queue.closed {
-            match end {
-                End::Back => queue.waiting.push_back(request),
-                End::Front => queue.waiting.push_front(request),
-            }
+        match end {
+            End::Back if queue.closed => return None,
+            End::Back => queue.waiting.push_back(request),
+            // A queue that accepts no new requests takes back its own: `FxIoQueue::Requeue`.
+            End::Front => queue.waiting.push_front(request),
         }
-        (!queue.closed).then_some(queue.waiting.len())
+        Some(queue.waiting.len())
     });
     let Some(length) = taken else {
         with_request(request, |request| (request.queue, request.presented) = before);

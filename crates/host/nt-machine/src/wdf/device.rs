@@ -7,13 +7,13 @@ use super::init::Init;
 use super::misc::set_string;
 use super::object::{self, Data, create, created, lookup};
 use super::query_interface::Offer;
-use super::{Handle, driver, life, power, preprocess, with};
+use super::{Handle, children, driver, life, power, preprocess, with};
 use crate::kernel::RequestKind;
 use crate::kernel::io::request::{PNP, POWER};
 use crate::kernel::io::{device as wdm, names, stack};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING};
-use crate::memory::{Fault, GuestPtr};
+use crate::memory::GuestPtr;
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, At, Rule};
 
@@ -128,8 +128,7 @@ pub(super) struct Device {
     /// The device is in D0. Power-managed queues deliver requests only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,
-    /// `EvtDeviceSelfManagedIoInit` ran.
-    pub(super) io_begun: bool,
+    pub(super) io: SelfManagedIo,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
     /// The child lists, the default one first.
     pub(super) lists: Vec<Handle>,
@@ -144,6 +143,17 @@ pub(super) struct Device {
     pub(super) resources: [Handle; 2],
     /// Files, each with the file object that IRPs have for it.
     pub(super) file_objects: Vec<(Handle, GuestPtr<FILE_OBJECT>)>,
+}
+
+/// How far the self-managed I/O of a device is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SelfManagedIo {
+    #[default]
+    Unused,
+    /// `EvtDeviceSelfManagedIoInit` ran.
+    Begun,
+    /// `EvtDeviceSelfManagedIoFlush` ran after that.
+    Flushed,
 }
 
 /// Reads or changes a device.
@@ -188,7 +198,7 @@ fn create_device(call: &Call) -> Outcome {
         device.init.physical = wdm;
     }
     let device = create(call, call.ptr(2), None, Data::Device(Box::new(device)))?;
-    super::children::device_created(device, call.from)?;
+    children::device_created(device, call.from)?;
     // The framework owns the init structure now, so the driver's pointer to it becomes NULL.
     life::delete(handle);
     call.ptr(1).write(Handle::NULL)?;
@@ -247,43 +257,81 @@ pub(crate) fn add_device() -> Outcome<Handle> {
             verify::find_at(Rule::FrameworkMisuse, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
             fail(NtStatus::NoSuchDevice)
         }
-        (Ok(()), Some(device)) => match start(device)?.ok() {
-            Ok(()) => Ok(device),
-            Err(status) => {
-                life::delete(device);
-                fail(status)
-            }
-        },
+        (Ok(()), Some(device)) => start(device).map(|()| device),
     }
 }
 
-/// Sends `IRP_MN_START_DEVICE`.
-fn start(device: Handle) -> Result<NtStatus, Fault> {
-    preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device)))
+/// Starts a device (`IRP_MN_START_DEVICE`). A device that fails to start is removed.
+pub(super) fn start(device: Handle) -> Outcome {
+    let started = preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device)))?;
+    if let Err(status) = started.ok() {
+        finish_removal(device)?;
+        return fail(status);
+    }
+    Ok(())
 }
 
 fn status_of(result: Result<(), NtStatus>) -> NtStatus {
     result.err().unwrap_or(NtStatus::Success)
 }
 
-/// Removes a device and its children. The driver may refuse, except if `surprise` is set. Control devices are not
-/// removed.
+/// Removes a device and its children, children first. The driver may refuse, except if `surprise` is set. Control
+/// devices are not removed.
+///
+/// Clients close their files as Windows requires it: after `IRP_MN_QUERY_REMOVE_DEVICE` or `IRP_MN_SURPRISE_REMOVAL`,
+/// and before `IRP_MN_REMOVE_DEVICE`.
 pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     if !object::exists(device) || with_device(device, |device| device.init.control) {
         return Ok(());
     }
-    // As in Windows, the children are removed first. Unlike there, they cannot refuse.
-    super::children::parent_goes(device);
-    if !surprise {
-        // IRP_MN_QUERY_REMOVE_DEVICE. `power::remove` calls EvtDeviceQueryRemove.
-        preprocess::through(device, (PNP, 1), Handle::NULL, || NtStatus::Success)?.ok()?;
+    if surprise {
+        children::parent_goes(device, |child| remove_device(child, true))?;
+        // IRP_MN_SURPRISE_REMOVAL.
+        preprocess::through(device, (PNP, 0x17), Handle::NULL, move || {
+            power::surprise_remove(device);
+            NtStatus::Success
+        })?;
+        super::close_clients(device);
+        return finish_removal(device);
     }
-    // IRP_MN_SURPRISE_REMOVAL or IRP_MN_REMOVE_DEVICE.
-    let minor = if surprise { 0x17 } else { 2 };
-    preprocess::through(device, (PNP, minor), Handle::NULL, move || status_of(power::remove(device, surprise)))?
-        .ok()?;
-    // The requests of the clients are completed. Now the clients close their files.
-    super::close_clients(device);
+    let tree = children::with_descendants(device);
+    query_remove(&tree)?;
+    tree.into_iter().for_each(super::close_clients);
+    remove_tree(device)
+}
+
+/// Asks the driver whether these devices can be removed. If it refuses one, tells it that none is.
+fn query_remove(devices: &[Handle]) -> Outcome {
+    for (index, device) in devices.iter().copied().enumerate() {
+        // IRP_MN_QUERY_REMOVE_DEVICE.
+        let asked =
+            preprocess::through(device, (PNP, 1), Handle::NULL, move || status_of(power::query_remove(device)))?;
+        if let Err(refused) = asked.ok() {
+            for asked in devices.iter().take(index + 1) {
+                // IRP_MN_CANCEL_REMOVE_DEVICE.
+                preprocess::through(*asked, (PNP, 3), Handle::NULL, || NtStatus::Success)?;
+            }
+            return fail(refused);
+        }
+    }
+    Ok(())
+}
+
+/// Removes a device after its children.
+fn remove_tree(device: Handle) -> Outcome {
+    if object::exists(device) {
+        children::parent_goes(device, remove_tree)?;
+        finish_removal(device)?;
+    }
+    Ok(())
+}
+
+/// Sends `IRP_MN_REMOVE_DEVICE` and deletes a device.
+fn finish_removal(device: Handle) -> Outcome {
+    preprocess::through(device, (PNP, 2), Handle::NULL, move || {
+        power::remove(device);
+        NtStatus::Success
+    })?;
     life::delete(device);
     Ok(())
 }

@@ -2,7 +2,8 @@
 //!
 //! Microsoft's documentation of `EvtDestroyCallback` gives the order: the cleanup of the children, the cleanup of the
 //! parent, the destruction of the children that have no references, the destruction of the parent. Siblings are cleaned
-//! up and destroyed in the reverse order of their creation.
+//! up and destroyed in the order of their creation: `shared/object/fxobject.cpp` adds a child at the tail of its parent's
+//! list, and `fxobjectstatemachine.cpp` walks that list from its head.
 
 use super::object::{self, Data, Farewell, Object, change};
 use super::{Handle, children, queue_state, target, timer, with};
@@ -39,14 +40,16 @@ fn clean(handle: Handle) {
     if again {
         return;
     }
+    let children = object::lookup(handle, |object| object.children.clone());
+    for child in children.into_iter().filter(|child| object::exists(*child)) {
+        clean(child);
+    }
+    // As in `FxObject::DisposeChildrenWorker`: after the children, before the object's own cleanup callbacks.
     timer::cancel_before_delete(handle);
     queue_state::purge_before_delete(handle);
     target::close_before_delete(handle);
     children::before_delete(handle);
-    let children = object::lookup(handle, |object| object.children.clone());
-    for child in children.into_iter().rev().filter(|child| object::exists(*child)) {
-        clean(child);
-    }
+    change(handle, |object| object.disposed = true);
     for Farewell { cleanup, .. } in object::lookup(handle, |object| object.farewells.clone()) {
         if let Some(cleanup) = cleanup.non_null() {
             call_back("EvtCleanupCallback", thread::irql(), cleanup, &[handle.as_int()]);
@@ -59,7 +62,7 @@ fn release(handle: Handle) {
     if !object::exists(handle) {
         return;
     }
-    for child in object::lookup(handle, |object| object.children.clone()).into_iter().rev() {
+    for child in object::lookup(handle, |object| object.children.clone()) {
         release(child);
     }
     if object::exists(handle) && object::lookup(handle, |object| object.references <= 0) {

@@ -6,8 +6,9 @@
 //! driver code runs.
 //!
 //! This is written from Microsoft's public documentation and headers of the framework. The order of events follows the
-//! documentation. If the documentation leaves the order open, as for the cleanup of siblings, it is the reverse of the
-//! order of creation.
+//! documentation. If the documentation leaves something open, as the order in which siblings are cleaned up, it is as in
+//! Microsoft's public source of the framework (microsoft/Windows-Driver-Frameworks). Comments name its files relative to
+//! `src/framework`.
 
 mod attributes;
 mod cancel;
@@ -100,7 +101,7 @@ impl Framework {
 /// The framework's part of the machine.
 pub(crate) struct Attached {
     framework: Mutex<Framework>,
-    /// Makes the clients of a device wait for their requests and close their files.
+    /// Makes the clients of a device cancel their requests and close their files.
     close_clients: fn(Handle),
 }
 
@@ -122,7 +123,7 @@ fn with<R>(body: impl FnOnce(&mut Framework) -> R) -> R {
     body(&mut kernel::lock(&FRAMEWORK.get().framework))
 }
 
-/// Makes the clients of a device wait for their requests and close their files. Called before the device is deleted.
+/// Makes the clients of a device cancel their requests and close their files. Called before the device is removed.
 fn close_clients(device: Handle) {
     (FRAMEWORK.get().close_clients)(device);
 }

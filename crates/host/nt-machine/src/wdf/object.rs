@@ -62,8 +62,10 @@ pub(super) struct Object {
     /// The type and the memory of each context.
     pub(super) contexts: Vec<(GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>, GuestPtr<u8>)>,
     pub(super) references: i32,
-    /// The object was cleaned up and exists only because of its references.
+    /// The deletion of the object has begun. After its cleanup, it exists only because of its references.
     pub(super) deleted: bool,
+    /// The object's own work has ended, and its cleanup callbacks run or have run.
+    pub(super) disposed: bool,
     /// The thread that holds the callback lock, and how many times it acquired the lock.
     pub(super) holder: (u32, u32),
     /// The return address of the call that created the object.
@@ -111,6 +113,7 @@ pub(super) fn create_with(from: u64, attributes: &Attributes, parent: Option<Han
             contexts: memory.into_iter().collect(),
             references: 0,
             deleted: false,
+            disposed: false,
             holder: (0, 0),
             from,
         };
@@ -176,6 +179,13 @@ pub(super) fn is_passive(handle: Handle) -> bool {
         }
         false
     })
+}
+
+/// Returns the parent of a timer, work item or DPC. From its cleanup callback on, that is NULL: `FlushAndRundown` in
+/// `shared/core/fxtimer.cpp`, `shared/core/fxworkitem.cpp` and `kmdf/src/core/fxdpc.cpp` forgets the parent when the
+/// last callback has ended, before the cleanup callback.
+pub(super) fn parent_until_disposed(handle: Handle) -> Handle {
+    lookup(handle, |object| if object.disposed { Handle::NULL } else { object.parent })
 }
 
 /// Arguments: object, attributes, place for the address.

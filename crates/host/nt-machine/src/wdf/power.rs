@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::device::with_device;
+use super::device::{SelfManagedIo, with_device};
 use super::init::{
     D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_RESTART,
     IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, RELEASE_HARDWARE, SURPRISE_REMOVAL,
@@ -44,10 +44,12 @@ pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
     with_device(device, |device| device.preparing = true);
     let prepared = event(device, PREPARE_HARDWARE, "EvtDevicePrepareHardware", &lists);
     with_device(device, |device| device.preparing = false);
-    let result = prepared.and_then(|()| enter(device, D3_FINAL));
+    // As in `FxPkgPnp::PnpEventHardwareAvailablePowerPolicyFailed` (`shared/irphandlers/pnp/pnpstatemachine.cpp`), the
+    // status of the callback that failed to power up the device is not the status of the start.
+    let result = prepared.and_then(|()| enter(device, D3_FINAL).map_err(|_| NtStatus::DevicePowerFailure));
     if result.is_err() {
         release(device);
-        end_io(device);
+        flush(device);
         return result;
     }
     with_device(device, |device| device.started = true);
@@ -69,11 +71,11 @@ fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
     with_device(device, |device| device.in_d0 = true);
     queue_state::resume_all(device);
     queue_state::start_all(device);
-    let begun = with_device(device, |device| std::mem::replace(&mut device.io_begun, true));
-    let io = if begun {
-        event(device, IO_RESTART, "EvtDeviceSelfManagedIoRestart", &[])
-    } else {
+    let io = with_device(device, |device| std::mem::replace(&mut device.io, SelfManagedIo::Begun));
+    let io = if io == SelfManagedIo::Unused {
         event(device, IO_INIT, "EvtDeviceSelfManagedIoInit", &[])
+    } else {
+        event(device, IO_RESTART, "EvtDeviceSelfManagedIoRestart", &[])
     };
     if let Err(status) = io {
         leave(device, D3_FINAL);
@@ -85,7 +87,7 @@ fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
 /// Brings a device from D0 to the given state.
 fn leave(device: Handle, to: u64) {
     with_device(device, |device| device.in_d0 = false);
-    queue_state::stop_all(device, true, to == D3_FINAL);
+    queue_state::hold_all(device);
     tell(device, D0_EXIT_PRE_INTERRUPTS, "EvtDeviceD0ExitPreInterruptsDisabled", &[to]);
     interrupt::disable_all(device);
     tell(device, D0_EXIT, "EvtDeviceD0Exit", &[to]);
@@ -117,35 +119,56 @@ pub(super) fn wake(device: Handle) -> Result<(), NtStatus> {
     Ok(())
 }
 
-/// Removes a device, in the reverse order of its start. The driver may refuse, except after a surprise removal.
-pub(super) fn remove(device: Handle, surprise: bool) -> Result<(), NtStatus> {
+/// `IRP_MN_QUERY_REMOVE_DEVICE`: asks the driver whether a device can be removed.
+pub(super) fn query_remove(device: Handle) -> Result<(), NtStatus> {
     if with_device(device, |device| device.started) {
-        if surprise {
-            tell(device, SURPRISE_REMOVAL, "EvtDeviceSurpriseRemoval", &[]);
-        } else {
-            event(device, QUERY_REMOVE, "EvtDeviceQueryRemove", &[])?;
-        }
-        with_device(device, |device| device.started = false);
+        event(device, QUERY_REMOVE, "EvtDeviceQueryRemove", &[])?;
+    }
+    Ok(())
+}
+
+/// `IRP_MN_SURPRISE_REMOVAL`: a device is gone. The rest is done when it is removed.
+pub(super) fn surprise_remove(device: Handle) {
+    if with_device(device, |device| device.started) {
+        tell(device, SURPRISE_REMOVAL, "EvtDeviceSurpriseRemoval", &[]);
+    }
+    shut_down(device);
+}
+
+/// `IRP_MN_REMOVE_DEVICE`: the last event before a device is deleted. The order is that of
+/// `FxPkgPnp::PnpEventRemovedCommonCode` in `shared/irphandlers/pnp/pnpstatemachine.cpp`.
+pub(super) fn remove(device: Handle) {
+    shut_down(device);
+    queue_state::purge_all(device, false);
+    if with_device(device, |device| std::mem::take(&mut device.io)) != SelfManagedIo::Unused {
+        tell(device, IO_CLEANUP, "EvtDeviceSelfManagedIoCleanup", &[]);
+    }
+}
+
+/// Stops a device, in the reverse order of its start. Has no effect on a device that was surprise-removed.
+fn shut_down(device: Handle) {
+    if with_device(device, |device| std::mem::take(&mut device.started)) {
         if with_device(device, |device| device.in_d0) {
             tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
             leave(device, D3_FINAL);
         }
         release(device);
     }
-    end_io(device);
-    Ok(())
+    flush(device);
 }
 
-/// Ends all requests of a device, and its self-managed I/O if that has begun.
-fn end_io(device: Handle) {
-    let begun = with_device(device, |device| std::mem::take(&mut device.io_begun));
+/// Ends the requests of a device's power-managed queues, and its self-managed I/O if that has begun
+/// (`FxPkgPnp::PnpCleanupForRemove`).
+fn flush(device: Handle) {
     queue_state::purge_all(device, true);
+    let begun = with_device(device, |device| {
+        let begun = device.io == SelfManagedIo::Begun;
+        if begun {
+            device.io = SelfManagedIo::Flushed;
+        }
+        begun
+    });
     if begun {
         tell(device, IO_FLUSH, "EvtDeviceSelfManagedIoFlush", &[]);
-    }
-    queue_state::stop_all(device, false, true);
-    queue_state::purge_all(device, false);
-    if begun {
-        tell(device, IO_CLEANUP, "EvtDeviceSelfManagedIoCleanup", &[]);
     }
 }

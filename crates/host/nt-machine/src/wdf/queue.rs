@@ -133,15 +133,26 @@ fn create_queue(call: &Call) -> Outcome {
         verify::find(Rule::BadArgument, format_args!("invalid dispatch type {kind}: expected 1 to 3"));
         return fail(NtStatus::InvalidParameter);
     }
+    // As in `FxIoQueue::Initialize` (`shared/irphandlers/io/fxioqueue.cpp`).
+    match (kind, config.EvtIo.iter().all(|callback| callback.is_null())) {
+        (MANUAL, false) => {
+            verify::find(Rule::BadArgument, format_args!("a manual queue has callbacks for requests: set none"));
+            return fail(NtStatus::InvalidParameter);
+        }
+        (SEQUENTIAL | PARALLEL, true) => {
+            let what = format_args!("the queue has no callback for requests: set EvtIoDefault or another one");
+            verify::find(Rule::BadArgument, what);
+            return fail(NtStatus::WdfNoCallback);
+        }
+        _ => {}
+    }
     let control = with_device(device, |device| device.init.control);
+    // Version 1.9 added the number of presented requests.
+    let presented = (size > structures::queue_config(0)).then_some(config.NumberOfPresentedRequests);
     let queue = Queue {
         device,
         kind,
-        limit: match (kind, config.NumberOfPresentedRequests) {
-            (SEQUENTIAL, _) => 1,
-            (_, 0) => u32::MAX,
-            (_, limit) => limit,
-        },
+        limit: limit(kind, presented)?,
         power_managed: match config.PowerManaged {
             0 => false,
             1 => true,
@@ -166,6 +177,30 @@ fn create_queue(call: &Call) -> Outcome {
         }
     });
     created(Ok(handle), call.ptr(4))
+}
+
+/// Returns how many requests of a queue the driver may have at the same time. `presented` is the driver's
+/// `NumberOfPresentedRequests`, which is checked as by `FxIoQueue::Initialize` in
+/// `shared/irphandlers/io/fxioqueue.cpp`.
+fn limit(kind: u32, presented: Option<u32>) -> Outcome<u32> {
+    match (kind, presented) {
+        (PARALLEL, Some(limit)) => {
+            if limit == 0 {
+                let what = "a parallel queue with NumberOfPresentedRequests = 0 never presents a request: set it to -1, \
+                            as WDF_IO_QUEUE_CONFIG_INIT does";
+                verify::find(Rule::FrameworkMisuse, format_args!("{what}"));
+            }
+            done(limit)
+        }
+        (_, Some(limit @ 1..)) => {
+            let what = format_args!("NumberOfPresentedRequests is {limit}, but the queue is not parallel: set it to 0");
+            verify::find(Rule::BadArgument, what);
+            fail(NtStatus::InvalidParameter)
+        }
+        (SEQUENTIAL, _) => done(1),
+        // A manual queue, or a parallel one of a driver before 1.9.
+        _ => done(u32::MAX),
+    }
 }
 
 /// Returns `WDF_IO_QUEUE_STATE`: 1 if the queue accepts requests, 2 if it dispatches them, 4 if none waits, 8 if the
@@ -198,4 +233,24 @@ pub(super) fn withdraw(handle: Handle, request: Handle) -> bool {
         }
         _ => false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MANUAL, PARALLEL, SEQUENTIAL, limit};
+
+    #[test]
+    fn a_driver_before_1_9_has_no_limit_for_parallel_queues() {
+        let cases = [
+            ((PARALLEL, None), u32::MAX),
+            ((PARALLEL, Some(2)), 2),
+            ((PARALLEL, Some(u32::MAX)), u32::MAX),
+            ((SEQUENTIAL, None), 1),
+            ((SEQUENTIAL, Some(0)), 1),
+            ((MANUAL, Some(0)), u32::MAX),
+        ];
+        for ((kind, presented), expected) in cases {
+            assert!(matches!(limit(kind, presented), Ok(limit) if limit == expected), "{kind} {presented:?}");
+        }
+    }
 }

@@ -87,34 +87,42 @@ pub(super) fn resume_all(device: Handle) {
     for handle in with_device(device, |device| device.queues.clone()) {
         let resume = with_queue(handle, |queue| if queue.power_managed { queue.resume } else { GuestPtr::NULL });
         for request in request::presented_in(handle).into_iter().filter(|_| !resume.is_null()) {
-            if request::lookup(request, |request| request.acknowledged) {
-                request::with_request(request, |request| request.acknowledged = false);
+            if request::update(request, |request| std::mem::take(&mut request.acknowledged)) == Some(true) {
                 tell(handle, "EvtIoResume", resume, &[handle.as_int(), request.as_int()]);
             }
         }
     }
 }
 
-/// Calls `EvtIoStop` for each request that the driver has, and waits until the driver completes, requeues or
-/// acknowledges each. This is done for power-managed queues when the device leaves D0, and for other queues when it is
-/// removed.
-pub(super) fn stop_all(device: Handle, managed: bool, for_good: bool) {
-    for handle in queues(device, managed) {
-        let stop = with_queue(handle, |queue| queue.stop);
-        if !managed && stop.is_null() {
-            // The requests are canceled next, and the driver may have marked them cancelable.
-            continue;
-        }
-        for request in request::presented_in(handle).into_iter().filter(|_| !stop.is_null()) {
-            let action = if for_good { PURGE } else { SUSPEND };
-            let cancelable = if request::lookup(request, |request| !request.cancel.is_null()) { CANCELABLE } else { 0 };
-            tell(handle, "EvtIoStop", stop, &[handle.as_int(), request.as_int(), action | cancelable]);
-        }
-        wait_for(handle, || {
-            let kept = request::presented_in(handle);
-            kept.into_iter().all(|request| request::lookup(request, |request| request.acknowledged)).then_some(())
-        });
+/// Called when a device leaves D0: suspends the requests of its power-managed queues that the driver has. A removal does
+/// the same first and purges the queues later: every exit from D0 in `shared/irphandlers/pnp/powerstatemachine.cpp` is a
+/// `FxIoStopProcessingForPowerHold`.
+pub(super) fn hold_all(device: Handle) {
+    for queue in queues(device, true) {
+        stop(queue, SUSPEND);
     }
+}
+
+/// Calls `EvtIoStop` for each request that the driver has, and waits until the driver completes, requeues or
+/// acknowledges each. Without `EvtIoStop`, waits until the driver completes them. As in `FxIoQueue::ProcessPowerEvents`
+/// (`shared/irphandlers/io/fxioqueue.cpp`), a request whose `EvtRequestCancel` has been called is not stopped.
+fn stop(handle: Handle, action: u64) {
+    let callback = with_queue(handle, |queue| queue.stop);
+    for request in request::presented_in(handle) {
+        // Another thread, or the callback for an earlier request, may have completed this one.
+        let state = request::update(request, |request| {
+            request.acknowledged = false;
+            (!request.cancel.is_null(), request.cancel_told)
+        });
+        if let Some((is_cancelable, false)) = state.filter(|_| !callback.is_null()) {
+            let flags = action | if is_cancelable { CANCELABLE } else { 0 };
+            tell(handle, "EvtIoStop", callback, &[handle.as_int(), request.as_int(), flags]);
+        }
+    }
+    wait_for(handle, || {
+        let kept = request::presented_in(handle);
+        kept.into_iter().all(|request| request::lookup(request, |request| request.acknowledged)).then_some(())
+    });
 }
 
 fn tell(queue: Handle, name: &'static str, callback: GuestPtr<Code>, arguments: &[u64]) {
@@ -169,11 +177,12 @@ fn queues(device: Handle, managed: bool) -> Vec<Handle> {
     all.into_iter().filter(|queue| with_queue(*queue, |queue| queue.power_managed) == managed).collect()
 }
 
-/// Purges the queues of a device that are power-managed, or those that are not, and waits until they are empty.
+/// Called when a device is removed: purges its queues that are power-managed, or those that are not. The driver is asked
+/// to stop the requests that it has and that could not be canceled.
 pub(super) fn purge_all(device: Handle, managed: bool) {
     for queue in queues(device, managed) {
         purge(queue);
-        wait(queue, Until::Empty);
+        stop(queue, PURGE);
     }
 }
 

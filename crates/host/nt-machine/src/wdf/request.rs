@@ -98,6 +98,8 @@ pub(super) struct Request {
     pub(super) handler: u64,
     pub(super) cancel: GuestPtr<Code>,
     pub(super) canceled: bool,
+    /// `EvtRequestCancel` has been called.
+    pub(super) cancel_told: bool,
     /// The completion routine for a request that is sent to an I/O target, and its context.
     pub(super) completion: (GuestPtr<Code>, u64),
     /// The status and information with which an I/O target completed the request.
@@ -128,11 +130,15 @@ pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) ->
 
 /// Reads a request that may already be completed and deleted. In that case returns the default value.
 pub(super) fn lookup<R: Default>(handle: Handle, look: impl FnOnce(&Request) -> R) -> R {
-    with(|framework| match framework.objects.get(&handle).map(|object| &object.data) {
-        Some(Data::Request(request)) => Some(look(request)),
+    update(handle, |request| look(request)).unwrap_or_default()
+}
+
+/// Reads or changes a request that may already be completed and deleted. In that case returns `None`.
+pub(super) fn update<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> Option<R> {
+    with(|framework| match framework.objects.get_mut(&handle).map(|object| &mut object.data) {
+        Some(Data::Request(request)) => Some(body(request)),
         _ => None,
     })
-    .unwrap_or_default()
 }
 
 /// Returns the requests of a queue that the driver has.
@@ -163,6 +169,7 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         let what = format_args!("the request is completed with {information} bytes, but its buffers have {room}");
         verify::find(Rule::RequestMisuse, what);
     }
+    let status = for_client(status);
     with(|framework| framework.ended.insert(handle, (status, information)));
     life::delete(handle);
     if let Some(irp) = irp.non_null() {
@@ -175,6 +182,18 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         kernel().scheduler.change(|_| ());
     } else {
         deliver::returned(queue);
+    }
+}
+
+/// Returns the status that a client gets for a request. Statuses of the framework's facility (0x020) are for drivers
+/// only: `FxRequest::CompleteInternal` in `shared/core/fxrequest.cpp` replaces them.
+fn for_client(status: NtStatus) -> NtStatus {
+    match status {
+        NtStatus::WdfPaused | NtStatus::WdfBusy => NtStatus::DeviceBusy,
+        NtStatus::WdfInternalError => NtStatus::InternalError,
+        NtStatus::WdfNotEnoughMapRegisters => NtStatus::InsufficientResources,
+        status if status.as_int() & 0x0FFF_0000 == 0x0020_0000 => NtStatus::InvalidDeviceRequest,
+        status => status,
     }
 }
 

@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use std::sync::Arc;
 
 use super::attributes::Level;
-use super::object::{self, Data, create, created, lookup, needs_passive};
+use super::object::{self, Data, create, created, lookup, needs_passive, parent_until_disposed};
 use super::{Handle, device, life, sync, with};
 use crate::kernel::sync::scheduler::Timer as Entry;
 use crate::kernel::{call_back, kernel, submit};
@@ -23,7 +23,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfTimerCreate", DISPATCH, create_timer).fails(NtStatus::InsufficientResources),
     routine!("WdfTimerStart", DISPATCH, start),
     routine!("WdfTimerStop", DISPATCH, |call| stop(call.handle(1), call.is(2))),
-    routine!("WdfTimerGetParentObject", DISPATCH, |call| lookup(call.handle(1), |object| object.parent)),
+    routine!("WdfTimerGetParentObject", DISPATCH, |call| parent_until_disposed(call.handle(1))),
 ];
 
 /// A timer.

@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::object::{self, Data, create, created, lookup};
+use super::object::{self, Data, create, created, lookup, parent_until_disposed};
 use super::{Handle, sync};
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::WDF_WORK_CONFIG;
@@ -17,7 +17,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             submit(handle.as_int(), move || work.run("EvtWorkItem", handle, PASSIVE));
         }
     }),
-    routine!("WdfWorkItemGetParentObject", DISPATCH, |call| lookup(call.handle(1), |object| object.parent)),
+    routine!("WdfWorkItemGetParentObject", DISPATCH, |call| parent_until_disposed(call.handle(1))),
     routine!("WdfWorkItemFlush", PASSIVE, |call| {
         let handle = call.handle(1);
         kernel().scheduler.wait(None, |state| {
@@ -40,7 +40,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         }
         removed
     }),
-    routine!("WdfDpcGetParentObject", DISPATCH, |call| lookup(call.handle(1), |object| object.parent)),
+    routine!("WdfDpcGetParentObject", DISPATCH, |call| parent_until_disposed(call.handle(1))),
 ];
 
 /// A work item or a DPC.
