@@ -39,7 +39,8 @@ pub(super) const ROUTINES: &[Routine] = &[
             None => fail(NtStatus::ObjectNameNotFound),
         }
     })
-    .fails(NtStatus::ObjectNameNotFound),
+    .fails(NtStatus::ObjectNameNotFound)
+    .undoes(|call| !call.is(1)),
     // Arguments: class, device, flags, place for the list of links, which the driver frees.
     routine!("IoGetDeviceInterfaces", PASSIVE, |call| {
         let class = format!("{{{}}}", call.ptr::<GUID>(0).id()?);
@@ -74,7 +75,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         };
         done(())
     })
-    .fails(NO_RESOURCES),
+    .fails(NO_RESOURCES)
+    .undoes(|call| call.arg(6) == 0),
 ];
 
 /// Arguments: device, class, reference string, place for the link's name.

@@ -98,7 +98,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
         NtStatus::Success
     })
-    .fails(NO_RESOURCES),
+    .fails(NO_RESOURCES)
+    .undoes(|call| call.u32(1) == DEREGISTER),
     // Arguments: context, device, IRP, place for the disposition.
     routine!("WmiSystemControl", PASSIVE, system_control),
     // Arguments: device, IRP, status, number of bytes used, priority boost.

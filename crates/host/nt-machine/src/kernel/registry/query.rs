@@ -27,7 +27,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlCheckRegistryKey", PASSIVE, |call| existing(call, false).map(drop)),
     routine!("RtlCreateRegistryKey", PASSIVE, |call| existing(call, true).map(drop)).fails(NO_RESOURCES),
     routine!("RtlWriteRegistryValue", PASSIVE, write).fails(NO_RESOURCES),
-    routine!("RtlDeleteRegistryValue", PASSIVE, delete).fails(NOT_FOUND),
+    routine!("RtlDeleteRegistryValue", PASSIVE, delete),
     routine!("RtlQueryRegistryValues", PASSIVE, query).fails(NOT_FOUND),
     routine!("RtlQueryRegistryValuesEx", PASSIVE, query).fails(NOT_FOUND),
 ];

@@ -32,8 +32,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         around(&path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
             if lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
         })
-    })
-    .fails(NOT_FOUND),
+    }),
     // Arguments: key, class, buffer, length, place for the length.
     routine!("ZwQueryKey", PASSIVE, |call| store_key(call, 1, key(call)?))
         .fails(NtStatus::InvalidHandle)
