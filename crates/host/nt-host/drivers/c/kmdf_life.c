@@ -68,7 +68,7 @@ static NTSTATUS NTAPI ReleaseHardware(WDFDEVICE Device, WDFCMRESLIST Translated)
 static NTSTATUS NTAPI D0Entry(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
 {
     LOG("D0Entry from %u\n", From);
-    return 0;
+    return BUG == 9 ? (NTSTATUS)0xC0000001 : 0;
 }
 
 static NTSTATUS NTAPI D0EntryPost(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)

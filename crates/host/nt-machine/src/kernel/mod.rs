@@ -114,6 +114,9 @@ pub struct Answer {
     pub information: u64,
     /// The output.
     pub output: Vec<u8>,
+    /// Whether the request reached the driver. If not, the system completed it: for example, the device was removed, or
+    /// the driver has no dispatch routine or queue for such requests.
+    pub reached: bool,
 }
 
 /// All state that a driver's calls can change.

@@ -15,7 +15,7 @@ use crate::kernel::{self, call_back, kernel};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
-use crate::verify::{self, At, Rule};
+use crate::verify::{self, At, GapKind, Rule, gap};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceCreate", PASSIVE, create_device).fails(NtStatus::InsufficientResources),
@@ -128,6 +128,8 @@ pub(super) struct Device {
     /// The device is in D0. Power-managed queues deliver requests only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,
+    /// The callback that returned the last failure of a plug-and-play or power event.
+    pub(super) failed: Option<&'static str>,
     /// `EvtDeviceSelfManagedIoInit` ran.
     pub(super) io_begun: bool,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
@@ -208,6 +210,12 @@ pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
     })
 }
 
+/// Returns the names and symbolic links of all devices.
+pub(crate) fn names() -> Vec<String> {
+    let of = |handle| with_device(handle, |device| [vec![device.init.name.clone()], device.links.clone()].concat());
+    devices().into_iter().flat_map(of).collect()
+}
+
 /// Returns the devices, oldest first.
 pub(crate) fn devices() -> Vec<Handle> {
     with(|framework| {
@@ -240,6 +248,7 @@ pub(crate) fn add_device() -> Outcome<Handle> {
             if let Some(device) = device {
                 life::delete(device);
             }
+            gap::add(GapKind::NotAdded, format!("EvtDriverDeviceAdd returned {status}"));
             fail(status)
         }
         (Ok(()), None) => {
@@ -250,11 +259,26 @@ pub(crate) fn add_device() -> Outcome<Handle> {
         (Ok(()), Some(device)) => match start(device)?.ok() {
             Ok(()) => Ok(device),
             Err(status) => {
+                not_started(device, status);
                 life::delete(device);
                 fail(status)
             }
         },
     }
+}
+
+/// Records that a device did not start, with the callback that failed.
+pub(super) fn not_started(device: Handle, status: NtStatus) {
+    let detail = match with_device(device, |device| device.failed) {
+        Some(callback) => format!("{callback} returned {status}"),
+        None => format!("the framework could not start the device: {status}"),
+    };
+    gap::add(GapKind::NotStarted, detail);
+}
+
+/// Returns whether the driver has `EvtDriverDeviceAdd`.
+pub(crate) fn adds_devices() -> bool {
+    !driver::device_add().1.is_null()
 }
 
 /// Sends `IRP_MN_START_DEVICE`.

@@ -131,7 +131,7 @@ fn tell(
     let parameters = [device.address(), path, size.into(), buffer.address()];
     let submission = Submission { major: SYSTEM_CONTROL, minor, parameters, ..Submission::default() };
     let end = send(stack::top(device)?, &submission)?;
-    Ok(Answer { status: end.status, information: end.information, output: Vec::new() })
+    Ok(Answer { status: end.status, information: end.information, output: Vec::new(), reached: end.reached })
 }
 
 /// Sends a WMI request to a device. Fails if the device is not registered.

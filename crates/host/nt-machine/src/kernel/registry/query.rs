@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value};
+use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value, note_missing_key};
 use crate::kernel::ex::KeyOperation;
 use crate::kernel::ex::keys::{Change, around};
 use crate::kernel::ex::object;
@@ -49,7 +49,11 @@ fn key(call: &Call, create: bool) -> Outcome<Option<u64>> {
         _ => return fail(NtStatus::InvalidParameter),
     };
     let path = format!("{base}{}", call.ptr::<u16>(1).text()?);
-    Ok(lock(&kernel().registry).key(&path, create))
+    let key = lock(&kernel().registry).key(&path, create);
+    if key.is_none() {
+        note_missing_key(&path);
+    }
+    Ok(key)
 }
 
 /// Like [`key`], but fails if the key does not exist.

@@ -93,7 +93,11 @@ fn open(call: &Call, create: bool) -> Outcome {
                 }
                 done(())
             }
-            None => fail(NOT_FOUND),
+            None => {
+                let path = lock(&kernel().registry).path(parent, &name).unwrap_or_default();
+                keys::note_missing_key(&path);
+                fail(NOT_FOUND)
+            }
         }
     })
 }
