@@ -219,11 +219,13 @@ impl Builder {
     /// Checks that the routines that the description names exist.
     fn check_names(&self, layout: &Layout) -> Result<(), String> {
         let all = everything(self.config.os);
-        for Failure { routine, .. } in self.config.failures.iter().filter(|failure| !can_fail(&failure.routine)) {
-            let known = if all.iter().any(|listed| listed.name == routine) { ", because it cannot fail" } else { "" };
+        let is_known = |name: &str| all.iter().any(|listed| listed.name == name);
+        if let Some(Failure { routine, .. }) = self.config.failures.iter().find(|failure| !can_fail(&failure.routine)) {
+            if is_known(routine) {
+                return Err(format!("{routine} is not a routine that can fail"));
+            }
             let names: Vec<&str> = all.iter().map(|listed| listed.name).filter(|name| can_fail(name)).collect();
-            let near = if known.is_empty() { suggestion(routine, &names) } else { String::new() };
-            return Err(format!("{routine} is not a routine that can fail{known}{near}"));
+            return Err(format!("there is no routine {routine} that can fail{}", suggestion(routine, &names)));
         }
         let imports = layout.imports.iter().filter_map(|import| match &import.name {
             ImportName::Name(name) => Some(name.as_str()),
@@ -231,19 +233,17 @@ impl Builder {
         });
         let exported = all.iter().filter(|listed| listed.of == "kernel").map(|listed| listed.name);
         let names: Vec<&str> = exported.chain(imports).collect();
-        let is_known = |name: &str| names.contains(&name) || first_with_routine(name).is_some();
-        for hidden in self.config.hidden.iter().filter(|hidden| !is_known(hidden)) {
-            if all.iter().any(|listed| listed.name == hidden) {
-                return Err(format!(
-                    "{hidden} is a function of the framework and cannot be hidden: choose a release with an older framework with --os"
-                ));
+        let can_hide = |name: &str| names.contains(&name) || first_with_routine(name).is_some();
+        match self.config.hidden.iter().find(|hidden| !can_hide(hidden)) {
+            None => Ok(()),
+            Some(function) if is_known(function) => Err(format!(
+                "{function} is a function of the framework and cannot be hidden: choose a release with an older framework with --os"
+            )),
+            Some(hidden) => {
+                let near = suggestion(hidden, &names);
+                Err(format!("there is no routine {hidden} to hide: `nt-host list --all` lists the routines{near}"))
             }
-            return Err(format!(
-                "there is no routine {hidden} to hide: `nt-host list --all` lists the routines{}",
-                suggestion(hidden, &names)
-            ));
         }
-        Ok(())
     }
 
     /// Creates the host without loading the driver, so that sessions can be started first. [`NtHost::load`] loads it.

@@ -27,7 +27,7 @@ pub(super) fn json(
         "schema_version": SCHEMA,
         "outcome": verdict.text,
         "result": verdict.result,
-        "unloaded": progress.unloaded,
+        "unloaded": progress.unloaded == Some(true),
         "requests": progress.requests.iter().map(request).collect::<Vec<_>>(),
         "notes": notes,
         "findings": report.findings().iter().map(finding).collect::<Vec<_>>(),

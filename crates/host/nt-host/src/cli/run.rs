@@ -175,13 +175,15 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
     progress.step("unload");
     match host.unload() {
         // Windows keeps a driver without an unload routine loaded, so what it holds is not a leak.
-        Err(error @ Error::NotUnloaded) => progress.say(&error.to_string()),
+        Err(error @ Error::NotUnloaded) => {
+            progress.say(&error.to_string());
+            progress.unloaded = Some(false);
+        }
         result => {
             result?;
-            progress.unloaded = true;
+            progress.unloaded = Some(true);
         }
     }
-    progress.is_finished = true;
     Ok(())
 }
 
@@ -261,10 +263,8 @@ pub(super) struct Progress {
     pub(super) requests: Vec<Sent>,
     /// The requests that the clients could not send.
     pub(super) gaps: Vec<Gap>,
-    /// Whether the driver was unloaded.
-    pub(super) unloaded: bool,
-    /// Whether the last step was reached.
-    is_finished: bool,
+    /// Whether the driver was unloaded; `None` if the run did not come that far.
+    pub(super) unloaded: Option<bool>,
 }
 
 impl Progress {
@@ -280,7 +280,7 @@ impl Progress {
     /// Creates a progress that shows nothing.
     pub(super) const fn mute() -> Self {
         let requests = Vec::new();
-        Self { line: false, talk: false, requests, gaps: Vec::new(), unloaded: false, is_finished: false }
+        Self { line: false, talk: false, requests, gaps: Vec::new(), unloaded: None }
     }
 
     pub(super) fn step(&mut self, what: &str) {
@@ -299,7 +299,7 @@ impl Progress {
 
     /// Returns what a reader must know about a run that reached its end.
     const fn remark(&self) -> &'static str {
-        if self.is_finished && !self.unloaded {
+        if matches!(self.unloaded, Some(false)) {
             "; the driver has no unload routine, so it stays loaded, and leaks were not checked"
         } else {
             ""

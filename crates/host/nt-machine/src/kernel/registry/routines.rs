@@ -84,21 +84,17 @@ fn open(call: &Call, create: bool) -> Outcome {
     let operation = if create { KeyOperation::CreateKey } else { KeyOperation::OpenKey };
     around(&parent.map(path).unwrap_or_default(), Change::Named(operation, &name), || {
         let existed = create && open_key(parent, &name, false, call.from).map(object::close).is_some();
-        match open_key(parent, &name, create, call.from) {
-            Some(handle) => {
-                call.ptr(0).write(handle)?;
-                if create {
-                    // REG_OPENED_EXISTING_KEY, REG_CREATED_NEW_KEY.
-                    call.ptr(6).write_if(if existed { 2_u32 } else { 1 })?;
-                }
-                done(())
-            }
-            None => {
-                let path = lock(&kernel().registry).path(parent, &name).unwrap_or_default();
-                keys::note_missing_key(&path);
-                fail(NOT_FOUND)
-            }
+        let Some(handle) = open_key(parent, &name, create, call.from) else {
+            let path = lock(&kernel().registry).path(parent, &name).unwrap_or_default();
+            keys::note_missing_key(&path);
+            return fail(NOT_FOUND);
+        };
+        call.ptr(0).write(handle)?;
+        if create {
+            // REG_OPENED_EXISTING_KEY, REG_CREATED_NEW_KEY.
+            call.ptr(6).write_if(if existed { 2_u32 } else { 1 })?;
         }
+        done(())
     })
 }
 
