@@ -135,8 +135,22 @@ fn a_device_that_is_not_added_is_never_clean() {
             advice.contains("interface 496b8280-6f25-11d0-beaf-08002be2092f (BUS_INTERFACE_STANDARD)");
         assert_eq!(names_interface, bug == 3, "{bug}: {advice}");
     }
-    let image = build("kmdf_life", 9, "FxDriverEntry", &FRAMEWORK);
-    let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+    let start = |bug| {
+        let image = build("kmdf_life", bug, "FxDriverEntry", &FRAMEWORK);
+        NtHost::builder().driver(image).start().expect("DriverEntry")
+    };
+    // A device that does not wake up, and one that the driver declares failed, are not exercised from then on.
+    let host = start(7);
+    let device = host.add_device().expect("a device");
+    device.sleep().expect("sleep");
+    assert!(device.wake().is_err());
+    let (detail, _) = only_gap(&host.unload().expect("unload"), GapKind::NotStarted);
+    assert_eq!(detail, "the device did not wake up: 0xC0000001 STATUS_UNSUCCESSFUL");
+    let host = start(8);
+    host.add_device().expect("a device");
+    let (detail, _) = only_gap(&host.unload().expect("unload"), GapKind::NotStarted);
+    assert_eq!(detail, "the driver reported with WdfDeviceSetFailed that its device failed");
+    let host = start(9);
     assert!(host.add_device().is_err());
     let (detail, advice) = only_gap(&host.unload().expect("unload"), GapKind::NotStarted);
     assert_eq!(detail, "EvtDeviceD0Entry returned 0xC0000001 STATUS_UNSUCCESSFUL");

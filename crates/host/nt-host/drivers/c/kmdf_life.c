@@ -1,4 +1,5 @@
-/* A KMDF driver that logs its callbacks and their order: Plug and Play, power, files and objects. */
+/* A KMDF driver that logs its callbacks and their order: Plug and Play, power, files and objects. With BUG 7 its device
+   does not wake up, with BUG 8 it reports that its device failed, with BUG 9 its device does not start. */
 
 #include "framework.h"
 
@@ -68,12 +69,16 @@ static NTSTATUS NTAPI ReleaseHardware(WDFDEVICE Device, WDFCMRESLIST Translated)
 static NTSTATUS NTAPI D0Entry(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
 {
     LOG("D0Entry from %u\n", From);
-    return BUG == 9 ? (NTSTATUS)0xC0000001 : 0;
+    /* WdfPowerDeviceD3 is the state of a device that sleeps. */
+    return BUG == 9 || (BUG == 7 && From == 4) ? (NTSTATUS)0xC0000001 : 0;
 }
 
 static NTSTATUS NTAPI D0EntryPost(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
 {
     LOG("D0EntryPostInterruptsEnabled\n");
+#if BUG == 8
+    WDF(WDFDEVICESETFAILED, WdfDeviceSetFailed, Device, 1);
+#endif
     return 0;
 }
 

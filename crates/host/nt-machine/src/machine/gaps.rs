@@ -104,6 +104,11 @@ pub(super) fn wmi(asked: &WmiRequest, status: NtStatus) {
     add(format!("a WMI request for {} did not reach the driver ({status})", asked.guid), Vec::new());
 }
 
+/// Records that a device did not wake up.
+pub(super) fn not_awake(status: NtStatus) {
+    gap::add_with(GapKind::NotStarted, format!("the device did not wake up: {status}"), Vec::new());
+}
+
 /// Records that the driver refused the orderly removal of a device.
 pub(super) fn not_removed(status: NtStatus) {
     let detail = format!("the driver refused the removal of its device with {status}");

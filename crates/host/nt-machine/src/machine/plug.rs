@@ -208,9 +208,15 @@ impl Machine {
     ///
     /// Returns the driver's status.
     pub fn set_power(self, device: DeviceId, on: bool) -> Result<(), NtStatus> {
-        settled(match device.device() {
+        let result = settled(match device.device() {
             Device::Framework(device) => wdf::set_power(device, on),
             Device::Packets(device) => pnp::set_power(device, on),
+        });
+        // A driver may refuse to sleep. A device that does not wake up gets no more requests.
+        result.inspect_err(|status| {
+            if on {
+                gaps::not_awake(*status)
+            }
         })
     }
 

@@ -42,7 +42,7 @@ kinds! {
     NotLoaded = "not-loaded",
     /// `AddDevice` or `EvtDriverDeviceAdd` failed or created no device.
     NotAdded = "not-added",
-    /// The driver added a device, but the device did not start.
+    /// The driver added a device, but the device did not start or wake up, or the driver reported that it failed.
     NotStarted = "not-started",
     /// A request, an open or an interrupt did not reach the driver.
     NotReached = "not-reached",

@@ -85,6 +85,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceSetFailed", DISPATCH, |call| {
         let device = call.handle(1);
         with_device(device, |_| ());
+        let detail = "the driver reported with WdfDeviceSetFailed that its device failed".to_owned();
+        gap::add(GapKind::NotStarted, detail);
         kernel::submit(device.as_int(), move || {
             let _ = remove_device(device, true);
         });
