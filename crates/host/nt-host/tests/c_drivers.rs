@@ -158,6 +158,15 @@ fn a_device_that_is_not_added_is_never_clean() {
 }
 
 #[test]
+fn a_driver_with_the_framework_and_its_own_add_device_gets_a_device() {
+    let host = c::framework("kmdf_miniport").start().expect("DriverEntry");
+    host.add_device().expect("a device").remove().expect("removal");
+    let report = host.unload().expect("unload");
+    report.assert_clean();
+    assert_eq!(report.output(), "added\npnp 0\npnp 1\npnp 2\n");
+}
+
+#[test]
 fn a_request_that_fails_in_the_driver_is_clean_and_one_that_does_not_reach_it_is_not() {
     let host = with_port(0).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
