@@ -97,7 +97,7 @@ fn a_device_that_does_not_start_is_never_clean_and_the_missing_value_is_named() 
     let (detail, advice) = only_gap(&host.unload().expect("unload"), GapKind::NotStarted);
     assert_eq!(detail, "IRP_MN_START_DEVICE was completed with 0xC0000034 STATUS_OBJECT_NAME_NOT_FOUND");
     assert!(
-        advice.ends_with(
+        advice.starts_with(
             r"the driver looked for the registry value PortName: set it with --registry device\PortName=VALUE"
         ),
         "{advice}"

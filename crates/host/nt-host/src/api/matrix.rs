@@ -206,17 +206,20 @@ impl Survey {
     }
 }
 
+/// Returns a number with its noun.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for Mistake<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, first, failures, seeds, .. } = self;
-        let some = |count: u64, what: &str| {
-            (count != 0).then(|| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
-        };
-        let counts: Vec<String> = [some(*failures, "failure"), some(*seeds, "seed")].into_iter().flatten().collect();
-        write!(f, "{text}\n  found with {}, first with {first}", counts.join(" and "))?;
         if *first == Broken::NO_FAILURE {
-            return Ok(());
+            return write!(f, "{text}\n  found in {}, also without a failure", counted(failures + seeds, "run"));
         }
+        let counts = [(*failures, "failure"), (*seeds, "seed")].into_iter().filter(|(count, _)| *count != 0);
+        let counts: Vec<String> = counts.map(|(count, what)| counted(count, what)).collect();
+        write!(f, "{text}\n  found with {}, first with {first}", counts.join(" and "))?;
         let option = match first.strip_prefix(SEED) {
             Some(seed) => format!("--seed {seed}"),
             None => format!("--fail {first}"),
@@ -230,12 +233,9 @@ impl fmt::Display for Survey {
         let mistakes = self.mistakes();
         mistakes.iter().try_for_each(|mistake| writeln!(f, "{mistake}"))?;
         self.gaps.iter().try_for_each(|gap| writeln!(f, "{gap}"))?;
-        let (failures, seeds, broken) = (self.failures, self.seeds, self.broken.len());
-        let (count, plural) = (mistakes.len(), if mistakes.len() == 1 { "" } else { "s" });
-        write!(
-            f,
-            "{failures} failures and {seeds} seeds tried, {broken} with findings, {count} distinct mistake{plural}"
-        )?;
+        let (failures, seeds) = (counted(self.failures, "failure"), counted(self.seeds, "seed"));
+        let (broken, distinct) = (self.broken.len(), counted(mistakes.len() as u64, "distinct mistake"));
+        write!(f, "{failures} and {seeds} tried, {broken} with findings, {distinct}")?;
         if !self.gaps.is_empty() {
             f.write_str("; incomplete: the run without a failure has gaps")?;
         }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The maximum number of gaps that are kept. A run with one is incomplete, however many there are.
 const MOST_GAPS: usize = 256;
-/// The maximum number of notes that are kept: the last ones are the closest to the failure.
+/// The maximum number of notes that are kept.
 const MOST_NOTES: usize = 8;
 
 macro_rules! kinds {
@@ -110,9 +110,10 @@ pub(crate) fn forget_notes() {
     }
 }
 
-/// Records a gap. The notes since the last [`forget_notes`] are its advice.
+/// Records a gap. The notes since the last [`forget_notes`] are its advice, the last one first: it is the closest to the
+/// failure.
 pub(crate) fn add(kind: GapKind, detail: String) {
-    let notes = gaps().map(|gaps| gaps.notes.clone()).unwrap_or_default();
+    let notes = gaps().map(|gaps| gaps.notes.iter().rev().cloned().collect()).unwrap_or_default();
     add_with(kind, detail, notes);
 }
 
