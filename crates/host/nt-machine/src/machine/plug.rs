@@ -215,7 +215,7 @@ impl Machine {
         // A driver may refuse to sleep. A device that does not wake up gets no more requests.
         result.inspect_err(|status| {
             if on {
-                gaps::not_awake(*status)
+                gaps::not_awake(*status);
             }
         })
     }
