@@ -23,7 +23,7 @@
 //! | describe a run | [`Builder`]: Windows release, registry parameters, routines that fail or are missing |
 //! | load, add devices, send requests | [`NtHost`], [`Device`], [`File`], [`PendingRequest`] |
 //! | check the driver's events | [`TraceSession`], [`Trace`]; [`event`] describes an expected event |
-//! | see the driver's mistakes | [`Report`], [`Finding`] |
+//! | see the driver's mistakes, and what was not exercised | [`Report`], [`Finding`], [`Gap`] |
 //! | make every call fail once, and calls at random | [`Matrix`] |
 //! | load and unload the driver while threads send requests | [`Storm`] |
 //! | control sessions as a program on Windows does | [`NtHost::machine`] |
@@ -48,19 +48,21 @@ mod child;
 pub mod cli;
 mod error;
 mod report;
+mod suggest;
 mod wire;
 
 pub use api::{
-    Broken, Builder, Device, Expectation, File, Matrix, NtHost, PendingRequest, Storm, Survey, Trace, TraceSession,
+    Broken, Builder, Device, Expectation, File, Matrix, Mistake, NtHost, PendingRequest, Storm, Survey, Trace,
+    TraceSession,
 };
 pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Failure, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os, RegistryKey,
-    RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation, WmiRequest, known, plan,
+    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os,
+    RegistryKey, RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation, WmiRequest, known, plan,
 };
-pub use report::{Finding, Losses, Place, Report};
+pub use report::{Finding, Losses, Outcome, Place, Report};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

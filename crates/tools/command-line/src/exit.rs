@@ -8,7 +8,8 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// A driver that was run did something wrong.
 pub const FINDINGS: u8 = 3;
-/// The result is incomplete: events or findings were lost, a trace is damaged, or the driver's process ended.
+/// The result is incomplete: events or findings were lost, a trace is damaged, the driver's process ended, its device
+/// did not start, or a request did not reach it.
 pub const INCOMPLETE: u8 = 4;
 /// This system or this build cannot do it.
 pub const UNSUPPORTED: u8 = 5;

@@ -28,6 +28,7 @@ mod exit {
     pub(crate) const FAILED: u8 = 1;
     pub(crate) const USAGE: u8 = 2;
     pub(crate) const FINDINGS: u8 = 3;
+    pub(crate) const INCOMPLETE: u8 = 4;
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
     pub(crate) const UNSUPPORTED: u8 = 5;
 }
@@ -91,10 +92,16 @@ fn demo(options: &Options) -> Result<(), Failure> {
     let trace = trace::Trace::read(&files.draft).map_err(Failure::usage)?;
     files.write(&trace, &outcome).map_err(Failure::usage)?;
     show::print(&show::all(&outcome, &trace, &files))?;
-    if outcome.findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure { code: exit::FINDINGS, reason: "the driver has findings; they are listed in the summary".into() })
+    match (outcome.findings.is_empty(), outcome.gaps.is_empty()) {
+        (true, true) => Ok(()),
+        (true, false) => {
+            let reason = "the driver was not exercised completely; the gaps are listed in the summary".into();
+            Err(Failure { code: exit::INCOMPLETE, reason })
+        }
+        (false, _) => {
+            let reason = "the driver has findings; they are listed in the summary".into();
+            Err(Failure { code: exit::FINDINGS, reason })
+        }
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) struct Outcome {
     pub(crate) live: usize,
     /// The mistakes of the driver that `nt-host` found.
     pub(crate) findings: Vec<String>,
+    /// What the run did not exercise.
+    pub(crate) gaps: Vec<String>,
     /// The driver's debug output.
     pub(crate) output: String,
 }
@@ -93,6 +95,7 @@ pub(crate) fn run(options: &Options, etl: &Path) -> Result<Outcome, Failure> {
         session,
         live,
         findings: report.findings().iter().map(ToString::to_string).collect(),
+        gaps: report.gaps().iter().map(ToString::to_string).collect(),
         output: report.output().to_owned(),
     })
 }

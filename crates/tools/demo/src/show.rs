@@ -96,6 +96,7 @@ fn summary(outcome: &Outcome, trace: &Trace, files: &Files) -> String {
         [] => lines.push(String::from("  the driver kept every rule, and left nothing behind")),
         findings => lines.extend(findings.iter().map(|finding| format!("  finding: {finding}"))),
     }
+    lines.extend(outcome.gaps.iter().map(|gap| format!("  gap: {gap}")));
     lines.extend(outcome.output.lines().map(|line| format!("  it printed: {line}")));
     for (path, what) in [
         (&files.etl, "the trace, for tools that read .etl"),

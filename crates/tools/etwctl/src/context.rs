@@ -91,8 +91,8 @@ pub(crate) enum Failure {
     Damaged(String),
     /// Reading or writing failed.
     Io(io::Error),
-    /// A driver that was run did something wrong.
-    Driver(String),
+    /// A driver that was run was not loaded (1), did something wrong (3), or was not exercised completely (4).
+    Driver(u8, String),
     /// The failure was already printed; this is its exit code.
     Reported(u8),
 }
@@ -109,8 +109,7 @@ impl Failure {
             Self::Session(error) if error.code() == Win32Error::DiskFull => exit::USAGE,
             Self::Session(_) | Self::NotFound(..) => exit::FAILED,
             Self::Damaged(_) => exit::INCOMPLETE,
-            Self::Driver(_) => exit::FINDINGS,
-            Self::Reported(code) => *code,
+            Self::Driver(code, _) | Self::Reported(code) => *code,
         }
     }
 
@@ -127,7 +126,7 @@ impl Failure {
             Self::NotFound(error, near) => eprintln!("error: {error}; did you mean '{near}'?"),
             Self::Trace(error) => eprintln!("error: {error}"),
             Self::Damaged(message) => eprintln!("error: the trace is damaged: {message}"),
-            Self::Driver(message) => eprintln!("error: the driver under test: {message}"),
+            Self::Driver(_, message) => eprintln!("error: the driver under test: {message}"),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             Self::Io(error) => eprintln!("error: {error}"),
             Self::Reported(_) => {}

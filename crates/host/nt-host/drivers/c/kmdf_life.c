@@ -1,5 +1,6 @@
 /* A KMDF driver that logs its callbacks and their order: Plug and Play, power, files and objects. With BUG 1 to 4, one of
-   the callbacks that start the device fails; with BUG 5, the driver refuses the removal. */
+   the callbacks that start the device fails; with BUG 5, the driver refuses the removal; with BUG 7 its device does not wake
+   up; with BUG 8 it reports that its device failed. */
 
 #include "framework.h"
 
@@ -72,12 +73,18 @@ static NTSTATUS NTAPI ReleaseHardware(WDFDEVICE Device, WDFCMRESLIST Translated)
 static NTSTATUS NTAPI D0Entry(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
 {
     LOG("D0Entry from %u\n", From);
+    /* WdfPowerDeviceD3 is the state of a device that sleeps. */
+    if (BUG == 7 && From == 4)
+        return (NTSTATUS)0xC0000001;
     return FAILS_IF(2);
 }
 
 static NTSTATUS NTAPI D0EntryPost(WDFDEVICE Device, WDF_POWER_DEVICE_STATE From)
 {
     LOG("D0EntryPostInterruptsEnabled\n");
+#if BUG == 8
+    WDF(WDFDEVICESETFAILED, WdfDeviceSetFailed, Device, 1);
+#endif
     return FAILS_IF(3);
 }
 

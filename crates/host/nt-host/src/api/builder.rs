@@ -5,12 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_machine::{Below, Config, Failure, RegistryKey, RegistryValue, Resource, Time, can_fail, notes, plan_image};
+use nt_machine::{
+    Below, Config, Failure, GapKind, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time, can_fail,
+    everything, notes, plan_image,
+};
 use pe_image::{Image, Symbols};
+use windows_releases::first_with_routine;
 
 use super::NtHost;
 use super::host::Inner;
 use crate::child::Process;
+use crate::suggest::suggestion;
 use crate::{Error, Os};
 
 /// Describes a run; [`Builder::start`] begins it.
@@ -44,6 +49,7 @@ use crate::{Error, Os};
 pub struct Builder {
     path: PathBuf,
     config: Config,
+    allowed: Vec<GapKind>,
 }
 
 impl Builder {
@@ -82,6 +88,24 @@ impl Builder {
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {
         self.config.resources.push(resource);
+        self
+    }
+
+    /// States that the test intends gaps of this kind, so that the report can be clean with them.
+    ///
+    /// ```no_run
+    /// use nt_host::{GapKind, NtHost};
+    ///
+    /// // Without memory, the device does not start, and the driver must not leak anything.
+    /// let builder = NtHost::builder().driver("my_driver.sys").memory(0).allow(GapKind::NotStarted);
+    /// let host = builder.start()?;
+    /// assert!(host.add_device().is_err());
+    /// host.unload()?.assert_clean();
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn allow(mut self, kind: GapKind) -> Self {
+        self.allowed.push(kind);
         self
     }
 
@@ -192,6 +216,36 @@ impl Builder {
         Ok(host)
     }
 
+    /// Checks that the routines that the description names exist.
+    fn check_names(&self, layout: &Layout) -> Result<(), String> {
+        let all = everything(self.config.os);
+        let is_known = |name: &str| all.iter().any(|listed| listed.name == name);
+        if let Some(Failure { routine, .. }) = self.config.failures.iter().find(|failure| !can_fail(&failure.routine)) {
+            if is_known(routine) {
+                return Err(format!("{routine} is not a routine that can fail"));
+            }
+            let names: Vec<&str> = all.iter().map(|listed| listed.name).filter(|name| can_fail(name)).collect();
+            return Err(format!("there is no routine {routine} that can fail{}", suggestion(routine, &names)));
+        }
+        let imports = layout.imports.iter().filter_map(|import| match &import.name {
+            ImportName::Name(name) => Some(name.as_str()),
+            ImportName::Ordinal(_) => None,
+        });
+        let exported = all.iter().filter(|listed| listed.of == "kernel").map(|listed| listed.name);
+        let names: Vec<&str> = exported.chain(imports).collect();
+        let can_hide = |name: &str| names.contains(&name) || first_with_routine(name).is_some();
+        match self.config.hidden.iter().find(|hidden| !can_hide(hidden)) {
+            None => Ok(()),
+            Some(function) if is_known(function) => Err(format!(
+                "{function} is a function of the framework and cannot be hidden: choose a release with an older framework with --os"
+            )),
+            Some(hidden) => {
+                let near = suggestion(hidden, &names);
+                Err(format!("there is no routine {hidden} to hide: `nt-host list --all` lists the routines{near}"))
+            }
+        }
+    }
+
     /// Creates the host without loading the driver, so that sessions can be started first. [`NtHost::load`] loads it.
     ///
     /// # Errors
@@ -202,11 +256,7 @@ impl Builder {
         let bad = |error| Error::Image(self.path.clone(), error);
         let image = Image::parse(&file).map_err(bad)?;
         let layout = plan_image(&file, &image).map_err(bad)?;
-        for failure in &self.config.failures {
-            if !can_fail(&failure.routine) {
-                return Err(Error::Usage(format!("{} is not a routine that can fail", failure.routine)));
-            }
-        }
+        self.check_names(&layout).map_err(Error::Usage)?;
         let stem = self.path.file_stem().unwrap_or_default();
         self.config.name = stem.to_string_lossy().into_owned();
         let notes = notes(&image, &layout);
@@ -214,7 +264,7 @@ impl Builder {
         let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
         let size = layout.bytes.len() as u64;
         let (path, traces, stacks) = (self.path, self.config.trace_all, self.config.stacks);
-        let pdb = image.pdb().cloned();
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size, stacks, pdb })))
+        let (pdb, allowed) = (image.pdb().cloned(), self.allowed);
+        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size, stacks, pdb, allowed })))
     }
 }

@@ -25,7 +25,7 @@ impl Device {
     /// # Errors
     ///
     /// Fails if the driver stops the machine. A request that fails is not an error: it returns an [`Answer`] with its
-    /// status.
+    /// status. If the request does not reach the driver, [`Answer::reached`] is `false`, and the report has a gap.
     pub fn ioctl(&self, code: u32, input: &[u8], output: u32) -> Result<Answer, Error> {
         self.send(file::control(code, input, output))
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use etw_etl::{Decoder, FrameNames};
 use etw_manifest::SchemaFiles;
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Notification, Record, Told};
+use nt_machine::{Gap, GapKind, Notification, Record, Told};
 use pe_image::{PdbReference, Symbols};
 
 use super::{Builder, Device, Trace, TraceSession};
@@ -33,6 +33,8 @@ pub(crate) struct Inner {
     pub(crate) stacks: bool,
     /// The reference to the PDB in the image.
     pub(crate) pdb: Option<PdbReference>,
+    /// The kinds of gaps that the test intends.
+    pub(crate) allowed: Vec<GapKind>,
 }
 
 /// A kernel with one driver in it. The driver's process ends when the last handle is dropped.
@@ -150,7 +152,8 @@ impl NtHost {
     ///
     /// # Errors
     ///
-    /// Returns the driver's status if it does not accept the device. Also fails if the driver stops the machine.
+    /// Returns the driver's status if it does not accept the device. The report then has a [`Gap`], and is not clean
+    /// unless [`Builder::allow`] says that the test intends this. Also fails if the driver stops the machine.
     pub fn add_device(&self) -> Result<Device, Error> {
         match self.ask(&Request::AddDevice {})? {
             Reply::Number { number } => Ok(Device::new(self.clone(), number)),
@@ -220,7 +223,8 @@ impl NtHost {
         Ok(self.report())
     }
 
-    /// Returns the routines that the driver called and that can fail, with the number of calls of each.
+    /// Returns the routines that the driver called and that can fail, with the number of calls of each. Calls that undo
+    /// an earlier one, such as the removal of a notification routine, do not fail and are not counted.
     ///
     /// # Errors
     ///
@@ -251,7 +255,19 @@ impl NtHost {
         let findings = self.inner.process.records().iter().map(|record| self.name(record)).collect();
         let events = if self.inner.traces { self.trace().events_lost().unwrap_or_default() } else { 0 };
         let losses = Losses { findings: self.inner.process.findings_cut(), events };
-        Report::new(findings, self.inner.process.output()).with_losses(losses)
+        Report::new(findings, self.inner.process.output()).with_losses(losses).with_gaps(self.gaps())
+    }
+
+    /// Returns what the run did not exercise, except for what the test intends.
+    pub(crate) fn gaps(&self) -> Vec<Gap> {
+        let mut gaps = match self.ask(&Request::Gaps {}) {
+            Ok(Reply::Gaps { gaps }) => gaps,
+            Ok(_) => Vec::new(),
+            // Without the process, nobody knows how far the run came.
+            Err(error) => vec![Gap { kind: GapKind::NotFinished, detail: error.to_string(), advice: Vec::new() }],
+        };
+        gaps.retain(|gap| !self.inner.allowed.contains(&gap.kind));
+        gaps
     }
 
     /// Returns a decoder for the driver's events. It uses the manifest in the driver's image, and resolves stacks to
@@ -361,6 +377,7 @@ impl NtHost {
             | Reply::Interrupted { .. }
             | Reply::Events { .. }
             | Reply::Calls { .. }
+            | Reply::Gaps { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
     }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use crate::{Builder, Error, Failure, Finding, NtHost};
+use crate::{Builder, Error, Failure, Finding, Gap, NtHost};
 
 /// The maximum number of calls of a routine that are made to fail: later calls take the same paths again.
 const MOST_CALLS: u64 = 16;
 
-/// Makes each call that can fail do so, one at a time, and then makes calls fail at random.
+/// Makes each call that can fail do so, one at a time, and then makes calls fail at random. Calls that undo an earlier
+/// one, such as the removal of a notification routine, never fail.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     builder: Builder,
@@ -18,7 +19,7 @@ pub struct Matrix {
 /// A run of the matrix in which the driver made a mistake.
 #[derive(Debug)]
 pub struct Broken {
-    /// The injected failure: `Routine@call`, or `seed N`.
+    /// The injected failure: `Routine@call`, `seed N`, or [`Broken::NO_FAILURE`].
     pub failure: String,
     /// The findings of the run.
     pub findings: Vec<Finding>,
@@ -26,14 +27,33 @@ pub struct Broken {
     pub error: Option<Error>,
 }
 
+/// A mistake that one or more runs of a matrix found.
+#[derive(Clone, Debug)]
+pub struct Mistake<'a> {
+    /// The finding of the first of these runs; `None` if that run ended early without one.
+    pub finding: Option<&'a Finding>,
+    /// The description.
+    pub text: String,
+    /// The failure of the first run, which reproduces the mistake.
+    pub first: &'a str,
+    /// The number of runs with one failure that found it, including the run without a failure.
+    pub failures: u64,
+    /// The number of runs with random failures that found it.
+    pub seeds: u64,
+}
+
 /// The result of a matrix.
 ///
 /// ```no_run
-/// use nt_host::{Broken, Matrix, NtHost, Survey};
+/// use nt_host::{Broken, Matrix, Mistake, NtHost, Survey};
 ///
 /// let builder = NtHost::builder().driver("my_driver.sys");
 /// // Each of the first 100 calls fails once.
 /// let survey: Survey = Matrix::new(builder).calls(100).run(|host| host.add_device()?.remove())?;
+/// for Mistake { text, first, failures, .. } in survey.mistakes() {
+///     println!("{first} and {} others: {text}", failures - 1);
+/// }
+/// // The same by run.
 /// for Broken { failure, findings, .. } in &survey.broken {
 ///     println!("{failure}: {} findings", findings.len());
 /// }
@@ -49,6 +69,8 @@ pub struct Survey {
     pub seeds: u64,
     /// The runs in which the driver made a mistake.
     pub broken: Vec<Broken>,
+    /// What the run without a failure did not exercise. The other runs then do not exercise it either.
+    pub gaps: Vec<Gap>,
 }
 
 impl Matrix {
@@ -82,8 +104,13 @@ impl Matrix {
         let host = self.builder.clone().prepare()?;
         drive(&host)?;
         let calls = host.fallible_calls()?;
+        let report = host.report();
         drop(host);
-        let mut survey = Survey { failures: 0, seeds: self.seeds, broken: Vec::new() };
+        let mut survey = Survey { failures: 0, seeds: self.seeds, broken: Vec::new(), gaps: report.gaps().to_vec() };
+        if !report.findings().is_empty() {
+            let (failure, findings) = (Broken::NO_FAILURE.to_owned(), report.findings().to_vec());
+            survey.broken.push(Broken { failure, findings, error: None });
+        }
         for (routine, count) in calls {
             for call in 1..=count.min(self.calls) {
                 survey.failures += 1;
@@ -94,11 +121,14 @@ impl Matrix {
         }
         for seed in 1..=self.seeds {
             let builder = self.builder.clone().seed(seed);
-            survey.broken.extend(once(builder, format!("seed {seed}"), &drive)?);
+            survey.broken.extend(once(builder, format!("{SEED}{seed}"), &drive)?);
         }
         Ok(survey)
     }
 }
+
+/// The start of the name of a run with random failures.
+const SEED: &str = "seed ";
 
 /// Does one run.
 fn once(
@@ -121,33 +151,94 @@ fn once(
     Ok(broken.then_some(Broken { failure, findings, error }))
 }
 
-impl Survey {
-    /// Checks that no run found anything.
-    ///
-    /// # Panics
-    ///
-    /// Panics if a run found something; the message lists all findings and the failures that led to them.
-    pub fn assert_clean(&self) {
-        assert!(self.broken.is_empty(), "{self}");
+impl Broken {
+    /// The name of the run without a failure.
+    pub const NO_FAILURE: &'static str = "no failure";
+
+    /// Returns the mistakes of this run. An error is one if no finding says why the run ended.
+    fn mistakes(&self) -> impl Iterator<Item = (Option<&Finding>, String)> {
+        let error = self.error.as_ref().filter(|_| self.findings.is_empty());
+        let findings = self.findings.iter().map(|finding| (Some(finding), finding.to_string()));
+        findings.chain(error.map(|error| (None, error.to_string())))
     }
 }
 
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.failure)?;
-        if let Some(error) = &self.error {
-            write!(f, ": {error}")?;
+impl Survey {
+    /// Returns each distinct mistake once, in the order in which they were found. Findings with the same rule, routine
+    /// and place are the same mistake.
+    #[must_use]
+    pub fn mistakes(&self) -> Vec<Mistake<'_>> {
+        let mut mistakes: Vec<Mistake<'_>> = Vec::new();
+        for broken in &self.broken {
+            let (failures, seeds) = if broken.failure.starts_with(SEED) { (0, 1) } else { (1, 0) };
+            for (finding, text) in broken.mistakes() {
+                let same = |known: &&mut Mistake<'_>| match (known.finding, finding) {
+                    (Some(known), Some(finding)) => known.is_same_mistake(finding),
+                    (None, None) => known.text == text,
+                    _ => false,
+                };
+                match mistakes.iter_mut().find(same) {
+                    Some(known) => {
+                        known.failures += failures;
+                        known.seeds += seeds;
+                    }
+                    None => mistakes.push(Mistake { finding, text, first: &broken.failure, failures, seeds }),
+                }
+            }
         }
-        self.findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))
+        mistakes
+    }
+
+    /// Returns whether no run found anything and the run without a failure has no gaps.
+    #[must_use]
+    pub const fn is_clean(&self) -> bool {
+        self.broken.is_empty() && self.gaps.is_empty()
+    }
+
+    /// Checks that the matrix is clean.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a run found something, or if the run without a failure has gaps; the message lists all mistakes with
+    /// the failures that led to them, and the gaps.
+    pub fn assert_clean(&self) {
+        assert!(self.is_clean(), "{self}");
+    }
+}
+
+/// Returns a number with its noun.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+impl fmt::Display for Mistake<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, first, failures, seeds, .. } = self;
+        if *first == Broken::NO_FAILURE {
+            return write!(f, "{text}\n  found in {}, also without a failure", counted(failures + seeds, "run"));
+        }
+        let counts = [(*failures, "failure"), (*seeds, "seed")].into_iter().filter(|(count, _)| *count != 0);
+        let counts: Vec<String> = counts.map(|(count, what)| counted(count, what)).collect();
+        write!(f, "{text}\n  found with {}, first with {first}", counts.join(" and "))?;
+        let option = match first.strip_prefix(SEED) {
+            Some(seed) => format!("--seed {seed}"),
+            None => format!("--fail {first}"),
+        };
+        write!(f, ": reproduce it with run {option}")
     }
 }
 
 impl fmt::Display for Survey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for broken in &self.broken {
-            writeln!(f, "{broken}")?;
+        let mistakes = self.mistakes();
+        mistakes.iter().try_for_each(|mistake| writeln!(f, "{mistake}"))?;
+        self.gaps.iter().try_for_each(|gap| writeln!(f, "{gap}"))?;
+        let (failures, seeds) = (counted(self.failures, "failure"), counted(self.seeds, "seed"));
+        let (broken, distinct) = (self.broken.len(), counted(mistakes.len() as u64, "distinct mistake"));
+        write!(f, "{failures} and {seeds} tried, {broken} with findings, {distinct}")?;
+        if !self.gaps.is_empty() {
+            f.write_str("; incomplete: the run without a failure has gaps")?;
         }
-        let (failures, seeds, broken) = (self.failures, self.seeds, self.broken.len());
-        write!(f, "{failures} failures and {seeds} seeds tried, {broken} with findings")
+        Ok(())
     }
 }

@@ -14,5 +14,5 @@ pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
 pub use file::File;
 pub use host::{NtHost, Storm};
-pub use matrix::{Broken, Matrix, Survey};
+pub use matrix::{Broken, Matrix, Mistake, Survey};
 pub use trace::{Trace, TraceSession};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use etw_engine::Session;
 
-use nt_machine::{Config, Findings, Layout, Machine, News};
+use nt_machine::{Config, Findings, Gap, GapKind, Layout, Machine, News};
 
 use super::worker::Worker;
 use crate::wire::spill::Spill;
@@ -75,9 +75,20 @@ impl Server {
             Request::Events { session } => self.events(session),
             Request::Calls {} => Reply::Calls { calls: self.machine.fallible_calls() },
             Request::Written {} => Reply::Number { number: self.machine.events_written() },
+            Request::Gaps {} => Reply::Gaps { gaps: self.gaps() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),
         })
+    }
+
+    /// Returns what the run did not exercise. If the machine has stopped, that includes the rest of the run.
+    fn gaps(&self) -> Vec<Gap> {
+        let mut gaps = self.machine.gaps();
+        if self.stopped {
+            let detail = "the run stopped, and the driver was not unloaded".to_owned();
+            gaps.push(Gap { kind: GapKind::NotFinished, detail, advice: Vec::new() });
+        }
+        gaps
     }
 
     fn events(&mut self, session: u32) -> Reply {

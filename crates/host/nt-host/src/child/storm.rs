@@ -35,6 +35,7 @@ fn round(machine: Machine, layout: &Layout, plan: &StormPlan) -> Result<(), Stri
         Ok(Loaded::Refused(_, reason)) => return Err(reason),
         Err(error) => return Err(error.to_string()),
     }
+    // If there is no device, the storm has no requests. The machine records this as a gap.
     if let Ok(device) = machine.add_device() {
         std_thread::scope(|scope| {
             let clients: Vec<_> = (0..plan.threads)

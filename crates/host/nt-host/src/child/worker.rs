@@ -138,7 +138,11 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
         }
         Request::Storm { plan } => storm::run(machine, layout, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },
-        Request::Session { .. } | Request::Events { .. } | Request::Calls {} | Request::Written {} => done(),
+        Request::Session { .. }
+        | Request::Events { .. }
+        | Request::Calls {}
+        | Request::Written {}
+        | Request::Gaps {} => done(),
     }
 }
 

@@ -10,7 +10,8 @@ use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
 use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Resource, Time};
 
-use crate::{Failure, Os};
+use crate::suggest::suggestion;
+use crate::{Failure, GapKind, Os};
 
 /// The size of the output buffer of a control request.
 const OUTPUT: u32 = 4096;
@@ -77,6 +78,9 @@ pub(super) struct Options {
     /// Make a routine fail, at its N-th call or always; STATUS as in C000009A; repeatable
     #[arg(long, value_name = "ROUTINE[=STATUS][@N]", value_parser = failure)]
     pub(super) fail: Vec<Failure>,
+    /// Accept a gap that the run intends: not-added, not-started, not-reached, not-removed, not-failed; repeatable
+    #[arg(long, value_name = "GAP", value_parser = gap)]
+    pub(super) allow: Vec<GapKind>,
     /// Make routines fail at random, the same ones for the same N; for matrix, the number of seeds
     #[arg(long, value_name = "N", value_parser = number)]
     pub(super) seed: Option<u64>,
@@ -225,7 +229,10 @@ impl FromArgMatches for Steps {
 }
 
 fn releases() -> Words<Os> {
-    Words::new(Os::NAMES, |text| text.parse().map_err(|error: windows_releases::UnknownRelease| error.to_string()))
+    Words::new(Os::NAMES, |text| {
+        text.parse()
+            .map_err(|error: windows_releases::UnknownRelease| error.to_string() + &suggestion(text, &Os::NAMES))
+    })
 }
 
 fn number(text: &str) -> Result<u64, String> {
@@ -234,6 +241,15 @@ fn number(text: &str) -> Result<u64, String> {
         None => text.parse(),
     };
     parsed.map_err(|_| format!("`{text}` is not a number: expected for example 12 or 0x10"))
+}
+
+fn gap(text: &str) -> Result<GapKind, String> {
+    // The exit code of a driver that is not loaded, or of a run that ends early, does not depend on gaps.
+    let known = || GapKind::ALL.iter().filter(|kind| !matches!(kind, GapKind::NotLoaded | GapKind::NotFinished));
+    known().find(|kind| kind.id() == text).copied().ok_or_else(|| {
+        let names: Vec<&str> = known().map(|kind| kind.id()).collect();
+        format!("`{text}` is not a gap: expected {}{}", names.join(", "), suggestion(text, &names))
+    })
 }
 
 fn failure(text: &str) -> Result<Failure, String> {
@@ -289,8 +305,11 @@ fn interrupt(text: &str) -> Result<Step, String> {
 }
 
 fn resource(text: &str) -> Result<Resource, String> {
-    let bad =
-        || format!("`{text}` is not a resource: expected line, messages:4, memory:0xFE000000:0x1000 or port:0x3F8:8");
+    let bad = || {
+        let kind = text.split(':').next().unwrap_or_default();
+        let near = suggestion(kind, &["line", "messages", "memory", "port"]);
+        format!("`{text}` is not a resource: expected line, messages:4, memory:0xFE000000:0x1000 or port:0x3F8:8{near}")
+    };
     let size = |text: &str| number(text).ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(bad);
     match *text.split(':').collect::<Vec<_>>() {
         ["line"] => Ok(Resource::LineInterrupt),
@@ -319,7 +338,11 @@ fn registry(text: &str) -> Result<Registry, String> {
         path if path.get(..10).is_some_and(|start| start.eq_ignore_ascii_case(r"\Registry\")) => {
             RegistryKey::Path(path.to_owned())
         }
-        _ => return Err(bad()),
+        _ => {
+            let near = suggestion(key, &["parameters", "device", "driver"]);
+            let keys = r"parameters, device, driver or a path that begins with \Registry\";
+            return Err(format!("`{key}` is not a key of the registry: expected {keys}{near}"));
+        }
     };
     let value = match value.split_once(':') {
         Some(("dword", value)) => RegistryValue::Dword(u32::try_from(number(value)?).map_err(|_| bad())?),
@@ -336,6 +359,9 @@ fn handle(text: &str) -> Result<Step, String> {
     number.map(Step::Handle).ok_or_else(|| format!("`{text}` is not a handle: handles count from 1"))
 }
 
+/// The kinds of requests that can be scripted.
+const KINDS: [&str; 5] = ["any", "ioctl", "internal-ioctl", "read", "write"];
+
 /// Parses `KIND[:CODE]=STATUS[:HEX][@TIME]`.
 fn below(text: &str) -> Result<Below, String> {
     let bad =
@@ -348,7 +374,10 @@ fn below(text: &str) -> Result<Below, String> {
         "internal-ioctl" => Some(RequestKind::INTERNAL_DEVICE_CONTROL),
         "read" => Some(RequestKind::READ),
         "write" => Some(RequestKind::WRITE),
-        _ => return Err(bad()),
+        _ => {
+            let near = suggestion(kind, &KINDS);
+            return Err(format!("`{kind}` is not a kind of request: expected {}{near}", KINDS.join(", ")));
+        }
     };
     let hexadecimal = |digits: &str| u32::from_str_radix(digits.trim_start_matches("0x"), 16).map_err(|_| bad());
     let (response, delay) = response.split_once('@').map_or((response, "0"), |(response, delay)| (response, delay));
@@ -486,7 +515,18 @@ mod tests {
             ),
             ("run a --resource dma", "`dma` is not a resource: expected line, messages:4,"),
             ("run a --registry PortName=COM5", r"expected for example device\PortName=COM5"),
-            (r"run a --registry elsewhere\A=1", "is not a value of the registry"),
+            (
+                r"run a --registry elsewhere\A=1",
+                "`elsewhere` is not a key of the registry: expected parameters, device, driver",
+            ),
+            (r"run a --registry Device\A=1", "; did you mean `device`?"),
+            (
+                "run a --below iocl:222000=0",
+                "`iocl` is not a kind of request: expected any, ioctl, internal-ioctl, read, write; did you mean `ioctl`?",
+            ),
+            ("run a --resource message:2", "; did you mean `messages`?"),
+            ("run a --allow not-startd", "not-failed; did you mean `not-started`?"),
+            ("run a --allow not-finished", "`not-finished` is not a gap"),
             (r"run a --registry device\A=dword:0x100000000", "is not a value of the registry"),
             ("run a --interrupt first", "`first` is not a number"),
             (r"run a --remote Name,any=0", "`Name,any=0` does not begin with a device name: expected for example"),

@@ -1,7 +1,7 @@
 //! The steps of the driver's clients.
 
 use etw_types::NtStatus;
-use nt_machine::{IoRequest, RequestKind};
+use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::args::Step;
 use super::run::Progress;
@@ -64,12 +64,15 @@ impl<'a> Clients<'a> {
 
     fn open(&mut self, name: &str, progress: &mut Progress) -> Result<(), Error> {
         progress.step("open");
+        let gaps = self.host.gaps().len();
         let opened = status_of(self.host.open(name))?;
         match &opened {
             Ok(_) => progress.say(&format!("open {name}: handle {}", self.files.len() + 1)),
             Err(status) => {
                 progress.say(&format!("open {name}: {status}"));
-                progress.requests.push(Sent::not_sent("open", 0, *status));
+                // If the driver itself refused, it has received the request, and there is no gap.
+                let arrived = self.host.gaps().len() == gaps;
+                progress.requests.push(Sent { arrived, ..Sent::not_sent("open", 0, *status) });
             }
         }
         self.files.push(opened.ok());
@@ -86,6 +89,7 @@ impl<'a> Clients<'a> {
         if let Err(status) = closed {
             progress.say(&format!("close: {status}"));
             progress.requests.push(Sent::not_sent("close", 0, status));
+            progress.gaps.push(not_reached("close", "the device is not open", status));
         }
         Ok(())
     }
@@ -103,6 +107,9 @@ impl<'a> Clients<'a> {
             Err(status) => {
                 progress.say(&format!("interrupt {number}: not connected: {status}"));
                 progress.requests.push(Sent::not_sent("interrupt", number, status));
+                if self.device.is_none() {
+                    progress.gaps.push(not_reached(&format!("interrupt {number}"), NO_DEVICE, status));
+                }
             }
         }
         Ok(())
@@ -124,14 +131,24 @@ impl<'a> Clients<'a> {
         };
         let begun = match file {
             Ok(file) => status_of(file.begin(request.clone()))?,
-            Err(status) => Err(status),
+            Err(status) => {
+                let why = match (&own, self.device) {
+                    (Some(_), None) => NO_DEVICE,
+                    (Some(_), Some(_)) => "the device could not be opened for it",
+                    (None, _) => "the device is not open",
+                };
+                progress.gaps.push(not_reached(&line, why, status));
+                Err(status)
+            }
         };
         match begun {
             Ok(pending) => {
                 let answer = pending.wait()?;
                 let output = answer.output.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
-                progress.say(format!("{line}: {} {output}", answer.status).trim_end());
-                progress.requests.push(Sent { what, code, status: answer.status, output, arrived: true });
+                let arrived = answer.reached;
+                let rest = if arrived { output.as_str() } else { "(it did not reach the driver)" };
+                progress.say(format!("{line}: {} {rest}", answer.status).trim_end());
+                progress.requests.push(Sent { what, code, status: answer.status, output, arrived });
             }
             Err(status) => {
                 progress.say(&format!("{line}: not sent: {status}"));
@@ -144,6 +161,15 @@ impl<'a> Clients<'a> {
         }
         Ok(())
     }
+}
+
+/// Why a request cannot be sent.
+const NO_DEVICE: &str = "there is no device";
+
+/// Returns the gap of a request that the client could not send.
+fn not_reached(what: &str, why: &str, status: NtStatus) -> Gap {
+    let detail = format!("{what} did not reach the driver: {why} ({status})");
+    Gap { kind: GapKind::NotReached, detail, advice: Vec::new() }
 }
 
 const fn name(kind: RequestKind) -> &'static str {

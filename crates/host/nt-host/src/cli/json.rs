@@ -4,16 +4,17 @@ use etw_etl::{Decoder, Event, Format};
 use serde_json::{Value, json};
 
 use super::clients::Sent;
+use super::run::{Progress, Verdict};
 use super::text::export;
-use crate::{Finding, Place, Report};
+use crate::{Finding, Gap, Place, Report};
 
 /// The version of the report. It is incremented when members or their meaning change.
 const SCHEMA: u32 = 1;
 
 /// Returns the report as one object: the outcome, the requests, the findings, the events, the debug output.
 pub(super) fn json(
-    outcome: &str,
-    requests: &[Sent],
+    verdict: &Verdict,
+    progress: &Progress,
     notes: &[String],
     report: &Report,
     (events, decoder): (&[Event], Decoder),
@@ -24,10 +25,13 @@ pub(super) fn json(
     let events: Vec<Value> = events.lines().map(|line| line.parse().unwrap_or_else(|_| line.into())).collect();
     let value = json!({
         "schema_version": SCHEMA,
-        "outcome": outcome,
-        "requests": requests.iter().map(request).collect::<Vec<_>>(),
+        "outcome": verdict.text,
+        "result": verdict.result,
+        "unloaded": progress.unloaded == Some(true),
+        "requests": progress.requests.iter().map(request).collect::<Vec<_>>(),
         "notes": notes,
         "findings": report.findings().iter().map(finding).collect::<Vec<_>>(),
+        "gaps": report.gaps().iter().map(gap).collect::<Vec<_>>(),
         "events": events,
         "lost": lost,
         "findings_cut": report.losses().findings,
@@ -44,6 +48,10 @@ fn request(request: &Sent) -> Value {
         "output": request.output,
         "sent": request.arrived,
     })
+}
+
+fn gap(gap: &Gap) -> Value {
+    json!({ "kind": gap.kind.id(), "detail": gap.detail, "advice": gap.advice })
 }
 
 fn finding(finding: &Finding) -> Value {
@@ -72,10 +80,11 @@ fn finding(finding: &Finding) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use command_line::exit::FINDINGS;
     use etw_types::NtStatus;
 
-    use super::{Sent, json};
-    use crate::{Finding, Place, Report, Rule};
+    use super::{Progress, Sent, Verdict, json};
+    use crate::{Finding, Gap, GapKind, Place, Report, Rule};
 
     #[test]
     fn a_report_becomes_one_object() {
@@ -90,16 +99,20 @@ mod tests {
             irql: 0,
             detail: "16 bytes".into(),
         };
-        let report = Report::new(vec![finding], "hi".into());
+        let gap = Gap { kind: GapKind::NotReached, detail: "read".into(), advice: vec!["try".into()] };
+        let report = Report::new(vec![finding], "hi".into()).with_gaps(vec![gap]);
         let (what, status) = ("ioctl", NtStatus::Success);
         let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
+        let mut progress = Progress::mute();
+        progress.requests.push(sent);
+        let verdict = Verdict::new(FINDINGS, "1 finding");
         assert_eq!(
-            json("clean", &[sent], &["note".into()], &report, (&[], etw_etl::Decoder::default()), 0),
-            "{\"schema_version\":1,\"outcome\":\"clean\",\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
+            json(&verdict, &progress, &["note".into()], &report, (&[], etw_etl::Decoder::default()), 0),
+            "{\"schema_version\":1,\"outcome\":\"1 finding\",\"result\":\"findings\",\"unloaded\":false,\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
-             \"inlined\":false}]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\"}"
+             \"inlined\":false}]}],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\"}"
         );
     }
 }

@@ -1,34 +1,52 @@
 //! `nt-host matrix`: makes each call that can fail do so, one at a time, and then makes calls fail at random.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-use command_line::exit::{FINDINGS, SUCCESS, USAGE};
+use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, SUCCESS, USAGE};
 use command_line::print;
 
 use super::args::Options;
 use super::run::{Progress, builder, drive};
-use crate::Matrix;
+use crate::{Error, Matrix};
 
 /// The default number of runs with random failures.
 const SEEDS: u64 = 20;
 
 pub(super) fn matrix(options: &Options) -> u8 {
+    // Here `--seed` is the number of seeds: only these runs have random failures.
     let matrix = Matrix::new(builder(options, false)).seeds(options.seed.unwrap_or(SEEDS));
-    let runs = Cell::new(0);
+    let (runs, unsent) = (Cell::new(0), RefCell::new(Vec::new()));
     let result = matrix.run(|host| {
         runs.set(runs.get() + 1);
         Progress::line().step(&format!("run {}", runs.get()));
-        drive(host, options, &mut Progress::mute())
+        let mut progress = Progress::mute();
+        let result = drive(host, options, &mut progress);
+        // The first run has no failure, so its requests should reach the driver.
+        if runs.get() == 1 {
+            unsent.replace(progress.gaps);
+        }
+        result
     });
     Progress::line().end();
     match result {
-        Ok(survey) => {
+        Ok(mut survey) => {
+            survey.gaps.extend(unsent.into_inner().into_iter().filter(|gap| !options.allow.contains(&gap.kind)));
             print(&format!("{survey}\n{}\n", options.path.display()));
-            if survey.broken.is_empty() { SUCCESS } else { FINDINGS }
+            match (survey.broken.is_empty(), survey.gaps.is_empty()) {
+                (false, _) => FINDINGS,
+                (true, false) => INCOMPLETE,
+                (true, true) => SUCCESS,
+            }
         }
         Err(error) => {
             eprintln!("error: {error}");
-            USAGE
+            // The run without a failure did not reach its end.
+            match error {
+                Error::NotLoaded(..) | Error::DriverEntry(..) => FAILED,
+                Error::Stopped(_) => FINDINGS,
+                Error::Process(_) | Error::Host(_) | Error::Status(_) => INCOMPLETE,
+                _ => USAGE,
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
 use command_line::print;
 use etw_etl::NewFile;
-use etw_types::Guid;
+use etw_types::{Guid, NtStatus};
 use nt_machine::Time;
 
 use super::args::Options;
@@ -15,15 +15,29 @@ use super::clients::{Clients, Sent};
 use super::interrupt;
 use super::json::json;
 use super::text::text;
-use crate::{Builder, Error, Failure, NtHost, Report};
+use crate::{Builder, Error, Failure, Gap, GapKind, NtHost, Outcome, Report};
 
-/// The result of a run.
-struct Outcome {
+/// The result of a run: the exit code, its name in the JSON report, and a sentence.
+pub(super) struct Verdict {
     code: u8,
-    text: String,
+    pub(super) result: &'static str,
+    pub(super) text: String,
 }
 
-/// Creates the builder of a run. If `measured` is set, uses measured time unless the options say otherwise.
+impl Verdict {
+    pub(super) fn new(code: u8, text: impl Into<String>) -> Self {
+        let result = match code {
+            SUCCESS => "clean",
+            FAILED => "failed",
+            FINDINGS => "findings",
+            INTERRUPTED => "interrupted",
+            _ => "incomplete",
+        };
+        Self { code, result, text: text.into() }
+    }
+}
+
+/// Creates the builder of a run, without the seed of random failures. If `measured` is set, uses measured time unless the options say otherwise.
 pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     let mut builder = NtHost::builder().driver(&options.path).os(options.os).trace_all();
     for routine in &options.hide {
@@ -41,8 +55,8 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for failure in &options.fail {
         builder = builder.fail(failure.clone());
     }
-    if let Some(seed) = options.seed {
-        builder = builder.seed(seed);
+    for kind in &options.allow {
+        builder = builder.allow(*kind);
     }
     if let Some(memory) = options.memory {
         builder = builder.memory(memory);
@@ -72,7 +86,9 @@ pub(super) fn run(options: &Options) -> u8 {
         eprintln!("error: {error}");
         return USAGE;
     }
-    let host = match builder(options, true).prepare() {
+    let builder = builder(options, true);
+    let builder = options.seed.into_iter().fold(builder, Builder::seed);
+    let host = match builder.prepare() {
         Ok(host) => host,
         Err(error) => {
             eprintln!("error: {error}");
@@ -84,8 +100,12 @@ pub(super) fn run(options: &Options) -> u8 {
     let result = drive(&host, options, &mut progress);
     progress.end();
     let loaded = !matches!(result, Err(Error::NotLoaded(..) | Error::DriverEntry(..)));
-    let report = host.report();
-    let outcome = judge(result, &report, progress.unsent());
+    let report = progress.complete(host.report(), &options.allow);
+    let mut verdict = judge(result, &report);
+    if verdict.code == SUCCESS && !options.device {
+        verdict.text += ", without a device (--no-device)";
+    }
+    verdict.text += progress.remark();
     let trace = host.trace();
     let (events, unread) = match trace.events() {
         Ok(events) => (events, None),
@@ -96,9 +116,7 @@ pub(super) fn run(options: &Options) -> u8 {
     let written =
         options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
     if options.json {
-        print(
-            &(json(&outcome.text, &progress.requests, host.notes(), &report, (&events, host.decoder()), lost) + "\n"),
-        );
+        print(&(json(&verdict, &progress, host.notes(), &report, (&events, host.decoder()), lost) + "\n"));
     } else {
         for note in host.notes() {
             print(&format!("note: {note}\n"));
@@ -107,17 +125,17 @@ pub(super) fn run(options: &Options) -> u8 {
         for note in scripted(&host, options, loaded) {
             print(&format!("{note}\n"));
         }
-        print(&format!("{}: {} ({} ms)\n", options.path.display(), outcome.text, started.elapsed().as_millis()));
+        print(&format!("{}: {} ({} ms)\n", options.path.display(), verdict.text, started.elapsed().as_millis()));
     }
     if let Some(error) = unread {
         eprintln!("error: cannot read the events of this run: {error}");
-        return outcome.code.max(INCOMPLETE);
+        return verdict.code.max(INCOMPLETE);
     }
     if let Err(error) = written {
         eprintln!("{error}");
         return USAGE;
     }
-    outcome.code
+    verdict.code
 }
 
 /// Loads the driver, adds a device, sends requests, lets time pass, and unloads the driver.
@@ -129,7 +147,10 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
         progress.step("device");
         match host.add_device() {
             Ok(added) => device = Some(added),
-            // A driver need not accept a device; whatever status it returns is fine.
+            // The rest of the run goes on without a device. If the driver should have one, the report has a gap.
+            Err(Error::Status(NtStatus::NoSuchDevice)) if host.gaps().is_empty() => {
+                progress.say("no device: the driver has no AddDevice, and has not created a device");
+            }
             Err(Error::Status(status)) => progress.say(&format!("no device: {status}")),
             Err(error) => return Err(error),
         }
@@ -145,13 +166,23 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
     }
     if let Some(device) = device {
         progress.step("removal");
-        device.remove()?;
+        match device.remove() {
+            // The report has a gap. The unload removes the device by surprise.
+            Err(Error::Status(status)) => progress.say(&format!("removal: refused with {status}")),
+            result => result?,
+        }
     }
     progress.step("unload");
     match host.unload() {
         // Windows keeps a driver without an unload routine loaded, so what it holds is not a leak.
-        Err(error @ Error::NotUnloaded) => progress.say(&error.to_string()),
-        result => drop(result?),
+        Err(error @ Error::NotUnloaded) => {
+            progress.say(&error.to_string());
+            progress.unloaded = Some(false);
+        }
+        result => {
+            result?;
+            progress.unloaded = Some(true);
+        }
     }
     Ok(())
 }
@@ -185,29 +216,36 @@ fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
     options.fail.iter().map(describe).collect()
 }
 
-fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
+fn judge(result: Result<(), Error>, report: &Report) -> Verdict {
+    let has_findings = !report.findings().is_empty();
     match result {
-        Err(_) if interrupt::came() => Outcome { code: INTERRUPTED, text: "interrupted".into() },
-        Err(error @ Error::NotLoaded(..)) => Outcome { code: FAILED, text: error.to_string() },
-        Err(Error::DriverEntry(status, _)) if report.is_clean() => {
-            Outcome { code: FAILED, text: format!("DriverEntry returned {status}") }
-        }
+        Err(_) if interrupt::came() => Verdict::new(INTERRUPTED, "interrupted"),
+        Err(error @ Error::NotLoaded(..)) => Verdict::new(FAILED, error.to_string()),
+        Err(error @ Error::DriverEntry(..)) if !has_findings => Verdict::new(FAILED, error.to_string()),
         Err(error @ (Error::Process(_) | Error::Host(_))) => {
-            Outcome { code: INCOMPLETE, text: format!("the run ended early: {error}") }
+            Verdict::new(INCOMPLETE, format!("the run ended early: {error}"))
         }
-        Err(Error::Stopped(_)) => Outcome { code: FINDINGS, text: "stopped".into() },
-        Err(error) if report.is_clean() => Outcome { code: FINDINGS, text: error.to_string() },
-        _ if report.findings().is_empty() && !report.is_complete() => {
-            Outcome { code: INCOMPLETE, text: format!("incomplete: {} events were lost", report.losses().events) }
-        }
-        _ if report.is_clean() && unsent != 0 => {
-            let plural = if unsent == 1 { " was" } else { "s were" };
-            Outcome { code: FINDINGS, text: format!("{unsent} request{plural} not sent") }
-        }
-        _ if report.is_clean() => Outcome { code: SUCCESS, text: "clean".into() },
-        _ => {
-            let count = report.findings().len();
-            Outcome { code: FINDINGS, text: format!("{count} finding{}", if count == 1 { "" } else { "s" }) }
+        Err(Error::Stopped(_)) if has_findings => Verdict::new(FINDINGS, "stopped"),
+        Err(error) if !has_findings => Verdict::new(INCOMPLETE, format!("the run ended early: {error}")),
+        _ => match report.outcome() {
+            Outcome::Clean => Verdict::new(SUCCESS, "clean"),
+            Outcome::Incomplete => Verdict::new(INCOMPLETE, format!("incomplete: {}", what_is_missing(report))),
+            Outcome::Findings => {
+                let count = report.findings().len();
+                Verdict::new(FINDINGS, format!("{count} finding{}", if count == 1 { "" } else { "s" }))
+            }
+        },
+    }
+}
+
+/// Returns why a report is incomplete, in one line.
+pub(super) fn what_is_missing(report: &Report) -> String {
+    match report.gaps() {
+        [] => format!("{} events were lost", report.losses().events),
+        [gap] => gap.detail.clone(),
+        [gap, more @ ..] => {
+            let (count, plural) = (more.len(), if more.len() == 1 { "" } else { "s" });
+            format!("{}, and {count} more gap{plural}", gap.detail)
         }
     }
 }
@@ -223,11 +261,15 @@ pub(super) struct Progress {
     talk: bool,
     /// The result of each request.
     pub(super) requests: Vec<Sent>,
+    /// The requests that the clients could not send.
+    pub(super) gaps: Vec<Gap>,
+    /// Whether the driver was unloaded; `None` if the run did not come that far.
+    pub(super) unloaded: Option<bool>,
 }
 
 impl Progress {
     pub(super) fn new(talk: bool) -> Self {
-        Self { line: talk && shows_progress(), talk, requests: Vec::new() }
+        Self { line: talk && shows_progress(), talk, ..Self::mute() }
     }
 
     /// Creates a progress that shows only the line.
@@ -237,7 +279,8 @@ impl Progress {
 
     /// Creates a progress that shows nothing.
     pub(super) const fn mute() -> Self {
-        Self { line: false, talk: false, requests: Vec::new() }
+        let requests = Vec::new();
+        Self { line: false, talk: false, requests, gaps: Vec::new(), unloaded: None }
     }
 
     pub(super) fn step(&mut self, what: &str) {
@@ -247,9 +290,20 @@ impl Progress {
         }
     }
 
-    /// Returns the number of requests that did not reach the driver.
-    fn unsent(&self) -> usize {
-        self.requests.iter().filter(|request| !request.arrived).count()
+    /// Adds the requests that the clients could not send to the gaps of a report.
+    pub(super) fn complete(&self, report: Report, allowed: &[GapKind]) -> Report {
+        let own = self.gaps.iter().filter(|gap| !allowed.contains(&gap.kind));
+        let gaps = report.gaps().iter().chain(own).cloned().collect();
+        report.with_gaps(gaps)
+    }
+
+    /// Returns what a reader must know about a run that reached its end.
+    const fn remark(&self) -> &'static str {
+        if matches!(self.unloaded, Some(false)) {
+            "; the driver has no unload routine, so it stays loaded, and leaks were not checked"
+        } else {
+            ""
+        }
     }
 
     pub(super) fn say(&mut self, what: &str) {

@@ -5,7 +5,7 @@ use std::io;
 
 use etw_etl::{Decoder, Event, Exporter, Format};
 
-use crate::Report;
+use crate::{Gap, Report};
 
 /// Returns the events, the debug output and the findings as text.
 pub(super) fn text(
@@ -53,6 +53,27 @@ pub(super) fn text(
                     let _ = writeln!(out, "  {:<22}   called from {caller}", "");
                 }
             }
+        }
+    }
+    out.push_str(&gaps(report.gaps()));
+    out
+}
+
+/// Returns the gaps with their advice. Equal gaps are one.
+pub(super) fn gaps(gaps: &[Gap]) -> String {
+    let mut out = String::new();
+    if !gaps.is_empty() {
+        let _ = writeln!(out, "gaps ({})", gaps.len());
+    }
+    for (index, gap) in gaps.iter().enumerate() {
+        if gaps.iter().take(index).any(|known| known == gap) {
+            continue;
+        }
+        let count = gaps.iter().filter(|known| *known == gap).count();
+        let times = if count == 1 { String::new() } else { format!(" ({count} times)") };
+        let _ = writeln!(out, "  {:<22} {}{times}", gap.kind, gap.detail);
+        for advice in &gap.advice {
+            let _ = writeln!(out, "  {:<22} {advice}", "");
         }
     }
     out

@@ -47,15 +47,35 @@ pub struct Finding {
 impl Finding {
     /// Splits a chain of calls, innermost first, at the place to report.
     pub(crate) fn set_chain(&mut self, mut chain: Vec<Place>) {
-        let start =
-            self.panicked_at(&chain).or_else(|| chain.iter().position(|place| place.is_own)).unwrap_or_default();
+        let start = self.reported_in(&chain).unwrap_or_default();
         self.stack = chain.split_off((start + 1).min(chain.len()));
         self.place = chain.pop();
         self.inner = chain;
     }
 
-    /// Finds the line that panicked, which the bug check names. That is the place of a panic, not the code that reports
-    /// it.
+    /// Finds the place to report: the innermost line of the driver's own sources. The driver's panic handler is also its
+    /// own, so the search for a panic begins at the line that panicked, which may be in a library.
+    fn reported_in(&self, chain: &[Place]) -> Option<usize> {
+        let is_machinery = |place: &Place| {
+            self.rule == Rule::RustPanic
+                && place.symbol.as_deref().is_some_and(|name| name.starts_with("core::panicking::"))
+        };
+        let panicked = self.panicked_at(chain).or_else(|| chain.iter().rposition(is_machinery));
+        let first = panicked.unwrap_or_default();
+        chain.iter().skip(first).position(|place| place.is_own).map(|own| first + own).or(panicked)
+    }
+
+    /// Returns whether another finding, maybe of another run, is the same mistake. Details can have addresses, which
+    /// differ between runs, so they decide only if there is no place.
+    pub(crate) fn is_same_mistake(&self, other: &Self) -> bool {
+        let place = |finding: &Self| finding.place.as_ref().map(|place| (place.rva, place.file.clone(), place.line));
+        self.rule == other.rule
+            && self.routine == other.routine
+            && place(self) == place(other)
+            && (self.place.is_some() || self.detail == other.detail)
+    }
+
+    /// Finds the line that panicked, which the bug check names.
     fn panicked_at(&self, chain: &[Place]) -> Option<usize> {
         let mut words = self.detail.rsplitn(3, ':');
         let (Some(_), Some(line), Some(start)) = (words.next(), words.next(), words.next()) else { return None };

@@ -1,15 +1,17 @@
-//! The results of a run: findings with names and lines, the debug output, and what was lost.
+//! The results of a run: findings with names and lines, the debug output, what was lost, and what was not exercised.
 
 mod finding;
 
 pub use finding::{Finding, Place};
+
+use nt_machine::Gap;
 
 use crate::Rule;
 
 /// The findings and the debug output of a run.
 ///
 /// ```no_run
-/// use nt_host::{Finding, Losses, NtHost, Place, Report, Rule};
+/// use nt_host::{Finding, Losses, NtHost, Outcome, Place, Report, Rule};
 ///
 /// let host = NtHost::builder().driver("my_driver.sys").start()?;
 /// let report: Report = host.unload()?;
@@ -18,8 +20,9 @@ use crate::Rule;
 ///     println!("{rule:?}: {detail} {}", line.unwrap_or_default());
 /// }
 /// let Losses { findings, events } = report.losses();
-/// assert!(report.is_complete(), "{findings} findings and {events} events were lost");
-/// assert!(report.is_clean());
+/// println!("{findings} findings and {events} events were lost");
+/// report.gaps().iter().for_each(|gap| println!("{gap}"));
+/// assert_eq!(report.outcome(), Outcome::Clean);
 /// # Ok::<(), nt_host::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +30,19 @@ pub struct Report {
     findings: Vec<Finding>,
     output: String,
     losses: Losses,
+    gaps: Vec<Gap>,
+}
+
+/// The outcome of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The driver was loaded, its device started, every request reached the driver, nothing was lost, and there are no
+    /// findings.
+    Clean,
+    /// There are no findings, but the run has gaps, or something was lost that could have shown a finding.
+    Incomplete,
+    /// There are findings. The run can also be incomplete.
+    Findings,
 }
 
 /// What was lost in a run.
@@ -40,7 +56,7 @@ pub struct Losses {
 
 impl Report {
     pub(crate) const fn new(findings: Vec<Finding>, output: String) -> Self {
-        Self { findings, output, losses: Losses { findings: 0, events: 0 } }
+        Self { findings, output, losses: Losses { findings: 0, events: 0 }, gaps: Vec::new() }
     }
 
     pub(crate) const fn with_losses(self, losses: Losses) -> Self
@@ -50,6 +66,27 @@ impl Report {
         let mut report = self;
         report.losses = losses;
         report
+    }
+
+    pub(crate) fn with_gaps(self, gaps: Vec<Gap>) -> Self {
+        Self { gaps, ..self }
+    }
+
+    /// Returns what the run did not exercise, except for the kinds that [`Builder::allow`](crate::Builder::allow) names.
+    /// A run with gaps is not clean.
+    #[must_use]
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+
+    /// Returns the outcome of the run.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        match (self.findings.is_empty(), self.is_complete()) {
+            (false, _) => Outcome::Findings,
+            (true, false) => Outcome::Incomplete,
+            (true, true) => Outcome::Clean,
+        }
     }
 
     /// Returns what was lost in the run. A run with losses is not clean.
@@ -75,26 +112,29 @@ impl Report {
         &self.output
     }
 
-    /// Returns whether there are no findings and nothing was lost that could have shown one.
+    /// Returns whether the outcome is [`Outcome::Clean`].
     #[must_use]
     pub const fn is_clean(&self) -> bool {
         self.findings.is_empty() && self.is_complete()
     }
 
-    /// Returns whether nothing was lost.
+    /// Returns whether the run has no gaps and nothing was lost.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.losses.findings == 0 && self.losses.events == 0
+        self.losses.findings == 0 && self.losses.events == 0 && self.gaps.is_empty()
     }
 
     /// Checks that the report is clean.
     ///
     /// # Panics
     ///
-    /// Panics if there is a finding or something was lost; the message lists all of it.
+    /// Panics if there is a finding or a gap, or something was lost; the message lists all of it.
     pub fn assert_clean(&self) {
         let mut list: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
-        list.extend((!self.is_complete()).then(|| format!("{:?}", self.losses)));
-        assert!(self.is_clean(), "the driver is not clean:\n  {}", list.join("\n  "));
+        list.extend((self.losses != Losses::default()).then(|| format!("{:?}", self.losses)));
+        list.extend(self.gaps.iter().map(ToString::to_string));
+        let allow =
+            if self.gaps.is_empty() { "" } else { "\nIf the test intends a gap, name it with `Builder::allow`." };
+        assert!(self.is_clean(), "the run is not clean:\n  {}{allow}", list.join("\n  "));
     }
 }

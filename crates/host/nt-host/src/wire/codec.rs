@@ -1,7 +1,7 @@
 //! Encodes values as bytes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer, IoRequest, RequestKind, WmiOperation, WmiRequest};
+use nt_machine::{Answer, Gap, GapKind, IoRequest, RequestKind, WmiOperation, WmiRequest};
 
 /// A value that can be sent.
 pub(crate) trait Wire: Sized {
@@ -161,8 +161,26 @@ impl Wire for Answer {
         self.status.put(out);
         self.information.put(out);
         self.output.put(out);
+        self.reached.put(out);
     }
     fn get(from: &mut &[u8]) -> Option<Self> {
-        Some(Self { status: Wire::get(from)?, information: Wire::get(from)?, output: Wire::get(from)? })
+        Some(Self {
+            status: Wire::get(from)?,
+            information: Wire::get(from)?,
+            output: Wire::get(from)?,
+            reached: Wire::get(from)?,
+        })
+    }
+}
+
+impl Wire for Gap {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.kind as u8).put(out);
+        self.detail.put(out);
+        self.advice.put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        let kind = *GapKind::ALL.get(usize::from(u8::get(from)?))?;
+        Some(Self { kind, detail: Wire::get(from)?, advice: Wire::get(from)? })
     }
 }

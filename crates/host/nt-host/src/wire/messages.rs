@@ -1,7 +1,7 @@
 //! The messages between the two processes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer as IoAnswer, IoRequest, Notification, WmiRequest};
+use nt_machine::{Answer as IoAnswer, Gap, IoRequest, Notification, WmiRequest};
 
 use super::Wire;
 use super::control::{Answer, Control};
@@ -93,6 +93,8 @@ messages! {
         Written {} = 22,
         /// Notify the driver of an event in the system.
         Notify { notification: Notification } = 25,
+        /// Return what the run did not exercise.
+        Gaps {} = 28,
     }
 }
 
@@ -119,6 +121,8 @@ messages! {
         Told { called: u32, status: NtStatus, access: u32 } = 10,
         /// Whether a service routine handled an interrupt; `None` if none is connected.
         Interrupted { claimed: Option<bool> } = 11,
+        /// What the run did not exercise.
+        Gaps { gaps: Vec<Gap> } = 12,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }

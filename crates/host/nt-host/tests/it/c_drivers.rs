@@ -1,8 +1,9 @@
 //! WDM and KMDF drivers written in C.
 
+use crate::common::c;
 use crate::common::c::{FRAMEWORK, build};
 use etw_types::NtStatus;
-use nt_host::{NtHost, Report, Rule};
+use nt_host::{Builder, Error, GapKind, NtHost, Outcome, RegistryKey, RegistryValue, Report, Rule};
 
 #[test]
 fn a_wdm_driver_in_c_runs_and_is_clean() {
@@ -67,4 +68,170 @@ fn mistakes_with_the_framework_are_caught_at_their_lines() {
         });
         assert!(found.is_some(), "{bug}: {:#?}", report.findings());
     }
+}
+
+/// A builder of a host for the driver whose device needs a port name.
+fn gaps(bug: u32) -> Builder {
+    NtHost::builder().driver(build("wdm_gaps", bug, "DriverEntry", &["ntoskrnl"]))
+}
+
+fn with_port(bug: u32) -> Builder {
+    gaps(bug).registry(RegistryKey::Device, "PortName", RegistryValue::Text("COM5".into()))
+}
+
+/// Checks that a report has no findings and one gap. Returns its detail and its advice.
+fn only_gap(report: &Report, kind: GapKind) -> (String, String) {
+    let [gap] = report.gaps() else { panic!("{:#?}", report.gaps()) };
+    assert_eq!((report.outcome(), gap.kind), (Outcome::Incomplete, kind), "{gap}");
+    assert!(!report.is_clean() && !report.is_complete() && report.findings().is_empty(), "{:?}", report.findings());
+    (gap.detail.clone(), gap.advice.join("; "))
+}
+
+#[test]
+fn a_device_that_does_not_start_is_never_clean_and_the_missing_value_is_named() {
+    let host = gaps(0).start().expect("DriverEntry");
+    assert!(matches!(host.add_device(), Err(Error::Status(NtStatus::ObjectNameNotFound))));
+    let (detail, advice) = only_gap(&host.unload().expect("unload"), GapKind::NotStarted);
+    assert_eq!(detail, "IRP_MN_START_DEVICE was completed with 0xC0000034 STATUS_OBJECT_NAME_NOT_FOUND");
+    assert!(
+        advice.starts_with(
+            r"the driver looked for the registry value PortName: set it with --registry device\PortName=VALUE"
+        ),
+        "{advice}"
+    );
+    // With the value it starts.
+    let host = with_port(0).start().expect("DriverEntry");
+    host.add_device().expect("a device").remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+    // A test can state that it intends the failure.
+    let host = gaps(0).allow(GapKind::NotStarted).start().expect("DriverEntry");
+    assert!(host.add_device().is_err());
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+#[should_panic(expected = "name it with `Builder::allow`")]
+fn a_report_with_a_gap_does_not_pass_for_clean() {
+    let host = gaps(0).start().expect("DriverEntry");
+    assert!(host.add_device().is_err());
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_that_is_not_added_is_never_clean() {
+    for (bug, kind, detail) in [
+        (1, GapKind::NotAdded, "AddDevice returned 0xC00000BB STATUS_NOT_SUPPORTED"),
+        (2, GapKind::NotAdded, "AddDevice returned success without attaching a device"),
+        (3, GapKind::NotStarted, "IRP_MN_START_DEVICE was completed with 0xC00000BB STATUS_NOT_SUPPORTED"),
+    ] {
+        let host = with_port(bug).start().expect("DriverEntry");
+        assert!(host.add_device().is_err(), "{bug}");
+        let (found, advice) = only_gap(&host.unload().expect("unload"), kind);
+        assert_eq!(found, detail, "{bug}");
+        let names_interface =
+            advice.contains("interface 496b8280-6f25-11d0-beaf-08002be2092f (BUS_INTERFACE_STANDARD)");
+        assert_eq!(names_interface, bug == 3, "{bug}: {advice}");
+    }
+    let start = |bug| {
+        let image = build("kmdf_life", bug, "FxDriverEntry", &FRAMEWORK);
+        NtHost::builder().driver(image).start().expect("DriverEntry")
+    };
+    // A device that does not wake up, and one that the driver declares failed, are not exercised from then on.
+    let host = start(7);
+    let device = host.add_device().expect("a device");
+    device.sleep().expect("sleep");
+    assert!(device.wake().is_err());
+    let (detail, _) = only_gap(&host.unload().expect("unload"), GapKind::NotStarted);
+    assert_eq!(detail, "the device did not wake up: 0xC0000001 STATUS_UNSUCCESSFUL");
+    let host = start(8);
+    host.add_device().expect("a device");
+    let (detail, _) = only_gap(&host.unload().expect("unload"), GapKind::NotStarted);
+    assert_eq!(detail, "the driver reported with WdfDeviceSetFailed that its device failed");
+    let host = start(2);
+    assert!(host.add_device().is_err());
+    let (detail, advice) = only_gap(&host.unload().expect("unload"), GapKind::NotStarted);
+    assert_eq!(detail, "EvtDeviceD0Entry returned 0xC0000001 STATUS_UNSUCCESSFUL");
+    assert!(advice.contains("no hardware resources: add them with, for example, --resource line"), "{advice}");
+}
+
+#[test]
+fn a_driver_with_the_framework_and_its_own_add_device_gets_a_device() {
+    let host = c::framework("kmdf_miniport").start().expect("DriverEntry");
+    host.add_device().expect("a device").remove().expect("removal");
+    let report = host.unload().expect("unload");
+    report.assert_clean();
+    assert_eq!(report.output(), "added\npnp 0\npnp 1\npnp 2\n");
+}
+
+#[test]
+fn a_request_that_fails_in_the_driver_is_clean_and_one_that_does_not_reach_it_is_not() {
+    let host = with_port(0).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let reply = device.ioctl(0x0022_2000, &[], 0).expect("a reply");
+    assert_eq!((reply.status, reply.reached), (NtStatus::InvalidDeviceRequest, true));
+    assert_eq!(host.report().outcome(), Outcome::Clean);
+    // The system completes it with the same status.
+    let reply = device.read(16).expect("a reply");
+    assert_eq!((reply.status, reply.reached), (NtStatus::InvalidDeviceRequest, false));
+    let (detail, _) = only_gap(&host.report(), GapKind::NotReached);
+    assert!(
+        detail.starts_with("read did not reach the driver: the driver has no dispatch routine for IRP_MJ_READ"),
+        "{detail}"
+    );
+
+    let host = c::framework("kmdf").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let reply = device.write(&[1]).expect("a reply");
+    assert_eq!((reply.status, reply.reached), (NtStatus::InvalidDeviceRequest, false));
+    let (detail, _) = only_gap(&host.report(), GapKind::NotReached);
+    assert!(
+        detail.starts_with("write did not reach the driver: no queue of the device has a callback for write requests"),
+        "{detail}"
+    );
+    device.clone().remove().expect("removal");
+    assert!(!device.ioctl(0x0022_2000, &[1], 4).expect("a reply").reached);
+    assert_eq!(device.interrupt(0).ok(), None);
+    assert!(host.open(r"\\.\Nothing").is_err());
+    let details: Vec<String> = host.report().gaps().iter().map(ToString::to_string).collect();
+    for (detail, part) in details.iter().zip([
+        "not-reached: write",
+        "ioctl 00222000 did not reach the driver: the device does not exist or was removed",
+        "interrupt 0 did not reach the driver: no service routine is connected to it; the device has no interrupts",
+        r"open \\.\Nothing did not reach the driver: there is no device with this name",
+    ]) {
+        assert!(detail.contains(part), "{detail}");
+    }
+    assert_eq!(details.len(), 4, "{details:#?}");
+}
+
+#[test]
+fn a_driver_that_refuses_to_be_opened_or_removed_is_told_apart() {
+    let host = with_port(5).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    // The open reached the driver.
+    assert!(matches!(device.open(), Err(Error::Status(NtStatus::AccessDenied))));
+    host.report().assert_clean();
+    // The request behind the open did not.
+    assert!(!device.ioctl(0x0022_2000, &[], 0).expect("a reply").reached);
+    let (detail, _) = only_gap(&host.report(), GapKind::NotReached);
+    assert!(detail.contains("the driver refused to open the device for it"), "{detail}");
+
+    let host = with_port(4).start().expect("DriverEntry");
+    assert!(host.add_device().expect("a device").remove().is_err());
+    let report = host.unload().expect("unload");
+    assert!(report.gaps().iter().all(|gap| gap.kind == GapKind::NotRemoved), "{:?}", report.gaps());
+    assert_eq!((report.outcome(), report.findings().len()), (Outcome::Incomplete, 0));
+}
+
+#[test]
+fn a_driver_that_is_not_loaded_or_a_failure_that_does_not_happen_is_a_gap() {
+    let host = with_port(0).fail_call("PsSetCreateProcessNotifyRoutineEx", NtStatus::AccessDenied, 1).prepare();
+    let host = host.expect("a machine");
+    assert!(host.load().is_err());
+    let (detail, _) = only_gap(&host.report(), GapKind::NotLoaded);
+    assert_eq!(detail, "DriverEntry returned 0xC0000022 STATUS_ACCESS_DENIED");
+    // The second call removes the routine, and cannot fail.
+    let host = with_port(0).fail_call("PsSetCreateProcessNotifyRoutineEx", NtStatus::AccessDenied, 2).start();
+    let (detail, _) = only_gap(&host.expect("DriverEntry").unload().expect("unload"), GapKind::NotFailed);
+    assert_eq!(detail, "PsSetCreateProcessNotifyRoutineEx did not fail: the driver called it once");
 }

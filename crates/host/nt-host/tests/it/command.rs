@@ -41,7 +41,19 @@ fn bad_usage_and_bad_files_end_with_2() {
     let driver = common::broken("pool_leak");
     for (arguments, reason) in [
         (&["run", "--os", "dos"][..], "unknown Windows release `dos`: expected one of win7, win8, win8.1, win10-1507"),
+        (&["run", "--os", "win10-180"], "; did you mean `win10-1803`?"),
         (&["run", "--fail", "DbgPrint"], "DbgPrint is not a routine that can fail"),
+        (
+            &["run", "--fail", "ExAlocatePool2"],
+            "there is no routine ExAlocatePool2 that can fail; did you mean `ExAllocatePool2`?",
+        ),
+        (&["run", "--hide", "Nope"], "there is no routine Nope to hide: `nt-host list --all` lists the routines"),
+        (&["run", "--hide", "EtwSetInfomation"], "; did you mean `EtwSetInformation`?"),
+        (&["matrix", "--hide", "exallocatepool2"], "; did you mean `ExAllocatePool2`?"),
+        (
+            &["run", "--hide", "WdfIoQueueCreate"],
+            "WdfIoQueueCreate is a function of the framework and cannot be hidden",
+        ),
         (&["run", "--fail", "ExAllocatePool2=0"], "`0` is not a failure status: expected 80000000 or higher"),
         (&["run", "--ioctl", "222000:0"], "`0` is not hexadecimal data: expected two digits per byte"),
         (&["run", "--seed"], "a value is required for '--seed <N>'"),
@@ -65,7 +77,7 @@ fn findings_end_with_3_and_name_rule_routine_and_line() {
     }
     let output = nt_host(&["run", "--json"], &common::broken("pool_leak"));
     assert_eq!(code(&output), Some(3));
-    let start = "{\"schema_version\":1,\"outcome\":\"1 finding\",\"requests\":[],\"notes\":[],\"findings\":[{\"rule\":\"pool-leak\"";
+    let start = "{\"schema_version\":1,\"outcome\":\"1 finding\",\"result\":\"findings\",\"unloaded\":true,\"requests\":[],\"notes\":[],\"findings\":[{\"rule\":\"pool-leak\"";
     assert!(text(&output).starts_with(start), "{}", text(&output));
 }
 
@@ -235,6 +247,70 @@ fn a_failed_registration_is_shown_and_whether_the_driver_continued() {
     assert!(shown.contains("debug output\n  driver_sample: EtwRegister 0x00000000 STATUS_SUCCESS;"), "{shown}");
     let never = text(&nt_host(&["run", "--fail", "EtwRegister@3"], &sample));
     assert!(never.contains("EtwRegister did not fail: it was called 2 times"), "{never}");
+}
+
+#[test]
+fn a_run_that_does_not_exercise_the_driver_ends_with_4_and_says_what_would_help() {
+    let image = |bug| common::c::build("wdm_gaps", bug, "DriverEntry", &["ntoskrnl"]);
+    let (driver, port) = (image(0), r"device\PortName=COM5");
+    let (start, port_name) = ("IRP_MN_START_DEVICE was completed with 0xC0000034", r"--registry device\PortName=VALUE");
+    let no_device = "ioctl 00222000 did not reach the driver: there is no device";
+    for (arguments, expected, parts) in [
+        (
+            &["run"][..],
+            4,
+            &["no findings\n", "gaps (1)\n  not-started ", start, port_name, "incomplete: IRP_MN_START"][..],
+        ),
+        (&["run", "--registry", port], 0, &["no findings\n", ": clean ("]),
+        (&["run", "--allow", "not-started"], 0, &[": clean ("]),
+        (&["run", "--no-device"], 0, &[": clean, without a device (--no-device) ("]),
+        (&["run", "--ioctl", "222000"], 4, &["gaps (2)", no_device, ", and 1 more gap ("]),
+        // The driver completes it with an error.
+        (&["run", "--registry", port, "--ioctl", "222000"], 0, &["ioctl 00222000: 0xC0000010", ": clean ("]),
+        // The system does, with the same error.
+        (&["run", "--registry", port, "--read", "16"], 4, &["(it did not reach the driver)", "IRP_MJ_READ"]),
+        (&["run", "--registry", port, "--open", r"\\.\No"], 4, &["the driver has created no device with a name"]),
+        (&["run", "--registry", port, "--interrupt", "0"], 4, &["--resource line"]),
+        (
+            &["run", "--registry", port, "--fail", "IoCreateDevice@2"],
+            4,
+            &["IoCreateDevice did not fail: the driver called it once"],
+        ),
+        (&["matrix", "--seed", "2"], 4, &["incomplete: the run without a failure has gaps", port_name]),
+        (&["matrix", "--seed", "2", "--registry", port, "--close"], 4, &["close did not reach the driver"]),
+        (&["matrix", "--seed", "2", "--registry", port], 0, &["0 with findings, 0 distinct mistakes\n"]),
+    ] {
+        let output = nt_host(arguments, &driver);
+        assert_eq!(code(&output), Some(expected), "{arguments:?}: {}", text(&output));
+        for part in parts {
+            assert!(text(&output).contains(part), "{arguments:?}: {part} is not in {}", text(&output));
+        }
+    }
+    let output = nt_host(&["run", "--json"], &driver);
+    let start = "{\"schema_version\":1,\"outcome\":\"incomplete: IRP_MN_START_DEVICE was completed with 0xC0000034 STATUS_OBJECT_NAME_NOT_FOUND\",\"result\":\"incomplete\",\"unloaded\":true,";
+    let gap = "\"gaps\":[{\"kind\":\"not-started\",\"detail\":\"IRP_MN_START_DEVICE was completed";
+    assert!(text(&output).starts_with(start) && text(&output).contains(gap), "{}", text(&output));
+    // The driver refuses the orderly removal; the run goes on to the unload.
+    let output = nt_host(&["run", "--registry", port], &image(4));
+    assert_eq!(code(&output), Some(4), "{}", text(&output));
+    assert!(
+        text(&output).contains("not-removed            the driver refused the removal of its device with 0x80000011")
+    );
+    // The driver refuses to be opened: this open has reached it, and the request after it has not.
+    let output = nt_host(&["run", "--registry", port, "--ioctl", "222000"], &image(5));
+    assert_eq!(code(&output), Some(4), "{}", text(&output));
+    assert!(text(&output).contains("the device could not be opened for it (0xC0000022"), "{}", text(&output));
+}
+
+#[test]
+fn a_driver_without_an_unload_routine_is_said_to_stay() {
+    let driver = common::c::build("wdm_stays", 0, "DriverEntry", &["ntoskrnl"]);
+    let output = nt_host(&["run"], &driver);
+    assert_eq!(code(&output), Some(0), "{}", text(&output));
+    let sentence = "clean; the driver has no unload routine, so it stays loaded, and leaks were not checked";
+    assert!(text(&output).contains(sentence), "{}", text(&output));
+    let output = nt_host(&["run", "--json"], &driver);
+    assert!(text(&output).contains(&format!("\"outcome\":\"{sentence}\",\"result\":\"clean\",\"unloaded\":false,")));
 }
 
 #[test]

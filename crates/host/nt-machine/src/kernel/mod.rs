@@ -114,6 +114,9 @@ pub struct Answer {
     pub information: u64,
     /// The output.
     pub output: Vec<u8>,
+    /// Whether the request reached the driver. If not, the system completed it: for example, the device was removed, or
+    /// the driver has no dispatch routine or queue for such requests.
+    pub reached: bool,
 }
 
 /// All state that a driver's calls can change.
@@ -272,10 +275,10 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     if routine.keeps {
         verify::calls::remember(from);
     }
-    let scripted = kernel.table.scripted(index, &kernel.config);
-    let value = match scripted {
+    let call = Call::new(entry.name, slots, from);
+    let value = match kernel.table.scripted(index, &call, &kernel.config) {
         Some(value) => value,
-        None => match routine.run(&Call::new(entry.name, slots, from)) {
+        None => match routine.run(&call) {
             Ok(value) => value,
             Err(fault) => fault::raise(fault, routine.leavable),
         },

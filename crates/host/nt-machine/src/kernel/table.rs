@@ -12,7 +12,7 @@ use super::module::Module;
 use crate::Os;
 use crate::config::Config;
 use crate::memory::Region;
-use crate::routine::{Fails, Routine};
+use crate::routine::{Call, Fails, Routine};
 
 /// The maximum number of unknown imports.
 const MOST_UNKNOWN: u32 = 1024;
@@ -161,14 +161,11 @@ impl Table {
         self.numbers.len() as u32
     }
 
-    /// Counts a call. Returns the value that it fails with, if a failure is injected.
-    pub(crate) fn scripted(&self, number: u32, config: &Config) -> Option<u64> {
+    /// Counts a call that can fail. Returns the value that it fails with, if a failure is injected.
+    pub(crate) fn scripted(&self, number: u32, call: &Call, config: &Config) -> Option<u64> {
         let entry = self.entries.get(number as usize)?;
+        let routine = entry.routine.filter(|routine| routine.can_fail(call))?;
         let call = self.calls.get(number as usize)?.fetch_add(1, Ordering::Relaxed) + 1;
-        let fails = entry.routine?.fails;
-        if fails == Fails::Never {
-            return None;
-        }
         let failure = config
             .failures
             .iter()
@@ -179,7 +176,7 @@ impl Table {
             (None, true) => None,
             (None, false) => return None,
         };
-        match fails {
+        match routine.fails {
             Fails::Status(usual) => Some(status.unwrap_or(usual).as_int().into()),
             Fails::Zero | Fails::Never => Some(0),
         }
@@ -194,7 +191,7 @@ impl Table {
         (x >> 33).is_multiple_of(8)
     }
 
-    /// Returns the routines that were called and that can fail, with the number of calls of each.
+    /// Returns the routines of which a call could fail, with the number of such calls.
     pub(crate) fn fallible_calls(&self) -> Vec<(String, u64)> {
         let calls = self.entries.iter().zip(&self.calls);
         calls

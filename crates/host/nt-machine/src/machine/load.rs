@@ -18,7 +18,7 @@ use crate::loader::{ImportName, Layout, Mapped};
 use crate::memory::GuestPtr;
 use crate::memory::OrStop as _;
 use crate::routine::PASSIVE;
-use crate::verify::{self, Rule};
+use crate::verify::{self, GapKind, Rule, gap};
 use crate::wdf;
 
 /// The bits of the security cookie that the loader sets in place of the linker's default: the upper 16 bits are zero.
@@ -58,12 +58,17 @@ impl Machine {
     /// Fails if there is not enough memory for the image.
     pub fn load(self, layout: &Layout) -> std_io::Result<Loaded> {
         *lock(&kernel().refusal) = None;
+        gap::forget_notes();
         if let Some((status, reason)) = refused(layout) {
+            gap::add(GapKind::NotLoaded, reason.clone());
             return Ok(Loaded::Refused(status, reason));
         }
         let status = load(layout)?;
         // A framework that is too old refuses the driver while the driver's entry point runs.
         let refusal = lock(&kernel().refusal).take().filter(|_| !status.is_success());
+        if !status.is_success() {
+            gap::add(GapKind::NotLoaded, refusal.clone().unwrap_or_else(|| format!("DriverEntry returned {status}")));
+        }
         Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
     }
 
@@ -110,6 +115,7 @@ fn load(layout: &Layout) -> std_io::Result<NtStatus> {
 fn unload() -> NtStatus {
     // Windows unloads a driver after its devices have been removed.
     plug::remove_all();
+    report_calls_that_did_not_fail();
     let driver = lock(&kernel().io).driver;
     let Some(routine) = driver.DriverUnload().read().or_stop().non_null() else {
         // Only a Plug and Play driver must have an unload routine.
@@ -122,6 +128,20 @@ fn unload() -> NtStatus {
     call_back("DriverUnload", PASSIVE, routine, &[driver.address()]);
     gone();
     NtStatus::Success
+}
+
+/// Records the injected failures that did not happen, because the driver did not make the call.
+fn report_calls_that_did_not_fail() {
+    let calls = kernel().table.fallible_calls();
+    for failure in &kernel().config.failures {
+        let routine = &failure.routine;
+        let count = calls.iter().find(|(name, _)| name == routine).map_or(0, |(_, count)| *count);
+        if count < failure.call.unwrap_or(1) {
+            let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
+            let detail = format!("{routine} did not fail: the driver called it {times}");
+            gap::add_with(GapKind::NotFailed, detail, Vec::new());
+        }
+    }
 }
 
 /// Reports everything that the driver left behind as a leak, and removes its image.

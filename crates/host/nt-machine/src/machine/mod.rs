@@ -3,6 +3,7 @@
 //! A process creates it once. Each layer finds its part through a reference that is set here, so that no layer depends
 //! on those above it.
 
+mod gaps;
 mod load;
 mod plug;
 mod routines;
@@ -19,7 +20,7 @@ use crate::exception::signals;
 use crate::image::{self, Image};
 use crate::kernel::{self, Kernel, Table, lock};
 use crate::loader::Mapped;
-use crate::verify::{self, Findings, Verifier};
+use crate::verify::{self, Findings, Gap, Verifier};
 use crate::wdf;
 
 pub use load::Loaded;
@@ -107,6 +108,12 @@ impl Machine {
     #[must_use]
     pub fn fallible_calls(self) -> Vec<(String, u64)> {
         self.parts.kernel.table.fallible_calls()
+    }
+
+    /// Returns what the run should have exercised so far and did not.
+    #[must_use]
+    pub fn gaps(self) -> Vec<Gap> {
+        verify::gap::all()
     }
 
     /// Returns whether the run has ended with a bug check.

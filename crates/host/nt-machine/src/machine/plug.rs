@@ -8,16 +8,17 @@ use std::sync::Mutex;
 
 use etw_types::NtStatus;
 
-use super::{Machine, parts};
+use super::{Machine, gaps, parts};
 use crate::exception::fault;
 use crate::kernel::ex::{self, Notification, Told};
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::wmi::WmiRequest;
 use crate::kernel::io::{device, interrupt, names, open, plug_play, pnp, stack, wmi};
-use crate::kernel::{Answer, IoRequest, lock};
+use crate::kernel::{Answer, IoRequest, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::{Failure, Outcome};
+use crate::verify::gap;
 use crate::wdf::{self, Handle};
 
 /// Identifies a device for clients.
@@ -69,6 +70,10 @@ struct Begun {
     file: Option<File>,
     /// Whether the file was opened for this request only.
     closes: bool,
+    /// What the client requested.
+    what: gaps::What,
+    /// Whether the client canceled it, so that it need not reach the driver.
+    canceled: bool,
 }
 
 /// The files that clients have open, and the requests that they have begun and not finished.
@@ -130,6 +135,14 @@ impl File {
         }
     }
 
+    /// Returns why the system does not open a device, or `None` if the driver refused.
+    fn why_not_opened(device: Device) -> Option<&'static str> {
+        match device {
+            Device::Framework(device) => wdf::why_not_opened(device),
+            Device::Packets(device) => open::why_not_opened(device).or_stop(),
+        }
+    }
+
     const fn device(self) -> Device {
         match self {
             Self::Framework(device, _) => Device::Framework(device),
@@ -175,7 +188,8 @@ impl Machine {
     ///
     /// Returns the driver's status if it does not accept the device.
     pub fn add_device(self) -> Result<DeviceId, NtStatus> {
-        let device = if wdf::has_driver() {
+        gap::forget_notes();
+        let device = if is_of_framework() {
             // A framework driver may have created its devices without the framework.
             let own = device::first().map(GuestPtr::address).ok_or(NtStatus::NoSuchDevice.into());
             wdf::add_device().map(Handle::as_int).or_else(|failure| match failure {
@@ -185,7 +199,8 @@ impl Machine {
         } else {
             pnp::add_device().map(GuestPtr::address)
         };
-        settled(device).map(DeviceId)
+        // What the driver did not find did not keep the device from starting.
+        settled(device).map(DeviceId).inspect(|_| gap::forget_notes())
     }
 
     /// Removes a device, either by surprise or in an orderly way.
@@ -194,7 +209,7 @@ impl Machine {
     ///
     /// Returns the driver's status if the removal is orderly and the driver refuses it.
     pub fn remove_device(self, device: DeviceId, surprise: bool) -> Result<(), NtStatus> {
-        remove_device(device.device(), surprise)
+        remove_device(device.device(), surprise).inspect_err(|status| gaps::not_removed(*status))
     }
 
     /// Puts a device into a low-power state or wakes it up.
@@ -203,9 +218,15 @@ impl Machine {
     ///
     /// Returns the driver's status.
     pub fn set_power(self, device: DeviceId, on: bool) -> Result<(), NtStatus> {
-        settled(match device.device() {
+        let result = settled(match device.device() {
             Device::Framework(device) => wdf::set_power(device, on),
             Device::Packets(device) => pnp::set_power(device, on),
+        });
+        // A driver may refuse to sleep. A device that does not wake up gets no more requests.
+        result.inspect_err(|status| {
+            if on {
+                gaps::not_awake(*status);
+            }
         })
     }
 
@@ -216,7 +237,11 @@ impl Machine {
             Device::Framework(device) => wdf::ask_wmi(device, asked),
             Device::Packets(device) => wmi::ask(device, asked),
         };
-        settled(result).unwrap_or_else(|status| Answer { status, ..Answer::default() })
+        let answer = settled(result).unwrap_or_else(|status| Answer { status, ..Answer::default() });
+        if !answer.reached {
+            gaps::wmi(asked, answer.status);
+        }
+        answer
     }
 
     /// Raises an interrupt of a device; the first one is 0. Returns whether a service routine claimed it, or `None` if
@@ -224,10 +249,14 @@ impl Machine {
     #[must_use]
     pub fn interrupt(self, device: DeviceId, number: u32) -> Option<bool> {
         let source = match device.device() {
-            Device::Framework(device) => wdf::interrupt_source(device)?,
-            Device::Packets(device) => stack::below(device).or_stop()?,
+            Device::Framework(device) => wdf::interrupt_source(device),
+            Device::Packets(device) => stack::below(device).or_stop(),
         };
-        interrupt::raise(source, number)
+        let claimed = source.and_then(|source| interrupt::raise(source, number));
+        if claimed.is_none() {
+            gaps::interrupt(number);
+        }
+        claimed
     }
 
     /// Notifies the driver of an event in the system, if it has registered for it.
@@ -261,7 +290,10 @@ impl Machine {
     pub fn open_name(self, name: &str) -> Result<FileId, NtStatus> {
         let framework = || wdf::find(name).map(|(device, rest)| (Device::Framework(device), rest));
         let packets = || names::resolve(name).map(|(device, rest)| (Device::Packets(device), rest));
-        let (device, rest) = framework().or_else(packets).ok_or(NtStatus::ObjectNameNotFound)?;
+        let Some((device, rest)) = framework().or_else(packets) else {
+            gaps::no_such_name(name);
+            return Err(NtStatus::ObjectNameNotFound);
+        };
         opened(device, &rest)
     }
 
@@ -274,18 +306,26 @@ impl Machine {
     /// Begins a request to an open device. Returns its number, or `None` if the device is not open.
     #[must_use]
     pub fn begin_on(self, file: FileId, request: &IoRequest) -> Option<u64> {
-        let file = lock(clients()).files.get(&file).copied()?;
-        Some(begun(Begun { sent: file.begin(request), file: Some(file), closes: false }))
+        let what = gaps::What::new(request);
+        let Some(file) = lock(clients()).files.get(&file).copied() else {
+            gaps::not_reached(what, "its file is not open", NtStatus::InvalidHandle);
+            return None;
+        };
+        Some(begun(Begun { sent: file.begin(request), file: Some(file), closes: false, what, canceled: false }))
     }
 
     /// Opens a device and begins a request to it. Returns the number of the request. The device is closed when the
     /// request is finished.
     #[must_use]
     pub fn begin(self, device: DeviceId, request: &IoRequest) -> u64 {
-        begun(match settled(File::open(device.device(), "")) {
-            Ok(file) => Begun { sent: file.begin(request), file: Some(file), closes: true },
+        let (what, device) = (gaps::What::new(request), device.device());
+        begun(match settled(File::open(device, "")) {
+            Ok(file) => Begun { sent: file.begin(request), file: Some(file), closes: true, what, canceled: false },
             Err(status) => {
-                Begun { sent: Sent::Over(Answer { status, ..Answer::default() }), file: None, closes: false }
+                let why = File::why_not_opened(device).unwrap_or("the driver refused to open the device for it");
+                gaps::not_reached(what, why, status);
+                let sent = Sent::Over(Answer { status, ..Answer::default() });
+                Begun { sent, file: None, closes: false, what, canceled: true }
             }
         })
     }
@@ -300,7 +340,8 @@ impl Machine {
     /// Cancels a request. Has no effect on a request that has been completed.
     pub fn cancel(self, number: u64) {
         // The table must not be locked while driver code runs, so the request is removed and put back.
-        let Some(begun) = lock(clients()).begun.remove(&number) else { return };
+        let Some(mut begun) = lock(clients()).begun.remove(&number) else { return };
+        begun.canceled = true;
         begun.sent.cancel();
         lock(clients()).begun.insert(number, begun);
     }
@@ -314,7 +355,12 @@ impl Machine {
 }
 
 fn opened(device: Device, name: &str) -> Result<FileId, NtStatus> {
-    let file = settled(File::open(device, name))?;
+    let file = settled(File::open(device, name)).inspect_err(|status| {
+        // A driver that refuses has received the request.
+        if let Some(why) = File::why_not_opened(device) {
+            gaps::not_opened(why, *status);
+        }
+    })?;
     let mut clients = lock(clients());
     let number = FileId(clients.number());
     clients.files.insert(number, file);
@@ -335,13 +381,21 @@ fn remove_device(device: Device, surprise: bool) -> Result<(), NtStatus> {
     })
 }
 
+/// Returns whether the framework serves the driver's devices. A driver can also use the framework only for some objects,
+/// and have its own `AddDevice`.
+fn is_of_framework() -> bool {
+    let driver = lock(&kernel().io).driver;
+    wdf::has_driver() && (wdf::adds_devices() || device::add_device_routine(driver).or_stop().is_none())
+}
+
 /// Removes every device, as before a driver is unloaded. If the driver refuses, the device is removed by surprise.
 /// Clients close their open files, because Windows does not unload a driver that is in use.
 pub(super) fn remove_all() {
     let framework = if wdf::has_driver() { wdf::devices() } else { Vec::new() };
-    let packets = if wdf::has_driver() { Vec::new() } else { pnp::stacks().or_stop() };
+    let packets = if is_of_framework() { Vec::new() } else { pnp::stacks().or_stop() };
     for device in framework.into_iter().map(Device::Framework).chain(packets.into_iter().map(Device::Packets)) {
-        if remove_device(device, false).is_err() {
+        if let Err(status) = remove_device(device, false) {
+            gaps::not_removed(status);
             let _ = remove_device(device, true);
         }
     }
@@ -349,11 +403,14 @@ pub(super) fn remove_all() {
 }
 
 fn end(begun: Begun) -> Answer {
-    let result = match begun.sent {
-        Sent::Framework(sent) => wdf::finish(sent).or_stop(),
-        Sent::Packets(sent) => pnp::finish(sent).or_stop(),
-        Sent::Over(result) => result,
+    let (result, is_of_framework) = match begun.sent {
+        Sent::Framework(sent) => (wdf::finish(sent).or_stop(), true),
+        Sent::Packets(sent) => (pnp::finish(sent).or_stop(), false),
+        Sent::Over(result) => (result, false),
     };
+    if !result.reached && !begun.canceled {
+        gaps::not_delivered(begun.what, result.status, is_of_framework);
+    }
     if let Some(file) = begun.file.filter(|_| begun.closes) {
         file.close();
     }
@@ -380,8 +437,9 @@ fn close_where(wanted: impl Fn(&File) -> bool) {
     for number in begun {
         let Some(begun) = lock(clients()).begun.remove(&number) else { continue };
         begun.sent.cancel();
+        let what = begun.what;
         let sent = Sent::Over(end(begun));
-        lock(clients()).begun.insert(number, Begun { sent, file: None, closes: false });
+        lock(clients()).begun.insert(number, Begun { sent, file: None, closes: false, what, canceled: true });
     }
     let files: Vec<FileId> = {
         let clients = lock(clients());

@@ -95,11 +95,43 @@ mod tests {
 
     use super::{Known, all, everything, known};
     use crate::Os;
+    use crate::routine::{Fails, Routine};
+    use crate::wdf;
 
     #[test]
     fn each_routine_is_there_once() {
         let names: BTreeSet<&str> = all().map(|routine| routine.name).collect();
         assert_eq!(names.len(), all().count());
+    }
+
+    #[test]
+    fn routines_that_remove_something_are_never_made_to_fail() {
+        let verbs = [
+            "Cancel",
+            "Clear",
+            "Close",
+            "Delete",
+            "Dereference",
+            "Deregister",
+            "Detach",
+            "Disconnect",
+            "Free",
+            "Release",
+            "Remove",
+            "Stop",
+            "UnRegister",
+            "Unlock",
+            "Unmap",
+            "Unmark",
+            "Unregister",
+        ];
+        let framework = wdf::functions().filter_map(|entry| entry.routine);
+        let can_fail: Vec<&Routine> = all().chain(framework).filter(|routine| routine.fails != Fails::Never).collect();
+        assert!(can_fail.len() > 200, "{}", can_fail.len());
+        // `WdfRequestMarkCancelableEx` cancels nothing.
+        let removes = |name: &str| verbs.iter().any(|verb| name.replace("Cancelable", "").contains(verb));
+        let wrong: Vec<&str> = can_fail.iter().map(|routine| routine.name).filter(|name| removes(name)).collect();
+        assert_eq!(wrong, Vec::<&str>::new());
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub(crate) struct Routine {
     /// The highest IRQL at which it may be called.
     pub(crate) irql: u8,
     pub(crate) fails: Fails,
+    /// Whether a call undoes an earlier one. Failures are not injected into such calls: a driver cannot do more than
+    /// make the call, and what stays would look like its leak.
+    undoes: fn(&Call) -> bool,
     /// It always returns the same value and has no state.
     pub(crate) fixed: bool,
     /// It creates something that the driver may leak, so the calls that lead to it are recorded.
@@ -72,7 +75,9 @@ pub(crate) const fn fixed(name: &'static str, irql: u8, value: u64) -> Routine {
 
 impl Routine {
     pub(crate) const fn new(name: &'static str, irql: u8, run: fn(&Call) -> Result<u64, Fault>) -> Self {
-        Self { name, irql, fails: Fails::Never, fixed: false, keeps: false, leavable: false, body: Body::Run(run) }
+        let undoes: fn(&Call) -> bool = |_| false;
+        let fails = Fails::Never;
+        Self { name, irql, fails, undoes, fixed: false, keeps: false, leavable: false, body: Body::Run(run) }
     }
 
     /// The routine may return a failure status. A routine that can fail is assumed to create something.
@@ -83,6 +88,16 @@ impl Routine {
     /// The routine may return NULL or FALSE. A routine that can fail is assumed to create something.
     pub(crate) const fn fails_with_zero(self) -> Self {
         Self { fails: Fails::Zero, keeps: true, ..self }
+    }
+
+    /// Some calls of the routine undo an earlier call, and do not fail.
+    pub(crate) const fn undoes(self, undoes: fn(&Call) -> bool) -> Self {
+        Self { undoes, ..self }
+    }
+
+    /// Returns whether a call can be made to fail.
+    pub(crate) fn can_fail(&self, call: &Call) -> bool {
+        self.fails != Fails::Never && !(self.undoes)(call)
     }
 
     /// The routine cannot fail, and creates or acquires something that the driver may leak.

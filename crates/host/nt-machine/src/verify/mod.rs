@@ -5,6 +5,7 @@
 
 pub(crate) mod calls;
 mod findings;
+pub(crate) mod gap;
 pub(crate) mod locks;
 mod notify;
 mod record;
@@ -12,6 +13,7 @@ mod rule;
 
 pub(crate) use calls::Calls;
 pub use findings::Findings;
+pub use gap::{Gap, GapKind};
 pub use notify::{END_RUN, News};
 pub use record::Record;
 pub use rule::Rule;
@@ -31,6 +33,7 @@ pub(crate) struct Verifier {
     /// Whether the run has ended with a bug check.
     stopped: AtomicBool,
     remembered: calls::Remembered,
+    gaps: gap::Shared,
 }
 
 static VERIFIER: Part<Verifier> = Part::new();
@@ -38,7 +41,8 @@ static VERIFIER: Part<Verifier> = Part::new();
 impl Verifier {
     pub(crate) fn new(findings: Findings) -> io::Result<Self> {
         let news = notify::Channel::new()?;
-        Ok(Self { findings, news, stopped: AtomicBool::new(false), remembered: calls::Remembered::default() })
+        let (remembered, gaps) = (calls::Remembered::default(), gap::Shared::default());
+        Ok(Self { findings, news, stopped: AtomicBool::new(false), remembered, gaps })
     }
 
     /// Waits for news from the threads that run the driver, for at most `time`.

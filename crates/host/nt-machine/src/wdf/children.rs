@@ -16,7 +16,7 @@ use crate::kernel::{self, call_back, kernel};
 use crate::layout::{UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
-use crate::verify::{self, Rule};
+use crate::verify::{self, GapKind, Rule, gap};
 
 /// `WDF_RETRIEVE_CHILD_FLAGS`: children that are present, that are missing, and whose devices are not created yet.
 const PRESENT: u32 = 1;
@@ -418,14 +418,17 @@ fn create(parent: Handle, list: Handle, child: &Child, config: &WDF_CHILD_LIST_C
     let init = Init { parent, ..Init::default() };
     let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::new(init)))?;
     let arguments = [list.as_int(), child.identification.address(), init.as_int()];
+    gap::forget_notes();
     let status = call_back("EvtChildListCreateDevice", PASSIVE, config.EvtChildListCreateDevice, &arguments) as u32;
     if object::exists(init) {
         life::delete(init);
     }
     let made = device::devices().into_iter().find(|device| !before.contains(device));
-    if NtStatus::from_int(status).is_success() {
+    let status = NtStatus::from_int(status);
+    if status.is_success() {
         return Ok(made);
     }
+    gap::add(GapKind::NotAdded, format!("EvtChildListCreateDevice returned {status}"));
     if let Some(device) = made {
         life::delete(device);
     }

@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::deliver::{self, End};
 use super::device::with_device;
 use super::object::{self, Data};
-use super::request::{self, PATIENCE, Request, complete};
+use super::request::{self, Ended, PATIENCE, Request, complete};
 use super::{Handle, cancel, preprocess, queue, with};
 use crate::kernel::io::pnp;
 use crate::kernel::{self, Answer, IoRequest, RequestKind, call_back, kernel};
@@ -97,7 +97,7 @@ pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
 }
 
 /// Waits until a request is completed. Cancels it after [`PATIENCE`], and gives up after twice that time.
-pub(super) fn wait(handle: Handle) -> (NtStatus, u64) {
+pub(super) fn wait(handle: Handle) -> Ended {
     let ended = || with(|framework| framework.ended.get(&handle).copied());
     for _ in 0..2 {
         let deadline = kernel().scheduler.now() + PATIENCE;
@@ -112,7 +112,7 @@ pub(super) fn wait(handle: Handle) -> (NtStatus, u64) {
     let handler = request::lookup(handle, |request| request.handler);
     let what = format_args!("a request is not completed, even after it was canceled");
     verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
-    (NtStatus::Cancelled, 0)
+    Ended { status: NtStatus::Cancelled, information: 0, delivered: true }
 }
 
 /// Allocates a client's buffers. If the method is buffered, one buffer serves both directions.
@@ -136,11 +136,11 @@ fn buffers(input: &[u8], output: u32, buffered: bool) -> Outcome<(GuestSlice<u8>
 fn outcome(
     input: GuestSlice<u8>,
     output: GuestSlice<u8>,
-    (status, information): (NtStatus, u64),
+    Ended { status, information, delivered }: Ended,
 ) -> Result<Answer, Fault> {
     let bytes = if status.is_error() { Vec::new() } else { output.take(information).read()? };
     free(input, output);
-    Ok(Answer { status, information, output: bytes })
+    Ok(Answer { status, information, output: bytes, reached: delivered })
 }
 
 /// Frees a client's buffers.

@@ -148,7 +148,10 @@ fn present(queue: Handle, request: Handle) {
             ("EvtIoInternalDeviceControl", internal, vec![queue.as_int(), request.as_int(), output, input, code.into()])
         }
         _ if !default.is_null() => ("EvtIoDefault", default, vec![queue.as_int(), request.as_int()]),
-        _ => return request::complete(request, NtStatus::InvalidDeviceRequest, 0),
+        _ => {
+            with_request(request, |request| request.delivered = false);
+            return request::complete(request, NtStatus::InvalidDeviceRequest, 0);
+        }
     };
     with_request(request, |request| request.handler = target.address());
     sync::locked(sync::holder_for(queue), thread::irql(), |irql| call_back(name, irql, target, &arguments));

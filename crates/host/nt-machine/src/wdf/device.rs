@@ -15,7 +15,7 @@ use crate::kernel::{self, call_back, kernel};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
-use crate::verify::{self, At, Rule};
+use crate::verify::{self, At, GapKind, Rule, gap};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceCreate", PASSIVE, create_device).fails(NtStatus::InsufficientResources),
@@ -85,6 +85,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceSetFailed", DISPATCH, |call| {
         let device = call.handle(1);
         with_device(device, |_| ());
+        let detail = "the driver reported with WdfDeviceSetFailed that its device failed".to_owned();
+        gap::add(GapKind::NotStarted, detail);
         kernel::submit(device.as_int(), move || {
             let _ = remove_device(device, true);
         });
@@ -129,6 +131,8 @@ pub(super) struct Device {
     pub(super) in_d0: bool,
     pub(super) started: bool,
     pub(super) io: SelfManagedIo,
+    /// The callback that returned the last failure of a plug-and-play or power event.
+    pub(super) failed: Option<&'static str>,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
     /// The child lists, the default one first.
     pub(super) lists: Vec<Handle>,
@@ -218,6 +222,12 @@ pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
     })
 }
 
+/// Returns the names and symbolic links of all devices.
+pub(crate) fn names() -> Vec<String> {
+    let of = |handle| with_device(handle, |device| [vec![device.init.name.clone()], device.links.clone()].concat());
+    devices().into_iter().flat_map(of).collect()
+}
+
 /// Returns the devices, oldest first.
 pub(crate) fn devices() -> Vec<Handle> {
     with(|framework| {
@@ -250,6 +260,7 @@ pub(crate) fn add_device() -> Outcome<Handle> {
             if let Some(device) = device {
                 life::delete(device);
             }
+            gap::add(GapKind::NotAdded, format!("EvtDriverDeviceAdd returned {status}"));
             fail(status)
         }
         (Ok(()), None) => {
@@ -265,10 +276,25 @@ pub(crate) fn add_device() -> Outcome<Handle> {
 pub(super) fn start(device: Handle) -> Outcome {
     let started = preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device)))?;
     if let Err(status) = started.ok() {
+        not_started(device, status);
         finish_removal(device)?;
         return fail(status);
     }
     Ok(())
+}
+
+/// Records that a device did not start, with the callback that failed.
+fn not_started(device: Handle, status: NtStatus) {
+    let detail = match with_device(device, |device| device.failed) {
+        Some(callback) => format!("{callback} returned {status}"),
+        None => format!("the framework could not start the device: {status}"),
+    };
+    gap::add(GapKind::NotStarted, detail);
+}
+
+/// Returns whether the driver has `EvtDriverDeviceAdd`.
+pub(crate) fn adds_devices() -> bool {
+    !driver::device_add().1.is_null()
 }
 
 fn status_of(result: Result<(), NtStatus>) -> NtStatus {

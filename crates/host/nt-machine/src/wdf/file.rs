@@ -9,6 +9,7 @@ use super::{Handle, client, life, preprocess, sync};
 use crate::kernel::RequestKind;
 use crate::kernel::call_back;
 use crate::kernel::io::device::new_string;
+use crate::kernel::io::open;
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
@@ -63,6 +64,14 @@ pub(crate) fn open(device: Handle, name: &str) -> Outcome<Handle> {
     open_file(device, name).inspect_err(|_| with_device(device, |device| device.opened -= 1))
 }
 
+/// Returns why a device cannot be opened, or `None` if only the driver can refuse.
+pub(crate) fn why_not_opened(device: Handle) -> Option<&'static str> {
+    if !object::exists(device) {
+        return Some(open::GONE);
+    }
+    with_device(device, |device| device.init.exclusive && device.opened > 0).then_some(open::IN_USE)
+}
+
 fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
     let Some(events) = with_device(device, |device| device.init.file) else {
         preprocess::through(device, (CREATE, 0), Handle::NULL, || NtStatus::Success)?.ok()?;
@@ -102,7 +111,7 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
     } else {
         client::submit(device, request, RequestKind::CREATE);
     }
-    Ok(client::wait(request).0)
+    Ok(client::wait(request).status)
 }
 
 /// Closes a file: sends the cleanup of the last handle, then the close of the last reference.

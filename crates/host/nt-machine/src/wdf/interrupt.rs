@@ -62,7 +62,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfInterruptTryToAcquireLock", PASSIVE, |call| {
         let handle = call.handle(1);
         if !interrupt(handle).passive {
-            verify::find(Rule::FrameworkMisuse, format_args!("only for interrupts that are handled at passive level"));
+            verify::find(Rule::FrameworkMisuse, format_args!("the interrupt is not handled at passive level"));
             return false;
         }
         locks::try_wait_lock(interrupt(handle).wait_lock)

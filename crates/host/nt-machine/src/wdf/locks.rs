@@ -116,7 +116,7 @@ fn acquire(call: &Call) -> Outcome<NtStatus> {
 fn release(call: &Call) {
     let before = owner(call.handle(1), std::mem::take);
     if before != thread::number() {
-        verify::find(Rule::LockMisuse, format_args!("a wait lock is released by a thread that does not hold it"));
+        verify::find(Rule::LockMisuse, format_args!("releases a wait lock that this thread does not hold"));
     }
     kernel().scheduler.change(|_| ());
 }

@@ -49,16 +49,14 @@ mod work;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use etw_types::NtStatus;
-
 use crate::kernel;
 use crate::layout::IRP;
 use crate::memory::GuestPtr;
 use crate::part::Part;
 
 pub(crate) use client::{Begun, Sent, begin, cancel_sent, finish};
-pub(crate) use device::{add_device, devices, find, remove_device, set_power};
-pub(crate) use file::{close, open};
+pub(crate) use device::{add_device, adds_devices, devices, find, names, remove_device, set_power};
+pub(crate) use file::{close, open, why_not_opened};
 pub(crate) use functions::functions;
 pub(crate) use handle::Handle;
 pub(crate) use interrupt::source as interrupt_source;
@@ -74,8 +72,8 @@ struct Framework {
     bound: Option<loader::Bound>,
     objects: BTreeMap<Handle, Object>,
     created: u64,
-    /// Completed requests with their status and information. They are kept so that a second completion is noticed.
-    ended: BTreeMap<Handle, (NtStatus, u64)>,
+    /// Completed requests. They are kept so that a second completion is noticed.
+    ended: BTreeMap<Handle, request::Ended>,
     /// The functions that run when a request is completed.
     ends: BTreeMap<Handle, Box<dyn FnOnce() + Send>>,
     /// IRPs that the driver preprocesses, and what the framework does with each afterwards.

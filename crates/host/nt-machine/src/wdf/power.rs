@@ -10,6 +10,7 @@ use super::init::{
 use super::{Handle, children, interrupt, queue_state};
 use crate::exception::fault;
 use crate::kernel::call_back;
+use crate::kernel::io::resources;
 use crate::routine::{Failure, PASSIVE};
 
 /// `WDF_POWER_DEVICE_STATE`: D3 for a device that sleeps, and its final variant before the first start and after
@@ -25,7 +26,11 @@ fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) ->
     }
     let mut all = vec![device.as_int()];
     all.extend_from_slice(arguments);
-    NtStatus::from_int(call_back(name, PASSIVE, callback, &all) as u32).ok()
+    let result = NtStatus::from_int(call_back(name, PASSIVE, callback, &all) as u32).ok();
+    if result.is_err() {
+        with_device(device, |device| device.failed = Some(name));
+    }
+    result
 }
 
 /// Runs a callback and ignores its result.
@@ -35,6 +40,7 @@ fn tell(device: Handle, index: usize, name: &'static str, arguments: &[u64]) {
 
 /// Starts a device: hardware, power, queues, self-managed I/O.
 pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
+    resources::note_if_none();
     let [raw, translated] = match interrupt::assign(device) {
         Ok(lists) => lists,
         Err(Failure::Status(status)) => return Err(status),

@@ -70,6 +70,7 @@ fn show(
     then: Then,
 ) -> Result<NtStatus, Fault> {
     request::descend(wdm, irp)?;
+    request::reached(irp);
     with(|framework| framework.packets.insert(irp, then));
     let arguments = [device.as_int(), irp.address()];
     let status = call_back("EvtDeviceWdmIrpPreprocess", PASSIVE, callback, &arguments) as u32;

@@ -11,6 +11,7 @@ use super::{Handle, preprocess};
 use crate::cpu::thread;
 use crate::kernel::call_back;
 use crate::kernel::io::client::Submission;
+use crate::kernel::io::interface;
 use crate::kernel::io::pnp::QUERY_INTERFACE;
 use crate::kernel::io::request::PNP;
 use crate::layout::{GUID, INTERFACE, WDF_QUERY_INTERFACE_CONFIG};
@@ -89,7 +90,10 @@ fn answer(device: Handle, parameters: [u64; 4]) -> Outcome {
     let (offer, parent) = with_device(device, |device| {
         (device.offers.iter().find(|offer| offer.of_type == id).cloned(), device.init.parent)
     });
-    let Some(offer) = offer else { return fail(NtStatus::NotSupported) };
+    let Some(offer) = offer else {
+        interface::note_missing(id);
+        return fail(NtStatus::NotSupported);
+    };
     if let Some((own, bytes)) = &offer.interface {
         if bytes.len() as u64 > size || *own > version {
             return fail(NtStatus::NotSupported);

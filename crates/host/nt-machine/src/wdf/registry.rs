@@ -54,8 +54,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfRegistryRemoveValue", PASSIVE, |call| {
         let (key, name) = (key(call.handle(1)), call.ptr::<UNICODE_STRING>(2).text()?);
         if kernel::lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
-    })
-    .fails(NOT_FOUND),
+    }),
     routine!("WdfRegistryQueryULong", PASSIVE, |call| {
         let data = value_of(call, keys::DWORD)?;
         call.ptr(3).write_all(&data)?;

@@ -114,6 +114,15 @@ pub(super) struct Request {
     pub(super) lists: Vec<GuestPtr<MDL>>,
 }
 
+/// The end of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) status: NtStatus,
+    pub(super) information: u64,
+    /// Whether the driver had the request.
+    pub(super) delivered: bool,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Input,
@@ -154,9 +163,10 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     if with(|framework| framework.ended.contains_key(&handle)) {
         return verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
     }
-    let (queue, cancel, room, waits, irp) = with_request(handle, |request| {
+    let (queue, cancel, room, waits, irp, delivered) = with_request(handle, |request| {
         let room = request.input.len().max(request.output.len());
-        (request.queue, request.cancel, room, !request.presented && !request.queue.is_null(), request.irp)
+        let waits = !request.presented && !request.queue.is_null();
+        (request.queue, request.cancel, room, waits, request.irp, request.delivered)
     });
     if waits && queue::withdraw(queue, handle) {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed while it waits in a queue"));
@@ -170,7 +180,7 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         verify::find(Rule::RequestMisuse, what);
     }
     let status = for_client(status);
-    with(|framework| framework.ended.insert(handle, (status, information)));
+    with(|framework| framework.ended.insert(handle, Ended { status, information, delivered }));
     life::delete(handle);
     if let Some(irp) = irp.non_null() {
         preprocess::ended(irp, status, information);

@@ -286,7 +286,11 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
         Behind::Nothing => came_back(request, (NtStatus::InvalidDeviceState, 0)),
         Behind::Scripted { name, .. } => {
             let unknown = Response { status: NtStatus::InvalidDeviceRequest, output: Vec::new(), delay: 0 };
-            respond(request, below::response(name.as_deref(), kind, code).unwrap_or(unknown));
+            let response = below::response(name.as_deref(), kind, code);
+            if response.is_none() {
+                below::note_refused(name, kind, code);
+            }
+            respond(request, response.unwrap_or(unknown));
         }
         Behind::Framework { device, file } => {
             let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
@@ -375,7 +379,7 @@ fn respond(request: Handle, response: Response) {
 
 /// Called when the request or IRP that another device received for `request` is completed: copies the output.
 fn ended(request: Handle, result: Result<Answer, Fault>) {
-    let Answer { status, information, output } = result.or_stop();
+    let Answer { status, information, output, .. } = result.or_stop();
     let room = lookup(request, |request| request.output);
     room.start().write_all(output.get(..room.len() as usize).unwrap_or(&output)).or_stop();
     came_back(request, (status, information));

@@ -93,7 +93,7 @@ fn release(holder: Handle) {
         held
     });
     if !held {
-        verify::find(Rule::LockMisuse, format_args!("an object's lock is released by a thread that does not hold it"));
+        verify::find(Rule::LockMisuse, format_args!("releases an object's lock that this thread does not hold"));
     }
     kernel().scheduler.change(|_| ());
 }
@@ -101,7 +101,7 @@ fn release(holder: Handle) {
 /// Returns the object whose lock is used for a device or queue. Reports any other object: it has no lock.
 fn lockable(handle: Handle) -> Handle {
     if !object::lookup(handle, |object| matches!(object.data, Data::Device(_) | Data::Queue(_))) {
-        verify::find(Rule::FrameworkMisuse, format_args!("only devices and queues have a lock"));
+        verify::find(Rule::FrameworkMisuse, format_args!("the object has no lock: only devices and queues have one"));
     }
     holder_for(handle).unwrap_or(handle)
 }

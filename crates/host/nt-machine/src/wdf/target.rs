@@ -14,7 +14,7 @@ use super::object::{self, Data, Object, create, created};
 use super::{Handle, file, query_interface, request, send, with};
 use crate::kernel::ex::TargetEvent;
 use crate::kernel::ex::object::KernelHandle;
-use crate::kernel::io::{device as wdm, file as files, names, pnp};
+use crate::kernel::io::{below, device as wdm, file as files, names, pnp};
 use crate::kernel::{call_back, kernel};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
 use crate::memory::{Code, GuestPtr};
@@ -328,7 +328,10 @@ fn open_name(name: &str, from: u64) -> Outcome<(Behind, KernelHandle)> {
     if let Some((device, rest)) = device::find(name) {
         return Ok((Behind::Framework { device, file: file::open(device, &rest)? }, KernelHandle::default()));
     }
-    let Some((device, rest)) = names::resolve(name) else { return fail(NtStatus::ObjectNameNotFound) };
+    let Some((device, rest)) = names::resolve(name) else {
+        below::note_missing(name);
+        return fail(NtStatus::ObjectNameNotFound);
+    };
     let (file, handle) = files::open(device, &rest, from)?;
     Ok((packets(device, file), handle))
 }

@@ -182,7 +182,7 @@ pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
     if instance.context && asked.operation == WmiOperation::Query {
         let context = object::lookup(handle, |object| object.contexts.first().map(|(_, memory)| *memory));
         let output = context.unwrap_or_default().array(provider(owner).least.into()).read()?;
-        return Ok(Answer { status: NtStatus::Success, information: output.len() as u64, output });
+        return Ok(Answer { status: NtStatus::Success, information: output.len() as u64, output, reached: true });
     }
     let room = asked.output.max(asked.input.len() as u32);
     let buffer: GuestPtr<u8> = kernel::lock(&kernel().pool).try_new_objects(u64::from(room.max(1)))?;
@@ -214,7 +214,7 @@ pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
     for address in [buffer.address(), used.address()] {
         kernel::lock(&kernel().pool).free_object(address);
     }
-    Ok(Answer { status, information: output.len() as u64, output })
+    Ok(Answer { status, information: output.len() as u64, output, reached: !callback.is_null() })
 }
 
 /// Enables or disables the events or the data collection of a provider.
@@ -233,5 +233,5 @@ fn control(owner: Handle, events: bool, on: bool) -> Answer {
         let arguments = [owner.as_int(), control.into(), on.into()];
         status = NtStatus::from_int(call_back("EvtWmiProviderFunctionControl", PASSIVE, callback, &arguments) as u32);
     }
-    Answer { status, ..Answer::default() }
+    Answer { status, reached: true, ..Answer::default() }
 }

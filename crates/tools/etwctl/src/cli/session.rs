@@ -347,7 +347,8 @@ pub(crate) struct InfoSet {
                   driver is done. The file is complete in all these cases. A second Ctrl-C ends the program at once. With --json, \
                   events are JSON Lines.\n\n\
                   --driver runs a driver without Windows, with nt-host, on Linux for x86-64. The driver has all rights of this \
-                  process. Its mistakes are printed as findings, and the exit code is then 3.\n\n\
+                  process. Its mistakes are printed as findings, and the exit code is then 3. If its device does not start, or a request \
+                  does not reach it, the run is incomplete, and the exit code is 4.\n\n\
                   Examples:\n  etwctl record WdkEtw.DriverSample --live --level verbose\n  \
                   etwctl record WdkEtw.DriverSample --etl trace.etl --for 10s"
 )]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use command_line::{note, say};
+use command_line::{exit, note, say};
 use etw_etl::{Exporter, Format};
 use etw_session::{Call, Consumer, Error, Machine, Properties, Received, Session, SessionStatus};
 use etw_types::Guid;
@@ -69,11 +69,21 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
     for finding in &outcome.findings {
         eprintln!("finding: {finding}");
     }
+    for gap in &outcome.gaps {
+        eprintln!("gap: {gap}");
+    }
+    let counted = |count: usize, what| values::counted(u64::try_from(count).unwrap_or(u64::MAX), what);
     match (outcome.error, outcome.findings.len()) {
         // With findings, the result of the recording is not reported: it may only say that the machine stopped.
-        (None, 0) => result,
-        (None, count) => Err(Failure::Driver(values::counted(u64::try_from(count).unwrap_or(u64::MAX), "finding"))),
-        (Some(error), _) => Err(Failure::Driver(error)),
+        (error, count @ 1..) => {
+            Err(Failure::Driver(exit::FINDINGS, error.unwrap_or_else(|| counted(count, "finding"))))
+        }
+        (Some(error), 0) if outcome.is_refused => Err(Failure::Driver(exit::FAILED, error)),
+        (Some(error), 0) => Err(Failure::Driver(exit::INCOMPLETE, format!("the run is incomplete: {error}"))),
+        (None, 0) => result.and_then(|()| match outcome.gaps.len() {
+            0 => Ok(()),
+            gaps => Err(Failure::Driver(exit::INCOMPLETE, format!("the run is incomplete: {}", counted(gaps, "gap")))),
+        }),
     }
 }
 

@@ -70,13 +70,16 @@ impl Driver {
             Some(Err(_)) => (Outcome::default(), Err(panicked())),
             None => (Outcome::default(), Ok(())),
         };
-        let findings = self.host.report().findings().iter().map(ToString::to_string).collect();
+        let report = self.host.report();
+        let findings = report.findings().iter().map(ToString::to_string).collect();
+        let gaps = outcome.gaps.iter().cloned().chain(report.gaps().iter().map(ToString::to_string)).collect();
+        let is_refused = matches!(result, Err(Error::NotLoaded(..) | Error::DriverEntry(..)));
         let error = match result {
             // The last finding says what stopped the machine.
             Ok(()) | Err(Error::Stopped(_)) => None,
             Err(error) => Some(error.to_string()),
         };
-        Outcome { findings, error, ..outcome }
+        Outcome { findings, gaps, error, is_refused, ..outcome }
     }
 }
 
@@ -99,10 +102,21 @@ fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome
             if !ends.load(Ordering::Relaxed) {
                 host.advance(plan.time)?;
             }
-            device.remove()?;
+            match device.remove() {
+                // The report has a gap. The unload removes the device by surprise.
+                Err(Error::Status(status)) => outcome.replies.push(format!("the driver refused the removal: {status}")),
+                result => result?,
+            }
         }
-        // The recording goes on without a device.
-        Err(Error::Status(status)) => outcome.replies.push(format!("the driver did not accept a device: {status}")),
+        // The recording goes on without a device. If the driver should have one, the report has a gap.
+        Err(Error::Status(status)) => {
+            outcome.replies.push(format!("there is no device: {status}"));
+            let unsent = plan
+                .requests
+                .iter()
+                .map(|(code, _)| format!("{code:08X} did not reach the driver: there is no device"));
+            outcome.gaps.extend(unsent.map(|request| format!("not-reached: request {request}")));
+        }
         Err(error) => return Err(error),
     }
     match host.unload() {
@@ -114,6 +128,7 @@ fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome
 
 fn told(code: u32, reply: &Answer) -> String {
     let output = match reply.output.len() {
+        _ if !reply.reached => "it did not reach the driver".to_owned(),
         0 => "no output".to_owned(),
         length => format!("{length} bytes: {}", values::hex(&reply.output)),
     };

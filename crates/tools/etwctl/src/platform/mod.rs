@@ -43,6 +43,10 @@ pub(crate) struct Outcome {
     pub(crate) providers: Vec<Guid>,
     /// The mistakes of the driver that `nt-host` found.
     pub(crate) findings: Vec<String>,
+    /// What the run did not exercise, for example a device that did not start.
+    pub(crate) gaps: Vec<String>,
     /// Why the run was not completed, if the findings do not say it.
     pub(crate) error: Option<String>,
+    /// Whether the error is that the driver was not loaded.
+    pub(crate) is_refused: bool,
 }

@@ -126,6 +126,28 @@ fn mistakes_about_drivers_are_named() {
 }
 
 #[test]
+fn a_driver_that_is_not_exercised_is_incomplete_and_one_that_is_not_loaded_is_refused() {
+    let workspace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("host/nt-host/drivers");
+    let folder = test_images::build_all(&workspace, "nt-host-drivers", false).expect("drivers without a device");
+    // The name keeps the driver from making its mistake. It has no device.
+    let driver = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pool_leak_clean.sys");
+    fs::copy(folder.join("pool_leak.exe"), &driver).expect("a copy of the driver");
+    let line = format!("record P --driver {}", driver.display());
+    let run = etwctl(&line);
+    assert_eq!(run.code, 0, "{}", run.err);
+    let run = etwctl(&format!("{line} --ioctl 222000"));
+    assert_eq!(run.code, 4, "{}", run.err);
+    let gap = "gap: not-reached: request 00222000 did not reach the driver: there is no device";
+    assert!(run.err.contains(gap), "{}", run.err);
+    assert!(run.err.contains("error: the driver under test: the run is incomplete: 1 gap"), "{}", run.err);
+    // This Windows lacks a routine that the driver imports.
+    let run = etwctl(&format!("{line} --os win7"));
+    assert_eq!(run.code, 1, "{}", run.err);
+    assert!(run.err.contains("error: the driver under test: not loaded"), "{}", run.err);
+}
+
+#[test]
 fn a_driver_that_stops_its_machine_is_reported_and_its_trace_is_kept() {
     let workspace =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("host/nt-host/drivers");

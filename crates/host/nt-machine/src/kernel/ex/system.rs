@@ -7,6 +7,7 @@ use crate::kernel::{call_back, kernel};
 use crate::layout::{OSVERSIONINFOW, UNICODE_STRING};
 use crate::memory::{Fault, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine};
+use crate::verify::gap;
 
 /// `VER_PLATFORM_WIN32_NT`.
 const PLATFORM_NT: u32 = 2;
@@ -25,7 +26,17 @@ fn version() -> (u32, u32, u32) {
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("MmGetSystemRoutineAddress", PASSIVE, |call| {
         let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        done(kernel().table.address(&name).unwrap_or_default())
+        let address = kernel().table.address(&name);
+        if address.is_none() {
+            let os = kernel().config.os;
+            gap::note(match os.lacks(&name) {
+                Some(why) => {
+                    format!("MmGetSystemRoutineAddress did not find {name}: {why}; choose a release with --os")
+                }
+                None => format!("MmGetSystemRoutineAddress did not find {name}"),
+            });
+        }
+        done(address.unwrap_or_default())
     })
     .fails_with_zero(),
     routine!("RtlGetVersion", PASSIVE, |call| {

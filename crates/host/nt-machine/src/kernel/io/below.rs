@@ -11,6 +11,7 @@ use crate::kernel::{RequestKind, kernel};
 use crate::layout::{IO_STACK_LOCATION, IRP};
 use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use crate::routine::DISPATCH;
+use crate::verify::gap;
 
 /// The scripted result of a request.
 #[derive(Clone, Debug)]
@@ -48,6 +49,26 @@ pub(crate) fn response(device: Option<&str>, kind: RequestKind, code: u32) -> Op
     let below = scripts.find(|below| below.device.as_deref() == device && fits(below.kind, below.code))?;
     let delay = u64::try_from(below.delay.as_nanos() / 100).unwrap_or(u64::MAX);
     Some(Response { status: below.status, output: below.output.clone(), delay })
+}
+
+/// Notes that a device of another driver refuses a request, with the option that scripts it.
+pub(crate) fn note_refused(device: Option<String>, kind: RequestKind, code: u32) {
+    let script = match kind {
+        RequestKind::DEVICE_CONTROL => format!("ioctl:{code:X}=0:HEX"),
+        RequestKind::INTERNAL_DEVICE_CONTROL => format!("internal-ioctl:{code:X}=0:HEX"),
+        RequestKind::READ => "read=0:HEX".to_owned(),
+        RequestKind::WRITE => "write=0".to_owned(),
+        _ => return,
+    };
+    gap::note(match device.filter(|name| !name.is_empty()) {
+        Some(name) => format!("the device {name} refused a request: script it with --remote {name},{script}"),
+        None => format!("the device below refused a request: script it with --below {script}"),
+    });
+}
+
+/// Notes that there is no device with the name that the driver opens.
+pub(crate) fn note_missing(name: &str) {
+    gap::note(format!("the driver did not find the device {name}: add it with --remote {name},any=0"));
 }
 
 /// Runs `action` after a delay, at `DISPATCH_LEVEL`, like the DPC of an interrupt.

@@ -41,6 +41,8 @@ pub(crate) struct Submission {
 pub(crate) struct Completion {
     pub(crate) status: NtStatus,
     pub(crate) information: u64,
+    /// Whether the driver received the request.
+    pub(crate) reached: bool,
 }
 
 /// A request that was sent to a driver.
@@ -145,7 +147,8 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
         }
     }
     let block = request.IoStatus().read()?;
-    let completion = Completion { status: block.Status, information: block.Information };
+    let reached = lock(&kernel().io).requests.get(&request).is_some_and(|request| request.reached);
+    let completion = Completion { status: block.Status, information: block.Information, reached };
     let marked = first.Control().read()? & PENDING_RETURNED != 0;
     let done = is_done(request);
     if status != NtStatus::Pending && !marked && done && status != completion.status {

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::client::{Completion, Mode, Submission, send};
-use super::{names, open, pnp, stack};
+use super::{below, names, open, pnp, stack};
 use crate::kernel::ex::object::{self, KernelHandle, Lifetime};
 use crate::kernel::sync::event;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
@@ -51,7 +51,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: name, access, place for a file object, place for the device.
     routine!("IoGetDeviceObjectPointer", PASSIVE, |call| {
         let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some((device, rest)) = names::resolve(&name) else { return fail(NtStatus::ObjectNameNotFound) };
+        let Some((device, rest)) = names::resolve(&name) else {
+            below::note_missing(&name);
+            return fail(NtStatus::ObjectNameNotFound);
+        };
         let file = open::open(device, &rest, Mode::Kernel)?;
         // As in Windows, the I/O manager closes its handle again, and the driver owns the reference to the file object.
         object::manage(file.address(), FILE);
@@ -124,7 +127,10 @@ pub(crate) fn open(device: Device, rest: &str, from: u64) -> Outcome<(GuestPtr<F
 
 fn create(call: &Call) -> Outcome {
     let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
-    let Some((device, rest)) = names::resolve(&name) else { return fail(NtStatus::ObjectNameNotFound) };
+    let Some((device, rest)) = names::resolve(&name) else {
+        below::note_missing(&name);
+        return fail(NtStatus::ObjectNameNotFound);
+    };
     let (_, handle) = open(device, &rest, call.from)?;
     call.ptr(0).write(handle)?;
     call.ptr(3).write_if(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: OPENED })?;

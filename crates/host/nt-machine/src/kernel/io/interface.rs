@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use etw_types::NtStatus;
+use etw_types::{Guid, NtStatus};
 
 use crate::kernel::{kernel, lock};
 use crate::layout::{GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
 use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::verify::gap;
 
 /// `DEVICE_INTERFACE_INCLUDE_NONACTIVE`.
 const INCLUDE_NON_ACTIVE: u32 = 1;
@@ -39,7 +40,8 @@ pub(super) const ROUTINES: &[Routine] = &[
             None => fail(NtStatus::ObjectNameNotFound),
         }
     })
-    .fails(NtStatus::ObjectNameNotFound),
+    .fails(NtStatus::ObjectNameNotFound)
+    .undoes(|call| !call.is(1)),
     // Arguments: class, device, flags, place for the list of links, which the driver frees.
     routine!("IoGetDeviceInterfaces", PASSIVE, |call| {
         let class = format!("{{{}}}", call.ptr::<GUID>(0).id()?);
@@ -74,7 +76,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         };
         done(())
     })
-    .fails(NO_RESOURCES),
+    .fails(NO_RESOURCES)
+    .undoes(|call| call.arg(6) == 0),
 ];
 
 /// Arguments: device, class, reference string, place for the link's name.
@@ -92,6 +95,17 @@ fn register(call: &Call) -> Outcome {
     call.ptr::<UNICODE_STRING>(3).set(size - 2, size, buffer)?;
     lock(&kernel().interfaces).enabled.entry(text).or_insert(false);
     Ok(())
+}
+
+/// `GUID_BUS_INTERFACE_STANDARD`, with which drivers read the configuration space of their device.
+const BUS_INTERFACE_STANDARD: Guid = Guid::from_u128(0x496B_8280_6F25_11D0_BEAF_0800_2BE2_092F);
+
+/// Notes that the driver asks the device below for an interface. The host's devices have none.
+pub(crate) fn note_missing(of_type: Guid) {
+    let name = if of_type == BUS_INTERFACE_STANDARD { " (BUS_INTERFACE_STANDARD)" } else { "" };
+    gap::note(format!(
+        "the driver asked its bus for the interface {of_type}{name}: nt-host has no bus that provides interfaces, and no option adds one"
+    ));
 }
 
 /// Returns a property of the host's physical device.

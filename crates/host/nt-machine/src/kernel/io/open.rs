@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use super::client::{Mode, Submission, send};
 use super::device::{self, EXCLUSIVE};
-use super::request::{CLEANUP, CLOSE, CREATE};
+use super::request::{CLEANUP, CLOSE, CREATE, dispatch_routine};
 use super::{security, stack};
 use crate::kernel::{kernel, lock};
 use crate::layout::{ACCESS_STATE, DEVICE_OBJECT, FILE_OBJECT, IO_SECURITY_CONTEXT};
@@ -75,6 +75,22 @@ pub(crate) fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<F
     }
     forget(device, file)?;
     fail(status)
+}
+
+/// Why a device cannot be opened.
+pub(crate) const GONE: &str = "the device does not exist or was removed";
+pub(crate) const IN_USE: &str = "the device is exclusive, and a client has it open";
+
+/// Returns why a device cannot be opened, or `None` if only the driver can refuse.
+pub(crate) fn why_not_opened(device: Object) -> Result<Option<&'static str>, Fault> {
+    if !device::exists(device) {
+        return Ok(Some(GONE));
+    }
+    if device.Flags().read()? & EXCLUSIVE != 0 && device.ReferenceCount().read()? > 0 {
+        return Ok(Some(IN_USE));
+    }
+    let routine = dispatch_routine(stack::top(device)?, CREATE)?;
+    Ok(routine.is_null().then_some("the driver has no dispatch routine for IRP_MJ_CREATE"))
 }
 
 /// Closes a file: sends the cleanup of the last handle, then the close of the last reference.

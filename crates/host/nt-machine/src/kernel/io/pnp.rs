@@ -10,7 +10,9 @@ use super::{device, mdl, resources, stack};
 use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{Outcome, PASSIVE, fail};
+use crate::routine::{Failure, Outcome, PASSIVE, fail};
+use crate::verify::GapKind;
+use crate::verify::gap;
 
 /// The minor functions of `IRP_MJ_PNP`.
 const START_DEVICE: u8 = 0x00;
@@ -45,6 +47,7 @@ fn announce(device: Object, minor: u8) -> Result<(), Fault> {
 }
 
 /// Calls `AddDevice` and starts the device. For a driver without `AddDevice`, returns the first device that it created.
+/// A device that is not added or does not start is a gap of the run.
 pub(crate) fn add_device() -> Outcome<Object> {
     let driver = lock(&kernel().io).driver;
     let Some(routine) = device::add_device_routine(driver)? else {
@@ -52,19 +55,26 @@ pub(crate) fn add_device() -> Outcome<Object> {
     };
     let physical = stack::new_physical_device()?;
     let status = call_back("AddDevice", PASSIVE, routine, &[driver.address(), physical.address()]) as u32;
-    let found = stack::above(physical)?.or_else(device::first).ok_or(NtStatus::NoSuchDevice);
-    let device = match NtStatus::from_int(status).ok().and(found) {
-        Ok(device) => device,
-        Err(status) => {
-            stack::forget(physical)?;
+    let status = NtStatus::from_int(status);
+    let Some(device) = stack::above(physical)?.filter(|_| status.is_success()) else {
+        stack::forget(physical)?;
+        if !status.is_success() {
+            gap::add(GapKind::NotAdded, format!("AddDevice returned {status}"));
             return fail(status);
         }
+        // Windows starts only a device that is attached to the physical device. Clients can open any other by its name.
+        gap::add(GapKind::NotAdded, "AddDevice returned success without attaching a device".to_owned());
+        return device::first().ok_or(NtStatus::NoSuchDevice.into());
     };
+    resources::note_if_none();
     let lists = resources::lists()?;
     let [raw, translated] = lists.map(GuestPtr::address);
     let started = tell(device, PNP, START_DEVICE, [raw, translated, 0, 0]);
     resources::free(lists);
-    if started.is_err() {
+    if let Err(failure) = &started {
+        if let Failure::Status(status) = failure {
+            gap::add(GapKind::NotStarted, format!("IRP_MN_START_DEVICE was completed with {status}"));
+        }
         // A device that fails to start is removed.
         announce(device, REMOVE_DEVICE)?;
         stack::forget(physical)?;
@@ -81,7 +91,7 @@ pub(crate) fn stacks() -> Result<Vec<Object>, Fault> {
 /// driver without `AddDevice`, because such a driver deletes its devices itself.
 pub(crate) fn remove_device(device: Object, surprise: bool, close: impl FnOnce()) -> Outcome {
     let driver = lock(&kernel().io).driver;
-    if device::add_device_routine(driver)?.is_none() || !device::exists(device) {
+    if device::add_device_routine(driver)?.is_none() || !device::exists(device) || stack::below(device)?.is_none() {
         return Ok(());
     }
     if surprise {
@@ -240,10 +250,10 @@ impl Buffers {
         }
     }
 
-    fn finish(self, Completion { status, information }: Completion, room: u32) -> Result<Answer, Fault> {
+    fn finish(self, Completion { status, information, reached }: Completion, room: u32) -> Result<Answer, Fault> {
         let length = if status.is_error() || self.output.is_null() { 0 } else { information.min(room.into()) };
         let output = self.output.array(length).read()?;
         self.free();
-        Ok(Answer { status, information, output })
+        Ok(Answer { status, information, output, reached })
     }
 }

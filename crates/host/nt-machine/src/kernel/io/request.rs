@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::below;
 use super::build::{self, Built, Power};
-use super::device::{Device, Link};
+use super::device::{self, Device, Link};
+use super::pnp::QUERY_INTERFACE;
+use super::{below, interface};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
-use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
+use crate::kernel::{RequestKind, call_back, kernel, lock};
+use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
@@ -46,6 +47,8 @@ pub(super) const ROUTINES: &[Routine] = &[
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Request {
     pub(super) completed: bool,
+    /// A dispatch routine or preprocess callback of the driver received the IRP.
+    pub(super) reached: bool,
     /// The I/O manager built the IRP for the driver.
     pub(super) built: Option<Built>,
     /// The driver requested the IRP with `PoRequestPowerIrp`.
@@ -166,8 +169,18 @@ fn dispatch(
             return Ok(status);
         }
         // This is a device of the host. If no script matches, it accepts plug and play, power, open and close requests,
-        // and refuses all others.
+        // and refuses all others. Like a bus driver, it leaves the status of a query for an unknown interface unchanged.
+        if major == PNP && place.MinorFunction().read()? == QUERY_INTERFACE {
+            let [of_type, ..] = place.Parameters().read()?;
+            interface::note_missing(GuestPtr::<GUID>::new(of_type).id()?);
+            let status = request.IoStatus().Status().read()?;
+            return refuse(request, status);
+        }
         let agrees = matches!(major, PNP | POWER | CREATE | CLOSE | CLEANUP);
+        if !agrees {
+            let [_, _, code, _] = place.Parameters().read()?;
+            below::note_refused(device::name_of_others(device), RequestKind::from_int(major), code as u32);
+        }
         return refuse(request, if agrees { NtStatus::Success } else { NtStatus::InvalidDeviceRequest });
     }
     let target = dispatch_routine(device, major)?;
@@ -175,8 +188,16 @@ fn dispatch(
         // The I/O manager's default routine does the same.
         return refuse(request, NtStatus::InvalidDeviceRequest);
     }
+    reached(request);
     let arguments = [device.address(), request.address()];
     Ok(NtStatus::from_int(call_back("dispatch routine", thread::irql(), target, &arguments) as u32))
+}
+
+/// Records that the driver receives an IRP.
+pub(crate) fn reached(request: GuestPtr<IRP>) {
+    if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
+        known.reached = true;
+    }
 }
 
 /// `IoCompleteRequest`: runs the completion routines from the current location upwards, then finishes the request.

@@ -5,6 +5,7 @@ use crate::config::Resource;
 use crate::kernel::{kernel, lock};
 use crate::layout::{CM_PARTIAL_RESOURCE_DESCRIPTOR, CM_RESOURCE_LIST};
 use crate::memory::{Fault, GuestPtr};
+use crate::verify::gap;
 
 /// `CmResourceType…`.
 const PORT: u8 = 1;
@@ -91,6 +92,14 @@ pub(crate) fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
         }
     }
     [raw, translated]
+}
+
+/// Notes that the device has no resources, which may be why it does not start.
+pub(crate) fn note_if_none() {
+    if kernel().config.resources.is_empty() {
+        let example = "--resource line or --resource memory:0xFE000000:0x1000";
+        gap::note(format!("the device has no hardware resources: add them with, for example, {example}"));
+    }
 }
 
 /// Creates the resource lists for `IRP_MN_START_DEVICE`, raw and translated; NULL if the device has no resources.

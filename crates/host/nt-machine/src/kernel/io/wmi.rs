@@ -98,7 +98,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
         NtStatus::Success
     })
-    .fails(NO_RESOURCES),
+    .fails(NO_RESOURCES)
+    .undoes(|call| call.u32(1) == DEREGISTER),
     // Arguments: context, device, IRP, place for the disposition.
     routine!("WmiSystemControl", PASSIVE, system_control),
     // Arguments: device, IRP, status, number of bytes used, priority boost.
@@ -130,7 +131,7 @@ fn tell(
     let parameters = [device.address(), path, size.into(), buffer.address()];
     let submission = Submission { major: SYSTEM_CONTROL, minor, parameters, ..Submission::default() };
     let end = send(stack::top(device)?, &submission)?;
-    Ok(Answer { status: end.status, information: end.information, output: Vec::new() })
+    Ok(Answer { status: end.status, information: end.information, output: Vec::new(), reached: end.reached })
 }
 
 /// Sends a WMI request to a device. Fails if the device is not registered.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::config::{Config, RegistryKey, RegistryValue};
 use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{kernel, lock};
+use crate::verify::gap;
 
 /// The parent of the service keys.
 pub(super) const SERVICES: &str = r"\Registry\Machine\System\CurrentControlSet\Services\";
@@ -137,9 +138,14 @@ impl Registry {
         }
     }
 
-    /// Returns a value.
+    /// Returns a value that the driver looks for.
     pub(crate) fn value(&mut self, key: u64, name: &str) -> Option<Value> {
-        self.get(key)?.values.get(&name.to_lowercase()).map(|(_, value)| value.clone())
+        let key = self.get(key)?;
+        let found = key.values.get(&name.to_lowercase()).map(|(_, value)| value.clone());
+        if found.is_none() {
+            note_missing(&key.path, name);
+        }
+        found
     }
 
     /// Sets a value. Returns whether the key exists.
@@ -189,6 +195,18 @@ impl Registry {
         }
         empty
     }
+}
+
+/// Notes that the driver looks for a value that does not exist, with the option that sets it.
+fn note_missing(path: &str, name: &str) {
+    let known = [(HARDWARE, "device"), (SOFTWARE, "driver"), (&parameters(&kernel().config), "parameters")];
+    let key = known.into_iter().find(|(known, _)| path.eq_ignore_ascii_case(known)).map_or(path, |(_, key)| key);
+    gap::note(format!(r"the driver looked for the registry value {name}: set it with --registry {key}\{name}=VALUE"));
+}
+
+/// Notes that the driver looks for a key that does not exist.
+pub(super) fn note_missing_key(path: &str) {
+    gap::note(format!(r"the driver looked for the registry key {path}: create it with --registry {path}\NAME=VALUE"));
 }
 
 fn encode(value: &RegistryValue) -> Value {

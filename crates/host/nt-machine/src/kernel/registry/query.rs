@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value};
+use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value, note_missing_key};
 use crate::kernel::ex::KeyOperation;
 use crate::kernel::ex::keys::{Change, around};
 use crate::kernel::ex::object;
@@ -27,7 +27,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("RtlCheckRegistryKey", PASSIVE, |call| existing(call, false).map(drop)),
     routine!("RtlCreateRegistryKey", PASSIVE, |call| existing(call, true).map(drop)).fails(NO_RESOURCES),
     routine!("RtlWriteRegistryValue", PASSIVE, write).fails(NO_RESOURCES),
-    routine!("RtlDeleteRegistryValue", PASSIVE, delete).fails(NOT_FOUND),
+    routine!("RtlDeleteRegistryValue", PASSIVE, delete),
     routine!("RtlQueryRegistryValues", PASSIVE, query).fails(NOT_FOUND),
     routine!("RtlQueryRegistryValuesEx", PASSIVE, query).fails(NOT_FOUND),
 ];
@@ -49,7 +49,11 @@ fn key(call: &Call, create: bool) -> Outcome<Option<u64>> {
         _ => return fail(NtStatus::InvalidParameter),
     };
     let path = format!("{base}{}", call.ptr::<u16>(1).text()?);
-    Ok(lock(&kernel().registry).key(&path, create))
+    let key = lock(&kernel().registry).key(&path, create);
+    if key.is_none() {
+        note_missing_key(&path);
+    }
+    Ok(key)
 }
 
 /// Like [`key`], but fails if the key does not exist.

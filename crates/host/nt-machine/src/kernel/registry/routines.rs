@@ -32,8 +32,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         around(&path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
             if lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
         })
-    })
-    .fails(NOT_FOUND),
+    }),
     // Arguments: key, class, buffer, length, place for the length.
     routine!("ZwQueryKey", PASSIVE, |call| store_key(call, 1, key(call)?))
         .fails(NtStatus::InvalidHandle)
@@ -85,17 +84,17 @@ fn open(call: &Call, create: bool) -> Outcome {
     let operation = if create { KeyOperation::CreateKey } else { KeyOperation::OpenKey };
     around(&parent.map(path).unwrap_or_default(), Change::Named(operation, &name), || {
         let existed = create && open_key(parent, &name, false, call.from).map(object::close).is_some();
-        match open_key(parent, &name, create, call.from) {
-            Some(handle) => {
-                call.ptr(0).write(handle)?;
-                if create {
-                    // REG_OPENED_EXISTING_KEY, REG_CREATED_NEW_KEY.
-                    call.ptr(6).write_if(if existed { 2_u32 } else { 1 })?;
-                }
-                done(())
-            }
-            None => fail(NOT_FOUND),
+        let Some(handle) = open_key(parent, &name, create, call.from) else {
+            let path = lock(&kernel().registry).path(parent, &name).unwrap_or_default();
+            keys::note_missing_key(&path);
+            return fail(NOT_FOUND);
+        };
+        call.ptr(0).write(handle)?;
+        if create {
+            // REG_OPENED_EXISTING_KEY, REG_CREATED_NEW_KEY.
+            call.ptr(6).write_if(if existed { 2_u32 } else { 1 })?;
         }
+        done(())
     })
 }
 

@@ -87,7 +87,7 @@ fn pulse(event: Waitable) -> Result<i32, Fault> {
 fn release_mutex(call: &Call) -> Outcome<i32> {
     let mutex = call.ptr::<KMUTANT>(0);
     if mutex.OwnerThread().read()? != thread::object() {
-        verify::find(Rule::LockMisuse, format_args!("a mutex is released by a thread that does not own it"));
+        verify::find(Rule::LockMisuse, format_args!("releases a mutex that this thread does not own"));
         return fail(NtStatus::MutantNotOwned);
     }
     kernel().scheduler.change(|_| {

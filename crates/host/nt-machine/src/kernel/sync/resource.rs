@@ -22,11 +22,11 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExReinitializeResourceLite", DISPATCH, initialize),
     routine!("ExDeleteResourceLite", DISPATCH, |call| {
         if !lock(&kernel().io).forget("resource", call.arg(0)) {
-            verify::find(Rule::LockMisuse, format_args!("a resource is deleted that was not initialised"));
+            verify::find(Rule::LockMisuse, format_args!("deletes a resource that was not initialised"));
         }
         let resource = call.ptr::<ERESOURCE>(0);
         if resource.Readers().read()? != 0 || resource.WriterDepth().read()? != 0 {
-            verify::find(Rule::LockLeak, format_args!("a resource is deleted while it is held"));
+            verify::find(Rule::LockLeak, format_args!("deletes a resource that a thread holds"));
         }
         done(())
     }),
@@ -217,7 +217,7 @@ fn release(resource: GuestPtr<ERESOURCE>, thread: GuestPtr<Opaque>) -> Outcome {
         Ok(true)
     })?;
     if !owned {
-        verify::find(Rule::LockMisuse, format_args!("a resource is released that the thread does not hold"));
+        verify::find(Rule::LockMisuse, format_args!("releases a resource that this thread does not hold"));
     }
     Ok(())
 }
@@ -235,7 +235,7 @@ fn convert(resource: GuestPtr<ERESOURCE>) -> Outcome {
         Ok(true)
     })?;
     if !owned {
-        let what = format_args!("a resource is converted that the thread does not hold exclusively");
+        let what = format_args!("converts a resource that this thread does not hold exclusively");
         verify::find(Rule::LockMisuse, what);
     }
     Ok(())

@@ -87,7 +87,7 @@ fn release(call: &Call, exclusive: bool) -> Result<(), Fault> {
         _ => None,
     };
     if !update(call, next)? {
-        verify::find(Rule::LockMisuse, format_args!("a spin lock is released that is not held in this mode"));
+        verify::find(Rule::LockMisuse, format_args!("releases a spin lock that is not held in this mode"));
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ fn pop(call: &Call, exclusive: bool) -> Outcome {
         place.write(next).map(|()| true)
     })?;
     if !held {
-        verify::find(Rule::LockMisuse, format_args!("a push lock is released that is not held in this mode"));
+        verify::find(Rule::LockMisuse, format_args!("releases a push lock that is not held in this mode"));
     }
     Ok(())
 }

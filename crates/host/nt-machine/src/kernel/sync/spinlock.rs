@@ -158,7 +158,7 @@ pub(crate) fn release(spin_lock: GuestPtr<u64>) -> Result<(), Fault> {
     lock(&kernel().locks).released(thread::number(), spin_lock.address());
     if held != mine() {
         let what = if held == 0 { "that is free" } else { "of another thread" };
-        verify::find(Rule::LockMisuse, format_args!("a spin lock {what} is released"));
+        verify::find(Rule::LockMisuse, format_args!("releases a spin lock {what}"));
         return Ok(());
     }
     spin_lock.write(0)
@@ -211,7 +211,7 @@ fn try_fast_mutex(call: &Call, apcs: Apcs) -> Outcome<bool> {
 fn release_fast_mutex(call: &Call, apcs: Apcs) -> Outcome {
     let mutex = call.ptr::<FAST_MUTEX>(0);
     if mutex.Owner().read()? != thread::object() {
-        verify::find(Rule::LockMisuse, format_args!("a fast mutex is released by a thread that does not own it"));
+        verify::find(Rule::LockMisuse, format_args!("releases a fast mutex that this thread does not own"));
         return Ok(());
     }
     let old = mutex.OldIrql().read()?;

@@ -84,7 +84,12 @@ fn finished(object: GuestPtr<THREAD>) {
 fn terminate(call: &Call) -> u64 {
     let object = CURRENT.get();
     if object.is_null() {
-        verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("not a thread of the driver"));
+        verify::stop(
+            Rule::BadArgument,
+            Some(call.name()),
+            call.from,
+            format_args!("ends a thread that the driver did not create"),
+        );
     }
     finished(object);
     // The thread and its stacks are kept, but nothing on them is needed any more.
