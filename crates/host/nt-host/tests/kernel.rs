@@ -4,6 +4,8 @@
 #[path = "common/c.rs"]
 mod c;
 
+use std::time::Duration;
+
 use c::{Log, plain};
 use etw_types::NtStatus;
 use nt_host::{Device, Error, NtHost, Os, RegistryKey, RegistryValue, Rule};
@@ -64,6 +66,10 @@ const SYSTEM: [&str; 13] = [
     "smaller routines",
     "information about keys",
 ];
+
+/// The steps of `wdm_lifetime`, in order.
+const LIFETIME: [&str; 5] =
+    ["records of bug-check callbacks", "references", "attached devices", "open files", "queued work items"];
 
 /// The steps of `wdm_sync`, in order.
 const SYNC: [&str; 4] = ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events"];
@@ -133,6 +139,43 @@ fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_b
     assert!(matches!(host.unload(), Err(Error::NotUnloaded)), "it stays");
     let found: Vec<_> = host.report().findings().iter().map(|found| found.detail.clone()).collect();
     assert_eq!(found, ["the driver has AddDevice but no unload routine"]);
+}
+
+#[test]
+fn deleted_devices_and_records_live_as_long_as_on_windows() {
+    every_step("wdm_lifetime", &LIFETIME);
+}
+
+#[test]
+fn what_is_never_released_or_used_too_late_is_found() {
+    for (bug, rule, routine, detail) in [
+        (1, Rule::ObjectLeak, None, "1 references to an object were not released"),
+        (2, Rule::UseAfterFree, None, "in a freed allocation"),
+        (3, Rule::ObjectLeak, None, "a bug-check callback was not removed"),
+    ] {
+        let image = c::build("wdm_lifetime", bug, "DriverEntry", &["ntoskrnl"]);
+        let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+        let _ = host.add_device().expect("a device").ioctl(0x0022_2000, &[], 256);
+        let _ = host.unload();
+        let report = host.report();
+        let [found] = report.findings() else { panic!("{bug}: {:#?}", report.findings()) };
+        assert_eq!((found.rule, found.routine.as_deref()), (rule, routine), "{bug}: {found:?}");
+        assert!(found.detail.contains(detail), "{bug}: {}", found.detail);
+    }
+}
+
+#[test]
+fn a_file_that_the_driver_keeps_is_closed_after_the_last_reference_at_passive_level() {
+    let host = plain("wdm_lifetime").start().expect("DriverEntry");
+    let (device, mut log) = (host.add_device().expect("a device"), Log::default());
+    let file = device.open().expect("a file");
+    assert_eq!(file.ioctl(0x0022_2004, &[], 0).expect("a reply").status, NtStatus::Success);
+    file.close().expect("closed");
+    assert_eq!(log.lines(&host), ["function 12, irql 0"]);
+    device.ioctl(0x0022_2008, &[], 0).expect("a reply");
+    host.advance(Duration::from_millis(1)).expect("time");
+    assert_eq!(log.lines(&host), ["function 2, irql 0"]);
+    host.unload().expect("unload").assert_clean();
 }
 
 #[test]

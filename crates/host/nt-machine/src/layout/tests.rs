@@ -58,6 +58,16 @@ fn device_objects_have_the_offsets_of_microsofts_metadata() {
 
 /// The metadata comes from headers that lack `IrpExtension`, the last member of the packet's tail.
 #[test]
+fn records_of_bug_check_callbacks_have_the_layouts_of_microsofts_metadata() {
+    same!(KBUGCHECK_CALLBACK_RECORD, services::KBUGCHECK_CALLBACK_RECORD {
+        Entry CallbackRoutine Buffer Length Component Checksum State
+    });
+    same!(KBUGCHECK_REASON_CALLBACK_RECORD, services::KBUGCHECK_REASON_CALLBACK_RECORD {
+        Entry CallbackRoutine Component Checksum Reason State
+    });
+}
+
+#[test]
 fn packets_have_the_layouts_of_microsofts_metadata() {
     same!(IO_STATUS_BLOCK, io::IO_STATUS_BLOCK { Information; Status = Anonymous });
     same!(IO_STACK_LOCATION, wdk::IO_STACK_LOCATION {

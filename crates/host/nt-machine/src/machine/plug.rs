@@ -116,7 +116,7 @@ impl File {
     fn close(self) {
         match self {
             Self::Framework(device, file) => wdf::close(device, file),
-            Self::Packets(device, file) => open::close(device, file).or_stop(),
+            Self::Packets(_, file) => open::close(file),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use crate::cpu::thread;
-use crate::kernel::{kernel, lock};
+use crate::kernel::{kernel, lock, submit};
 use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, KEVENT, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 use crate::routine::{
@@ -13,6 +13,8 @@ use crate::routine::{
 };
 use crate::verify::{self, Rule};
 
+/// `IO_TYPE_FILE`.
+pub(crate) const FILE_TYPE: u16 = 5;
 /// `DUPLICATE_CLOSE_SOURCE`.
 const CLOSE_SOURCE: u32 = 1;
 
@@ -190,12 +192,7 @@ pub(crate) fn by_handle(handle: KernelHandle) -> Option<u64> {
 pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     let closed = lock(&kernel().objects).handles.remove(&handle);
     if let Some(closed) = closed {
-        if !is_open(closed.object)
-            && let Some(lifetime) = lifetime(closed.object)
-        {
-            (lifetime.last_handle)(closed.object);
-            end_if_unused(closed.object);
-        }
+        last_handle_closed(closed.object);
         return NtStatus::Success;
     }
     verify::find(Rule::BadArgument, format_args!("{:#x} is not an open handle", handle.0));
@@ -289,8 +286,8 @@ fn name_of(object: u64) -> Result<String, Fault> {
     if let Some(name) = device(object) {
         return Ok(name);
     }
-    if lock(&kernel().objects).managed.contains_key(&object) {
-        let file = GuestPtr::<FILE_OBJECT>::new(object);
+    let file = GuestPtr::<FILE_OBJECT>::new(object);
+    if lock(&kernel().objects).managed.contains_key(&object) && file.Type().read()? == FILE_TYPE {
         let of = device(file.DeviceObject().read()?.address()).unwrap_or_default();
         return Ok(format!("{of}{}", file.FileName().text()?));
     }
@@ -316,26 +313,40 @@ fn query_name(call: &Call) -> Outcome {
     Ok(())
 }
 
-fn lifetime(object: u64) -> Option<Lifetime> {
-    lock(&kernel().objects).managed.get(&object).copied()
+/// Called after a handle to an object was closed. Does nothing if the driver has another one. No lock is held while the
+/// driver is called.
+pub(crate) fn last_handle_closed(object: u64) {
+    let lifetime = {
+        let objects = lock(&kernel().objects);
+        objects.managed.get(&object).copied().filter(|_| !objects.is_open(object))
+    };
+    if let Some(lifetime) = lifetime {
+        (lifetime.last_handle)(object);
+        end_if_unused(object);
+    }
 }
 
-/// Returns whether there is a handle to an object.
-fn is_open(object: u64) -> bool {
-    lock(&kernel().objects).handles.values().any(|handle| handle.object == object)
-}
-
-/// Deletes an object without handles and references. No lock is held while its driver is called.
-fn end_if_unused(object: u64) {
+/// Deletes an object without handles and references. No lock is held while its driver is called, which is always at
+/// `PASSIVE_LEVEL`: Windows defers the deletion if the last reference is released at a higher IRQL.
+pub(crate) fn end_if_unused(object: u64) {
     let ended = {
         let mut objects = lock(&kernel().objects);
-        let used =
-            objects.references.contains_key(&object) || objects.handles.values().any(|handle| handle.object == object);
+        let used = objects.references.contains_key(&object) || objects.is_open(object);
         if used { None } else { objects.managed.remove(&object) }
     };
-    if let Some(lifetime) = ended {
-        (lifetime.last_reference)(object);
+    match ended {
+        Some(lifetime) if thread::irql() > PASSIVE => submit(object, move || (lifetime.last_reference)(object)),
+        Some(lifetime) => (lifetime.last_reference)(object),
+        None => {}
     }
+}
+
+/// Frees the memory of an object of the host when the driver has no references and handles to it.
+pub(crate) fn free_when_unused(object: u64) {
+    const MEMORY: Lifetime =
+        Lifetime { last_handle: |_| (), last_reference: |object| lock(&kernel().pool).free_object(object) };
+    manage(object, MEMORY);
+    end_if_unused(object);
 }
 
 fn new_event(kind: u8, state: bool) -> Result<GuestPtr<KEVENT>, Fault> {
@@ -384,8 +395,14 @@ impl Objects {
         self.token = Some(token);
     }
 
+    /// Returns whether there is a handle to an object.
+    fn is_open(&self, object: u64) -> bool {
+        self.handles.values().any(|handle| handle.object == object)
+    }
+
     /// Reports open handles and references, and forgets them.
     pub(crate) fn report_leaks(&mut self) {
+        self.managed.clear();
         for (_, Handle { kind, from, .. }) in std::mem::take(&mut self.handles) {
             verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle was not closed ({kind})"));
         }

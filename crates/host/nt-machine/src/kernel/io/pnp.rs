@@ -131,7 +131,7 @@ impl Sent {
 
 /// Sends a request to a device through an open file.
 pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest, mode: Mode) -> Outcome<Sent> {
-    if !device::exists(device) {
+    if !device::is_in_memory(device) {
         return fail(NtStatus::NoSuchDevice);
     }
     let top = stack::top(device)?;

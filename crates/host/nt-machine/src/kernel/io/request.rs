@@ -69,9 +69,9 @@ pub(crate) struct Io {
     pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
     /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
-    /// Devices to which an IRP is being sent. Their memory must not be freed. See [`hold`](super::device::hold).
+    /// Devices that the host uses, for example because it is sending an IRP. See [`Held`](super::device::Held).
     pub(super) held: Vec<GuestPtr<DEVICE_OBJECT>>,
-    /// Devices in `held` that the driver has deleted.
+    /// Devices that the driver has deleted and whose memory is still in use. See [`release`](super::device::release).
     pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
     /// The device counts that drivers share. Created when a driver requests them.
@@ -89,7 +89,7 @@ impl Io {
     }
 
     /// Returns whether there is such a registration.
-    pub(super) fn is_registered(&self, what: &str, target: u64) -> bool {
+    pub(crate) fn is_registered(&self, what: &str, target: u64) -> bool {
         self.registrations.iter().any(|known| known.what == what && known.target == target)
     }
 
@@ -113,6 +113,7 @@ impl Io {
         for Registration { what, from, .. } in self.registrations.drain(..) {
             verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} was not removed"));
         }
+        self.deleted.clear();
         self.started.clear();
         self.ends.clear();
         self.cancels.clear();
