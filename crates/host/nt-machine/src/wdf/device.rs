@@ -7,7 +7,7 @@ use super::init::Init;
 use super::misc::set_string;
 use super::object::{self, Data, create, created, lookup};
 use super::query_interface::Offer;
-use super::{Handle, driver, life, power, preprocess, with};
+use super::{Handle, driver, life, power, preprocess, structures, with};
 use crate::kernel::RequestKind;
 use crate::kernel::io::request::{PNP, POWER};
 use crate::kernel::io::{device as wdm, names, stack};
@@ -99,8 +99,18 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         }
     })
     .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfDeviceAssignS0IdleSettings", PASSIVE, ignore).fails(NtStatus::InvalidDeviceState).fixed(),
-    routine!("WdfDeviceAssignSxWakeSettings", PASSIVE, ignore).fails(NtStatus::InvalidDeviceState).fixed(),
+    routine!("WdfDeviceAssignS0IdleSettings", PASSIVE, |call| {
+        structures::IDLE_SETTINGS.check(call.ptr::<u32>(2))?;
+        done(ignore(call))
+    })
+    .fails(NtStatus::InvalidDeviceState)
+    .fixed(),
+    routine!("WdfDeviceAssignSxWakeSettings", PASSIVE, |call| {
+        structures::WAKE_SETTINGS.check(call.ptr::<u32>(2))?;
+        done(ignore(call))
+    })
+    .fails(NtStatus::InvalidDeviceState)
+    .fixed(),
     routine!("WdfDeviceStopIdleNoTrack", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceStopIdleActual", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceResumeIdleNoTrack", DISPATCH, ignore).fixed(),

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::object::{self, Data, create, created};
-use super::{Handle, life, loader, with};
+use super::{Handle, life, loader, structures, with};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{DRIVER_OBJECT, UNICODE_STRING, WDF_DRIVER_CONFIG, WDF_DRIVER_VERSION_AVAILABLE_PARAMS};
 use crate::memory::{Code, GuestPtr};
@@ -44,11 +44,7 @@ fn with_driver<R>(handle: Handle, look: impl FnOnce(&Driver) -> R) -> R {
 /// Arguments: driver object, registry path, attributes, configuration, place for the handle.
 fn create_driver(call: &Call) -> Outcome {
     let (driver, config) = (call.ptr::<DRIVER_OBJECT>(1), call.ptr::<WDF_DRIVER_CONFIG>(4));
-    let size = config.Size().read()?;
-    if size as usize != size_of::<WDF_DRIVER_CONFIG>() {
-        verify::find(Rule::BadArgument, format_args!("WDF_DRIVER_CONFIG has the invalid size {size}"));
-        return fail(NtStatus::InfoLengthMismatch);
-    }
+    structures::DRIVER_CONFIG.check(config)?;
     if with(|framework| framework.driver()).non_null().is_some() {
         verify::find(Rule::FrameworkMisuse, format_args!("WdfDriverCreate is called a second time"));
         return fail(NtStatus::InvalidParameter);

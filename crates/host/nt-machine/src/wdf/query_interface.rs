@@ -7,7 +7,7 @@
 use etw_types::{Guid, NtStatus};
 
 use super::device::with_device;
-use super::{Handle, preprocess};
+use super::{Handle, preprocess, structures};
 use crate::cpu::thread;
 use crate::kernel::call_back;
 use crate::kernel::io::client::Submission;
@@ -45,9 +45,7 @@ fn add(call: &Call) -> Outcome {
     if is_control {
         return fail(NtStatus::InvalidDeviceRequest);
     }
-    if config.Size as usize != size_of::<WDF_QUERY_INTERFACE_CONFIG>() {
-        return fail(NtStatus::InfoLengthMismatch);
-    }
+    structures::QUERY_INTERFACE_CONFIG.check(call.ptr::<WDF_QUERY_INTERFACE_CONFIG>(2))?;
     let (imports, to_parent) = (config.ImportInterface != 0, config.SendQueryToParentStack != 0);
     let callback = config.EvtDeviceProcessQueryInterfaceRequest;
     let interface = match config.Interface.non_null() {

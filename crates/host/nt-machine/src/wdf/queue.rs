@@ -122,11 +122,7 @@ pub(super) fn with_queue<R>(handle: Handle, body: impl FnOnce(&mut Queue) -> R) 
 /// Arguments: device, configuration, attributes, place for the handle.
 fn create_queue(call: &Call) -> Outcome {
     let (device, config) = (call.handle(1), call.ptr::<WDF_IO_QUEUE_CONFIG>(2));
-    let size = config.Size().read()?;
-    if size != structures::queue_config(with(|framework| framework.client_minor())) {
-        verify::find(Rule::BadArgument, format_args!("WDF_IO_QUEUE_CONFIG has the invalid size {size}"));
-        return fail(NtStatus::InfoLengthMismatch);
-    }
+    structures::IO_QUEUE_CONFIG.check(config)?;
     let config = config.read()?;
     let kind = config.DispatchType;
     if !(SEQUENTIAL..=MANUAL).contains(&kind) {

@@ -7,7 +7,7 @@ use super::memory::part_of;
 use super::object::{self, Data, create, created};
 use super::request::{Request, complete, lookup, with_request};
 use super::target::{Behind, State, with_target};
-use super::{Handle, cancel, client, life, sync};
+use super::{Handle, cancel, client, life, structures, sync};
 use crate::cpu::thread;
 use crate::kernel::io::below::{self, Response};
 use crate::kernel::io::client::{Mode, Packet};
@@ -48,15 +48,18 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     .fails(NtStatus::InsufficientResources),
     // Arguments: request, reuse parameters.
     routine!("WdfRequestReuse", DISPATCH, |call| {
+        if !structures::REUSE_PARAMS.fits(call.ptr::<u32>(2))? {
+            return fail(NtStatus::InvalidParameter);
+        }
         let sent = with_request(call.handle(1), |request| {
             (request.result, request.completion) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0));
             request.sent.is_some()
         });
         if sent {
             verify::find(Rule::RequestMisuse, format_args!("a request is reused while an I/O target has it"));
-            return NtStatus::RequestNotAccepted;
+            return fail(NtStatus::RequestNotAccepted);
         }
-        NtStatus::Success
+        done(())
     }),
     // Every target accepts every request here, because a request has as many stack locations as the target needs.
     routine!("WdfRequestChangeTarget", DISPATCH, |call| {
@@ -103,7 +106,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     }),
     // Arguments: request, place for the parameters.
     routine!("WdfRequestGetCompletionParams", DISPATCH, |call| {
-        call.ptr(2).write(completion_params(call.handle(1)))
+        let (params, place) = (completion_params(call.handle(1)), call.ptr(2));
+        if structures::COMPLETION_PARAMS.fits(place)? { place.write(params) } else { Ok(()) }
     }),
 ];
 

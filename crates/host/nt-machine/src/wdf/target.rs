@@ -11,7 +11,7 @@ use etw_types::NtStatus;
 use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::object::{self, Data, Object, create, created};
-use super::{Handle, file, query_interface, request, send, with};
+use super::{Handle, file, query_interface, request, send, structures, with};
 use crate::kernel::ex::TargetEvent;
 use crate::kernel::ex::object::KernelHandle;
 use crate::kernel::io::{device as wdm, file as files, names, pnp};
@@ -235,6 +235,7 @@ fn device_object(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
 fn open(call: &Call) -> Outcome {
     let (target, params) = (call.handle(1), call.ptr::<WDF_IO_TARGET_OPEN_PARAMS>(2));
     let (kind, name) = with_target(target, |target| target.opened.clone());
+    structures::IO_TARGET_OPEN_PARAMS.check(params)?;
     match params.Type().read()? {
         // As in Microsoft's framework, only a target that was opened by name can be opened again.
         REOPEN if kind != BY_NAME => return fail(NtStatus::InvalidDeviceRequest),

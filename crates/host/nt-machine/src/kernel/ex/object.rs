@@ -207,6 +207,12 @@ pub(crate) fn reference(object: u64, from: u64) -> u64 {
     entry.count.cast_unsigned() + 1
 }
 
+/// Returns whether the driver has a reference to an object.
+pub(crate) fn is_referenced(object: u64) -> bool {
+    lock(&kernel().objects).references.contains_key(&object)
+}
+
+/// Releases a reference of the driver to an object. Returns the new count.
 pub(crate) fn dereference(object: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert(References { count: 0, from: 0 });
