@@ -39,6 +39,12 @@ static const WDFFUNC *Table;
 
 static BIND_INFO Bind = {sizeof(BIND_INFO), L"KmdfLibrary", 1, MINOR, 0, COUNT, PLACE, NULL};
 
+/* Without this callback, a driver that is not for Plug and Play cannot be unloaded. */
+static VOID NTAPI Unloading(WDFDRIVER Driver)
+{
+    (void)Driver;
+}
+
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 {
     FrameworkUnload(Driver);
@@ -125,6 +131,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 #endif
     config.Size = sizeof(config);
     config.DriverInitFlags = WdfDriverInitNonPnpDriver;
+    config.EvtDriverUnload = Unloading;
     status = ((PFN_WDFDRIVERCREATE)FUNCTION(WdfDriverCreateTableIndex))(Globals, Driver, Path, NULL, &config, &driver);
     DbgPrint("create %08x\n", status);
     if (status < 0) {

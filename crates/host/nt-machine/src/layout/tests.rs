@@ -32,6 +32,7 @@ fn objects_have_the_layouts_of_microsofts_metadata() {
         Type Size DeviceObject Flags DriverStart DriverSize DriverSection DriverExtension DriverName HardwareDatabase
         FastIoDispatch DriverInit DriverStartIo DriverUnload MajorFunction
     });
+    same!(DEVICE_RELATIONS, services::DEVICE_RELATIONS { Count Objects });
     same!(DRIVER_EXTENSION, wdk::DRIVER_EXTENSION { DriverObject AddDevice Count ServiceKeyName });
     same!(FILE_OBJECT, wdk::FILE_OBJECT {
         Type Size DeviceObject Vpb FsContext FsContext2 SectionObjectPointer PrivateCacheMap FinalStatus RelatedFileObject

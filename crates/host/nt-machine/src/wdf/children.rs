@@ -10,6 +10,7 @@ use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::init::Init;
 use super::object::{self, Data};
+use super::turn::{Phase, Turn};
 use super::{Handle, life, power, structures};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel};
@@ -428,7 +429,10 @@ fn create(parent: Handle, list: Handle, child: &Child, config: &WDF_CHILD_LIST_C
 }
 
 fn start(device: Handle) {
-    if object::exists(device) && power::start(device).is_err() {
+    let turn = Turn::take(device, Phase::Start);
+    let failed = turn.is_some() && power::start(device).is_err();
+    drop(turn);
+    if failed {
         life::delete(device);
     }
 }

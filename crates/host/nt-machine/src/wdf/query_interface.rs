@@ -79,6 +79,14 @@ pub(super) fn query(device: Handle, parameters: [u64; 4]) -> Outcome {
     Ok(preprocess::through_with(device, &submission, Handle::NULL, run)?.ok()?)
 }
 
+/// Returns the status of an IRP that asks for an interface. It keeps its status if the device does not have one.
+pub(super) fn reply(device: Handle, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
+    match status_of(answer(device, parameters)).or_stop() {
+        NtStatus::NotSupported => untouched,
+        status => status,
+    }
+}
+
 fn answer(device: Handle, parameters: [u64; 4]) -> Outcome {
     let [of_type, size_and_version, place, data] = parameters;
     let (size, version) = (u64::from(size_and_version as u16), (size_and_version >> 16) as u16);

@@ -239,7 +239,19 @@ fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault
     let state = with_target(target, |target| target.state);
     let flight = Flight { target, options, late: false, place: Place::Leaving };
     let waits = state == State::STOPPED && !options.has(IGNORE_TARGET_STATE);
-    let takes = matches!(state, State::STARTED | State::STOPPED) || options.has(IGNORE_TARGET_STATE);
+    let takes = match state {
+        State::STARTED | State::STOPPED => true,
+        // No option lets a request through to a target that is closed (targets/general/fxiotarget.cpp).
+        State::PURGED => options.has(IGNORE_TARGET_STATE),
+        _ => false,
+    };
+    let is_open = with_target(target, |target| !matches!(target.behind, Behind::Nothing));
+    if takes && !is_open {
+        // Microsoft's framework sends the request to a device at address NULL.
+        verify::find(Rule::FrameworkMisuse, format_args!("a request is sent to an I/O target that is not open"));
+        with_request(request, |request| request.result = (NtStatus::InvalidDeviceState, 0));
+        return Ok(false);
+    }
     let sent = with_request(request, |request| {
         if request.sent.is_some() {
             return true;

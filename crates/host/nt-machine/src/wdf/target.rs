@@ -13,11 +13,11 @@ use super::device::{self, with_device};
 use super::object::{self, Data, Object, create, created};
 use super::{Handle, file, query_interface, request, send, structures, with};
 use crate::kernel::ex::TargetEvent;
-use crate::kernel::ex::object::KernelHandle;
+use crate::kernel::ex::object::{self as references, KernelHandle};
 use crate::kernel::io::{device as wdm, file as files, names, pnp};
 use crate::kernel::{call_back, kernel};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
-use crate::memory::{Code, GuestPtr};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, WDF_IO_TARGET_OPEN_PARAMS};
+use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
@@ -40,17 +40,29 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetCreate", PASSIVE, |call| {
         let device = call.handle(1);
         with_device(device, |_| ());
-        let target = Target::new(device, State::CLOSED, Behind::Nothing);
+        // As in Microsoft's framework (targets/general/fxiotarget.cpp), a target is started before it is first opened.
+        let target = Target::new(device, State::STARTED, Behind::Nothing);
         created(create(call, call.ptr(2), Some(device), Data::Target(Box::new(target))), call.ptr(3))
     })
     .fails(NtStatus::InsufficientResources),
     // Arguments: target, parameters.
     routine!("WdfIoTargetOpen", PASSIVE, open).fails(NtStatus::ObjectNameNotFound),
-    routine!("WdfIoTargetClose", PASSIVE, |call| close(call.handle(1), State::CLOSED)),
+    // Drivers before 1.9 see the state that they knew.
+    routine!("WdfIoTargetClose", PASSIVE, |call| {
+        let is_old = with(|framework| framework.client_minor()) < 9;
+        close(call.handle(1), if is_old { State::CLOSED_FOR_QUERY_REMOVE } else { State::CLOSED });
+        with_target(call.handle(1), |target| target.watched = None);
+    }),
     routine!("WdfIoTargetCloseForQueryRemove", PASSIVE, |call| close(call.handle(1), State::CLOSED_FOR_QUERY_REMOVE)),
     routine!("WdfIoTargetGetDevice", DISPATCH, |call| with_target(call.handle(1), |target| target.device)),
     routine!("WdfIoTargetWdmGetTargetDeviceObject", DISPATCH, |call| device_object(call.handle(1))),
-    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| device_object(call.handle(1))),
+    // The device that the opened device returned as its target device; NULL if it returned none.
+    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| {
+        with_target(call.handle(1), |target| match &target.behind {
+            Behind::Scripted { name: None, device, .. } => *device,
+            _ => target.physical,
+        })
+    }),
     // A framework device has no file object of the I/O manager here, so the result is NULL.
     routine!("WdfIoTargetWdmGetTargetFileObject", DISPATCH, |call| {
         with_target(call.handle(1), |target| match target.behind {
@@ -74,8 +86,9 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetGetState", DISPATCH, |call| with_target(call.handle(1), |target| target.state.0)),
     routine!("WdfIoTargetStart", DISPATCH, |call| {
         let target = call.handle(1);
+        // Also a target that is not open.
         let starts = with_target(target, |target| {
-            let starts = matches!(target.state, State::STARTED | State::STOPPED | State::PURGED);
+            let starts = target.state != State::DELETED;
             if starts {
                 target.state = State::STARTED;
             }
@@ -135,7 +148,7 @@ impl State {
     const CLOSED_FOR_QUERY_REMOVE: Self = Self(3);
     const CLOSED: Self = Self(4);
     const DELETED: Self = Self(5);
-    const PURGED: Self = Self(6);
+    pub(super) const PURGED: Self = Self(6);
 }
 
 /// The device behind a target.
@@ -166,6 +179,8 @@ pub(super) struct Target {
     device: Handle,
     pub(super) state: State,
     pub(super) behind: Behind,
+    /// The physical device of an opened target, which has a reference to it.
+    physical: GuestPtr<DEVICE_OBJECT>,
     /// The handle of the file, if the target was opened by name.
     handle: KernelHandle,
     /// How the target was opened: open type and name.
@@ -186,6 +201,7 @@ impl Target {
             device,
             state,
             behind,
+            physical: GuestPtr::NULL,
             handle: KernelHandle::default(),
             opened: (0, String::new()),
             watched: None,
@@ -253,10 +269,9 @@ fn open(call: &Call) -> Outcome {
             needs_closed(target)?;
             let behind = existing(params.TargetDeviceObject().read()?, params.TargetFileObject().read()?)?;
             with_target(target, |target| {
-                (target.behind, target.state) = (behind, State::STARTED);
                 (target.opened, target.watched) = ((EXISTING_DEVICE, String::new()), None);
             });
-            return done(());
+            return opened(target, behind);
         }
         // WdfIoTargetOpenLocalTargetByFile is only for user-mode drivers.
         _ => return fail(NtStatus::InvalidParameter),
@@ -266,24 +281,61 @@ fn open(call: &Call) -> Outcome {
 
 /// Returns an error if a target is open.
 fn needs_closed(target: Handle) -> Outcome {
-    let state = with_target(target, |target| target.state);
-    let is_closed = matches!(state, State::CLOSED | State::CLOSED_FOR_QUERY_REMOVE);
+    let is_closed =
+        with_target(target, |target| matches!(target.behind, Behind::Nothing) && target.state != State::DELETED);
     if is_closed { done(()) } else { fail(NtStatus::InvalidDeviceState) }
+}
+
+/// Starts a target whose device was opened. As in Microsoft's framework (targets/general/km/fxiotargetremotekm.cpp), the
+/// device is first queried for its target device. Only a lack of memory is an error.
+fn opened(target: Handle, behind: Behind) -> Outcome {
+    let physical = match &behind {
+        Behind::Scripted { device, .. } | Behind::Packets { device, .. } => pnp::target_device(*device),
+        Behind::Framework { device, .. } => framework_target(*device),
+        Behind::Nothing => return done(()),
+    };
+    with_target(target, |target| target.behind = behind);
+    match physical {
+        Err(Failure::Fault(fault)) => return Err(fault.into()),
+        Err(Failure::Status(NtStatus::InsufficientResources)) => {
+            close(target, State::CLOSED);
+            return fail(NtStatus::InsufficientResources);
+        }
+        physical => with_target(target, |target| target.physical = physical.unwrap_or_default()),
+    }
+    with_target(target, |target| target.state = State::STARTED);
+    send::resend(target)?;
+    done(())
+}
+
+/// Queries a framework device for its target device.
+fn framework_target(device: Handle) -> Outcome<GuestPtr<DEVICE_OBJECT>> {
+    let wdm = with_device(device, |device| device.wdm);
+    pnp::target_device(wdm)
+}
+
+/// Completes a query for the relations of a framework device. It keeps its status if the device has no physical device.
+pub(super) fn reply(device: Handle, irp: GuestPtr<IRP>, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
+    let physical = with_device(device, |device| device.init.physical);
+    if physical.is_null() || !pnp::asks_for_target(parameters) {
+        return untouched;
+    }
+    pnp::relate(physical, irp).or_stop()
 }
 
 /// Opens a target by the name of its device.
 fn reopen(target: Handle, name: String, from: u64) -> Outcome {
     needs_closed(target)?;
-    let (behind, handle) = open_name(&name, from)?;
+    let (behind, handle) = open_name(&name, from).inspect_err(|_| close(target, State::CLOSED))?;
     let watched = match &behind {
         Behind::Scripted { name, .. } => name.clone(),
         _ => None,
     };
     with_target(target, |target| {
-        (target.behind, target.handle, target.state) = (behind, handle, State::STARTED);
+        target.handle = handle;
         (target.opened, target.watched) = ((BY_NAME, name), watched);
     });
-    done(())
+    opened(target, behind)
 }
 
 /// Notifies the targets of a device that it is removed: calls the driver's callback, or else does what the framework
@@ -345,8 +397,7 @@ fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behi
 /// Returns the device for a device object. The device is not opened again, because the driver opened it to get the
 /// pointer.
 fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Outcome<Behind> {
-    let own = device::devices().into_iter().find(|device| with_device(*device, |device| device.wdm) == object);
-    match own {
+    match device::of_object(object) {
         Some(device) => Ok(Behind::Framework { device, file: Handle::NULL }),
         None if wdm::exists(object) => Ok(packets(object, file)),
         None => {
@@ -361,19 +412,25 @@ fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Out
 
 /// Cancels the requests of a target, waits for them, and closes the target.
 fn close(target: Handle, state: State) {
-    with_target(target, |target| target.state = state);
+    with_target(target, |target| {
+        let is_open = !matches!(target.behind, Behind::Nothing);
+        target.state = if is_open || state == State::DELETED { state } else { State::CLOSED };
+    });
     purge(target);
     wait(target);
-    let (behind, handle, kind) = with_target(target, |target| {
+    let (behind, handle, kind, physical) = with_target(target, |target| {
         let behind = std::mem::replace(&mut target.behind, Behind::Nothing);
         if state != State::CLOSED_FOR_QUERY_REMOVE {
             target.watched = None;
         }
-        (behind, std::mem::take(&mut target.handle), target.opened.0)
+        (behind, std::mem::take(&mut target.handle), target.opened.0, std::mem::take(&mut target.physical))
     });
+    if !physical.is_null() {
+        references::dereference(physical.address());
+    }
     match behind {
         Behind::Framework { device, file } if kind == BY_NAME => file::close(device, file),
-        _ if handle != KernelHandle::default() => drop(crate::kernel::ex::object::close(handle)),
+        _ if handle != KernelHandle::default() => drop(references::close(handle)),
         _ => {}
     }
 }

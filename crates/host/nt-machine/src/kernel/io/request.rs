@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::below;
 use super::build::{self, Built, Power};
 use super::device::{Device, Link};
+use super::{below, pnp};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
@@ -166,10 +166,14 @@ fn dispatch(
         if let Some(status) = below::serve(request, place)? {
             return Ok(status);
         }
-        // This is a device of the host. If no script matches, it accepts plug and play, power, open and close requests,
-        // and refuses all others.
-        let agrees = matches!(major, PNP | POWER | CREATE | CLOSE | CLEANUP);
-        return refuse(request, if agrees { NtStatus::Success } else { NtStatus::InvalidDeviceRequest });
+        // This is a device of the host. If no script matches, it accepts power, open and close requests, and refuses
+        // all others except plug and play.
+        let status = match major {
+            PNP => pnp::serve_as_bus(device, request, place)?,
+            POWER | CREATE | CLOSE | CLEANUP => NtStatus::Success,
+            _ => NtStatus::InvalidDeviceRequest,
+        };
+        return refuse(request, status);
     }
     let target = dispatch_routine(device, major)?;
     if target.is_null() {
