@@ -111,7 +111,8 @@ impl PolicyState {
 /// Returns the state of a device that has no idle and wake settings. The names are those of Microsoft's wdfdevice.h.
 fn policy_state(device: &Device) -> PolicyState {
     match device.phase {
-        Some(Phase::Start) if device.resources == [Handle::NULL; 2] => PolicyState::OBJECT_CREATED,
+        // The machine of power policy starts after EvtDevicePrepareHardware.
+        Some(Phase::Start) if device.preparing || device.resources == [Handle::NULL; 2] => PolicyState::OBJECT_CREATED,
         Some(Phase::Start) => PolicyState::STARTING,
         Some(Phase::Sleep) => PolicyState::SLEEPING_NO_WAKE_POWER_DOWN,
         Some(Phase::Wake) => PolicyState::SYSTEM_WAKE_DEVICE_TO_D0,
