@@ -232,6 +232,36 @@ fn a_device_that_is_pulled_out_gets_a_surprise_removal() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// Documented for `IoInvalidateDeviceState`: the Plug and Play manager sends `IRP_MN_QUERY_PNP_DEVICE_STATE`, and removes
+/// a device that returns `PNP_DEVICE_FAILED`.
+#[test]
+fn a_device_that_reports_its_failure_is_asked_and_removed() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    assert_eq!(device.ioctl(0x0022_200C, &[], 0).expect("a reply").status, NtStatus::Success);
+    host.advance(Duration::from_millis(1)).expect("time");
+    let mut lines = log.lines(&host);
+    // The client of the request closes its file before or after the query.
+    lines.retain(|line| line != "cleanup");
+    assert_eq!(lines, ["pnp 14", "pnp 17", "pnp 2", "removed"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_link_to_the_physical_device_opens_the_drivers_device() {
+    let image = c::build("wdm_stack", 1, "DriverEntry", &["ntoskrnl"]);
+    let (host, mut log) = (NtHost::builder().driver(image).start().expect("DriverEntry"), Log::default());
+    let device = host.add_device().expect("a device");
+    assert_eq!(log.lines(&host)[0], r"name: 0, \Device\NtHost0");
+    let file = host.open(r"\\.\CStack").expect("a file");
+    log.lines(&host);
+    assert_eq!(file.ioctl(BELOW, &[], 0).expect("a reply").status, NtStatus::Success);
+    // The file is closed before the device is removed.
+    device.remove().expect("removal");
+    assert_eq!(log.lines(&host), ["below: c0000010, c0000010", "pnp 1", "cleanup", "pnp 2", "removed"]);
+    host.unload().expect("unload").assert_clean();
+}
+
 #[test]
 fn the_owner_of_power_policy_asks_for_its_device() {
     let (host, device, mut log) = start();

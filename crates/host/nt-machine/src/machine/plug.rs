@@ -359,9 +359,18 @@ pub(super) fn close_all_of(device: Handle) {
     close_all(Device::Framework(device));
 }
 
+/// Called before a device that handles IRPs is removed.
+pub(super) fn close_all_of_packets(device: GuestPtr<DEVICE_OBJECT>) {
+    close_all(Device::Packets(device));
+}
+
 /// Called before a device is removed: clients wait for their requests and close their files. The results are kept.
 fn close_all(device: Device) {
-    close_where(|file| file.device() == device);
+    close_where(|file| match (file, device) {
+        // A file may be that of the physical device, if the client used its name.
+        (File::Packets(opened, _), Device::Packets(device)) => stack::top(*opened).or_stop() == device,
+        _ => file.device() == device,
+    });
 }
 
 fn close_where(wanted: impl Fn(&File) -> bool) {

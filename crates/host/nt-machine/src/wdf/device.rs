@@ -204,7 +204,8 @@ pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
     with(|framework| {
         framework.objects.iter().find_map(|(handle, object)| match &object.data {
             Data::Device(device) => {
-                let mut own = device.links.iter().chain([&device.init.name]);
+                let physical = wdm::name_of(device.init.physical).unwrap_or_default();
+                let mut own = device.links.iter().chain([&device.init.name, &physical]);
                 own.find_map(|own| names::rest_behind(name, own)).map(|rest| (*handle, rest))
             }
             _ => None,

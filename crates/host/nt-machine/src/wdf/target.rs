@@ -57,12 +57,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetGetDevice", DISPATCH, |call| with_target(call.handle(1), |target| target.device)),
     routine!("WdfIoTargetWdmGetTargetDeviceObject", DISPATCH, |call| device_object(call.handle(1))),
     // The device that the opened device returned as its target device; NULL if it returned none.
-    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| {
-        with_target(call.handle(1), |target| match &target.behind {
-            Behind::Scripted { name: None, device, .. } => *device,
-            _ => target.physical,
-        })
-    }),
+    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| physical(call.handle(1))),
     // A framework device has no file object of the I/O manager here, so the result is NULL.
     routine!("WdfIoTargetWdmGetTargetFileObject", DISPATCH, |call| {
         with_target(call.handle(1), |target| match target.behind {
@@ -245,6 +240,14 @@ fn device_object(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
         Behind::Scripted { device, .. } | Behind::Packets { device, .. } => device,
         Behind::Framework { device, .. } => with_device(device, |device| device.wdm),
     }
+}
+
+/// Returns the physical device of a target: the device below, or the one that an opened device returned.
+pub(super) fn physical(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
+    with_target(target, |target| match &target.behind {
+        Behind::Scripted { name: None, device, .. } => *device,
+        _ => target.physical,
+    })
 }
 
 /// Arguments: target, parameters.

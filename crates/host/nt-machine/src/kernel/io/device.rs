@@ -2,8 +2,8 @@
 
 use etw_types::NtStatus;
 
-use super::names;
 use super::stack::{attach, lower, top};
+use super::{names, pnp};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, UNICODE_STRING};
@@ -69,7 +69,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(lower)
     }),
     fixed("IoInvalidateDeviceRelations", DISPATCH, 0),
-    fixed("IoInvalidateDeviceState", PASSIVE, 0),
+    routine!("IoInvalidateDeviceState", DISPATCH, |call| pnp::invalidate_state(call.ptr(0))),
 ];
 
 /// A device.
@@ -78,8 +78,18 @@ pub(crate) struct Device {
     pub(crate) object: GuestPtr<DEVICE_OBJECT>,
     pub(crate) name: String,
     pub(crate) from: u64,
-    /// The device belongs to the host, not to the driver under test.
-    pub(crate) of_host: bool,
+    pub(crate) owner: Owner,
+}
+
+/// The driver that a device belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The driver under test.
+    Driver,
+    /// The host, as the bus driver: a physical device.
+    Bus,
+    /// The host, as another driver.
+    Other,
 }
 
 /// A symbolic link.
@@ -158,7 +168,7 @@ fn create_device(call: &Call, place: u64) -> Outcome {
     device.DeviceExtension().write(if extension == 0 { GuestPtr::NULL } else { device.after() })?;
     device.DeviceType().write(call.u32(3))?;
     driver.DeviceObject().write(device)?;
-    lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, of_host: false });
+    lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, owner: Owner::Driver });
     call.ptr(place).write(device)?;
     Ok(())
 }
@@ -285,10 +295,21 @@ fn link(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// Returns the name of a device of the host; `None` for a device of the driver under test.
+/// Returns the name of a device of the host, by which a test scripts it; `None` for a device of the driver under test. A
+/// physical device is scripted as the device below the driver's, so its name is empty here.
 pub(crate) fn name_of_others(device: GuestPtr<DEVICE_OBJECT>) -> Option<String> {
     let io = lock(&kernel().io);
-    io.devices.iter().find(|known| known.object == device && known.of_host).map(|known| known.name.clone())
+    let known = io.devices.iter().find(|known| known.object == device)?;
+    match known.owner {
+        Owner::Driver => None,
+        Owner::Bus => Some(String::new()),
+        Owner::Other => Some(known.name.clone()),
+    }
+}
+
+/// Returns the name of a device.
+pub(crate) fn name_of(device: GuestPtr<DEVICE_OBJECT>) -> Option<String> {
+    lock(&kernel().io).devices.iter().find(|known| known.object == device).map(|known| known.name.clone())
 }
 
 /// Returns whether a device exists and is not deleted.
@@ -303,5 +324,5 @@ pub(super) fn is_in_memory(device: GuestPtr<DEVICE_OBJECT>) -> bool {
 
 /// Returns the first device of the driver. A client that has no device name opens this one.
 pub(crate) fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
-    lock(&kernel().io).devices.iter().find(|device| !device.of_host).map(|device| device.object)
+    lock(&kernel().io).devices.iter().find(|device| device.owner == Owner::Driver).map(|device| device.object)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use super::build::{self, Built, Power};
-use super::device::{Device, Link};
+use super::device::{Device, Link, Owner};
 use super::{below, pnp};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
@@ -65,6 +65,10 @@ struct Registration {
 pub(crate) struct Io {
     pub(crate) driver: GuestPtr<DRIVER_OBJECT>,
     pub(crate) devices: Vec<Device>,
+    /// A device is being added, removed or powered.
+    pub(super) is_busy: bool,
+    /// The number of physical devices that were created.
+    pub(super) plugged: u32,
     pub(crate) links: Vec<Link>,
     pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
     /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
@@ -78,7 +82,7 @@ pub(crate) struct Io {
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// The functions that run when an IRP is completed.
     ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
-    /// The functions that run when an IRP that the framework has is canceled.
+    /// The functions that run when an IRP is canceled that the framework or a device of the host has.
     cancels: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
 }
 
@@ -102,7 +106,7 @@ impl Io {
 
     /// Reports the devices, links and registrations that the driver did not remove, and removes everything.
     pub(crate) fn report_leaks(&mut self) {
-        for device in self.devices.drain(..).filter(|device| !device.of_host) {
+        for device in self.devices.drain(..).filter(|device| device.owner == Owner::Driver) {
             let what = format_args!("a device was not deleted");
             verify::find_at(Rule::ObjectLeak, Some("IoCreateDevice"), device.from, what);
         }
@@ -226,6 +230,11 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
 /// Calls `run` when an IRP is canceled.
 pub(crate) fn when_canceled(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) {
     lock(&kernel().io).cancels.insert(request, Box::new(run));
+}
+
+/// Removes the function for the cancellation of an IRP.
+pub(super) fn not_cancelable(request: GuestPtr<IRP>) {
+    lock(&kernel().io).cancels.remove(&request);
 }
 
 /// Calls `run` when an IRP is completed; immediately if it already is.
