@@ -41,6 +41,7 @@ mod send;
 mod structures;
 mod sync;
 mod target;
+mod target_open;
 mod timer;
 mod turn;
 mod wmi;

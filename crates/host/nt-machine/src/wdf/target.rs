@@ -9,30 +9,24 @@ use std::collections::VecDeque;
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::device::{self, with_device};
+use super::device::with_device;
 use super::object::{self, Data, Object, create, created};
-use super::{Handle, file, query_interface, request, send, structures, with};
+use super::{Handle, file, query_interface, request, send, target_open, with};
 use crate::kernel::ex::TargetEvent;
 use crate::kernel::ex::object::{self as references, KernelHandle};
-use crate::kernel::io::{device as wdm, file as files, names, pnp};
+use crate::kernel::io::{bus, names, pnp};
 use crate::kernel::{call_back, kernel};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, WDF_IO_TARGET_OPEN_PARAMS};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP};
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
-/// `WDF_IO_TARGET_OPEN_TYPE`.
-const EXISTING_DEVICE: u32 = 1;
-const BY_NAME: u32 = 2;
-const REOPEN: u32 = 3;
 /// `WDF_IO_TARGET_SENT_IO_ACTION`.
 const CANCEL_SENT: u32 = 1;
 const WAIT_FOR_SENT: u32 = 2;
 const LEAVE_SENT: u32 = 3;
 /// `WDF_IO_TARGET_PURGE_IO_ACTION`.
 const PURGE_AND_WAIT: u32 = 1;
-/// `FILE_OPENED`.
-const OPENED: u32 = 1;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceGetIoTarget", DISPATCH, target_of),
@@ -46,7 +40,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(NtStatus::InsufficientResources),
     // Arguments: target, parameters.
-    routine!("WdfIoTargetOpen", PASSIVE, open).fails(NtStatus::ObjectNameNotFound),
+    routine!("WdfIoTargetOpen", PASSIVE, target_open::open).fails(NtStatus::ObjectNameNotFound),
     // Drivers before 1.9 see the state that they knew.
     routine!("WdfIoTargetClose", PASSIVE, |call| {
         let is_old = with(|framework| framework.client_minor()) < 9;
@@ -141,8 +135,8 @@ impl State {
     pub(super) const STARTED: Self = Self(1);
     pub(super) const STOPPED: Self = Self(2);
     const CLOSED_FOR_QUERY_REMOVE: Self = Self(3);
-    const CLOSED: Self = Self(4);
-    const DELETED: Self = Self(5);
+    pub(super) const CLOSED: Self = Self(4);
+    pub(super) const DELETED: Self = Self(5);
     pub(super) const PURGED: Self = Self(6);
 }
 
@@ -161,10 +155,10 @@ pub(super) enum Behind {
 
 /// The driver's callbacks for the removal of the target's device.
 #[derive(Clone, Copy, Debug, Default)]
-struct TargetEvents {
-    query_remove: GuestPtr<Code>,
-    remove_canceled: GuestPtr<Code>,
-    remove_complete: GuestPtr<Code>,
+pub(super) struct TargetEvents {
+    pub(super) query_remove: GuestPtr<Code>,
+    pub(super) remove_canceled: GuestPtr<Code>,
+    pub(super) remove_complete: GuestPtr<Code>,
 }
 
 /// An I/O target.
@@ -175,15 +169,15 @@ pub(super) struct Target {
     pub(super) state: State,
     pub(super) behind: Behind,
     /// The physical device of an opened target, which has a reference to it.
-    physical: GuestPtr<DEVICE_OBJECT>,
+    pub(super) physical: GuestPtr<DEVICE_OBJECT>,
     /// The handle of the file, if the target was opened by name.
-    handle: KernelHandle,
+    pub(super) handle: KernelHandle,
     /// How the target was opened: open type and name.
-    opened: (u32, String),
+    pub(super) opened: (u32, String),
     /// The device of another driver whose removal the target is notified of. It stays set while the target is closed
     /// for a query-remove.
-    watched: Option<String>,
-    events: TargetEvents,
+    pub(super) watched: Option<String>,
+    pub(super) events: TargetEvents,
     /// Requests that are sent when the target is started.
     pub(super) waiting: VecDeque<Handle>,
     /// Requests that have not come back.
@@ -250,95 +244,13 @@ pub(super) fn physical(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
     })
 }
 
-/// Arguments: target, parameters.
-fn open(call: &Call) -> Outcome {
-    let (target, params) = (call.handle(1), call.ptr::<WDF_IO_TARGET_OPEN_PARAMS>(2));
-    let (kind, name) = with_target(target, |target| target.opened.clone());
-    structures::IO_TARGET_OPEN_PARAMS.check(params)?;
-    match params.Type().read()? {
-        // As in Microsoft's framework, only a target that was opened by name can be opened again.
-        REOPEN if kind != BY_NAME => return fail(NtStatus::InvalidDeviceRequest),
-        REOPEN => reopen(target, name, call.from)?,
-        BY_NAME => {
-            let events = TargetEvents {
-                query_remove: params.EvtIoTargetQueryRemove().read()?,
-                remove_canceled: params.EvtIoTargetRemoveCanceled().read()?,
-                remove_complete: params.EvtIoTargetRemoveComplete().read()?,
-            };
-            reopen(target, params.TargetDeviceName().text()?, call.from)?;
-            with_target(target, |target| target.events = events);
-        }
-        EXISTING_DEVICE => {
-            needs_closed(target)?;
-            let behind = existing(params.TargetDeviceObject().read()?, params.TargetFileObject().read()?)?;
-            with_target(target, |target| {
-                (target.opened, target.watched) = ((EXISTING_DEVICE, String::new()), None);
-            });
-            return opened(target, behind);
-        }
-        // WdfIoTargetOpenLocalTargetByFile is only for user-mode drivers.
-        _ => return fail(NtStatus::InvalidParameter),
-    }
-    Ok(params.FileInformation().write(OPENED)?)
-}
-
-/// Returns an error if a target is open.
-fn needs_closed(target: Handle) -> Outcome {
-    let is_closed =
-        with_target(target, |target| matches!(target.behind, Behind::Nothing) && target.state != State::DELETED);
-    if is_closed { done(()) } else { fail(NtStatus::InvalidDeviceState) }
-}
-
-/// Starts a target whose device was opened. As in Microsoft's framework (targets/general/km/fxiotargetremotekm.cpp), the
-/// device is first queried for its target device. Only a lack of memory is an error.
-fn opened(target: Handle, behind: Behind) -> Outcome {
-    let physical = match &behind {
-        Behind::Scripted { device, .. } | Behind::Packets { device, .. } => pnp::target_device(*device),
-        Behind::Framework { device, .. } => framework_target(*device),
-        Behind::Nothing => return done(()),
-    };
-    with_target(target, |target| target.behind = behind);
-    match physical {
-        Err(Failure::Fault(fault)) => return Err(fault.into()),
-        Err(Failure::Status(NtStatus::InsufficientResources)) => {
-            close(target, State::CLOSED);
-            return fail(NtStatus::InsufficientResources);
-        }
-        physical => with_target(target, |target| target.physical = physical.unwrap_or_default()),
-    }
-    with_target(target, |target| target.state = State::STARTED);
-    send::resend(target)?;
-    done(())
-}
-
-/// Queries a framework device for its target device.
-fn framework_target(device: Handle) -> Outcome<GuestPtr<DEVICE_OBJECT>> {
-    let wdm = with_device(device, |device| device.wdm);
-    pnp::target_device(wdm)
-}
-
 /// Completes a query for the relations of a framework device. It keeps its status if the device has no physical device.
 pub(super) fn reply(device: Handle, irp: GuestPtr<IRP>, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
     let physical = with_device(device, |device| device.init.physical);
-    if physical.is_null() || !pnp::asks_for_target(parameters) {
+    if physical.is_null() || !bus::asks_for_target(parameters) {
         return untouched;
     }
-    pnp::relate(physical, irp).or_stop()
-}
-
-/// Opens a target by the name of its device.
-fn reopen(target: Handle, name: String, from: u64) -> Outcome {
-    needs_closed(target)?;
-    let (behind, handle) = open_name(&name, from).inspect_err(|_| close(target, State::CLOSED))?;
-    let watched = match &behind {
-        Behind::Scripted { name, .. } => name.clone(),
-        _ => None,
-    };
-    with_target(target, |target| {
-        target.handle = handle;
-        (target.opened, target.watched) = ((BY_NAME, name), watched);
-    });
-    opened(target, behind)
+    bus::relate(physical, irp).or_stop()
 }
 
 /// Notifies the targets of a device that it is removed: calls the driver's callback, or else does what the framework
@@ -371,7 +283,7 @@ fn changed(target: Handle, event: TargetEvent) -> NtStatus {
         TargetEvent::RemoveComplete => close(target, State::CLOSED),
         TargetEvent::RemoveCanceled => {
             let name = with_target(target, |target| target.opened.1.clone());
-            if let Err(Failure::Status(status)) = reopen(target, name, 0) {
+            if let Err(Failure::Status(status)) = target_open::reopen(target, name, 0) {
                 return status;
             }
         }
@@ -379,42 +291,8 @@ fn changed(target: Handle, event: TargetEvent) -> NtStatus {
     NtStatus::Success
 }
 
-/// Opens a device by its name: a framework device, another device of the driver, or a scripted device.
-fn open_name(name: &str, from: u64) -> Outcome<(Behind, KernelHandle)> {
-    if let Some((device, rest)) = device::find(name) {
-        return Ok((Behind::Framework { device, file: file::open(device, &rest)? }, KernelHandle::default()));
-    }
-    let Some((device, rest)) = names::resolve(name) else { return fail(NtStatus::ObjectNameNotFound) };
-    let (file, handle) = files::open(device, &rest, from)?;
-    Ok((packets(device, file), handle))
-}
-
-/// Returns whether a device receives IRPs or is scripted, with its file.
-fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behind {
-    match wdm::name_of_others(device) {
-        Some(name) => Behind::Scripted { name: Some(name).filter(|name| !name.is_empty()), device, file },
-        None => Behind::Packets { device, file },
-    }
-}
-
-/// Returns the device for a device object. The device is not opened again, because the driver opened it to get the
-/// pointer.
-fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Outcome<Behind> {
-    match device::of_object(object) {
-        Some(device) => Ok(Behind::Framework { device, file: Handle::NULL }),
-        None if wdm::exists(object) => Ok(packets(object, file)),
-        None => {
-            verify::find(
-                Rule::BadArgument,
-                format_args!("{object:#x} is not a device object, or the device was deleted"),
-            );
-            fail(NtStatus::InvalidParameter)
-        }
-    }
-}
-
 /// Cancels the requests of a target, waits for them, and closes the target.
-fn close(target: Handle, state: State) {
+pub(super) fn close(target: Handle, state: State) {
     with_target(target, |target| {
         let is_open = !matches!(target.behind, Behind::Nothing);
         target.state = if is_open || state == State::DELETED { state } else { State::CLOSED };
@@ -432,7 +310,7 @@ fn close(target: Handle, state: State) {
         references::dereference(physical.address());
     }
     match behind {
-        Behind::Framework { device, file } if kind == BY_NAME => file::close(device, file),
+        Behind::Framework { device, file } if kind == target_open::BY_NAME => file::close(device, file),
         _ if handle != KernelHandle::default() => drop(references::close(handle)),
         _ => {}
     }

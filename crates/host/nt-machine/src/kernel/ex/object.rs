@@ -6,7 +6,7 @@ use etw_types::NtStatus;
 
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock, submit};
-use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, KEVENT, UNICODE_STRING};
+use crate::layout::KEVENT;
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 use crate::routine::{
     ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
@@ -65,17 +65,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     // The same, with a tag before the pointer to the object.
     routine!("ObReferenceObjectByHandleWithTag", PASSIVE, |call| by_handle_and_type(call, 5))
         .fails(NtStatus::InvalidHandle),
-    // Arguments: object, buffer for the information, its size, pointer to the length.
-    routine!("ObQueryNameString", PASSIVE, query_name).fails(NtStatus::InvalidParameter),
-    // Arguments: name, attributes, access state, access, type, mode, context, pointer to the object.
-    routine!("ObReferenceObjectByName", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some(object) = named(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
-        reference(object, call.from);
-        call.ptr(7).write(object)?;
-        done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
     routine!("ObIsKernelHandle", ANY, |call| call.arg(0) >= KernelHandle::FIRST & !0xFFF),
     fixed("ObMakeTemporaryObject", APC, 0),
     routine!("ObfReferenceObjectWithTag", DISPATCH, |call| reference(call.arg(0), call.from)),
@@ -268,57 +257,6 @@ fn by_handle_and_type(call: &Call, place: u64) -> Outcome {
     Ok(())
 }
 
-/// Returns the object with a name in the object manager's directories: the driver or a device.
-fn named(name: &str) -> Result<Option<u64>, Fault> {
-    let (driver, device) = {
-        let io = lock(&kernel().io);
-        let device = io.devices.iter().find(|device| !device.name.is_empty() && device.name.eq_ignore_ascii_case(name));
-        (io.driver, device.map(|device| device.object.address()))
-    };
-    let own = driver.DriverName().text()?;
-    Ok(if own.eq_ignore_ascii_case(name) { Some(driver.address()) } else { device })
-}
-
-/// Returns the name of an object; empty if it has none.
-fn name_of(object: u64) -> Result<String, Fault> {
-    let (driver, devices): (GuestPtr<DRIVER_OBJECT>, Vec<(u64, String)>) = {
-        let io = lock(&kernel().io);
-        (io.driver, io.devices.iter().map(|device| (device.object.address(), device.name.clone())).collect())
-    };
-    let device = |wanted: u64| devices.iter().find(|(object, _)| *object == wanted).map(|(_, name)| name.clone());
-    if object == driver.address() {
-        return driver.DriverName().text();
-    }
-    if let Some(name) = device(object) {
-        return Ok(name);
-    }
-    let file = GuestPtr::<FILE_OBJECT>::new(object);
-    if lock(&kernel().objects).managed.contains_key(&object) && file.Type().read()? == FILE_TYPE {
-        let of = device(file.DeviceObject().read()?.address()).unwrap_or_default();
-        return Ok(format!("{of}{}", file.FileName().text()?));
-    }
-    Ok(String::new())
-}
-
-fn query_name(call: &Call) -> Outcome {
-    let units: Vec<u16> = name_of(call.arg(0))?.encode_utf16().chain([0]).collect();
-    let (string, bytes) = (call.ptr::<UNICODE_STRING>(1), units.len() as u16 * 2);
-    // An object without a name has an empty string without a buffer.
-    let (text, needed) = if units.len() == 1 { (0, 16) } else { (bytes, 16 + u32::from(bytes)) };
-    call.ptr(3).write(needed)?;
-    if call.u32(2) < needed {
-        return fail(NtStatus::InfoLengthMismatch);
-    }
-    if text == 0 {
-        string.set(0, 0, GuestPtr::NULL)?;
-        return Ok(());
-    }
-    let place = string.after::<u16>();
-    place.write_all(&units)?;
-    string.set(text - 2, text, place)?;
-    Ok(())
-}
-
 /// Called after a handle to an object was closed. Does nothing if the driver has another one. No lock is held while the
 /// driver is called.
 pub(crate) fn last_handle_closed(object: u64) {
@@ -399,6 +337,11 @@ impl Objects {
 
     pub(crate) const fn set_token(&mut self, token: u64) {
         self.token = Some(token);
+    }
+
+    /// Returns whether an object is deleted when nothing uses it any more.
+    pub(super) fn is_managed(&self, object: u64) -> bool {
+        self.managed.contains_key(&object)
     }
 
     /// Returns whether there is a handle to an object.

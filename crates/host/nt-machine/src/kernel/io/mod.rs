@@ -2,6 +2,7 @@
 
 pub(crate) mod below;
 pub(crate) mod build;
+pub(crate) mod bus;
 pub(crate) mod client;
 mod csq;
 pub(crate) mod device;

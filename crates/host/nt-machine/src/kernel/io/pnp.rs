@@ -7,27 +7,22 @@ use super::client::{self, Completion, Mode, Packet, Submission, send};
 use super::request::call_driver;
 use super::request::{PNP, POWER, dispatch_routine};
 use super::{device, mdl, resources, stack, work};
-use crate::cpu::thread;
-use crate::kernel::ex::object;
 use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
-use crate::layout::{DEVICE_OBJECT, DEVICE_RELATIONS, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{NO_RESOURCES, Outcome, PASSIVE, fail};
-use crate::verify::{self, Rule};
+use crate::routine::{Outcome, PASSIVE, fail};
 
 /// The minor functions of `IRP_MJ_PNP`.
-const START_DEVICE: u8 = 0x00;
+pub(super) const START_DEVICE: u8 = 0x00;
 const QUERY_REMOVE: u8 = 0x01;
 const REMOVE_DEVICE: u8 = 0x02;
 const CANCEL_REMOVE: u8 = 0x03;
-const CANCEL_STOP: u8 = 0x06;
+pub(super) const CANCEL_STOP: u8 = 0x06;
 pub(crate) const QUERY_DEVICE_RELATIONS: u8 = 0x07;
 pub(crate) const QUERY_INTERFACE: u8 = 0x08;
-const QUERY_CAPABILITIES: u8 = 0x09;
-/// `TargetDeviceRelation`.
-const TARGET_DEVICE: u64 = 4;
+pub(super) const QUERY_CAPABILITIES: u8 = 0x09;
 const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
-const SURPRISE_REMOVAL: u8 = 0x17;
+pub(super) const SURPRISE_REMOVAL: u8 = 0x17;
 /// `PNP_DEVICE_FAILED`, `PNP_DEVICE_REMOVED`.
 const FAILED: u64 = 4;
 const REMOVED: u64 = 8;
@@ -48,65 +43,6 @@ fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
 /// Sends `IRP_MN_QUERY_INTERFACE` to a device, with the parameters of its stack location.
 pub(crate) fn query_interface(device: Object, parameters: [u64; 4]) -> Outcome {
     tell(device, PNP, QUERY_INTERFACE, parameters)
-}
-
-/// Completes a plug-and-play request as a bus driver does for its physical device. The bus keeps the status of requests
-/// that it does not know, as documented for unsupported minor functions.
-pub(super) fn serve_as_bus(
-    device: Object,
-    irp: GuestPtr<IRP>,
-    place: GuestPtr<IO_STACK_LOCATION>,
-) -> Result<NtStatus, Fault> {
-    let untouched = irp.IoStatus().Status().read()?;
-    let parameters = place.Parameters().read()?;
-    match place.MinorFunction().read()? {
-        START_DEVICE..=CANCEL_STOP | QUERY_CAPABILITIES | SURPRISE_REMOVAL => Ok(NtStatus::Success),
-        QUERY_DEVICE_RELATIONS if asks_for_target(parameters) => relate(device, irp),
-        _ => Ok(untouched),
-    }
-}
-
-/// Completes a query for the target device: returns the device, with a reference, in memory that the sender frees.
-pub(crate) fn relate(device: Object, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
-    let from = thread::site().map_or(0, |site| site.from);
-    let memory = lock(&kernel().pool).allocate(size_of::<DEVICE_RELATIONS>() as u64, *b"PpRl", true, from);
-    let Some(relations) = memory.map(GuestPtr::<DEVICE_RELATIONS>::new) else { return Ok(NO_RESOURCES) };
-    object::reference(device.address(), from);
-    relations.write(DEVICE_RELATIONS { Count: 1, Padding: 0, Objects: device })?;
-    irp.IoStatus().Information().write(relations.address())?;
-    Ok(NtStatus::Success)
-}
-
-/// Returns whether the parameters of `IRP_MN_QUERY_DEVICE_RELATIONS` ask for the target device.
-pub(crate) const fn asks_for_target(parameters: [u64; 4]) -> bool {
-    let [kind, ..] = parameters;
-    kind & 0xFFFF_FFFF == TARGET_DEVICE
-}
-
-/// The query for the target device.
-pub(crate) fn target_query() -> Submission {
-    let parameters = [TARGET_DEVICE, 0, 0, 0];
-    Submission { major: PNP, minor: QUERY_DEVICE_RELATIONS, parameters, ..Submission::default() }
-}
-
-/// Queries a device for the physical device at the bottom of its stack, to which the caller gets a reference.
-pub(crate) fn target_device(device: Object) -> Outcome<Object> {
-    let top = stack::top(device)?;
-    target_of(device::hold(top, || send(top, &target_query()))?)
-}
-
-/// Returns the device that a query for the target device found, and frees the memory with the result.
-pub(crate) fn target_of(Completion { status, information }: Completion) -> Outcome<Object> {
-    status.ok()?;
-    let Some(relations) = GuestPtr::<DEVICE_RELATIONS>::new(information).non_null() else {
-        // The sender reads through the address.
-        let what = format_args!("a query for the target device succeeds, but IoStatus.Information is NULL");
-        verify::find(Rule::RequestMisuse, what);
-        return fail(NtStatus::NotSupported);
-    };
-    let target = relations.Objects().read()?;
-    lock(&kernel().pool).free_object(relations.address());
-    Ok(target)
 }
 
 /// Sends a plug-and-play request that the driver cannot refuse.

@@ -6,7 +6,7 @@ use etw_types::NtStatus;
 
 use super::build::{self, Built, Power};
 use super::device::{Device, Link, Owner};
-use super::{below, pnp};
+use super::{below, bus};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
@@ -173,7 +173,7 @@ fn dispatch(
         // This is a device of the host. If no script matches, it accepts power, open and close requests, and refuses
         // all others except plug and play.
         let status = match major {
-            PNP => pnp::serve_as_bus(device, request, place)?,
+            PNP => bus::serve(device, request, place)?,
             POWER | CREATE | CLOSE | CLEANUP => NtStatus::Success,
             _ => NtStatus::InvalidDeviceRequest,
         };
