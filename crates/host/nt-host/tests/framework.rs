@@ -157,7 +157,8 @@ fn states(bug: u32) -> NtHost {
     NtHost::builder().driver(build("kmdf_states", bug, "FxDriverEntry", &FRAMEWORK)).start().expect("DriverEntry")
 }
 
-/// FxDriver::Initialize in Microsoft's core/fxdriver.cpp sets `AddDevice`, the unload routine and the dispatch table.
+/// `FxDriver::Initialize` in Microsoft's core/fxdriver.cpp sets `AddDevice`, the unload routine and the dispatch
+/// table.
 #[test]
 fn the_framework_takes_over_the_driver_object_and_receives_its_packets() {
     let (host, mut log) = (states(0), Log::default());
@@ -172,7 +173,7 @@ fn the_framework_takes_over_the_driver_object_and_receives_its_packets() {
     assert_eq!(log.lines(&host), ["EvtDriverUnload"]);
 }
 
-/// With `WdfDriverInitNoDispatchOverride`, FxDriver::Initialize sets none of them and drops the driver's callbacks.
+/// With `WdfDriverInitNoDispatchOverride`, `FxDriver::Initialize` sets none of them and drops the driver's callbacks.
 #[test]
 fn a_driver_that_keeps_its_driver_object_gets_no_callbacks() {
     let (host, mut log) = (states(1), Log::default());
@@ -191,7 +192,7 @@ fn a_driver_may_replace_add_device_and_call_the_frameworks() {
     host.unload().expect("unload").assert_clean();
 }
 
-/// The values are those of WDF_DEVICE_POWER_POLICY_STATE in Microsoft's wdfdevice.h; the order of states is that of
+/// The values are those of `WDF_DEVICE_POWER_POLICY_STATE` in Microsoft's wdfdevice.h; the order of states is that of
 /// irphandlers/pnp/powerpolicystatemachine.cpp for a device without idle and wake settings.
 #[test]
 fn the_state_of_power_policy_follows_the_device() {
@@ -213,8 +214,8 @@ fn the_state_of_power_policy_follows_the_device() {
     host.unload().expect("unload").assert_clean();
 }
 
-/// FxPkgPnp::SetDeviceFailed in Microsoft's irphandlers/pnp/fxpkgpnp.cpp only tells the Plug and Play manager that the
-/// state has changed. The manager asks for the state on its own thread, which first finishes a start.
+/// `FxPkgPnp::SetDeviceFailed` in Microsoft's irphandlers/pnp/fxpkgpnp.cpp only tells the Plug and Play manager that
+/// the state has changed. The manager asks for the state on its own thread, which first finishes a start.
 #[test]
 fn a_device_that_fails_is_asked_for_its_state_and_then_removed() {
     let down = ["asked for the state", "SurpriseRemoval", "D0Exit to 5", "ReleaseHardware"];

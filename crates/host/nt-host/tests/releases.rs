@@ -141,7 +141,8 @@ fn older_drivers_get_their_functions_in_their_own_table() {
     }
 }
 
-/// WdfTimerCreate in Microsoft's core/fxtimerapi.cpp compares the size with those of its own version and of older ones.
+/// `WdfTimerCreate` in Microsoft's core/fxtimerapi.cpp compares the size with those of its own version and of older
+/// ones.
 #[test]
 fn a_framework_knows_the_structures_of_its_own_version_and_of_older_ones() {
     for (os, newest) in [(Os::Win7, "c0000004"), (Os::Win81, "00000000")] {

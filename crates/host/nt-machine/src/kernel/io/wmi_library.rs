@@ -154,7 +154,7 @@ fn registration(call: &Call, buffer: GuestPtr<u8>, room: u32) -> Outcome<(NtStat
         flags: flags.read()?,
         physical: GuestPtr::new(bus.read()?),
         strings: [
-            path.non_null().map_or(Ok(Vec::new()), |path| path.units())?,
+            path.non_null().map_or(Ok(Vec::new()), GuestPtr::<UNICODE_STRING>::units)?,
             resource.cast::<UNICODE_STRING>().units()?,
             name.units()?,
         ],
