@@ -3,7 +3,7 @@
 //! How the kernel handles this depends on the device: [`crate::wdf`] serves devices of the framework; all others
 //! receive IRPs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use etw_types::NtStatus;
@@ -67,6 +67,8 @@ pub(crate) struct Clients {
     numbers: u64,
     files: BTreeMap<FileId, File>,
     begun: BTreeMap<u64, Begun>,
+    /// The requests that a removal of their device is finishing. They are not in `begun` at that time.
+    ending: BTreeSet<u64>,
 }
 
 impl DeviceId {
@@ -302,7 +304,12 @@ impl Machine {
     /// Waits until a request is completed. Returns `None` if there is no request with this number.
     #[must_use]
     pub fn finish(self, number: u64) -> Option<Answer> {
-        let begun = lock(clients()).begun.remove(&number)?;
+        // If the device fails and is removed, another thread may be finishing the request.
+        let take = || {
+            let mut clients = lock(clients());
+            (!clients.ending.contains(&number)).then(|| clients.begun.remove(&number))
+        };
+        let begun = self.parts.kernel.scheduler.wait(None, |_| take()).flatten()?;
         Some(end(begun))
     }
 }
@@ -380,9 +387,20 @@ fn close_where(wanted: impl Fn(&File) -> bool) {
         clients.begun.iter().filter(|(_, begun)| of_device(begun)).map(|(number, _)| *number).collect()
     };
     for number in begun {
-        let Some(begun) = lock(clients()).begun.remove(&number) else { continue };
+        let begun = {
+            let mut clients = lock(clients());
+            let begun = clients.begun.remove(&number);
+            clients.ending.extend(begun.as_ref().map(|_| number));
+            begun
+        };
+        let Some(begun) = begun else { continue };
         let sent = Sent::Over(end(begun));
-        lock(clients()).begun.insert(number, Begun { sent, file: None, closes: false });
+        {
+            let mut clients = lock(clients());
+            clients.begun.insert(number, Begun { sent, file: None, closes: false });
+            clients.ending.remove(&number);
+        }
+        parts().kernel.scheduler.change(|_| ());
     }
     let files: Vec<FileId> = {
         let clients = lock(clients());
