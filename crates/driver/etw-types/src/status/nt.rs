@@ -74,6 +74,8 @@ status_newtype! {
         WmiGuidNotFound = 0xC000_0295 "STATUS_WMI_GUID_NOT_FOUND",
         WmiInstanceNotFound = 0xC000_0296 "STATUS_WMI_INSTANCE_NOT_FOUND",
         WmiItemIdNotFound = 0xC000_0297 "STATUS_WMI_ITEMID_NOT_FOUND",
+        WmiReadOnly = 0xC000_02C6 "STATUS_WMI_READ_ONLY",
+        WmiSetFailure = 0xC000_02C7 "STATUS_WMI_SET_FAILURE",
         DebuggerInactive = 0xC000_0354 "STATUS_DEBUGGER_INACTIVE",
         CallbackBypass = 0xC000_0503 "STATUS_CALLBACK_BYPASS",
         AlreadyRegistered = 0xC000_0718 "STATUS_ALREADY_REGISTERED",

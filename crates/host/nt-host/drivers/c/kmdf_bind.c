@@ -45,6 +45,32 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
     WdfVersionUnbind(&NoPath, &Bind, Globals);
 }
 
+#if BUG == 2
+static VOID NTAPI Tick(WDFTIMER Timer)
+{
+    (void)Timer;
+}
+
+/* Creates timers with the sizes of WDF_TIMER_CONFIG in 1.7, 1.9 and 1.13. */
+static void Timers(WDFDEVICE Device)
+{
+    static const ULONG sizes[] = {24, 32, 40};
+    WDF_OBJECT_ATTRIBUTES attributes = {sizeof(attributes)};
+    WDF_TIMER_CONFIG config = {0};
+    WDFTIMER timer;
+
+    attributes.ExecutionLevel = WdfExecutionLevelInheritFromParent;
+    attributes.SynchronizationScope = WdfSynchronizationScopeInheritFromParent;
+    attributes.ParentObject = Device;
+    config.EvtTimerFunc = Tick;
+    for (int i = 0; i < 3; i++) {
+        config.Size = sizes[i];
+        DbgPrint("timer %u: %08x\n", config.Size,
+                 ((PFN_WDFTIMERCREATE)FUNCTION(WdfTimerCreateTableIndex))(Globals, &config, &attributes, &timer));
+    }
+}
+#endif
+
 /* Creates a control device and its queue, with the size of the queue configuration in this version. */
 static NTSTATUS Queue(WDFDRIVER Driver)
 {
@@ -64,6 +90,9 @@ static NTSTATUS Queue(WDFDRIVER Driver)
     config.DispatchType = WdfIoQueueDispatchManual;
     config.PowerManaged = WdfUseDefault;
     status = ((PFN_WDFIOQUEUECREATE)FUNCTION(WdfIoQueueCreateTableIndex))(Globals, device, &config, NULL, &queue);
+#if BUG == 2
+    Timers(device);
+#endif
     ((PFN_WDFOBJECTDELETE)FUNCTION(WdfObjectDeleteTableIndex))(Globals, device);
     return status;
 }
@@ -110,6 +139,12 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     return 0;
 }
 #else
+/* Without this callback, a driver that is not for Plug and Play cannot be unloaded. */
+static VOID NTAPI Unloading(WDFDRIVER Driver)
+{
+    (void)Driver;
+}
+
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
     WDF_DRIVER_CONFIG config = {0};
@@ -125,6 +160,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 #endif
     config.Size = sizeof(config);
     config.DriverInitFlags = WdfDriverInitNonPnpDriver;
+    config.EvtDriverUnload = Unloading;
     status = ((PFN_WDFDRIVERCREATE)FUNCTION(WdfDriverCreateTableIndex))(Globals, Driver, Path, NULL, &config, &driver);
     DbgPrint("create %08x\n", status);
     if (status < 0) {

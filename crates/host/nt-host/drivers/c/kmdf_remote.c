@@ -30,6 +30,7 @@ static WDFIOTARGET Local, Remote;
 static WDFDEVICE ControlDevice;
 static PDEVICE_OBJECT Packets;
 static PDRIVER_OBJECT DriverObject;
+static PDRIVER_DISPATCH Framework[28]; /* the framework's dispatch routines */
 static WDFREQUEST Last;
 static PFILE_OBJECT Watched;
 
@@ -168,9 +169,10 @@ static NTSTATUS Open(const Order *order)
         params.EvtIoTargetRemoveComplete = RemoveComplete;
     }
     status = WDF(WDFIOTARGETOPEN, WdfIoTargetOpen, Remote, &params);
-    LOG("opened: %x, device %d, file %d\n", status,
+    LOG("opened: %x, device %d, file %d, physical %d\n", status,
         WDF(WDFIOTARGETWDMGETTARGETDEVICEOBJECT, WdfIoTargetWdmGetTargetDeviceObject, Remote) != NULL,
-        WDF(WDFIOTARGETWDMGETTARGETFILEOBJECT, WdfIoTargetWdmGetTargetFileObject, Remote) != NULL);
+        WDF(WDFIOTARGETWDMGETTARGETFILEOBJECT, WdfIoTargetWdmGetTargetFileObject, Remote) != NULL,
+        WDF(WDFIOTARGETWDMGETTARGETPHYSICALDEVICE, WdfIoTargetWdmGetTargetPhysicalDevice, Remote) != NULL);
     return status;
 }
 
@@ -255,19 +257,23 @@ static VOID NTAPI Other(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_
     Complete(Request, 0, 3);
 }
 
+/* Handles the IRPs of the WDM device, and leaves those of other devices to the framework. */
 static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)
 {
     PIO_STACK_LOCATION place = Irp->Tail.Overlay.CurrentStackLocation;
+    NTSTATUS status = place->MajorFunction == IRP_MJ_PNP ? Irp->IoStatus.Status : 0;
     ULONG_PTR bytes = 0;
 
-    (void)Device;
+    if (Device != Packets) {
+        return Framework[place->MajorFunction](Device, Irp);
+    }
     if (place->MajorFunction == IRP_MJ_DEVICE_CONTROL && place->Parameters.DeviceIoControl.OutputBufferLength >= 2) {
         UCHAR *out = Irp->AssociatedIrp.SystemBuffer;
 
         out[0] = 0xD, out[1] = 0xE;
         bytes = 2;
     }
-    LOG("packet %x\n", place->MajorFunction);
+    LOG("packet %x, %x\n", place->MajorFunction, place->MinorFunction);
     if (place->MajorFunction == IRP_MJ_PNP && place->MinorFunction == 8) { /* IRP_MN_QUERY_INTERFACE */
         const GUID *type = ((PVOID *)&place->Parameters)[0];
         INTERFACE *interface = ((PVOID *)&place->Parameters)[2];
@@ -275,18 +281,33 @@ static NTSTATUS NTAPI Packet(PDEVICE_OBJECT Device, PIRP Irp)
         LOG("interface %x, data %u\n", (ULONG)type->Data1, (ULONG)(ULONG_PTR)((PVOID *)&place->Parameters)[3]);
         interface->Size = ((USHORT *)&place->Parameters)[4];
         interface->Version = ((USHORT *)&place->Parameters)[5];
+        status = 0;
     }
-    Irp->IoStatus.Status = 0;
+#if BUG == 1
+    status = 0; /* a Plug and Play request that the driver does not know succeeds */
+#endif
+    Irp->IoStatus.Status = status;
     Irp->IoStatus.Information = bytes;
     IofCompleteRequest(Irp, 0);
-    return 0;
+    return status;
 }
 
 static VOID NTAPI Cleanup(WDFOBJECT Object)
 {
+    PDEVICE_OBJECT control;
+
     (void)Object;
     LOG("the device goes\n");
-    WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)ControlDevice);
+    if (ControlDevice != NULL) {
+        control = WDF(WDFDEVICEWDMGETDEVICEOBJECT, WdfDeviceWdmGetDeviceObject, ControlDevice);
+        ObfReferenceObject(control);
+        WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)ControlDevice);
+        /* The reference keeps the device object. */
+        if (control->Type != 3) { /* IO_TYPE_DEVICE */
+            LOG("the device object is gone\n");
+        }
+        ObfDereferenceObject(control);
+    }
     IoDeleteDevice(Packets);
 }
 
@@ -352,8 +373,8 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 
     DriverObject = Driver;
     config.EvtDriverDeviceAdd = DeviceAdd;
-    config.DriverInitFlags = WdfDriverInitNoDispatchOverride;
     status = WDF(WDFDRIVERCREATE, WdfDriverCreate, Driver, Path, NULL, &config, NULL);
+    __builtin_memcpy(Framework, Driver->MajorFunction, sizeof(Framework));
     Driver->MajorFunction[IRP_MJ_CREATE] = Packet;
     Driver->MajorFunction[IRP_MJ_CLEANUP] = Packet;
     Driver->MajorFunction[IRP_MJ_CLOSE] = Packet;

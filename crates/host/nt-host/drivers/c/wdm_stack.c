@@ -1,16 +1,24 @@
-/* A WDM function driver: Plug and Play, power, and a request that stays pending until it is canceled. */
+/* A WDM function driver: Plug and Play, power, and a request that stays pending until it is canceled. BUG 1 creates a
+   symbolic link to the physical device. */
 
 #include "plain.h"
 
 #define IOCTL_WAIT 0x222000
 #define IOCTL_BELOW 0x222004
+#define IOCTL_CANCEL_BELOW 0x222008 /* like IOCTL_BELOW, and cancels the request */
+#define IOCTL_FAIL 0x22200C         /* reports that the device has failed */
 
 typedef struct {
     PDEVICE_OBJECT Lower;
     PDEVICE_OBJECT Physical;
     IO_REMOVE_LOCK RemoveLock;
     PIRP Waiting;
+    BOOLEAN Failed;
 } EXTENSION;
+
+#if BUG == 1
+static WCHAR LinkName[] = L"\\DosDevices\\CStack";
+#endif
 
 static NTSTATUS NTAPI Synchronous(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
 {
@@ -60,11 +68,32 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
         status = IofCallDriver(extension->Lower, Irp);
         IoReleaseRemoveLockAndWaitEx(&extension->RemoveLock, Irp, sizeof(IO_REMOVE_LOCK));
         IoDetachDevice(extension->Lower);
+#if BUG == 1
+        UNICODE_STRING link;
+
+        RtlInitUnicodeString(&link, LinkName);
+        IoDeleteSymbolicLink(&link);
+#endif
         IoDeleteDevice(Device);
         LOG("removed\n");
         return status;
-    default:
+    case 0x14: /* IRP_MN_QUERY_PNP_DEVICE_STATE */
+        if (extension->Failed) {
+            Irp->IoStatus.Information |= 4; /* PNP_DEVICE_FAILED */
+            Irp->IoStatus.Status = 0;
+        }
+        Skip(Irp);
+        status = IofCallDriver(extension->Lower, Irp);
+        break;
+    case IRP_MN_QUERY_REMOVE_DEVICE:
+    case IRP_MN_CANCEL_REMOVE_DEVICE:
+    case 0x17: /* IRP_MN_SURPRISE_REMOVAL */
         Irp->IoStatus.Status = 0;
+        Skip(Irp);
+        status = IofCallDriver(extension->Lower, Irp);
+        break;
+    default:
+        /* Requests that this driver does not know keep their status. */
         Skip(Irp);
         status = IofCallDriver(extension->Lower, Irp);
         break;
@@ -127,7 +156,7 @@ static NTSTATUS Wait(EXTENSION *Extension, PIRP Irp)
 }
 
 /* Builds a request and sends it to the device below. */
-static NTSTATUS Below(EXTENSION *Extension)
+static NTSTATUS Below(EXTENSION *Extension, BOOLEAN Cancel)
 {
     IO_STATUS_BLOCK block = {0};
     KEVENT event;
@@ -141,6 +170,9 @@ static NTSTATUS Below(EXTENSION *Extension)
     }
     status = IofCallDriver(Extension->Lower, irp);
     if (status == STATUS_PENDING_) {
+        if (Cancel) {
+            LOG("canceled: %u\n", IoCancelIrp(irp));
+        }
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
     LOG("below: %x, %x\n", status, block.Status);
@@ -159,7 +191,14 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     case IOCTL_WAIT:
         return Wait(extension, Irp);
     case IOCTL_BELOW:
-        status = Below(extension);
+        status = Below(extension, FALSE);
+        break;
+    case IOCTL_CANCEL_BELOW:
+        status = Below(extension, TRUE);
+        break;
+    case IOCTL_FAIL:
+        extension->Failed = TRUE;
+        IoInvalidateDeviceState(extension->Physical);
         break;
     default:
         status = STATUS_INVALID_DEVICE_REQUEST_;
@@ -192,12 +231,25 @@ static NTSTATUS NTAPI AddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
     extension = device->DeviceExtension;
     extension->Physical = Physical;
     extension->Waiting = NULL;
+    extension->Failed = FALSE;
     IoInitializeRemoveLockEx(&extension->RemoveLock, TAG, 0, 0, sizeof(IO_REMOVE_LOCK));
     extension->Lower = IoAttachDeviceToDeviceStack(device, Physical);
     if (extension->Lower == NULL) {
         IoDeleteDevice(device);
         return (NTSTATUS)0xC000000E;
     }
+#if BUG == 1
+    UNICODE_STRING link, target = {0};
+    WCHAR name[64] = {0};
+    ULONG length = 0;
+
+    RtlInitUnicodeString(&link, LinkName);
+    /* DevicePropertyPhysicalDeviceObjectName */
+    status = IoGetDeviceProperty(Physical, 11, sizeof(name), name, &length);
+    RtlInitUnicodeString(&target, name);
+    LOG("name: %x, %S\n", status, name);
+    IoCreateSymbolicLink(&link, &target);
+#endif
     LOG("added, %u locations\n", device->StackSize);
     device->Flags &= ~DO_DEVICE_INITIALIZING;
     return 0;

@@ -1,4 +1,5 @@
-/* A WDM driver that passes WMI IRPs to the WMI library. */
+/* A WDM driver that passes WMI IRPs to the WMI library. BUG 1 has a name that needs a larger buffer. With BUG 2 and 3 it
+   handles the query for its registration itself; BUG 3 forgets the reference to the physical device. */
 
 #include "plain.h"
 
@@ -26,8 +27,16 @@ static ULONG Value = 5;
 static NTSTATUS NTAPI RegInfo(PDEVICE_OBJECT Device, ULONG *Flags, PUNICODE_STRING Name, PUNICODE_STRING *Path,
                               PUNICODE_STRING Resource, PDEVICE_OBJECT *Bus)
 {
-    (void)Device, (void)Name, (void)Resource;
+    (void)Device, (void)Name;
     LOG("registration\n");
+#if BUG == 1
+    static WCHAR text[3000];
+
+    Resource->Length = Resource->MaximumLength = sizeof(text);
+    Resource->Buffer = text;
+#else
+    (void)Resource;
+#endif
     *Flags = 0x20; /* WMIREG_FLAG_INSTANCE_PDO */
     *Path = &RegistryPath;
     *Bus = Physical;
@@ -75,11 +84,42 @@ static NTSTATUS NTAPI Switch(PDEVICE_OBJECT Device, PIRP Irp, ULONG Guid, ULONG 
 static GUID_INFO List[] = {{&Block, 1, 0}};
 static CONTEXT_INFO Context = {1, List, RegInfo, Query, Set, NULL, Method, Switch};
 
+/* Completes IRP_MN_REGINFO_EX: a large buffer is needed for one GUID. */
+static NTSTATUS Register(PIRP Irp)
+{
+    ULONG_PTR *parameters = (ULONG_PTR *)&Current(Irp)->Parameters;
+    ULONG size = (ULONG)parameters[2], *info = (ULONG *)parameters[3];
+
+    LOG("size %u, path %u\n", size, (ULONG)parameters[1]);
+    if (size < 5000) {
+        info[0] = 5000;
+        return Finish(Irp, 0, sizeof(ULONG));
+    }
+    info[0] = 5000;                       /* BufferSize */
+    info[4] = 1;                          /* GuidCount */
+    *(GUID *)(info + 6) = Block;
+    info[10] = 0x20;                      /* Flags: WMIREG_FLAG_INSTANCE_PDO */
+    info[11] = 1;                         /* InstanceCount */
+    *(PDEVICE_OBJECT *)(info + 12) = Physical;
+#if BUG != 3
+    ObfReferenceObject(Physical); /* WMI releases it */
+#endif
+    return Finish(Irp, 0, 5000);
+}
+
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    ULONG disposition = 9;
-    NTSTATUS status = WmiSystemControl(&Context, Device, Irp, &disposition);
+    ULONG disposition = 9, flags;
+    NTSTATUS status;
 
+    if (BUG >= 2 && Current(Irp)->MinorFunction == 0xB) { /* IRP_MN_REGINFO_EX */
+        return Register(Irp);
+    }
+    if (Current(Irp)->MinorFunction == 1) { /* IRP_MN_QUERY_SINGLE_INSTANCE */
+        flags = (*(ULONG **)((ULONG_PTR *)&Current(Irp)->Parameters + 3))[11];
+        LOG("node %x\n", flags);
+    }
+    status = WmiSystemControl(&Context, Device, Irp, &disposition);
     if (disposition == 1) { /* IrpNotCompleted */
         IofCompleteRequest(Irp, 0);
     } else if (disposition != 0) {

@@ -40,6 +40,16 @@ fn an_irp_is_completed_by_the_device_below_now_or_later() {
 }
 
 #[test]
+fn an_irp_that_the_device_below_has_is_canceled() {
+    let below = ioctl(0x0022_2FFC, NtStatus::Success, &[], 60_000);
+    let (host, device, mut log) = start(plain("wdm_stack").below(below));
+    assert_eq!(device.ioctl(0x0022_2008, &[], 0).expect("a reply").status, NtStatus::Success);
+    assert_eq!(log.lines(&host)[..2], ["canceled: 1", "below: 103, c0000120"]);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
 fn an_io_target_is_asked_and_a_timeout_ends_it() {
     let (host, device, mut log) =
         start(framework("kmdf_target").below(ioctl(ASK, NtStatus::Success, &[1, 2, 3, 4], 20)));

@@ -1,8 +1,10 @@
 //! KMDF objects, Plug and Play, power, files and queues: which callbacks run, and in which order.
 
+use std::time::Duration;
+
 use crate::common::c::{FRAMEWORK, Log, build, framework};
 use etw_types::NtStatus;
-use nt_host::{Builder, Device, NtHost, RegistryValue, Rule};
+use nt_host::{Builder, Device, Error, NtHost, RegistryValue, Rule};
 
 const PING: u32 = 0x0022_2000;
 const KEEP: u32 = 0x0022_2004;
@@ -268,5 +270,90 @@ fn values_under_the_parameters_key_are_read_and_written() {
     log.lines(&host);
     assert_eq!(status(&device, REGISTRY, &[]), NtStatus::Success);
     assert_eq!(log.lines(&host).get(1..4).expect("values"), ["Depth 0 17", "Nothing c0000034", "Nothing 0 7"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+fn states(bug: u32) -> NtHost {
+    NtHost::builder().driver(build("kmdf_states", bug, "FxDriverEntry", &FRAMEWORK)).start().expect("DriverEntry")
+}
+
+/// `FxDriver::Initialize` in Microsoft's core/fxdriver.cpp sets `AddDevice`, the unload routine and the dispatch
+/// table.
+#[test]
+fn the_framework_takes_over_the_driver_object_and_receives_its_packets() {
+    let (host, mut log) = (states(0), Log::default());
+    assert_eq!(log.lines(&host), ["AddDevice 1, 28 dispatch routines, unload 1"]);
+    let device = host.add_device().expect("a device");
+    log.lines(&host);
+    assert_eq!(status(&device, 0x0022_200C, &[]), NtStatus::Success);
+    assert_eq!(log.lines(&host), ["from its own device: 0, 4 bytes, 1234"]);
+    device.remove().expect("removal");
+    log.lines(&host);
+    host.unload().expect("unload").assert_clean();
+    assert_eq!(log.lines(&host), ["EvtDriverUnload"]);
+}
+
+/// With `WdfDriverInitNoDispatchOverride`, `FxDriver::Initialize` sets none of them and drops the driver's callbacks.
+#[test]
+fn a_driver_that_keeps_its_driver_object_gets_no_callbacks() {
+    let (host, mut log) = (states(1), Log::default());
+    assert_eq!(log.lines(&host), ["AddDevice 0, 0 dispatch routines, unload 0"]);
+    assert!(matches!(host.add_device(), Err(Error::Status(NtStatus::Unsuccessful))), "its own AddDevice fails");
+    host.unload().expect("unload").assert_clean();
+    assert_eq!(log.lines(&host), ["own AddDevice", "own unload"]);
+}
+
+#[test]
+fn a_driver_may_replace_add_device_and_call_the_frameworks() {
+    let (host, mut log) = (states(3), Log::default());
+    log.lines(&host);
+    host.add_device().expect("a device").remove().expect("removal");
+    assert_eq!(log.lines(&host)[..2], ["own AddDevice", "created, policy 500"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// The values are those of `WDF_DEVICE_POWER_POLICY_STATE` in Microsoft's wdfdevice.h; the order of states is that of
+/// irphandlers/pnp/powerpolicystatemachine.cpp for a device without idle and wake settings.
+#[test]
+fn the_state_of_power_policy_follows_the_device() {
+    let (host, mut log) = (states(0), Log::default());
+    log.lines(&host);
+    let device = host.add_device().expect("a device");
+    let up = ["created, policy 500", "PrepareHardware, policy 500", "D0Entry from 5, policy 501", "SelfManagedIoInit"];
+    assert_eq!(log.lines(&host), up);
+    let mut state = || {
+        assert_eq!(status(&device, 0x0022_2004, &[]), NtStatus::Success);
+        log.lines(&host)
+    };
+    assert_eq!(state(), ["policy 565"]);
+    device.sleep().expect("sleep");
+    assert_eq!(state(), ["D0Exit to 4", "policy 52c"]);
+    device.wake().expect("wake");
+    assert_eq!(state(), ["D0Entry from 4, policy 52e", "policy 565"]);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+/// `FxPkgPnp::SetDeviceFailed` in Microsoft's irphandlers/pnp/fxpkgpnp.cpp only tells the Plug and Play manager that
+/// the state has changed. The manager asks for the state on its own thread, which first finishes a start.
+#[test]
+fn a_device_that_fails_is_asked_for_its_state_and_then_removed() {
+    let down = ["asked for the state", "SurpriseRemoval", "D0Exit to 5", "ReleaseHardware"];
+    let (host, mut log) = (states(0), Log::default());
+    let device = host.add_device().expect("a device");
+    log.lines(&host);
+    assert_eq!(status(&device, 0x0022_2008, &[]), NtStatus::Success);
+    host.advance(Duration::from_millis(1)).expect("time");
+    assert_eq!(log.lines(&host), [["failing"].as_slice(), &down].concat());
+    host.unload().expect("unload").assert_clean();
+
+    let (host, mut log) = (states(2), Log::default());
+    host.add_device().expect("a device that starts and then fails");
+    host.advance(Duration::from_millis(1)).expect("time");
+    let lines = log.lines(&host);
+    assert_eq!(
+        lines[3..],
+        [["D0Entry from 5, policy 501", "D0Entry ends", "SelfManagedIoInit"].as_slice(), &down].concat()
+    );
     host.unload().expect("unload").assert_clean();
 }

@@ -1,5 +1,7 @@
 //! WDM drivers: device stacks, Plug and Play, power, cancellation, and routines of every part of the kernel.
 
+use std::time::Duration;
+
 use crate::common::c;
 use crate::common::c::{Log, plain};
 use etw_types::NtStatus;
@@ -61,6 +63,10 @@ const SYSTEM: [&str; 13] = [
     "smaller routines",
     "information about keys",
 ];
+
+/// The steps of `wdm_lifetime`, in order.
+const LIFETIME: [&str; 5] =
+    ["records of bug-check callbacks", "references", "attached devices", "open files", "queued work items"];
 
 /// The steps of `wdm_sync`, in order.
 const SYNC: [&str; 4] = ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events"];
@@ -133,6 +139,43 @@ fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_b
 }
 
 #[test]
+fn deleted_devices_and_records_live_as_long_as_on_windows() {
+    every_step("wdm_lifetime", &LIFETIME);
+}
+
+#[test]
+fn what_is_never_released_or_used_too_late_is_found() {
+    for (bug, rule, routine, detail) in [
+        (1, Rule::ObjectLeak, None, "1 references to an object were not released"),
+        (2, Rule::UseAfterFree, None, "in a freed allocation"),
+        (3, Rule::ObjectLeak, None, "a bug-check callback was not removed"),
+    ] {
+        let image = c::build("wdm_lifetime", bug, "DriverEntry", &["ntoskrnl"]);
+        let host = NtHost::builder().driver(image).start().expect("DriverEntry");
+        let _ = host.add_device().expect("a device").ioctl(0x0022_2000, &[], 256);
+        let _ = host.unload();
+        let report = host.report();
+        let [found] = report.findings() else { panic!("{bug}: {:#?}", report.findings()) };
+        assert_eq!((found.rule, found.routine.as_deref()), (rule, routine), "{bug}: {found:?}");
+        assert!(found.detail.contains(detail), "{bug}: {}", found.detail);
+    }
+}
+
+#[test]
+fn a_file_that_the_driver_keeps_is_closed_after_the_last_reference_at_passive_level() {
+    let host = plain("wdm_lifetime").start().expect("DriverEntry");
+    let (device, mut log) = (host.add_device().expect("a device"), Log::default());
+    let file = device.open().expect("a file");
+    assert_eq!(file.ioctl(0x0022_2004, &[], 0).expect("a reply").status, NtStatus::Success);
+    file.close().expect("closed");
+    assert_eq!(log.lines(&host), ["function 12, irql 0"]);
+    device.ioctl(0x0022_2008, &[], 0).expect("a reply");
+    host.advance(Duration::from_millis(1)).expect("time");
+    assert_eq!(log.lines(&host), ["function 2, irql 0"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
 fn threads_synchronize_as_on_windows() {
     every_step("wdm_sync", &SYNC);
     // Guarded mutexes raise the IRQL only since Windows 8.
@@ -183,6 +226,36 @@ fn a_device_that_is_pulled_out_gets_a_surprise_removal() {
     log.lines(&host);
     device.surprise_remove().expect("removal");
     assert_eq!(log.lines(&host), ["pnp 17", "pnp 2", "removed"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Documented for `IoInvalidateDeviceState`: the Plug and Play manager sends `IRP_MN_QUERY_PNP_DEVICE_STATE`, and removes
+/// a device that returns `PNP_DEVICE_FAILED`.
+#[test]
+fn a_device_that_reports_its_failure_is_asked_and_removed() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    assert_eq!(device.ioctl(0x0022_200C, &[], 0).expect("a reply").status, NtStatus::Success);
+    host.advance(Duration::from_millis(1)).expect("time");
+    let mut lines = log.lines(&host);
+    // The client of the request closes its file before or after the query.
+    lines.retain(|line| line != "cleanup");
+    assert_eq!(lines, ["pnp 14", "pnp 17", "pnp 2", "removed"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_link_to_the_physical_device_opens_the_drivers_device() {
+    let image = c::build("wdm_stack", 1, "DriverEntry", &["ntoskrnl"]);
+    let (host, mut log) = (NtHost::builder().driver(image).start().expect("DriverEntry"), Log::default());
+    let device = host.add_device().expect("a device");
+    assert_eq!(log.lines(&host)[0], r"name: 0, \Device\NtHost0");
+    let file = host.open(r"\\.\CStack").expect("a file");
+    log.lines(&host);
+    assert_eq!(file.ioctl(BELOW, &[], 0).expect("a reply").status, NtStatus::Success);
+    // The file is closed before the device is removed.
+    device.remove().expect("removal");
+    assert_eq!(log.lines(&host), ["below: c0000010, c0000010", "pnp 1", "cleanup", "pnp 2", "removed"]);
     host.unload().expect("unload").assert_clean();
 }
 

@@ -139,6 +139,21 @@ fn older_drivers_get_their_functions_in_their_own_table() {
     }
 }
 
+/// `WdfTimerCreate` in Microsoft's core/fxtimerapi.cpp compares the size with those of its own version and of older
+/// ones.
+#[test]
+fn a_framework_knows_the_structures_of_its_own_version_and_of_older_ones() {
+    for (os, newest) in [(Os::Win7, "c0000004"), (Os::Win81, "00000000")] {
+        let host = NtHost::builder().driver(bound(9, 396, 2)).os(os).start().expect("DriverEntry");
+        let output = host.report().output().to_owned();
+        let timers: Vec<&str> = output.lines().filter(|line| line.starts_with("timer")).collect();
+        assert_eq!(timers, ["timer 24: 00000000", "timer 32: 00000000", &format!("timer 40: {newest}")], "{os}");
+        let found: Vec<String> = host.report().findings().iter().map(|found| found.detail.clone()).collect();
+        let what = "WDF_TIMER_CONFIG has the size 40, which KMDF 1.9 does not know";
+        assert_eq!(found, if os == Os::Win7 { vec![what] } else { Vec::new() }, "{os}");
+    }
+}
+
 /// The driver handles IRPs itself, as WDM drivers do.
 #[test]
 fn a_driver_that_binds_the_framework_and_makes_no_driver_object_is_used_as_one_without() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, Log, build, framework};
 use etw_types::NtStatus;
-use nt_host::{Below, Builder, Device, Notification, NtHost, RequestKind, TargetEvent};
+use nt_host::{Below, Builder, Device, Notification, NtHost, RequestKind, Rule, TargetEvent};
 
 const STATE: u32 = 0x0022_2000;
 const STOP: u32 = 0x0022_2004;
@@ -131,13 +131,16 @@ fn a_purged_target_cancels_everything_and_refuses_requests() {
 #[test]
 fn another_drivers_device_is_opened_by_name_and_asked() {
     let mut run = Run::new(framework("kmdf_remote").below(script(Some(OTHER), 10)));
-    assert_eq!(run.remote(STATE, 0), ["state 4"]);
-    assert_eq!(run.order(1, SEND, 0, BELOW, "").0, NtStatus::InvalidDeviceState);
-    assert_eq!(run.order(1, START, 0, BELOW, "").0, NtStatus::InvalidDeviceState);
+    // A target is started before it is first opened: FxIoTarget::Construct in Microsoft's
+    // targets/general/fxiotarget.cpp. FxIoTarget::Start does not look whether it is open.
+    assert_eq!(run.remote(STATE, 0), ["state 1"]);
+    assert_eq!(run.order(1, START, 0, BELOW, "").0, NtStatus::Success);
     let (status, lines) = run.order(1, OPEN, BY_NAME, 0, r"\Device\Missing");
     assert_eq!(status, NtStatus::ObjectNameNotFound);
     assert_eq!(lines.last().map(String::as_str), Some("state 4"));
-    assert_eq!(run.order(1, OPEN, BY_NAME, 0, OTHER).1, ["opened: 0, device 1, file 1", "state 1"]);
+    assert_eq!(run.order(1, SEND, 0, BELOW, "").0, NtStatus::InvalidDeviceState);
+    let open = ["opened: 0, device 1, file 1, physical 1", "state 1"];
+    assert_eq!(run.order(1, OPEN, BY_NAME, 0, OTHER).1, open);
     // The target is already open.
     assert_eq!(run.order(1, OPEN, BY_NAME, 0, OTHER).0, NtStatus::InvalidDeviceState);
     run.log.lines(&run.host);
@@ -146,7 +149,7 @@ fn another_drivers_device_is_opened_by_name_and_asked() {
     // The local target is the device below, which the test does not script.
     assert_eq!(run.local(ASK, 0), ["asked: c0000010, 0 bytes, 0", "state 1"]);
     assert_eq!(run.remote(CLOSE, 1), ["state 3"]);
-    assert_eq!(run.order(1, OPEN, REOPEN, 0, "").1, ["opened: 0, device 1, file 1", "state 1"]);
+    assert_eq!(run.order(1, OPEN, REOPEN, 0, "").1, open);
     run.remote(SEND, 0);
     assert_eq!(run.remote(CLOSE, 0), ["back 2: c0000120, 0 bytes, remote", "state 4"]);
     run.end();
@@ -168,14 +171,17 @@ fn a_device_of_the_same_driver_gets_the_requests_themselves() {
     assert_eq!(run.log.lines(&run.host), ["the other device cancels", "back 2: c00000b5, 0 bytes, remote"]);
     run.remote(CLOSE, 0);
 
+    // The framework queries the opened device for its target device with IRP_MN_QUERY_DEVICE_RELATIONS (7):
+    // FxIoTargetRemote::GetTargetDeviceRelations in Microsoft's targets/general/km/fxiotargetremotekm.cpp.
     let lines = run.order(1, OPEN, BY_NAME, 0, r"\Device\OwnPackets").1;
-    assert_eq!(lines, ["packet 0", "opened: 0, device 1, file 1", "state 1"]);
-    assert_eq!(run.remote(ASK, 0), ["packet e", "asked: 0, 2 bytes, e0d", "state 1"]);
-    assert_eq!(run.remote(SEND, 0), ["packet e", "back 3: 0, 0 bytes, remote", "state 1"]);
-    assert_eq!(run.remote(CLOSE, 0), ["packet 12", "packet 2", "state 4"]);
+    assert_eq!(lines, ["packet 0, 0", "packet 1b, 7", "opened: 0, device 1, file 1, physical 0", "state 1"]);
+    assert_eq!(run.remote(ASK, 0), ["packet e, 0", "asked: 0, 2 bytes, e0d", "state 1"]);
+    assert_eq!(run.remote(SEND, 0), ["packet e, 0", "back 3: 0, 0 bytes, remote", "state 1"]);
+    assert_eq!(run.remote(CLOSE, 0), ["packet 12, 0", "packet 2, 0", "state 4"]);
     // Opening by device object sends no IRP_MJ_CREATE.
-    assert_eq!(run.order(1, OPEN, EXISTING, 0, "").1, ["opened: 0, device 1, file 0", "state 1"]);
-    assert_eq!(run.remote(ASK, 0), ["packet e", "asked: 0, 2 bytes, e0d", "state 1"]);
+    let lines = ["packet 1b, 7", "opened: 0, device 1, file 0, physical 0", "state 1"];
+    assert_eq!(run.order(1, OPEN, EXISTING, 0, "").1, lines);
+    assert_eq!(run.remote(ASK, 0), ["packet e, 0", "asked: 0, 2 bytes, e0d", "state 1"]);
     run.end();
 }
 
@@ -241,9 +247,31 @@ fn an_interface_comes_from_the_device_of_the_target() {
     let mut run = Run::new(framework("kmdf_remote"));
     assert_eq!(run.local(QUERY, 0), ["interface: c00000bb, 0 bytes, version 0", "state 1"]);
     run.order(1, OPEN, EXISTING, 0, "");
-    let lines = ["packet 1b", "interface 11223344, data 5", "interface: 0, 32 bytes, version 3", "state 1"];
+    let lines = ["packet 1b, 8", "interface 11223344, data 5", "interface: 0, 32 bytes, version 3", "state 1"];
     assert_eq!(run.remote(QUERY, 0), lines);
     run.end();
+}
+
+#[test]
+fn a_request_to_a_target_that_was_never_opened_is_found() {
+    let mut run = Run::new(framework("kmdf_remote"));
+    assert_eq!(run.order(1, SEND, 0, BELOW, "").0, NtStatus::InvalidDeviceState);
+    run.device.remove().expect("removal");
+    let report = run.host.unload().expect("unload");
+    let found: Vec<_> = report.findings().iter().map(|found| (found.rule, found.detail.as_str())).collect();
+    assert_eq!(found, [(Rule::FrameworkMisuse, "a request is sent to an I/O target that is not open")]);
+}
+
+#[test]
+fn a_device_that_succeeds_a_query_without_a_result_is_found() {
+    let image = build("kmdf_remote", 1, "FxDriverEntry", &FRAMEWORK);
+    let mut run = Run::new(NtHost::builder().driver(image));
+    assert_eq!(run.order(1, OPEN, EXISTING, 0, "").0, NtStatus::Success);
+    run.device.remove().expect("removal");
+    let report = run.host.unload().expect("unload");
+    let found: Vec<_> = report.findings().iter().map(|found| (found.rule, found.detail.as_str())).collect();
+    let what = "a query for the target device succeeds, but IoStatus.Information is NULL";
+    assert_eq!(found, [(Rule::RequestMisuse, what)]);
 }
 
 #[test]

@@ -29,6 +29,7 @@ use crate::cpu::switch::MXCSR;
 use crate::cpu::thread::{self, Site};
 use crate::exception::{self, Hooks, fault};
 use crate::image;
+use crate::layout::DEVICE_OBJECT;
 use crate::memory::{Code, GuestPtr};
 use crate::part::Part;
 use crate::routine::{Call, Routine};
@@ -140,6 +141,8 @@ pub(crate) struct Kernel {
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
     pub(crate) registry: Mutex<registry::keys::Registry>,
+    /// Makes the clients of a device wait for their requests and close their files.
+    pub(crate) close_clients: fn(GuestPtr<DEVICE_OBJECT>),
     /// The page that Windows shares with every process.
     pub(crate) shared_data: shared_data::SharedData,
     /// The reason why this Windows does not load the driver.
@@ -181,7 +184,7 @@ pub(crate) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Kernel {
-    pub(crate) fn new(config: Config, table: Table) -> Self {
+    pub(crate) fn new(config: Config, table: Table, close_clients: fn(GuestPtr<DEVICE_OBJECT>)) -> Self {
         // Information classes that were added after this Windows release are unknown to it.
         let os_build = config.os.build();
         let environment = Arc::new(etw::DriverView);
@@ -206,6 +209,7 @@ impl Kernel {
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
             registry: Mutex::new(registry::keys::Registry::new(&config)),
+            close_clients,
             shared_data: shared_data::SharedData::new(&config),
             refusal: Mutex::default(),
             slists: Mutex::default(),

@@ -39,6 +39,13 @@ layout! {
         ServiceKeyName: UNICODE_STRING,
     }
 
+    /// With one device.
+    DEVICE_RELATIONS: 0x10 {
+        Count: u32,
+        Padding: u32,
+        Objects: GuestPtr<DEVICE_OBJECT>,
+    }
+
     DEVICE_OBJECT: 0x150 {
         Type: u16,
         Size: u16,

@@ -100,7 +100,7 @@ layout! {
         Padding3: [u8; 7],
     }
 
-    WDF_INTERRUPT_INFO: 56 {
+    WDF_INTERRUPT_INFO: 64 {
         Size: u32,
         Padding1: u32,
         Reserved1: u64,
@@ -114,7 +114,8 @@ layout! {
         Polarity: u32,
         MessageSignaled: u8,
         ShareDisposition: u8,
+        Padding3: [u8; 6],
         Group: u16,
-        Padding3: u32,
+        Padding4: [u8; 6],
     }
 }

@@ -54,6 +54,28 @@ layout! {
         MediumChangerCount: u32,
     }
 
+    KBUGCHECK_CALLBACK_RECORD: 0x40 {
+        Entry: LIST_ENTRY,
+        CallbackRoutine: GuestPtr<Code>,
+        Buffer: GuestPtr<u8>,
+        Length: u32,
+        Padding1: u32,
+        Component: GuestPtr<u8>,
+        Checksum: u64,
+        State: u8,
+        Padding2: [u8; 7],
+    }
+
+    KBUGCHECK_REASON_CALLBACK_RECORD: 0x30 {
+        Entry: LIST_ENTRY,
+        CallbackRoutine: GuestPtr<Code>,
+        Component: GuestPtr<u8>,
+        Checksum: u64,
+        Reason: u32,
+        State: u8,
+        Padding: [u8; 3],
+    }
+
     CLIENT_ID: 0x10 {
         UniqueProcess: u64,
         UniqueThread: u64,

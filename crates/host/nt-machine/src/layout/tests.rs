@@ -32,6 +32,7 @@ fn objects_have_the_layouts_of_microsofts_metadata() {
         Type Size DeviceObject Flags DriverStart DriverSize DriverSection DriverExtension DriverName HardwareDatabase
         FastIoDispatch DriverInit DriverStartIo DriverUnload MajorFunction
     });
+    same!(DEVICE_RELATIONS, services::DEVICE_RELATIONS { Count Objects });
     same!(DRIVER_EXTENSION, wdk::DRIVER_EXTENSION { DriverObject AddDevice Count ServiceKeyName });
     same!(FILE_OBJECT, wdk::FILE_OBJECT {
         Type Size DeviceObject Vpb FsContext FsContext2 SectionObjectPointer PrivateCacheMap FinalStatus RelatedFileObject
@@ -56,7 +57,44 @@ fn device_objects_have_the_offsets_of_microsofts_metadata() {
     assert_eq!(size_of::<DEVICE_OBJECT>(), size_of::<wdk::DEVICE_OBJECT>().next_multiple_of(16));
 }
 
+#[test]
+fn structures_of_wmi_have_the_layouts_of_microsofts_metadata() {
+    macro_rules! offsets {
+        ($name:ident, $theirs:path { $($member:ident = $other:ident),* }) => {{
+            type Theirs = $theirs;
+            $(assert_eq!(offset_of!($name, $member), offset_of!(Theirs, $other), "{}.{}", stringify!($name), stringify!($member));)*
+        }};
+    }
+    offsets!(WNODE_HEADER, etw::WNODE_HEADER {
+        BufferSize = BufferSize, Version = Anonymous1, TimeStamp = Anonymous2, Guid = Guid, Flags = Flags
+    });
+    offsets!(WNODE_SINGLE_INSTANCE, etw::WNODE_SINGLE_INSTANCE {
+        InstanceIndex = InstanceIndex, DataBlockOffset = DataBlockOffset, SizeDataBlock = SizeDataBlock
+    });
+    offsets!(WNODE_ITEM, etw::WNODE_METHOD_ITEM {
+        InstanceIndex = InstanceIndex, ItemId = MethodId, DataBlockOffset = DataBlockOffset, SizeDataBlock = SizeDataBlock
+    });
+    offsets!(WNODE_ITEM, etw::WNODE_SINGLE_ITEM {
+        InstanceIndex = InstanceIndex, ItemId = ItemId, DataBlockOffset = DataBlockOffset, SizeDataBlock = SizeDataItem
+    });
+    offsets!(WNODE_TOO_SMALL, etw::WNODE_TOO_SMALL { SizeNeeded = SizeNeeded });
+    assert_eq!(size_of::<WNODE_TOO_SMALL>(), size_of::<etw::WNODE_TOO_SMALL>());
+    assert_eq!(size_of::<WMIREGGUID>(), size_of::<etw::WMIREGGUIDW>());
+    assert_eq!(size_of::<WMIREGINFO>(), offset_of!(etw::WMIREGINFOW, WmiRegGuid));
+    offsets!(WMIREGGUID, etw::WMIREGGUIDW { Flags = Flags, InstanceCount = InstanceCount, Pdo = Anonymous });
+}
+
 /// The metadata comes from headers that lack `IrpExtension`, the last member of the packet's tail.
+#[test]
+fn records_of_bug_check_callbacks_have_the_layouts_of_microsofts_metadata() {
+    same!(KBUGCHECK_CALLBACK_RECORD, services::KBUGCHECK_CALLBACK_RECORD {
+        Entry CallbackRoutine Buffer Length Component Checksum State
+    });
+    same!(KBUGCHECK_REASON_CALLBACK_RECORD, services::KBUGCHECK_REASON_CALLBACK_RECORD {
+        Entry CallbackRoutine Component Checksum Reason State
+    });
+}
+
 #[test]
 fn packets_have_the_layouts_of_microsofts_metadata() {
     same!(IO_STATUS_BLOCK, io::IO_STATUS_BLOCK { Information; Status = Anonymous });

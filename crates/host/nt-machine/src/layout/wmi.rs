@@ -16,8 +16,17 @@ layout! {
         Flags: u32,
     }
 
-    /// `WNODE_SINGLE_INSTANCE` and `WNODE_METHOD_ITEM` and `WNODE_SINGLE_ITEM`: the last two have a number before the data.
-    WNODE_INSTANCE: 0x48 {
+    /// Without the data, which follows.
+    WNODE_SINGLE_INSTANCE: 0x40 {
+        Header: WNODE_HEADER,
+        OffsetInstanceName: u32,
+        InstanceIndex: u32,
+        DataBlockOffset: u32,
+        SizeDataBlock: u32,
+    }
+
+    /// `WNODE_METHOD_ITEM` and `WNODE_SINGLE_ITEM`, whose members have the same offsets. Without the data, which follows.
+    WNODE_ITEM: 0x48 {
         Header: WNODE_HEADER,
         OffsetInstanceName: u32,
         InstanceIndex: u32,
@@ -25,6 +34,29 @@ layout! {
         DataBlockOffset: u32,
         SizeDataBlock: u32,
         Padding: u32,
+    }
+
+    WNODE_TOO_SMALL: 0x38 {
+        Header: WNODE_HEADER,
+        SizeNeeded: u32,
+        Padding: u32,
+    }
+
+    /// Followed by an array of [`WMIREGGUID`].
+    WMIREGINFO: 0x18 {
+        BufferSize: u32,
+        NextWmiRegInfo: u32,
+        RegistryPath: u32,
+        MofResourceName: u32,
+        GuidCount: u32,
+        Padding: u32,
+    }
+
+    WMIREGGUID: 0x20 {
+        Guid: GUID,
+        Flags: u32,
+        InstanceCount: u32,
+        Pdo: u64,
     }
 
     WMIGUIDREGINFO: 0x10 {

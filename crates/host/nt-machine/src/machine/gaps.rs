@@ -4,6 +4,7 @@
 
 use etw_types::NtStatus;
 
+use crate::kernel::io::device::Owner;
 use crate::kernel::io::wmi::WmiRequest;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::verify::GapKind;
@@ -77,7 +78,8 @@ pub(super) fn no_such_name(name: &str) {
     let mut names = wdf::names();
     {
         let io = lock(&kernel().io);
-        let devices = io.devices.iter().filter(|device| !device.of_host).map(|device| device.name.clone());
+        let devices =
+            io.devices.iter().filter(|device| device.owner == Owner::Driver).map(|device| device.name.clone());
         names.extend(devices.chain(io.links.iter().map(|link| link.name.clone())));
     }
     names.retain(|name| !name.is_empty());

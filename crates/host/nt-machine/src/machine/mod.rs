@@ -64,7 +64,7 @@ impl Machine {
             numbers: OnceLock::new(),
             image: Image::default(),
             mapped: Mutex::default(),
-            kernel: Kernel::new(config, table),
+            kernel: Kernel::new(config, table, plug::close_all_of_packets),
             framework: wdf::Attached::new(plug::close_all_of),
             clients: Mutex::default(),
         };

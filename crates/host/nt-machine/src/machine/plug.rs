@@ -3,7 +3,7 @@
 //! How the kernel handles this depends on the device: [`crate::wdf`] serves devices of the framework; all others
 //! receive IRPs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use etw_types::NtStatus;
@@ -82,6 +82,8 @@ pub(crate) struct Clients {
     numbers: u64,
     files: BTreeMap<FileId, File>,
     begun: BTreeMap<u64, Begun>,
+    /// The requests that a removal of their device is finishing. They are not in `begun` at that time.
+    ending: BTreeSet<u64>,
 }
 
 impl DeviceId {
@@ -131,7 +133,7 @@ impl File {
     fn close(self) {
         match self {
             Self::Framework(device, file) => wdf::close(device, file),
-            Self::Packets(device, file) => open::close(device, file).or_stop(),
+            Self::Packets(_, file) => open::close(file),
         }
     }
 
@@ -349,7 +351,12 @@ impl Machine {
     /// Waits until a request is completed. Returns `None` if there is no request with this number.
     #[must_use]
     pub fn finish(self, number: u64) -> Option<Answer> {
-        let begun = lock(clients()).begun.remove(&number)?;
+        // If the device fails and is removed, another thread may be finishing the request.
+        let take = || {
+            let mut clients = lock(clients());
+            (!clients.ending.contains(&number)).then(|| clients.begun.remove(&number))
+        };
+        let begun = self.parts.kernel.scheduler.wait(None, |_| take()).flatten()?;
         Some(end(begun))
     }
 }
@@ -422,10 +429,19 @@ pub(super) fn close_all_of(device: Handle) {
     close_all(Device::Framework(device));
 }
 
+/// Called before a device that handles IRPs is removed.
+pub(super) fn close_all_of_packets(device: GuestPtr<DEVICE_OBJECT>) {
+    close_all(Device::Packets(device));
+}
+
 /// Called before a device is removed: clients cancel their requests, wait for them and close their files, as a program
 /// does when Windows asks it to close a device. The results are kept.
 fn close_all(device: Device) {
-    close_where(|file| file.device() == device);
+    close_where(|file| match (file, device) {
+        // A file may be that of the physical device, if the client used its name.
+        (File::Packets(opened, _), Device::Packets(device)) => stack::top(*opened).or_stop() == device,
+        _ => file.device() == device,
+    });
 }
 
 fn close_where(wanted: impl Fn(&File) -> bool) {
@@ -435,11 +451,22 @@ fn close_where(wanted: impl Fn(&File) -> bool) {
         clients.begun.iter().filter(|(_, begun)| of_device(begun)).map(|(number, _)| *number).collect()
     };
     for number in begun {
-        let Some(begun) = lock(clients()).begun.remove(&number) else { continue };
+        let begun = {
+            let mut clients = lock(clients());
+            let begun = clients.begun.remove(&number);
+            clients.ending.extend(begun.as_ref().map(|_| number));
+            begun
+        };
+        let Some(begun) = begun else { continue };
         begun.sent.cancel();
         let what = begun.what;
         let sent = Sent::Over(end(begun));
-        lock(clients()).begun.insert(number, Begun { sent, file: None, closes: false, what, canceled: true });
+        {
+            let mut clients = lock(clients());
+            clients.begun.insert(number, Begun { sent, file: None, closes: false, what, canceled: true });
+            clients.ending.remove(&number);
+        }
+        parts().kernel.scheduler.change(|_| ());
     }
     let files: Vec<FileId> = {
         let clients = lock(clients());

@@ -1,12 +1,9 @@
 //! `WDF_OBJECT_ATTRIBUTES` and the context types in it.
 
-use etw_types::NtStatus;
-
-use super::Handle;
+use super::{Handle, structures};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{Outcome, fail};
-use crate::verify::{self, Rule};
+use crate::routine::Outcome;
 
 /// The attributes of a new object.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,11 +55,7 @@ impl Attributes {
         if place.is_null() {
             return Ok(Self::default());
         }
-        let size = place.Size().read()?;
-        if size as usize != size_of::<WDF_OBJECT_ATTRIBUTES>() {
-            verify::find(Rule::BadArgument, format_args!("WDF_OBJECT_ATTRIBUTES has the invalid size {size}"));
-            return fail(NtStatus::InfoLengthMismatch);
-        }
+        structures::OBJECT_ATTRIBUTES.check(place)?;
         let given = place.read()?;
         let context = given.ContextTypeInfo.non_null().map(ContextType::read).transpose()?;
         Ok(Self {

@@ -10,13 +10,13 @@ use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::init::Init;
 use super::object::{self, Data};
-use super::{Handle, life};
+use super::{Handle, life, structures};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
-use crate::verify::{self, GapKind, Rule, gap};
+use crate::verify::{GapKind, gap};
 
 /// `WDF_RETRIEVE_CHILD_FLAGS`: children that are present, that are missing, and whose devices are not created yet.
 const PRESENT: u32 = 1;
@@ -30,7 +30,10 @@ const NO_SUCH_DEVICE: u32 = 3;
 pub(super) const FUNCTIONS: &[Routine] = &[
     // Arguments: init structure of the device, configuration, attributes.
     routine!("WdfFdoInitSetDefaultChildListConfig", PASSIVE, |call| {
-        let config = configuration(call.ptr(2))?;
+        if !structures::CHILD_LIST_CONFIG.fits(call.ptr::<WDF_CHILD_LIST_CONFIG>(2))? {
+            return done(());
+        }
+        let config = call.ptr(2).read()?;
         let attributes = Attributes::read(call.ptr(3))?;
         object::part(call.handle(1), |data| match data {
             Data::Init(init) => {
@@ -48,7 +51,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         .unwrap_or_default())),
     // Arguments: device, configuration, attributes, place for the list.
     routine!("WdfChildListCreate", PASSIVE, |call| {
-        let (config, attributes) = (configuration(call.ptr(2))?, Attributes::read(call.ptr(3))?);
+        structures::CHILD_LIST_CONFIG.check(call.ptr::<WDF_CHILD_LIST_CONFIG>(2))?;
+        let (config, attributes) = (call.ptr(2).read()?, Attributes::read(call.ptr(3))?);
         let list = new_list(call.handle(1), &config, &attributes, call.from)?;
         call.ptr(4).write(list)?;
         done(())
@@ -250,14 +254,6 @@ fn with_list<R>(handle: Handle, body: impl FnOnce(&mut ChildList) -> R) -> R {
 
 fn child_at(list: Handle, index: usize) -> Option<(Child, WDF_CHILD_LIST_CONFIG)> {
     with_list(list, |list| Some((*list.children.get(index)?, list.config)))
-}
-
-fn configuration(place: GuestPtr<WDF_CHILD_LIST_CONFIG>) -> Result<WDF_CHILD_LIST_CONFIG, Fault> {
-    let config = place.read()?;
-    if config.Size as usize != size_of::<WDF_CHILD_LIST_CONFIG>() {
-        verify::find(Rule::BadArgument, format_args!("WDF_CHILD_LIST_CONFIG has the invalid size {}", config.Size));
-    }
-    Ok(config)
 }
 
 fn new_list(device: Handle, config: &WDF_CHILD_LIST_CONFIG, attributes: &Attributes, from: u64) -> Outcome<Handle> {

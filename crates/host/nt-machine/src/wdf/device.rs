@@ -7,7 +7,8 @@ use super::init::Init;
 use super::misc::set_string;
 use super::object::{self, Data, create, created, lookup};
 use super::query_interface::Offer;
-use super::{Handle, children, driver, life, power, preprocess, with};
+use super::turn::{Phase, Turn};
+use super::{Handle, children, driver, life, power, preprocess, structures, with};
 use crate::kernel::RequestKind;
 use crate::kernel::io::request::{PNP, POWER};
 use crate::kernel::io::{device as wdm, names, stack};
@@ -55,10 +56,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         .init
         .physical)),
     routine!("WdfWdmDeviceGetWdfDeviceHandle", DISPATCH, |call| {
-        devices()
-            .into_iter()
-            .find(|device| with_device(*device, |device| device.wdm) == call.ptr(1))
-            .unwrap_or_default()
+        of_object(call.ptr(1)).unwrap_or_default()
     }),
     fixed("WdfDeviceGetSystemPowerAction", DISPATCH, 0),
     // Arguments: device, class, reference string, string object.
@@ -81,16 +79,6 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceSetStaticStopRemove", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceSetSpecialFileSupport", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceSetDeviceState", DISPATCH, ignore).fixed(),
-    // The device is removed by surprise. Whether it comes back is the decision of the bus.
-    routine!("WdfDeviceSetFailed", DISPATCH, |call| {
-        let device = call.handle(1);
-        with_device(device, |_| ());
-        let detail = "the driver reported with WdfDeviceSetFailed that its device failed".to_owned();
-        gap::add(GapKind::NotStarted, detail);
-        kernel::submit(device.as_int(), move || {
-            let _ = remove_device(device, true);
-        });
-    }),
     // Arguments: device, request.
     routine!("WdfDeviceEnqueueRequest", DISPATCH, |call| {
         let kind = super::request::with_request(call.handle(2), |request| request.kind);
@@ -101,8 +89,18 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         }
     })
     .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfDeviceAssignS0IdleSettings", PASSIVE, ignore).fails(NtStatus::InvalidDeviceState).fixed(),
-    routine!("WdfDeviceAssignSxWakeSettings", PASSIVE, ignore).fails(NtStatus::InvalidDeviceState).fixed(),
+    routine!("WdfDeviceAssignS0IdleSettings", PASSIVE, |call| {
+        structures::IDLE_SETTINGS.check(call.ptr::<u32>(2))?;
+        done(ignore(call))
+    })
+    .fails(NtStatus::InvalidDeviceState)
+    .fixed(),
+    routine!("WdfDeviceAssignSxWakeSettings", PASSIVE, |call| {
+        structures::WAKE_SETTINGS.check(call.ptr::<u32>(2))?;
+        done(ignore(call))
+    })
+    .fails(NtStatus::InvalidDeviceState)
+    .fixed(),
     routine!("WdfDeviceStopIdleNoTrack", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceStopIdleActual", DISPATCH, ignore).fixed(),
     routine!("WdfDeviceResumeIdleNoTrack", DISPATCH, ignore).fixed(),
@@ -130,6 +128,8 @@ pub(super) struct Device {
     /// The device is in D0. Power-managed queues deliver requests only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,
+    /// What is happening to the device.
+    pub(super) phase: Option<Phase>,
     pub(super) io: SelfManagedIo,
     /// The callback that returned the last failure of a plug-and-play or power event.
     pub(super) failed: Option<&'static str>,
@@ -197,7 +197,9 @@ fn create_device(call: &Call) -> Outcome {
         // One more stack location, in which the preprocess callback can set a completion routine.
         wdm.StackSize().change(|size| size + 1)?;
     }
-    let mut device = Device { init, wdm, ..Device::default() };
+    // A device on a physical device is started next.
+    let waits = !init.control && init.parent.is_null();
+    let mut device = Device { init, wdm, phase: waits.then_some(Phase::Start), ..Device::default() };
     if !device.init.parent.is_null() {
         device.init.physical = wdm;
     }
@@ -214,7 +216,8 @@ pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
     with(|framework| {
         framework.objects.iter().find_map(|(handle, object)| match &object.data {
             Data::Device(device) => {
-                let mut own = device.links.iter().chain([&device.init.name]);
+                let physical = wdm::name_of(device.init.physical).unwrap_or_default();
+                let mut own = device.links.iter().chain([&device.init.name, &physical]);
                 own.find_map(|own| names::rest_behind(name, own)).map(|rest| (*handle, rest))
             }
             _ => None,
@@ -239,12 +242,31 @@ pub(crate) fn devices() -> Vec<Handle> {
 /// Makes the driver add a device, and starts the device. For a driver without `EvtDriverDeviceAdd`, returns the first
 /// device that the driver created itself.
 pub(crate) fn add_device() -> Outcome<Handle> {
-    let (driver, device_add) = driver::device_add();
-    if device_add.is_null() {
+    let object = kernel::lock(&kernel().io).driver;
+    let routine = wdm::add_device_routine(object)?;
+    let (Some(routine), false) = (routine, driver::device_add().1.is_null()) else {
         return devices().first().copied().ok_or(NtStatus::NoSuchDevice.into());
-    }
+    };
     let before = devices();
     let physical = stack::new_physical_device()?;
+    if driver::is_add_device(routine) {
+        add(physical)?;
+    } else {
+        // The driver has replaced the framework's routine, which it may call.
+        let status = call_back("AddDevice", PASSIVE, routine, &[object.address(), physical.address()]) as u32;
+        if let Err(status) = NtStatus::from_int(status).ok() {
+            gap::add(GapKind::NotAdded, format!("AddDevice returned {status}"));
+            return fail(status);
+        }
+    }
+    let device = devices().into_iter().find(|device| !before.contains(device)).ok_or(NtStatus::NoSuchDevice)?;
+    start(device).map(|()| device)
+}
+
+/// The framework's `AddDevice` routine: calls `EvtDriverDeviceAdd`.
+pub(super) fn add(physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
+    let (driver, device_add) = driver::device_add();
+    let before = devices();
     let init = Init { physical, ..Init::default() };
     let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::new(init)))?;
     let status =
@@ -268,12 +290,13 @@ pub(crate) fn add_device() -> Outcome<Handle> {
             verify::find_at(Rule::FrameworkMisuse, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
             fail(NtStatus::NoSuchDevice)
         }
-        (Ok(()), Some(device)) => start(device).map(|()| device),
+        (Ok(()), Some(_)) => Ok(()),
     }
 }
 
 /// Starts a device (`IRP_MN_START_DEVICE`). A device that fails to start is removed.
 pub(super) fn start(device: Handle) -> Outcome {
+    let Some(_turn) = Turn::take(device, Phase::Start) else { return fail(NtStatus::NoSuchDevice) };
     let started = preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device)))?;
     if let Err(status) = started.ok() {
         not_started(device, status);
@@ -310,6 +333,7 @@ pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     if !object::exists(device) || with_device(device, |device| device.init.control) {
         return Ok(());
     }
+    let Some(_turn) = Turn::take(device, Phase::Remove) else { return Ok(()) };
     if surprise {
         children::parent_goes(device, |child| remove_device(child, true))?;
         // IRP_MN_SURPRISE_REMOVAL.
@@ -321,6 +345,9 @@ pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
         return finish_removal(device);
     }
     let tree = children::with_descendants(device);
+    // Parents first, as in a surprise removal: two removals never wait for each other.
+    let descendants = tree.iter().rev().filter(|other| **other != device);
+    let _turns: Vec<Turn> = descendants.filter_map(|child| Turn::take(*child, Phase::Remove)).collect();
     query_remove(&tree)?;
     tree.into_iter().for_each(super::close_clients);
     remove_tree(device)
@@ -367,6 +394,8 @@ pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
+    let turn = Turn::take(device, if on { Phase::Wake } else { Phase::Sleep });
+    let Some(_turn) = turn else { return fail(NtStatus::NoSuchDevice) };
     // IRP_MN_SET_POWER.
     let set = move || {
         if on {
@@ -376,6 +405,11 @@ pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
         NtStatus::Success
     };
     Ok(preprocess::through(device, (POWER, 2), Handle::NULL, set)?.ok()?)
+}
+
+/// Returns the framework device of a device object.
+pub(super) fn of_object(object: GuestPtr<DEVICE_OBJECT>) -> Option<Handle> {
+    devices().into_iter().find(|device| with_device(*device, |device| device.wdm) == object)
 }
 
 /// Returns the device that an object belongs to: the object itself or its nearest ancestor that is a device.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     cancel, children, device, driver, file, init, interrupt, locks, memory, misc, object, preprocess, property,
-    query_interface, queue, registry, request, send, sync, target, timer, wmi, work,
+    query_interface, queue, registry, request, send, sync, target, timer, turn, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,7 +12,7 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 23] = [
+static FAMILIES: [&[Routine]; 24] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     device::FUNCTIONS,
@@ -34,6 +34,7 @@ static FAMILIES: [&[Routine]; 23] = [
     sync::FUNCTIONS,
     target::FUNCTIONS,
     timer::FUNCTIONS,
+    turn::FUNCTIONS,
     wmi::FUNCTIONS,
     work::FUNCTIONS,
 ];

@@ -6,14 +6,13 @@ use super::attributes::Attributes;
 use super::life;
 use super::object::{self, Data};
 use super::preprocess::Wanted;
-use super::{Handle, structures, with};
+use super::{Handle, structures};
 use crate::layout::{
     DEVICE_OBJECT, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG,
     WDF_IO_TYPE_CONFIG,
 };
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, Failure, PASSIVE, Routine, done, routine};
-use crate::verify::{self, Rule};
 
 /// The callbacks of `WDF_PNPPOWER_EVENT_CALLBACKS`, by their index after the `Size` field.
 pub(super) const D0_ENTRY: usize = 0;
@@ -34,9 +33,8 @@ const CALLBACKS: usize = 16;
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceInitSetPnpPowerEventCallbacks", DISPATCH, |call| {
         let callbacks = call.ptr::<WDF_DEVICE_PNP_CALLBACKS>(2);
-        let size = callbacks.Size().read()?;
-        if size != structures::pnp_callbacks(with(|framework| framework.client_minor())) {
-            verify::find(Rule::BadArgument, format_args!("WDF_PNPPOWER_EVENT_CALLBACKS has the invalid size {size}"));
+        if !structures::PNPPOWER_EVENT_CALLBACKS.fits(callbacks)? {
+            return done(NtStatus::Success);
         }
         let callbacks = callbacks.Callbacks().read()?;
         done(set(call, |init| init.callbacks = callbacks))
@@ -63,6 +61,9 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     })
     .fails(NtStatus::InsufficientResources),
     routine!("WdfDeviceInitSetFileObjectConfig", DISPATCH, |call| {
+        if !structures::FILEOBJECT_CONFIG.fits(call.ptr::<WDF_FILEOBJECT_CONFIG>(2))? {
+            return done(NtStatus::Success);
+        }
         let config = call.ptr::<WDF_FILEOBJECT_CONFIG>(2).read()?;
         let (create, close, cleanup) = (config.EvtDeviceFileCreate, config.EvtFileClose, config.EvtFileCleanup);
         let attributes = attributes(call, 3)?;

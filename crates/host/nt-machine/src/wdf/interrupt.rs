@@ -11,8 +11,7 @@ use etw_types::NtStatus;
 use super::attributes::Attributes;
 use super::device::{self, with_device};
 use super::object::{self, Data, create, created};
-use super::{Handle, sync, with};
-use super::{life, locks};
+use super::{Handle, life, locks, structures, sync, with};
 use crate::kernel::io::interrupt::{self as io, Service};
 use crate::kernel::io::resources::{self, DEVICE_IRQL, Interrupt as Resource};
 use crate::kernel::{self, call_back, kernel, submit};
@@ -135,7 +134,7 @@ fn interrupt(handle: Handle) -> Interrupt {
 fn create_interrupt(call: &Call) -> Outcome {
     let (device, place) = (call.handle(1), call.ptr::<WDF_INTERRUPT_CONFIG>(2));
     let (late, preparing) = with_device(device, |device| (device.resources != [Handle::NULL; 2], device.preparing));
-    let old = place.Size().read()? <= OLD_CONFIG;
+    let old = structures::INTERRUPT_CONFIG.check(place)? <= OLD_CONFIG;
     let newer = |part: GuestPtr<GuestPtr<Code>>| if old { Ok(GuestPtr::NULL) } else { part.read() };
     let (dpc, work) = (place.EvtInterruptDpc().read()?, newer(place.EvtInterruptWorkItem())?);
     let isr = place.EvtInterruptIsr().read()?;

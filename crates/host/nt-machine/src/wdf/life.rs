@@ -8,8 +8,9 @@
 use super::object::{self, Data, Farewell, Object, change};
 use super::{Handle, children, queue_state, target, timer, with};
 use crate::cpu::thread;
+use crate::kernel::io::device as wdm;
 use crate::kernel::{self, call_back, kernel, submit};
-use crate::memory::GuestPtr;
+use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::PASSIVE;
 
 /// Deletes an object and its children. Has no effect on an object whose deletion has begun.
@@ -96,7 +97,6 @@ pub(super) fn free(object: &Object) {
         Data::Memory { bytes, owned: true } => Some(bytes.start().address()),
         Data::SpinLock { word, .. } => Some(word.address()),
         Data::String { units } => Some(units.start().address()),
-        Data::Device(device) => Some(device.wdm.address()),
         Data::File(file) => Some(file.name.address()),
         Data::Interrupt(interrupt) => Some(interrupt.object.address()),
         _ => None,
@@ -109,15 +109,18 @@ pub(super) fn free(object: &Object) {
         Data::Resources(list) => list.iter().map(|descriptor| descriptor.address()).collect(),
         _ => Vec::new(),
     };
-    let files = match &object.data {
-        Data::Device(device) => device.file_objects.iter().map(|(_, object)| object.address()).collect(),
-        _ => Vec::new(),
-    };
-    let own = own.into_iter().chain(lists).chain(files);
+    let own = own.into_iter().chain(lists);
     for address in object.contexts.iter().map(|(_, memory)| memory.address()).chain(own) {
         pool.free_object(address);
     }
     drop(pool);
+    if let Data::Device(device) = &object.data {
+        // The driver may have references to the device object and to its file objects.
+        for (_, file) in &device.file_objects {
+            kernel::ex::object::free_when_unused(file.address());
+        }
+        wdm::release(device.wdm).or_stop();
+    }
     if let Data::Key { handle } = object.data {
         kernel::ex::object::close(handle);
     }

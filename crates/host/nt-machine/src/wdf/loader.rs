@@ -7,21 +7,27 @@ use super::{Framework, Handle, structures, with};
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS};
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
-use crate::routine::{Call, Outcome, PASSIVE, Routine, fail, routine};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
 use crate::verify::{self, Rule};
 
 const COMPONENT: &str = "KmdfLibrary";
 
-/// The routines of WDFLDR.SYS, and the unload routine that the framework stores in the driver object.
+/// The routines of WDFLDR.SYS, and those that the framework stores in the driver object.
 pub(crate) const LOADER: &[Routine] = &[
     routine!("WdfVersionBind", PASSIVE, bind).fails(NtStatus::ObjectNameNotFound),
     routine!("WdfVersionUnbind", PASSIVE, |_| unbind()),
     routine!(FRAMEWORK_UNLOAD, PASSIVE, |_| super::driver::unload()),
+    // Arguments: driver, physical device.
+    routine!(FRAMEWORK_ADD_DEVICE, PASSIVE, |call| super::device::add(call.ptr(1))),
+    // Arguments: device, IRP.
+    routine!(FRAMEWORK_DISPATCH, DISPATCH, |call| super::preprocess::receive(call.ptr(0), call.ptr(1))),
 ];
 
-/// The unload routine that the framework stores in the driver object. No driver can import it, because no export can
-/// have this name.
+/// The routines that the framework stores in the driver object. No driver can import them, because no export can have
+/// these names.
 pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
+pub(super) const FRAMEWORK_ADD_DEVICE: &str = "(framework add device)";
+pub(super) const FRAMEWORK_DISPATCH: &str = "(framework dispatch)";
 
 type Functions = GuestPtr<GuestPtr<Code>>;
 
@@ -116,12 +122,12 @@ fn unbind() {
 }
 
 impl Framework {
-    /// Stores the handle of a new driver object in the globals. The driver's entry stub then calls the framework at
-    /// unload.
-    pub(super) fn driver_created(&self, driver: Handle) {
+    /// Stores the handle of a new driver object in the globals. If `displaces` is set, the driver's entry stub replaces
+    /// the unload routine with its own, which calls the framework.
+    pub(super) fn driver_created(&self, driver: Handle, displaces: bool) {
         if let Some(bound) = self.bound {
             bound.globals.Driver().write(driver.as_int()).or_stop();
-            bound.globals.DisplaceDriverUnload().write(1).or_stop();
+            bound.globals.DisplaceDriverUnload().write(displaces.into()).or_stop();
         }
     }
 

@@ -42,7 +42,9 @@ mod send;
 mod structures;
 mod sync;
 mod target;
+mod target_open;
 mod timer;
+mod turn;
 mod wmi;
 mod work;
 
@@ -126,9 +128,10 @@ fn close_clients(device: Handle) {
     (FRAMEWORK.get().close_clients)(device);
 }
 
-/// Returns whether the driver has called `WdfDriverCreate`. A driver that is only bound handles its IRPs itself.
+/// Returns whether the framework handles the driver's IRPs. A driver that is only bound, or that has called
+/// `WdfDriverCreate` with `WdfDriverInitNoDispatchOverride`, handles them itself.
 pub(crate) fn has_driver() -> bool {
-    with(|framework| !framework.driver().is_null())
+    driver::dispatches()
 }
 
 /// Reports the objects that still exist, and removes all of them.

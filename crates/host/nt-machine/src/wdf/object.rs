@@ -160,6 +160,19 @@ pub(super) fn violation(handle: Handle) -> ! {
     )
 }
 
+/// Stops the machine with the bug check `WDF_VIOLATION` if an address that a function requires is NULL.
+pub(super) fn needs_place<T>(place: GuestPtr<T>) {
+    if place.is_null() {
+        let site = thread::site();
+        verify::stop(
+            Rule::FrameworkMisuse,
+            site.map(|site| site.routine),
+            At::Call(site.map_or(0, |site| site.from)),
+            format_args!("bug check 0x10D (4): the address for the handle is NULL"),
+        );
+    }
+}
+
 /// Returns whether an object exists.
 pub(super) fn exists(handle: Handle) -> bool {
     with(|framework| framework.objects.contains_key(&handle))

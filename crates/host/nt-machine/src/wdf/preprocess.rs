@@ -5,10 +5,11 @@
 
 use etw_types::NtStatus;
 
-use super::device::with_device;
+use super::device::{self, with_device};
+use super::loader::FRAMEWORK_DISPATCH;
 use super::object::{self, Data};
 use super::request::Request;
-use super::{Handle, cancel, client, with};
+use super::{Handle, cancel, client, query_interface, target, with};
 use crate::kernel::io::client::{self as packets, Mode, Submission};
 use crate::kernel::io::{open, pnp, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
@@ -19,6 +20,10 @@ use crate::verify::{self, Rule};
 
 /// The highest major function.
 const LAST_MAJOR: u8 = 0x1B;
+/// The major functions of IRPs about files.
+const CREATE: u8 = 0x00;
+const CLOSE: u8 = 0x02;
+const CLEANUP: u8 = 0x12;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     // Arguments: init structure, callback, major function, minor functions, number of minor functions.
@@ -139,7 +144,45 @@ fn dispatch(call: &Call) -> Outcome<NtStatus> {
         irp.CurrentLocation().change(|current| current + 1)?;
         irp.CurrentStackLocation().change(|place| place.at(1))?;
     }
-    let place = request::descend(wdm, irp)?;
+    request::descend(wdm, irp)?;
+    serve(device, irp, then)
+}
+
+/// The framework's dispatch routine. It receives the IRPs that drivers send to framework devices; the host's clients
+/// use no IRPs.
+pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
+    let Some(device) = device::of_object(object) else {
+        let what = format_args!("the framework's dispatch routine is called for a device that it did not create");
+        verify::stop(Rule::FrameworkMisuse, Some(FRAMEWORK_DISPATCH), 0, what);
+    };
+    let place = irp.CurrentStackLocation().read()?;
+    let (major, minor) = (place.MajorFunction().read()?, place.MinorFunction().read()?);
+    let kind = RequestKind::from_int(major);
+    let then = if kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE) {
+        Then::Request(Handle::NULL)
+    } else {
+        let (untouched, parameters) = (irp.IoStatus().Status().read()?, place.Parameters().read()?);
+        Then::Run(Box::new(move || match (major, minor) {
+            (request::PNP, pnp::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
+            (request::PNP, pnp::QUERY_DEVICE_RELATIONS) => target::reply(device, irp, parameters, untouched),
+            // The device below completes other Plug and Play requests. It does not know them, either.
+            (request::PNP, _) => untouched,
+            (CREATE | CLOSE | CLEANUP | request::POWER, _) => NtStatus::Success,
+            _ => NtStatus::InvalidDeviceRequest,
+        }))
+    };
+    if let Some((callback, _)) = wanted(device, major, minor) {
+        with(|framework| framework.packets.insert(irp, then));
+        let arguments = [device.as_int(), irp.address()];
+        let status = call_back("EvtDeviceWdmIrpPreprocess", PASSIVE, callback, &arguments) as u32;
+        return Ok(NtStatus::from_int(status));
+    }
+    serve(device, irp, then)
+}
+
+/// Does what the framework does with an IRP.
+fn serve(device: Handle, irp: GuestPtr<IRP>, then: Then) -> Outcome<NtStatus> {
+    let place = irp.CurrentStackLocation().read()?;
     match then {
         Then::Run(run) => {
             let status = run();

@@ -3,10 +3,12 @@
 use etw_types::NtStatus;
 
 use super::device::with_device;
-use super::object::created;
-use super::{memory, misc};
+use super::object::{self, Data, created};
+use super::{memory, misc, target};
 use crate::kernel::io::interface::{property, store};
 use crate::kernel::kernel;
+use crate::layout::DEVICE_OBJECT;
+use crate::memory::GuestPtr;
 use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
@@ -36,9 +38,22 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     .fails(NO_RESOURCES),
 ];
 
+/// Returns the physical device of the device, init structure or I/O target in the first argument.
+fn physical(call: &Call) -> GuestPtr<DEVICE_OBJECT> {
+    let is_target = object::lookup(call.handle(1), |object| matches!(object.data, Data::Target(_)));
+    if is_target {
+        return target::physical(call.handle(1));
+    }
+    object::part(call.handle(1), |data| match data {
+        Data::Init(init) => Some(init.physical),
+        Data::Device(device) => Some(device.init.physical),
+        _ => None,
+    })
+}
+
 /// Arguments: device (or its init structure), property, length, buffer, place for the length.
 fn query(call: &Call) -> Outcome {
-    match property(call.u32(2)) {
+    match property(physical(call), call.u32(2)) {
         Some(data) => store(&data, call.ptr(4), call.u32(3), call.ptr(5)),
         None => fail(NOT_FOUND),
     }
@@ -46,7 +61,7 @@ fn query(call: &Call) -> Outcome {
 
 /// Arguments: device (or its init structure), property, pool type, attributes, place for the memory.
 fn query_memory(call: &Call) -> Outcome {
-    match property(call.u32(2)) {
+    match property(physical(call), call.u32(2)) {
         Some(data) => created(memory::with_bytes(call, call.ptr(4), &data), call.ptr(5)),
         None => fail(NOT_FOUND),
     }

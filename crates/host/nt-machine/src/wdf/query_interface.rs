@@ -7,7 +7,7 @@
 use etw_types::{Guid, NtStatus};
 
 use super::device::with_device;
-use super::{Handle, preprocess};
+use super::{Handle, preprocess, structures};
 use crate::cpu::thread;
 use crate::kernel::call_back;
 use crate::kernel::io::client::Submission;
@@ -46,9 +46,7 @@ fn add(call: &Call) -> Outcome {
     if is_control {
         return fail(NtStatus::InvalidDeviceRequest);
     }
-    if config.Size as usize != size_of::<WDF_QUERY_INTERFACE_CONFIG>() {
-        return fail(NtStatus::InfoLengthMismatch);
-    }
+    structures::QUERY_INTERFACE_CONFIG.check(call.ptr::<WDF_QUERY_INTERFACE_CONFIG>(2))?;
     let (imports, to_parent) = (config.ImportInterface != 0, config.SendQueryToParentStack != 0);
     let callback = config.EvtDeviceProcessQueryInterfaceRequest;
     let interface = match config.Interface.non_null() {
@@ -80,6 +78,14 @@ pub(super) fn query(device: Handle, parameters: [u64; 4]) -> Outcome {
     let submission = Submission { major: PNP, minor: QUERY_INTERFACE, parameters, ..Submission::default() };
     let run = move || status_of(answer(device, parameters)).or_stop();
     Ok(preprocess::through_with(device, &submission, Handle::NULL, run)?.ok()?)
+}
+
+/// Returns the status of an IRP that asks for an interface. It keeps its status if the device does not have one.
+pub(super) fn reply(device: Handle, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
+    match status_of(answer(device, parameters)).or_stop() {
+        NtStatus::NotSupported => untouched,
+        status => status,
+    }
 }
 
 fn answer(device: Handle, parameters: [u64; 4]) -> Outcome {

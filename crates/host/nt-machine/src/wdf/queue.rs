@@ -119,14 +119,13 @@ pub(super) fn with_queue<R>(handle: Handle, body: impl FnOnce(&mut Queue) -> R) 
     })
 }
 
+/// The size of `WDF_IO_QUEUE_CONFIG` before version 1.9.
+const FIRST_CONFIG: u32 = 80;
+
 /// Arguments: device, configuration, attributes, place for the handle.
 fn create_queue(call: &Call) -> Outcome {
     let (device, config) = (call.handle(1), call.ptr::<WDF_IO_QUEUE_CONFIG>(2));
-    let size = config.Size().read()?;
-    if size != structures::queue_config(with(|framework| framework.client_minor())) {
-        verify::find(Rule::BadArgument, format_args!("WDF_IO_QUEUE_CONFIG has the invalid size {size}"));
-        return fail(NtStatus::InfoLengthMismatch);
-    }
+    let size = structures::IO_QUEUE_CONFIG.check(config)?;
     let config = config.read()?;
     let kind = config.DispatchType;
     if !(SEQUENTIAL..=MANUAL).contains(&kind) {
@@ -148,7 +147,7 @@ fn create_queue(call: &Call) -> Outcome {
     }
     let control = with_device(device, |device| device.init.control);
     // Version 1.9 added the number of presented requests.
-    let presented = (size > structures::queue_config(0)).then_some(config.NumberOfPresentedRequests);
+    let presented = (size > FIRST_CONFIG).then_some(config.NumberOfPresentedRequests);
     let queue = Queue {
         device,
         kind,

@@ -7,7 +7,7 @@ use super::memory::part_of;
 use super::object::{self, Data, create, created};
 use super::request::{Request, complete, lookup, with_request};
 use super::target::{Behind, State, with_target};
-use super::{Handle, cancel, client, life, sync};
+use super::{Handle, cancel, client, life, structures, sync};
 use crate::cpu::thread;
 use crate::kernel::io::below::{self, Response};
 use crate::kernel::io::client::{Mode, Packet};
@@ -48,15 +48,18 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     .fails(NtStatus::InsufficientResources),
     // Arguments: request, reuse parameters.
     routine!("WdfRequestReuse", DISPATCH, |call| {
+        if !structures::REUSE_PARAMS.fits(call.ptr::<u32>(2))? {
+            return fail(NtStatus::InvalidParameter);
+        }
         let sent = with_request(call.handle(1), |request| {
             (request.result, request.completion) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0));
             request.sent.is_some()
         });
         if sent {
             verify::find(Rule::RequestMisuse, format_args!("a request is reused while an I/O target has it"));
-            return NtStatus::RequestNotAccepted;
+            return fail(NtStatus::RequestNotAccepted);
         }
-        NtStatus::Success
+        done(())
     }),
     // Every target accepts every request here, because a request has as many stack locations as the target needs.
     routine!("WdfRequestChangeTarget", DISPATCH, |call| {
@@ -103,7 +106,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     }),
     // Arguments: request, place for the parameters.
     routine!("WdfRequestGetCompletionParams", DISPATCH, |call| {
-        call.ptr(2).write(completion_params(call.handle(1)))
+        let (params, place) = (completion_params(call.handle(1)), call.ptr(2));
+        if structures::COMPLETION_PARAMS.fits(place)? { place.write(params) } else { Ok(()) }
     }),
 ];
 
@@ -235,7 +239,19 @@ fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault
     let state = with_target(target, |target| target.state);
     let flight = Flight { target, options, late: false, place: Place::Leaving };
     let waits = state == State::STOPPED && !options.has(IGNORE_TARGET_STATE);
-    let takes = matches!(state, State::STARTED | State::STOPPED) || options.has(IGNORE_TARGET_STATE);
+    let takes = match state {
+        State::STARTED | State::STOPPED => true,
+        // No option lets a request through to a target that is closed (targets/general/fxiotarget.cpp).
+        State::PURGED => options.has(IGNORE_TARGET_STATE),
+        _ => false,
+    };
+    let is_open = with_target(target, |target| !matches!(target.behind, Behind::Nothing));
+    if takes && !is_open {
+        // Microsoft's framework sends the request to a device at address NULL.
+        verify::find(Rule::FrameworkMisuse, format_args!("a request is sent to an I/O target that is not open"));
+        with_request(request, |request| request.result = (NtStatus::InvalidDeviceState, 0));
+        return Ok(false);
+    }
     let sent = with_request(request, |request| {
         if request.sent.is_some() {
             return true;

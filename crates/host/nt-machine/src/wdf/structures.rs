@@ -1,18 +1,28 @@
-//! The sizes of the framework's structures. A driver that is newer than the framework reads them.
+//! The sizes of the framework's structures.
 //!
-//! The WDK's `WDF_STRUCTURE_SIZE` macro and the functions that initialise configurations use these sizes. They come
-//! from the public headers of the framework (1.25 to 1.33, 64-bit). Between these versions two structures grew.
+//! A driver that is newer than the framework reads a table of sizes: the WDK's `WDF_STRUCTURE_SIZE` macro and the
+//! functions that initialise configurations use it. The table comes from the public headers of the framework (1.25 to
+//! 1.33, 64-bit). Between these versions two structures grew.
+//!
+//! A framework accepts the sizes of its own version and of older ones, whatever version a driver was built for. The
+//! older sizes come from Microsoft's public source of the framework, inc/private/common/fxversionedstructures.h.
 
+use etw_types::NtStatus;
 use windows_releases::Kmdf;
+
+use crate::kernel::kernel;
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Outcome, fail};
+use crate::verify::{self, Rule};
 
 /// The sizes in the order of `WDFSTRUCTENUM`. 0 stands for a structure of class extensions or debuggers that has no
 /// public layout.
 #[rustfmt::skip]
 const SIZES: [u16; 81] = [
     4, 4, 96, 40, 40, 0, 0, 0, 0, 0, 8, 16, 48, 12, 80, 12,
-    36, 12, 20, 24, 32, 80, 32, 24, 32, 56, 12, 32, 40, 104, 32, 56,
+    36, 12, 20, 24, 32, 80, 32, 24, 32, 56, 12, 32, 40, 104, 32, 64,
     8, 96, 40, 136, 16, 24, 56, 40, 64, 144, 88, 64, 32, 48, 24, 8,
-    72, 40, 8, 40, 24, 16, 16, 32, 0, 72, 8, 20, 32, 16, 16, 20,
+    72, 40, 8, 40, 24, 16, 16, 40, 0, 72, 8, 20, 32, 16, 16, 20,
     32, 64, 40, 24, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0,
     0,
 ];
@@ -32,26 +42,76 @@ pub(super) fn sizes(kmdf: Kmdf) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Returns the size of `WDF_IO_QUEUE_CONFIG` in a driver that was built for this minor version. 1.9 added the number of
-/// presented requests, and 1.11 added the driver. The public sources of the framework compare against these sizes.
-pub(super) const fn queue_config(minor: u32) -> u32 {
-    match minor {
-        0..9 => 80,
-        9..11 => 88,
-        _ => 96,
-    }
+/// A structure that begins with its size.
+pub(super) struct Structure {
+    name: &'static str,
+    /// The sizes, each with the minor version of the framework that introduced it.
+    sizes: &'static [(u32, u32)],
 }
 
-/// Returns the size of `WDF_PNPPOWER_EVENT_CALLBACKS` for this minor version. 1.11 added a callback.
-pub(super) const fn pnp_callbacks(minor: u32) -> u32 {
-    if minor < 11 { 136 } else { 144 }
+macro_rules! structures {
+    ($($constant:ident = $name:literal: $($since:literal => $size:literal),+;)*) => {
+        $(pub(super) const $constant: Structure = Structure { name: $name, sizes: &[$(($since, $size)),+] };)*
+    };
+}
+structures! {
+    CHILD_LIST_CONFIG = "WDF_CHILD_LIST_CONFIG": 0 => 96;
+    COMPLETION_PARAMS = "WDF_REQUEST_COMPLETION_PARAMS": 0 => 72;
+    DPC_CONFIG = "WDF_DPC_CONFIG": 0 => 24;
+    DRIVER_CONFIG = "WDF_DRIVER_CONFIG": 0 => 32;
+    FILEOBJECT_CONFIG = "WDF_FILEOBJECT_CONFIG": 0 => 40;
+    // S0 idle: 1.9 added ExcludeD3Cold and PowerUpIdleDeviceOnSystemWake, 1.11 IdleTimeoutType.
+    IDLE_SETTINGS = "WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS": 0 => 24, 9 => 28, 11 => 36;
+    INTERRUPT_CONFIG = "WDF_INTERRUPT_CONFIG": 0 => 56, 11 => 96, 13 => 104;
+    IO_QUEUE_CONFIG = "WDF_IO_QUEUE_CONFIG": 0 => 80, 9 => 88, 11 => 96;
+    IO_TARGET_OPEN_PARAMS = "WDF_IO_TARGET_OPEN_PARAMS": 0 => 120, 13 => 136;
+    OBJECT_ATTRIBUTES = "WDF_OBJECT_ATTRIBUTES": 0 => 56;
+    PNPPOWER_EVENT_CALLBACKS = "WDF_PNPPOWER_EVENT_CALLBACKS": 0 => 136, 11 => 144;
+    QUERY_INTERFACE_CONFIG = "WDF_QUERY_INTERFACE_CONFIG": 0 => 48;
+    REUSE_PARAMS = "WDF_REQUEST_REUSE_PARAMS": 0 => 24;
+    // 1.9 added TolerableDelay, 1.13 UseHighResolutionTimer.
+    TIMER_CONFIG = "WDF_TIMER_CONFIG": 0 => 24, 9 => 32, 13 => 40;
+    WAKE_SETTINGS = "WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS": 0 => 16, 7 => 20;
+    WMI_INSTANCE_CONFIG = "WDF_WMI_INSTANCE_CONFIG": 0 => 64;
+    WMI_PROVIDER_CONFIG = "WDF_WMI_PROVIDER_CONFIG": 0 => 40;
+    WORKITEM_CONFIG = "WDF_WORKITEM_CONFIG": 0 => 24;
+}
+
+impl Structure {
+    /// Reads the size at the start of a structure. Fails with `STATUS_INFO_LENGTH_MISMATCH` if the framework of the
+    /// imitated Windows does not have a structure of that size.
+    pub(super) fn check<T>(&self, place: GuestPtr<T>) -> Outcome<u32> {
+        let size = place.cast::<u32>().read()?;
+        if self.is_known(size) { Ok(size) } else { fail(NtStatus::InfoLengthMismatch) }
+    }
+
+    /// Like [`Self::check`], for functions that return no status. They do nothing if the size is wrong.
+    pub(super) fn fits<T>(&self, place: GuestPtr<T>) -> Result<bool, Fault> {
+        Ok(self.is_known(place.cast::<u32>().read()?))
+    }
+
+    fn is_known(&self, size: u32) -> bool {
+        let (name, minor) = (self.name, kernel().config.os.kmdf().minor);
+        let is_known = self.has(size, minor);
+        if !is_known {
+            verify::find(
+                Rule::BadArgument,
+                format_args!("{name} has the size {size}, which KMDF 1.{minor} does not know"),
+            );
+        }
+        is_known
+    }
+
+    fn has(&self, size: u32, minor: u32) -> bool {
+        self.sizes.iter().any(|(since, known)| *since <= minor && *known == size)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use windows_releases::Kmdf;
 
-    use super::{DEVICE_STATE, POWER_FRAMEWORK_SETTINGS, sizes};
+    use super::{DEVICE_STATE, IO_QUEUE_CONFIG, POWER_FRAMEWORK_SETTINGS, TIMER_CONFIG, sizes};
 
     #[test]
     fn structures_have_the_size_of_their_version() {
@@ -62,6 +122,17 @@ mod tests {
         assert_eq!((first[POWER_FRAMEWORK_SETTINGS], last[POWER_FRAMEWORK_SETTINGS]), (72, 88));
         // WDF_DRIVER_CONFIG, WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES, WDF_PNPPOWER_EVENT_CALLBACKS,
         // WDF_TIMER_CONFIG.
-        assert_eq!([24, 33, 38, 41, 55].map(|index| first[index]), [32, 96, 56, 144, 32]);
+        assert_eq!([24, 33, 38, 41, 55].map(|index| first[index]), [32, 96, 56, 144, 40]);
+        // WDF_INTERRUPT_INFO and WDF_TIMER_CONFIG have a last member that is aligned to 8 bytes.
+        assert_eq!([31, 55].map(|index| last[index]), [64, 40]);
+    }
+
+    /// Microsoft's core/fxtimerapi.cpp and irphandlers/io/fxioqueueapi.cpp compare with the sizes of all versions up to
+    /// their own.
+    #[test]
+    fn a_framework_knows_the_sizes_of_its_version_and_of_older_ones() {
+        assert!([24, 32].into_iter().all(|size| TIMER_CONFIG.has(size, 9)) && !TIMER_CONFIG.has(40, 9));
+        assert!([24, 32, 40].into_iter().all(|size| TIMER_CONFIG.has(size, 33)) && !TIMER_CONFIG.has(36, 33));
+        assert!(IO_QUEUE_CONFIG.has(88, 9) && !IO_QUEUE_CONFIG.has(96, 9) && IO_QUEUE_CONFIG.has(80, 33));
     }
 }

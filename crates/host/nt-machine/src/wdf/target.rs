@@ -9,30 +9,24 @@ use std::collections::VecDeque;
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::device::{self, with_device};
+use super::device::with_device;
 use super::object::{self, Data, Object, create, created};
-use super::{Handle, file, query_interface, request, send, with};
+use super::{Handle, file, query_interface, request, send, target_open, with};
 use crate::kernel::ex::TargetEvent;
-use crate::kernel::ex::object::KernelHandle;
-use crate::kernel::io::{below, device as wdm, file as files, names, pnp};
+use crate::kernel::ex::object::{self as references, KernelHandle};
+use crate::kernel::io::{bus, names, pnp};
 use crate::kernel::{call_back, kernel};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
-use crate::memory::{Code, GuestPtr};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP};
+use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
-/// `WDF_IO_TARGET_OPEN_TYPE`.
-const EXISTING_DEVICE: u32 = 1;
-const BY_NAME: u32 = 2;
-const REOPEN: u32 = 3;
 /// `WDF_IO_TARGET_SENT_IO_ACTION`.
 const CANCEL_SENT: u32 = 1;
 const WAIT_FOR_SENT: u32 = 2;
 const LEAVE_SENT: u32 = 3;
 /// `WDF_IO_TARGET_PURGE_IO_ACTION`.
 const PURGE_AND_WAIT: u32 = 1;
-/// `FILE_OPENED`.
-const OPENED: u32 = 1;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfDeviceGetIoTarget", DISPATCH, target_of),
@@ -40,17 +34,24 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetCreate", PASSIVE, |call| {
         let device = call.handle(1);
         with_device(device, |_| ());
-        let target = Target::new(device, State::CLOSED, Behind::Nothing);
+        // As in Microsoft's framework (targets/general/fxiotarget.cpp), a target is started before it is first opened.
+        let target = Target::new(device, State::STARTED, Behind::Nothing);
         created(create(call, call.ptr(2), Some(device), Data::Target(Box::new(target))), call.ptr(3))
     })
     .fails(NtStatus::InsufficientResources),
     // Arguments: target, parameters.
-    routine!("WdfIoTargetOpen", PASSIVE, open).fails(NtStatus::ObjectNameNotFound),
-    routine!("WdfIoTargetClose", PASSIVE, |call| close(call.handle(1), State::CLOSED)),
+    routine!("WdfIoTargetOpen", PASSIVE, target_open::open).fails(NtStatus::ObjectNameNotFound),
+    // Drivers before 1.9 see the state that they knew.
+    routine!("WdfIoTargetClose", PASSIVE, |call| {
+        let is_old = with(|framework| framework.client_minor()) < 9;
+        close(call.handle(1), if is_old { State::CLOSED_FOR_QUERY_REMOVE } else { State::CLOSED });
+        with_target(call.handle(1), |target| target.watched = None);
+    }),
     routine!("WdfIoTargetCloseForQueryRemove", PASSIVE, |call| close(call.handle(1), State::CLOSED_FOR_QUERY_REMOVE)),
     routine!("WdfIoTargetGetDevice", DISPATCH, |call| with_target(call.handle(1), |target| target.device)),
     routine!("WdfIoTargetWdmGetTargetDeviceObject", DISPATCH, |call| device_object(call.handle(1))),
-    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| device_object(call.handle(1))),
+    // The device that the opened device returned as its target device; NULL if it returned none.
+    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| physical(call.handle(1))),
     // A framework device has no file object of the I/O manager here, so the result is NULL.
     routine!("WdfIoTargetWdmGetTargetFileObject", DISPATCH, |call| {
         with_target(call.handle(1), |target| match target.behind {
@@ -74,8 +75,9 @@ pub(super) const FUNCTIONS: &[Routine] = &[
     routine!("WdfIoTargetGetState", DISPATCH, |call| with_target(call.handle(1), |target| target.state.0)),
     routine!("WdfIoTargetStart", DISPATCH, |call| {
         let target = call.handle(1);
+        // Also a target that is not open.
         let starts = with_target(target, |target| {
-            let starts = matches!(target.state, State::STARTED | State::STOPPED | State::PURGED);
+            let starts = target.state != State::DELETED;
             if starts {
                 target.state = State::STARTED;
             }
@@ -133,9 +135,9 @@ impl State {
     pub(super) const STARTED: Self = Self(1);
     pub(super) const STOPPED: Self = Self(2);
     const CLOSED_FOR_QUERY_REMOVE: Self = Self(3);
-    const CLOSED: Self = Self(4);
-    const DELETED: Self = Self(5);
-    const PURGED: Self = Self(6);
+    pub(super) const CLOSED: Self = Self(4);
+    pub(super) const DELETED: Self = Self(5);
+    pub(super) const PURGED: Self = Self(6);
 }
 
 /// The device behind a target.
@@ -153,10 +155,10 @@ pub(super) enum Behind {
 
 /// The driver's callbacks for the removal of the target's device.
 #[derive(Clone, Copy, Debug, Default)]
-struct TargetEvents {
-    query_remove: GuestPtr<Code>,
-    remove_canceled: GuestPtr<Code>,
-    remove_complete: GuestPtr<Code>,
+pub(super) struct TargetEvents {
+    pub(super) query_remove: GuestPtr<Code>,
+    pub(super) remove_canceled: GuestPtr<Code>,
+    pub(super) remove_complete: GuestPtr<Code>,
 }
 
 /// An I/O target.
@@ -166,14 +168,16 @@ pub(super) struct Target {
     device: Handle,
     pub(super) state: State,
     pub(super) behind: Behind,
+    /// The physical device of an opened target, which has a reference to it.
+    pub(super) physical: GuestPtr<DEVICE_OBJECT>,
     /// The handle of the file, if the target was opened by name.
-    handle: KernelHandle,
+    pub(super) handle: KernelHandle,
     /// How the target was opened: open type and name.
-    opened: (u32, String),
+    pub(super) opened: (u32, String),
     /// The device of another driver whose removal the target is notified of. It stays set while the target is closed
     /// for a query-remove.
-    watched: Option<String>,
-    events: TargetEvents,
+    pub(super) watched: Option<String>,
+    pub(super) events: TargetEvents,
     /// Requests that are sent when the target is started.
     pub(super) waiting: VecDeque<Handle>,
     /// Requests that have not come back.
@@ -186,6 +190,7 @@ impl Target {
             device,
             state,
             behind,
+            physical: GuestPtr::NULL,
             handle: KernelHandle::default(),
             opened: (0, String::new()),
             watched: None,
@@ -231,58 +236,21 @@ fn device_object(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
     }
 }
 
-/// Arguments: target, parameters.
-fn open(call: &Call) -> Outcome {
-    let (target, params) = (call.handle(1), call.ptr::<WDF_IO_TARGET_OPEN_PARAMS>(2));
-    let (kind, name) = with_target(target, |target| target.opened.clone());
-    match params.Type().read()? {
-        // As in Microsoft's framework, only a target that was opened by name can be opened again.
-        REOPEN if kind != BY_NAME => return fail(NtStatus::InvalidDeviceRequest),
-        REOPEN => reopen(target, name, call.from)?,
-        BY_NAME => {
-            let events = TargetEvents {
-                query_remove: params.EvtIoTargetQueryRemove().read()?,
-                remove_canceled: params.EvtIoTargetRemoveCanceled().read()?,
-                remove_complete: params.EvtIoTargetRemoveComplete().read()?,
-            };
-            reopen(target, params.TargetDeviceName().text()?, call.from)?;
-            with_target(target, |target| target.events = events);
-        }
-        EXISTING_DEVICE => {
-            needs_closed(target)?;
-            let behind = existing(params.TargetDeviceObject().read()?, params.TargetFileObject().read()?)?;
-            with_target(target, |target| {
-                (target.behind, target.state) = (behind, State::STARTED);
-                (target.opened, target.watched) = ((EXISTING_DEVICE, String::new()), None);
-            });
-            return done(());
-        }
-        // WdfIoTargetOpenLocalTargetByFile is only for user-mode drivers.
-        _ => return fail(NtStatus::InvalidParameter),
+/// Returns the physical device of a target: the device below, or the one that an opened device returned.
+pub(super) fn physical(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
+    with_target(target, |target| match &target.behind {
+        Behind::Scripted { name: None, device, .. } => *device,
+        _ => target.physical,
+    })
+}
+
+/// Completes a query for the relations of a framework device. It keeps its status if the device has no physical device.
+pub(super) fn reply(device: Handle, irp: GuestPtr<IRP>, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
+    let physical = with_device(device, |device| device.init.physical);
+    if physical.is_null() || !bus::asks_for_target(parameters) {
+        return untouched;
     }
-    Ok(params.FileInformation().write(OPENED)?)
-}
-
-/// Returns an error if a target is open.
-fn needs_closed(target: Handle) -> Outcome {
-    let state = with_target(target, |target| target.state);
-    let is_closed = matches!(state, State::CLOSED | State::CLOSED_FOR_QUERY_REMOVE);
-    if is_closed { done(()) } else { fail(NtStatus::InvalidDeviceState) }
-}
-
-/// Opens a target by the name of its device.
-fn reopen(target: Handle, name: String, from: u64) -> Outcome {
-    needs_closed(target)?;
-    let (behind, handle) = open_name(&name, from)?;
-    let watched = match &behind {
-        Behind::Scripted { name, .. } => name.clone(),
-        _ => None,
-    };
-    with_target(target, |target| {
-        (target.behind, target.handle, target.state) = (behind, handle, State::STARTED);
-        (target.opened, target.watched) = ((BY_NAME, name), watched);
-    });
-    done(())
+    bus::relate(physical, irp).or_stop()
 }
 
 /// Notifies the targets of a device that it is removed: calls the driver's callback, or else does what the framework
@@ -315,7 +283,7 @@ fn changed(target: Handle, event: TargetEvent) -> NtStatus {
         TargetEvent::RemoveComplete => close(target, State::CLOSED),
         TargetEvent::RemoveCanceled => {
             let name = with_target(target, |target| target.opened.1.clone());
-            if let Err(Failure::Status(status)) = reopen(target, name, 0) {
+            if let Err(Failure::Status(status)) = target_open::reopen(target, name, 0) {
                 return status;
             }
         }
@@ -323,59 +291,27 @@ fn changed(target: Handle, event: TargetEvent) -> NtStatus {
     NtStatus::Success
 }
 
-/// Opens a device by its name: a framework device, another device of the driver, or a scripted device.
-fn open_name(name: &str, from: u64) -> Outcome<(Behind, KernelHandle)> {
-    if let Some((device, rest)) = device::find(name) {
-        return Ok((Behind::Framework { device, file: file::open(device, &rest)? }, KernelHandle::default()));
-    }
-    let Some((device, rest)) = names::resolve(name) else {
-        below::note_missing(name);
-        return fail(NtStatus::ObjectNameNotFound);
-    };
-    let (file, handle) = files::open(device, &rest, from)?;
-    Ok((packets(device, file), handle))
-}
-
-/// Returns whether a device receives IRPs or is scripted, with its file.
-fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behind {
-    match wdm::name_of_others(device) {
-        Some(name) => Behind::Scripted { name: Some(name).filter(|name| !name.is_empty()), device, file },
-        None => Behind::Packets { device, file },
-    }
-}
-
-/// Returns the device for a device object. The device is not opened again, because the driver opened it to get the
-/// pointer.
-fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Outcome<Behind> {
-    let own = device::devices().into_iter().find(|device| with_device(*device, |device| device.wdm) == object);
-    match own {
-        Some(device) => Ok(Behind::Framework { device, file: Handle::NULL }),
-        None if wdm::exists(object) => Ok(packets(object, file)),
-        None => {
-            verify::find(
-                Rule::BadArgument,
-                format_args!("{object:#x} is not a device object, or the device was deleted"),
-            );
-            fail(NtStatus::InvalidParameter)
-        }
-    }
-}
-
 /// Cancels the requests of a target, waits for them, and closes the target.
-fn close(target: Handle, state: State) {
-    with_target(target, |target| target.state = state);
+pub(super) fn close(target: Handle, state: State) {
+    with_target(target, |target| {
+        let is_open = !matches!(target.behind, Behind::Nothing);
+        target.state = if is_open || state == State::DELETED { state } else { State::CLOSED };
+    });
     purge(target);
     wait(target);
-    let (behind, handle, kind) = with_target(target, |target| {
+    let (behind, handle, kind, physical) = with_target(target, |target| {
         let behind = std::mem::replace(&mut target.behind, Behind::Nothing);
         if state != State::CLOSED_FOR_QUERY_REMOVE {
             target.watched = None;
         }
-        (behind, std::mem::take(&mut target.handle), target.opened.0)
+        (behind, std::mem::take(&mut target.handle), target.opened.0, std::mem::take(&mut target.physical))
     });
+    if !physical.is_null() {
+        references::dereference(physical.address());
+    }
     match behind {
-        Behind::Framework { device, file } if kind == BY_NAME => file::close(device, file),
-        _ if handle != KernelHandle::default() => drop(crate::kernel::ex::object::close(handle)),
+        Behind::Framework { device, file } if kind == target_open::BY_NAME => file::close(device, file),
+        _ if handle != KernelHandle::default() => drop(references::close(handle)),
         _ => {}
     }
 }

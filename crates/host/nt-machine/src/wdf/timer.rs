@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::attributes::Level;
 use super::object::{self, Data, create, created, lookup, needs_passive, parent_until_disposed};
-use super::{Handle, device, life, sync, with};
+use super::{Handle, device, life, structures, sync, with};
 use crate::kernel::sync::scheduler::Timer as Entry;
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::WDF_TIMER_CONFIG;
@@ -14,8 +14,6 @@ use crate::memory::{Code, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
 use crate::verify::{self, Rule};
 
-/// The sizes of `WDF_TIMER_CONFIG`: in old versions, with `TolerableDelay`, and with `UseHighResolutionTimer`.
-const CONFIG_SIZES: [u32; 3] = [24, 32, 40];
 /// One millisecond in units of 100 ns.
 const MILLISECOND: u64 = 10_000;
 
@@ -37,11 +35,7 @@ pub(super) struct Timer {
 /// Arguments: configuration, attributes, place for the handle.
 fn create_timer(call: &Call) -> Outcome {
     let config = call.ptr::<WDF_TIMER_CONFIG>(1);
-    let size = config.Size().read()?;
-    if !CONFIG_SIZES.contains(&size) {
-        verify::find(Rule::BadArgument, format_args!("WDF_TIMER_CONFIG has the invalid size {size}"));
-        return fail(NtStatus::InfoLengthMismatch);
-    }
+    structures::TIMER_CONFIG.check(config)?;
     let data = Timer {
         callback: config.EvtTimerFunc().read()?,
         period: u64::from(config.Period().read()?) * MILLISECOND,

@@ -2,10 +2,10 @@
 
 use etw_types::{Guid, NtStatus};
 
-use super::Handle;
 use super::attributes::Attributes;
 use super::device::with_device;
 use super::object::{self, Data, create, created};
+use super::{Handle, life, structures};
 use crate::kernel::io::wmi::{self, WmiOperation, WmiRequest};
 use crate::kernel::{self, Answer, call_back, kernel};
 use crate::layout::{WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG};
@@ -15,12 +15,17 @@ use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixe
 /// `WDF_WMI_PROVIDER_CONTROL`.
 const EVENTS: u32 = 1;
 const INSTANCES: u32 = 2;
+/// `WDF_WMI_PROVIDER_FLAGS`.
+const EVENT_ONLY: u32 = 1;
+const EXPENSIVE: u32 = 2;
+const TRACING: u32 = 4;
 
 pub(super) const FUNCTIONS: &[Routine] = &[
     // Arguments: device, configuration, attributes, place for the provider.
     routine!("WdfWmiProviderCreate", PASSIVE, |call| {
-        let attributes = Attributes::read(call.ptr(3))?;
-        created(new_provider(call, call.ptr(2), &attributes), call.ptr(4))
+        let (attributes, place) = (Attributes::read(call.ptr(3))?, call.ptr(4));
+        object::needs_place(place);
+        created(new_provider(call, call.ptr(2), &attributes), place)
     })
     .fails(NtStatus::InsufficientResources),
     routine!("WdfWmiProviderGetDevice", DISPATCH, |call| provider(call.handle(1)).device),
@@ -65,6 +70,7 @@ pub(super) const FUNCTIONS: &[Routine] = &[
 pub(super) struct Provider {
     device: Handle,
     guid: Guid,
+    flags: u32,
     /// The minimum number of bytes of a query's buffer.
     least: u32,
     control: GuestPtr<Code>,
@@ -77,8 +83,8 @@ pub(super) struct Provider {
 pub(super) struct Instance {
     provider: Handle,
     registered: bool,
-    /// A query returns the instance's context.
-    context: bool,
+    /// The size of the instance's context, if a query returns the context.
+    context: Option<u64>,
     query: GuestPtr<Code>,
     set: GuestPtr<Code>,
     set_item: GuestPtr<Code>,
@@ -115,6 +121,7 @@ fn of_kind<T>(device: Handle, kind: impl Fn(&Data) -> Option<T>) -> Vec<(Handle,
     })
 }
 
+/// Returns the first provider of a device that has a GUID. Several may have the same one.
 fn find(device: Handle, guid: Guid) -> Option<Handle> {
     let all = of_kind(device, |data| match data {
         Data::WmiProvider(provider) => Some(*provider),
@@ -123,17 +130,25 @@ fn find(device: Handle, guid: Guid) -> Option<Handle> {
     all.into_iter().find(|(_, provider)| provider.guid == guid).map(|(handle, _)| handle)
 }
 
+/// Checks the configuration as Microsoft's framework does (irphandlers/wmi/fxwmiprovider.cpp).
 fn new_provider(call: &Call, config: GuestPtr<WDF_WMI_PROVIDER_CONFIG>, attributes: &Attributes) -> Outcome<Handle> {
-    let (device, guid) = (call.handle(1), config.Guid().id()?);
+    let device = call.handle(1);
     with_device(device, |_| ());
-    if find(device, guid).is_some() {
-        return fail(NtStatus::ObjectNameCollision);
+    structures::WMI_PROVIDER_CONFIG.check(config)?;
+    let (guid, flags) = (config.Guid().id()?, config.Flags().read()?);
+    let control = config.EvtWmiProviderFunctionControl().read()?;
+    let is_unknown = flags & !(EVENT_ONLY | EXPENSIVE | TRACING) != 0;
+    let is_mixed = flags & TRACING != 0 && flags != TRACING;
+    let is_never_called = !control.is_null() && flags & (EXPENSIVE | TRACING) == 0;
+    if is_unknown || is_mixed || is_never_called || guid == Guid::default() {
+        return fail(NtStatus::InvalidParameter);
     }
     let provider = Provider {
         device,
         guid,
+        flags,
         least: config.MinInstanceBufferSize().read()?,
-        control: config.EvtWmiProviderFunctionControl().read()?,
+        control,
         events: false,
         instances: false,
     };
@@ -141,20 +156,39 @@ fn new_provider(call: &Call, config: GuestPtr<WDF_WMI_PROVIDER_CONFIG>, attribut
 }
 
 fn create_instance(call: &Call) -> Outcome {
+    structures::WMI_INSTANCE_CONFIG.check(call.ptr::<WDF_WMI_INSTANCE_CONFIG>(2))?;
     let config = call.ptr::<WDF_WMI_INSTANCE_CONFIG>(2).read()?;
     let (given, described) = (Handle::new(config.Provider), config.ProviderConfig);
-    let owner = match (given, described.non_null()) {
-        (Handle::NULL, Some(described)) => new_provider(call, described, &Attributes::default())?,
-        (Handle::NULL, None) => return fail(NtStatus::InvalidParameter),
-        (given, _) => {
-            provider(given);
-            given
-        }
+    let owner = match (given.non_null(), described.non_null()) {
+        (None, Some(described)) => new_provider(call, described, &Attributes::default())?,
+        (Some(given), None) => given,
+        _ => return fail(NtStatus::InvalidParameter),
     };
+    new_instance(call, &config, owner).inspect_err(|_| {
+        if given.is_null() {
+            life::delete(owner);
+        }
+    })
+}
+
+/// Checks the configuration as Microsoft's framework does (irphandlers/wmi/fxwmiinstance.cpp).
+fn new_instance(call: &Call, config: &WDF_WMI_INSTANCE_CONFIG, owner: Handle) -> Outcome {
+    let Provider { flags, least, .. } = provider(owner);
+    let sets = !config.EvtWmiInstanceSetInstance.is_null() || !config.EvtWmiInstanceSetItem.is_null();
+    let has_callback =
+        sets || !config.EvtWmiInstanceQueryInstance.is_null() || !config.EvtWmiInstanceExecuteMethod.is_null();
+    let uses_context = config.UseContextForQuery != 0;
+    let context = Attributes::read(call.ptr(3))?.context.map(|context| context.size);
+    if flags & EVENT_ONLY != 0 && (uses_context || has_callback) || uses_context && (sets || context.is_none()) {
+        return fail(NtStatus::InvalidParameter);
+    }
+    if uses_context && context.is_some_and(|size| size < least.into()) {
+        return fail(NtStatus::BufferTooSmall);
+    }
     let instance = Instance {
         provider: owner,
         registered: config.Register != 0,
-        context: config.UseContextForQuery != 0,
+        context: context.filter(|_| uses_context),
         query: config.EvtWmiInstanceQueryInstance,
         set: config.EvtWmiInstanceSetInstance,
         set_item: config.EvtWmiInstanceSetItem,
@@ -164,8 +198,18 @@ fn create_instance(call: &Call) -> Outcome {
     created(Ok(handle), call.ptr(4))
 }
 
-/// Sends a WMI request to a framework device.
+/// Sends a WMI request to a framework device. The statuses are those of Microsoft's framework
+/// (irphandlers/wmi/fxwmiirphandler.cpp).
 pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
+    let sets = matches!(asked.operation, WmiOperation::Set | WmiOperation::SetItem(_));
+    let result = ask_instance(device, asked)?;
+    if sets && result.status == NtStatus::BufferTooSmall {
+        return fail(NtStatus::WmiSetFailure);
+    }
+    Ok(result)
+}
+
+fn ask_instance(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
     let Some(owner) = object::exists(device).then(|| find(device, asked.guid)).flatten() else {
         return fail(NtStatus::WmiGuidNotFound);
     };
@@ -179,42 +223,59 @@ pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
     let Some((handle, instance)) = instances.get(asked.instance as usize).copied() else {
         return fail(NtStatus::WmiInstanceNotFound);
     };
-    if instance.context && asked.operation == WmiOperation::Query {
+    let least = u64::from(provider(owner).least);
+    // The number of bytes that the framework itself requires.
+    let needed = match asked.operation {
+        WmiOperation::Query => (u64::from(asked.output), instance.context.unwrap_or(least)),
+        WmiOperation::Set => (asked.input.len() as u64, least),
+        _ => (0, 0),
+    };
+    let short = needed.0 < needed.1;
+    let too_small =
+        || Ok(Answer { status: NtStatus::BufferTooSmall, information: needed.1, output: Vec::new(), reached: true });
+    if let Some(size) = instance.context.filter(|_| asked.operation == WmiOperation::Query) {
+        if short {
+            return too_small();
+        }
         let context = object::lookup(handle, |object| object.contexts.first().map(|(_, memory)| *memory));
-        let output = context.unwrap_or_default().array(provider(owner).least.into()).read()?;
+        let output = context.unwrap_or_default().array(size).read()?;
         return Ok(Answer { status: NtStatus::Success, information: output.len() as u64, output, reached: true });
+    }
+    let callback = match asked.operation {
+        WmiOperation::Query => instance.query,
+        WmiOperation::Set => instance.set,
+        WmiOperation::SetItem(_) => instance.set_item,
+        _ => instance.method,
+    };
+    if callback.is_null() {
+        let sets = matches!(asked.operation, WmiOperation::Set | WmiOperation::SetItem(_));
+        return fail(if sets { NtStatus::WmiReadOnly } else { NtStatus::InvalidDeviceRequest });
+    }
+    if short {
+        return too_small();
     }
     let room = asked.output.max(asked.input.len() as u32);
     let buffer: GuestPtr<u8> = kernel::lock(&kernel().pool).try_new_objects(u64::from(room.max(1)))?;
     let used: GuestPtr<u32> = kernel::lock(&kernel().pool).new_object();
     buffer.write_all(&asked.input)?;
     let (length, place, count) = (asked.input.len() as u64, buffer.address(), used.address());
-    let (name, callback, arguments) = match asked.operation {
-        WmiOperation::Query => {
-            ("EvtWmiInstanceQueryInstance", instance.query, vec![handle.as_int(), room.into(), place, count])
+    let (name, arguments) = match asked.operation {
+        WmiOperation::Query => ("EvtWmiInstanceQueryInstance", vec![handle.as_int(), room.into(), place, count]),
+        WmiOperation::Set => ("EvtWmiInstanceSetInstance", vec![handle.as_int(), length, place]),
+        WmiOperation::SetItem(item) => ("EvtWmiInstanceSetItem", vec![handle.as_int(), item.into(), length, place]),
+        WmiOperation::Method(method) => {
+            ("EvtWmiInstanceExecuteMethod", vec![handle.as_int(), method.into(), length, room.into(), place, count])
         }
-        WmiOperation::Set => ("EvtWmiInstanceSetInstance", instance.set, vec![handle.as_int(), length, place]),
-        WmiOperation::SetItem(item) => {
-            ("EvtWmiInstanceSetItem", instance.set_item, vec![handle.as_int(), item.into(), length, place])
-        }
-        WmiOperation::Method(method) => (
-            "EvtWmiInstanceExecuteMethod",
-            instance.method,
-            vec![handle.as_int(), method.into(), length, room.into(), place, count],
-        ),
         WmiOperation::Events(_) | WmiOperation::Collection(_) => return fail(NtStatus::InvalidDeviceRequest),
     };
-    let short = asked.operation == WmiOperation::Query && room < provider(owner).least;
-    let status = match callback.non_null() {
-        None => NtStatus::InvalidDeviceRequest,
-        Some(_) if short => NtStatus::BufferTooSmall,
-        Some(callback) => NtStatus::from_int(call_back(name, PASSIVE, callback, &arguments) as u32),
-    };
-    let output = if status.is_error() { Vec::new() } else { buffer.array(used.read()?.min(room).into()).read()? };
+    let status = NtStatus::from_int(call_back(name, PASSIVE, callback, &arguments) as u32);
+    let used_bytes = used.read()?;
+    let output = if status.is_error() { Vec::new() } else { buffer.array(used_bytes.min(room).into()).read()? };
     for address in [buffer.address(), used.address()] {
         kernel::lock(&kernel().pool).free_object(address);
     }
-    Ok(Answer { status, information: output.len() as u64, output, reached: !callback.is_null() })
+    let information = if status == NtStatus::BufferTooSmall { used_bytes.into() } else { output.len() as u64 };
+    Ok(Answer { status, information, output, reached: true })
 }
 
 /// Enables or disables the events or the data collection of a provider.
@@ -232,6 +293,9 @@ fn control(owner: Handle, events: bool, on: bool) -> Answer {
         let control = if events { EVENTS } else { INSTANCES };
         let arguments = [owner.as_int(), control.into(), on.into()];
         status = NtStatus::from_int(call_back("EvtWmiProviderFunctionControl", PASSIVE, callback, &arguments) as u32);
+    }
+    if status.is_error() {
+        with_provider(owner, |provider| *(if events { &mut provider.events } else { &mut provider.instances }) = false);
     }
     Answer { status, reached: true, ..Answer::default() }
 }

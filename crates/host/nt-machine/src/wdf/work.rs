@@ -3,6 +3,7 @@
 use etw_types::NtStatus;
 
 use super::object::{self, Data, create, created, lookup, parent_until_disposed};
+use super::structures::{self, Structure};
 use super::{Handle, sync};
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::WDF_WORK_CONFIG;
@@ -10,7 +11,8 @@ use crate::memory::{Code, GuestPtr};
 use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, routine};
 
 pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfWorkItemCreate", DISPATCH, create_work).fails(NtStatus::InsufficientResources),
+    routine!("WdfWorkItemCreate", DISPATCH, |call| create_work(call, &structures::WORKITEM_CONFIG))
+        .fails(NtStatus::InsufficientResources),
     routine!("WdfWorkItemEnqueue", DISPATCH, |call| {
         let (handle, work) = (call.handle(1), work(call.handle(1)));
         if !kernel().scheduler.look(|state| state.has_work(handle.as_int())) {
@@ -24,7 +26,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             (!state.has_work(handle.as_int()) && !state.active.contains(&handle.as_int())).then_some(())
         });
     }),
-    routine!("WdfDpcCreate", DISPATCH, create_work).fails(NtStatus::InsufficientResources),
+    routine!("WdfDpcCreate", DISPATCH, |call| create_work(call, &structures::DPC_CONFIG))
+        .fails(NtStatus::InsufficientResources),
     routine!("WdfDpcEnqueue", DISPATCH, |call| {
         let (handle, work) = (call.handle(1), work(call.handle(1)));
         kernel()
@@ -52,7 +55,8 @@ pub(super) struct Work {
 }
 
 /// Arguments: configuration, attributes, place for the handle.
-fn create_work(call: &Call) -> Outcome {
+fn create_work(call: &Call, structure: &Structure) -> Outcome {
+    structure.check(call.ptr::<WDF_WORK_CONFIG>(1))?;
     let config = call.ptr::<WDF_WORK_CONFIG>(1).read()?;
     let work = Work { callback: config.EvtFunc, serialized: config.AutomaticSerialization != 0 };
     created(create(call, call.ptr(2), None, Data::Work(work)), call.ptr(3))

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use crate::cpu::thread;
-use crate::kernel::{kernel, lock};
-use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, KEVENT, UNICODE_STRING};
+use crate::kernel::{kernel, lock, submit};
+use crate::layout::KEVENT;
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 use crate::routine::{
     ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
 };
 use crate::verify::{self, Rule};
 
+/// `IO_TYPE_FILE`.
+pub(crate) const FILE_TYPE: u16 = 5;
 /// `DUPLICATE_CLOSE_SOURCE`.
 const CLOSE_SOURCE: u32 = 1;
 
@@ -63,17 +65,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     // The same, with a tag before the pointer to the object.
     routine!("ObReferenceObjectByHandleWithTag", PASSIVE, |call| by_handle_and_type(call, 5))
         .fails(NtStatus::InvalidHandle),
-    // Arguments: object, buffer for the information, its size, pointer to the length.
-    routine!("ObQueryNameString", PASSIVE, query_name).fails(NtStatus::InvalidParameter),
-    // Arguments: name, attributes, access state, access, type, mode, context, pointer to the object.
-    routine!("ObReferenceObjectByName", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some(object) = named(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
-        reference(object, call.from);
-        call.ptr(7).write(object)?;
-        done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
     routine!("ObIsKernelHandle", ANY, |call| call.arg(0) >= KernelHandle::FIRST & !0xFFF),
     fixed("ObMakeTemporaryObject", APC, 0),
     routine!("ObfReferenceObjectWithTag", DISPATCH, |call| reference(call.arg(0), call.from)),
@@ -190,12 +181,7 @@ pub(crate) fn by_handle(handle: KernelHandle) -> Option<u64> {
 pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     let closed = lock(&kernel().objects).handles.remove(&handle);
     if let Some(closed) = closed {
-        if !is_open(closed.object)
-            && let Some(lifetime) = lifetime(closed.object)
-        {
-            (lifetime.last_handle)(closed.object);
-            end_if_unused(closed.object);
-        }
+        last_handle_closed(closed.object);
         return NtStatus::Success;
     }
     verify::find(Rule::BadArgument, format_args!("{:#x} is not an open handle", handle.0));
@@ -210,6 +196,12 @@ pub(crate) fn reference(object: u64, from: u64) -> u64 {
     entry.count.cast_unsigned() + 1
 }
 
+/// Returns whether the driver has a reference to an object.
+pub(crate) fn is_referenced(object: u64) -> bool {
+    lock(&kernel().objects).references.contains_key(&object)
+}
+
+/// Releases a reference of the driver to an object. Returns the new count.
 pub(crate) fn dereference(object: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert(References { count: 0, from: 0 });
@@ -265,77 +257,40 @@ fn by_handle_and_type(call: &Call, place: u64) -> Outcome {
     Ok(())
 }
 
-/// Returns the object with a name in the object manager's directories: the driver or a device.
-fn named(name: &str) -> Result<Option<u64>, Fault> {
-    let (driver, device) = {
-        let io = lock(&kernel().io);
-        let device = io.devices.iter().find(|device| !device.name.is_empty() && device.name.eq_ignore_ascii_case(name));
-        (io.driver, device.map(|device| device.object.address()))
+/// Called after a handle to an object was closed. Does nothing if the driver has another one. No lock is held while the
+/// driver is called.
+pub(crate) fn last_handle_closed(object: u64) {
+    let lifetime = {
+        let objects = lock(&kernel().objects);
+        objects.managed.get(&object).copied().filter(|_| !objects.is_open(object))
     };
-    let own = driver.DriverName().text()?;
-    Ok(if own.eq_ignore_ascii_case(name) { Some(driver.address()) } else { device })
+    if let Some(lifetime) = lifetime {
+        (lifetime.last_handle)(object);
+        end_if_unused(object);
+    }
 }
 
-/// Returns the name of an object; empty if it has none.
-fn name_of(object: u64) -> Result<String, Fault> {
-    let (driver, devices): (GuestPtr<DRIVER_OBJECT>, Vec<(u64, String)>) = {
-        let io = lock(&kernel().io);
-        (io.driver, io.devices.iter().map(|device| (device.object.address(), device.name.clone())).collect())
-    };
-    let device = |wanted: u64| devices.iter().find(|(object, _)| *object == wanted).map(|(_, name)| name.clone());
-    if object == driver.address() {
-        return driver.DriverName().text();
-    }
-    if let Some(name) = device(object) {
-        return Ok(name);
-    }
-    if lock(&kernel().objects).managed.contains_key(&object) {
-        let file = GuestPtr::<FILE_OBJECT>::new(object);
-        let of = device(file.DeviceObject().read()?.address()).unwrap_or_default();
-        return Ok(format!("{of}{}", file.FileName().text()?));
-    }
-    Ok(String::new())
-}
-
-fn query_name(call: &Call) -> Outcome {
-    let units: Vec<u16> = name_of(call.arg(0))?.encode_utf16().chain([0]).collect();
-    let (string, bytes) = (call.ptr::<UNICODE_STRING>(1), units.len() as u16 * 2);
-    // An object without a name has an empty string without a buffer.
-    let (text, needed) = if units.len() == 1 { (0, 16) } else { (bytes, 16 + u32::from(bytes)) };
-    call.ptr(3).write(needed)?;
-    if call.u32(2) < needed {
-        return fail(NtStatus::InfoLengthMismatch);
-    }
-    if text == 0 {
-        string.set(0, 0, GuestPtr::NULL)?;
-        return Ok(());
-    }
-    let place = string.after::<u16>();
-    place.write_all(&units)?;
-    string.set(text - 2, text, place)?;
-    Ok(())
-}
-
-fn lifetime(object: u64) -> Option<Lifetime> {
-    lock(&kernel().objects).managed.get(&object).copied()
-}
-
-/// Returns whether there is a handle to an object.
-fn is_open(object: u64) -> bool {
-    lock(&kernel().objects).handles.values().any(|handle| handle.object == object)
-}
-
-/// Deletes an object without handles and references. No lock is held while its driver is called.
-fn end_if_unused(object: u64) {
+/// Deletes an object without handles and references. No lock is held while its driver is called, which is always at
+/// `PASSIVE_LEVEL`: Windows defers the deletion if the last reference is released at a higher IRQL.
+pub(crate) fn end_if_unused(object: u64) {
     let ended = {
         let mut objects = lock(&kernel().objects);
-        let used =
-            objects.references.contains_key(&object) || objects.handles.values().any(|handle| handle.object == object);
+        let used = objects.references.contains_key(&object) || objects.is_open(object);
         if used { None } else { objects.managed.remove(&object) }
     };
-    if let Some(lifetime) = ended {
-        (lifetime.last_reference)(object);
+    match ended {
+        Some(lifetime) if thread::irql() > PASSIVE => submit(object, move || (lifetime.last_reference)(object)),
+        Some(lifetime) => (lifetime.last_reference)(object),
+        None => {}
     }
+}
+
+/// Frees the memory of an object of the host when the driver has no references and handles to it.
+pub(crate) fn free_when_unused(object: u64) {
+    const MEMORY: Lifetime =
+        Lifetime { last_handle: |_| (), last_reference: |object| lock(&kernel().pool).free_object(object) };
+    manage(object, MEMORY);
+    end_if_unused(object);
 }
 
 fn new_event(kind: u8, state: bool) -> Result<GuestPtr<KEVENT>, Fault> {
@@ -384,8 +339,19 @@ impl Objects {
         self.token = Some(token);
     }
 
+    /// Returns whether an object is deleted when nothing uses it any more.
+    pub(super) fn is_managed(&self, object: u64) -> bool {
+        self.managed.contains_key(&object)
+    }
+
+    /// Returns whether there is a handle to an object.
+    fn is_open(&self, object: u64) -> bool {
+        self.handles.values().any(|handle| handle.object == object)
+    }
+
     /// Reports open handles and references, and forgets them.
     pub(crate) fn report_leaks(&mut self) {
+        self.managed.clear();
         for (_, Handle { kind, from, .. }) in std::mem::take(&mut self.handles) {
             verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle was not closed ({kind})"));
         }

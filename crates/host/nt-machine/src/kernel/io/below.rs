@@ -99,8 +99,26 @@ pub(super) fn serve(irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> R
         return Ok(Some(response.status));
     }
     place.Control().change(|control| control | request::PENDING_RETURNED)?;
-    later(irp.address(), response.delay, move || request::complete(irp).or_stop());
+    later(irp.address(), response.delay, move || {
+        request::not_cancelable(irp);
+        request::complete(irp).or_stop();
+    });
+    // Like other drivers, this one completes a request that is canceled, also if it was canceled before it arrived.
+    request::when_canceled(irp, move || cancel(irp).or_stop());
+    if irp.Cancel().read()? != 0 {
+        request::cancel(irp)?;
+    }
     Ok(Some(NtStatus::Pending))
+}
+
+/// Completes a canceled IRP, unless it is being completed.
+fn cancel(irp: GuestPtr<IRP>) -> Result<(), Fault> {
+    if !kernel().scheduler.change(|state| state.unset(irp.address())) {
+        return Ok(());
+    }
+    irp.IoStatus().Status().write(NtStatus::Cancelled)?;
+    irp.IoStatus().Information().write(0)?;
+    request::complete(irp)
 }
 
 /// Returns the output buffer of an IRP.

@@ -2,12 +2,12 @@
 
 use etw_types::NtStatus;
 
-use super::names;
 use super::stack::{attach, lower, top};
+use super::{names, pnp};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, UNICODE_STRING};
-use crate::memory::{Code, Fault, GuestPtr};
+use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
 use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
@@ -69,7 +69,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(lower)
     }),
     fixed("IoInvalidateDeviceRelations", DISPATCH, 0),
-    fixed("IoInvalidateDeviceState", PASSIVE, 0),
+    routine!("IoInvalidateDeviceState", DISPATCH, |call| pnp::invalidate_state(call.ptr(0))),
 ];
 
 /// A device.
@@ -78,8 +78,18 @@ pub(crate) struct Device {
     pub(crate) object: GuestPtr<DEVICE_OBJECT>,
     pub(crate) name: String,
     pub(crate) from: u64,
-    /// The device belongs to the host, not to the driver under test.
-    pub(crate) of_host: bool,
+    pub(crate) owner: Owner,
+}
+
+/// The driver that a device belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The driver under test.
+    Driver,
+    /// The host, as the bus driver: a physical device.
+    Bus,
+    /// The host, as another driver.
+    Other,
 }
 
 /// A symbolic link.
@@ -158,7 +168,7 @@ fn create_device(call: &Call, place: u64) -> Outcome {
     device.DeviceExtension().write(if extension == 0 { GuestPtr::NULL } else { device.after() })?;
     device.DeviceType().write(call.u32(3))?;
     driver.DeviceObject().write(device)?;
-    lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, of_host: false });
+    lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, owner: Owner::Driver });
     call.ptr(place).write(device)?;
     Ok(())
 }
@@ -204,34 +214,74 @@ fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
         }
         place = current.NextDevice();
     }
-    let is_held = {
-        let mut io = lock(&kernel().io);
-        let is_held = io.held.contains(&device);
-        io.deleted.extend(is_held.then_some(device));
-        is_held
-    };
-    if !is_held {
-        lock(&kernel().pool).free_object(device.address());
+    release(device)
+}
+
+/// Frees the memory of a deleted device when nothing uses the device any more. As in Windows, these are: the driver's
+/// references and handles, open files, and what the host holds.
+pub(crate) fn release(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+    lock(&kernel().io).deleted.push(device);
+    free_if_unused(device)
+}
+
+/// Called when a file of a device is closed or when the host no longer holds the device.
+pub(super) fn free_if_unused(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+    /// The object manager frees the memory when the driver has no references and handles.
+    const UNREFERENCED: object::Lifetime = object::Lifetime { last_handle: |_| (), last_reference: free };
+    if is_idle(device)? {
+        object::manage(device.address(), UNREFERENCED);
+        object::end_if_unused(device.address());
     }
     Ok(())
+}
+
+/// Returns whether a device is deleted, has no open files, and is not held by the host.
+fn is_idle(device: GuestPtr<DEVICE_OBJECT>) -> Result<bool, Fault> {
+    let is_candidate = {
+        let io = lock(&kernel().io);
+        io.deleted.contains(&device) && !io.held.contains(&device)
+    };
+    Ok(is_candidate && device.ReferenceCount().read()? <= 0)
+}
+
+/// Called when the driver has released its last reference to a deleted device.
+fn free(object: u64) {
+    let device = GuestPtr::<DEVICE_OBJECT>::new(object);
+    if !is_idle(device).or_stop() {
+        return;
+    }
+    lock(&kernel().io).deleted.retain(|known| *known != device);
+    lock(&kernel().pool).free_object(object);
 }
 
 /// Keeps a device's memory until `body` returns. On Windows, the Plug and Play manager holds a reference to the device
 /// while it sends an IRP to it. So a driver can delete the device, pass the IRP on, and still use the device extension.
 pub(super) fn hold<R>(device: GuestPtr<DEVICE_OBJECT>, body: impl FnOnce() -> R) -> R {
-    lock(&kernel().io).held.push(device);
+    let held = Held::new(device);
     let result = body();
-    let deleted = {
-        let mut io = lock(&kernel().io);
-        let last = io.held.iter().rposition(|held| *held == device);
-        last.map(|position| io.held.remove(position));
-        let position = io.deleted.iter().position(|known| *known == device && !io.held.contains(&device));
-        position.map(|position| io.deleted.swap_remove(position))
-    };
-    if let Some(deleted) = deleted {
-        lock(&kernel().pool).free_object(deleted.address());
-    }
+    drop(held);
     result
+}
+
+/// A reference of the host to a device, which keeps the device's memory.
+pub(super) struct Held(GuestPtr<DEVICE_OBJECT>);
+
+impl Held {
+    pub(super) fn new(device: GuestPtr<DEVICE_OBJECT>) -> Self {
+        lock(&kernel().io).held.push(device);
+        Self(device)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        {
+            let mut io = lock(&kernel().io);
+            let last = io.held.iter().rposition(|held| *held == self.0);
+            last.map(|position| io.held.remove(position));
+        }
+        free_if_unused(self.0).or_stop();
+    }
 }
 
 /// Arguments: name, target.
@@ -245,18 +295,34 @@ fn link(call: &Call) -> Outcome {
     Ok(())
 }
 
-/// Returns the name of a device of the host; `None` for a device of the driver under test.
+/// Returns the name of a device of the host, by which a test scripts it; `None` for a device of the driver under test. A
+/// physical device is scripted as the device below the driver's, so its name is empty here.
 pub(crate) fn name_of_others(device: GuestPtr<DEVICE_OBJECT>) -> Option<String> {
     let io = lock(&kernel().io);
-    io.devices.iter().find(|known| known.object == device && known.of_host).map(|known| known.name.clone())
+    let known = io.devices.iter().find(|known| known.object == device)?;
+    match known.owner {
+        Owner::Driver => None,
+        Owner::Bus => Some(String::new()),
+        Owner::Other => Some(known.name.clone()),
+    }
 }
 
-/// Returns whether a device exists.
+/// Returns the name of a device.
+pub(crate) fn name_of(device: GuestPtr<DEVICE_OBJECT>) -> Option<String> {
+    lock(&kernel().io).devices.iter().find(|known| known.object == device).map(|known| known.name.clone())
+}
+
+/// Returns whether a device exists and is not deleted.
 pub(crate) fn exists(device: GuestPtr<DEVICE_OBJECT>) -> bool {
     lock(&kernel().io).devices.iter().any(|known| known.object == device)
 }
 
+/// Returns whether the memory of a device exists. A deleted device receives the requests of its open files.
+pub(super) fn is_in_memory(device: GuestPtr<DEVICE_OBJECT>) -> bool {
+    exists(device) || lock(&kernel().io).deleted.contains(&device)
+}
+
 /// Returns the first device of the driver. A client that has no device name opens this one.
 pub(crate) fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
-    lock(&kernel().io).devices.iter().find(|device| !device.of_host).map(|device| device.object)
+    lock(&kernel().io).devices.iter().find(|device| device.owner == Owner::Driver).map(|device| device.object)
 }

@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use super::client::{Completion, Mode, Submission, send};
 use super::{below, names, open, pnp, stack};
-use crate::kernel::ex::object::{self, KernelHandle, Lifetime};
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::sync::event;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
@@ -57,9 +57,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         };
         let file = open::open(device, &rest, Mode::Kernel)?;
         // As in Windows, the I/O manager closes its handle again, and the driver owns the reference to the file object.
-        object::manage(file.address(), FILE);
         object::reference(file.address(), call.from);
-        cleanup(file.address());
+        open::close(file);
         call.ptr(2).write(file)?;
         call.ptr(3).write(stack::top(device)?)?;
         done(())
@@ -98,9 +97,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NtStatus::InvalidDeviceRequest),
 ];
 
-/// The functions that run after the last handle and the last reference of a file are released.
-const FILE: Lifetime = Lifetime { last_handle: cleanup, last_reference: close };
-
 type Device = GuestPtr<crate::layout::DEVICE_OBJECT>;
 
 fn device_of(file: u64) -> (Device, GuestPtr<FILE_OBJECT>) {
@@ -108,20 +104,10 @@ fn device_of(file: u64) -> (Device, GuestPtr<FILE_OBJECT>) {
     (file.DeviceObject().read().or_stop(), file)
 }
 
-fn cleanup(file: u64) {
-    let (device, file) = device_of(file);
-    open::cleanup(device, file).or_stop();
-}
-
-fn close(file: u64) {
-    let (device, file) = device_of(file);
-    open::end(device, file).or_stop();
-}
-
 /// Opens a device. Returns its file object and a handle to it.
 pub(crate) fn open(device: Device, rest: &str, from: u64) -> Outcome<(GuestPtr<FILE_OBJECT>, KernelHandle)> {
     let file = open::open(device, rest, Mode::Kernel)?;
-    object::manage(file.address(), FILE);
+    object::manage(file.address(), open::FILE);
     Ok((file, object::open("file", file.address(), from)))
 }
 

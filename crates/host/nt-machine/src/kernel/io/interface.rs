@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use etw_types::{Guid, NtStatus};
 
+use super::device;
 use crate::kernel::{kernel, lock};
-use crate::layout::{GUID, UNICODE_STRING};
+use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
 use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::gap;
@@ -108,8 +109,8 @@ pub(crate) fn note_missing(of_type: Guid) {
     ));
 }
 
-/// Returns a property of the host's physical device.
-pub(crate) fn property(number: u32) -> Option<Vec<u8>> {
+/// Returns a property of a physical device of the host.
+pub(crate) fn property(physical: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<Vec<u8>> {
     let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     match number {
         // DevicePropertyDeviceDescription and FriendlyName, HardwareID (a list), ClassName, Manufacturer.
@@ -118,7 +119,7 @@ pub(crate) fn property(number: u32) -> Option<Vec<u8>> {
         4 => Some(text("System")),
         9 => Some(text("nt-host")),
         // PhysicalDeviceObjectName, EnumeratorName.
-        11 => Some(text("\\Device\\NtHost0")),
+        11 => device::name_of(physical).map(|name| text(&name)),
         15 => Some(text("ROOT")),
         // LegacyBusType is PNPBus, BusNumber.
         13 => Some(15_u32.to_le_bytes().to_vec()),
@@ -129,7 +130,7 @@ pub(crate) fn property(number: u32) -> Option<Vec<u8>> {
 
 /// Arguments: device, property, length, buffer, place for the length.
 fn get_property(call: &Call) -> Outcome {
-    match property(call.u32(1)) {
+    match property(call.ptr(0), call.u32(1)) {
         Some(data) => store(&data, call.ptr(3), call.u32(2), call.ptr(4)),
         None => fail(NtStatus::ObjectNameNotFound),
     }

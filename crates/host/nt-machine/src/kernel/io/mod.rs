@@ -2,6 +2,7 @@
 
 pub(crate) mod below;
 pub(crate) mod build;
+pub(crate) mod bus;
 pub(crate) mod client;
 mod csq;
 pub(crate) mod device;
@@ -24,11 +25,12 @@ pub(crate) mod stack;
 mod start_io;
 mod timer;
 pub(crate) mod wmi;
+mod wmi_library;
 pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 17] = [
+pub(super) const ROUTINES: [&[Routine]; 18] = [
     build::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,
@@ -45,5 +47,6 @@ pub(super) const ROUTINES: [&[Routine]; 17] = [
     start_io::ROUTINES,
     timer::ROUTINES,
     wmi::ROUTINES,
+    wmi_library::ROUTINES,
     work::ROUTINES,
 ];

@@ -6,13 +6,12 @@ use super::client::{Mode, Submission, send};
 use super::device::{self, EXCLUSIVE};
 use super::request::{CLEANUP, CLOSE, CREATE, dispatch_routine};
 use super::{security, stack};
+use crate::kernel::ex::object::{self, Lifetime};
 use crate::kernel::{kernel, lock};
 use crate::layout::{ACCESS_STATE, DEVICE_OBJECT, FILE_OBJECT, IO_SECURITY_CONTEXT};
-use crate::memory::{Fault, GuestPtr};
+use crate::memory::{Fault, GuestPtr, OrStop as _};
 use crate::routine::{Outcome, fail};
 
-/// `IO_TYPE_FILE`.
-const TYPE: u16 = 5;
 /// `FO_SYNCHRONOUS_IO`.
 const SYNCHRONOUS: u32 = 2;
 
@@ -22,7 +21,7 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 /// device's name.
 pub(crate) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
     let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).new_object();
-    file.Type().write(TYPE)?;
+    file.Type().write(object::FILE_TYPE)?;
     file.Size().write(size_of::<FILE_OBJECT>() as u16)?;
     file.DeviceObject().write(device)?;
     file.Flags().write(SYNCHRONOUS)?;
@@ -93,34 +92,38 @@ pub(crate) fn why_not_opened(device: Object) -> Result<Option<&'static str>, Fau
     Ok(routine.is_null().then_some("the driver has no dispatch routine for IRP_MJ_CREATE"))
 }
 
-/// Closes a file: sends the cleanup of the last handle, then the close of the last reference.
-pub(crate) fn close(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
-    cleanup(device, file)?;
-    end(device, file)
-}
+/// The functions that run after the last handle and the last reference of a file are released.
+pub(super) const FILE: Lifetime = Lifetime {
+    last_handle: |file| tell(GuestPtr::new(file), CLEANUP).or_stop(),
+    last_reference: |file| end(GuestPtr::new(file)).or_stop(),
+};
 
-/// Sends `IRP_MJ_CLEANUP`, because the last handle of a file was closed.
-pub(super) fn cleanup(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
-    tell(device, file, CLEANUP)
+/// Closes the handle of a client. As in Windows, a driver that has a handle to the file delays the cleanup, and one that
+/// has a reference delays the close.
+pub(crate) fn close(file: GuestPtr<FILE_OBJECT>) {
+    object::manage(file.address(), FILE);
+    object::last_handle_closed(file.address());
 }
 
 /// Sends `IRP_MJ_CLOSE`, because the last reference to a file was released, and frees the file object.
-pub(super) fn end(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
-    tell(device, file, CLOSE)?;
-    forget(device, file)
+fn end(file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
+    tell(file, CLOSE)?;
+    forget(file.DeviceObject().read()?, file)
 }
 
-fn tell(device: Object, file: GuestPtr<FILE_OBJECT>, major: u8) -> Result<(), Fault> {
-    if device::exists(device) {
+fn tell(file: GuestPtr<FILE_OBJECT>, major: u8) -> Result<(), Fault> {
+    let device = file.DeviceObject().read()?;
+    if device::is_in_memory(device) {
         send(stack::top(device)?, &Submission { major, file, ..Submission::default() })?;
     }
     Ok(())
 }
 
 fn forget(device: Object, file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
-    if device::exists(device) {
-        device.ReferenceCount().change(|count| count.wrapping_sub(1))?;
-    }
     lock(&kernel().pool).free_object(file.address());
+    if device::is_in_memory(device) {
+        device.ReferenceCount().change(|count| count.wrapping_sub(1))?;
+        device::free_if_unused(device)?;
+    }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::build::{BUFFERED_IO, DIRECT_IO};
 use super::client::{self, Completion, Mode, Packet, Submission, send};
 use super::request::call_driver;
 use super::request::{PNP, POWER, dispatch_routine};
-use super::{device, mdl, resources, stack};
+use super::{device, mdl, resources, stack, work};
 use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
@@ -15,12 +15,19 @@ use crate::verify::GapKind;
 use crate::verify::gap;
 
 /// The minor functions of `IRP_MJ_PNP`.
-const START_DEVICE: u8 = 0x00;
+pub(super) const START_DEVICE: u8 = 0x00;
 const QUERY_REMOVE: u8 = 0x01;
 const REMOVE_DEVICE: u8 = 0x02;
 const CANCEL_REMOVE: u8 = 0x03;
+pub(super) const CANCEL_STOP: u8 = 0x06;
+pub(crate) const QUERY_DEVICE_RELATIONS: u8 = 0x07;
 pub(crate) const QUERY_INTERFACE: u8 = 0x08;
-const SURPRISE_REMOVAL: u8 = 0x17;
+pub(super) const QUERY_CAPABILITIES: u8 = 0x09;
+const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
+pub(super) const SURPRISE_REMOVAL: u8 = 0x17;
+/// `PNP_DEVICE_FAILED`, `PNP_DEVICE_REMOVED`.
+const FAILED: u64 = 4;
+const REMOVED: u64 = 8;
 /// The minor functions of `IRP_MJ_POWER`.
 const SET_POWER: u8 = 2;
 const QUERY_POWER: u8 = 3;
@@ -46,9 +53,47 @@ fn announce(device: Object, minor: u8) -> Result<(), Fault> {
     device::hold(device, || send(device, &submission)).map(drop)
 }
 
+/// The right to add, remove or power a device. Windows has one thread for Plug and Play.
+struct Turn;
+
+impl Turn {
+    fn take() -> Self {
+        kernel().scheduler.wait(None, |_| (!std::mem::replace(&mut lock(&kernel().io).is_busy, true)).then_some(()));
+        Self
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        lock(&kernel().io).is_busy = false;
+        kernel().scheduler.change(|_| ());
+    }
+}
+
+/// `IoInvalidateDeviceState`: another thread asks the device for its state, after what is happening to devices now. If
+/// the device has failed or is gone, it is removed by surprise. Does nothing for devices of the framework, which has
+/// `WdfDeviceSetFailed`.
+pub(super) fn invalidate_state(physical: Object) {
+    work::submit(physical.address(), move || {
+        let failed = || -> Outcome<Option<Object>> {
+            let _turn = Turn::take();
+            let device = if device::exists(physical) { stack::above(physical)? } else { None };
+            let Some(device) = device else { return Ok(None) };
+            let submission = Submission { major: PNP, minor: QUERY_PNP_DEVICE_STATE, ..Submission::default() };
+            let Completion { status, information, .. } = device::hold(device, || send(device, &submission))?;
+            let is_gone = status.is_success() && information & (FAILED | REMOVED) != 0;
+            Ok(is_gone.then_some(device))
+        };
+        if let Ok(Some(device)) = failed() {
+            let _ = remove_device(device, true, || (kernel().close_clients)(device));
+        }
+    });
+}
+
 /// Calls `AddDevice` and starts the device. For a driver without `AddDevice`, returns the first device that it created.
 /// A device that is not added or does not start is a gap of the run.
 pub(crate) fn add_device() -> Outcome<Object> {
+    let _turn = Turn::take();
     let driver = lock(&kernel().io).driver;
     let Some(routine) = device::add_device_routine(driver)? else {
         return device::first().ok_or(NtStatus::NoSuchDevice.into());
@@ -90,6 +135,7 @@ pub(crate) fn stacks() -> Result<Vec<Object>, Fault> {
 /// Removes a device. `close` must make the clients finish their requests and close their files. Does nothing for a
 /// driver without `AddDevice`, because such a driver deletes its devices itself.
 pub(crate) fn remove_device(device: Object, surprise: bool, close: impl FnOnce()) -> Outcome {
+    let _turn = Turn::take();
     let driver = lock(&kernel().io).driver;
     if device::add_device_routine(driver)?.is_none() || !device::exists(device) || stack::below(device)?.is_none() {
         return Ok(());
@@ -111,6 +157,7 @@ pub(crate) fn remove_device(device: Object, surprise: bool, close: impl FnOnce()
 
 /// Sends the system power IRPs for sleep or wake-up. The driver must request the device power IRPs itself.
 pub(crate) fn set_power(device: Object, on: bool) -> Outcome {
+    let _turn = Turn::take();
     if !device::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
@@ -141,7 +188,7 @@ impl Sent {
 
 /// Sends a request to a device through an open file.
 pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest, mode: Mode) -> Outcome<Sent> {
-    if !device::exists(device) {
+    if !device::is_in_memory(device) {
         return fail(NtStatus::NoSuchDevice);
     }
     let top = stack::top(device)?;

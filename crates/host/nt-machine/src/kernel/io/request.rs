@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use super::build::{self, Built, Power};
-use super::device::{self, Device, Link};
-use super::pnp::QUERY_INTERFACE;
-use super::{below, interface};
+use super::device::{self, Device, Link, Owner};
+use super::{below, bus};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{RequestKind, call_back, kernel, lock};
-use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
+use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
@@ -68,20 +67,24 @@ struct Registration {
 pub(crate) struct Io {
     pub(crate) driver: GuestPtr<DRIVER_OBJECT>,
     pub(crate) devices: Vec<Device>,
+    /// A device is being added, removed or powered.
+    pub(super) is_busy: bool,
+    /// The number of physical devices that were created.
+    pub(super) plugged: u32,
     pub(crate) links: Vec<Link>,
     pub(crate) requests: BTreeMap<GuestPtr<IRP>, Request>,
     /// The IRPs that wait for `StartIo`, by device. An entry with a NULL IRP means that the device is busy.
     pub(super) started: Vec<(GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>)>,
-    /// Devices to which an IRP is being sent. Their memory must not be freed. See [`hold`](super::device::hold).
+    /// Devices that the host uses, for example because it is sending an IRP. See [`Held`](super::device::Held).
     pub(super) held: Vec<GuestPtr<DEVICE_OBJECT>>,
-    /// Devices in `held` that the driver has deleted.
+    /// Devices that the driver has deleted and whose memory is still in use. See [`release`](super::device::release).
     pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// The functions that run when an IRP is completed.
     ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
-    /// The functions that run when an IRP that the framework has is canceled.
+    /// The functions that run when an IRP is canceled that the framework or a device of the host has.
     cancels: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
 }
 
@@ -92,7 +95,7 @@ impl Io {
     }
 
     /// Returns whether there is such a registration.
-    pub(super) fn is_registered(&self, what: &str, target: u64) -> bool {
+    pub(crate) fn is_registered(&self, what: &str, target: u64) -> bool {
         self.registrations.iter().any(|known| known.what == what && known.target == target)
     }
 
@@ -105,7 +108,7 @@ impl Io {
 
     /// Reports the devices, links and registrations that the driver did not remove, and removes everything.
     pub(crate) fn report_leaks(&mut self) {
-        for device in self.devices.drain(..).filter(|device| !device.of_host) {
+        for device in self.devices.drain(..).filter(|device| device.owner == Owner::Driver) {
             let what = format_args!("a device was not deleted");
             verify::find_at(Rule::ObjectLeak, Some("IoCreateDevice"), device.from, what);
         }
@@ -116,6 +119,7 @@ impl Io {
         for Registration { what, from, .. } in self.registrations.drain(..) {
             verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} was not removed"));
         }
+        self.deleted.clear();
         self.started.clear();
         self.ends.clear();
         self.cancels.clear();
@@ -168,20 +172,18 @@ fn dispatch(
         if let Some(status) = below::serve(request, place)? {
             return Ok(status);
         }
-        // This is a device of the host. If no script matches, it accepts plug and play, power, open and close requests,
-        // and refuses all others. Like a bus driver, it leaves the status of a query for an unknown interface unchanged.
-        if major == PNP && place.MinorFunction().read()? == QUERY_INTERFACE {
-            let [of_type, ..] = place.Parameters().read()?;
-            interface::note_missing(GuestPtr::<GUID>::new(of_type).id()?);
-            let status = request.IoStatus().Status().read()?;
-            return refuse(request, status);
-        }
-        let agrees = matches!(major, PNP | POWER | CREATE | CLOSE | CLEANUP);
-        if !agrees {
-            let [_, _, code, _] = place.Parameters().read()?;
-            below::note_refused(device::name_of_others(device), RequestKind::from_int(major), code as u32);
-        }
-        return refuse(request, if agrees { NtStatus::Success } else { NtStatus::InvalidDeviceRequest });
+        // This is a device of the host. If no script matches, it accepts power, open and close requests, and refuses
+        // all others except plug and play.
+        let status = match major {
+            PNP => bus::serve(device, request, place)?,
+            POWER | CREATE | CLOSE | CLEANUP => NtStatus::Success,
+            _ => {
+                let [_, _, code, _] = place.Parameters().read()?;
+                below::note_refused(device::name_of_others(device), RequestKind::from_int(major), code as u32);
+                NtStatus::InvalidDeviceRequest
+            }
+        };
+        return refuse(request, status);
     }
     let target = dispatch_routine(device, major)?;
     if target.is_null() {
@@ -242,6 +244,11 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
 /// Calls `run` when an IRP is canceled.
 pub(crate) fn when_canceled(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 'static) {
     lock(&kernel().io).cancels.insert(request, Box::new(run));
+}
+
+/// Removes the function for the cancellation of an IRP.
+pub(super) fn not_cancelable(request: GuestPtr<IRP>) {
+    lock(&kernel().io).cancels.remove(&request);
 }
 
 /// Calls `run` when an IRP is completed; immediately if it already is.

@@ -1,6 +1,6 @@
 //! Device stacks: the physical device object of the bus at the bottom, the driver's device above it.
 
-use super::device::{self, Device};
+use super::device::{self, Device, Owner};
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT};
 use crate::memory::{Fault, GuestPtr};
@@ -10,23 +10,29 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 
 /// Creates a physical device object, to which the driver attaches its device.
 pub(crate) fn new_physical_device() -> Result<Object, Fault> {
-    new_device_of_others("")
+    let number = {
+        let mut io = lock(&kernel().io);
+        let number = io.plugged;
+        io.plugged += 1;
+        number
+    };
+    new_device(&format!(r"\Device\NtHost{number}"), Owner::Bus)
 }
 
 /// Creates the named devices of other drivers that the configuration scripts.
 pub(crate) fn add_scripted_devices() -> Result<(), Fault> {
     for name in kernel().config.below.iter().filter_map(|below| below.device.as_deref()) {
         if super::names::resolve(name).is_none() {
-            new_device_of_others(name)?;
+            new_device(name, Owner::Other)?;
         }
     }
     Ok(())
 }
 
-fn new_device_of_others(name: &str) -> Result<Object, Fault> {
+fn new_device(name: &str, owner: Owner) -> Result<Object, Fault> {
     let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().pool).new_object();
     let device = device::new_device(driver, 0)?;
-    let entry = Device { object: device, name: name.to_owned(), from: 0, of_host: true };
+    let entry = Device { object: device, name: name.to_owned(), from: 0, owner };
     lock(&kernel().io).devices.push(entry);
     Ok(device)
 }
@@ -49,7 +55,7 @@ pub(crate) fn below(device: Object) -> Result<Option<Object>, Fault> {
 /// Returns the physical devices.
 pub(super) fn physical() -> Vec<Object> {
     let io = lock(&kernel().io);
-    io.devices.iter().filter(|device| device.of_host && device.name.is_empty()).map(|device| device.object).collect()
+    io.devices.iter().filter(|device| device.owner == Owner::Bus).map(|device| device.object).collect()
 }
 
 /// Returns the device directly below another one.
@@ -71,7 +77,7 @@ pub(super) fn forget(physical: Object) -> Result<(), Fault> {
 }
 
 /// Returns the device at the top of a stack.
-pub(super) fn top(device: Object) -> Result<Object, Fault> {
+pub(crate) fn top(device: Object) -> Result<Object, Fault> {
     let mut device = device;
     while let Some(upper) = device.AttachedDevice().read()?.non_null() {
         device = upper;

@@ -2,6 +2,7 @@
 
 use std::thread as std_thread;
 
+use super::device::Held;
 use crate::cpu::thread;
 use crate::kernel::pool;
 use crate::kernel::{call_back, kernel, lock};
@@ -55,9 +56,12 @@ pub(super) const ROUTINES: &[Routine] = &[
 fn queue_io(call: &Call, extended: bool) -> Outcome {
     let (item, target, context) = (call.arg(0), call.ptr(1), call.arg(3));
     let object = call.ptr::<IO_WORKITEM>(0).Object().read()?;
+    // As in Windows, a queued work item has a reference to its device. It is released after the routine has returned.
+    let held = Held::new(object);
     submit(item, move || {
         let arguments = [object.address(), context, if extended { item } else { 0 }];
         call_back("work item", PASSIVE, target, &arguments);
+        drop(held);
     });
     Ok(())
 }

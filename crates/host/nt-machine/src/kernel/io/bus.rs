@@ -1,0 +1,75 @@
+//! The bus driver: how the physical devices of the host complete plug-and-play requests, and the query for the physical
+//! device of a stack.
+
+use etw_types::NtStatus;
+
+use super::client::{Completion, Submission, send};
+use super::pnp::{
+    CANCEL_STOP, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, START_DEVICE, SURPRISE_REMOVAL,
+};
+use super::request::PNP;
+use super::{device, interface, stack};
+use crate::cpu::thread;
+use crate::kernel::ex::object;
+use crate::kernel::{kernel, lock};
+use crate::layout::{DEVICE_OBJECT, DEVICE_RELATIONS, GUID, IO_STACK_LOCATION, IRP};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{NO_RESOURCES, Outcome, fail};
+use crate::verify::{self, Rule};
+
+/// `TargetDeviceRelation`.
+const TARGET_DEVICE: u64 = 4;
+
+type Object = GuestPtr<DEVICE_OBJECT>;
+
+/// Completes a plug-and-play request as a bus driver does for its physical device. The bus keeps the status of requests
+/// that it does not know, as documented for unsupported minor functions.
+pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK_LOCATION>) -> Result<NtStatus, Fault> {
+    let untouched = irp.IoStatus().Status().read()?;
+    let parameters = place.Parameters().read()?;
+    match place.MinorFunction().read()? {
+        START_DEVICE..=CANCEL_STOP | QUERY_CAPABILITIES | SURPRISE_REMOVAL => Ok(NtStatus::Success),
+        QUERY_DEVICE_RELATIONS if asks_for_target(parameters) => relate(device, irp),
+        QUERY_INTERFACE => {
+            let [of_type, ..] = parameters;
+            interface::note_missing(GuestPtr::<GUID>::new(of_type).id()?);
+            Ok(untouched)
+        }
+        _ => Ok(untouched),
+    }
+}
+
+/// Completes a query for the target device: returns the device, with a reference, in memory that the sender frees.
+pub(crate) fn relate(device: Object, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
+    let from = thread::site().map_or(0, |site| site.from);
+    let memory = lock(&kernel().pool).allocate(size_of::<DEVICE_RELATIONS>() as u64, *b"PpRl", true, from);
+    let Some(relations) = memory.map(GuestPtr::<DEVICE_RELATIONS>::new) else { return Ok(NO_RESOURCES) };
+    object::reference(device.address(), from);
+    relations.write(DEVICE_RELATIONS { Count: 1, Padding: 0, Objects: device })?;
+    irp.IoStatus().Information().write(relations.address())?;
+    Ok(NtStatus::Success)
+}
+
+/// Returns whether the parameters of `IRP_MN_QUERY_DEVICE_RELATIONS` ask for the target device.
+pub(crate) const fn asks_for_target(parameters: [u64; 4]) -> bool {
+    let [kind, ..] = parameters;
+    kind & 0xFFFF_FFFF == TARGET_DEVICE
+}
+
+/// Queries a device for the physical device at the bottom of its stack, to which the caller gets a reference.
+pub(crate) fn target_device(device: Object) -> Outcome<Object> {
+    let top = stack::top(device)?;
+    let parameters = [TARGET_DEVICE, 0, 0, 0];
+    let submission = Submission { major: PNP, minor: QUERY_DEVICE_RELATIONS, parameters, ..Submission::default() };
+    let Completion { status, information, .. } = device::hold(top, || send(top, &submission))?;
+    status.ok()?;
+    let Some(relations) = GuestPtr::<DEVICE_RELATIONS>::new(information).non_null() else {
+        // The sender reads through the address.
+        let what = format_args!("a query for the target device succeeds, but IoStatus.Information is NULL");
+        verify::find(Rule::RequestMisuse, what);
+        return fail(NtStatus::NotSupported);
+    };
+    let target = relations.Objects().read()?;
+    lock(&kernel().pool).free_object(relations.address());
+    Ok(target)
+}

@@ -1,0 +1,139 @@
+//! Opens I/O targets: by the name of a device, by a device object, or as they were opened before.
+
+use etw_types::NtStatus;
+
+use super::device::{self, with_device};
+use super::target::{Behind, State, TargetEvents, close, with_target};
+use super::{Handle, file, send, structures};
+use crate::kernel::ex::object::KernelHandle;
+use crate::kernel::io::{below, bus, device as wdm, file as files, names};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
+use crate::memory::GuestPtr;
+use crate::routine::{Call, Failure, Outcome, done, fail};
+use crate::verify::{self, Rule};
+
+/// `WDF_IO_TARGET_OPEN_TYPE`.
+const EXISTING_DEVICE: u32 = 1;
+pub(super) const BY_NAME: u32 = 2;
+const REOPEN: u32 = 3;
+/// `FILE_OPENED`.
+const OPENED: u32 = 1;
+
+/// Arguments: target, parameters.
+pub(super) fn open(call: &Call) -> Outcome {
+    let (target, params) = (call.handle(1), call.ptr::<WDF_IO_TARGET_OPEN_PARAMS>(2));
+    let (kind, name) = with_target(target, |target| target.opened.clone());
+    structures::IO_TARGET_OPEN_PARAMS.check(params)?;
+    match params.Type().read()? {
+        // As in Microsoft's framework, only a target that was opened by name can be opened again.
+        REOPEN if kind != BY_NAME => return fail(NtStatus::InvalidDeviceRequest),
+        REOPEN => reopen(target, name, call.from)?,
+        BY_NAME => {
+            let events = TargetEvents {
+                query_remove: params.EvtIoTargetQueryRemove().read()?,
+                remove_canceled: params.EvtIoTargetRemoveCanceled().read()?,
+                remove_complete: params.EvtIoTargetRemoveComplete().read()?,
+            };
+            reopen(target, params.TargetDeviceName().text()?, call.from)?;
+            with_target(target, |target| target.events = events);
+        }
+        EXISTING_DEVICE => {
+            needs_closed(target)?;
+            let behind = existing(params.TargetDeviceObject().read()?, params.TargetFileObject().read()?)?;
+            with_target(target, |target| {
+                (target.opened, target.watched) = ((EXISTING_DEVICE, String::new()), None);
+            });
+            return opened(target, behind);
+        }
+        // WdfIoTargetOpenLocalTargetByFile is only for user-mode drivers.
+        _ => return fail(NtStatus::InvalidParameter),
+    }
+    Ok(params.FileInformation().write(OPENED)?)
+}
+
+/// Returns an error if a target is open.
+fn needs_closed(target: Handle) -> Outcome {
+    let is_closed =
+        with_target(target, |target| matches!(target.behind, Behind::Nothing) && target.state != State::DELETED);
+    if is_closed { done(()) } else { fail(NtStatus::InvalidDeviceState) }
+}
+
+/// Starts a target whose device was opened. As in Microsoft's framework (targets/general/km/fxiotargetremotekm.cpp), the
+/// device is first queried for its target device. Only a lack of memory is an error.
+fn opened(target: Handle, behind: Behind) -> Outcome {
+    let physical = match &behind {
+        Behind::Scripted { device, .. } | Behind::Packets { device, .. } => bus::target_device(*device),
+        Behind::Framework { device, .. } => framework_target(*device),
+        Behind::Nothing => return done(()),
+    };
+    with_target(target, |target| target.behind = behind);
+    match physical {
+        Err(Failure::Fault(fault)) => return Err(fault.into()),
+        Err(Failure::Status(NtStatus::InsufficientResources)) => {
+            close(target, State::CLOSED);
+            return fail(NtStatus::InsufficientResources);
+        }
+        physical => with_target(target, |target| target.physical = physical.unwrap_or_default()),
+    }
+    with_target(target, |target| target.state = State::STARTED);
+    send::resend(target)?;
+    done(())
+}
+
+/// Queries a framework device for its target device.
+fn framework_target(device: Handle) -> Outcome<GuestPtr<DEVICE_OBJECT>> {
+    let wdm = with_device(device, |device| device.wdm);
+    bus::target_device(wdm)
+}
+
+/// Opens a target by the name of its device.
+pub(super) fn reopen(target: Handle, name: String, from: u64) -> Outcome {
+    needs_closed(target)?;
+    let (behind, handle) = open_name(&name, from).inspect_err(|_| close(target, State::CLOSED))?;
+    let watched = match &behind {
+        Behind::Scripted { name, .. } => name.clone(),
+        _ => None,
+    };
+    with_target(target, |target| {
+        target.handle = handle;
+        (target.opened, target.watched) = ((BY_NAME, name), watched);
+    });
+    opened(target, behind)
+}
+
+/// Opens a device by its name: a framework device, another device of the driver, or a scripted device.
+fn open_name(name: &str, from: u64) -> Outcome<(Behind, KernelHandle)> {
+    if let Some((device, rest)) = device::find(name) {
+        return Ok((Behind::Framework { device, file: file::open(device, &rest)? }, KernelHandle::default()));
+    }
+    let Some((device, rest)) = names::resolve(name) else {
+        below::note_missing(name);
+        return fail(NtStatus::ObjectNameNotFound);
+    };
+    let (file, handle) = files::open(device, &rest, from)?;
+    Ok((packets(device, file), handle))
+}
+
+/// Returns whether a device receives IRPs or is scripted, with its file.
+fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behind {
+    match wdm::name_of_others(device) {
+        Some(name) => Behind::Scripted { name: Some(name).filter(|name| !name.is_empty()), device, file },
+        None => Behind::Packets { device, file },
+    }
+}
+
+/// Returns the device for a device object. The device is not opened again, because the driver opened it to get the
+/// pointer.
+fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Outcome<Behind> {
+    match device::of_object(object) {
+        Some(device) => Ok(Behind::Framework { device, file: Handle::NULL }),
+        None if wdm::exists(object) => Ok(packets(object, file)),
+        None => {
+            verify::find(
+                Rule::BadArgument,
+                format_args!("{object:#x} is not a device object, or the device was deleted"),
+            );
+            fail(NtStatus::InvalidParameter)
+        }
+    }
+}
