@@ -15,6 +15,11 @@ const LOCKED: u16 = 2;
 const NON_PAGED: u16 = 4;
 const PARTIAL: u16 = 0x10;
 
+/// The maximum number of lists of one IRP.
+pub(super) const MOST_LISTS: u32 = 64;
+/// The pool tag of lists that drivers allocate.
+pub(super) const TAG: [u8; 4] = *b"Mdl ";
+
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoAllocateMdl", DISPATCH, allocate).fails_with_zero(),
     routine!("IoFreeMdl", DISPATCH, |call| pool::free(call.arg(0), None)),
@@ -85,17 +90,22 @@ fn size(address: GuestPtr<u8>, length: u64) -> u64 {
 }
 
 fn allocate_list(address: GuestPtr<u8>, length: u64, from: u64) -> Option<GuestPtr<MDL>> {
-    lock(&kernel().pool).allocate(size(address, length), *b"Mdl ", false, from).map(GuestPtr::new)
+    lock(&kernel().pool).allocate(size(address, length), TAG, false, from).map(GuestPtr::new)
 }
 
-/// Arguments: address, length, secondary, charge, IRP.
+/// Arguments: address, length, secondary, charge, IRP. A secondary list is the last one of the IRP.
 fn allocate(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
     let (address, length) = (call.ptr(0), call.u32(1));
     let Some(list) = allocate_list(address, length.into(), call.from) else { return Ok(None) };
     list.zero()?;
     set(list, address, length)?;
     if let Some(irp) = call.ptr::<IRP>(4).non_null() {
-        irp.MdlAddress().write(list)?;
+        let mut place = irp.MdlAddress();
+        for _ in 0..MOST_LISTS {
+            let Some(before) = place.read()?.non_null().filter(|_| call.is(2)) else { break };
+            place = before.Next();
+        }
+        place.write(list)?;
     }
     Ok(Some(list))
 }

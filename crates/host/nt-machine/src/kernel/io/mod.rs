@@ -3,6 +3,7 @@
 pub(crate) mod below;
 pub(crate) mod build;
 pub(crate) mod client;
+mod contract;
 mod csq;
 pub(crate) mod device;
 pub(crate) mod file;

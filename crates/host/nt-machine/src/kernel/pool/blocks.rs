@@ -269,6 +269,11 @@ impl Pool {
         Some((block.address, block.address + block.size))
     }
 
+    /// Returns whether an allocation with this tag starts at an address.
+    pub(crate) fn is_allocated(&self, address: u64, tag: [u8; 4]) -> bool {
+        self.find(address).is_some_and(|block| block.address == address && block.tag == tag && block.freed.is_none())
+    }
+
     /// Explains the address of a fault.
     pub(crate) fn explain(&self, address: u64) -> Option<(Rule, String)> {
         if !self.arena?.contains(address) {
