@@ -19,11 +19,20 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         if thread::stack().is_some_and(|stack| stack.is_guard(address)) {
             stop(Rule::StackOverflow, format_args!("the kernel stack of 24 KiB overflows at {address:#x}"));
         }
-        if let Some((rule, what)) = explain_address(address) {
+        if trap.executes() && trap.is_on_stack() {
+            stop(Rule::NoExecute, format_args!("executes {address:#x} on the kernel stack, which is not executable"));
+        }
+        if let Some(rva) = image::rva(address).filter(|_| trap.is_no_execute()) {
+            stop(Rule::NoExecute, format_args!("executes image+{rva:#x}, which is not executable"));
+        }
+        if let Some((rule, what)) = explain_address(address, trap.executes()) {
             stop(rule, format_args!("{what}"));
         }
+        if trap.is_no_execute() {
+            stop(Rule::NoExecute, format_args!("executes {address:#x}, which is not executable"));
+        }
         let verb = match trap.error {
-            error if error & 16 != 0 => "executes",
+            _ if trap.executes() => "executes",
             error if error & 2 != 0 => "writes to",
             _ => "reads",
         };

@@ -43,6 +43,27 @@ pub(crate) struct Trap {
     pub(crate) address: u64,
 }
 
+/// Bits of the processor's error code for a page fault.
+const PRESENT: i64 = 1;
+const FETCH: i64 = 16;
+
+impl Trap {
+    /// Returns whether the processor fetched an instruction.
+    pub(super) const fn executes(&self) -> bool {
+        self.number == PAGE_FAULT && self.error & FETCH != 0
+    }
+
+    /// Returns whether the processor fetched an instruction from a page that is there and is not executable, or from
+    /// the thread's own stack. On Windows this is a bug check, which no handler can prevent.
+    pub(super) fn is_no_execute(&self) -> bool {
+        self.executes() && (self.error & PRESENT != 0 || self.is_on_stack())
+    }
+
+    pub(super) fn is_on_stack(&self) -> bool {
+        thread::stack().is_some_and(|stack| stack.contains(self.address))
+    }
+}
+
 /// A fault that is offered to the driver's handlers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
@@ -108,11 +129,11 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
         (PAGE_FAULT, _) => {
             let is_guard = thread::stack().is_some_and(|stack| stack.is_guard(trap.address));
             let stops = is_guard || trap.address >= USER_END || thread::irql() >= DISPATCH;
-            if stops || explain_address(trap.address).is_some() {
+            if stops || trap.is_no_execute() || explain_address(trap.address, trap.executes()).is_some() {
                 return None;
             }
             let kind = match trap.error {
-                error if error & 16 != 0 => 8,
+                _ if trap.executes() => 8,
                 error if error & 2 != 0 => 1,
                 _ => 0,
             };

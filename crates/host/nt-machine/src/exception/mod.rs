@@ -38,8 +38,8 @@ pub(crate) const ROUTINES: [&[Routine]; 2] = [frames::ROUTINES, raise::ROUTINES]
 pub(crate) struct Hooks {
     /// Brings in memory that was paged out. Returns whether the address was in such memory.
     pub(crate) page_in: fn(u64, &FaultSite) -> bool,
-    /// Explains the address of a fault.
-    pub(crate) explain: fn(u64) -> Option<(Rule, String)>,
+    /// Explains the address of a fault, and whether an instruction was fetched there.
+    pub(crate) explain: fn(u64, bool) -> Option<(Rule, String)>,
     /// Updates the times in the page that Windows shares with every process, and returns the page's address.
     pub(crate) shared_data: fn() -> Option<u64>,
     /// Called when the driver changes the IRQL with an instruction.
@@ -59,6 +59,6 @@ pub(crate) fn attach(hooks: &'static Hooks) {
     crate::memory::on_unhandled(&STOP);
 }
 
-fn explain_address(address: u64) -> Option<(Rule, String)> {
-    (HOOKS.find()?.explain)(address)
+fn explain_address(address: u64, executes: bool) -> Option<(Rule, String)> {
+    (HOOKS.find()?.explain)(address, executes)
 }

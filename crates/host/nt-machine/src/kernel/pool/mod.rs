@@ -5,8 +5,8 @@ mod lookaside;
 pub(crate) mod paging;
 mod routines;
 
-pub(crate) use blocks::Pool;
-pub(crate) use routines::free;
+pub(crate) use blocks::{Kind, Pool};
+pub(crate) use routines::{PAGE_EXECUTE, free};
 
 use crate::routine::Routine;
 
