@@ -1,16 +1,15 @@
 //! Handles and references to objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use etw_types::NtStatus;
 
+use super::namespace::{self, Names};
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
-use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, KEVENT, UNICODE_STRING};
+use crate::layout::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
-use crate::routine::{
-    ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
-};
+use crate::routine::{ANY, APC, Call, DISPATCH, IntoReply, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// `DUPLICATE_CLOSE_SOURCE`.
@@ -63,19 +62,17 @@ pub(super) const ROUTINES: &[Routine] = &[
     // The same, with a tag before the pointer to the object.
     routine!("ObReferenceObjectByHandleWithTag", PASSIVE, |call| by_handle_and_type(call, 5))
         .fails(NtStatus::InvalidHandle),
-    // Arguments: object, buffer for the information, its size, pointer to the length.
-    routine!("ObQueryNameString", PASSIVE, query_name).fails(NtStatus::InvalidParameter),
     // Arguments: name, attributes, access state, access, type, mode, context, pointer to the object.
     routine!("ObReferenceObjectByName", PASSIVE, |call| {
         let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some(object) = named(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
+        let Some(named) = namespace::find(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
+        let object = named.object;
         reference(object, call.from);
         call.ptr(7).write(object)?;
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),
     routine!("ObIsKernelHandle", ANY, |call| call.arg(0) >= KernelHandle::FIRST & !0xFFF),
-    fixed("ObMakeTemporaryObject", APC, 0),
     routine!("ObfReferenceObjectWithTag", DISPATCH, |call| reference(call.arg(0), call.from)),
     routine!("ObfDereferenceObjectWithTag", DISPATCH, |call| dereference(call.arg(0))),
     routine!("ObDereferenceObjectDeferDeleteWithTag", DISPATCH, |call| dereference(call.arg(0))),
@@ -84,7 +81,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::AccessDenied),
     routine!("ObOpenObjectByPointerWithTag", PASSIVE, |call| {
-        call.ptr(7).write(open("object", call.arg(0), call.from))
+        call.ptr(7).write(open(kind_of(call.arg(0)), call.arg(0), call.from))
     })
     .fails(NtStatus::AccessDenied),
     // Arguments: source process, handle, target process, pointer to the new handle, access, attributes, options.
@@ -99,8 +96,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::InvalidHandle),
     // Arguments: object, attributes, access state, access, type, mode, pointer to the handle.
-    routine!("ObOpenObjectByPointer", PASSIVE, |call| { call.ptr(6).write(open("object", call.arg(0), call.from)) })
-        .fails(NtStatus::AccessDenied),
+    routine!("ObOpenObjectByPointer", PASSIVE, |call| {
+        call.ptr(6).write(open(kind_of(call.arg(0)), call.arg(0), call.from))
+    })
+    .fails(NtStatus::AccessDenied),
     routine!("ObReferenceObjectByPointer", DISPATCH, |call| {
         reference(call.arg(0), call.from);
     })
@@ -110,14 +109,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ObfDereferenceObject", DISPATCH, |call| dereference(call.arg(0))),
     routine!("ObDereferenceObject", DISPATCH, |call| dereference(call.arg(0))),
     routine!("ObDereferenceObjectDeferDelete", DISPATCH, |call| dereference(call.arg(0))),
-    // Arguments: pointer to the handle, access, attributes, type, state.
-    routine!("ZwCreateEvent", PASSIVE, |call| {
-        let event = new_event(call.u8(3), call.is(4))?;
-        call.ptr(0).write(open("event", event.address(), call.from))
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoCreateNotificationEvent", PASSIVE, |call| named_event(call, 0)).fails_with_zero(),
-    routine!("IoCreateSynchronizationEvent", PASSIVE, |call| named_event(call, 1)).fails_with_zero(),
     fixed("ExGetPreviousMode", ANY, 0),
     routine!("ObGetObjectSecurity", APC, |call| {
         call.ptr(1).write(0_u64)?;
@@ -152,6 +143,10 @@ pub(crate) struct Objects {
     managed: BTreeMap<u64, Lifetime>,
     handles: BTreeMap<KernelHandle, Handle>,
     opened: u64,
+    /// Objects that only handles, references and names keep alive. All others have one more reference, the system's.
+    counted: BTreeSet<u64>,
+    /// The objects with names.
+    pub(super) names: Names,
     references: BTreeMap<u64, References>,
     /// The names and targets of the symbolic links that were opened. A handle keeps its link, even if the link is deleted.
     links: Vec<(String, String)>,
@@ -170,9 +165,38 @@ pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> KernelHandle {
     handle
 }
 
+/// Opens a handle to an object that only handles, references and names keep alive.
+pub(crate) fn open_counted(kind: &'static str, object: u64, from: u64) -> KernelHandle {
+    lock(&kernel().objects).counted.insert(object);
+    open(kind, object, from)
+}
+
 /// Makes an object one that is deleted when nothing uses it any more.
 pub(crate) fn manage(object: u64, lifetime: Lifetime) {
-    lock(&kernel().objects).managed.insert(object, lifetime);
+    let mut objects = lock(&kernel().objects);
+    objects.managed.insert(object, lifetime);
+    objects.counted.insert(object);
+}
+
+/// Returns the kind and the object of a handle.
+pub(super) fn kind_and_object(handle: KernelHandle) -> Option<(&'static str, u64)> {
+    lock(&kernel().objects).handles.get(&handle).map(|known| (known.kind, known.object))
+}
+
+/// Returns the number of handles of an object, and the number of handles and references.
+pub(super) fn counts(object: u64) -> (u32, u32) {
+    lock(&kernel().objects).counts(object)
+}
+
+/// Returns the kind of an object, for a handle to it.
+fn kind_of(object: u64) -> &'static str {
+    let known = lock(&kernel().objects).handles.values().find(|known| known.object == object).map(|known| known.kind);
+    match known {
+        Some(kind) => kind,
+        None if object == exports_process() => "process",
+        None if thread::number_of(GuestPtr::new(object)).is_some() => "thread",
+        None => "object",
+    }
 }
 
 /// Returns the object of a handle, if the handle is of this kind.
@@ -190,11 +214,12 @@ pub(crate) fn by_handle(handle: KernelHandle) -> Option<u64> {
 pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     let closed = lock(&kernel().objects).handles.remove(&handle);
     if let Some(closed) = closed {
-        if !is_open(closed.object)
-            && let Some(lifetime) = lifetime(closed.object)
-        {
-            (lifetime.last_handle)(closed.object);
-            end_if_unused(closed.object);
+        if !is_open(closed.object) {
+            lock(&kernel().objects).names.release(closed.object);
+            if let Some(lifetime) = lifetime(closed.object) {
+                (lifetime.last_handle)(closed.object);
+                end_if_unused(closed.object);
+            }
         }
         return NtStatus::Success;
     }
@@ -202,14 +227,15 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     NtStatus::InvalidHandle
 }
 
-/// Adds a reference of the driver to an object. Returns the new count.
+/// Adds a reference of the driver to an object. Returns the new number of handles and references.
 pub(crate) fn reference(object: u64, from: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert(References { count: 0, from });
     entry.count += 1;
-    entry.count.cast_unsigned() + 1
+    objects.counts(object).1.into()
 }
 
+/// Removes a reference of the driver. Returns the number of handles and references that are left.
 pub(crate) fn dereference(object: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert(References { count: 0, from: 0 });
@@ -218,6 +244,7 @@ pub(crate) fn dereference(object: u64) -> u64 {
     if left <= 0 {
         objects.references.remove(&object);
     }
+    let count = objects.counts(object).1;
     drop(objects);
     if left == 0 {
         end_if_unused(object);
@@ -225,7 +252,7 @@ pub(crate) fn dereference(object: u64) -> u64 {
     if left < 0 {
         verify::find(Rule::BadArgument, format_args!("the driver dereferences an object that it has not referenced"));
     }
-    left.max(0).cast_unsigned()
+    count.into()
 }
 
 /// Returns the object of the system process.
@@ -265,57 +292,6 @@ fn by_handle_and_type(call: &Call, place: u64) -> Outcome {
     Ok(())
 }
 
-/// Returns the object with a name in the object manager's directories: the driver or a device.
-fn named(name: &str) -> Result<Option<u64>, Fault> {
-    let (driver, device) = {
-        let io = lock(&kernel().io);
-        let device = io.devices.iter().find(|device| !device.name.is_empty() && device.name.eq_ignore_ascii_case(name));
-        (io.driver, device.map(|device| device.object.address()))
-    };
-    let own = driver.DriverName().text()?;
-    Ok(if own.eq_ignore_ascii_case(name) { Some(driver.address()) } else { device })
-}
-
-/// Returns the name of an object; empty if it has none.
-fn name_of(object: u64) -> Result<String, Fault> {
-    let (driver, devices): (GuestPtr<DRIVER_OBJECT>, Vec<(u64, String)>) = {
-        let io = lock(&kernel().io);
-        (io.driver, io.devices.iter().map(|device| (device.object.address(), device.name.clone())).collect())
-    };
-    let device = |wanted: u64| devices.iter().find(|(object, _)| *object == wanted).map(|(_, name)| name.clone());
-    if object == driver.address() {
-        return driver.DriverName().text();
-    }
-    if let Some(name) = device(object) {
-        return Ok(name);
-    }
-    if lock(&kernel().objects).managed.contains_key(&object) {
-        let file = GuestPtr::<FILE_OBJECT>::new(object);
-        let of = device(file.DeviceObject().read()?.address()).unwrap_or_default();
-        return Ok(format!("{of}{}", file.FileName().text()?));
-    }
-    Ok(String::new())
-}
-
-fn query_name(call: &Call) -> Outcome {
-    let units: Vec<u16> = name_of(call.arg(0))?.encode_utf16().chain([0]).collect();
-    let (string, bytes) = (call.ptr::<UNICODE_STRING>(1), units.len() as u16 * 2);
-    // An object without a name has an empty string without a buffer.
-    let (text, needed) = if units.len() == 1 { (0, 16) } else { (bytes, 16 + u32::from(bytes)) };
-    call.ptr(3).write(needed)?;
-    if call.u32(2) < needed {
-        return fail(NtStatus::InfoLengthMismatch);
-    }
-    if text == 0 {
-        string.set(0, 0, GuestPtr::NULL)?;
-        return Ok(());
-    }
-    let place = string.after::<u16>();
-    place.write_all(&units)?;
-    string.set(text - 2, text, place)?;
-    Ok(())
-}
-
 fn lifetime(object: u64) -> Option<Lifetime> {
     lock(&kernel().objects).managed.get(&object).copied()
 }
@@ -338,20 +314,27 @@ fn end_if_unused(object: u64) {
     }
 }
 
-fn new_event(kind: u8, state: bool) -> Result<GuestPtr<KEVENT>, Fault> {
-    let event: GuestPtr<KEVENT> = lock(&kernel().pool).new_object();
-    event.Header().initialize(kind, state.into())?;
-    Ok(event)
-}
-
-/// Arguments: name, pointer to the handle.
-fn named_event(call: &Call, kind: u8) -> Outcome<GuestPtr<KEVENT>> {
-    let event = new_event(kind, true)?;
-    call.ptr(1).write(open("event", event.address(), call.from))?;
-    Ok(event)
-}
-
 impl Objects {
+    fn counts(&self, object: u64) -> (u32, u32) {
+        let handles = self.handles.values().filter(|known| known.object == object).count() as u32;
+        let references = self.references.get(&object).map_or(0, |known| known.count.max(0) as u32);
+        let by_system = !self.counted.contains(&object) || self.names.contains(object);
+        (handles, handles + references + u32::from(by_system))
+    }
+
+    /// Makes the name of an object stay without handles, or not.
+    pub(super) fn set_permanent(&mut self, object: u64, permanent: bool) {
+        self.names.set_permanent(object, permanent);
+        if !self.handles.values().any(|known| known.object == object) {
+            self.names.release(object);
+        }
+    }
+
+    /// Returns the path of an object with a name, and whether the object is a file.
+    pub(super) fn path_or_file(&self, object: u64) -> (Option<String>, bool) {
+        (self.names.path_of(object), self.managed.contains_key(&object))
+    }
+
     /// Returns the object of a symbolic link.
     pub(crate) fn link(&mut self, name: String, target: String) -> u64 {
         let link = (name, target);
@@ -386,6 +369,7 @@ impl Objects {
 
     /// Reports open handles and references, and forgets them.
     pub(crate) fn report_leaks(&mut self) {
+        self.names.report_leaks();
         for (_, Handle { kind, from, .. }) in std::mem::take(&mut self.handles) {
             verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle was not closed ({kind})"));
         }

@@ -12,9 +12,22 @@ const WIN32: [&str; 6] = [r"\\.\", r"\\?\", r"\??\", r"\DosDevices\Global\", r"\
 const MOST_LINKS: u32 = 32;
 
 /// Returns a name with the spelling `\??\` for the directory of Win32 names.
-fn canonical(name: &str) -> String {
+pub(crate) fn canonical(name: &str) -> String {
     let prefix = WIN32.iter().find(|prefix| name.get(..prefix.len()).is_some_and(|it| it.eq_ignore_ascii_case(prefix)));
     prefix.map_or_else(|| name.to_owned(), |prefix| format!(r"\??\{}", &name[prefix.len()..]))
+}
+
+/// Returns the directory of a path.
+pub(crate) fn parent(path: &str) -> &str {
+    match path.rsplit_once('\\') {
+        Some(("", _)) | None => r"\",
+        Some((parent, _)) => parent,
+    }
+}
+
+/// Returns the last part of a path.
+pub(crate) fn leaf(path: &str) -> &str {
+    path.rsplit_once('\\').map_or(path, |(_, leaf)| leaf)
 }
 
 /// Returns whether two names are spellings of the same name.

@@ -39,6 +39,10 @@ pub(crate) struct Threads {
     running: Vec<(GuestPtr<THREAD>, u64)>,
     /// Processes that a test invented, by ID.
     pub(crate) processes: BTreeMap<u64, GuestPtr<THREAD>>,
+    /// The numbers of threads that have ended, by their objects.
+    pub(super) ended: BTreeMap<u64, u32>,
+    /// The affinities that drivers set for threads, by their objects.
+    pub(super) affinities: BTreeMap<u64, u64>,
 }
 
 /// Arguments: handle, access, attributes, process, client ID, routine, context.
@@ -49,6 +53,8 @@ fn create(call: &Call) -> Outcome {
     kernel().scheduler.begin();
     lock(&kernel().threads).running.push((object, call.from));
     let number = thread::reserve_number();
+    // Its ID leads to its object, even before it runs.
+    thread::announce(number, object.cast());
     let body = move || run(number, object, start, context);
     let spawned = std_thread::Builder::new().name("system thread".into()).spawn(body);
     if spawned.is_err() {
@@ -75,7 +81,14 @@ thread_local! {
 }
 
 fn finished(object: GuestPtr<THREAD>) {
-    lock(&kernel().threads).running.retain(|(running, _)| *running != object);
+    {
+        let mut threads = lock(&kernel().threads);
+        threads.running.retain(|(running, _)| *running != object);
+        if let Some(number) = thread::number_of(object.cast()) {
+            threads.ended.insert(object.address(), number);
+            thread::withdraw(number);
+        }
+    }
     event::signal(object.Header(), 1).or_stop();
     kernel().scheduler.end();
 }
