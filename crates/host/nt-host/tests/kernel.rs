@@ -66,7 +66,7 @@ const SYSTEM: [&str; 13] = [
 ];
 
 /// The steps of `wdm_conform`, in order.
-const CONFORM: [&str; 7] = [
+const CONFORM: [&str; 8] = [
     "references of objects",
     "names of events and directories",
     "contents of directories",
@@ -74,6 +74,7 @@ const CONFORM: [&str; 7] = [
     "affinity",
     "waiters for a resource",
     "limits of stacks",
+    "sizes of files",
 ];
 
 /// The steps of `wdm_sync`, in order.

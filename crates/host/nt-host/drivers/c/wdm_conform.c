@@ -1,5 +1,5 @@
-/* A WDM driver that checks documented behaviour: counts and names of objects, directories, threads, processors, waiters
-   and stacks. It returns a status for each step. */
+/* A WDM driver that checks documented behaviour: counts and names of objects, directories, threads, processors, waiters,
+   stacks and files. It returns a status for each step. */
 
 #include "steps.h"
 
@@ -349,7 +349,85 @@ static NTSTATUS Stacks(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {References, Names, Directories, Threads, Processors, Waiters, Stacks};
+typedef struct {
+    LARGE_INTEGER AllocationSize, EndOfFile;
+    ULONG NumberOfLinks;
+    BOOLEAN DeletePending, Directory;
+} STANDARD;
+
+static IO_STATUS_BLOCK Block;
+
+static NTSTATUS Open(PHANDLE Handle, PWSTR Path, ULONG Disposition, ULONG Options)
+{
+    ROUTINE(NTSTATUS, ZwCreateFile, PHANDLE, ULONG, POBJECT_ATTRIBUTES, PIO_STATUS_BLOCK, PLARGE_INTEGER, ULONG, ULONG,
+            ULONG, ULONG, PVOID, ULONG);
+
+    return ZwCreateFile(Handle, 0xC0100000, Named(Path, NULL, 0), &Block, NULL, 0x80, 0, Disposition, 0x20 | Options,
+                        NULL, 0);
+}
+
+static BOOLEAN IsSize(HANDLE Handle, LONGLONG End, LONGLONG Allocation)
+{
+    STANDARD standard;
+
+    return (NTSTATUS)CALL(ANY, "ZwQueryInformationFile", Handle, &Block, &standard, sizeof standard, 5) == 0 &&
+           Block.Information == sizeof standard && standard.EndOfFile.QuadPart == End &&
+           standard.AllocationSize.QuadPart == Allocation && standard.NumberOfLinks == 1 && !standard.Directory;
+}
+
+/* A file that the driver writes has the size of its data, and takes whole clusters. */
+static NTSTATUS Files(void)
+{
+    ROUTINE(NTSTATUS, ZwReadFile, HANDLE, HANDLE, PVOID, PVOID, PIO_STATUS_BLOCK, PVOID, ULONG, PLARGE_INTEGER, PULONG);
+    ROUTINE(NTSTATUS, ZwWriteFile, HANDLE, HANDLE, PVOID, PVOID, PIO_STATUS_BLOCK, PVOID, ULONG, PLARGE_INTEGER, PULONG);
+    ROUTINE(NTSTATUS, ZwSetInformationFile, HANDLE, PIO_STATUS_BLOCK, PVOID, ULONG, ULONG);
+    ROUTINE(NTSTATUS, FsRtlGetFileSize, PVOID, PLARGE_INTEGER);
+    ROUTINE(NTSTATUS, ZwDeleteFile, POBJECT_ATTRIBUTES);
+    LARGE_INTEGER size, offset;
+    HANDLE file, folder;
+    CHAR text[16] = {0};
+    UCHAR yes = 1;
+    PVOID object;
+
+    CHECK(Open(&file, L"\\??\\C:\\conform.log", 1, 0) == NAME_NOT_FOUND);
+    CHECK(Open(&file, L"\\??\\C:\\Nowhere\\conform.log", 3, 0) == PATH_NOT_FOUND);
+    CHECK(Open(&file, L"\\??\\C:\\conform.log", 2, 0x40) == 0 && Block.Information == 2 && IsSize(file, 0, 0));
+    CHECK(ZwReadFile(file, NULL, NULL, NULL, &Block, text, 4, NULL, NULL) == (NTSTATUS)0xC0000011);
+    CHECK(ZwWriteFile(file, NULL, NULL, NULL, &Block, "hello, ", 7, NULL, NULL) == 0 && Block.Information == 7);
+    CHECK(ZwWriteFile(file, NULL, NULL, NULL, &Block, "world", 5, NULL, NULL) == 0 && IsSize(file, 12, 0x1000));
+    offset.QuadPart = 7;
+    CHECK(ZwReadFile(file, NULL, NULL, NULL, &Block, text, 16, &offset, NULL) == 0 && Block.Information == 5);
+    CHECK(text[0] == 'w' && text[4] == 'd' && text[5] == 0);
+    offset.QuadPart = 0x2000;
+    CHECK(ZwWriteFile(file, NULL, NULL, NULL, &Block, "!", 1, &offset, NULL) == 0 && IsSize(file, 0x2001, 0x3000));
+    CHECK(ObReferenceObjectByHandle(file, 0, NULL, 0, &object, NULL) == 0);
+    CHECK(FsRtlGetFileSize(object, &size) == 0 && size.QuadPart == 0x2001);
+    ObfDereferenceObject(object);
+    size.QuadPart = 5;
+    CHECK(ZwSetInformationFile(file, &Block, &size, 8, 20) == 0 && IsSize(file, 5, 0x1000));
+    size.QuadPart = 0x5000;
+    CHECK(ZwSetInformationFile(file, &Block, &size, 8, 19) == 0 && IsSize(file, 5, 0x5000));
+    CHECK(ZwDeleteFile(Named(L"\\??\\C:\\conform.log", NULL, 0)) < 0);
+    ZwClose(file);
+    CHECK(Open(&file, L"\\DosDevices\\c:\\CONFORM.LOG", 2, 0) == NAME_COLLISION);
+    CHECK(Open(&file, L"\\Device\\HarddiskVolume1\\conform.log", 3, 0) == 0 && Block.Information == 1);
+    CHECK(ZwReadFile(file, NULL, NULL, NULL, &Block, text, 16, NULL, NULL) == 0 && Block.Information == 5);
+    ZwClose(file);
+    CHECK(Open(&file, L"\\??\\C:\\conform.log", 5, 0) == 0 && Block.Information == 3 && IsSize(file, 0, 0));
+    CHECK(ZwSetInformationFile(file, &Block, &yes, 1, 13) == 0);
+    ZwClose(file);
+    CHECK(Open(&file, L"\\??\\C:\\conform.log", 1, 0) == NAME_NOT_FOUND);
+    CHECK(Open(&folder, L"\\SystemRoot\\Temp", 1, 0x40) == (NTSTATUS)0xC00000BA);
+    CHECK(Open(&folder, L"\\SystemRoot\\Temp", 1, 1) == 0);
+    CHECK(ObReferenceObjectByHandle(folder, 0, NULL, 0, &object, NULL) == 0);
+    CHECK(FsRtlGetFileSize(object, &size) == (NTSTATUS)0xC00000BA);
+    ObfDereferenceObject(object);
+    ZwClose(folder);
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {References, Names,   Directories, Threads,
+                                          Processors, Waiters, Stacks,      Files};
 
 #define STEPS (sizeof(Steps) / sizeof(Steps[0]))
 

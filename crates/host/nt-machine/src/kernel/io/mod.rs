@@ -24,6 +24,7 @@ mod security;
 pub(crate) mod stack;
 mod start_io;
 mod timer;
+mod volume;
 pub(crate) mod wmi;
 pub(crate) mod work;
 

@@ -8,6 +8,7 @@ use super::below;
 use super::build::{self, Built, Power};
 use super::contract::{self, Buffers};
 use super::device::{Device, Link};
+use super::volume::Volume;
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
@@ -80,6 +81,7 @@ pub(crate) struct Io {
     /// Devices in `held` that the driver has deleted.
     pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
+    pub(super) volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// The functions that run when an IRP is completed.

@@ -23,7 +23,7 @@ pub(crate) fn add_scripted_devices() -> Result<(), Fault> {
     Ok(())
 }
 
-fn new_device_of_others(name: &str) -> Result<Object, Fault> {
+pub(super) fn new_device_of_others(name: &str) -> Result<Object, Fault> {
     let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().pool).new_object();
     let device = device::new_device(driver, 0)?;
     let entry = Device { object: device, name: name.to_owned(), from: 0, of_host: true };
