@@ -43,7 +43,8 @@ fn broken(bug: u32) -> Report {
     let image = build("kmdf_broken", bug, "FxDriverEntry", &FRAMEWORK);
     let host = NtHost::builder().driver(image).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
-    device.ioctl(0x0022_2000, &[], 0).expect("a reply");
+    // The input is longer than the output, which limits the number of bytes.
+    device.ioctl(0x0022_2000, &[7; 8], 4).expect("a reply");
     host.unload().expect("unload")
 }
 
@@ -63,6 +64,7 @@ fn mistakes_with_the_framework_are_caught_at_their_lines() {
         (3, Rule::ObjectLeak, None, 3),
         (4, Rule::IrqlTooHigh, Some("WdfWaitLockAcquire"), 4),
         (5, Rule::RequestMisuse, Some("WdfRequestComplete"), 1),
+        (6, Rule::RequestMisuse, Some("WdfRequestComplete"), 1),
     ] {
         let report = broken(bug);
         let found = report.of(rule).find(|finding| {
