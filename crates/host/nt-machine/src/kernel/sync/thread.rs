@@ -58,7 +58,7 @@ fn create(call: &Call) -> Outcome {
     let body = move || run(number, object, start, context);
     let spawned = std_thread::Builder::new().name("system thread".into()).spawn(body);
     if spawned.is_err() {
-        finished(object);
+        finished(object, number);
         return fail(NtStatus::NoMemory);
     }
     call.ptr(0).write(object::open("thread", object.address(), call.from))?;
@@ -73,22 +73,20 @@ fn run(number: u32, object: GuestPtr<THREAD>, start: GuestPtr<Code>, context: u6
         CURRENT.set(object);
         call_back("system thread", PASSIVE, start, &[context]);
     }
-    finished(object);
+    finished(object, number);
 }
 
 thread_local! {
     static CURRENT: std::cell::Cell<GuestPtr<THREAD>> = const { std::cell::Cell::new(GuestPtr::NULL) };
 }
 
-fn finished(object: GuestPtr<THREAD>) {
+fn finished(object: GuestPtr<THREAD>, number: u32) {
     {
         let mut threads = lock(&kernel().threads);
         threads.running.retain(|(running, _)| *running != object);
-        if let Some(number) = thread::number_of(object.cast()) {
-            threads.ended.insert(object.address(), number);
-            thread::withdraw(number);
-        }
+        threads.ended.insert(object.address(), number);
     }
+    thread::withdraw(number);
     event::signal(object.Header(), 1).or_stop();
     kernel().scheduler.end();
 }
@@ -99,7 +97,7 @@ fn terminate(call: &Call) -> u64 {
     if object.is_null() {
         verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("not a thread of the driver"));
     }
-    finished(object);
+    finished(object, thread::number());
     // The thread and its stacks are kept, but nothing on them is needed any more.
     verify::park()
 }
