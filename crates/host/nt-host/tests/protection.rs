@@ -97,3 +97,12 @@ fn code_in_memory_that_is_not_executable_is_a_finding_with_its_place() {
         assert!(texts.any(|text| text.ends_with("/* executed */")), "{kind}: {finding:#?}");
     }
 }
+
+#[test]
+fn instructions_in_pool_are_imitated_or_found_as_in_the_image() {
+    assert_eq!(execute(13).expect("the IRQL"), 42);
+    let report = execute(14).expect_err("a finding");
+    let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
+    assert_eq!(finding.rule, Rule::IllegalInstruction);
+    assert!(finding.detail.starts_with("syscall"), "{}", finding.detail);
+}

@@ -8,16 +8,37 @@ typedef ULONG (*FUNCTION)(void);
 
 /* mov eax, 42; ret */
 static const UCHAR Function[] = {0xB8, 42, 0, 0, 0, 0xC3};
+/* mov rax, cr8; add eax, 42; ret */
+static const UCHAR Irql8[] = {0x44, 0x0F, 0x20, 0xC0, 0x83, 0xC0, 42, 0xC3};
+/* mov eax, 39; syscall; ret */
+static const UCHAR SystemCall[] = {0xB8, 39, 0, 0, 0, 0x0F, 0x05, 0xC3};
 static UCHAR Data[16];
 
-static ULONG Execute(UCHAR *Memory)
+static ULONG ExecuteCode(UCHAR *Memory, const UCHAR *Code, ULONG Size)
 {
     ULONG index;
 
-    for (index = 0; index < sizeof Function; index++) {
-        ((volatile UCHAR *)Memory)[index] = Function[index];
+    for (index = 0; index < Size; index++) {
+        ((volatile UCHAR *)Memory)[index] = Code[index];
     }
     return ((FUNCTION)Memory)(); /* executed */
+}
+
+static ULONG Execute(UCHAR *Memory)
+{
+    return ExecuteCode(Memory, Function, sizeof Function);
+}
+
+static ULONG ExecuteInPool(const UCHAR *Code, ULONG Size)
+{
+    UCHAR *memory = ExAllocatePoolWithTag(NonPagedPool, Size, TAG);
+    ULONG value = 0;
+
+    if (memory != NULL) {
+        value = ExecuteCode(memory, Code, Size);
+        ExFreePoolWithTag(memory, TAG);
+    }
+    return value;
 }
 
 static ULONG ExecutePool(UCHAR *Memory)
@@ -117,6 +138,10 @@ static ULONG Run(ULONG Function)
         return Execute(local);
     case 12:
         return Execute(Data);
+    case 13:
+        return ExecuteInPool(Irql8, sizeof Irql8);
+    case 14:
+        return ExecuteInPool(SystemCall, sizeof SystemCall);
     }
     return 0;
 }

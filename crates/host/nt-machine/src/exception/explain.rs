@@ -1,8 +1,8 @@
 //! Describes the mistakes that end in a fault.
 
-use super::explain_address;
 use super::fault::{PAGE_FAULT, Trap, code_at};
 use super::site::FaultSite;
+use super::{explain_address, is_code};
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::operand::operand;
 use crate::cpu::thread;
@@ -39,7 +39,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         let null = if address < PAGE { ", through a NULL pointer" } else { "" };
         stop(Rule::AccessViolation, format_args!("{verb} {address:#x}{null}"));
     }
-    if image::is_loaded(registers.rip) {
+    if is_code(registers.rip) {
         match decode(&code_at(registers.rip)) {
             Instruction::FastFail => {
                 let code = registers.get(1) as u32;
@@ -63,7 +63,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
             // The processor reports no address for these faults, so it is computed from the driver's instruction. For a
             // fault in a routine of the host, the address is known.
             let operand = || operand(&code_at(registers.rip))?.address(registers);
-            let address = if image::is_loaded(registers.rip) { operand() } else { Some(address) };
+            let address = if is_code(registers.rip) { operand() } else { Some(address) };
             match address.filter(|address| *address != 0) {
                 Some(address) if !is_canonical(address) => {
                     stop(Rule::AccessViolation, format_args!("uses {address:#x}, which is not a canonical address"))

@@ -153,6 +153,7 @@ static KERNEL: Part<Kernel> = Part::new();
 const HOOKS: Hooks = Hooks {
     page_in: pool::paging::bring_in,
     explain: explain_address,
+    is_pool: |address| kernel().pool.try_lock().is_ok_and(|pool| pool.range(address).is_some()),
     shared_data: || kernel().shared_data.refreshed(),
     change_irql: sync::irql::change_silently,
     page_table: || kernel().table.page_table(),

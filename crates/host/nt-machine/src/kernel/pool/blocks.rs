@@ -316,7 +316,7 @@ impl Pool {
     }
 
     /// Returns the start and the end of an allocation in use.
-    pub(super) fn range(&self, address: u64) -> Option<(u64, u64)> {
+    pub(crate) fn range(&self, address: u64) -> Option<(u64, u64)> {
         let block = self.find(address).filter(|block| block.freed.is_none())?;
         Some((block.address, block.address + block.size))
     }
@@ -324,6 +324,11 @@ impl Pool {
     /// Returns whether an allocation with this tag starts at an address.
     pub(crate) fn is_allocated(&self, address: u64, tag: [u8; 4]) -> bool {
         self.find(address).is_some_and(|block| block.address == address && block.tag == tag && block.freed.is_none())
+    }
+
+    /// Returns the addresses of all allocations.
+    pub(crate) const fn arena(&self) -> Option<Region> {
+        self.arena
     }
 
     /// Explains the address of a fault. `executes` says whether the processor fetched an instruction there.
