@@ -317,7 +317,7 @@ fn end_if_unused(object: u64) {
 impl Objects {
     fn counts(&self, object: u64) -> (u32, u32) {
         let handles = self.handles.values().filter(|known| known.object == object).count() as u32;
-        let references = self.references.get(&object).map_or(0, |known| known.count.max(0) as u32);
+        let references = self.references.get(&object).map_or(0, |known| u32::try_from(known.count).unwrap_or_default());
         let by_system = !self.counted.contains(&object) || self.names.contains(object);
         (handles, handles + references + u32::from(by_system))
     }
