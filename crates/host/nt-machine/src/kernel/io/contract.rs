@@ -45,7 +45,8 @@ impl Buffers {
             _ => None,
         };
         let is_control = RequestKind::from_int(major).has_code();
-        let copied = !system.is_null() && if is_control { code.trailing_zeros() >= 2 } else { major != RequestKind::WRITE.as_int() };
+        let copied = !system.is_null()
+            && if is_control { code.trailing_zeros() >= 2 } else { major != RequestKind::WRITE.as_int() };
         Self { limit, copied, system, mdl }
     }
 }

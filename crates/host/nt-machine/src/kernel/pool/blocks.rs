@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use etw_types::NtStatus;
 
+use super::kind::Kind;
 use super::paging;
 use crate::cpu::thread;
 use crate::memory::OrStop as _;
@@ -36,27 +37,6 @@ const FRESH: u8 = 0xC3;
 const FREED: u8 = 0xDD;
 /// Fills the bytes between the end of an allocation and the next page.
 const SLACK: u8 = 0x5A;
-
-/// The kinds of pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// `NonPagedPoolNx`.
-    NonPaged,
-    /// `NonPagedPool`: its memory may contain code.
-    Executable,
-    Paged,
-}
-
-impl Kind {
-    /// Returns nonpaged pool whose memory may contain code, or may not.
-    pub(crate) const fn non_paged(is_executable: bool) -> Self {
-        if is_executable { Self::Executable } else { Self::NonPaged }
-    }
-
-    const fn rights(self) -> Protection {
-        if matches!(self, Self::Executable) { Protection::All } else { Protection::ReadWrite }
-    }
-}
 
 /// An allocation.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! The pool routines. The allocations are in [`super::blocks`].
 
-use super::blocks::{Kind, text};
+use super::blocks::text;
+use super::kind::{Kind, PAGE_EXECUTE};
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
 use crate::memory::{Fault, GuestPtr};
@@ -12,11 +13,6 @@ const UNINITIALIZED: u64 = 0x2;
 const EXECUTABLE: u64 = 0x80;
 const PAGED: u64 = 0x100;
 const KINDS: u64 = 0x40 | EXECUTABLE | PAGED;
-/// `PagedPool` and `POOL_NX_ALLOCATION`, which are bits of a pool type.
-const PAGED_TYPE: u32 = 1;
-const NO_EXECUTE: u32 = 512;
-/// The bits of a page protection that allow execution: `PAGE_EXECUTE`, `PAGE_EXECUTE_READ` and so on.
-pub(crate) const PAGE_EXECUTE: u32 = 0xF0;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExAllocatePool2", DISPATCH, allocate_with_flags).fails_with_zero(),
@@ -70,12 +66,7 @@ fn allocate_with_flags(call: &Call) -> Result<Option<GuestPtr<u8>>, Fault> {
 
 /// Arguments: pool type, size.
 fn allocate_by_type(call: &Call, tag: [u8; 4], zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
-    allocate(call, tag, kind_of(call.u32(0)), zero)
-}
-
-/// Returns the kind of a `POOL_TYPE`. Nonpaged pool is executable unless the driver asks for no-execute pool.
-pub(super) const fn kind_of(pool_type: u32) -> Kind {
-    if pool_type & PAGED_TYPE != 0 { Kind::Paged } else { Kind::non_paged(pool_type & NO_EXECUTE == 0) }
+    allocate(call, tag, Kind::of_type(call.u32(0)), zero)
 }
 
 /// Allocates the number of bytes in the second argument.
