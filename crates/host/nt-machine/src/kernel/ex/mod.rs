@@ -8,6 +8,7 @@ pub(crate) mod keys;
 mod namespace;
 mod notify;
 pub(crate) mod object;
+pub(crate) mod paths;
 mod query;
 mod raise;
 mod recorder;

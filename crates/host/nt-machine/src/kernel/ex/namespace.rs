@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use super::object;
-use crate::kernel::io::names::{canonical, leaf, parent};
+use super::paths::{canonical, leaf, parent};
 use crate::kernel::{kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Fault, GuestPtr};

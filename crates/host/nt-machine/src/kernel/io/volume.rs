@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::names::{canonical, parent, rest_behind};
+use super::names::rest_behind;
 use super::open::new_file;
 use super::stack;
 use crate::kernel::ex::object::{self, KernelHandle, Lifetime};
+use crate::kernel::ex::paths::{canonical, parent};
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::GuestPtr;
