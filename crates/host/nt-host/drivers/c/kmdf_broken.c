@@ -9,6 +9,7 @@
 #define REFERENCE 3
 #define WAIT 4
 #define CANCELABLE 5
+#define BYTES 6
 
 static VOID Complete(WDFREQUEST Request)
 {
@@ -26,7 +27,6 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     WDFWAITLOCK lock;
     KIRQL old;
 
-    (void)Output;
     (void)Input;
     (void)Code;
     if (BUG == REFERENCE) {
@@ -41,6 +41,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     if (BUG == CANCELABLE) {
         CALL(PFN_WDFREQUESTMARKCANCELABLE, WdfRequestMarkCancelable)(WdfDriverGlobals, Request, Canceled);
     }
+    CALL(PFN_WDFREQUESTSETINFORMATION, WdfRequestSetInformation)(WdfDriverGlobals, Request, Output + (BUG == BYTES));
     if (BUG != NEVER) {
         Complete(Request);
     }

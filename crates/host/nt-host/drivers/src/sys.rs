@@ -140,6 +140,8 @@ pub const TAG: u32 = u32::from_le_bytes(*b"Test");
 pub const NO_RESOURCES: u32 = 0xC000_009A;
 /// `POOL_FLAG_NON_PAGED`.
 pub const NON_PAGED: u64 = 0x40;
+/// `POOL_FLAG_NON_PAGED_EXECUTE`.
+pub const EXECUTABLE: u64 = 0x80;
 /// `POOL_FLAG_PAGED`.
 pub const PAGED: u64 = 0x100;
 /// The GUID of the test provider.

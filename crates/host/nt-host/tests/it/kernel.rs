@@ -67,6 +67,17 @@ const SYSTEM: [&str; 13] = [
 /// The steps of `wdm_lifetime`, in order.
 const LIFETIME: [&str; 5] =
     ["records of bug-check callbacks", "references", "attached devices", "open files", "queued work items"];
+/// The steps of `wdm_conform`, in order.
+const CONFORM: [&str; 8] = [
+    "references of objects",
+    "names of events and directories",
+    "contents of directories",
+    "identity of threads",
+    "affinity",
+    "waiters for a resource",
+    "limits of stacks",
+    "sizes of files",
+];
 
 /// The steps of `wdm_sync`, in order.
 const SYNC: [&str; 4] = ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events"];
@@ -100,6 +111,11 @@ fn every_part_of_the_kernel_does_what_a_driver_checks() {
 #[test]
 fn objects_data_threads_and_files_are_as_on_windows() {
     every_step("wdm_objects", &OBJECTS);
+}
+
+#[test]
+fn counts_names_threads_and_processors_are_as_documented() {
+    every_step("wdm_conform", &CONFORM);
 }
 
 #[test]

@@ -69,6 +69,24 @@ fn a_driver_without_faults_has_no_notes() {
     assert_eq!(run_linked(&[]), [""; 0]);
 }
 
+/// The code of the levels differs: variables are loaded or compared directly, constants are larger by one.
+#[test]
+fn constants_that_addresses_are_compared_with_change_and_masks_do_not() {
+    for level in ["-O0", "-O1", "-O2", "-Os"] {
+        let image = common::c::build_at(level, "wdm_range", 0, "DriverEntry", &["ntoskrnl"]);
+        let host = NtHost::builder().driver(image).start().unwrap_or_else(|error| panic!("{level}: {error}"));
+        host.unload().expect("unload").assert_clean();
+        let notes: Vec<&str> = host.notes().iter().map(|note| note.split(" at ").next().unwrap_or_default()).collect();
+        assert_eq!(notes.len(), 4, "{level}: {:#?}", host.notes());
+        assert_eq!(notes.first(), Some(&"MM_SYSTEM_RANGE_START"), "{level}");
+        // Optimised code compares with the next number.
+        for constant in ["0xffff00000000000", "0xffff08000000000", "0xffff80000000000"] {
+            let start = format!("the constant {constant}");
+            assert!(notes.iter().any(|note| note.starts_with(&start)), "{level}: {notes:#?}");
+        }
+    }
+}
+
 #[test]
 fn sections_that_overlap_or_leave_the_image_are_refused() {
     let image = image();

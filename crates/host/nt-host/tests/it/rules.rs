@@ -69,6 +69,7 @@ caught! {
     lock_leak: LockLeak, Some("DriverEntry");
     lock_misuse: LockMisuse, Some("KeReleaseSpinLock");
     lock_order: LockOrder, Some("KeAcquireSpinLockAtDpcLevel");
+    no_execute: NoExecute, None;
     not_implemented: NotImplemented, Some("KeFooBar");
     object_leak: ObjectLeak, Some("IoCreateDevice");
     pageable_at_dispatch: PageableAtDispatch, None;

@@ -1,5 +1,7 @@
 //! Decodes the few instructions that a driver may use but a user-mode process may not.
 
+use crate::layout::operand_length;
+
 /// A privileged or trapping instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Instruction {
@@ -76,19 +78,6 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
         [0xEE | 0xEF | 0xFA | 0xFB, ..] => Instruction::Ignored { length: prefix + 1 },
         _ => Instruction::Other,
     }
-}
-
-/// Returns the number of bytes that follow the first byte of a memory operand: the SIB byte and the displacement.
-fn operand_length(modrm: u8, tail: &[u8]) -> u8 {
-    let (mode, low) = (modrm >> 6, modrm & 7);
-    let index = u8::from(low == 4);
-    let base = if low == 4 { tail.first().map_or(0, |byte| byte & 7) } else { low };
-    index
-        + match (mode, base) {
-            (1, _) => 1,
-            (2, _) | (0, 5) => 4,
-            _ => 0,
-        }
 }
 
 #[cfg(test)]

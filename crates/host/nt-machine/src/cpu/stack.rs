@@ -36,6 +36,11 @@ impl Stack {
         self.region.base + GUARD + SIZE
     }
 
+    /// Returns whether an address is on the stack.
+    pub(crate) const fn contains(&self, address: u64) -> bool {
+        address >= self.low() && address < self.high()
+    }
+
     /// Returns whether an address is in the guard pages that catch an overflow.
     pub(crate) const fn is_guard(&self, address: u64) -> bool {
         self.region.contains(address) && address < self.low()

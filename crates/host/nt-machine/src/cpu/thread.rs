@@ -73,6 +73,20 @@ pub(crate) fn reserve_number() -> u32 {
     THREADS.get().numbers.fetch_add(1, Ordering::Relaxed) + 1
 }
 
+/// Makes an object known as that of a thread which will have this number.
+pub(crate) fn announce(number: u32, object: GuestPtr<Opaque>) {
+    if let Ok(mut objects) = THREADS.get().objects.lock() {
+        objects.insert(number, object);
+    }
+}
+
+/// Forgets the object of a thread that has ended. Its ID leads nowhere afterwards.
+pub(crate) fn withdraw(number: u32) {
+    if let Ok(mut objects) = THREADS.get().objects.lock() {
+        objects.remove(&number);
+    }
+}
+
 /// Prepares the calling thread to run driver code.
 pub(crate) fn attach() -> io::Result<Attached> {
     attach_as(reserve_number(), GuestPtr::NULL)
@@ -114,6 +128,7 @@ fn prepare(block: Block, object: GuestPtr<Opaque>, top: GuestPtr<CROSSING>) -> R
     block.CurrentPrcb().write(block.Prcb())?;
     block.CurrentThread().write(object)?;
     block.Irql().write(0)?;
+    block.Number().write(0)?;
     top.Return().write(0)?;
     block.DriverStack().write(top.address())
 }
@@ -207,6 +222,18 @@ pub(crate) fn set_irql(irql: u8) -> u8 {
 /// Returns the return address of the call that last changed the IRQL, or 0 if it was not a call of the driver.
 pub(crate) fn irql_changed_by() -> u64 {
     CHANGED.get()
+}
+
+/// Sets the number of the processor that this thread seems to run on.
+pub(crate) fn set_processor(number: u32) {
+    if let Some(block) = block() {
+        block.Number().write(number).or_stop();
+    }
+}
+
+/// Returns the number of the processor that this thread seems to run on.
+pub(crate) fn processor() -> u32 {
+    block().map_or(0, |block| block.Number().read().or_stop())
 }
 
 /// Returns the address of the current thread's object.

@@ -1,8 +1,8 @@
 //! Describes the mistakes that end in a fault.
 
-use super::explain_address;
 use super::fault::{PAGE_FAULT, Trap, code_at};
 use super::site::FaultSite;
+use super::{explain_address, is_code};
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::operand::operand;
 use crate::cpu::thread;
@@ -19,18 +19,27 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         if thread::stack().is_some_and(|stack| stack.is_guard(address)) {
             stop(Rule::StackOverflow, format_args!("the kernel stack of 24 KiB overflows at {address:#x}"));
         }
-        if let Some((rule, what)) = explain_address(address) {
+        if trap.executes() && trap.is_on_stack() {
+            stop(Rule::NoExecute, format_args!("executes {address:#x} on the kernel stack, which is not executable"));
+        }
+        if let Some(rva) = image::rva(address).filter(|_| trap.is_no_execute()) {
+            stop(Rule::NoExecute, format_args!("executes image+{rva:#x}, which is not executable"));
+        }
+        if let Some((rule, what)) = explain_address(address, trap.executes()) {
             stop(rule, format_args!("{what}"));
         }
+        if trap.is_no_execute() {
+            stop(Rule::NoExecute, format_args!("executes {address:#x}, which is not executable"));
+        }
         let verb = match trap.error {
-            error if error & 16 != 0 => "executes",
+            _ if trap.executes() => "executes",
             error if error & 2 != 0 => "writes to",
             _ => "reads",
         };
         let null = if address < PAGE { ", through a NULL pointer" } else { "" };
         stop(Rule::AccessViolation, format_args!("{verb} {address:#x}{null}"));
     }
-    if image::is_loaded(registers.rip) {
+    if is_code(registers.rip) {
         match decode(&code_at(registers.rip)) {
             Instruction::FastFail => {
                 let code = registers.get(1) as u32;
@@ -54,7 +63,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
             // The processor reports no address for these faults, so it is computed from the driver's instruction. For a
             // fault in a routine of the host, the address is known.
             let operand = || operand(&code_at(registers.rip))?.address(registers);
-            let address = if image::is_loaded(registers.rip) { operand() } else { Some(address) };
+            let address = if is_code(registers.rip) { operand() } else { Some(address) };
             match address.filter(|address| *address != 0) {
                 Some(address) if !is_canonical(address) => {
                     stop(Rule::AccessViolation, format_args!("uses {address:#x}, which is not a canonical address"))

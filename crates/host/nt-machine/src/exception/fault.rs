@@ -8,11 +8,11 @@ use etw_types::NtStatus;
 use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
-use super::{Exception, HOOKS, explain_address, raise, resume, shared_data};
+use super::{Exception, HOOKS, explain_address, is_code, raise, resume, shared_data};
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::thread;
 use crate::image;
-use crate::memory::{Access, Fault, GuestPtr, recover};
+use crate::memory::{Access, Fault, GuestPtr, PAGE, recover};
 use crate::routine::DISPATCH;
 use crate::verify::{self, Rule};
 use pe_image::unwind::Registers;
@@ -43,6 +43,27 @@ pub(crate) struct Trap {
     pub(crate) address: u64,
 }
 
+/// Bits of the processor's error code for a page fault.
+const PRESENT: i64 = 1;
+const FETCH: i64 = 16;
+
+impl Trap {
+    /// Returns whether the processor fetched an instruction.
+    pub(super) const fn executes(&self) -> bool {
+        self.number == PAGE_FAULT && self.error & FETCH != 0
+    }
+
+    /// Returns whether the processor fetched an instruction from a page that is there and is not executable, or from
+    /// the thread's own stack. On Windows this is a bug check, which no handler can prevent.
+    pub(super) fn is_no_execute(&self) -> bool {
+        self.executes() && (self.error & PRESENT != 0 || self.is_on_stack())
+    }
+
+    pub(super) fn is_on_stack(&self) -> bool {
+        thread::stack().is_some_and(|stack| stack.contains(self.address))
+    }
+}
+
 /// A fault that is offered to the driver's handlers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
@@ -71,7 +92,7 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
         thread::set_fault(outer.as_ref());
         return;
     }
-    if trap.number == GENERAL_PROTECTION && image::is_loaded(context.rip()) && imitate(context) {
+    if trap.number == GENERAL_PROTECTION && is_code(context.rip()) && imitate(context) {
         thread::set_fault(outer.as_ref());
         return;
     }
@@ -103,16 +124,16 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
     let address = registers.rip;
     let of = |code, parameters| Some(Exception { code, continuable: true, address, parameters });
     // Called only for faults of an instruction that was fetched, so its bytes can be read.
-    let is_ours = || image::is_loaded(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
+    let is_ours = || is_code(registers.rip) && matches!(decode(&code_at(registers.rip)), Instruction::Other);
     match (trap.number, trap.signal) {
         (PAGE_FAULT, _) => {
             let is_guard = thread::stack().is_some_and(|stack| stack.is_guard(trap.address));
             let stops = is_guard || trap.address >= USER_END || thread::irql() >= DISPATCH;
-            if stops || explain_address(trap.address).is_some() {
+            if stops || trap.is_no_execute() || explain_address(trap.address, trap.executes()).is_some() {
                 return None;
             }
             let kind = match trap.error {
-                error if error & 16 != 0 => 8,
+                _ if trap.executes() => 8,
                 error if error & 2 != 0 => 1,
                 _ => 0,
             };
@@ -215,7 +236,8 @@ fn imitate(context: &mut Context<'_>) -> bool {
 
 /// Returns the bytes of an instruction; fewer at the end of a page.
 pub(super) fn code_at(address: u64) -> Vec<u8> {
-    let readable = image::readable_from(address).min(15);
+    let readable =
+        if image::is_loaded(address) { image::readable_from(address) } else { PAGE - address % PAGE }.min(15);
     GuestPtr::new(address).array(readable).read().unwrap_or_default()
 }
 

@@ -26,6 +26,7 @@ pub(crate) mod system_calls;
 pub(crate) use area::Exception;
 pub(crate) use site::FaultSite;
 
+use crate::image;
 use crate::memory::Unhandled;
 use crate::part::Part;
 use crate::routine::Routine;
@@ -38,8 +39,10 @@ pub(crate) const ROUTINES: [&[Routine]; 2] = [frames::ROUTINES, raise::ROUTINES]
 pub(crate) struct Hooks {
     /// Brings in memory that was paged out. Returns whether the address was in such memory.
     pub(crate) page_in: fn(u64, &FaultSite) -> bool,
-    /// Explains the address of a fault.
-    pub(crate) explain: fn(u64) -> Option<(Rule, String)>,
+    /// Explains the address of a fault, and whether an instruction was fetched there.
+    pub(crate) explain: fn(u64, bool) -> Option<(Rule, String)>,
+    /// Returns whether an address is in an allocation of the pool, which may contain code of the driver.
+    pub(crate) is_pool: fn(u64) -> bool,
     /// Updates the times in the page that Windows shares with every process, and returns the page's address.
     pub(crate) shared_data: fn() -> Option<u64>,
     /// Called when the driver changes the IRQL with an instruction.
@@ -59,6 +62,11 @@ pub(crate) fn attach(hooks: &'static Hooks) {
     crate::memory::on_unhandled(&STOP);
 }
 
-fn explain_address(address: u64) -> Option<(Rule, String)> {
-    (HOOKS.find()?.explain)(address)
+/// Returns whether an instruction at an address is the driver's: in its image, or in pool that it executes.
+fn is_code(address: u64) -> bool {
+    image::is_loaded(address) || HOOKS.find().is_some_and(|hooks| (hooks.is_pool)(address))
+}
+
+fn explain_address(address: u64, executes: bool) -> Option<(Rule, String)> {
+    (HOOKS.find()?.explain)(address, executes)
 }

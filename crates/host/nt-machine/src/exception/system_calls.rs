@@ -45,6 +45,33 @@ pub(crate) fn forbid(region: Region) {
         step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
         step(RETURN, libc::SECCOMP_RET_TRAP, 0, 0),
     ];
+    install(&mut filter);
+}
+
+/// Stops system calls from code in the pool. Called for every image; only the first call has an effect.
+pub(crate) fn forbid_pool(region: Region) {
+    if image::count_unloaded() != 0 {
+        return;
+    }
+    let end = region.base + region.size;
+    let (high, low, end) = ((region.base >> 32) as u32, region.base as u32, (end >> 32) as u32);
+    let mut filter = [
+        step(LOAD, ARCHITECTURE, 0, 0),
+        step(EQUAL, X86_64, 0, 7),
+        step(LOAD, ADDRESS_HIGH, 0, 0),
+        // The last part of the range, of less than 4 GiB, is allowed: the pool is never used up.
+        step(GREATER_OR_EQUAL, end, 4, 0),
+        step(GREATER_OR_EQUAL, high.saturating_add(1), 4, 0),
+        step(EQUAL, high, 0, 2),
+        step(LOAD, ADDRESS_LOW, 0, 0),
+        step(GREATER_OR_EQUAL, low, 1, 0),
+        step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
+        step(RETURN, libc::SECCOMP_RET_TRAP, 0, 0),
+    ];
+    install(&mut filter);
+}
+
+fn install(filter: &mut [libc::sock_filter]) {
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: the call takes numbers only.
     let allowed = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };

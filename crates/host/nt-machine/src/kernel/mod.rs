@@ -159,6 +159,7 @@ static KERNEL: Part<Kernel> = Part::new();
 const HOOKS: Hooks = Hooks {
     page_in: pool::paging::bring_in,
     explain: explain_address,
+    is_pool: |address| kernel().pool.try_lock().is_ok_and(|pool| pool.range(address).is_some()),
     shared_data: || kernel().shared_data.refreshed(),
     change_irql: sync::irql::change_silently,
     page_table: || kernel().table.page_table(),
@@ -348,8 +349,8 @@ fn at_or(call: u64, callback: u64) -> At {
     if image::contains(call) { At::Call(call) } else { At::Code(callback) }
 }
 
-/// Explains the address of a fault.
-fn explain_address(address: u64) -> Option<(Rule, String)> {
+/// Explains the address of a fault. `executes` says whether the processor fetched an instruction there.
+fn explain_address(address: u64, executes: bool) -> Option<(Rule, String)> {
     if image::is_unloaded(address) {
         return Some((Rule::CallbackAfterUnload, format!("{address:#x} is in the unloaded image")));
     }
@@ -357,5 +358,5 @@ fn explain_address(address: u64) -> Option<(Rule, String)> {
         return Some((Rule::AccessViolation, image::explain(address)));
     }
     let pool = kernel().pool.try_lock().ok()?;
-    pool.explain(address)
+    pool.explain(address, executes)
 }

@@ -16,11 +16,14 @@ layout! {
         Unused3: [u64; 37],
         Prcb: u64,
         CurrentThread: GuestPtr<Opaque>,
-        Unused4: [u64; 462],
+        Unused4: [u64; 2],
+        NestingLevel: u32,
+        Number: u32,
+        Unused5: [u64; 459],
         Thread: [u64; 512],
         HostStack: u64,
         DriverStack: u64,
-        Unused5: [u64; 1022],
+        Unused6: [u64; 1022],
     }
 
     /// What the common entry of all imports stores on the driver's stack: the caller's nonvolatile registers, from r15

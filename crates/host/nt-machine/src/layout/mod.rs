@@ -17,6 +17,7 @@ mod device;
 mod exception;
 mod frame;
 mod image;
+mod instruction;
 mod interrupt;
 mod notify;
 mod packet;
@@ -38,6 +39,7 @@ pub(crate) use exception::{
 };
 pub(crate) use frame::{CALL_FRAME, CROSSING, HOST_FRAME, PROCESSOR_BLOCK};
 pub(crate) use image::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64, IMAGE_SECTION_HEADER};
+pub(crate) use instruction::operand_length;
 pub(crate) use interrupt::{
     CM_PARTIAL_RESOURCE_DESCRIPTOR, CM_RESOURCE_LIST, INTERRUPT_OBJECT, IO_CONNECT_INTERRUPT_PARAMETERS,
     IO_DISCONNECT_INTERRUPT_PARAMETERS, IO_INTERRUPT_MESSAGE_INFO, IO_INTERRUPT_MESSAGE_INFO_ENTRY,

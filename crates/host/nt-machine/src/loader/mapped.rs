@@ -32,8 +32,8 @@ impl Mapped {
         let image = GuestPtr::<u8>::new(base);
         let word = |rva: u32| image.at(rva.into()).cast::<u64>();
         image.write_all(&layout.bytes).or_stop();
-        for rva in super::range_starts(layout) {
-            word(rva).write(super::LOWEST).or_stop();
+        for constant in super::constants::find(layout) {
+            word(constant.rva).write(constant.new).or_stop();
         }
         let moved = base.wrapping_sub(layout.base);
         for &rva in &layout.relocations {

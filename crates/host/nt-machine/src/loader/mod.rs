@@ -3,11 +3,13 @@
 //! [`plan`] is safe code that reads untrusted bytes. Only [`Mapped`] writes to memory, and only what a plan has
 //! checked.
 
+mod constants;
 mod mapped;
 
 use load_rules::{Severity, Target, Verdict};
 use pe_image::Image;
 
+use constants::Constant;
 pub(crate) use mapped::Mapped;
 pub use pe_image::{Error as ImageError, Imported as ImportName, Layout};
 
@@ -49,30 +51,9 @@ pub fn notes(image: &Image, layout: &Layout) -> Vec<String> {
     let mut notes: Vec<String> = found
         .map(|finding| format!("not compatible with memory integrity: {} ({})", finding.found, finding.rule.id))
         .collect();
-    notes.extend(range_starts(layout).map(|rva| {
-        format!("MM_SYSTEM_RANGE_START at image+{rva:#x} is {LOWEST:#x} here: this host's addresses are low")
+    notes.extend(constants::find(layout).into_iter().map(|Constant { rva, old, new, in_code }| {
+        let name = if in_code { format!("the constant {old:#x}") } else { "MM_SYSTEM_RANGE_START".to_owned() };
+        format!("{name} at image+{rva:#x} is {new:#x} here: this host's addresses are low")
     }));
     notes
-}
-
-/// The start of the system's addresses on this host. A Linux process has no addresses in the upper half.
-const LOWEST: u64 = 0x1_0000;
-
-/// The values of `MM_SYSTEM_RANGE_START` on x64: before Windows 8.1, and since. An image contains the constant as a
-/// variable.
-const RANGE_STARTS: [u64; 2] = [0xFFFF_0800_0000_0000, 0xFFFF_8000_0000_0000];
-
-/// Returns the RVAs of the variables with the value of `MM_SYSTEM_RANGE_START`. With the original value, a driver would
-/// take every address of this host for a user-mode address, and would not free its memory. Code is not searched. Two
-/// equal words that share 16 aligned bytes are not changed either: they are a mask for vector instructions.
-fn range_starts(layout: &Layout) -> impl Iterator<Item = u32> + '_ {
-    let data = layout.sections.iter().filter(|section| !section.is_executable());
-    let places = data.flat_map(|section| (section.rva..section.rva.saturating_add(section.memory_size())).step_by(8));
-    let word = |rva: u32| {
-        let bytes = usize::try_from(rva).ok().and_then(|at| layout.bytes.get(at..)?.first_chunk::<8>());
-        bytes.map(|bytes| u64::from_le_bytes(*bytes))
-    };
-    places.filter(move |rva| {
-        word(*rva).is_some_and(|value| RANGE_STARTS.contains(&value)) && word(*rva) != word(*rva ^ 8)
-    })
 }

@@ -94,6 +94,9 @@ fn load(layout: &Layout) -> std_io::Result<NtStatus> {
     *lock(&parts().mapped) = Some(mapped.clone());
     image::loaded(region, layout);
     system_calls::forbid(region);
+    if let Some(arena) = lock(&kernel().pool).arena() {
+        system_calls::forbid_pool(arena);
+    }
     parts().verifier.findings().set_base(region.base);
     let config = &kernel().config;
     let made =

@@ -58,6 +58,9 @@ rules! {
     WrongTag = "wrong-tag",
     /// Memory after or before an allocation was accessed.
     PoolOverrun = "pool-overrun",
+    /// Memory was executed that is not executable: no-execute or paged pool, a stack, device memory, or data of the
+    /// image.
+    NoExecute = "no-execute",
     /// Pool was used after it was freed, or a work item was freed while it was queued.
     UseAfterFree = "use-after-free",
     /// A registration handle was used after it was unregistered.

@@ -164,7 +164,14 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         return verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
     }
     let (queue, cancel, room, waits, irp, delivered) = with_request(handle, |request| {
-        let room = request.input.len().max(request.output.len());
+        // Microsoft's public framework source, core/fxrequest.cpp, checks the same: a control request without an output
+        // buffer may return the number of used bytes of its input.
+        let room = match request.kind {
+            RequestKind::READ => request.output.len(),
+            RequestKind::WRITE => request.input.len(),
+            RequestKind::DEVICE_CONTROL if !request.output.is_empty() => request.output.len(),
+            _ => u64::MAX,
+        };
         let waits = !request.presented && !request.queue.is_null();
         (request.queue, request.cancel, room, waits, request.irp, request.delivered)
     });
@@ -176,7 +183,7 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
     }
     if status.as_int() & 0xC000_0000 == 0 && information > room {
-        let what = format_args!("the request is completed with {information} bytes, but its buffers have {room}");
+        let what = format_args!("the request is completed with {information} bytes, but its buffer has {room}");
         verify::find(Rule::RequestMisuse, what);
     }
     let status = for_client(status);

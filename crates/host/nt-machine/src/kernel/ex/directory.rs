@@ -1,53 +1,38 @@
-//! The object manager's directories, names and symbolic links, as far as drivers use them.
+//! The object manager's directories and symbolic links.
 
 use etw_types::NtStatus;
 
+use super::namespace::{self, DIRECTORY};
 use super::object;
 use crate::kernel::{kernel, lock};
-use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{APC, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 
-/// Directories that every Windows has.
-const DIRECTORIES: [&str; 14] = [
-    r"\",
-    r"\??",
-    r"\ArcName",
-    r"\BaseNamedObjects",
-    r"\Callback",
-    r"\Device",
-    r"\Driver",
-    r"\FileSystem",
-    r"\GLOBAL??",
-    r"\KernelObjects",
-    r"\KnownDlls",
-    r"\ObjectTypes",
-    r"\RPC Control",
-    r"\Security",
-];
+/// The size of `OBJECT_DIRECTORY_INFORMATION`: the strings of name and type.
+const ENTRY: u64 = 0x20;
 
 pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: object, buffer for the information, its size, pointer to the length.
-    routine!("ObQueryNameString", PASSIVE, query_name).fails(NtStatus::InvalidParameter),
-    // Arguments: name, attributes, access state, access, type, mode, context, pointer to the object.
-    routine!("ObReferenceObjectByName", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some(object) = named(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
-        object::reference(object, call.from);
-        call.ptr(7).write(object)?;
-        done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
     // Arguments: pointer to the handle, access, attributes.
+    routine!("ZwCreateDirectoryObject", PASSIVE, |call| {
+        let make = || Ok(namespace::new_directory());
+        let (object, status) = namespace::create(call.ptr(2), DIRECTORY, call.from, make)?;
+        call.ptr(0).write(object::open_counted(DIRECTORY, object, call.from))?;
+        done(status)
+    })
+    .fails(NO_RESOURCES),
     routine!("ZwOpenDirectoryObject", PASSIVE, |call| {
-        let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
-        let Some(index) = DIRECTORIES.iter().position(|known| known.eq_ignore_ascii_case(&name)) else {
-            return fail(NtStatus::ObjectNameNotFound);
-        };
-        call.ptr(0).write(object::open("directory", index as u64 + 1, call.from))?;
+        let object = namespace::open(call.ptr(2), DIRECTORY)?;
+        call.ptr(0).write(object::open(DIRECTORY, object, call.from))?;
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),
+    // Arguments: handle, buffer, its length, whether to return one entry, whether to restart, place of the position,
+    // place for the length.
+    routine!("ZwQueryDirectoryObject", PASSIVE, query_directory),
+    routine!("ZwMakeTemporaryObject", PASSIVE, |call| set_permanent(call, false)),
+    routine!("ZwMakePermanentObject", PASSIVE, |call| set_permanent(call, true)),
+    routine!("ObMakeTemporaryObject", APC, |call| lock(&kernel().objects).set_permanent(call.arg(0), false)),
     routine!("ZwOpenSymbolicLinkObject", PASSIVE, |call| {
         let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
         let found = lock(&kernel().io).links.iter().find(|link| link.is_called(&name)).cloned();
@@ -59,6 +44,66 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NtStatus::ObjectNameNotFound),
     routine!("ZwQuerySymbolicLinkObject", PASSIVE, query_link),
 ];
+
+fn set_permanent(call: &Call, permanent: bool) -> Outcome {
+    let Some(object) = object::by_handle(call.kernel_handle(0)) else { return fail(NtStatus::InvalidHandle) };
+    lock(&kernel().objects).set_permanent(object, permanent);
+    Ok(())
+}
+
+fn query_directory(call: &Call) -> Outcome<NtStatus> {
+    let Some(directory) = object::of_kind(call.kernel_handle(0), DIRECTORY) else {
+        return fail(NtStatus::InvalidHandle);
+    };
+    let (buffer, room, single) = (call.ptr::<u8>(1), u64::from(call.u32(2)), call.is(3));
+    let (position, length) = (call.ptr::<u32>(5), call.ptr::<u32>(6));
+    let first = if call.is(4) { 0 } else { position.read()? };
+    let children = namespace::children(directory)?;
+    let left = children.get(first as usize..).unwrap_or_default();
+    if left.is_empty() {
+        length.write_if(0)?;
+        return fail(NtStatus::NoMoreEntries);
+    }
+    // An entry of zeros ends the list, and the strings follow it.
+    let size_of = |(name, kind): &(String, &str)| ENTRY + bytes(name) + bytes(kind);
+    let (mut count, mut needed) = (0, ENTRY);
+    for entry in left.iter().take(if single { 1 } else { left.len() }) {
+        let sum = needed + size_of(entry);
+        if sum > room {
+            break;
+        }
+        (count, needed) = (count + 1, sum);
+    }
+    if count == 0 {
+        length.write_if((ENTRY + left.first().map_or(0, size_of)) as u32)?;
+        return fail(NtStatus::BufferTooSmall);
+    }
+    length.write_if(needed as u32)?;
+    let entries = left.get(..count).unwrap_or_default();
+    buffer.array(needed).fill(0)?;
+    let mut text = buffer.at(ENTRY * (count as u64 + 1));
+    for (index, (name, kind)) in (0..).zip(entries) {
+        for (offset, part) in [(0, name.as_str()), (ENTRY / 2, *kind)] {
+            put(buffer.at(index * ENTRY + offset).cast(), part, text.cast())?;
+            text = text.at(bytes(part));
+        }
+    }
+    position.write(first + count as u32)?;
+    done(if count == left.len() || single { NtStatus::Success } else { NtStatus::MoreEntries })
+}
+
+/// Returns the size of a string with its terminator.
+fn bytes(text: &str) -> u64 {
+    (text.encode_utf16().count() as u64 + 1) * 2
+}
+
+/// Stores a string, whose text is at `place`.
+fn put(string: GuestPtr<UNICODE_STRING>, text: &str, place: GuestPtr<u16>) -> Result<(), Fault> {
+    let units: Vec<u16> = text.encode_utf16().collect();
+    place.write_all(&units)?;
+    let length = units.len() as u16 * 2;
+    string.set(length, length + 2, place)
+}
 
 /// Arguments: handle, string for the target, pointer to its length including the terminator.
 fn query_link(call: &Call) -> Outcome {
@@ -75,56 +120,5 @@ fn query_link(call: &Call) -> Outcome {
     let buffer: GuestPtr<u16> = place.Buffer().read()?;
     buffer.write_all(&units)?;
     place.Length().write(size as u16)?;
-    Ok(())
-}
-
-/// Returns the object with a name in the object manager's directories: the driver or a device.
-fn named(name: &str) -> Result<Option<u64>, Fault> {
-    let (driver, device) = {
-        let io = lock(&kernel().io);
-        let device = io.devices.iter().find(|device| !device.name.is_empty() && device.name.eq_ignore_ascii_case(name));
-        (io.driver, device.map(|device| device.object.address()))
-    };
-    let own = driver.DriverName().text()?;
-    Ok(if own.eq_ignore_ascii_case(name) { Some(driver.address()) } else { device })
-}
-
-/// Returns the name of an object; empty if it has none.
-fn name_of(object: u64) -> Result<String, Fault> {
-    let (driver, devices): (GuestPtr<DRIVER_OBJECT>, Vec<(u64, String)>) = {
-        let io = lock(&kernel().io);
-        (io.driver, io.devices.iter().map(|device| (device.object.address(), device.name.clone())).collect())
-    };
-    let device = |wanted: u64| devices.iter().find(|(object, _)| *object == wanted).map(|(_, name)| name.clone());
-    if object == driver.address() {
-        return driver.DriverName().text();
-    }
-    if let Some(name) = device(object) {
-        return Ok(name);
-    }
-    let file = GuestPtr::<FILE_OBJECT>::new(object);
-    if lock(&kernel().objects).is_managed(object) && file.Type().read()? == object::FILE_TYPE {
-        let of = device(file.DeviceObject().read()?.address()).unwrap_or_default();
-        return Ok(format!("{of}{}", file.FileName().text()?));
-    }
-    Ok(String::new())
-}
-
-fn query_name(call: &Call) -> Outcome {
-    let units: Vec<u16> = name_of(call.arg(0))?.encode_utf16().chain([0]).collect();
-    let (string, bytes) = (call.ptr::<UNICODE_STRING>(1), units.len() as u16 * 2);
-    // An object without a name has an empty string without a buffer.
-    let (text, needed) = if units.len() == 1 { (0, 16) } else { (bytes, 16 + u32::from(bytes)) };
-    call.ptr(3).write(needed)?;
-    if call.u32(2) < needed {
-        return fail(NtStatus::InfoLengthMismatch);
-    }
-    if text == 0 {
-        string.set(0, 0, GuestPtr::NULL)?;
-        return Ok(());
-    }
-    let place = string.after::<u16>();
-    place.write_all(&units)?;
-    string.set(text - 2, text, place)?;
     Ok(())
 }

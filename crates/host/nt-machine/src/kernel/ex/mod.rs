@@ -3,9 +3,13 @@
 mod bugcheck;
 mod callback;
 mod directory;
+mod event;
 pub(crate) mod keys;
+mod namespace;
 mod notify;
 pub(crate) mod object;
+pub(crate) mod paths;
+mod query;
 mod raise;
 mod recorder;
 mod system;
@@ -19,13 +23,15 @@ pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 8] = [
+pub(super) const ROUTINES: [&[Routine]; 10] = [
     bugcheck::ROUTINES,
     callback::ROUTINES,
     directory::ROUTINES,
+    event::ROUTINES,
     keys::ROUTINES,
     notify::ROUTINES,
     object::ROUTINES,
+    query::ROUTINES,
     recorder::ROUTINES,
     system::ROUTINES,
 ];

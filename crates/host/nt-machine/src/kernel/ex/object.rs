@@ -1,16 +1,15 @@
 //! Handles and references to objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use etw_types::NtStatus;
 
+use super::namespace::{self, Names};
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock, submit};
-use crate::layout::KEVENT;
+use crate::layout::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
-use crate::routine::{
-    ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
-};
+use crate::routine::{ANY, APC, Call, DISPATCH, IntoReply, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
 /// `IO_TYPE_FILE`.
@@ -65,8 +64,17 @@ pub(super) const ROUTINES: &[Routine] = &[
     // The same, with a tag before the pointer to the object.
     routine!("ObReferenceObjectByHandleWithTag", PASSIVE, |call| by_handle_and_type(call, 5))
         .fails(NtStatus::InvalidHandle),
+    // Arguments: name, attributes, access state, access, type, mode, context, pointer to the object.
+    routine!("ObReferenceObjectByName", PASSIVE, |call| {
+        let name = call.ptr::<UNICODE_STRING>(0).text()?;
+        let Some(named) = namespace::find(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
+        let object = named.object;
+        reference(object, call.from);
+        call.ptr(7).write(object)?;
+        done(())
+    })
+    .fails(NtStatus::ObjectNameNotFound),
     routine!("ObIsKernelHandle", ANY, |call| call.arg(0) >= KernelHandle::FIRST & !0xFFF),
-    fixed("ObMakeTemporaryObject", APC, 0),
     routine!("ObfReferenceObjectWithTag", DISPATCH, |call| reference(call.arg(0), call.from)),
     routine!("ObfDereferenceObjectWithTag", DISPATCH, |call| dereference(call.arg(0))),
     routine!("ObDereferenceObjectDeferDeleteWithTag", DISPATCH, |call| dereference(call.arg(0))),
@@ -75,7 +83,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::AccessDenied),
     routine!("ObOpenObjectByPointerWithTag", PASSIVE, |call| {
-        call.ptr(7).write(open("object", call.arg(0), call.from))
+        call.ptr(7).write(open(kind_of(call.arg(0)), call.arg(0), call.from))
     })
     .fails(NtStatus::AccessDenied),
     // Arguments: source process, handle, target process, pointer to the new handle, access, attributes, options.
@@ -90,8 +98,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::InvalidHandle),
     // Arguments: object, attributes, access state, access, type, mode, pointer to the handle.
-    routine!("ObOpenObjectByPointer", PASSIVE, |call| { call.ptr(6).write(open("object", call.arg(0), call.from)) })
-        .fails(NtStatus::AccessDenied),
+    routine!("ObOpenObjectByPointer", PASSIVE, |call| {
+        call.ptr(6).write(open(kind_of(call.arg(0)), call.arg(0), call.from))
+    })
+    .fails(NtStatus::AccessDenied),
     routine!("ObReferenceObjectByPointer", DISPATCH, |call| {
         reference(call.arg(0), call.from);
     })
@@ -101,14 +111,6 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ObfDereferenceObject", DISPATCH, |call| dereference(call.arg(0))),
     routine!("ObDereferenceObject", DISPATCH, |call| dereference(call.arg(0))),
     routine!("ObDereferenceObjectDeferDelete", DISPATCH, |call| dereference(call.arg(0))),
-    // Arguments: pointer to the handle, access, attributes, type, state.
-    routine!("ZwCreateEvent", PASSIVE, |call| {
-        let event = new_event(call.u8(3), call.is(4))?;
-        call.ptr(0).write(open("event", event.address(), call.from))
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoCreateNotificationEvent", PASSIVE, |call| named_event(call, 0)).fails_with_zero(),
-    routine!("IoCreateSynchronizationEvent", PASSIVE, |call| named_event(call, 1)).fails_with_zero(),
     fixed("ExGetPreviousMode", ANY, 0),
     routine!("ObGetObjectSecurity", APC, |call| {
         call.ptr(1).write(0_u64)?;
@@ -143,6 +145,10 @@ pub(crate) struct Objects {
     managed: BTreeMap<u64, Lifetime>,
     handles: BTreeMap<KernelHandle, Handle>,
     opened: u64,
+    /// Objects that only handles, references and names keep alive. All others have one more reference, the system's.
+    counted: BTreeSet<u64>,
+    /// The objects with names.
+    pub(super) names: Names,
     references: BTreeMap<u64, References>,
     /// The names and targets of the symbolic links that were opened. A handle keeps its link, even if the link is deleted.
     links: Vec<(String, String)>,
@@ -161,9 +167,38 @@ pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> KernelHandle {
     handle
 }
 
+/// Opens a handle to an object that only handles, references and names keep alive.
+pub(crate) fn open_counted(kind: &'static str, object: u64, from: u64) -> KernelHandle {
+    lock(&kernel().objects).counted.insert(object);
+    open(kind, object, from)
+}
+
 /// Makes an object one that is deleted when nothing uses it any more.
 pub(crate) fn manage(object: u64, lifetime: Lifetime) {
-    lock(&kernel().objects).managed.insert(object, lifetime);
+    let mut objects = lock(&kernel().objects);
+    objects.managed.insert(object, lifetime);
+    objects.counted.insert(object);
+}
+
+/// Returns the kind and the object of a handle.
+pub(super) fn kind_and_object(handle: KernelHandle) -> Option<(&'static str, u64)> {
+    lock(&kernel().objects).handles.get(&handle).map(|known| (known.kind, known.object))
+}
+
+/// Returns the number of handles of an object, and the number of handles and references.
+pub(super) fn counts(object: u64) -> (u32, u32) {
+    lock(&kernel().objects).counts(object)
+}
+
+/// Returns the kind of an object, for a handle to it.
+fn kind_of(object: u64) -> &'static str {
+    let known = lock(&kernel().objects).handles.values().find(|known| known.object == object).map(|known| known.kind);
+    match known {
+        Some(kind) => kind,
+        None if object == exports_process() => "process",
+        None if thread::number_of(GuestPtr::new(object)).is_some() => "thread",
+        None => "object",
+    }
 }
 
 /// Returns the object of a handle, if the handle is of this kind.
@@ -188,12 +223,12 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     NtStatus::InvalidHandle
 }
 
-/// Adds a reference of the driver to an object. Returns the new count.
+/// Adds a reference of the driver to an object. Returns the new number of handles and references.
 pub(crate) fn reference(object: u64, from: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert(References { count: 0, from });
     entry.count += 1;
-    entry.count.cast_unsigned() + 1
+    objects.counts(object).1.into()
 }
 
 /// Returns whether the driver has a reference to an object.
@@ -201,7 +236,7 @@ pub(crate) fn is_referenced(object: u64) -> bool {
     lock(&kernel().objects).references.contains_key(&object)
 }
 
-/// Releases a reference of the driver to an object. Returns the new count.
+/// Removes a reference of the driver. Returns the number of handles and references that are left.
 pub(crate) fn dereference(object: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
     let entry = objects.references.entry(object).or_insert(References { count: 0, from: 0 });
@@ -210,6 +245,7 @@ pub(crate) fn dereference(object: u64) -> u64 {
     if left <= 0 {
         objects.references.remove(&object);
     }
+    let count = objects.counts(object).1;
     drop(objects);
     if left == 0 {
         end_if_unused(object);
@@ -217,7 +253,7 @@ pub(crate) fn dereference(object: u64) -> u64 {
     if left < 0 {
         verify::find(Rule::BadArgument, format_args!("the driver dereferences an object that it has not referenced"));
     }
-    left.max(0).cast_unsigned()
+    count.into()
 }
 
 /// Returns the object of the system process.
@@ -261,8 +297,12 @@ fn by_handle_and_type(call: &Call, place: u64) -> Outcome {
 /// driver is called.
 pub(crate) fn last_handle_closed(object: u64) {
     let lifetime = {
-        let objects = lock(&kernel().objects);
-        objects.managed.get(&object).copied().filter(|_| !objects.is_open(object))
+        let mut objects = lock(&kernel().objects);
+        if objects.is_open(object) {
+            return;
+        }
+        objects.names.release(object);
+        objects.managed.get(&object).copied()
     };
     if let Some(lifetime) = lifetime {
         (lifetime.last_handle)(object);
@@ -293,20 +333,27 @@ pub(crate) fn free_when_unused(object: u64) {
     end_if_unused(object);
 }
 
-fn new_event(kind: u8, state: bool) -> Result<GuestPtr<KEVENT>, Fault> {
-    let event: GuestPtr<KEVENT> = lock(&kernel().pool).new_object();
-    event.Header().initialize(kind, state.into())?;
-    Ok(event)
-}
-
-/// Arguments: name, pointer to the handle.
-fn named_event(call: &Call, kind: u8) -> Outcome<GuestPtr<KEVENT>> {
-    let event = new_event(kind, true)?;
-    call.ptr(1).write(open("event", event.address(), call.from))?;
-    Ok(event)
-}
-
 impl Objects {
+    fn counts(&self, object: u64) -> (u32, u32) {
+        let handles = self.handles.values().filter(|known| known.object == object).count() as u32;
+        let references = self.references.get(&object).map_or(0, |known| u32::try_from(known.count).unwrap_or_default());
+        let by_system = !self.counted.contains(&object) || self.names.contains(object);
+        (handles, handles + references + u32::from(by_system))
+    }
+
+    /// Makes the name of an object stay without handles, or not.
+    pub(super) fn set_permanent(&mut self, object: u64, permanent: bool) {
+        self.names.set_permanent(object, permanent);
+        if !self.handles.values().any(|known| known.object == object) {
+            self.names.release(object);
+        }
+    }
+
+    /// Returns the path of an object with a name, and whether the object is a file.
+    pub(super) fn path_or_file(&self, object: u64) -> (Option<String>, bool) {
+        (self.names.path_of(object), self.managed.contains_key(&object))
+    }
+
     /// Returns the object of a symbolic link.
     pub(crate) fn link(&mut self, name: String, target: String) -> u64 {
         let link = (name, target);
@@ -339,11 +386,6 @@ impl Objects {
         self.token = Some(token);
     }
 
-    /// Returns whether an object is deleted when nothing uses it any more.
-    pub(super) fn is_managed(&self, object: u64) -> bool {
-        self.managed.contains_key(&object)
-    }
-
     /// Returns whether there is a handle to an object.
     fn is_open(&self, object: u64) -> bool {
         self.handles.values().any(|handle| handle.object == object)
@@ -352,6 +394,7 @@ impl Objects {
     /// Reports open handles and references, and forgets them.
     pub(crate) fn report_leaks(&mut self) {
         self.managed.clear();
+        self.names.report_leaks();
         for (_, Handle { kind, from, .. }) in std::mem::take(&mut self.handles) {
             verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle was not closed ({kind})"));
         }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::cpu::thread;
 use crate::exception::shared_data;
 use crate::kernel::{call_back, kernel};
 use crate::layout::{OSVERSIONINFOW, UNICODE_STRING};
@@ -66,8 +67,12 @@ pub(super) const ROUTINES: &[Routine] = &[
     fixed("KeQueryMaximumProcessorCount", ANY, 2),
     fixed("KeQueryActiveProcessors", ANY, 3),
     fixed("KeQueryActiveGroupCount", ANY, 1),
-    routine!("KeGetCurrentProcessorNumberEx", ANY, |call| call.ptr(0).write_if(0_u32)).fixed(),
-    fixed("KeGetCurrentProcessorNumber", ANY, 0),
+    // Argument: pointer to a `PROCESSOR_NUMBER`: group, number, reserved. Returns the index.
+    routine!("KeGetCurrentProcessorNumberEx", ANY, |call| {
+        call.ptr(0).write_if(thread::processor() << 16)?;
+        done(thread::processor())
+    }),
+    routine!("KeGetCurrentProcessorNumber", ANY, |_| thread::processor()),
     routine!("KeIpiGenericCall", DISPATCH, |call| call_back("IPI", IPI, call.ptr(0), &[call.arg(1)])),
     routine!("RtlRandomEx", APC, random),
     routine!("RtlRandom", APC, random),

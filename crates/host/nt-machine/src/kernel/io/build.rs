@@ -2,6 +2,7 @@
 
 use etw_types::NtStatus;
 
+use super::contract::Buffers;
 use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, POWER, Request, call_driver};
 use super::{irp, mdl, stack};
 use crate::cpu::thread;
@@ -9,7 +10,7 @@ use crate::kernel::pool;
 use crate::kernel::sync::event;
 use crate::kernel::sync::process::process;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT};
+use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT, MDL};
 use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
 use crate::routine::{
@@ -35,15 +36,16 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: IRP, size, number of stack locations.
     routine!("IoInitializeIrp", DISPATCH, |call| {
         irp::initialize(call.ptr(0), call.u8(2))?;
-        lock(&kernel().io).requests.insert(call.ptr(0), Request::default());
+        lock(&kernel().io).track(call.ptr(0), call.u8(2), Request::default());
         done(())
     }),
     routine!("IoFreeIrp", DISPATCH, |call| free(call.ptr(0))),
     routine!("IoReuseIrp", DISPATCH, |call| {
         let request = call.ptr::<IRP>(0);
-        irp::initialize(request, request.StackCount().read()?)?;
+        let stack = request.StackCount().read()?;
+        irp::initialize(request, stack)?;
         request.IoStatus().Status().write(call.status(1))?;
-        lock(&kernel().io).requests.insert(request, Request::default());
+        lock(&kernel().io).track(request, stack, Request::default());
         done(())
     }),
     routine!("IoBuildDeviceIoControlRequest", PASSIVE, build_control).fails_with_zero(),
@@ -66,7 +68,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 fn allocate(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> {
     let request = irp::new(stack, from)?;
     if let Some(request) = request {
-        lock(&kernel().io).requests.insert(request, Request::default());
+        lock(&kernel().io).track(request, stack, Request::default());
     }
     Ok(request)
 }
@@ -156,7 +158,7 @@ fn build_transfer(call: &Call, synchronous: bool) -> Outcome<Option<GuestPtr<IRP
 /// Returns an IRP that was built. If building it failed, frees it; without memory the routine returns NULL.
 fn finish_building(request: GuestPtr<IRP>, built: Outcome) -> Outcome<Option<GuestPtr<IRP>>> {
     if built.is_err() {
-        free_buffers(request)?;
+        free_buffers(request.SystemBuffer().read()?, request.MdlAddress().read()?);
         free(request);
     }
     match built {
@@ -167,12 +169,10 @@ fn finish_building(request: GuestPtr<IRP>, built: Outcome) -> Outcome<Option<Gue
 }
 
 /// Frees the system buffer and the MDL of an IRP.
-fn free_buffers(request: GuestPtr<IRP>) -> Result<(), Fault> {
-    let buffers = [request.SystemBuffer().read()?.address(), request.MdlAddress().read()?.address()];
-    for address in buffers.into_iter().filter(|address| *address != 0) {
+fn free_buffers(system: GuestPtr<u8>, mdl: GuestPtr<MDL>) {
+    for address in [system.address(), mdl.address()].into_iter().filter(|address| *address != 0) {
         lock(&kernel().pool).free_object(address);
     }
-    Ok(())
 }
 
 /// An IRP that the I/O manager built for a driver.
@@ -194,18 +194,26 @@ fn own(
     request.UserBuffer().write(user)?;
     request.UserEvent().write(event)?;
     request.UserIosb().write(block)?;
-    lock(&kernel().io).requests.insert(request, Request { built: Some(built), ..Request::default() });
+    let first = request.next_location()?;
+    let buffers = Buffers::new(
+        first.MajorFunction().read()?,
+        first.Parameters().read()?,
+        request.SystemBuffer().read()?,
+        request.MdlAddress().read()?,
+    );
+    let state = Request { built: Some(built), buffers: Some(buffers), ..Request::default() };
+    lock(&kernel().io).track(request, request.StackCount().read()?, state);
     Ok(())
 }
 
 /// Finishes an IRP that was built, after the last completion routine: copies the output and frees the buffers. If the
 /// IRP is synchronous, also stores the status, frees the IRP and signals the event.
-pub(super) fn ended(request: GuestPtr<IRP>, built: Built) -> Result<(), Fault> {
+pub(super) fn ended(request: GuestPtr<IRP>, built: Built, buffers: &Buffers) -> Result<(), Fault> {
     let IO_STATUS_BLOCK { Status: status, Information: information, .. } = request.IoStatus().read()?;
     if let Some(output) = built.copy.filter(|_| !status.is_error()) {
-        output.take(information).copy_from(request.SystemBuffer().read()?)?;
+        output.take(information).copy_from(buffers.system)?;
     }
-    free_buffers(request)?;
+    free_buffers(buffers.system, buffers.mdl);
     if !built.synchronous {
         // The completion routine of the driver does the rest, and frees the IRP.
         return Ok(());
@@ -243,7 +251,8 @@ fn request_power(call: &Call) -> Outcome<NtStatus> {
     request.IoStatus().Status().write(NtStatus::NotSupported)?;
     call.ptr(5).write_if(request)?;
     let power = Power { device, minor, state, callback: call.ptr(3), context: call.arg(4) };
-    lock(&kernel().io).requests.insert(request, Request { power: Some(power), ..Request::default() });
+    let stack = request.StackCount().read()?;
+    lock(&kernel().io).track(request, stack, Request { power: Some(power), ..Request::default() });
     // As in Windows, a thread of the power manager sends power IRPs.
     super::work::submit(request.address(), move || {
         call_driver(target, request).or_stop();

@@ -2,6 +2,7 @@
 
 use etw_types::NtStatus;
 
+use super::contract::Buffers;
 use super::irp;
 use super::request::{PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
 use crate::cpu::thread;
@@ -91,7 +92,9 @@ pub(crate) fn begin_with(
     first.FileObject().write(submission.file)?;
     request.OriginalFileObject().write(submission.file)?;
     request.Thread().write(thread::object())?;
-    lock(&kernel().io).requests.insert(request, Request::default());
+    let Submission { major, parameters, system_buffer, mdl, .. } = *submission;
+    let buffers = Some(Buffers::new(major, parameters, system_buffer, mdl));
+    lock(&kernel().io).track(request, stack.max(1), Request { buffers, ..Request::default() });
     let status = deliver(request)?;
     Ok(Packet { request, first, routine, status })
 }

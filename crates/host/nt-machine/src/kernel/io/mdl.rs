@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::pool::{self, paging};
+use crate::kernel::pool::{self, Kind, PAGE_EXECUTE, paging};
 use crate::kernel::{kernel, lock};
 use crate::layout::{IRP, MDL};
 use crate::memory::{Fault, GuestPtr, PAGE};
@@ -14,6 +14,13 @@ const MAPPED_TO_SYSTEM: u16 = 1;
 const LOCKED: u16 = 2;
 const NON_PAGED: u16 = 4;
 const PARTIAL: u16 = 0x10;
+/// `MdlMappingNoExecute`, a flag of the priority of a mapping.
+const MAPPING_NO_EXECUTE: u32 = 0x4000_0000;
+
+/// The maximum number of lists of one IRP.
+pub(super) const MOST_LISTS: u32 = 64;
+/// The pool tag of lists that drivers allocate.
+pub(super) const TAG: [u8; 4] = *b"Mdl ";
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoAllocateMdl", DISPATCH, allocate).fails_with_zero(),
@@ -23,8 +30,20 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("MmUnlockPages", DISPATCH, |call| {
         call.ptr::<MDL>(0).MdlFlags().change(|flags| flags & !LOCKED).map(drop)
     }),
-    routine!("MmMapLockedPagesSpecifyCache", DISPATCH, |call| map(call.ptr(0), MAPPED_TO_SYSTEM)).fails_with_zero(),
-    routine!("MmMapLockedPages", DISPATCH, |call| map(call.ptr(0), MAPPED_TO_SYSTEM)),
+    // The sixth argument is a priority with flags.
+    routine!("MmMapLockedPagesSpecifyCache", DISPATCH, |call| {
+        let address = map(call.ptr(0), MAPPED_TO_SYSTEM)?;
+        if call.u32(5) & MAPPING_NO_EXECUTE == 0 {
+            lock(&kernel().pool).make_executable(address.address());
+        }
+        done(address)
+    })
+    .fails_with_zero(),
+    routine!("MmMapLockedPages", DISPATCH, |call| {
+        let address = map(call.ptr(0), MAPPED_TO_SYSTEM)?;
+        lock(&kernel().pool).make_executable(address.address());
+        done(address)
+    }),
     // Arguments: address, list.
     routine!("MmUnmapLockedPages", DISPATCH, |call| {
         call.ptr::<MDL>(1).MdlFlags().change(|flags| flags & !MAPPED_TO_SYSTEM).map(drop)
@@ -33,8 +52,13 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("MmSizeOfMdl", DISPATCH, |call| size(call.ptr(0), call.arg(1))),
     routine!("MmAllocatePagesForMdlEx", DISPATCH, allocate_pages).fails_with_zero(),
     routine!("MmAllocatePagesForMdl", DISPATCH, allocate_pages).fails_with_zero(),
-    // The protection of the pages does not change: they stay writable.
-    fixed("MmProtectMdlSystemAddress", APC, 0),
+    // Arguments: list, protection. The pages become executable; they stay writable in any case.
+    routine!("MmProtectMdlSystemAddress", APC, |call| {
+        if call.u32(1) & PAGE_EXECUTE != 0 {
+            lock(&kernel().pool).make_executable(start(call.ptr(0))?.address());
+        }
+        done(())
+    }),
     // Arguments: list, number of bytes to skip at its start.
     routine!("MmAdvanceMdl", DISPATCH, |call| {
         let (list, skip) = (call.ptr::<MDL>(0), call.u32(1));
@@ -50,8 +74,12 @@ pub(super) const ROUTINES: &[Routine] = &[
         list.MdlFlags().write(0)?;
         done(())
     }),
-    routine!("MmMapIoSpace", APC, |call| lock(&kernel().pool).object(call.arg(1))).fails_with_zero(),
-    routine!("MmMapIoSpaceEx", APC, |call| lock(&kernel().pool).object(call.arg(1))).fails_with_zero(),
+    routine!("MmMapIoSpace", APC, |call| map_device(Kind::Executable, call.arg(1))).fails_with_zero(),
+    // The third argument is the protection.
+    routine!("MmMapIoSpaceEx", APC, |call| {
+        map_device(Kind::non_paged(call.u32(2) & PAGE_EXECUTE != 0), call.arg(1))
+    })
+    .fails_with_zero(),
     routine!("MmUnmapIoSpace", APC, |call| lock(&kernel().pool).free_object(call.arg(0))),
     routine!("MmGetPhysicalAddress", DISPATCH, |call| call.arg(0)).fixed(),
     // The handle of a section is an address inside it.
@@ -78,6 +106,11 @@ fn allocate_pages(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
     done(Some(list))
 }
 
+/// Maps memory of a device.
+fn map_device(kind: Kind, size: u64) -> u64 {
+    lock(&kernel().pool).object_as(kind, *b"MmIo", size)
+}
+
 /// Returns the size of a list, including its page numbers.
 fn size(address: GuestPtr<u8>, length: u64) -> u64 {
     let pages = (address.address() % PAGE).wrapping_add(length).div_ceil(PAGE);
@@ -85,17 +118,22 @@ fn size(address: GuestPtr<u8>, length: u64) -> u64 {
 }
 
 fn allocate_list(address: GuestPtr<u8>, length: u64, from: u64) -> Option<GuestPtr<MDL>> {
-    lock(&kernel().pool).allocate(size(address, length), *b"Mdl ", false, from).map(GuestPtr::new)
+    lock(&kernel().pool).allocate(size(address, length), TAG, false, from).map(GuestPtr::new)
 }
 
-/// Arguments: address, length, secondary, charge, IRP.
+/// Arguments: address, length, secondary, charge, IRP. A secondary list is the last one of the IRP.
 fn allocate(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
     let (address, length) = (call.ptr(0), call.u32(1));
     let Some(list) = allocate_list(address, length.into(), call.from) else { return Ok(None) };
     list.zero()?;
     set(list, address, length)?;
     if let Some(irp) = call.ptr::<IRP>(4).non_null() {
-        irp.MdlAddress().write(list)?;
+        let mut place = irp.MdlAddress();
+        for _ in 0..MOST_LISTS {
+            let Some(before) = place.read()?.non_null().filter(|_| call.is(2)) else { break };
+            place = before.Next();
+        }
+        place.write(list)?;
     }
     Ok(Some(list))
 }

@@ -1,21 +1,13 @@
 //! Device names: their spellings, and the resolution of symbolic links.
 
 use super::device::{Device, Link};
+use crate::kernel::ex::paths::canonical;
 use crate::kernel::{kernel, lock};
 use crate::layout::DEVICE_OBJECT;
 use crate::memory::GuestPtr;
 
-/// The spellings of the directory of Win32 names.
-const WIN32: [&str; 6] = [r"\\.\", r"\\?\", r"\??\", r"\DosDevices\Global\", r"\DosDevices\", r"\GLOBAL??\"];
-
 /// The maximum number of symbolic links that are followed, so that a circle of links ends.
 const MOST_LINKS: u32 = 32;
-
-/// Returns a name with the spelling `\??\` for the directory of Win32 names.
-fn canonical(name: &str) -> String {
-    let prefix = WIN32.iter().find(|prefix| name.get(..prefix.len()).is_some_and(|it| it.eq_ignore_ascii_case(prefix)));
-    prefix.map_or_else(|| name.to_owned(), |prefix| format!(r"\??\{}", &name[prefix.len()..]))
-}
 
 /// Returns whether two names are spellings of the same name.
 pub(crate) fn are_same(one: &str, other: &str) -> bool {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use super::build::{self, Built, Power};
+use super::contract::{self, Buffers};
 use super::device::{self, Device, Link, Owner};
+use super::volume::Volume;
 use super::{below, bus};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
@@ -48,6 +50,11 @@ pub(crate) struct Request {
     pub(super) completed: bool,
     /// A dispatch routine or preprocess callback of the driver received the IRP.
     pub(super) reached: bool,
+    /// The stack location of the driver that has the IRP, counted from 1. It is one more than the number of locations
+    /// for the driver that allocated it.
+    pub(super) location: u8,
+    /// The buffers, if the I/O manager made the IRP.
+    pub(super) buffers: Option<Buffers>,
     /// The I/O manager built the IRP for the driver.
     pub(super) built: Option<Built>,
     /// The driver requested the IRP with `PoRequestPowerIrp`.
@@ -80,6 +87,7 @@ pub(crate) struct Io {
     /// Devices that the driver has deleted and whose memory is still in use. See [`release`](super::device::release).
     pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
+    pub(super) volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// The functions that run when an IRP is completed.
@@ -92,6 +100,11 @@ impl Io {
     /// Records a registration that a driver must remove before it is unloaded.
     pub(crate) fn register(&mut self, what: &'static str, target: u64, from: u64) {
         self.registrations.push(Registration { what, target, from });
+    }
+
+    /// Records an IRP that was not sent yet, with this number of stack locations.
+    pub(super) fn track(&mut self, irp: GuestPtr<IRP>, stack: u8, request: Request) {
+        self.requests.insert(irp, Request { location: stack.saturating_add(1), ..request });
     }
 
     /// Returns whether there is such a registration.
@@ -151,13 +164,9 @@ pub(crate) fn descend(
     device: GuestPtr<DEVICE_OBJECT>,
     request: GuestPtr<IRP>,
 ) -> Result<GuestPtr<IO_STACK_LOCATION>, Fault> {
-    let current = request.CurrentLocation().read()?;
-    if current <= 1 {
-        verify::stop(Rule::BugCheck, Some("IofCallDriver"), 0, format_args!("the IRP has no more stack locations"));
-    }
+    let current = contract::check_sent(request)?;
     let place = request.next_location()?;
-    request.CurrentLocation().write(current - 1)?;
-    request.CurrentStackLocation().write(place)?;
+    contract::move_to(request, current - 1, place)?;
     place.DeviceObject().write(device)?;
     Ok(place)
 }
@@ -213,6 +222,7 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
         verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
         return Ok(());
     }
+    contract::check_location(request, known.location)?;
     if request.IoStatus().Status().read()? == NtStatus::Pending {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed with STATUS_PENDING"));
     }
@@ -222,8 +232,11 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     if !ascend(request)? {
         return Ok(());
     }
+    if let Some(buffers) = &known.buffers {
+        contract::check_completed(request, buffers)?;
+    }
     if let Some(built) = known.built {
-        build::ended(request, built)?;
+        build::ended(request, built, &known.buffers.unwrap_or_default())?;
     } else if let Some(power) = known.power {
         build::power_ended(request, power);
     } else if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
@@ -272,8 +285,7 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
             return Ok(true);
         }
         let place = request.CurrentStackLocation().read()?;
-        request.CurrentLocation().write(current + 1)?;
-        request.CurrentStackLocation().write(place.at(1))?;
+        contract::move_to(request, current + 1, place.at(1))?;
         let control = place.Control().read()?;
         request.PendingReturned().write(control & PENDING_RETURNED)?;
         let canceled = request.Cancel().read()? != 0 && control & ON_CANCEL != 0;
@@ -299,7 +311,9 @@ pub(crate) fn cancel(request: GuestPtr<IRP>) -> Result<bool, Fault> {
     }
     let old = irql::raise(DISPATCH);
     request.CancelIrql().write(old)?;
-    let device = request.CurrentStackLocation().read()?.DeviceObject().read()?;
+    // An IRP that was not sent has no current stack location, and hence no device.
+    let is_sent = request.CurrentLocation().read()? <= request.StackCount().read()?;
+    let device = if is_sent { request.CurrentStackLocation().read()?.DeviceObject().read()? } else { GuestPtr::NULL };
     // The routine must release the cancel spin lock, which lowers the IRQL again.
     thread::call(routine, &[device.address(), request.address()]);
     thread::set_irql(old);

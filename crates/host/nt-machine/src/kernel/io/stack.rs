@@ -29,7 +29,7 @@ pub(crate) fn add_scripted_devices() -> Result<(), Fault> {
     Ok(())
 }
 
-fn new_device(name: &str, owner: Owner) -> Result<Object, Fault> {
+pub(super) fn new_device(name: &str, owner: Owner) -> Result<Object, Fault> {
     let driver: GuestPtr<DRIVER_OBJECT> = lock(&kernel().pool).new_object();
     let device = device::new_device(driver, 0)?;
     let entry = Device { object: device, name: name.to_owned(), from: 0, owner };

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use etw_types::NtStatus;
 
+use super::kind::Kind;
 use super::paging;
 use crate::cpu::thread;
 use crate::memory::OrStop as _;
@@ -75,9 +76,9 @@ pub(crate) struct Pool {
     host: u64,
     /// The chunks by first page: the size, the number of allocations in use, and whether its pages count as the host's.
     chunks: BTreeMap<u64, (u64, usize, bool)>,
-    /// The chunks for the next allocations of the driver and of the host: first page, next byte, end. They are separate,
-    /// so that a driver that writes past its allocation does not damage an object of the host.
-    open: [Option<(u64, u64, u64)>; 2],
+    /// The chunks for the next allocations of the driver, of the host, and of the driver's code: first page, next byte,
+    /// end. They are separate, so that a driver that writes past its allocation does not damage an object of the host.
+    open: [Option<(u64, u64, u64)>; 3],
 }
 
 impl Pool {
@@ -94,27 +95,32 @@ impl Pool {
             host: 0,
             limit: limit.unwrap_or(MEMORY),
             chunks: BTreeMap::new(),
-            open: [None; 2],
+            open: [None; 3],
         }
     }
 
     /// Allocates memory. Returns `None` if there is no room.
     pub(crate) fn allocate(&mut self, size: u64, tag: [u8; 4], pageable: bool, from: u64) -> Option<u64> {
+        self.allocate_as(if pageable { Kind::Paged } else { Kind::NonPaged }, size, tag, from)
+    }
+
+    /// Allocates memory of this kind. Returns `None` if there is no room.
+    pub(crate) fn allocate_as(&mut self, kind: Kind, size: u64, tag: [u8; 4], from: u64) -> Option<u64> {
         let wanted = size.max(1).checked_next_multiple_of(ALIGNMENT)?;
         let of_host = from == 0;
         let is_guarded = size >= PAGE || self.guarded < MOST_GUARDED;
         let (start, pages, chunk) = if is_guarded {
             let pages = wanted.checked_next_multiple_of(PAGE)?;
-            (self.reserve(pages, of_host)?, pages, None)
+            (self.reserve(pages, of_host, kind.rights())?, pages, None)
         } else {
-            let (start, chunk) = self.share(wanted + GAP, of_host)?;
+            let (start, chunk) = self.share(wanted + GAP, of_host, kind)?;
             (start, wanted + GAP, Some(chunk))
         };
         // Allocations of at least a page are page-aligned; smaller ones end at the end of their page.
         let address = if size >= PAGE || !is_guarded { start } else { start + pages - wanted };
         bytes(address, size).fill(FRESH).or_stop();
         bytes(address + size, start + pages - address - size).fill(SLACK).or_stop();
-        let may_go = pageable && is_guarded;
+        let may_go = kind == Kind::Paged && is_guarded;
         let routine = thread::site().map(|site| site.routine);
         let block =
             Block { address, size, start, pages, chunk, tag, paged: may_go, of_host, routine, from, freed: None };
@@ -127,13 +133,13 @@ impl Pool {
     }
 
     /// Reserves new pages, followed by an inaccessible one. Returns `None` if there is no memory.
-    fn reserve(&mut self, size: u64, of_host: bool) -> Option<u64> {
+    fn reserve(&mut self, size: u64, of_host: bool, rights: Protection) -> Option<u64> {
         let arena = self.arena?;
         let end = self.next.checked_add(size)?.checked_add(PAGE)?;
         // The limits are separate: the host must be able to continue when the driver has used up its memory.
         let (used, limit) = if of_host { (&mut self.host, self.limit.max(HOST)) } else { (&mut self.used, self.limit) };
         let sum = used.checked_add(size)?;
-        if end > arena.base + arena.size || sum > limit || !protect(self.next, size, Protection::ReadWrite) {
+        if end > arena.base + arena.size || sum > limit || !protect(self.next, size, rights) {
             return None;
         }
         *used = sum;
@@ -141,28 +147,49 @@ impl Pool {
     }
 
     /// Reserves room in a chunk. Returns its address and the chunk.
-    fn share(&mut self, size: u64, of_host: bool) -> Option<(u64, u64)> {
-        let [driver, host] = self.open;
-        let (chunk, next, end) = match if of_host { host } else { driver } {
+    fn share(&mut self, size: u64, of_host: bool, kind: Kind) -> Option<(u64, u64)> {
+        let index = if of_host {
+            1
+        } else if kind == Kind::Executable {
+            2
+        } else {
+            0
+        };
+        let rights = if of_host { Protection::ReadWrite } else { kind.rights() };
+        let open = self.open.get(index).copied().flatten();
+        let (chunk, next, end) = match open {
             Some((chunk, next, end)) if end - next >= size => (chunk, next, end),
             full => {
                 // The end of its last allocation does not remove an open chunk, so an empty one is removed here.
                 let is_unused = |chunk: &u64| self.chunks.get(chunk).is_some_and(|(_, count, _)| *count == 0);
                 if let Some(unused) = full.map(|(chunk, ..)| chunk).filter(is_unused) {
-                    self.open = if of_host { [driver, None] } else { [None, host] };
+                    self.set_open(index, None);
                     self.remove_chunk(unused);
                 }
-                let chunk = self.reserve(CHUNK, of_host)?;
+                let chunk = self.reserve(CHUNK, of_host, rights)?;
                 self.chunks.insert(chunk, (CHUNK, 0, of_host));
                 (chunk, chunk, chunk + CHUNK)
             }
         };
-        let open = Some((chunk, next + size, end));
-        self.open = if of_host { [driver, open] } else { [open, host] };
+        self.set_open(index, Some((chunk, next + size, end)));
         if let Some((_, count, _)) = self.chunks.get_mut(&chunk) {
             *count += 1;
         }
         Some((next, chunk))
+    }
+
+    fn set_open(&mut self, index: usize, chunk: Option<(u64, u64, u64)>) {
+        if let Some(open) = self.open.get_mut(index) {
+            *open = chunk;
+        }
+    }
+
+    /// Makes the pages of an allocation executable, because the driver asked for such a mapping of it.
+    pub(crate) fn make_executable(&self, address: u64) {
+        let own_pages = |block: &&Block| block.freed.is_none() && block.chunk.is_none() && !block.paged;
+        if let Some(block) = self.find(address).filter(own_pages) {
+            protect(block.start, block.pages, Protection::All);
+        }
     }
 
     /// Makes the pages of an allocation inaccessible and returns their memory to the system, unless another allocation
@@ -196,7 +223,12 @@ impl Pool {
 
     /// Allocates zeroed memory for an object of the host. It is not counted as a leak. Returns 0 if there is no memory.
     pub(crate) fn object(&mut self, size: u64) -> u64 {
-        let address = self.allocate(size, *b"Host", false, 0).unwrap_or_default();
+        self.object_as(Kind::NonPaged, *b"Host", size)
+    }
+
+    /// Allocates zeroed memory of the host that the driver may execute. Returns 0 if there is no memory.
+    pub(crate) fn object_as(&mut self, kind: Kind, tag: [u8; 4], size: u64) -> u64 {
+        let address = self.allocate_as(kind, size, tag, 0).unwrap_or_default();
         if address != 0 {
             bytes(address, size).fill(0).or_stop();
         }
@@ -264,13 +296,23 @@ impl Pool {
     }
 
     /// Returns the start and the end of an allocation in use.
-    pub(super) fn range(&self, address: u64) -> Option<(u64, u64)> {
+    pub(crate) fn range(&self, address: u64) -> Option<(u64, u64)> {
         let block = self.find(address).filter(|block| block.freed.is_none())?;
         Some((block.address, block.address + block.size))
     }
 
-    /// Explains the address of a fault.
-    pub(crate) fn explain(&self, address: u64) -> Option<(Rule, String)> {
+    /// Returns whether an allocation with this tag starts at an address.
+    pub(crate) fn is_allocated(&self, address: u64, tag: [u8; 4]) -> bool {
+        self.find(address).is_some_and(|block| block.address == address && block.tag == tag && block.freed.is_none())
+    }
+
+    /// Returns the addresses of all allocations.
+    pub(crate) const fn arena(&self) -> Option<Region> {
+        self.arena
+    }
+
+    /// Explains the address of a fault. `executes` says whether the processor fetched an instruction there.
+    pub(crate) fn explain(&self, address: u64, executes: bool) -> Option<(Rule, String)> {
         if !self.arena?.contains(address) {
             return None;
         }
@@ -284,6 +326,10 @@ impl Pool {
             ));
         }
         let offset = address - block.address.min(address);
+        if executes && address >= block.address && offset < size {
+            let what = format!("executes byte {offset} of an allocation of {size} bytes with tag {tag}");
+            return Some((Rule::NoExecute, format!("{what}, which is not executable")));
+        }
         Some((Rule::PoolOverrun, format!("accesses byte {offset} of an allocation of {size} bytes with tag {tag}")))
     }
 

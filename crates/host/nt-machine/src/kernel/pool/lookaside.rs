@@ -6,6 +6,7 @@
 //! allocation with all the checks.
 
 use super::free as free_pool;
+use super::kind::Kind;
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::GENERAL_LOOKASIDE;
@@ -80,7 +81,7 @@ fn allocate(call: &Call) -> Outcome<u64> {
         let arguments = [kind.into(), size.into(), tag.into(), list.address()];
         return Ok(call_back("lookaside allocation", thread::irql(), routine, &arguments));
     }
-    let memory = lock(&kernel().pool).allocate(size.into(), tag.to_le_bytes(), kind & PAGED != 0, call.from);
+    let memory = lock(&kernel().pool).allocate_as(Kind::of_type(kind), size.into(), tag.to_le_bytes(), call.from);
     Ok(memory.unwrap_or_default())
 }
 

@@ -1,11 +1,13 @@
 //! Pool: its allocations, its routines, lookaside lists, and memory that may be paged out.
 
 mod blocks;
+mod kind;
 mod lookaside;
 pub(crate) mod paging;
 mod routines;
 
 pub(crate) use blocks::Pool;
+pub(crate) use kind::{Kind, PAGE_EXECUTE};
 pub(crate) use routines::free;
 
 use crate::routine::Routine;

@@ -1,6 +1,7 @@
 //! The pool routines. The allocations are in [`super::blocks`].
 
 use super::blocks::text;
+use super::kind::{Kind, PAGE_EXECUTE};
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
 use crate::memory::{Fault, GuestPtr};
@@ -9,8 +10,9 @@ use crate::verify::{self, Rule};
 
 /// `POOL_FLAG_…`.
 const UNINITIALIZED: u64 = 0x2;
+const EXECUTABLE: u64 = 0x80;
 const PAGED: u64 = 0x100;
-const KINDS: u64 = 0x40 | 0x80 | PAGED;
+const KINDS: u64 = 0x40 | EXECUTABLE | PAGED;
 
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExAllocatePool2", DISPATCH, allocate_with_flags).fails_with_zero(),
@@ -30,7 +32,12 @@ pub(super) const ROUTINES: &[Routine] = &[
         .fails_with_zero(),
     routine!("MmAllocateContiguousMemorySpecifyCacheNode", DISPATCH, |call| allocate_special(call, *b"MmCo"))
         .fails_with_zero(),
-    routine!("MmAllocateContiguousNodeMemory", DISPATCH, |call| allocate_special(call, *b"MmCo")).fails_with_zero(),
+    // The fifth argument is the protection.
+    routine!("MmAllocateContiguousNodeMemory", DISPATCH, |call| {
+        let kind = Kind::non_paged(call.u32(4) & PAGE_EXECUTE != 0);
+        lock(&kernel().pool).allocate_as(kind, call.arg(0), *b"MmCo", call.from).unwrap_or_default()
+    })
+    .fails_with_zero(),
     routine!("MmFreeContiguousMemorySpecifyCache", DISPATCH, |call| free(call.arg(0), None)),
     routine!("ExFreePool", DISPATCH, |call| free(call.arg(0), None)),
     routine!("ExFreePoolWithTag", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),
@@ -53,30 +60,32 @@ fn allocate_with_flags(call: &Call) -> Result<Option<GuestPtr<u8>>, Fault> {
         verify::find(Rule::BadArgument, format_args!("invalid argument: flags {flags:#x}, size {size}, tag {tag}"));
         return Ok(None);
     }
-    allocate(call, tag, flags & PAGED != 0, flags & UNINITIALIZED == 0)
+    let kind = if flags & PAGED != 0 { Kind::Paged } else { Kind::non_paged(flags & EXECUTABLE != 0) };
+    allocate(call, tag, kind, flags & UNINITIALIZED == 0)
 }
 
 /// Arguments: pool type, size.
 fn allocate_by_type(call: &Call, tag: [u8; 4], zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
-    allocate(call, tag, call.u32(0) & 1 != 0, zero)
+    allocate(call, tag, Kind::of_type(call.u32(0)), zero)
 }
 
 /// Allocates the number of bytes in the second argument.
-fn allocate(call: &Call, tag: [u8; 4], paged: bool, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
+fn allocate(call: &Call, tag: [u8; 4], kind: Kind, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
     let irql = thread::irql();
-    if paged && irql >= DISPATCH {
+    if kind == Kind::Paged && irql >= DISPATCH {
         verify::find(Rule::IrqlTooHigh, format_args!("paged pool at IRQL {irql}, allowed up to 1"));
     }
-    let memory = lock(&kernel().pool).allocate(call.arg(1), tag, paged, call.from).map(GuestPtr::<u8>::new);
+    let memory = lock(&kernel().pool).allocate_as(kind, call.arg(1), tag, call.from).map(GuestPtr::<u8>::new);
     if let Some(memory) = memory.filter(|_| zero) {
         memory.array(call.arg(1)).fill(0)?;
     }
     Ok(memory)
 }
 
-/// Allocates the number of bytes in the first argument.
+/// Allocates the number of bytes in the first argument. Drivers can execute this memory: Microsoft's code analysis
+/// (C30029) names routines of this kind for it.
 fn allocate_special(call: &Call, tag: [u8; 4]) -> u64 {
-    lock(&kernel().pool).allocate(call.arg(0), tag, false, call.from).unwrap_or_default()
+    lock(&kernel().pool).allocate_as(Kind::Executable, call.arg(0), tag, call.from).unwrap_or_default()
 }
 
 /// Frees pool of the driver.

@@ -1,11 +1,13 @@
 //! Deferred procedure calls, and the thread that runs them at `DISPATCH_LEVEL`.
 
+use etw_types::NtStatus;
+
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel};
 use crate::layout::KDPC;
 use crate::memory::OrStop as _;
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine};
+use crate::routine::{ANY, Call, DISPATCH, PASSIVE, Routine, done, fail, routine};
 
 /// `DpcObject`.
 const TYPE: u8 = 0x13;
@@ -25,12 +27,28 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     routine!("KeRemoveQueueDpc", ANY, |call| kernel().scheduler.change(|state| state.undefer(call.arg(0)))),
     routine!("KeSetImportanceDpc", ANY, |call| call.ptr::<KDPC>(0).Importance().write(call.u8(1))),
-    fixed("KeSetTargetProcessorDpc", ANY, 0),
-    fixed("KeSetTargetProcessorDpcEx", ANY, 0),
+    routine!("KeSetTargetProcessorDpc", ANY, |call| set_target(call.ptr(0), call.u8(1))),
+    // Arguments: DPC, pointer to a `PROCESSOR_NUMBER`: group, number, reserved.
+    routine!("KeSetTargetProcessorDpcEx", ANY, |call| {
+        let [group, _, number, _] = call.ptr::<u32>(1).read()?.to_le_bytes();
+        if group != 0 || u32::from(number) >= PROCESSORS {
+            return fail(NtStatus::InvalidParameter);
+        }
+        set_target(call.ptr(0), number)?;
+        done(())
+    }),
     routine!("KeFlushQueuedDpcs", PASSIVE, |_| {
         kernel().scheduler.wait(None, |state| (state.deferred.is_empty() && !state.in_dpc).then_some(()));
     }),
 ];
+
+/// A DPC with a target has its number plus this one in `Number`, which is opaque.
+const TARGETED: u16 = 0x500;
+const PROCESSORS: u32 = 2;
+
+fn set_target(dpc: GuestPtr<KDPC>, processor: u8) -> Result<(), Fault> {
+    dpc.Number().write(TARGETED + u16::from(processor))
+}
 
 fn initialize(call: &Call, kind: u8) -> Result<(), Fault> {
     let dpc = call.ptr::<KDPC>(0);
@@ -48,7 +66,8 @@ fn queue(dpc: GuestPtr<KDPC>) -> bool {
 
 /// Calls a DPC's routine.
 pub(super) fn run(dpc: GuestPtr<KDPC>) {
-    let KDPC { DeferredRoutine, DeferredContext, SystemArgument1, SystemArgument2, .. } = dpc.read().or_stop();
+    let KDPC { Number, DeferredRoutine, DeferredContext, SystemArgument1, SystemArgument2, .. } = dpc.read().or_stop();
+    thread::set_processor(Number.saturating_sub(TARGETED).into());
     let arguments = [dpc.address(), DeferredContext, SystemArgument1, SystemArgument2];
     call_back("DPC", DISPATCH, DeferredRoutine, &arguments);
 }

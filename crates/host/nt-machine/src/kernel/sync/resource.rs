@@ -37,6 +37,9 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ExGetExclusiveWaiterCount", DISPATCH, |call| {
         kernel().scheduler.look(|state| state.writers.get(&call.arg(0)).copied().unwrap_or_default())
     }),
+    routine!("ExGetSharedWaiterCount", DISPATCH, |call| {
+        kernel().scheduler.look(|state| state.shared_waiters.get(&call.arg(0)).copied().unwrap_or_default())
+    }),
     routine!("ExEnterCriticalRegionAndAcquireResourceExclusive", APC, |call| {
         irql::enter_critical();
         acquire(call.ptr(0), Access::Exclusive, true)?;
@@ -180,19 +183,16 @@ fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<
     if at_once.is_some() || !wait {
         return Ok(at_once.is_some());
     }
-    if exclusive {
-        scheduler.change(|state| *state.writers.entry(resource.address()).or_default() += 1);
-    }
+    scheduler.change(|state| *state.waiters_of(exclusive).entry(resource.address()).or_default() += 1);
     let acquired = scheduler.wait(None, |state| attempt(state).transpose());
-    if exclusive {
-        scheduler.change(|state| {
-            let waiting = state.writers.entry(resource.address()).or_default();
-            *waiting = waiting.saturating_sub(1);
-            if *waiting == 0 {
-                state.writers.remove(&resource.address());
-            }
-        });
-    }
+    scheduler.change(|state| {
+        let waiters = state.waiters_of(exclusive);
+        let waiting = waiters.entry(resource.address()).or_default();
+        *waiting = waiting.saturating_sub(1);
+        if *waiting == 0 {
+            waiters.remove(&resource.address());
+        }
+    });
     Ok(acquired.transpose()?.is_some())
 }
 

@@ -67,11 +67,18 @@ pub(crate) struct State {
     pub(super) readers: BTreeMap<(u64, u64), u32>,
     /// The number of threads that wait for exclusive access to a resource, by the address of the resource.
     pub(super) writers: BTreeMap<u64, u32>,
+    /// The same for shared access.
+    pub(super) shared_waiters: BTreeMap<u64, u32>,
     /// The number of worker threads without a job.
     pub(crate) idle_workers: usize,
 }
 
 impl State {
+    /// Returns the number of threads that wait for exclusive or shared access, by the address of the resource.
+    pub(super) const fn waiters_of(&mut self, exclusive: bool) -> &mut BTreeMap<u64, u32> {
+        if exclusive { &mut self.writers } else { &mut self.shared_waiters }
+    }
+
     /// Returns whether a thread, a DPC or a work item can continue now, or whether virtual time stands still anyway.
     pub(super) fn can_continue(&self) -> bool {
         !self.asked

@@ -39,6 +39,10 @@ pub(crate) struct Threads {
     running: Vec<(GuestPtr<THREAD>, u64)>,
     /// Processes that a test invented, by ID.
     pub(crate) processes: BTreeMap<u64, GuestPtr<THREAD>>,
+    /// The numbers of threads that have ended, by their objects.
+    pub(super) ended: BTreeMap<u64, u32>,
+    /// The affinities that drivers set for threads, by their objects.
+    pub(super) affinities: BTreeMap<u64, u64>,
 }
 
 /// Arguments: handle, access, attributes, process, client ID, routine, context.
@@ -49,10 +53,12 @@ fn create(call: &Call) -> Outcome {
     kernel().scheduler.begin();
     lock(&kernel().threads).running.push((object, call.from));
     let number = thread::reserve_number();
+    // Its ID leads to its object, even before it runs.
+    thread::announce(number, object.cast());
     let body = move || run(number, object, start, context);
     let spawned = std_thread::Builder::new().name("system thread".into()).spawn(body);
     if spawned.is_err() {
-        finished(object);
+        finished(object, number);
         return fail(NtStatus::NoMemory);
     }
     call.ptr(0).write(object::open("thread", object.address(), call.from))?;
@@ -67,15 +73,20 @@ fn run(number: u32, object: GuestPtr<THREAD>, start: GuestPtr<Code>, context: u6
         CURRENT.set(object);
         call_back("system thread", PASSIVE, start, &[context]);
     }
-    finished(object);
+    finished(object, number);
 }
 
 thread_local! {
     static CURRENT: std::cell::Cell<GuestPtr<THREAD>> = const { std::cell::Cell::new(GuestPtr::NULL) };
 }
 
-fn finished(object: GuestPtr<THREAD>) {
-    lock(&kernel().threads).running.retain(|(running, _)| *running != object);
+fn finished(object: GuestPtr<THREAD>, number: u32) {
+    {
+        let mut threads = lock(&kernel().threads);
+        threads.running.retain(|(running, _)| *running != object);
+        threads.ended.insert(object.address(), number);
+    }
+    thread::withdraw(number);
     event::signal(object.Header(), 1).or_stop();
     kernel().scheduler.end();
 }
@@ -91,7 +102,7 @@ fn terminate(call: &Call) -> u64 {
             format_args!("ends a thread that the driver did not create"),
         );
     }
-    finished(object);
+    finished(object, thread::number());
     // The thread and its stacks are kept, but nothing on them is needed any more.
     verify::park()
 }
