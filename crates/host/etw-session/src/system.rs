@@ -136,6 +136,12 @@ pub trait System: Send + Sync {
     /// Any error that the functions return.
     fn consume(&self, name: &str) -> Result<Box<dyn EventSource>, Win32Error>;
 
+    /// Returns the last error of the file of a session, running or stopped. Windows does not report it; there, the only
+    /// trace of such an error is the number of buffers that were not written.
+    fn file_error(&self, _session: u64) -> Option<String> {
+        None
+    }
+
     /// Enables the profile privilege of the process's token.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! A host with one driver.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -265,6 +265,14 @@ impl NtHost {
             decoder.push(Arc::new(files));
         }
         decoder
+    }
+
+    /// Returns the files that the run reads, which no output may replace: the driver, and its PDB and linker map if they
+    /// exist.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let symbols = self.inner.symbols.files().filter(|path| path.exists()).map(Path::to_owned);
+        [self.inner.path.clone()].into_iter().chain(symbols).collect()
     }
 
     /// Returns notes about the image that break no rule of this run, such as that memory integrity would refuse it.
