@@ -9,6 +9,8 @@ use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::{Args, ValueEnum};
 
+use crate::escaped;
+
 /// The value of `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
@@ -106,6 +108,11 @@ pub fn words() -> Vec<OsString> {
     color.into_iter().chain(others).map(Into::into).collect()
 }
 
+/// Prints an error to standard error.
+pub fn error(text: &str) {
+    message(&format!("error: {text}"));
+}
+
 /// Prints a note to standard error, unless the program is quiet.
 pub fn note(text: &str) {
     say(&format!("note: {text}"));
@@ -114,14 +121,20 @@ pub fn note(text: &str) {
 /// Prints a line to standard error, unless the program is quiet.
 pub fn say(text: &str) {
     if !is_quiet() {
-        eprintln!("{text}");
+        message(text);
     }
+}
+
+/// Prints a line to standard error, even with `--quiet`. The text is [`escaped`](crate::escaped), so it is one line whatever it
+/// contains.
+pub fn message(text: &str) {
+    eprintln!("{}", escaped(text));
 }
 
 /// Prints a detail to standard error if `--verbose` was given.
 pub(crate) fn detail(text: &str) {
     if is_verbose() {
-        eprintln!("detail: {text}");
+        message(&format!("detail: {text}"));
     }
 }
 
