@@ -250,8 +250,9 @@ impl NtHost {
     pub fn report(&self) -> Report {
         let findings = self.inner.process.records().iter().map(|record| self.name(record)).collect();
         let events = if self.inner.traces { self.trace().events_lost().unwrap_or_default() } else { 0 };
-        let losses = Losses { findings: self.inner.process.findings_cut(), events };
-        Report::new(findings, self.inner.process.output()).with_losses(losses)
+        let process = &self.inner.process;
+        let losses = Losses { findings: process.findings_cut(), events, output: process.output_dropped() };
+        Report::new(findings, process.output()).with_losses(losses)
     }
 
     /// Returns a decoder for the driver's events. It uses the manifest in the driver's image, and resolves stacks to

@@ -32,6 +32,7 @@ pub(super) fn json(
         "lost": lost,
         "findings_cut": report.losses().findings,
         "output": report.output(),
+        "output_dropped": report.losses().output,
     });
     value.to_string()
 }
@@ -90,7 +91,8 @@ mod tests {
             irql: 0,
             detail: "16 bytes".into(),
         };
-        let report = Report::new(vec![finding], "hi".into());
+        let parts = vec![nt_machine::Printed { text: "hi".into(), is_host: false }];
+        let report = Report::new(vec![finding], parts);
         let (what, status) = ("ioctl", NtStatus::Success);
         let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
         assert_eq!(
@@ -99,7 +101,7 @@ mod tests {
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
-             \"inlined\":false}]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\"}"
+             \"inlined\":false}]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\",\"output_dropped\":0}"
         );
     }
 }

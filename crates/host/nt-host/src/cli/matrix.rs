@@ -3,11 +3,11 @@
 use std::cell::Cell;
 
 use command_line::exit::{FINDINGS, SUCCESS, USAGE};
-use command_line::print;
+use command_line::{escaped, print, shown};
 
 use super::args::Options;
 use super::run::{Progress, builder, drive};
-use crate::Matrix;
+use crate::{Broken, Matrix};
 
 /// The default number of runs with random failures.
 const SEEDS: u64 = 20;
@@ -23,11 +23,19 @@ pub(super) fn matrix(options: &Options) -> u8 {
     Progress::line().end();
     match result {
         Ok(survey) => {
-            print(&format!("{survey}\n{}\n", options.path.display()));
+            for Broken { failure, findings, error } in &survey.broken {
+                let error = error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+                print(&format!("{}\n", escaped(&format!("{failure}{error}"))));
+                for finding in findings {
+                    print(&format!("  {}\n", escaped(&finding.to_string())));
+                }
+            }
+            let all = survey.to_string();
+            print(&format!("{}\n{}\n", all.lines().last().unwrap_or_default(), shown(&options.path)));
             if survey.broken.is_empty() { SUCCESS } else { FINDINGS }
         }
         Err(error) => {
-            eprintln!("error: {error}");
+            command_line::error(&error.to_string());
             USAGE
         }
     }

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
-use command_line::print;
+use command_line::{Inputs, error, escaped, print, shown};
 use etw_etl::NewFile;
 use etw_types::Guid;
 use nt_machine::Time;
@@ -15,7 +15,7 @@ use super::clients::{Clients, Sent};
 use super::interrupt;
 use super::json::json;
 use super::text::text;
-use crate::{Builder, Error, Failure, NtHost, Report};
+use crate::{Builder, Error, Failure, Losses, NtHost, Report};
 
 /// The result of a run.
 struct Outcome {
@@ -47,6 +47,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(memory) = options.memory {
         builder = builder.memory(memory);
     }
+    if let Some(limit) = options.debug_output_limit {
+        builder = builder.debug_output(limit);
+    }
     if let Some(timeout) = options.timeout {
         builder = builder.patience(timeout);
     }
@@ -67,15 +70,13 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
 
 pub(super) fn run(options: &Options) -> u8 {
     let started = Instant::now();
-    // The new file is dropped at once: this only checks that the trace can be written before the run starts.
-    if let Some(Err(error)) = options.etl.as_ref().map(NewFile::create) {
-        eprintln!("error: {error}");
-        return USAGE;
-    }
-    let host = match builder(options, true).prepare() {
+    let host = match builder(options, true).prepare().map_err(|error| error.to_string()).and_then(|host| {
+        check_output(&host, options)?;
+        Ok(host)
+    }) {
         Ok(host) => host,
-        Err(error) => {
-            eprintln!("error: {error}");
+        Err(reason) => {
+            error(&reason);
             return USAGE;
         }
     };
@@ -93,31 +94,41 @@ pub(super) fn run(options: &Options) -> u8 {
     };
     let lost = report.losses().events;
     // Write the trace first: the reader of the report may be slow or close the pipe.
-    let written =
-        options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
+    let written = options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path));
     if options.json {
         print(
             &(json(&outcome.text, &progress.requests, host.notes(), &report, (&events, host.decoder()), lost) + "\n"),
         );
     } else {
         for note in host.notes() {
-            print(&format!("note: {note}\n"));
+            print(&format!("note: {}\n", escaped(note)));
         }
         print(&text(&report, &events, || host.decoder(), lost, options.debug_output));
         for note in scripted(&host, options, loaded) {
-            print(&format!("{note}\n"));
+            print(&format!("{}\n", escaped(&note)));
         }
-        print(&format!("{}: {} ({} ms)\n", options.path.display(), outcome.text, started.elapsed().as_millis()));
+        let (path, text) = (shown(&options.path), escaped(&outcome.text));
+        print(&format!("{path}: {text} ({} ms)\n", started.elapsed().as_millis()));
     }
-    if let Some(error) = unread {
-        eprintln!("error: cannot read the events of this run: {error}");
+    if let Some(unread) = unread {
+        error(&format!("cannot read the events of this run: {unread}"));
         return outcome.code.max(INCOMPLETE);
     }
-    if let Err(error) = written {
-        eprintln!("{error}");
+    if let Err(failure) = written {
+        error(&failure.to_string());
         return USAGE;
     }
     outcome.code
+}
+
+/// Checks before the run starts that its output replaces none of its inputs, and that the trace can be written.
+fn check_output(host: &NtHost, options: &Options) -> Result<(), String> {
+    let inputs = Inputs::new().files(host.files());
+    inputs.check_stdout()?;
+    let Some(path) = &options.etl else { return Ok(()) };
+    inputs.check("--etl", path)?;
+    // The new file is dropped at once.
+    NewFile::create(path).map(drop).map_err(|error| error.to_string())
 }
 
 /// Loads the driver, adds a device, sends requests, lets time pass, and unloads the driver.
@@ -198,7 +209,7 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
         Err(Error::Stopped(_)) => Outcome { code: FINDINGS, text: "stopped".into() },
         Err(error) if report.is_clean() => Outcome { code: FINDINGS, text: error.to_string() },
         _ if report.findings().is_empty() && !report.is_complete() => {
-            Outcome { code: INCOMPLETE, text: format!("incomplete: {} events were lost", report.losses().events) }
+            Outcome { code: INCOMPLETE, text: format!("incomplete: {}", lost(report.losses())) }
         }
         _ if report.is_clean() && unsent != 0 => {
             let plural = if unsent == 1 { " was" } else { "s were" };
@@ -210,6 +221,13 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
             Outcome { code: FINDINGS, text: format!("{count} finding{}", if count == 1 { "" } else { "s" }) }
         }
     }
+}
+
+/// Describes what a run lost, if it has no findings.
+fn lost(losses: Losses) -> String {
+    let events = (losses.events != 0).then(|| format!("{} events were lost", losses.events));
+    let output = (losses.output != 0).then(|| format!("{} bytes of debug output were dropped", losses.output));
+    [events, output].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns whether the progress line is shown.
@@ -255,7 +273,7 @@ impl Progress {
     pub(super) fn say(&mut self, what: &str) {
         self.end();
         if self.talk {
-            print(&format!("{what}\n"));
+            print(&format!("{}\n", escaped(what)));
         }
     }
 

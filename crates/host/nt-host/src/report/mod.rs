@@ -4,6 +4,8 @@ mod finding;
 
 pub use finding::{Finding, Place};
 
+use nt_machine::Printed;
+
 use crate::Rule;
 
 /// The findings and the debug output of a run.
@@ -17,8 +19,8 @@ use crate::Rule;
 ///     let line = place.as_ref().and_then(|Place { file, line, .. }| Some(format!("{}:{}", file.as_ref()?, (*line)?)));
 ///     println!("{rule:?}: {detail} {}", line.unwrap_or_default());
 /// }
-/// let Losses { findings, events } = report.losses();
-/// assert!(report.is_complete(), "{findings} findings and {events} events were lost");
+/// let Losses { findings, events, output } = report.losses();
+/// assert!(report.is_complete(), "{findings} findings, {events} events and {output} bytes of debug output were lost");
 /// assert!(report.is_clean());
 /// # Ok::<(), nt_host::Error>(())
 /// ```
@@ -26,6 +28,7 @@ use crate::Rule;
 pub struct Report {
     findings: Vec<Finding>,
     output: String,
+    parts: Vec<Printed>,
     losses: Losses,
 }
 
@@ -36,20 +39,19 @@ pub struct Losses {
     pub findings: u32,
     /// The number of lost events of the session that records everything, if there is one.
     pub events: u64,
+    /// The number of bytes of debug output for which there was no room:
+    /// [`Builder::debug_output`](crate::Builder::debug_output) makes room.
+    pub output: u64,
 }
 
 impl Report {
-    pub(crate) const fn new(findings: Vec<Finding>, output: String) -> Self {
-        Self { findings, output, losses: Losses { findings: 0, events: 0 } }
+    pub(crate) fn new(findings: Vec<Finding>, parts: Vec<Printed>) -> Self {
+        let output = parts.iter().map(|part| part.text.as_str()).collect();
+        Self { findings, output, parts, losses: Losses::default() }
     }
 
-    pub(crate) const fn with_losses(self, losses: Losses) -> Self
-    where
-        Self: Sized,
-    {
-        let mut report = self;
-        report.losses = losses;
-        report
+    pub(crate) fn with_losses(self, losses: Losses) -> Self {
+        Self { losses, ..self }
     }
 
     /// Returns what was lost in the run. A run with losses is not clean.
@@ -69,10 +71,17 @@ impl Report {
         self.findings.iter().filter(move |finding| finding.rule == rule)
     }
 
-    /// Returns the debug output of the driver.
+    /// Returns the debug output of the driver, and the lines of the host about its error log entries and WMI events, which
+    /// begin with `nt-host: `.
     #[must_use]
     pub fn output(&self) -> &str {
         &self.output
+    }
+
+    /// Returns the debug output, separated into text of the driver and lines of the host.
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "the command shows who printed what"))]
+    pub(crate) fn output_parts(&self) -> &[Printed] {
+        &self.parts
     }
 
     /// Returns whether there are no findings and nothing was lost that could have shown one.
@@ -84,7 +93,7 @@ impl Report {
     /// Returns whether nothing was lost.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.losses.findings == 0 && self.losses.events == 0
+        self.losses.findings == 0 && self.losses.events == 0 && self.losses.output == 0
     }
 
     /// Checks that the report is clean.

@@ -116,7 +116,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 
 /// Adds a WMI event to the debug output.
 pub(crate) fn event(guid: Guid, bytes: u64) {
-    verify::print(format!("nt-host: WMI event {guid}, {bytes} bytes\n").as_bytes());
+    verify::announce(&format!("nt-host: WMI event {guid}, {bytes} bytes"));
 }
 
 fn tell(
