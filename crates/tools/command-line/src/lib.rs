@@ -56,7 +56,9 @@ pub fn parse<P: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<P, 
 pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsString>) -> Result<P, ExitCode> {
     interrupt::watch();
     let words: Vec<OsString> = words.into_iter().collect();
-    let description = Shared::augment_args(shells::added_to(command)).color(Color::of(&words).choice());
+    // Messages about wrong usage have colours, too.
+    Color::of(&words).apply();
+    let description = Shared::augment_args(shells::added_to(command));
     let mut command = description.clone();
     let matches = command.try_get_matches_from_mut(words).map_err(|error| explain(&error))?;
     if let Ok(shared) = Shared::from_arg_matches(&matches) {

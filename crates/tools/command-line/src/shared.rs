@@ -21,7 +21,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Finds the last `--color` before the command line is parsed, because clap's messages about wrong usage have colours, too.
+    /// Finds the last `--color` before the command line is parsed.
     pub(crate) fn of(words: &[OsString]) -> Self {
         let given = |index: usize, word: &OsString| match word.to_str()? {
             "--color" => words.get(index + 1)?.to_str().map(str::to_owned),
@@ -32,12 +32,14 @@ impl Color {
         last.and_then(|word| Self::from_str(&word, false).ok()).unwrap_or_default()
     }
 
-    pub(crate) const fn choice(self) -> clap::ColorChoice {
+    /// Puts the choice into effect for the rest of the run.
+    pub(crate) fn apply(self) {
         match self {
-            Self::Auto => clap::ColorChoice::Auto,
-            Self::Always => clap::ColorChoice::Always,
-            Self::Never => clap::ColorChoice::Never,
+            Self::Auto => ColorChoice::Auto,
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
         }
+        .write_global();
     }
 }
 
@@ -61,12 +63,7 @@ static SHARED: OnceLock<(Shared, Instant)> = OnceLock::new();
 impl Shared {
     /// Puts the options into effect for the rest of the run. `name` is the program's name.
     pub(crate) fn apply(self, name: &str) {
-        match self.color {
-            Color::Auto => ColorChoice::Auto,
-            Color::Always => ColorChoice::Always,
-            Color::Never => ColorChoice::Never,
-        }
-        .write_global();
+        self.color.apply();
         let _ = SHARED.set((self, Instant::now()));
         detail(&format!("{name} {}, arguments {:?}", crate::VERSION, args_os().skip(1).collect::<Vec<_>>()));
     }
