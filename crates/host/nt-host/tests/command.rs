@@ -292,7 +292,7 @@ fn a_terminal_gets_nothing_of_a_driver_that_it_executes() {
             .args(["--quiet", "--return", "--command", &command, "/dev/null"])
             .env("DRIVER", &driver)
             .env("TERM", "xterm")
-            .stdin(std::process::Stdio::null())
+            .stdin(Stdio::null())
             .output()
             .expect("script runs");
         let shown = String::from_utf8_lossy(&output.stdout);

@@ -79,7 +79,7 @@ fn a_run_that_lost_an_event_is_not_clean() {
     assert!(text.contains("3 events were lost") && text.contains("incomplete"), "{text}");
 }
 
-/// The text that the driver prints first: 17 bytes of UTF-8.
+/// The text that the driver prints first, in UTF-8.
 const GREETING: &str = "Grüße 日本\n";
 
 #[test]
@@ -119,4 +119,12 @@ fn debug_output_that_was_dropped_is_counted_and_the_run_is_not_clean() {
         text.contains(&format!("\"outcome\":\"incomplete: {dropped} bytes of debug output were dropped\"")),
         "{text}"
     );
+
+    let mut matrix = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+    let matrix = matrix.arg("matrix").arg(&image).args(["--seed", "1", "--debug-output-limit", "1KiB"]);
+    let output = matrix.output().expect("a matrix");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    let dropped = GREETING.len() + 1000 * 100 - 1024;
+    assert!(text.contains(&format!("seed 1: incomplete: {dropped} bytes of debug output were dropped\n")), "{text}");
 }

@@ -28,6 +28,7 @@ mod exit {
     pub(crate) const FAILED: u8 = 1;
     pub(crate) const USAGE: u8 = 2;
     pub(crate) const FINDINGS: u8 = 3;
+    pub(crate) const INCOMPLETE: u8 = 4;
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
     pub(crate) const UNSUPPORTED: u8 = 5;
 }
@@ -91,11 +92,15 @@ fn demo(options: &Options) -> Result<(), Failure> {
     let trace = trace::Trace::read(&files.draft).map_err(Failure::usage)?;
     files.write(&trace, &outcome).map_err(Failure::usage)?;
     show::print(&show::all(&outcome, &trace, &files))?;
-    if outcome.findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure { code: exit::FINDINGS, reason: "the driver has findings; they are listed in the summary".into() })
+    if !outcome.findings.is_empty() {
+        let reason = "the driver has findings; they are listed in the summary".into();
+        return Err(Failure { code: exit::FINDINGS, reason });
     }
+    if outcome.session.has_losses() {
+        let reason = "the session lost events; the trace and the page are incomplete".into();
+        return Err(Failure { code: exit::INCOMPLETE, reason });
+    }
+    Ok(())
 }
 
 /// Only Linux on x86-64 can run drivers.

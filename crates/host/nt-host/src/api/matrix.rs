@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Builder, Error, Failure, Finding, NtHost};
+use crate::{Builder, Error, Failure, Finding, Losses, NtHost};
 
 /// The maximum number of calls of a routine that are made to fail: later calls take the same paths again.
 const MOST_CALLS: u64 = 16;
@@ -15,7 +15,7 @@ pub struct Matrix {
     seeds: u64,
 }
 
-/// A run of the matrix in which the driver made a mistake.
+/// A run of the matrix in which the driver made a mistake, or that lost something that could have shown one.
 #[derive(Debug)]
 pub struct Broken {
     /// The injected failure: `Routine@call`, or `seed N`.
@@ -24,6 +24,8 @@ pub struct Broken {
     pub findings: Vec<Finding>,
     /// Why the run ended early, if it did.
     pub error: Option<Error>,
+    /// What was lost in the run.
+    pub losses: Losses,
 }
 
 /// The result of a matrix.
@@ -47,7 +49,7 @@ pub struct Survey {
     pub failures: u64,
     /// The number of runs with random failures.
     pub seeds: u64,
-    /// The runs in which the driver made a mistake.
+    /// The runs in which the driver made a mistake, and those that are incomplete.
     pub broken: Vec<Broken>,
 }
 
@@ -116,9 +118,10 @@ fn once(
         Ok(()) | Err(Error::DriverEntry(..) | Error::NotUnloaded) => None,
         Err(error) => Some(error),
     };
-    let findings = host.report().findings().to_vec();
-    let broken = error.is_some() || !findings.is_empty();
-    Ok(broken.then_some(Broken { failure, findings, error }))
+    let report = host.report();
+    let (findings, losses) = (report.findings().to_vec(), report.losses());
+    let broken = error.is_some() || !report.is_clean();
+    Ok(broken.then_some(Broken { failure, findings, error, losses }))
 }
 
 impl Survey {
@@ -138,6 +141,9 @@ impl fmt::Display for Broken {
         if let Some(error) = &self.error {
             write!(f, ": {error}")?;
         }
+        if self.losses != Losses::default() {
+            write!(f, ": incomplete: {}", self.losses)?;
+        }
         self.findings.iter().try_for_each(|finding| write!(f, "\n  {finding}"))
     }
 }
@@ -148,6 +154,6 @@ impl fmt::Display for Survey {
             writeln!(f, "{broken}")?;
         }
         let (failures, seeds, broken) = (self.failures, self.seeds, self.broken.len());
-        write!(f, "{failures} failures and {seeds} seeds tried, {broken} with findings")
+        write!(f, "{failures} failures and {seeds} seeds tried, {broken} with findings or losses")
     }
 }

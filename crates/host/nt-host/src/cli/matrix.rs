@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 
-use command_line::exit::{FINDINGS, SUCCESS, USAGE};
+use command_line::exit::{FINDINGS, INCOMPLETE, SUCCESS, USAGE};
 use command_line::{escaped, print, shown};
 
 use super::args::Options;
 use super::run::{Progress, builder, drive};
-use crate::{Broken, Matrix};
+use crate::Matrix;
 
 /// The default number of runs with random failures.
 const SEEDS: u64 = 20;
@@ -23,16 +23,19 @@ pub(super) fn matrix(options: &Options) -> u8 {
     Progress::line().end();
     match result {
         Ok(survey) => {
-            for Broken { failure, findings, error } in &survey.broken {
-                let error = error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
-                print(&format!("{}\n", escaped(&format!("{failure}{error}"))));
-                for finding in findings {
-                    print(&format!("  {}\n", escaped(&finding.to_string())));
-                }
-            }
             let all = survey.to_string();
-            print(&format!("{}\n{}\n", all.lines().last().unwrap_or_default(), shown(&options.path)));
-            if survey.broken.is_empty() { SUCCESS } else { FINDINGS }
+            let summary = all.lines().last().unwrap_or_default();
+            let mut code = SUCCESS;
+            for mut broken in survey.broken {
+                let is_mistake = broken.error.is_some() || !broken.findings.is_empty();
+                code = if is_mistake || code == FINDINGS { FINDINGS } else { INCOMPLETE };
+                // Each finding is one line, whatever the driver wrote into it.
+                let findings = std::mem::take(&mut broken.findings);
+                print(&format!("{}\n", escaped(&broken.to_string())));
+                findings.iter().for_each(|finding| print(&format!("  {}\n", escaped(&finding.to_string()))));
+            }
+            print(&format!("{summary}\n{}\n", shown(&options.path)));
+            code
         }
         Err(error) => {
             command_line::error(&error.to_string());

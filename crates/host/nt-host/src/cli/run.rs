@@ -15,7 +15,7 @@ use super::clients::{Clients, Sent};
 use super::interrupt;
 use super::json::json;
 use super::text::text;
-use crate::{Builder, Error, Failure, Losses, NtHost, Report};
+use crate::{Builder, Error, Failure, NtHost, Report};
 
 /// The result of a run.
 struct Outcome {
@@ -209,7 +209,7 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
         Err(Error::Stopped(_)) => Outcome { code: FINDINGS, text: "stopped".into() },
         Err(error) if report.is_clean() => Outcome { code: FINDINGS, text: error.to_string() },
         _ if report.findings().is_empty() && !report.is_complete() => {
-            Outcome { code: INCOMPLETE, text: format!("incomplete: {}", lost(report.losses())) }
+            Outcome { code: INCOMPLETE, text: format!("incomplete: {}", report.losses()) }
         }
         _ if report.is_clean() && unsent != 0 => {
             let plural = if unsent == 1 { " was" } else { "s were" };
@@ -221,13 +221,6 @@ fn judge(result: Result<(), Error>, report: &Report, unsent: usize) -> Outcome {
             Outcome { code: FINDINGS, text: format!("{count} finding{}", if count == 1 { "" } else { "s" }) }
         }
     }
-}
-
-/// Describes what a run lost, if it has no findings.
-fn lost(losses: Losses) -> String {
-    let events = (losses.events != 0).then(|| format!("{} events were lost", losses.events));
-    let output = (losses.output != 0).then(|| format!("{} bytes of debug output were dropped", losses.output));
-    [events, output].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns whether the progress line is shown.

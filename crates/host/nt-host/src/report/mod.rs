@@ -4,6 +4,8 @@ mod finding;
 
 pub use finding::{Finding, Place};
 
+use std::fmt;
+
 use nt_machine::Printed;
 
 use crate::Rule;
@@ -42,6 +44,20 @@ pub struct Losses {
     /// The number of bytes of debug output for which there was no room:
     /// [`Builder::debug_output`](crate::Builder::debug_output) makes room.
     pub output: u64,
+}
+
+/// What was lost, without what was not.
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (u64::from(self.findings), "findings were cut"),
+            (self.events, "events were lost"),
+            (self.output, "bytes of debug output were dropped"),
+        ];
+        let mut parts = parts.into_iter().filter(|(count, _)| *count != 0);
+        parts.next().map_or(Ok(()), |(count, what)| write!(f, "{count} {what}"))?;
+        parts.try_for_each(|(count, what)| write!(f, ", {count} {what}"))
+    }
 }
 
 impl Report {
@@ -103,7 +119,7 @@ impl Report {
     /// Panics if there is a finding or something was lost; the message lists all of it.
     pub fn assert_clean(&self) {
         let mut list: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
-        list.extend((!self.is_complete()).then(|| format!("{:?}", self.losses)));
+        list.extend((!self.is_complete()).then(|| self.losses.to_string()));
         assert!(self.is_clean(), "the driver is not clean:\n  {}", list.join("\n  "));
     }
 }
