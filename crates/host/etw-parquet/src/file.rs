@@ -194,10 +194,10 @@ mod tests {
         }
         writer.close().unwrap();
         let mut reader = Reader::open(&trace).unwrap();
-        let mut decoder = Decoder::of(&reader, []);
+        let mut schemas = Decoder::of(&reader, []);
         let mut table = Table::create(&path, Vec::new()).unwrap();
         while let Some(event) = reader.next_ref() {
-            let decoded = decoder.decode(&event);
+            let decoded = schemas.decode(&event);
             table.add(&event, &decoded);
             table.flush().unwrap();
         }

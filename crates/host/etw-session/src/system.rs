@@ -51,6 +51,9 @@ use etw_types::{ControlCode, Guid, Level, Win32Error};
 ///     fn consume(&self, _name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
 ///         Ok(poll(|| Polled::End))
 ///     }
+///     fn file_error(&self, _session: u64) -> Option<String> {
+///         Some("the disk is full".into())
+///     }
 ///     fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
 ///         Err(NO)
 ///     }
@@ -64,6 +67,7 @@ use etw_types::{ControlCode, Guid, Level, Win32Error};
 ///
 /// let machine = Machine::with(Arc::new(Nothing));
 /// assert!(machine.sessions()?.is_empty());
+/// assert_eq!(machine.file_error(1).as_deref(), Some("the disk is full"));
 /// let error = machine.start(&Properties::to_consumers("None")).err().ok_or("started")?;
 /// assert_eq!((error.code(), error.is_unsupported()), (NO, true));
 /// let explanation: Option<Explanation> = error.explanation();

@@ -163,7 +163,8 @@ fn stream<T>(_stream: T) -> Option<Identity> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

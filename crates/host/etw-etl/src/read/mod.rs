@@ -89,6 +89,7 @@ impl Default for ReaderOptions {
 ///
 /// let Report { losses, events_lost, .. } = reader.report();
 /// assert!(reader.report().is_whole() && *events_lost == 0 && losses.is_empty());
+/// assert!(!reader.report().has_session_losses(), "the session lost nothing");
 /// assert!(reader.get_mut().metadata()?.len() > 0, "the file itself");
 ///
 /// // A file that was cut tells what is missing.

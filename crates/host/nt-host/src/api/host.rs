@@ -44,6 +44,7 @@ pub(crate) struct Inner {
 /// let host = NtHost::builder().driver("my_driver.sys").start()?;
 /// println!("process {}, {} events so far", host.process_id(), host.events_written()?);
 /// host.notes().iter().for_each(|note| println!("{note}"));
+/// host.files().iter().for_each(|file| println!("reads {}", file.display()));
 ///
 /// // The driver is loaded and unloaded while threads send requests.
 /// let storm = Storm {
