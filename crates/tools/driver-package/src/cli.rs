@@ -66,7 +66,9 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
 
 /// Prints why there is no package, and returns the exit code.
 fn refused(problems: &Problems) -> u8 {
-    problems.0.iter().for_each(|problem| message(&problem.to_string()));
+    for problem in &problems.0 {
+        message(&problem.to_string());
+    }
     if problems.has_access_error() { exit::USAGE } else { exit::FAILED }
 }
 

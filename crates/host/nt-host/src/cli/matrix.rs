@@ -32,7 +32,9 @@ pub(super) fn matrix(options: &Options) -> u8 {
                 // Each finding is one line, whatever the driver wrote into it.
                 let findings = std::mem::take(&mut broken.findings);
                 print(&format!("{}\n", escaped(&broken.to_string())));
-                findings.iter().for_each(|finding| print(&format!("  {}\n", escaped(&finding.to_string()))));
+                for finding in findings {
+                    print(&format!("  {}\n", escaped(&finding.to_string())));
+                }
             }
             print(&format!("{summary}\n{}\n", shown(&options.path)));
             code

@@ -116,8 +116,7 @@ fn sink(
         return Err(Failure::Usage("a pcapng file cannot go to a terminal: name a file with --output".to_owned()));
     }
     let has_colours = context.has_colour && line.output.is_none();
-    let content = content(format, has_colours);
-    let out = Output::of(line.output.as_deref(), content)?;
+    let out = Output::of(line.output.as_deref(), content(format, has_colours))?;
     if line.formats.pcapng {
         return Ok(Sink::Packets(Box::new(Pcapng::new(out)?)));
     }
