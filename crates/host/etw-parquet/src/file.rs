@@ -1,7 +1,6 @@
 //! One file, with the events of one kind.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
+use crate::append::Append;
 use crate::column::{Column, Kind, Value};
 use crate::fields::{Cell, Shape, cell, nanoseconds, visit};
 
@@ -38,11 +38,11 @@ const COMMON: [(&str, Kind); 19] = [
     ("raw", Kind::Bytes),
 ];
 
-/// A file that is being written.
+/// A file that is being written. It is open only while one of these functions writes to it.
 pub(crate) struct Table {
     shapes: Vec<Shape>,
     columns: Vec<Column>,
-    writer: SerializedFileWriter<File>,
+    writer: SerializedFileWriter<Append>,
     /// Number of buffered rows.
     rows: u64,
     /// Approximate memory of the buffered rows, in bytes.
@@ -72,7 +72,8 @@ impl Table {
         let schema = columns.iter().map(Column::schema).collect::<Result<_>>()?;
         let schema = Arc::new(Type::group_type_builder("event").with_fields(schema).build()?);
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let writer = SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
+        let mut writer = SerializedFileWriter::new(Append::create(path)?, schema, Arc::new(properties))?;
+        writer.inner_mut().close();
         Ok(Self { shapes, columns, writer, rows: 0, held: 0 })
     }
 
@@ -122,6 +123,7 @@ impl Table {
             }
         }
         group.close()?;
+        self.writer.inner_mut().close();
         self.rows = 0;
         self.held = 0;
         Ok(())
@@ -162,4 +164,48 @@ fn common(event: &EventRef<'_>, decoded: &Decoded, raw: Option<&[u8]>) -> [Optio
         None,
         raw.map(|raw| Value::Bytes(raw.to_vec())),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use etw_etl::{Decoder, EventData, Reader, Writer, WriterOptions};
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+
+    use super::Table;
+
+    /// The file is closed after each row group, so the next one is appended to a file that is opened again.
+    #[test]
+    fn a_file_has_all_its_row_groups_although_it_is_closed_between_them() {
+        let folder = std::env::temp_dir().join(format!("etw-parquet-groups-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (trace, path) = (folder.join("a.etl"), folder.join("a.parquet"));
+        let mut writer = Writer::create(&trace, WriterOptions::default()).unwrap();
+        // More than the Parquet writer buffers, and nothing that it can compress.
+        let mut state = 1_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state.to_be_bytes()[0]
+        };
+        for timestamp in 0..5 {
+            let payload: Vec<u8> = (0..30_000).map(|_| random()).collect();
+            writer.write(0, &EventData { timestamp, payload: &payload, ..EventData::default() }).unwrap();
+        }
+        writer.close().unwrap();
+        let mut reader = Reader::open(&trace).unwrap();
+        let mut schemas = Decoder::of(&reader, []);
+        let mut table = Table::create(&path, Vec::new()).unwrap();
+        while let Some(event) = reader.next_ref() {
+            let decoded = schemas.decode(&event);
+            table.add(&event, &decoded);
+            table.flush().unwrap();
+        }
+        table.finish().unwrap();
+        let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        assert!(fs::metadata(&path).unwrap().len() > 150_000);
+        assert_eq!(file.num_row_groups(), 7, "five events and two records of the session");
+        assert_eq!(file.get_row_iter(None).unwrap().map(Result::unwrap).count(), 7);
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

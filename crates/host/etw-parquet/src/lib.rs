@@ -21,9 +21,11 @@
 //! names of values. Pointers and other hexadecimal numbers are unsigned integers. Members of structs are columns `outer.inner`;
 //! arrays of values are lists; arrays of structs and data in a provider-defined encoding are JSON. Any value may be null.
 //!
-//! Memory is bounded: rows are buffered up to a limit, then the rows of the largest buffer are written as a row group.
+//! Memory is bounded: rows are buffered up to a limit, then the rows of the largest buffer are written as a row group. At most one
+//! file is open at a time.
 #![forbid(unsafe_code)]
 
+mod append;
 mod column;
 mod fields;
 mod file;

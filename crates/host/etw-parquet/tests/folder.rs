@@ -137,6 +137,46 @@ fn a_folder_is_complete_or_not_there_and_never_mixed_with_another() {
     assert!(error.starts_with("cannot write ") && error.contains("none"), "{error}");
 }
 
+/// The number of kinds of events, and of events of each kind.
+const KINDS: u64 = 300;
+const EACH: u64 = 3;
+/// Set for the process that may have few files open: the folder of the test.
+const FEW_FILES: &str = "ETW_PARQUET_FEW_FILES";
+
+/// The test starts itself again with a limit of open files that is far below the number of kinds.
+#[cfg(unix)]
+#[test]
+fn many_kinds_of_events_need_few_open_files() {
+    if let Ok(folder) = std::env::var(FEW_FILES) {
+        let folder = Path::new(&folder);
+        let summary = export(&folder.join("a.etl"), &folder.join("out")).unwrap();
+        let files = usize::try_from(KINDS).unwrap() + 2;
+        assert_eq!(summary, Summary { files, events: KINDS * EACH + 2, left_out: 0 }, "two more are of the session");
+        return;
+    }
+    let folder = folder("many");
+    let mut writer = Writer::create(folder.join("a.etl"), WriterOptions::default()).unwrap();
+    for number in 0..KINDS * EACH {
+        write(&mut writer, number, &format!("Kind{}", number % KINDS), |builder| builder.u64("Number", number));
+    }
+    writer.close().unwrap();
+    let run = Command::new("sh")
+        .args(["-c", "ulimit -n 32; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "many_kinds_of_events_need_few_open_files"])
+        .env(FEW_FILES, &folder)
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
+    for kind in 0..KINDS {
+        let file = fs::File::open(folder.join(format!("out/MyDriver.Kind{kind}.parquet"))).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+        let numbers: Vec<u64> = rows.map(|row| row.get_ulong(19).unwrap()).collect();
+        assert_eq!(numbers, (0..EACH).map(|turn| kind + turn * KINDS).collect::<Vec<_>>(), "Kind{kind}");
+    }
+}
+
 #[test]
 fn duckdb_reads_the_folder_with_its_types() {
     let folder = folder("duckdb");

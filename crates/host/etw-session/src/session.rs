@@ -89,6 +89,13 @@ impl Machine {
         Ok(Session { machine: self.clone(), handle, name: name.to_owned(), guid: Guid::ZERO, mode: 0, stops: false })
     }
 
+    /// Returns why a file of a session could not be written, if this machine knows it: the last error of the file of
+    /// the session with this handle, running or stopped. Windows only counts the buffers that were not written.
+    #[must_use]
+    pub fn file_error(&self, session: u64) -> Option<String> {
+        self.system().file_error(session)
+    }
+
     /// Returns the running sessions.
     ///
     /// # Errors

@@ -51,6 +51,9 @@ use etw_types::{ControlCode, Guid, Level, Win32Error};
 ///     fn consume(&self, _name: &str) -> Result<Box<dyn EventSource>, Win32Error> {
 ///         Ok(poll(|| Polled::End))
 ///     }
+///     fn file_error(&self, _session: u64) -> Option<String> {
+///         Some("the disk is full".into())
+///     }
 ///     fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
 ///         Err(NO)
 ///     }
@@ -64,6 +67,7 @@ use etw_types::{ControlCode, Guid, Level, Win32Error};
 ///
 /// let machine = Machine::with(Arc::new(Nothing));
 /// assert!(machine.sessions()?.is_empty());
+/// assert_eq!(machine.file_error(1).as_deref(), Some("the disk is full"));
 /// let error = machine.start(&Properties::to_consumers("None")).err().ok_or("started")?;
 /// assert_eq!((error.code(), error.is_unsupported()), (NO, true));
 /// let explanation: Option<Explanation> = error.explanation();
@@ -135,6 +139,12 @@ pub trait System: Send + Sync {
     ///
     /// Any error that the functions return.
     fn consume(&self, name: &str) -> Result<Box<dyn EventSource>, Win32Error>;
+
+    /// Returns the last error of the file of a session, running or stopped. Windows does not report it; there, the only
+    /// trace of such an error is the number of buffers that were not written.
+    fn file_error(&self, _session: u64) -> Option<String> {
+        None
+    }
 
     /// Enables the profile privilege of the process's token.
     ///

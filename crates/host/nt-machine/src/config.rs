@@ -8,6 +8,9 @@ use crate::{Os, RequestKind};
 /// The time at which the machine's clock starts, 2026-01-01, in 100 ns units since 1601.
 pub const EPOCH: u64 = 134_117_856_000_000_000;
 
+/// The number of bytes of debug output that are kept by default.
+pub const DEBUG_OUTPUT: u64 = 4 << 20;
+
 /// An injected failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -125,6 +128,8 @@ pub struct Config {
     /// The maximum number of bytes of all the driver's allocations together. Allocations beyond it fail. Objects of the
     /// host, such as IRPs, have a separate limit.
     pub memory: Option<u64>,
+    /// The maximum number of bytes of debug output that are kept; the default is [`DEBUG_OUTPUT`].
+    pub debug_output: Option<u64>,
     /// Registry values: the key, the name of the value, and the value.
     pub registry: Vec<(RegistryKey, String, RegistryValue)>,
     /// The driver's name: its file name without the extension.

@@ -40,12 +40,12 @@ mod routine;
 mod verify;
 mod wdf;
 
-pub use config::{Below, Config, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
+pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, TargetEvent, Told};
 pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{DeviceId, FileId, Known, Listed, Loaded, Machine, can_fail, everything, known, routines};
-pub use verify::{END_RUN, Findings, Gap, GapKind, News, Record, Rule};
+pub use verify::{END_RUN, Findings, Gap, GapKind, News, Printed, Record, Rule};
 pub use windows_releases::Release as Os;

@@ -57,6 +57,11 @@ impl Symbols {
         }
     }
 
+    /// Returns the files that names are read from: the PDB and the linker map, whether or not they exist.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.pdb.iter().chain([&self.map]).map(PathBuf::as_path).filter(|path| !path.as_os_str().is_empty())
+    }
+
     /// Returns the functions that the instruction at an address comes from: the innermost inlined function first, the function
     /// that was actually called last. Empty without a PDB.
     #[must_use]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use command_line::{VERSION, end, exit, print};
+use command_line::{VERSION, end, error, exit, print};
 
 use crate::machine::ProcessorTime;
 use crate::part::{
@@ -79,7 +79,10 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
                 println!("{result}");
                 ExitCode::SUCCESS
             }
-            Err(error) => fail(&error, exit::FAILED),
+            Err(error) => {
+                eprintln!("{}", error.trim_end());
+                ExitCode::from(exit::FAILED)
+            }
         };
     }
     let options: Options = match command_line::parse(words) {
@@ -89,13 +92,11 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     match run(&options) {
         Ok(true) => end(exit::SUCCESS),
         Ok(false) => end(exit::FAILED),
-        Err(error) => fail(&format!("error: {error}"), exit::USAGE),
+        Err(reason) => {
+            error(reason.trim_end());
+            end(exit::USAGE)
+        }
     }
-}
-
-fn fail(error: &str, code: u8) -> ExitCode {
-    eprintln!("{}", error.trim_end());
-    ExitCode::from(code)
 }
 
 /// Returns whether all required goals were reached.

@@ -5,7 +5,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use command_line::exit;
+use command_line::{error, exit};
 
 /// The argument before the name of a built-in program.
 const WORD: &str = "--internal-program";
@@ -39,7 +39,7 @@ pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Some("nt-host") => nt_host::cli::main(named),
         _ => {
-            eprintln!("error: {} does not run on this host", program.display());
+            error(&format!("{} does not run on this host", program.display()));
             ExitCode::from(exit::UNSUPPORTED)
         }
     }

@@ -2,28 +2,34 @@
 //! documents this behaviour for users.
 //!
 //! A program describes its command line with clap's derive, uses [`VERSION`] as its version, parses with [`parse`], prints results
-//! with [`print()`], prints notes to standard error with [`note`], shows a spinner during long work with [`Activity`] and ends
-//! with [`end`]. Nothing here depends on what a program does.
+//! with [`print()`], prints errors and notes to standard error with [`error`] and [`note`], shows a spinner during long work with
+//! [`Activity`], checks with [`Inputs`] that its output replaces none of its inputs, and ends with [`end`]. Text that others
+//! wrote is [`escaped`] before it becomes part of a line. Nothing here depends on what a program does.
 #![forbid(unsafe_code)]
 
 mod activity;
 pub mod exit;
+mod inputs;
 mod interrupt;
 mod output;
 mod shared;
 mod shells;
+mod terminal;
 pub mod units;
 mod words;
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Args as _, Command, FromArgMatches as _, Parser};
 
 pub use activity::Activity;
+pub use inputs::Inputs;
 pub use interrupt::handles_interrupts;
 pub use output::{end, print};
-pub use shared::{has_colours, is_quiet, is_verbose, note, say, words};
+pub use shared::{error, has_colours, is_quiet, is_verbose, message, note, say, words};
+pub use terminal::{Content, Screen, escaped, shown};
 pub use words::Words;
 
 use shared::{Color, Shared};
@@ -50,7 +56,9 @@ pub fn parse<P: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<P, 
 pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsString>) -> Result<P, ExitCode> {
     interrupt::watch();
     let words: Vec<OsString> = words.into_iter().collect();
-    let description = Shared::augment_args(shells::added_to(command)).color(Color::of(&words).choice());
+    // Messages about wrong usage have colours, too.
+    Color::of(&words).apply();
+    let description = Shared::augment_args(shells::added_to(command));
     let mut command = description.clone();
     let matches = command.try_get_matches_from_mut(words).map_err(|error| explain(&error))?;
     if let Ok(shared) = Shared::from_arg_matches(&matches) {
@@ -66,11 +74,14 @@ pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsS
 /// Prints a message of clap (an error, the help or the version) and returns the exit code.
 #[must_use]
 pub fn explain(error: &clap::Error) -> ExitCode {
+    let has_colours = if error.use_stderr() { has_colours(&io::stderr()) } else { has_colours(&io::stdout()) };
+    let text = if has_colours { error.render().ansi().to_string() } else { error.render().to_string() };
     if error.use_stderr() {
-        // If standard error cannot be written, there is nowhere to report it.
-        let _ = error.print();
+        // The message repeats the arguments. If standard error cannot be written, there is nowhere to report it.
+        let mut screen = Screen::new(io::stderr().lock(), output::content(has_colours));
+        let _ = screen.write_all(text.as_bytes());
         return ExitCode::from(exit::USAGE);
     }
-    output::note(error.print());
+    print(&text);
     end(exit::SUCCESS)
 }

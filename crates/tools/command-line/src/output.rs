@@ -5,19 +5,25 @@ use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{exit, shared};
+use crate::{Content, Screen, exit, has_colours, shared};
 
 /// A write failed; nothing more is written.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 /// Output was lost, and not because the reader closed the pipe.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints the text to standard output, without adding a line end.
+/// Prints the text to standard output, without adding a line end. A terminal gets it through a [`Screen`].
 pub fn print(text: &str) {
     if !CLOSED.load(Ordering::Relaxed) {
-        let mut stdout = io::stdout().lock();
-        note(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+        let stdout = io::stdout().lock();
+        let mut screen = Screen::new(stdout, content(has_colours(&io::stdout())));
+        note(screen.write_all(text.as_bytes()).and_then(|()| screen.finish()).map(drop));
     }
+}
+
+/// Text of ours, with or without colours.
+pub(crate) const fn content(has_colours: bool) -> Content {
+    if has_colours { Content::Coloured } else { Content::Plain }
 }
 
 /// Returns the exit code of the program: `code`, or [`exit::USAGE`] if output was lost and `code` is smaller.
@@ -29,12 +35,12 @@ pub fn end(code: u8) -> ExitCode {
 }
 
 /// Remembers the result of a write to standard output.
-pub(crate) fn note(written: io::Result<()>) {
+fn note(written: io::Result<()>) {
     if let Err(error) = written {
         CLOSED.store(true, Ordering::Relaxed);
         if error.kind() != ErrorKind::BrokenPipe {
             LOST.store(true, Ordering::Relaxed);
-            eprintln!("error: cannot write to standard output: {error}; the rest of the output is lost");
+            shared::error(&format!("cannot write to standard output: {error}; the rest of the output is lost"));
         }
     }
 }

@@ -9,6 +9,8 @@ use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use clap::{Args, ValueEnum};
 
+use crate::escaped;
+
 /// The value of `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
@@ -19,7 +21,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Finds the last `--color` before the command line is parsed, because clap's messages about wrong usage have colours, too.
+    /// Finds the last `--color` before the command line is parsed.
     pub(crate) fn of(words: &[OsString]) -> Self {
         let given = |index: usize, word: &OsString| match word.to_str()? {
             "--color" => words.get(index + 1)?.to_str().map(str::to_owned),
@@ -30,12 +32,14 @@ impl Color {
         last.and_then(|word| Self::from_str(&word, false).ok()).unwrap_or_default()
     }
 
-    pub(crate) const fn choice(self) -> clap::ColorChoice {
+    /// Puts the choice into effect for the rest of the run.
+    pub(crate) fn apply(self) {
         match self {
-            Self::Auto => clap::ColorChoice::Auto,
-            Self::Always => clap::ColorChoice::Always,
-            Self::Never => clap::ColorChoice::Never,
+            Self::Auto => ColorChoice::Auto,
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
         }
+        .write_global();
     }
 }
 
@@ -59,12 +63,7 @@ static SHARED: OnceLock<(Shared, Instant)> = OnceLock::new();
 impl Shared {
     /// Puts the options into effect for the rest of the run. `name` is the program's name.
     pub(crate) fn apply(self, name: &str) {
-        match self.color {
-            Color::Auto => ColorChoice::Auto,
-            Color::Always => ColorChoice::Always,
-            Color::Never => ColorChoice::Never,
-        }
-        .write_global();
+        self.color.apply();
         let _ = SHARED.set((self, Instant::now()));
         detail(&format!("{name} {}, arguments {:?}", crate::VERSION, args_os().skip(1).collect::<Vec<_>>()));
     }
@@ -106,6 +105,11 @@ pub fn words() -> Vec<OsString> {
     color.into_iter().chain(others).map(Into::into).collect()
 }
 
+/// Prints an error to standard error.
+pub fn error(text: &str) {
+    message(&format!("error: {text}"));
+}
+
 /// Prints a note to standard error, unless the program is quiet.
 pub fn note(text: &str) {
     say(&format!("note: {text}"));
@@ -114,14 +118,20 @@ pub fn note(text: &str) {
 /// Prints a line to standard error, unless the program is quiet.
 pub fn say(text: &str) {
     if !is_quiet() {
-        eprintln!("{text}");
+        message(text);
     }
+}
+
+/// Prints a line to standard error, even with `--quiet`. The text is [`escaped`](crate::escaped), so it is one line whatever it
+/// contains.
+pub fn message(text: &str) {
+    eprintln!("{}", escaped(text));
 }
 
 /// Prints a detail to standard error if `--verbose` was given.
 pub(crate) fn detail(text: &str) {
     if is_verbose() {
-        eprintln!("detail: {text}");
+        message(&format!("detail: {text}"));
     }
 }
 

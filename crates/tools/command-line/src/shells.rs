@@ -56,7 +56,7 @@ impl Shells {
                 match written.and_then(|()| clap_mangen::generate_to(command.name(name), folder)) {
                     Ok(()) => exit::SUCCESS,
                     Err(error) => {
-                        eprintln!("error: {}: {error}", folder.display());
+                        crate::error(&format!("{}: {error}", folder.display()));
                         exit::USAGE
                     }
                 }

@@ -92,17 +92,19 @@ fn demo(options: &Options) -> Result<(), Failure> {
     let trace = trace::Trace::read(&files.draft).map_err(Failure::usage)?;
     files.write(&trace, &outcome).map_err(Failure::usage)?;
     show::print(&show::all(&outcome, &trace, &files))?;
-    match (outcome.findings.is_empty(), outcome.gaps.is_empty()) {
-        (true, true) => Ok(()),
-        (true, false) => {
-            let reason = "the driver was not exercised completely; the gaps are listed in the summary".into();
-            Err(Failure { code: exit::INCOMPLETE, reason })
-        }
-        (false, _) => {
-            let reason = "the driver has findings; they are listed in the summary".into();
-            Err(Failure { code: exit::FINDINGS, reason })
-        }
+    if !outcome.findings.is_empty() {
+        let reason = "the driver has findings; they are listed in the summary".into();
+        return Err(Failure { code: exit::FINDINGS, reason });
     }
+    if !outcome.gaps.is_empty() {
+        let reason = "the driver was not exercised completely; the gaps are listed in the summary".into();
+        return Err(Failure { code: exit::INCOMPLETE, reason });
+    }
+    if outcome.session.has_losses() {
+        let reason = "the session lost events; the trace and the page are incomplete".into();
+        return Err(Failure { code: exit::INCOMPLETE, reason });
+    }
+    Ok(())
 }
 
 /// Only Linux on x86-64 can run drivers.

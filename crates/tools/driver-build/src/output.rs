@@ -24,6 +24,8 @@ pub struct Manner {
     pub has_colours: bool,
     /// Begins to show progress for the work that the text describes. It ends when the returned value is dropped.
     pub activity: fn(&'static str) -> Box<dyn Any>,
+    /// Makes a line harmless for a terminal: it may contain names of files and packages.
+    pub escaped: fn(&str) -> String,
 }
 
 /// Sets the manner. Call it before anything is printed; later calls have no effect. The default has notes and no details, and
@@ -35,21 +37,21 @@ pub fn set(manner: Manner) {
 pub(crate) fn manner() -> Manner {
     *MANNER.get_or_init(|| {
         let has_colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Manner { is_quiet: false, is_verbose: false, has_colours, activity: |_| Box::new(()) }
+        Manner { is_quiet: false, is_verbose: false, has_colours, activity: |_| Box::new(()), escaped: str::to_owned }
     })
 }
 
 /// Prints the command that is about to be started, as a detail.
 pub(crate) fn starts(command: &impl Display) {
     if manner().is_verbose {
-        eprintln!("detail: {command}");
+        eprintln!("detail: {}", (manner().escaped)(&command.to_string()));
     }
 }
 
 /// Prints a note to standard error, indented below the title of the current step.
 pub fn note(text: &str) {
     for line in text.lines().filter(|_| !manner().is_quiet) {
-        eprintln!("      {line}");
+        eprintln!("      {}", (manner().escaped)(line));
     }
 }
 

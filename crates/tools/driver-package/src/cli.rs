@@ -13,7 +13,7 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::error::ErrorKind as UsageError;
 use clap::{CommandFactory as _, Parser, Subcommand};
-use command_line::{VERSION, end, exit, explain};
+use command_line::{VERSION, end, exit, explain, message};
 
 use crate::Problems;
 use crate::inf::Arch;
@@ -66,7 +66,9 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
 
 /// Prints why there is no package, and returns the exit code.
 fn refused(problems: &Problems) -> u8 {
-    eprintln!("{problems}");
+    for problem in &problems.0 {
+        message(&problem.to_string());
+    }
     if problems.has_access_error() { exit::USAGE } else { exit::FAILED }
 }
 

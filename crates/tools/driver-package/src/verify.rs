@@ -16,6 +16,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use command_line::{escaped, shown};
+
 use crate::inf::{Arch, Inf, Text};
 use crate::package::has_extension;
 use crate::problem::Problem;
@@ -91,10 +93,11 @@ impl Account {
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = if self.is_valid() { "valid" } else { "NOT VALID" };
-        writeln!(f, "{}: {verdict}", self.path.display())?;
+        writeln!(f, "{}: {verdict}", shown(&self.path))?;
+        // The names in certificates may contain anything.
         self.checks
             .iter()
-            .try_for_each(|check| writeln!(f, "  {:<8} {:<13} {}", check.mark.name(), check.what, check.text))
+            .try_for_each(|check| writeln!(f, "  {:<8} {:<13} {}", check.mark.name(), check.what, escaped(&check.text)))
     }
 }
 

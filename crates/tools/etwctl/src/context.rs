@@ -2,7 +2,7 @@
 
 use std::io;
 
-use command_line::{exit, has_colours, note};
+use command_line::{Inputs, error, exit, has_colours, note};
 use etw_session::platform::shows_colours;
 use etw_session::{Error, Limit, Machine, Session};
 use etw_types::Win32Error;
@@ -11,17 +11,20 @@ use crate::cli::Global;
 use crate::output::{Json, Table, document, table};
 use crate::values::nearest;
 
-/// The machine, and the form of the output.
+/// The machine, the form of the output, and the files that must not be replaced.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) is_json: bool,
     pub(crate) has_colour: bool,
+    /// The file that the commands of a batch are read from.
+    pub(crate) inputs: Inputs,
 }
 
 impl<'a> Context<'a> {
     pub(crate) fn new(machine: &'a Machine, global: Global) -> Self {
-        Self { machine, is_json: global.json, has_colour: has_colours(&io::stdout()) && shows_colours() }
+        let has_colour = has_colours(&io::stdout()) && shows_colours();
+        Self { machine, is_json: global.json, has_colour, inputs: Inputs::new() }
     }
 
     /// Writes a table.
@@ -62,7 +65,7 @@ impl<'a> Context<'a> {
     /// Prints an error for each session that could not be stopped.
     pub(crate) fn tell_unstopped(machine: &Machine) {
         for unstopped in machine.unstopped() {
-            eprintln!("error: session '{}' was not stopped: {}", unstopped.session, unstopped.error);
+            error(&format!("session '{}' was not stopped: {}", unstopped.session, unstopped.error));
         }
     }
 
@@ -89,6 +92,10 @@ pub(crate) enum Failure {
     Trace(etw_etl::Error),
     /// A trace is damaged; the readable part was written.
     Damaged(String),
+    /// Events or buffers were lost, or a file could not be written to its end. The rest was written.
+    Lost(String),
+    /// clap refused a line of a batch.
+    CommandLine(Box<clap::Error>),
     /// Reading or writing failed.
     Io(io::Error),
     /// A driver that was run was not loaded (1), did something wrong (3), or was not exercised completely (4).
@@ -105,10 +112,12 @@ impl Failure {
             Self::Session(error) if error.is_unsupported() => exit::UNSUPPORTED,
             // The reader of standard output has closed it.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::SUCCESS,
-            Self::Usage(_) | Self::Trace(_) | Self::Io(_) => exit::USAGE,
-            Self::Session(error) if error.code() == Win32Error::DiskFull => exit::USAGE,
+            Self::Usage(_) | Self::CommandLine(_) | Self::Trace(_) | Self::Io(_) => exit::USAGE,
+            Self::Session(error) if matches!(error.code(), Win32Error::DiskFull | Win32Error::PathNotFound) => {
+                exit::USAGE
+            }
             Self::Session(_) | Self::NotFound(..) => exit::FAILED,
-            Self::Damaged(_) => exit::INCOMPLETE,
+            Self::Damaged(_) | Self::Lost(_) => exit::INCOMPLETE,
             Self::Driver(code, _) | Self::Reported(code) => *code,
         }
     }
@@ -121,14 +130,17 @@ impl Failure {
     /// Prints the failure to standard error.
     pub(crate) fn report(&self) {
         match self {
-            Self::Usage(message) | Self::Unsupported(message) => eprintln!("error: {message}"),
-            Self::Session(error) => eprintln!("error: {error}"),
-            Self::NotFound(error, near) => eprintln!("error: {error}; did you mean '{near}'?"),
-            Self::Trace(error) => eprintln!("error: {error}"),
-            Self::Damaged(message) => eprintln!("error: the trace is damaged: {message}"),
-            Self::Driver(_, message) => eprintln!("error: the driver under test: {message}"),
-            Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            Self::Io(error) => eprintln!("error: {error}"),
+            Self::Usage(message) | Self::Unsupported(message) | Self::Lost(message) => error(message),
+            Self::CommandLine(refusal) => {
+                let _ = command_line::explain(refusal);
+            }
+            Self::Session(failure) => error(&failure.to_string()),
+            Self::NotFound(failure, near) => error(&format!("{failure}; did you mean '{near}'?")),
+            Self::Trace(failure) => error(&failure.to_string()),
+            Self::Damaged(message) => error(&format!("the trace is damaged: {message}")),
+            Self::Driver(_, message) => error(&format!("the driver under test: {message}")),
+            Self::Io(failure) if failure.kind() == io::ErrorKind::BrokenPipe => {}
+            Self::Io(failure) => error(&failure.to_string()),
             Self::Reported(_) => {}
         }
     }

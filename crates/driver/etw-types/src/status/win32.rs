@@ -10,6 +10,7 @@ status_newtype! {
         Success = 0 "ERROR_SUCCESS",
         InvalidFunction = 1 "ERROR_INVALID_FUNCTION",
         FileNotFound = 2 "ERROR_FILE_NOT_FOUND",
+        PathNotFound = 3 "ERROR_PATH_NOT_FOUND",
         AccessDenied = 5 "ERROR_ACCESS_DENIED",
         InvalidHandle = 6 "ERROR_INVALID_HANDLE",
         NotEnoughMemory = 8 "ERROR_NOT_ENOUGH_MEMORY",

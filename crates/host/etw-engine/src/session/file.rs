@@ -166,6 +166,8 @@ pub(super) fn win32(error: &Error) -> Win32Error {
     match error {
         Error::Io { source, .. } => match source.kind() {
             ErrorKind::PermissionDenied => Win32Error::AccessDenied,
+            // The file is created, so what was not found is its folder.
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Win32Error::PathNotFound,
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Win32Error::DiskFull,
             _ => Win32Error::BadPathname,
         },
@@ -187,7 +189,9 @@ mod tests {
             (ErrorKind::StorageFull, Win32Error::DiskFull),
             (ErrorKind::QuotaExceeded, Win32Error::DiskFull),
             (ErrorKind::FileTooLarge, Win32Error::DiskFull),
-            (ErrorKind::NotFound, Win32Error::BadPathname),
+            (ErrorKind::NotFound, Win32Error::PathNotFound),
+            (ErrorKind::NotADirectory, Win32Error::PathNotFound),
+            (ErrorKind::IsADirectory, Win32Error::BadPathname),
         ] {
             let error = Error::Io { action: "write", path: "f.etl".into(), source: kind.into() };
             assert_eq!(win32(&error), code, "{kind}");

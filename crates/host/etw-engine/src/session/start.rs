@@ -164,6 +164,16 @@ impl Engine {
         self.found(lock(&self.inner().sessions).get(handle))
     }
 
+    /// Returns the last error of the file of a session, also after the session has stopped: of the last 64 stopped
+    /// sessions that had such an error.
+    #[must_use]
+    pub fn file_error(&self, session: u64) -> Option<String> {
+        match self.session(session) {
+            Ok(running) => running.status().file_error,
+            Err(_) => lock(&self.inner().sessions).file_error(session),
+        }
+    }
+
     pub(super) fn writes_file(&self, path: &Path) -> bool {
         lock(&self.inner().sessions).writes(path)
     }
@@ -192,7 +202,8 @@ impl Session {
     /// Stops the session and removes it from its engine's table.
     pub(crate) fn end(&self) {
         self.core.shut_down();
-        lock(&self.engine.inner().sessions).remove(self.core.id());
+        let file_error = self.status().file_error;
+        lock(&self.engine.inner().sessions).remove(self.core.id(), file_error);
         self.engine.inner().write_state().set_disallowed(self.core.id(), BTreeSet::new());
     }
 

@@ -1,6 +1,6 @@
 //! The running sessions: their names, GUIDs, logger ids and files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,11 +18,16 @@ const RESERVED: u16 = 2;
 const MAX_PRIVATE: usize = 8;
 const MAX_IN_PROC: usize = 3;
 
+/// The number of stopped sessions whose file errors are kept.
+const MAX_STOPPED: usize = 64;
+
 /// See the [module](self).
 #[derive(Default)]
 pub(crate) struct Sessions {
     running: BTreeMap<u64, Arc<SessionCore>>,
     last: u64,
+    /// The handles of the last stopped sessions whose file had an error, and the error.
+    file_errors: VecDeque<(u64, String)>,
 }
 
 impl Sessions {
@@ -71,8 +76,20 @@ impl Sessions {
         self.running.insert(core.id, Arc::clone(core));
     }
 
-    pub(super) fn remove(&mut self, handle: u64) {
-        self.running.remove(&handle);
+    /// Removes a session that has stopped, and keeps the error of its file.
+    pub(super) fn remove(&mut self, handle: u64, file_error: Option<String>) {
+        if self.running.remove(&handle).is_none() {
+            return;
+        }
+        self.file_errors.extend(file_error.map(|error| (handle, error)));
+        if self.file_errors.len() > MAX_STOPPED {
+            self.file_errors.pop_front();
+        }
+    }
+
+    /// Returns the error of the file of a stopped session.
+    pub(super) fn file_error(&self, handle: u64) -> Option<String> {
+        self.file_errors.iter().find(|(stopped, _)| *stopped == handle).map(|(_, error)| error.clone())
     }
 
     pub(crate) fn get(&self, handle: u64) -> Option<Arc<SessionCore>> {

@@ -219,6 +219,28 @@ fn a_full_disk_refuses_the_start() {
 }
 
 #[test]
+fn the_error_of_a_file_is_known_after_the_session_has_stopped() {
+    // Only the folder of the next file is missing, so that the session starts.
+    let folder = TempFile::new("file-error");
+    std::fs::create_dir_all(folder.path()).unwrap();
+    let pattern = folder.path().join("%d.etl");
+    let properties = Properties { log_file: Some(pattern), ..limited(mode::NEWFILE, &folder) };
+    let engine = Engine::new();
+    let session = engine.start(&properties).unwrap();
+    let handle = session.handle();
+    assert_eq!(engine.file_error(handle), None);
+    let first = session.status().status.properties.log_file.unwrap();
+    std::fs::remove_file(first).unwrap();
+    std::fs::remove_dir(folder.path()).unwrap();
+    assert_eq!(session.increment_file().unwrap_err(), etw_types::Win32Error::PathNotFound);
+    let running = engine.file_error(handle).expect("the error");
+    assert!(running.starts_with("cannot create "), "{running}");
+    session.finish().unwrap();
+    assert_eq!(engine.file_error(handle), Some(running));
+    assert_eq!(engine.file_error(handle + 1), None);
+}
+
+#[test]
 fn shutting_down_finishes_files_without_calling_back() {
     let file = TempFile::new("shut-down");
     let engine = Engine::new();

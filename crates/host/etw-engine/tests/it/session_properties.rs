@@ -28,7 +28,7 @@ fn a_session_without_file_and_mode_has_a_bad_path() {
         let properties = Properties { mode: bits, name: "s".into(), ..Properties::default() };
         assert_eq!(refused(&properties), Win32Error::BadPathname, "{bits:#x}");
     }
-    assert_eq!(refused(&Properties::to_file("s", "/no/such/folder/f.etl")), Win32Error::BadPathname);
+    assert_eq!(refused(&Properties::to_file("s", "/no/such/folder/f.etl")), Win32Error::PathNotFound);
 }
 
 #[test]

@@ -89,6 +89,7 @@ impl Default for ReaderOptions {
 ///
 /// let Report { losses, events_lost, .. } = reader.report();
 /// assert!(reader.report().is_whole() && *events_lost == 0 && losses.is_empty());
+/// assert!(!reader.report().has_session_losses(), "the session lost nothing");
 /// assert!(reader.get_mut().metadata()?.len() > 0, "the file itself");
 ///
 /// // A file that was cut tells what is missing.
@@ -268,6 +269,12 @@ impl<R: Read + Seek> Reader<R> {
             return Err(io::Error::other("the file became shorter: another trace is in its place"));
         }
         self.source.length = length;
+        // The session counts its losses in the first buffer while it runs.
+        let start = self.source.bytes(0, buffer::SIZE + usize::from(u16::MAX))?;
+        if let Some((header, _)) = logfile_header(&start) {
+            self.report.events_lost = header.events_lost;
+            self.report.buffers_lost = header.buffers_lost;
+        }
         let mut found = Collected {
             keys: std::mem::take(&mut self.stacks.keys),
             images: Arc::unwrap_or_clone(std::mem::take(&mut self.images)),

@@ -88,6 +88,12 @@ impl Report {
         self.losses.is_empty()
     }
 
+    /// Returns whether the session that wrote the file lost events or buffers.
+    #[must_use]
+    pub const fn has_session_losses(&self) -> bool {
+        self.events_lost != 0 || self.buffers_lost != 0
+    }
+
     pub(crate) fn lose(&mut self, offset: u64, bytes: u64, reason: LossReason) {
         self.lost_bytes = self.lost_bytes.saturating_add(bytes);
         if self.losses.len() < MAX_LOSSES {
@@ -101,7 +107,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} events in {} buffers", self.events, self.buffers)?;
-        if self.events_lost != 0 || self.buffers_lost != 0 {
+        if self.has_session_losses() {
             write!(f, "; the session lost {} events and {} buffers", self.events_lost, self.buffers_lost)?;
         }
         if self.stacks_dropped != 0 {
@@ -127,9 +133,11 @@ mod tests {
     fn a_report_lists_what_was_lost() {
         let mut report = Report { events: 5, buffers: 2, ..Report::default() };
         assert_eq!(report.to_string(), "5 events in 2 buffers");
-        assert!(report.is_whole());
+        assert!(report.is_whole() && !report.has_session_losses());
         for (events_lost, buffers_lost) in [(3, 0), (0, 4)] {
-            let text = Report { events_lost, buffers_lost, ..report.clone() }.to_string();
+            let lossy = Report { events_lost, buffers_lost, ..report.clone() };
+            assert!(lossy.is_whole() && lossy.has_session_losses());
+            let text = lossy.to_string();
             let lost = format!("; the session lost {events_lost} events and {buffers_lost} buffers");
             assert_eq!(text, format!("5 events in 2 buffers{lost}"));
         }

@@ -1,5 +1,6 @@
 //! One file of a trace: the header buffer and the buffers after it.
 
+use std::fs;
 use std::path::PathBuf;
 
 use super::buffer::Buffer;
@@ -53,7 +54,14 @@ impl TraceFile {
         first.push_record(&record, 0).and_then(|()| first.push_record(&extension, 0)).map_err(|_| NAMES_TOO_LONG)?;
         let mut storage = opener(&path).map_err(Error::io("create", &path))?;
         let bytes = first.finish(0, 0, options.logger_id, FLAG_FLUSH_MARKER, TYPE_HEADER);
-        storage.write_at(0, bytes).map_err(Error::io("write", &path))?;
+        if let Err(error) = storage.write_at(0, bytes) {
+            drop(storage);
+            // Nothing would be in it. A device or a link is not ours to remove.
+            if fs::symlink_metadata(&path).is_ok_and(|file| file.is_file()) {
+                let _ = fs::remove_file(&path);
+            }
+            return Err(Error::io("write", &path)(error));
+        }
         let length = u64::from(options.buffer_size);
         let mut file = Self { storage, path, header, prefix, length, last: None, reserved: length };
         if let Some(most) = options.mode.max_bytes().filter(|_| options.preallocate) {
@@ -131,7 +139,8 @@ impl TraceFile {
         self.storage.sync().map_err(Error::io("write", &self.path))
     }
 
-    fn write_header(&mut self) -> Result<(), Error> {
+    /// Writes the first record again, with the current counts.
+    pub(super) fn write_header(&mut self) -> Result<(), Error> {
         let record = record(&self.prefix, &self.header).ok_or(NAMES_TOO_LONG)?;
         let offset = u64::try_from(buffer::SIZE).unwrap_or_default();
         self.storage.write_at(offset, &record).map_err(Error::io("write", &self.path))

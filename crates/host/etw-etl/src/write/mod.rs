@@ -1,7 +1,7 @@
 //! Writing a trace: one buffer per processor, written out when it is full.
 //!
 //! The memory is one buffer per processor. Every buffer that was written stays decodable, whatever happens afterwards: the header
-//! of the file is updated after each buffer, and a failed write is undone. Nothing here depends on providers or sessions.
+//! of the file is updated after each buffer, written or lost, and a failed write is undone. Nothing here depends on providers or sessions.
 
 mod append;
 pub(crate) mod buffer;
@@ -229,7 +229,11 @@ impl Writer {
             }
             // Records that only describe other events are not counted as lost.
             _ if events == 0 => {}
-            _ => self.add_lost(events, 1),
+            _ => {
+                self.add_lost(events, 1);
+                // Best effort: the header shows the loss even if the process dies before the file is finished.
+                let _ = self.file.write_header();
+            }
         }
         result
     }

@@ -115,6 +115,9 @@ fn a_full_disk_is_an_error_with_the_path_and_what_was_written_stays_readable() {
             failures += 1;
         }
         assert!(stamps(disk.file("full.etl")).is_sorted());
+        // The file shows the loss at once: the process may die.
+        let reader = Reader::new(Cursor::new(disk.file("full.etl")), ReaderOptions::default()).unwrap();
+        assert_eq!(u64::from(reader.report().events_lost), writer.summary().events_lost);
     }
     assert_eq!((failures, writer.summary().events, writer.summary().events_lost), (2, 4, 4));
     disk.0.lock().unwrap().room = 10_000;

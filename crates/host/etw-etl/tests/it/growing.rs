@@ -87,3 +87,16 @@ fn a_reader_starts_again_and_tells_times_in_advance() {
     }
     assert_eq!(again, first);
 }
+
+#[test]
+fn what_a_session_loses_while_its_file_is_followed_is_counted() {
+    let path = folder("growing").join("losing.etl");
+    let mut writer = Writer::create(&path, options()).unwrap();
+    let mut reader = Reader::open_with(&path, ReaderOptions { grows: true, ..ReaderOptions::default() }).unwrap();
+    assert!(!reader.report().has_session_losses());
+    writer.add_lost(3, 1);
+    write(&mut writer, 0, 2_000_000, "E", |builder| builder);
+    writer.flush().unwrap();
+    assert!(reader.refresh().unwrap().is_some());
+    assert_eq!((reader.report().events_lost, reader.report().buffers_lost), (3, 1));
+}

@@ -178,6 +178,10 @@ impl System for EngineSystem {
         }))
     }
 
+    fn file_error(&self, session: u64) -> Option<String> {
+        self.engine.file_error(session)
+    }
+
     fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
         if self.engine.options().rights.profile { Ok(()) } else { Err(Win32Error::PrivilegeNotHeld) }
     }

@@ -35,9 +35,10 @@ use crate::{Error, Os};
 ///     // Other routines fail at random, by this seed; events are written late, so that races are found.
 ///     .seed(7)
 ///     .races()
-///     // Events have stacks. The driver may allocate this much memory, and take this long for a request.
+///     // Events have stacks. The driver may allocate this much memory, print this much, and take this long for a request.
 ///     .stacks()
 ///     .memory(256 << 20)
+///     .debug_output(64 << 20)
 ///     .patience(Duration::from_secs(10));
 /// // By default, time only passes when all threads wait. It can also be measured or real.
 /// let host = builder.clone().measured_time().start()?;
@@ -171,6 +172,14 @@ impl Builder {
     #[must_use]
     pub const fn memory(mut self, bytes: u64) -> Self {
         self.config.memory = Some(bytes);
+        self
+    }
+
+    /// Sets the maximum number of bytes of debug output that are kept; the default is 4 MiB. A run that drops debug output
+    /// is not clean: see [`Losses::output`](crate::Losses::output).
+    #[must_use]
+    pub const fn debug_output(mut self, bytes: u64) -> Self {
+        self.config.debug_output = Some(bytes);
         self
     }
 

@@ -1,7 +1,7 @@
 //! A host with one driver.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ pub(crate) struct Inner {
 /// let host = NtHost::builder().driver("my_driver.sys").start()?;
 /// println!("process {}, {} events so far", host.process_id(), host.events_written()?);
 /// host.notes().iter().for_each(|note| println!("{note}"));
+/// host.files().iter().for_each(|file| println!("reads {}", file.display()));
 ///
 /// // The driver is loaded and unloaded while threads send requests.
 /// let storm = Storm {
@@ -254,8 +255,9 @@ impl NtHost {
     pub fn report(&self) -> Report {
         let findings = self.inner.process.records().iter().map(|record| self.name(record)).collect();
         let events = if self.inner.traces { self.trace().events_lost().unwrap_or_default() } else { 0 };
-        let losses = Losses { findings: self.inner.process.findings_cut(), events };
-        Report::new(findings, self.inner.process.output()).with_losses(losses).with_gaps(self.gaps())
+        let process = &self.inner.process;
+        let losses = Losses { findings: process.findings_cut(), events, output: process.output_dropped() };
+        Report::new(findings, process.output()).with_losses(losses).with_gaps(self.gaps())
     }
 
     /// Returns what the run did not exercise, except for what the test intends.
@@ -281,6 +283,14 @@ impl NtHost {
             decoder.push(Arc::new(files));
         }
         decoder
+    }
+
+    /// Returns the files that the run reads, which no output may replace: the driver, and its PDB and linker map if they
+    /// exist.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let symbols = self.inner.symbols.files().filter(|path| path.exists()).map(Path::to_owned);
+        [self.inner.path.clone()].into_iter().chain(symbols).collect()
     }
 
     /// Returns notes about the image that break no rule of this run, such as that memory integrity would refuse it.

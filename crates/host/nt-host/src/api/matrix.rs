@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Builder, Error, Failure, Finding, Gap, NtHost};
+use crate::{Builder, Error, Failure, Finding, Gap, Losses, NtHost};
 
 /// The maximum number of calls of a routine that are made to fail: later calls take the same paths again.
 const MOST_CALLS: u64 = 16;
@@ -16,7 +16,7 @@ pub struct Matrix {
     seeds: u64,
 }
 
-/// A run of the matrix in which the driver made a mistake.
+/// A run of the matrix in which the driver made a mistake, or that lost something that could have shown one.
 #[derive(Debug)]
 pub struct Broken {
     /// The injected failure: `Routine@call`, `seed N`, or [`Broken::NO_FAILURE`].
@@ -25,6 +25,8 @@ pub struct Broken {
     pub findings: Vec<Finding>,
     /// Why the run ended early, if it did.
     pub error: Option<Error>,
+    /// What was lost in the run.
+    pub losses: Losses,
 }
 
 /// A mistake that one or more runs of a matrix found.
@@ -67,7 +69,7 @@ pub struct Survey {
     pub failures: u64,
     /// The number of runs with random failures.
     pub seeds: u64,
-    /// The runs in which the driver made a mistake.
+    /// The runs in which the driver made a mistake, and those that are incomplete.
     pub broken: Vec<Broken>,
     /// What the run without a failure did not exercise. The other runs then do not exercise it either.
     pub gaps: Vec<Gap>,
@@ -107,9 +109,9 @@ impl Matrix {
         let report = host.report();
         drop(host);
         let mut survey = Survey { failures: 0, seeds: self.seeds, broken: Vec::new(), gaps: report.gaps().to_vec() };
-        if !report.findings().is_empty() {
-            let (failure, findings) = (Broken::NO_FAILURE.to_owned(), report.findings().to_vec());
-            survey.broken.push(Broken { failure, findings, error: None });
+        let (findings, losses) = (report.findings().to_vec(), report.losses());
+        if !findings.is_empty() || losses != Losses::default() {
+            survey.broken.push(Broken { failure: Broken::NO_FAILURE.to_owned(), findings, error: None, losses });
         }
         for (routine, count) in calls {
             for call in 1..=count.min(self.calls) {
@@ -146,9 +148,10 @@ fn once(
         Ok(()) | Err(Error::DriverEntry(..) | Error::NotUnloaded) => None,
         Err(error) => Some(error),
     };
-    let findings = host.report().findings().to_vec();
-    let broken = error.is_some() || !findings.is_empty();
-    Ok(broken.then_some(Broken { failure, findings, error }))
+    let report = host.report();
+    let (findings, losses) = (report.findings().to_vec(), report.losses());
+    let broken = error.is_some() || !findings.is_empty() || losses != Losses::default();
+    Ok(broken.then_some(Broken { failure, findings, error, losses }))
 }
 
 impl Broken {
@@ -211,34 +214,51 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-impl fmt::Display for Mistake<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { text, first, failures, seeds, .. } = self;
+impl Mistake<'_> {
+    /// Returns in which runs the mistake was found, and how to reproduce it.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let Self { first, failures, seeds, .. } = self;
         if *first == Broken::NO_FAILURE {
-            return write!(f, "{text}\n  found in {}, also without a failure", counted(failures + seeds, "run"));
+            return format!("found in {}, also without a failure", counted(failures + seeds, "run"));
         }
         let counts = [(*failures, "failure"), (*seeds, "seed")].into_iter().filter(|(count, _)| *count != 0);
         let counts: Vec<String> = counts.map(|(count, what)| counted(count, what)).collect();
-        write!(f, "{text}\n  found with {}, first with {first}", counts.join(" and "))?;
         let option = match first.strip_prefix(SEED) {
             Some(seed) => format!("--seed {seed}"),
             None => format!("--fail {first}"),
         };
-        write!(f, ": reproduce it with run {option}")
+        format!("found with {}, first with {first}: reproduce it with run {option}", counts.join(" and "))
+    }
+}
+
+impl fmt::Display for Mistake<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  {}", self.text, self.origin())
+    }
+}
+
+impl Survey {
+    /// Returns one line for each run that lost something.
+    pub(crate) fn losses(&self) -> impl Iterator<Item = String> {
+        let lossy = self.broken.iter().filter(|broken| broken.losses != Losses::default());
+        lossy.map(|broken| format!("{}: incomplete: {}", broken.failure, broken.losses))
+    }
+
+    /// Returns the last line: what was tried, and what was found.
+    pub(crate) fn summary(&self) -> String {
+        let (failures, seeds) = (counted(self.failures, "failure"), counted(self.seeds, "seed"));
+        let (broken, distinct) = (self.broken.len(), counted(self.mistakes().len() as u64, "distinct mistake"));
+        let gaps = if self.gaps.is_empty() { "" } else { "; incomplete: the run without a failure has gaps" };
+        format!("{failures} and {seeds} tried, {broken} with findings or losses, {distinct}{gaps}")
     }
 }
 
 impl fmt::Display for Survey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mistakes = self.mistakes();
-        mistakes.iter().try_for_each(|mistake| writeln!(f, "{mistake}"))?;
+        self.mistakes().iter().try_for_each(|mistake| writeln!(f, "{mistake}"))?;
+        self.losses().try_for_each(|loss| writeln!(f, "{loss}"))?;
         self.gaps.iter().try_for_each(|gap| writeln!(f, "{gap}"))?;
-        let (failures, seeds) = (counted(self.failures, "failure"), counted(self.seeds, "seed"));
-        let (broken, distinct) = (self.broken.len(), counted(mistakes.len() as u64, "distinct mistake"));
-        write!(f, "{failures} and {seeds} tried, {broken} with findings, {distinct}")?;
-        if !self.gaps.is_empty() {
-            f.write_str("; incomplete: the run without a failure has gaps")?;
-        }
-        Ok(())
+        f.write_str(&self.summary())
     }
 }

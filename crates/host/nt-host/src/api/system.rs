@@ -175,6 +175,11 @@ impl System for HostSystem {
         }
     }
 
+    fn file_error(&self, session: u64) -> Option<String> {
+        let (result, _, data) = self.number(Control::FileError { session });
+        result.ok().and_then(|()| String::from_utf8(data).ok()).filter(|error| !error.is_empty())
+    }
+
     fn enable_profile_privilege(&self) -> Result<(), Win32Error> {
         self.number(Control::Privilege {}).0
     }

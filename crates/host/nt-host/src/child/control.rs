@@ -108,6 +108,10 @@ pub(super) fn answer(machine: Machine, call: Control) -> Answer {
             sized(result, buffer)
         }
         Control::Privilege {} => code(system.enable_profile_privilege()),
+        Control::FileError { session } => {
+            let data = system.file_error(session).unwrap_or_default().into_bytes();
+            Answer::Code { code: 0, number: 0, data }
+        }
         Control::Consume { .. } | Control::Receive { .. } | Control::Disconnect { .. } => code(Err(STOPPED)),
     }
 }

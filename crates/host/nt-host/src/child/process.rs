@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use nt_machine::{Config, Findings, Layout, Record};
+use nt_machine::{Config, DEBUG_OUTPUT, Findings, Layout, Printed, Record};
 
 use super::server;
 use crate::wire::spill::{self, Spill};
@@ -40,7 +40,7 @@ pub(crate) struct Process {
 impl Process {
     /// Forks a child for a driver. No code of the driver runs yet.
     pub(crate) fn start(layout: &Layout, config: &Config) -> io::Result<Self> {
-        let findings = Findings::new()?;
+        let findings = Findings::new(config.debug_output.unwrap_or(DEBUG_OUTPUT))?;
         let trace = spill::create()?;
         let (ours, theirs) = UnixStream::pair()?;
         let (our_control, their_control) = UnixStream::pair()?;
@@ -145,8 +145,13 @@ impl Process {
     }
 
     /// Returns the debug output so far.
-    pub(crate) fn output(&self) -> String {
+    pub(crate) fn output(&self) -> Vec<Printed> {
         self.findings.output()
+    }
+
+    /// Returns the number of bytes of debug output for which there was no room.
+    pub(crate) fn output_dropped(&self) -> u64 {
+        self.findings.output_dropped()
     }
 }
 

@@ -127,6 +127,9 @@ pub(super) struct Options {
     /// Only load and unload the driver
     #[arg(long = "no-device", action = ArgAction::SetFalse)]
     pub(super) device: bool,
+    /// The maximum size of the driver's debug output; what exceeds it is counted and dropped (default: 4MiB)
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(super) debug_output_limit: Option<u64>,
     /// Omit what the driver printed with `DbgPrint`
     #[arg(long = "no-debug-output", action = ArgAction::SetFalse)]
     pub(super) debug_output: bool,

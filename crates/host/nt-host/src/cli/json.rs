@@ -36,6 +36,7 @@ pub(super) fn json(
         "lost": lost,
         "findings_cut": report.losses().findings,
         "output": report.output(),
+        "output_dropped": report.losses().output,
     });
     value.to_string()
 }
@@ -100,7 +101,8 @@ mod tests {
             detail: "16 bytes".into(),
         };
         let gap = Gap { kind: GapKind::NotReached, detail: "read".into(), advice: vec!["try".into()] };
-        let report = Report::new(vec![finding], "hi".into()).with_gaps(vec![gap]);
+        let parts = vec![nt_machine::Printed { text: "hi".into(), is_host: false }];
+        let report = Report::new(vec![finding], parts).with_gaps(vec![gap]);
         let (what, status) = ("ioctl", NtStatus::Success);
         let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
         let mut progress = Progress::mute();
@@ -112,7 +114,7 @@ mod tests {
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
-             \"inlined\":false}]}],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\"}"
+             \"inlined\":false}]}],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\",\"output_dropped\":0}"
         );
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use command_line::exit::{SUCCESS, USAGE};
-use command_line::print;
+use command_line::{escaped, print};
 use nt_machine::{Layout, Listed, component, everything, is_modelled};
 use pe_image::framework_calls;
 
@@ -16,14 +16,14 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
     let file = match std::fs::read(path) {
         Ok(file) => file,
         Err(error) => {
-            eprintln!("error: {}: {error}", path.display());
+            command_line::error(&format!("{}: {error}", path.display()));
             return USAGE;
         }
     };
     let layout = match plan(&file) {
         Ok(layout) => layout,
         Err(error) => {
-            eprintln!("error: {}: {error}", path.display());
+            command_line::error(&format!("{}: {error}", path.display()));
             return USAGE;
         }
     };
@@ -50,7 +50,8 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
             *count += 1;
         }
         let about = component(&import.module).map(|component| format!(" ({component})")).unwrap_or_default();
-        let _ = writeln!(text, "{word:<16} {}!{}{about}", import.module, import.name);
+        let import = format!("{}!{}", import.module, import.name);
+        let _ = writeln!(text, "{word:<16} {}{about}", escaped(&import));
     }
     let functions = framework_functions(&layout, os, &mut counts);
     let [here, fixed, trapped, foreign] = counts;
@@ -61,6 +62,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
          {foreign} of components that are not modelled"
     );
     for (component, count) in components {
+        let component = escaped(&component);
         let _ = writeln!(text, "not modelled: {component}, {count} routine{}", if count == 1 { "" } else { "s" });
     }
     print(&text);

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, SUCCESS, USAGE};
-use command_line::print;
+use command_line::{escaped, print, shown};
 
 use super::args::Options;
 use super::run::{Progress, builder, drive};
@@ -31,15 +31,22 @@ pub(super) fn matrix(options: &Options) -> u8 {
     match result {
         Ok(mut survey) => {
             survey.gaps.extend(unsent.into_inner().into_iter().filter(|gap| !options.allow.contains(&gap.kind)));
-            print(&format!("{survey}\n{}\n", options.path.display()));
-            match (survey.broken.is_empty(), survey.gaps.is_empty()) {
+            // Each part is one line, whatever the driver wrote into it.
+            for mistake in survey.mistakes() {
+                print(&format!("{}\n  {}\n", escaped(&mistake.text), escaped(&mistake.origin())));
+            }
+            for line in survey.losses().chain(survey.gaps.iter().map(ToString::to_string)) {
+                print(&format!("{}\n", escaped(&line)));
+            }
+            print(&format!("{}\n{}\n", survey.summary(), shown(&options.path)));
+            match (survey.mistakes().is_empty(), survey.is_clean()) {
                 (false, _) => FINDINGS,
                 (true, false) => INCOMPLETE,
                 (true, true) => SUCCESS,
             }
         }
         Err(error) => {
-            eprintln!("error: {error}");
+            command_line::error(&error.to_string());
             // The run without a failure did not reach its end.
             match error {
                 Error::NotLoaded(..) | Error::DriverEntry(..) => FAILED,

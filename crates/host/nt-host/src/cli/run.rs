@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
-use command_line::print;
+use command_line::{Inputs, error, escaped, print, shown};
 use etw_etl::NewFile;
 use etw_types::{Guid, NtStatus};
 use nt_machine::Time;
@@ -61,6 +61,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(memory) = options.memory {
         builder = builder.memory(memory);
     }
+    if let Some(limit) = options.debug_output_limit {
+        builder = builder.debug_output(limit);
+    }
     if let Some(timeout) = options.timeout {
         builder = builder.patience(timeout);
     }
@@ -81,17 +84,15 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
 
 pub(super) fn run(options: &Options) -> u8 {
     let started = Instant::now();
-    // The new file is dropped at once: this only checks that the trace can be written before the run starts.
-    if let Some(Err(error)) = options.etl.as_ref().map(NewFile::create) {
-        eprintln!("error: {error}");
-        return USAGE;
-    }
     let builder = builder(options, true);
     let builder = options.seed.into_iter().fold(builder, Builder::seed);
-    let host = match builder.prepare() {
+    let host = match builder.prepare().map_err(|error| error.to_string()).and_then(|host| {
+        check_output(&host, options)?;
+        Ok(host)
+    }) {
         Ok(host) => host,
-        Err(error) => {
-            eprintln!("error: {error}");
+        Err(reason) => {
+            error(&reason);
             return USAGE;
         }
     };
@@ -113,29 +114,39 @@ pub(super) fn run(options: &Options) -> u8 {
     };
     let lost = report.losses().events;
     // Write the trace first: the reader of the report may be slow or close the pipe.
-    let written =
-        options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path).map_err(|error| format!("error: {error}")));
+    let written = options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path));
     if options.json {
         print(&(json(&verdict, &progress, host.notes(), &report, (&events, host.decoder()), lost) + "\n"));
     } else {
         for note in host.notes() {
-            print(&format!("note: {note}\n"));
+            print(&format!("note: {}\n", escaped(note)));
         }
         print(&text(&report, &events, || host.decoder(), lost, options.debug_output));
         for note in scripted(&host, options, loaded) {
-            print(&format!("{note}\n"));
+            print(&format!("{}\n", escaped(&note)));
         }
-        print(&format!("{}: {} ({} ms)\n", options.path.display(), verdict.text, started.elapsed().as_millis()));
+        let (path, text) = (shown(&options.path), escaped(&verdict.text));
+        print(&format!("{path}: {text} ({} ms)\n", started.elapsed().as_millis()));
     }
-    if let Some(error) = unread {
-        eprintln!("error: cannot read the events of this run: {error}");
+    if let Some(unread) = unread {
+        error(&format!("cannot read the events of this run: {unread}"));
         return verdict.code.max(INCOMPLETE);
     }
-    if let Err(error) = written {
-        eprintln!("{error}");
+    if let Err(failure) = written {
+        error(&failure.to_string());
         return USAGE;
     }
     verdict.code
+}
+
+/// Checks before the run starts that its output replaces none of its inputs, and that the trace can be written.
+fn check_output(host: &NtHost, options: &Options) -> Result<(), String> {
+    let inputs = Inputs::new().files(host.files());
+    inputs.check_stdout()?;
+    let Some(path) = &options.etl else { return Ok(()) };
+    inputs.check("--etl", path)?;
+    // The new file is dropped at once.
+    NewFile::create(path).map(drop).map_err(|error| error.to_string())
 }
 
 /// Loads the driver, adds a device, sends requests, lets time pass, and unloads the driver.
@@ -241,7 +252,7 @@ fn judge(result: Result<(), Error>, report: &Report) -> Verdict {
 /// Returns why a report is incomplete, in one line.
 pub(super) fn what_is_missing(report: &Report) -> String {
     match report.gaps() {
-        [] => format!("{} events were lost", report.losses().events),
+        [] => report.losses().to_string(),
         [gap] => gap.detail.clone(),
         [gap, more @ ..] => {
             let (count, plural) = (more.len(), if more.len() == 1 { "" } else { "s" });
@@ -309,7 +320,7 @@ impl Progress {
     pub(super) fn say(&mut self, what: &str) {
         self.end();
         if self.talk {
-            print(&format!("{what}\n"));
+            print(&format!("{}\n", escaped(what)));
         }
     }
 

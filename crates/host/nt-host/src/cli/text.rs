@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
+use command_line::escaped;
 use etw_etl::{Decoder, Event, Exporter, Format};
 
 use crate::{Gap, Report};
@@ -26,9 +27,21 @@ pub(super) fn text(
     }
     if debug_output && !report.output().is_empty() {
         let _ = writeln!(out, "debug output");
-        for line in report.output().lines() {
-            let _ = writeln!(out, "  {line}");
+        for part in report.output_parts() {
+            // A line of the driver has a prefix, so that it cannot look like one of the host.
+            let prefix = if part.is_host { "" } else { "| " };
+            for line in part.text.lines() {
+                let _ = writeln!(out, "  {prefix}{}", escaped(line));
+            }
         }
+    }
+    if report.losses().output != 0 {
+        let dropped = report.losses().output;
+        let _ = writeln!(
+            out,
+            "{dropped} more bytes of debug output were dropped; --debug-output-limit SIZE keeps more than {}",
+            report.output().len()
+        );
     }
     match report.findings() {
         [] => out.push_str("no findings\n"),
@@ -39,18 +52,18 @@ pub(super) fn text(
                 let _ = writeln!(out, "  these are the first {kept}; there was no room for {more} more");
             }
             for finding in findings {
-                let _ = writeln!(out, "  {:<22} {}", finding.rule, finding.detail);
+                let _ = writeln!(out, "  {:<22} {}", finding.rule, escaped(&finding.detail));
                 if let Some(routine) = &finding.routine {
-                    let _ = writeln!(out, "  {:<22} in {routine}, IRQL {}", "", finding.irql);
+                    let _ = writeln!(out, "  {:<22} in {}, IRQL {}", "", escaped(routine), finding.irql);
                 }
                 if let Some(place) = &finding.place {
-                    let _ = writeln!(out, "  {:<22} at {place}", "");
+                    let _ = writeln!(out, "  {:<22} at {}", "", escaped(&place.to_string()));
                 }
                 for callee in finding.inner.iter().rev() {
-                    let _ = writeln!(out, "  {:<22}   through {callee}", "");
+                    let _ = writeln!(out, "  {:<22}   through {}", "", escaped(&callee.to_string()));
                 }
                 for caller in &finding.stack {
-                    let _ = writeln!(out, "  {:<22}   called from {caller}", "");
+                    let _ = writeln!(out, "  {:<22}   called from {}", "", escaped(&caller.to_string()));
                 }
             }
         }
@@ -71,9 +84,9 @@ pub(super) fn gaps(gaps: &[Gap]) -> String {
         }
         let count = gaps.iter().filter(|known| *known == gap).count();
         let times = if count == 1 { String::new() } else { format!(" ({count} times)") };
-        let _ = writeln!(out, "  {:<22} {}{times}", gap.kind, gap.detail);
+        let _ = writeln!(out, "  {:<22} {}{times}", gap.kind, escaped(&gap.detail));
         for advice in &gap.advice {
-            let _ = writeln!(out, "  {:<22} {advice}", "");
+            let _ = writeln!(out, "  {:<22} {}", "", escaped(advice));
         }
     }
     out
@@ -92,7 +105,7 @@ fn stacks(events: &[Event], decoder: &Decoder) -> String {
         }
         let _ = writeln!(out, "  event {number}");
         for frame in frames {
-            let _ = writeln!(out, "    {frame}");
+            let _ = writeln!(out, "    {}", escaped(&frame));
         }
     }
     out

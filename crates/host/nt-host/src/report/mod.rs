@@ -4,7 +4,9 @@ mod finding;
 
 pub use finding::{Finding, Place};
 
-use nt_machine::Gap;
+use std::fmt;
+
+use nt_machine::{Gap, Printed};
 
 use crate::Rule;
 
@@ -19,8 +21,8 @@ use crate::Rule;
 ///     let line = place.as_ref().and_then(|Place { file, line, .. }| Some(format!("{}:{}", file.as_ref()?, (*line)?)));
 ///     println!("{rule:?}: {detail} {}", line.unwrap_or_default());
 /// }
-/// let Losses { findings, events } = report.losses();
-/// println!("{findings} findings and {events} events were lost");
+/// let Losses { findings, events, output } = report.losses();
+/// println!("{findings} findings, {events} events and {output} bytes of debug output were lost");
 /// report.gaps().iter().for_each(|gap| println!("{gap}"));
 /// assert_eq!(report.outcome(), Outcome::Clean);
 /// # Ok::<(), nt_host::Error>(())
@@ -29,6 +31,7 @@ use crate::Rule;
 pub struct Report {
     findings: Vec<Finding>,
     output: String,
+    parts: Vec<Printed>,
     losses: Losses,
     gaps: Vec<Gap>,
 }
@@ -52,20 +55,33 @@ pub struct Losses {
     pub findings: u32,
     /// The number of lost events of the session that records everything, if there is one.
     pub events: u64,
+    /// The number of bytes of debug output for which there was no room:
+    /// [`Builder::debug_output`](crate::Builder::debug_output) makes room.
+    pub output: u64,
+}
+
+/// What was lost, without what was not.
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (u64::from(self.findings), "findings were cut"),
+            (self.events, "events were lost"),
+            (self.output, "bytes of debug output were dropped"),
+        ];
+        let mut parts = parts.into_iter().filter(|(count, _)| *count != 0);
+        parts.next().map_or(Ok(()), |(count, what)| write!(f, "{count} {what}"))?;
+        parts.try_for_each(|(count, what)| write!(f, ", {count} {what}"))
+    }
 }
 
 impl Report {
-    pub(crate) const fn new(findings: Vec<Finding>, output: String) -> Self {
-        Self { findings, output, losses: Losses { findings: 0, events: 0 }, gaps: Vec::new() }
+    pub(crate) fn new(findings: Vec<Finding>, parts: Vec<Printed>) -> Self {
+        let output = parts.iter().map(|part| part.text.as_str()).collect();
+        Self { findings, output, parts, losses: Losses::default(), gaps: Vec::new() }
     }
 
-    pub(crate) const fn with_losses(self, losses: Losses) -> Self
-    where
-        Self: Sized,
-    {
-        let mut report = self;
-        report.losses = losses;
-        report
+    pub(crate) fn with_losses(self, losses: Losses) -> Self {
+        Self { losses, ..self }
     }
 
     pub(crate) fn with_gaps(self, gaps: Vec<Gap>) -> Self {
@@ -106,10 +122,17 @@ impl Report {
         self.findings.iter().filter(move |finding| finding.rule == rule)
     }
 
-    /// Returns the debug output of the driver.
+    /// Returns the debug output of the driver, and the lines of the host about its error log entries and WMI events, which
+    /// begin with `nt-host: `.
     #[must_use]
     pub fn output(&self) -> &str {
         &self.output
+    }
+
+    /// Returns the debug output, separated into text of the driver and lines of the host.
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "the command shows who printed what"))]
+    pub(crate) fn output_parts(&self) -> &[Printed] {
+        &self.parts
     }
 
     /// Returns whether the outcome is [`Outcome::Clean`].
@@ -121,7 +144,7 @@ impl Report {
     /// Returns whether the run has no gaps and nothing was lost.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        self.losses.findings == 0 && self.losses.events == 0 && self.gaps.is_empty()
+        self.losses.findings == 0 && self.losses.events == 0 && self.losses.output == 0 && self.gaps.is_empty()
     }
 
     /// Checks that the report is clean.
@@ -131,7 +154,7 @@ impl Report {
     /// Panics if there is a finding or a gap, or something was lost; the message lists all of it.
     pub fn assert_clean(&self) {
         let mut list: Vec<String> = self.findings.iter().map(ToString::to_string).collect();
-        list.extend((self.losses != Losses::default()).then(|| format!("{:?}", self.losses)));
+        list.extend((self.losses != Losses::default()).then(|| self.losses.to_string()));
         list.extend(self.gaps.iter().map(ToString::to_string));
         let allow =
             if self.gaps.is_empty() { "" } else { "\nIf the test intends a gap, name it with `Builder::allow`." };

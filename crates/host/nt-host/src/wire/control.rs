@@ -31,6 +31,8 @@ messages! {
         Disconnect { consumer: u64 } = 10,
         /// Enable the profile privilege.
         Privilege {} = 11,
+        /// Return the last error of a session's file.
+        FileError { session: u64 } = 12,
     }
 }
 

@@ -234,8 +234,8 @@ fn a_failed_registration_is_shown_and_whether_the_driver_continued() {
     assert_eq!(code(&output), Some(0), "{shown}");
     let status = "0xC000009A STATUS_INSUFFICIENT_RESOURCES";
     for line in [
-        format!("  driver_sample: EtwRegister {status};"),
-        "  driver_sample: the provider is not registered; the driver continues without tracing\n".into(),
+        format!("  | driver_sample: EtwRegister {status};"),
+        "  | driver_sample: the provider is not registered; the driver continues without tracing\n".into(),
         // The manifest's provider is registered and still traces.
         format!("\nEtwRegister returned {status}; the driver continued\n"),
     ] {
@@ -244,7 +244,7 @@ fn a_failed_registration_is_shown_and_whether_the_driver_continued() {
     let quiet = text(&nt_host(&["run", "--no-debug-output"], &sample));
     assert!(!quiet.contains("driver_sample: EtwRegister") && !quiet.contains("debug output"), "{quiet}");
     let shown = text(&nt_host(&["run"], &sample));
-    assert!(shown.contains("debug output\n  driver_sample: EtwRegister 0x00000000 STATUS_SUCCESS;"), "{shown}");
+    assert!(shown.contains("debug output\n  | driver_sample: EtwRegister 0x00000000 STATUS_SUCCESS;"), "{shown}");
     let never = text(&nt_host(&["run", "--fail", "EtwRegister@3"], &sample));
     assert!(never.contains("EtwRegister did not fail: it was called 2 times"), "{never}");
 }
@@ -319,4 +319,87 @@ fn the_help_lists_every_release_of_windows() {
     for name in nt_host::Os::NAMES {
         assert!(text(&output).contains(&format!("\n  {name} ")), "{name}");
     }
+}
+
+/// A driver whose debug output and symbolic link would change a terminal.
+fn hostile() -> std::path::PathBuf {
+    common::c::build_with(&["-O0", "-DLINK=1", "-DCOUNT=0"], "wdm_print", 0, "DriverEntry", &["ntoskrnl"])
+}
+
+#[test]
+fn text_of_a_driver_never_looks_like_a_line_of_the_host() {
+    let output = nt_host(&["run"], &hostile());
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(code(&output), Some(3), "the link is left: {shown}");
+    for line in [
+        "  | Grüße 日本",
+        "  | \\u{1b}]0;title\\u{7}\\rover",
+        "  | no findings",
+        "  | nt-host: WMI event",
+        "  | wdm_print.sys: clean",
+        "  | \\u{202e}",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "no `{line}` in {shown}");
+    }
+    let finding = shown.lines().find(|line| line.contains("a\\u{1b}[2J\\nno findings\\n\\u{202e}"));
+    assert!(finding.is_some(), "the finding names the link in one line: {shown}");
+    assert!(!shown.lines().any(|line| line.starts_with("no findings") || line.starts_with("nt-host:")), "{shown}");
+    assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown:?}");
+    let json = String::from_utf8_lossy(&nt_host(&["run", "--json"], &hostile()).stdout).into_owned();
+    assert!(json.contains("nt-host: WMI event\\nwdm_print.sys: clean\\n\u{202e}"), "JSON is data: {json}");
+}
+
+/// `script` of util-linux gives the command a terminal. Without it, the test prints that it was skipped.
+#[test]
+fn a_terminal_gets_nothing_of_a_driver_that_it_executes() {
+    if Command::new("script").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no `script` (Debian: bsdutils)");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hostile\nerror: fake");
+    fs::create_dir_all(&folder).expect("a folder");
+    let driver = folder.join("wdm_print.sys");
+    fs::copy(hostile(), &driver).expect("a copy of the driver");
+    for words in ["run", "run --json", "matrix --seed 1", "list", "run --os none"] {
+        let command = format!("{} {words} \"$DRIVER\" 2>&1", env!("CARGO_BIN_EXE_nt-host"));
+        let output = Command::new("script")
+            .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+            .env("DRIVER", &driver)
+            .env("TERM", "xterm")
+            .stdin(Stdio::null())
+            .output()
+            .expect("script runs");
+        let shown = String::from_utf8_lossy(&output.stdout);
+        // The progress line is cleared with this sequence of ours; the terminal adds carriage returns to line ends.
+        let own = shown.replace("\r\x1b[K", "").replace("\r\n", "\n").replace("\x1b[0m", "");
+        let own =
+            ["\x1b[1m", "\x1b[4m", "\x1b[31m", "\x1b[32m", "\x1b[33m"].iter().fold(own, |text, c| text.replace(c, ""));
+        assert!(!own.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{words}: {own:?}");
+        assert!(!own.lines().any(|line| line.starts_with("error: fake")), "{words}: {own:?}");
+    }
+    fs::remove_dir_all(folder).expect("the folder");
+}
+
+#[test]
+fn the_trace_never_replaces_the_driver_or_its_symbols() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replaced");
+    fs::create_dir_all(&folder).expect("a folder");
+    let sample = common::built("driver_sample.sys");
+    let driver = folder.join("driver_sample.sys");
+    for extension in ["sys", "pdb", "map"] {
+        fs::copy(sample.with_extension(extension), driver.with_extension(extension)).expect("a copy");
+    }
+    let link = folder.join("link.etl");
+    let _ = fs::remove_file(&link);
+    std::os::unix::fs::symlink(&driver, &link).expect("a link");
+    for target in [driver.clone(), driver.with_extension("pdb"), driver.with_extension("map"), link] {
+        let before = fs::read(&target).expect("the file");
+        let etl = target.to_str().expect("UTF-8");
+        let output = nt_host(&["run", "--etl", etl], &driver);
+        assert_eq!(code(&output), Some(2), "{etl}: {}", text(&output));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.starts_with(&format!("error: --etl {etl} is the input ")), "{said}");
+        assert!(fs::read(&target).expect("the file") == before, "{etl} is changed");
+    }
+    fs::remove_dir_all(folder).expect("the folder");
 }

@@ -75,3 +75,53 @@ fn a_run_that_lost_an_event_is_not_clean() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("3 events were lost") && text.contains("incomplete"), "{text}");
 }
+
+/// The text that the driver prints first, in UTF-8.
+const GREETING: &str = "Grüße 日本\n";
+
+#[test]
+fn debug_output_that_was_dropped_is_counted_and_the_run_is_not_clean() {
+    let flags = ["-O0", "-DLINK=0", "-DCOUNT=1000"];
+    let image = build_with(&flags, "wdm_print", 0, "DriverEntry", &["ntoskrnl"]);
+    let host = NtHost::builder().driver(&image).start().expect("DriverEntry");
+    let report = host.unload().expect("unload");
+    report.assert_clean();
+    assert!(report.output().starts_with(GREETING), "{}", report.output());
+    assert_eq!(report.output().len(), GREETING.len() + 1000 * 100, "by default, there is room");
+
+    let builder = NtHost::builder().driver(&image).debug_output(GREETING.len() as u64 + 50);
+    let report = builder.start().expect("DriverEntry").unload().expect("unload");
+    assert!(report.findings().is_empty() && !report.is_clean() && !report.is_complete());
+    assert_eq!(report.losses().output, 1000 * 100 - 50);
+    assert_eq!(report.output(), format!("{GREETING}{}", "0".repeat(50)));
+
+    let run = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+        let output = command.arg("run").arg(&image).args(["--debug-output-limit", "2KiB"]).args(more).output();
+        let output = output.expect("a run");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let dropped = GREETING.len() + 1000 * 100 - 2048;
+    let (code, text) = run(&[]);
+    assert_eq!(code, Some(4), "{text}");
+    assert!(text.contains("debug output\n  | Grüße 日本\n  | 000"), "{text}");
+    let said =
+        format!("{dropped} more bytes of debug output were dropped; --debug-output-limit SIZE keeps more than 2048");
+    assert!(text.contains(&said), "{text}");
+    assert!(text.contains(&format!("incomplete: {dropped} bytes of debug output were dropped (")), "{text}");
+    let (code, text) = run(&["--json"]);
+    assert_eq!(code, Some(4), "{text}");
+    assert!(text.contains(&format!("\"output_dropped\":{dropped}}}")), "{text}");
+    assert!(
+        text.contains(&format!("\"outcome\":\"incomplete: {dropped} bytes of debug output were dropped\"")),
+        "{text}"
+    );
+
+    let mut matrix = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+    let matrix = matrix.arg("matrix").arg(&image).args(["--seed", "1", "--debug-output-limit", "1KiB"]);
+    let output = matrix.output().expect("a matrix");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    let dropped = GREETING.len() + 1000 * 100 - 1024;
+    assert!(text.contains(&format!("seed 1: incomplete: {dropped} bytes of debug output were dropped\n")), "{text}");
+}

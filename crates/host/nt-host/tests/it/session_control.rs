@@ -241,7 +241,7 @@ fn errors_of_the_child_arrive_with_their_codes() {
     assert_eq!(again.code(), Win32Error::AlreadyExists);
     assert_eq!(machine.attach("two").expect_err("not there").code(), Win32Error::WmiInstanceNotFound);
     let nowhere = Properties::new("nowhere").file("/nowhere/at/all.etl");
-    assert_eq!(machine.start(&nowhere).expect_err("no folder").code(), Win32Error::BadPathname);
+    assert_eq!(machine.start(&nowhere).expect_err("no folder").code(), Win32Error::PathNotFound);
     drop(session);
     assert!(machine.unstopped().is_empty());
     assert!(machine.attach("one").is_err(), "dropping stops");

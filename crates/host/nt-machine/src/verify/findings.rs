@@ -12,15 +12,20 @@ use crate::memory::{Protection, Region};
 
 /// The maximum number of findings.
 const RECORDS: u32 = 256;
-/// The maximum number of bytes of debug output.
-const OUTPUT: u32 = 1 << 18;
+/// The byte before a line of the host in the debug output. Text of the driver is UTF-8, which never has this byte.
+const HOST_LINE: u8 = 0xFF;
+
 #[repr(C)]
 struct Shared {
     records: AtomicU32,
-    output: AtomicU32,
+    unused: u32,
     /// The address of the driver's image; 0 before it is loaded.
     base: AtomicU64,
-    padding: [u32; 12],
+    /// The number of bytes of debug output.
+    output: AtomicU64,
+    /// The number of bytes of debug output for which there was no room.
+    dropped: AtomicU64,
+    padding: [u64; 4],
 }
 
 /// Findings and debug output, in memory that a process shares with the children that it forks later. It consists of a
@@ -28,28 +33,39 @@ struct Shared {
 #[derive(Clone, Copy, Debug)]
 pub struct Findings {
     base: u64,
+    /// The maximum number of bytes of debug output.
+    room: u64,
+}
+
+/// A part of the debug output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// Whether it is a line of the host about the driver. Otherwise, the driver printed it.
+    pub is_host: bool,
 }
 
 const RECORDS_AT: u64 = size_of::<Shared>() as u64;
 const OUTPUT_AT: u64 = RECORDS_AT + RECORDS as u64 * size_of::<Record>() as u64;
-const SIZE: u64 = OUTPUT_AT + OUTPUT as u64;
 
 impl Findings {
-    /// Allocates the shared memory.
+    /// Allocates the shared memory, with room for this many bytes of debug output. Pages are used when they are written.
     ///
     /// # Errors
     ///
     /// Fails if there is not enough memory.
-    pub fn new() -> io::Result<Self> {
-        let region = Region::new(SIZE, Protection::ReadWrite, true)?;
-        Ok(Self { base: region.base })
+    pub fn new(room: u64) -> io::Result<Self> {
+        let size = OUTPUT_AT.checked_add(room).ok_or(io::ErrorKind::OutOfMemory)?;
+        let region = Region::new(size, Protection::ReadWrite, true)?;
+        Ok(Self { base: region.base, room })
     }
 
     /// Unmaps the memory. No copy of this value may be used afterwards.
     pub fn release(self) {
         let start = ptr::with_exposed_provenance_mut(self.base as usize);
         // SAFETY: this is the whole region that `new` mapped, and the caller guarantees that nothing uses it any more.
-        unsafe { libc::munmap(start, SIZE as usize) };
+        unsafe { libc::munmap(start, (OUTPUT_AT + self.room) as usize) };
     }
 
     fn shared<'a>(self) -> &'a Shared {
@@ -102,33 +118,66 @@ impl Findings {
         self.shared().base.load(Ordering::SeqCst)
     }
 
-    /// Appends debug output. Drops the text if it does not fit.
-    pub(crate) fn print(self, text: &[u8]) {
-        let length = text.len() as u32;
-        // Stop counting once the buffer is full: the counter must not wrap around.
-        if self.shared().output.load(Ordering::SeqCst) > OUTPUT {
-            return;
-        }
-        let start = self.shared().output.fetch_add(length, Ordering::SeqCst);
-        if start.saturating_add(length) > OUTPUT {
-            return;
-        }
-        let at = self.base + OUTPUT_AT + u64::from(start);
-        let place: *mut u8 = ptr::with_exposed_provenance_mut(at as usize);
-        // SAFETY: the range is inside the region, and the counter assigned it to this call alone.
-        unsafe { ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
+    /// Appends debug output of the driver. What does not fit is counted and dropped.
+    pub(crate) fn print(self, text: &str) {
+        self.append(text.as_bytes());
+    }
+
+    /// Appends a line of the host to the debug output.
+    pub(crate) fn announce(self, line: &str) {
+        self.append(&[&[HOST_LINE], line.as_bytes(), b"\n"].concat());
+    }
+
+    fn append(self, text: &[u8]) {
+        let Shared { output, dropped, .. } = self.shared();
+        let fits = |used: u64| (self.room - used).min(text.len() as u64);
+        // The closure never returns `None`, so this cannot fail.
+        let start = output.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |used| Some(used + fits(used)));
+        let start = start.unwrap_or(self.room);
+        let length = fits(start);
+        dropped.fetch_add(text.len() as u64 - length, Ordering::SeqCst);
+        let place: *mut u8 = ptr::with_exposed_provenance_mut((self.base + OUTPUT_AT + start) as usize);
+        // SAFETY: the range is inside the region, and the counter assigned it to this call alone. The text is at least this
+        // long.
+        unsafe { ptr::copy_nonoverlapping(text.as_ptr(), place, length as usize) };
+    }
+
+    /// Returns the number of bytes of debug output for which there was no room.
+    #[must_use]
+    pub fn output_dropped(self) -> u64 {
+        self.shared().dropped.load(Ordering::SeqCst)
     }
 
     /// Returns the debug output so far.
     #[must_use]
-    pub fn output(self) -> String {
-        let length = self.shared().output.load(Ordering::SeqCst).min(OUTPUT) as usize;
+    pub fn output(self) -> Vec<Printed> {
+        let length = self.shared().output.load(Ordering::SeqCst) as usize;
         let mut copy = vec![0_u8; length];
         let place: *const u8 = ptr::with_exposed_provenance((self.base + OUTPUT_AT) as usize);
         // SAFETY: the range is inside the region, and the copy has this length.
         unsafe { ptr::copy_nonoverlapping(place, copy.as_mut_ptr(), length) };
-        String::from_utf8_lossy(&copy).trim_end_matches('\0').to_owned()
+        // Text that a thread is writing at this moment.
+        while copy.pop_if(|last| *last == 0).is_some() {}
+        parts(&copy)
     }
+}
+
+/// Separates the lines of the host from the text of the driver.
+fn parts(bytes: &[u8]) -> Vec<Printed> {
+    let mut parts = Vec::new();
+    let mut add = |bytes: &[u8], is_host| {
+        if !bytes.is_empty() {
+            parts.push(Printed { text: String::from_utf8_lossy(bytes).into_owned(), is_host });
+        }
+    };
+    for (index, piece) in bytes.split(|byte| *byte == HOST_LINE).enumerate() {
+        // Each piece but the first begins with a line of the host.
+        let line = piece.iter().position(|byte| *byte == b'\n').map_or(piece.len(), |end| end + 1);
+        let (host, driver) = piece.split_at(if index == 0 { 0 } else { line });
+        add(host, true);
+        add(driver, false);
+    }
+    parts
 }
 
 /// Returns the first field of a record, which says whether the rest is complete.
@@ -154,12 +203,12 @@ impl Findings {
 
 #[cfg(test)]
 mod tests {
-    use super::{Findings, Record};
+    use super::{Findings, Printed, Record};
     use crate::verify::{Calls, Rule};
 
     #[test]
     fn a_finding_comes_back_as_it_was_recorded_and_only_once() {
-        let findings = Findings::new().expect("memory");
+        let findings = Findings::new(1 << 10).expect("memory");
         let record = Record::new(
             Rule::PoolLeak,
             2,
@@ -179,7 +228,7 @@ mod tests {
 
     #[test]
     fn text_that_is_too_long_is_cut_and_more_records_than_fit_are_dropped() {
-        let findings = Findings::new().expect("memory");
+        let findings = Findings::new(1 << 10).expect("memory");
         for rva in 0..1000 {
             let long = "ä".repeat(1000);
             findings.add(&Record::new(
@@ -197,11 +246,36 @@ mod tests {
     }
 
     #[test]
-    fn output_is_kept_up_to_its_limit() {
-        let findings = Findings::new().expect("memory");
-        findings.print(b"hello ");
-        findings.print(b"world");
-        findings.print(&vec![b'x'; 1 << 18]);
-        assert_eq!(findings.output(), "hello world");
+    fn output_is_kept_up_to_its_limit_and_the_rest_is_counted() {
+        let findings = Findings::new(12).expect("memory");
+        let text = |findings: Findings| findings.output().into_iter().map(|part| part.text).collect::<String>();
+        findings.print("hello ");
+        findings.print("world");
+        assert_eq!((text(findings).as_str(), findings.output_dropped()), ("hello world", 0));
+        findings.print("12345");
+        assert_eq!((text(findings).as_str(), findings.output_dropped()), ("hello world1", 4));
+        findings.print("6");
+        findings.announce("7");
+        assert_eq!((text(findings).as_str(), findings.output_dropped()), ("hello world1", 8));
+        Findings::new(0).expect("memory").print("nothing fits");
+    }
+
+    #[test]
+    fn a_driver_cannot_print_a_line_of_the_host() {
+        let findings = Findings::new(1 << 10).expect("memory");
+        findings.print("nt-host: fake\nhalf a line, ÿ");
+        findings.announce("nt-host: real");
+        findings.announce("nt-host: again");
+        findings.print("end\n");
+        let part = |text: &str, is_host| Printed { text: text.to_owned(), is_host };
+        assert_eq!(
+            findings.output(),
+            [
+                part("nt-host: fake\nhalf a line, ÿ", false),
+                part("nt-host: real\n", true),
+                part("nt-host: again\n", true),
+                part("end\n", false)
+            ]
+        );
     }
 }

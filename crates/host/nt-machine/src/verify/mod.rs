@@ -12,7 +12,7 @@ mod record;
 mod rule;
 
 pub(crate) use calls::Calls;
-pub use findings::Findings;
+pub use findings::{Findings, Printed};
 pub use gap::{Gap, GapKind};
 pub use notify::{END_RUN, News};
 pub use record::Record;
@@ -70,10 +70,17 @@ pub(crate) fn tell(news: News) {
     }
 }
 
-/// Appends debug output.
-pub(crate) fn print(text: &[u8]) {
+/// Appends debug output of the driver.
+pub(crate) fn print(text: &str) {
     if let Some(verifier) = VERIFIER.find() {
         verifier.findings.print(text);
+    }
+}
+
+/// Appends a line of the host about the driver to the debug output.
+pub(crate) fn announce(line: &str) {
+    if let Some(verifier) = VERIFIER.find() {
+        verifier.findings.announce(line);
     }
 }
 

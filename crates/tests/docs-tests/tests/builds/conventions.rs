@@ -390,19 +390,50 @@ fn an_interrupt_ends_every_program_in_order() {
     }
 }
 
+/// Returns a command that runs another one on a terminal, which `script` of util-linux provides.
+fn scripted(command: &Command) -> Command {
+    let quoted = |word: &OsStr| format!("'{}'", word.to_str().expect("UTF-8"));
+    let line: Vec<String> = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect();
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"]);
+    script.current_dir(repository()).env("TERM", "xterm").stdin(Stdio::null()).stdout(Stdio::piped());
+    script
+}
+
+/// Every name of a file that a program repeats stays in its line, and a terminal executes nothing of it.
+#[test]
+fn a_name_of_a_file_never_looks_like_a_line_of_ours() {
+    if Command::new("script").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no `script` (Debian: bsdutils)");
+        return;
+    }
+    let folder = folder("conventions-hostile").join("a\x1b]0;title\x07\u{202e}\nerror: fake\r\u{9b}2J");
+    fs::create_dir_all(&folder).expect("a folder");
+    let missing_json = folder.join("no-such-file.json");
+    let render = ("bench", &["--render", "FILE"][..], missing_json);
+    let readers = READERS.into_iter().flat_map(|(name, words, end)| {
+        let (there, missing) = (folder.join(format!("a.{end}")), folder.join(format!("b.{end}")));
+        fs::copy(input(end), &there).expect("a copy");
+        [(name, words, there), (name, words, missing)]
+    });
+    for (name, words, file) in readers.chain([render]) {
+        let output = scripted(&command(name, words, &file, Path::new(""))).output().expect("script runs");
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains("fake") || file.exists(), "{name} {words:?} does not name the file: {shown:?}");
+        // Our own: colours, the line of a spinner or of progress, and the terminal's line ends.
+        let own =
+            ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\r\x1b[K", "\r\x1b[2K"];
+        let rest = own.iter().fold(shown.replace("\r\n", "\n"), |text, own| text.replace(own, ""));
+        let is_bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!rest.contains(is_bad), "{name} {words:?}: {rest:?}");
+        assert!(!rest.lines().any(|line| line.starts_with("error: fake")), "{name} {words:?}: {rest:?}");
+    }
+}
+
 /// Runs a command on a terminal until it shows `text`, and lets it continue. `script` of util-linux provides the
 /// terminal; without it, returns `None`.
 fn on_terminal(command: &Command, pipe: &Path, text: &str) -> Option<String> {
-    let quoted = |word: &OsStr| format!("'{}'", word.to_str().expect("UTF-8"));
-    let line: Vec<String> = std::iter::once(command.get_program()).chain(command.get_args()).map(quoted).collect();
-    let script = Command::new("script")
-        .args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"])
-        .current_dir(repository())
-        .env("TERM", "xterm")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn();
-    let Ok(mut script) = script else {
+    let Ok(mut script) = scripted(command).spawn() else {
         eprintln!("skipped: there is no `script` (Debian: bsdutils)");
         return None;
     };

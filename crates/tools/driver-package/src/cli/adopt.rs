@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use command_line::{exit, print};
+use command_line::{escaped, exit, print, shown};
 
 use super::Outcome;
 use crate::package::{Adopted, Adoption};
@@ -63,9 +63,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn summary(adopted: &Adopted) -> String {
-    let mut text = format!("{} ({})\n", adopted.folder.display(), adopted.arch.name());
+    let mut text = format!("{} ({})\n", shown(&adopted.folder), adopted.arch.name());
     for (what, names) in [("added", &adopted.added), ("replaced", &adopted.replaced)] {
-        text.extend(names.iter().map(|name| format!("  {what} {name}\n")));
+        text.extend(names.iter().map(|name| format!("  {what} {}\n", escaped(name))));
     }
     if adopted.added.is_empty() && adopted.replaced.is_empty() {
         text.push_str("  everything was there already\n");

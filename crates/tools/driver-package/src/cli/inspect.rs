@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use windows_releases::Release;
 
-use command_line::{exit, print};
+use command_line::{error, exit, message, print};
 
 use super::Outcome;
 use crate::pe::LinkerMap;
@@ -78,11 +78,11 @@ fn inspect(options: &Arguments) -> u8 {
                     table::image(&name, &image, &verdict, style)
                 });
                 for finding in verdict.refusals().filter(|_| options.json) {
-                    eprintln!("{name}: refused: {}: {}", finding.rule.id, finding.found);
+                    message(&format!("{name}: refused: {}: {}", finding.rule.id, finding.found));
                 }
             }
             Err(reason) => {
-                eprintln!("error: {name}: {reason}");
+                error(&format!("{name}: {reason}"));
                 worst = exit::USAGE;
             }
         }

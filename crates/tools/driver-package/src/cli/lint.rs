@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use command_line::{exit, print};
+use command_line::{escaped, exit, print};
 
 use super::Outcome;
 use crate::inf::lint::{RULES, Rule, lint};
@@ -46,11 +46,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             Ok(bytes) => {
                 for problem in problems(file, &bytes, arguments.arch) {
                     worst = worst.max(u8::from(problem.level == Level::Error));
-                    let _ = writeln!(text, "{problem}");
+                    let _ = writeln!(text, "{}", escaped(&problem.to_string()));
                 }
             }
             Err(error) => {
-                eprintln!("error: {}: {error}", file.display());
+                command_line::error(&format!("{}: {error}", file.display()));
                 worst = exit::USAGE;
             }
         }

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
-use command_line::{Activity, exit, print};
+use command_line::{Activity, escaped, exit, print, shown};
 
 use super::Outcome;
 use crate::catalog::Version;
@@ -93,9 +93,9 @@ fn make(options: &Arguments, clock: Clock) -> Result<Package, Problems> {
 }
 
 fn summary(package: &Package, out: &Path) -> String {
-    let mut text = format!("{} ({})\n", out.display(), package.arch.name());
+    let mut text = format!("{} ({})\n", shown(out), package.arch.name());
     for (name, bytes) in package.files() {
-        let _ = writeln!(text, "  {name} ({} bytes)", bytes.len());
+        let _ = writeln!(text, "  {} ({} bytes)", escaped(name), bytes.len());
     }
     text
 }

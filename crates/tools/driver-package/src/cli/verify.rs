@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use serde_json::{Value, json};
 
-use command_line::{exit, print};
+use command_line::{error, exit, print};
 
 use super::Outcome;
 use crate::sign::Signer;
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         match verify_path(path, catalog.as_ref(), &context) {
             Ok(found) => accounts.extend(found),
             Err(reason) => {
-                eprintln!("error: {reason}");
+                error(&reason);
                 unreadable = true;
             }
         }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use command_line::Inputs;
+
 use super::extras::{self, ETWCTL, File};
 use super::requirements::Requirements;
 use super::setup::{describe, sources};
@@ -110,8 +112,21 @@ impl Adoption {
         }
         let (added, replaced) = found.sort_out(&mut files, self.replace)?;
         extras::refuse_keys(&found.folder, &files)?;
+        self.refuse_inputs(&found, &files)?;
         write::add(&found.folder, &files)?;
         Ok(Adopted { folder: found.folder, arch, added, replaced, warnings })
+    }
+}
+
+impl Adoption {
+    /// Refuses to replace a file that one of the new files was made from.
+    fn refuse_inputs(&self, found: &Found, files: &[File]) -> Result<(), Problem> {
+        let scripts = self.scripts.iter().fold(Inputs::new(), |all, folder| all.file_or_folder(folder, &["ps1"]));
+        let inputs = scripts.files(&self.etwctl);
+        files.iter().try_for_each(|(name, _)| {
+            let result = inputs.check("the new file", &found.folder.join(name));
+            result.map_err(|text| found.problem(name, "package-file", text))
+        })
     }
 }
 

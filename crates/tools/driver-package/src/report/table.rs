@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use command_line::escaped;
+
 use crate::pe::{ExportTarget, Image, SymbolSource};
 use crate::rules::{self, Severity, Verdict};
 
@@ -21,14 +23,15 @@ impl Style {
 /// Returns the description of an image and its verdict.
 #[must_use]
 pub fn image(name: &str, image: &Image, verdict: &Verdict, style: Style) -> String {
-    let mut text = format!("{}\n", style.heading(name));
+    // The names in an image may contain anything.
+    let mut text = format!("{}\n", style.heading(&escaped(name)));
     for (label, value) in summary(image) {
-        let _ = writeln!(text, "  {label:<16} {value}");
+        let _ = writeln!(text, "  {label:<16} {}", escaped(&value));
     }
     let mut part = |title: String, lines: Vec<String>| {
-        let _ = writeln!(text, "\n  {}", style.heading(&title));
+        let _ = writeln!(text, "\n  {}", style.heading(&escaped(&title)));
         for line in lines {
-            let _ = writeln!(text, "    {}", line.trim_end());
+            let _ = writeln!(text, "    {}", escaped(line.trim_end()));
         }
     };
     part(format!("sections ({})", image.sections.len()), sections(image));

@@ -310,3 +310,14 @@ fn the_command_says_what_it_did() {
     let help = String::from_utf8(adopt(&folder, &["--help"]).stdout).unwrap();
     assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
 }
+
+#[test]
+fn a_file_that_the_package_is_made_from_is_not_replaced() {
+    let folder = wdk_package("adopt-input", "target/debug", Arch::X64);
+    let program = folder.join("package.psd1");
+    fs::write(&program, fs::read(folder.join("driver.sys")).unwrap()).unwrap();
+    let asked = Adoption { etwctl: Some(program), replace: true, ..adoption(&folder) };
+    let (rule, text) = refused(&asked, &folder);
+    assert_eq!(rule, "package-file");
+    assert!(text.contains("is the input "), "{text}");
+}

@@ -3,21 +3,23 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
+use command_line::Inputs;
+
 use crate::cli::{self, Batch, Command};
 use crate::context::{Context, Failure};
 
 /// Runs the commands of a file, or of standard input.
 pub(super) fn batch(context: &Context<'_>, line: &Batch) -> Result<(), Failure> {
-    let input: Box<dyn BufRead> = match &line.file {
+    let (input, inputs): (Box<dyn BufRead>, Inputs) = match &line.file {
         Some(path) => {
             let file = File::open(path).map_err(|error| format!("cannot open {}: {error}", path.display()))?;
-            Box::new(BufReader::new(file))
+            (Box::new(BufReader::new(file)), Inputs::new().file(path))
         }
-        None => Box::new(BufReader::new(io::stdin())),
+        None => (Box::new(BufReader::new(io::stdin())), Inputs::new().stdin()),
     };
     let mut first = None;
     for (number, text) in (1_usize..).zip(input.lines()) {
-        let Err(failure) = run(context, &text?) else { continue };
+        let Err(failure) = run(context, &text?, &inputs) else { continue };
         eprint!("line {number}: ");
         failure.report();
         let code = failure.exit_code();
@@ -29,17 +31,19 @@ pub(super) fn batch(context: &Context<'_>, line: &Batch) -> Result<(), Failure> 
     first.map_or(Ok(()), |code| Err(Failure::Reported(code)))
 }
 
-fn run(context: &Context<'_>, text: &str) -> Result<(), Failure> {
+fn run(context: &Context<'_>, text: &str, inputs: &Inputs) -> Result<(), Failure> {
     let words = split(text)?;
     if words.is_empty() {
         return Ok(());
     }
-    let line = cli::parse(context.machine, words.into_iter().map(Into::into)).map_err(|error| error.to_string())?;
+    let line = cli::parse(context.machine, words.into_iter().map(Into::into))
+        .map_err(|error| Failure::CommandLine(Box::new(error)))?;
     if matches!(line.command, Command::Batch(_)) {
         return Err(Failure::Usage("a batch cannot run a batch".into()));
     }
     let own = Context::new(context.machine, line.global);
-    super::run(&Context { is_json: own.is_json || context.is_json, ..own }, &line.command)
+    let is_json = own.is_json || context.is_json;
+    super::run(&Context { is_json, inputs: inputs.clone(), ..own }, &line.command)
 }
 
 /// Splits a line into words at white space. Quotes keep white space in a word, # begins a comment.

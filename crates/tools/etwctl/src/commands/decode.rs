@@ -1,11 +1,10 @@
 //! `decode`.
 
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use command_line::{note, say};
+use command_line::{Content, note, say, shown};
 use etw_etl::export::Pcapng;
 use etw_etl::{About, Exporter, FileTime, Format};
 
@@ -41,6 +40,15 @@ pub(super) fn format(context: &Context<'_>, formats: &Formats) -> Result<Option<
     }
 }
 
+/// What a terminal gets to see of a format.
+pub(super) const fn content(format: Format, has_colours: bool) -> Content {
+    match format {
+        Format::Csv => Content::Csv,
+        Format::Text | Format::Table if has_colours => Content::Coloured,
+        _ => Content::Plain,
+    }
+}
+
 /// The width of the terminal; `None` if standard output is not a terminal.
 pub(super) fn terminal_width() -> Option<usize> {
     let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
@@ -54,6 +62,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     if line.follow && (line.files.len() > 1 || line.files.iter().any(|file| file.as_os_str() == "-")) {
         return Err(Failure::Usage("--follow needs exactly one file, which is not standard input".to_owned()));
     }
+    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
     let files = schemas::files(&line.schemas)?;
     let progress = Progress::new(is_terminal || line.follow);
     let mut traces = Traces::open(&line.files, &files, progress, line.follow)?;
@@ -73,10 +82,10 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
         note(&text);
     }
     match traces.reports().collect::<Vec<_>>().as_slice() {
-        [(_, report)] => say(&format!("{} of {report}", printed.count)),
+        [(_, report)] => format!("{} of {report}", printed.count).lines().for_each(say),
         reports => {
             for (path, report) in reports {
-                say(&format!("{}: {report}", path.display()));
+                format!("{}: {report}", shown(path)).lines().for_each(say);
             }
             say(&format!("{} printed", values::counted(printed.count, "event")));
         }
@@ -106,13 +115,13 @@ fn sink(
     if line.formats.pcapng && is_terminal {
         return Err(Failure::Usage("a pcapng file cannot go to a terminal: name a file with --output".to_owned()));
     }
-    let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
-    let out = Output::of(line.output.as_deref(), &inputs)?;
+    let has_colours = context.has_colour && line.output.is_none();
+    let out = Output::of(line.output.as_deref(), content(format, has_colours))?;
     if line.formats.pcapng {
         return Ok(Sink::Packets(Box::new(Pcapng::new(out)?)));
     }
     let mut exporter = Exporter::new(out, format)?.since(origin);
-    if context.has_colour && line.output.is_none() {
+    if has_colours {
         exporter = exporter.with_colours();
     }
     if let Some(width) = terminal_width().filter(|_| is_terminal) {

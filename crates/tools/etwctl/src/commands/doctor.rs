@@ -7,6 +7,7 @@ mod live;
 
 use std::fmt::Write as _;
 
+use command_line::escaped;
 use etw_types::session::enable::IGNORE_KEYWORD_0;
 use etw_types::{Keyword, Level};
 
@@ -170,6 +171,7 @@ pub(super) fn doctor(context: &Context<'_>, line: &Doctor) -> Result<(), Failure
             ("checks", checks.json()),
         ])?;
     } else {
+        let (name, source) = (escaped(name), escaped(&source));
         context.done(&format!("provider {name} ({guid}), {source}\n\n{}", checks.text().trim_end()))?;
         context.caveat();
     }

@@ -6,6 +6,7 @@ mod decode;
 mod doctor;
 mod info_get;
 mod info_set;
+mod losses;
 mod providers;
 mod record;
 mod requests;

@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use command_line::{exit, note, say};
+use command_line::{Inputs, Screen, exit, message, note, say};
 use etw_etl::{Exporter, Format};
 use etw_session::{Call, Consumer, Error, Machine, Properties, Received, Session, SessionStatus};
 use etw_types::Guid;
 
-use super::decode::format;
+use super::decode::{content, format};
+use super::losses;
 use super::requests::request;
 use super::sessions::counts;
+use super::start::check_file;
 use crate::cli::{Formats, Record};
 use crate::context::{Context, Failure};
 use crate::output::{Aside, Meter, Unread};
@@ -50,10 +52,16 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
     // From here on, the first interrupt stops the recording instead of the process.
     interrupted();
     let providers = providers(line)?;
+    if let Some(file) = &line.etl {
+        check_file(context, "--etl", file)?;
+    }
     let Some(path) = &line.driver else {
         return run(context, line, context.machine, &providers, None);
     };
     let mut driver = Driver::prepare(path, line.os)?;
+    if let Some(file) = &line.etl {
+        Inputs::new().files(driver.files()).check("--etl", file)?;
+    }
     let machine = driver.machine().clone();
     let result = run(context, line, &machine, &providers, Some(&mut driver));
     Context::tell_unstopped(&machine);
@@ -67,10 +75,10 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
         }
     }
     for finding in &outcome.findings {
-        eprintln!("finding: {finding}");
+        message(&format!("finding: {finding}"));
     }
     for gap in &outcome.gaps {
-        eprintln!("gap: {gap}");
+        message(&format!("gap: {gap}"));
     }
     let counted = |count: usize, what| values::counted(u64::try_from(count).unwrap_or(u64::MAX), what);
     match (outcome.error, outcome.findings.len()) {
@@ -125,7 +133,7 @@ fn run(
 ) -> Result<(), Failure> {
     let request = request(&line.requested);
     let is_live = line.live || line.etl.is_none();
-    let format = format(context, &Formats { csv: line.csv, ..Formats::default() })?;
+    let format = format(context, &Formats { csv: line.csv, ..Formats::default() })?.unwrap_or(Format::Text);
     let name = line.session.clone().unwrap_or_else(|| format!("etwctl-{}", std::process::id()));
     let mut properties = Properties::new(&name).flush_every(Duration::from_millis(250));
     if is_live {
@@ -157,23 +165,27 @@ fn run(
         pressed: wait_for_enter(),
     };
     // With a file, the recording goes on after standard output is closed. Without one, there is nothing left to do.
-    let out = Unread::new(io::stdout(), line.etl.is_some());
-    let mut printer = Exporter::new(BufWriter::new(out), format.unwrap_or(Format::Text))?;
+    let screen = Screen::new(io::stdout(), content(format, context.has_colour));
+    let out = Unread::new(screen, line.etl.is_some());
+    let mut printer = Exporter::new(BufWriter::new(out), format)?;
     if context.has_colour {
         printer = printer.with_colours();
     }
     let (shown, status) = follow(session, consumer, printer, &end, Meter::new())?;
-    let (counts, has_losses) = (counts(&status), status.has_losses());
-    let file = status.properties.log_file.map_or_else(String::new, |file| format!(", {}", file.display()));
+    let file = status.properties.log_file.as_ref().map_or_else(String::new, |file| format!(", {}", file.display()));
     let shown = if is_live { format!("{} printed, ", values::counted(shown, "event")) } else { String::new() };
-    let summary = format!("{name}: {shown}{counts}{file}");
+    let summary = format!("{name}: {shown}{}{file}", counts(&status));
     // Losses are reported with `--quiet`, too.
-    if has_losses {
-        eprintln!("{summary}");
+    if status.has_losses() {
+        message(&summary);
     } else {
         say(&summary);
     }
-    Ok(())
+    // A driver's findings would hide this error, so it is printed at once.
+    losses::check(machine, &status).map_err(|failure| {
+        failure.report();
+        Failure::Reported(failure.exit_code())
+    })
 }
 
 /// Prints events until the end, stops the session, and prints the events that were still in its buffers.

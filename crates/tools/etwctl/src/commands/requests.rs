@@ -1,5 +1,6 @@
 //! `enable`, `disable` and `capture`.
 
+use command_line::escaped;
 use etw_session::{Enable, Filter, Listed, Provider, Selection, Session};
 use etw_types::{Guid, Level};
 
@@ -25,14 +26,14 @@ pub(super) fn enable(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
     request.check()?;
     let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
     on(&session, guid, line.requested.group).enable(&request)?;
-    context.done(&format!("enabled {guid} on {}", session.name()))
+    context.done(&format!("enabled {guid} on {}", escaped(session.name())))
 }
 
 /// Disables a provider in a session.
 pub(super) fn disable(context: &Context<'_>, line: &Disable) -> Result<(), Failure> {
     let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
     on(&session, guid, line.group).disable()?;
-    context.done(&format!("disabled {guid} on {}", session.name()))
+    context.done(&format!("disabled {guid} on {}", escaped(session.name())))
 }
 
 /// Asks a provider to log its state.

@@ -1,8 +1,9 @@
 //! Reads the schemas of `--manifest`, `--tmf` and `--pdb`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use command_line::note;
+use command_line::{Inputs, note};
 use etw_manifest::SchemaFiles;
 use etw_manifest::wpp::Messages;
 
@@ -12,6 +13,18 @@ use crate::input::{Pdbs, Schemas};
 
 /// The maximum number of unreadable files in folders that are named one by one.
 const MOST_SKIPPED: usize = 5;
+
+/// The files that [`files`] reads.
+pub(super) fn inputs(line: &cli::SchemaFiles) -> Inputs {
+    let kinds: [(&[PathBuf], &[&str]); 3] = [
+        (&line.manifests, &["man", "xml", "manifest", "sys", "dll", "exe", "mui"]),
+        (&line.tmf, &["tmf"]),
+        (&line.pdbs, &["pdb"]),
+    ];
+    kinds.into_iter().fold(Inputs::new(), |all, (paths, extensions)| {
+        paths.iter().fold(all, |all, path| all.file_or_folder(path, extensions))
+    })
+}
 
 /// Reads the files and folders that the command line names.
 pub(super) fn files(line: &cli::SchemaFiles) -> Result<Schemas, Failure> {

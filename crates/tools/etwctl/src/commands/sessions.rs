@@ -1,7 +1,9 @@
 //! `sessions`, `flush` and `stop`.
 
+use command_line::{escaped, shown};
 use etw_session::SessionStatus;
 
+use super::losses;
 use crate::cli::{Listed, Named};
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
@@ -42,14 +44,16 @@ pub(super) fn list(context: &Context<'_>, line: &Listed) -> Result<(), Failure> 
 pub(super) fn flush(context: &Context<'_>, line: &Named) -> Result<(), Failure> {
     let session = context.attach(&line.session)?;
     let status = session.flush()?;
-    report(context, "flushed", &status)
+    report(context, "flushed", &status)?;
+    losses::check(context.machine, &status)
 }
 
 /// Stops a session.
 pub(super) fn stop(context: &Context<'_>, line: &Named) -> Result<(), Failure> {
     let session = context.attach(&line.session)?;
     let status = session.stop()?;
-    report(context, "stopped", &status)
+    report(context, "stopped", &status)?;
+    losses::check(context.machine, &status)
 }
 
 /// Prints the result of a command on a session: the counts, or with `--json` everything.
@@ -57,8 +61,8 @@ pub(super) fn report(context: &Context<'_>, what: &str, status: &SessionStatus) 
     if context.is_json {
         return context.record(members(status));
     }
-    let file = status.properties.log_file.as_ref().map_or_else(String::new, |file| format!(", {}", file.display()));
-    context.done(&format!("{what} {}: {}{file}", status.properties.name, counts(status)))
+    let file = status.properties.log_file.as_ref().map_or_else(String::new, |file| format!(", {}", shown(file)));
+    context.done(&format!("{what} {}: {}{file}", escaped(&status.properties.name), counts(status)))
 }
 
 /// The numbers of written and lost buffers and events, as text.

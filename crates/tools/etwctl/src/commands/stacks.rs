@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
 
+use command_line::Content;
 use etw_etl::escaped;
 
 use super::schemas;
@@ -19,9 +19,9 @@ const MOST_STACKS: usize = 1_000_000;
 /// Writes the call stacks of events in the folded format of flame graphs: the process, the frames from the outermost to the
 /// innermost, and the event's name, with semicolons between them, and a count.
 pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure> {
+    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
     let files = schemas::files(&line.schemas)?;
-    let inputs: Vec<&Path> = line.files.iter().map(PathBuf::as_path).collect();
-    let mut out = Output::of(line.output.as_deref(), &inputs)?;
+    let mut out = Output::of(line.output.as_deref(), Content::Plain)?;
     let progress = Progress::new(line.output.is_none() && io::stdout().is_terminal());
     let mut traces = Traces::open(&line.files, &files, progress, false)?;
     let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());

@@ -1,7 +1,9 @@
 //! `start` and `update`.
 
+use std::path::Path;
 use std::time::Duration;
 
+use command_line::escaped;
 use etw_session::{MODES, Properties, Session, Update};
 use etw_types::session::mode;
 
@@ -18,6 +20,9 @@ pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Fail
         return Err(Failure::Usage(reason.to_owned()));
     }
     properties.check()?;
+    if let Some(file) = &line.etl {
+        check_file(context, "--etl", file)?;
+    }
     if line.dry_run {
         return dry_run(context, &properties);
     }
@@ -27,10 +32,21 @@ pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Fail
     // Some systems can start a session but not query it.
     match status {
         Ok(status) if context.is_json => context.record(members(&status))?,
-        _ => context.done(&format!("started {}, handle {}", session.name(), session.handle()))?,
+        _ => context.done(&format!("started {}, handle {}", escaped(session.name()), session.handle()))?,
     }
     context.caveat();
     Ok(())
+}
+
+/// Checks that a trace file can be created: it replaces no input, and its folder exists. The system would only return a code.
+pub(super) fn check_file(context: &Context<'_>, option: &str, file: &Path) -> Result<(), Failure> {
+    context.inputs.check(option, file)?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let (file, folder) = (file.display(), folder.display());
+    Err(Failure::Usage(format!("{option} {file}: there is no folder {folder}; create it first")))
 }
 
 /// Prints the properties that the session would get. A value that the system chooses is a text, or 0 with `--json`.
@@ -123,6 +139,9 @@ fn flush_timer(session: &Session, time: Duration) -> Result<u32, Failure> {
 
 /// Changes a session.
 pub(super) fn update(context: &Context<'_>, line: &cli::Update) -> Result<(), Failure> {
+    if let Some(file) = &line.etl {
+        check_file(context, "--etl", file)?;
+    }
     let session = context.attach(&line.session)?;
     let update = Update {
         enable_flags: line.flags,

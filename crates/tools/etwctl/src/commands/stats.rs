@@ -151,5 +151,5 @@ pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Fail
         context.table(table)?;
     }
     stats.unnamed.tell();
-    if report.is_whole() { Ok(()) } else { Err(Failure::Damaged(report.to_string())) }
+    traces.check()
 }

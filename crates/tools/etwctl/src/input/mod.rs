@@ -13,12 +13,13 @@ use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use command_line::note;
+use command_line::{Inputs, note};
 use etw_etl::{Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report};
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
 
 use crate::context::Failure;
+use crate::values::counted;
 
 /// The approximate memory for the buffers of all traces, in bytes.
 const MEMORY: usize = 64 * 1024 * 1024;
@@ -52,6 +53,7 @@ impl Traces {
     /// in the other traces, then in `files`, then among the built-in classes of the kernel. The other traces are needed because
     /// only the last of numbered files has the rundown with schemas.
     pub(crate) fn open(paths: &[PathBuf], files: &Schemas, progress: Progress, grows: bool) -> Result<Self, Failure> {
+        Inputs::new().files(paths).check_stdout()?;
         let options = ReaderOptions { memory: MEMORY / paths.len().max(1), grows };
         let readers = paths
             .iter()
@@ -143,8 +145,16 @@ impl Traces {
         self.progress.finish();
     }
 
-    /// Fails if a part of the traces could not be read.
+    /// Fails if a part of the traces could not be read, or if a session lost events when it wrote them.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        let lossy = self.reports().filter(|(_, report)| report.has_session_losses());
+        let lost: Vec<String> = lossy
+            .map(|(path, report)| {
+                let (events, buffers) = (report.events_lost.into(), report.buffers_lost.into());
+                let (events, buffers) = (counted(events, "event"), counted(buffers, "buffer"));
+                format!("{}: the session that wrote it lost {events} and {buffers}", path.display())
+            })
+            .collect();
         let damaged: Vec<String> = self
             .reports()
             .filter(|(_, report)| !report.is_whole())
@@ -153,7 +163,11 @@ impl Traces {
                 format!("{}: {} bytes in {places} places could not be read", path.display(), report.lost_bytes)
             })
             .collect();
-        if damaged.is_empty() { Ok(()) } else { Err(Failure::Damaged(damaged.join("; "))) }
+        match (damaged.is_empty(), lost.is_empty()) {
+            (true, true) => Ok(()),
+            (true, false) => Err(Failure::Lost(format!("the trace is incomplete: {}", lost.join("; ")))),
+            (false, _) => Err(Failure::Damaged([damaged, lost].concat().join("; "))),
+        }
     }
 }
 

@@ -43,11 +43,11 @@ impl Drop for Aside {
         if let Some(kept) = self.kept.take()
             && let Err(error) = fs::rename(&kept, &self.place)
         {
-            eprintln!(
-                "error: cannot restore {}: {error}; the old file is now {}",
+            command_line::error(&format!(
+                "cannot restore {}: {error}; the old file is now {}",
                 self.place.display(),
                 kept.display()
-            );
+            ));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Stdout, Write};
 use std::path::Path;
 
+use command_line::{Content, Inputs, Screen};
 use etw_etl::NewFile;
 
 use crate::context::Failure;
@@ -11,24 +12,32 @@ use crate::context::Failure;
 #[derive(Debug)]
 pub(crate) enum Output {
     /// Standard output.
-    Stdout(BufWriter<Stdout>),
+    Stdout(BufWriter<Screen<Stdout>>),
     /// A file.
     File(NewFile),
 }
 
 impl Output {
-    /// The file of `--output`, or standard output. Fails if the file is one of `inputs`.
-    pub(crate) fn of(path: Option<&Path>, inputs: &[&Path]) -> Result<Self, String> {
+    /// Fails if the file of `--output`, or standard output, is one of `inputs`. Commands call this before they read any.
+    pub(crate) fn check(path: Option<&Path>, inputs: &Inputs) -> Result<(), String> {
+        path.map_or_else(|| inputs.check_stdout(), |path| inputs.check("--output", path))
+    }
+
+    /// The file of `--output`, or standard output.
+    pub(crate) fn of(path: Option<&Path>, content: Content) -> Result<Self, String> {
         match path {
-            Some(path) => create(path, inputs).map(Self::File),
-            None => Ok(Self::Stdout(BufWriter::new(io::stdout()))),
+            Some(path) => NewFile::create(path).map(Self::File).map_err(|error| error.to_string()),
+            None => Ok(Self::Stdout(BufWriter::new(Screen::new(io::stdout(), content)))),
         }
     }
 
     /// Writes the rest, and gives a file its name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
-            Self::Stdout(mut out) => Ok(out.flush()?),
+            Self::Stdout(out) => {
+                out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
+                Ok(())
+            }
             Self::File(file) => Ok(file.finish()?),
         }
     }
@@ -48,17 +57,4 @@ impl Write for Output {
             Self::File(file) => file.flush(),
         }
     }
-}
-
-/// Creates a file that must not be one of `inputs`.
-fn create(path: &Path, inputs: &[&Path]) -> Result<NewFile, String> {
-    if let Some(input) = inputs.iter().find(|input| is_same(path, input)) {
-        return Err(format!("--output {} is the input {}: choose another file", path.display(), input.display()));
-    }
-    NewFile::create(path).map_err(|error| error.to_string())
-}
-
-/// Whether two paths are the same file, also through symbolic links.
-fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

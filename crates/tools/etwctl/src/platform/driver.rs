@@ -1,7 +1,7 @@
 //! Runs a driver with `nt-host`, on a thread beside the recording.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -44,6 +44,11 @@ impl Driver {
     /// The ETW that the driver writes to.
     pub(crate) const fn machine(&self) -> &Machine {
         &self.machine
+    }
+
+    /// The files that the run reads: the driver, and its symbols.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.host.files()
     }
 
     /// Starts the thread that runs the driver.

@@ -1,6 +1,6 @@
 //! `--driver` on systems that cannot run drivers: everything but Linux on x86-64.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use etw_session::Machine;
 use windows_releases::Release;
@@ -22,6 +22,11 @@ impl Driver {
 
     /// The ETW that the driver writes to.
     pub(crate) const fn machine(&self) -> &Machine {
+        match *self {}
+    }
+
+    /// The files that the run reads.
+    pub(crate) const fn files(&self) -> Vec<PathBuf> {
         match *self {}
     }
 

@@ -119,6 +119,77 @@ fn a_full_disk_has_exit_code_2() {
     assert!(run.err.contains("DISK_FULL"), "{}", run.err);
 }
 
+/// A manifest with one event, which is enough to be read.
+#[cfg(unix)]
+const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation>
+<events><provider name="P" guid="{11111111-2222-3333-4444-555555555555}" symbol="P" resourceFileName="p" messageFileName="p">
+<events><event value="1" symbol="E"/></events></provider></events></instrumentation></instrumentationManifest>"#;
+
+#[cfg(unix)]
+#[test]
+fn an_output_never_replaces_an_input() {
+    use std::process::Stdio;
+    use std::{fs, process};
+
+    let folder = common::scratch("inputs");
+    fs::create_dir_all(folder.join("schemas")).unwrap();
+    let path = |name: &str| folder.join(name);
+    fs::rename(common::demo_trace("inputs.etl"), path("a.etl")).unwrap();
+    fs::write(path("m.man"), MANIFEST).unwrap();
+    fs::write(path("schemas/n.man"), MANIFEST).unwrap();
+    fs::write(path("t.tmf"), "").unwrap();
+    fs::hard_link(path("a.etl"), path("other-name.etl")).unwrap();
+    std::os::unix::fs::symlink(path("m.man"), path("link.man")).unwrap();
+    fs::write(path("b.batch"), "decode a.etl --output b.batch\n").unwrap();
+    fs::write(path("r.batch"), "record --demo --etl r.batch\n").unwrap();
+    fs::write(path("s.batch"), "start S --etl s.batch\n").unwrap();
+    let run = |line: &str, stdin: Option<&str>, stdout: Stdio| {
+        let stdin = stdin.map_or_else(Stdio::null, |name| fs::File::open(path(name)).unwrap().into());
+        let mut command = process::Command::new(env!("CARGO_BIN_EXE_etwctl"));
+        let output = command.args(line.split(' ')).current_dir(&folder).stdin(stdin).stdout(stdout).output().unwrap();
+        common::Run::from(output)
+    };
+    for (line, stdin, input) in [
+        ("decode a.etl --output a.etl", None, "a.etl"),
+        ("decode a.etl --output other-name.etl", None, "a.etl"),
+        ("decode - --output a.etl", Some("a.etl"), "standard input"),
+        ("decode a.etl --manifest m.man --output m.man", None, "m.man"),
+        ("decode a.etl --manifest m.man --output link.man", None, "m.man"),
+        ("decode a.etl --manifest schemas --output schemas/n.man", None, "schemas/n.man"),
+        ("decode a.etl --tmf t.tmf --output t.tmf", None, "t.tmf"),
+        ("stacks a.etl --output a.etl", None, "a.etl"),
+        ("stacks a.etl --manifest m.man --output m.man", None, "m.man"),
+        ("batch b.batch", None, "b.batch"),
+        ("batch r.batch", None, "r.batch"),
+        ("batch s.batch", None, "s.batch"),
+        ("batch", Some("b.batch"), "standard input"),
+    ] {
+        let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let before: Vec<_> = names.iter().map(|path| fs::read(path).ok()).collect();
+        let run = run(line, stdin, Stdio::piped());
+        assert_eq!(run.code, 2, "{line}: {}", run.err);
+        let expected = format!(" is the input {input}: choose another file");
+        assert!(run.err.contains(&expected), "{line}: {}", run.err);
+        let after: Vec<_> = names.iter().map(|path| fs::read(path).ok()).collect();
+        assert!(before == after, "{line} changed a file");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), names.len(), "{line} left something");
+    }
+    // `>>` does not truncate the file, so it is still there to be protected.
+    for line in ["decode a.etl", "stats a.etl"] {
+        let before = fs::read(path("a.etl")).unwrap();
+        let run = run(line, None, fs::File::options().append(true).open(path("a.etl")).unwrap().into());
+        assert_eq!(run.code, 2, "{line}: {}", run.err);
+        assert!(run.err.contains("standard output is the input a.etl"), "{line}: {}", run.err);
+        assert!(fs::read(path("a.etl")).unwrap() == before, "{line}");
+    }
+    // An output beside the schemas is no input, also the second time.
+    for _ in 0..2 {
+        let run = run("decode a.etl --manifest schemas --output schemas/out.csv --csv", None, Stdio::piped());
+        assert_eq!(run.code, 0, "{}", run.err);
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_dry_run_shows_what_would_be_asked_for() {
     let run = etwctl("start S --etl t.etl --circular 16MiB --buffer 64KiB --flush 500ms --dry-run --json");

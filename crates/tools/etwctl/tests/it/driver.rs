@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{etwctl, scratch};
+use crate::common::{etwctl, etwctl_limited, scratch};
 use serde_json::Value;
 
 const PROVIDER: &str = "WdkEtw.DriverSample";
@@ -19,6 +19,36 @@ fn sample() -> PathBuf {
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+#[test]
+fn the_trace_never_replaces_the_driver_or_its_symbols() {
+    let folder = scratch("replaced");
+    fs::create_dir_all(&folder).expect("a folder");
+    let driver = folder.join("driver_sample.sys");
+    fs::copy(sample(), &driver).expect("a copy");
+    for extension in ["sys", "map"] {
+        let file = driver.with_extension(extension);
+        fs::copy(sample().with_extension(extension), &file).expect("a copy");
+        let before = fs::read(&file).expect("the file");
+        let line = format!("record {PROVIDER} --driver {} --etl {}", driver.display(), file.display());
+        let run = etwctl(&line);
+        assert_eq!(run.code, 2, "{line}: {}", run.err);
+        assert!(run.err.contains(" is the input "), "{line}: {}", run.err);
+        assert!(fs::read(&file).expect("the file") == before, "{line}");
+    }
+    fs::remove_dir_all(folder).expect("the folder");
+}
+
+#[test]
+fn what_a_full_disk_lost_of_a_driver_is_reported() {
+    let file = scratch("driver-full.etl");
+    let line = format!("record {PROVIDER} --driver {} {ECHO} --etl {}", sample().display(), file.display());
+    let run = etwctl_limited(&line, 1);
+    assert_eq!(run.code, 4, "{}", run.err);
+    assert!(run.err.contains("not written: cannot write "), "the cause comes from the driver's process: {}", run.err);
+    assert_eq!(etwctl(&format!("decode {}", file.display())).code, 4);
+    fs::remove_file(file).expect("the file was written");
 }
 
 #[test]

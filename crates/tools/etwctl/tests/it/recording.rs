@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{demo_trace, etwctl, scratch};
+use crate::common::{demo_trace, etwctl, etwctl_limited, scratch};
 use serde_json::Value;
 
 fn lines(text: &str) -> Vec<Value> {
@@ -130,6 +130,59 @@ fn a_damaged_trace_is_decoded_as_far_as_possible_and_has_exit_code_4() {
     assert!(!lines(&run.out).is_empty());
     assert_eq!(etwctl(&format!("stats {}", path.display())).code, 4);
     fs::remove_file(path).unwrap();
+}
+
+/// Every command that reads a trace, in the form that only needs the file.
+const READERS: [&str; 5] = ["decode", "stats", "activities", "stacks", "doctor Etwctl-Demo"];
+
+#[test]
+fn what_a_full_disk_lost_is_reported_by_the_recording_and_by_every_reader() {
+    // Room for the header only, and for one more buffer.
+    for buffers in [1, 2] {
+        let path = scratch(&format!("full-{buffers}.etl"));
+        let run = etwctl_limited(&format!("record --demo --quiet --etl {}", path.display()), buffers);
+        assert_eq!(run.code, 4, "{}", run.err);
+        let lost = run.err.split(", ").find_map(|part| part.split_once(" events and ")).expect(&run.err).0;
+        assert!(run.err.contains("error: the recording is incomplete: "), "{}", run.err);
+        assert!(run.err.contains(&format!("cannot write {}: ", path.display())), "the cause: {}", run.err);
+        for reader in READERS {
+            let read = etwctl(&format!("{reader} {}", path.display()));
+            assert_eq!(read.code, 4, "{reader}: {}", read.err);
+            let expected = format!("the session that wrote it lost {lost} events and ");
+            assert!(read.err.contains("error: the trace is incomplete: "), "{reader}: {}", read.err);
+            assert!(read.err.contains(&expected), "{reader}: {}", read.err);
+        }
+        let stats: Value = serde_json::from_str(&etwctl(&format!("stats --json {}", path.display())).out).unwrap();
+        let kept = stats["events"].as_u64().unwrap() - 2;
+        assert_eq!(stats["events_lost"].to_string(), lost);
+        assert_eq!(kept + stats["events_lost"].as_u64().unwrap(), 43, "every event is in the file or counted");
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn a_live_view_shows_what_the_file_lacks() {
+    let path = scratch("live.etl");
+    let run = etwctl_limited(&format!("record --demo --live --etl {}", path.display()), 1);
+    assert_eq!((run.code, run.out.lines().count()), (4, 43), "{}", run.err);
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_file_in_a_missing_folder_is_refused_by_name() {
+    for line in ["record --demo --etl no/such/a.etl", "start S --etl no/such/a.etl"] {
+        let run = etwctl(line);
+        assert_eq!(run.code, 2, "{line}: {}", run.err);
+        assert!(run.err.contains("--etl no/such/a.etl: there is no folder no/such; create it first"), "{}", run.err);
+    }
+}
+
+#[test]
+fn a_recording_that_does_not_begin_leaves_no_file() {
+    let path = scratch("none.etl");
+    let run = etwctl_limited(&format!("record --demo --etl {}", path.display()), 0);
+    assert_eq!(run.code, 2, "{}", run.err);
+    assert!(run.err.contains("DISK_FULL") && !path.exists(), "{}", run.err);
 }
 
 /// Runs the command with a closed standard output; returns its exit code and standard error.

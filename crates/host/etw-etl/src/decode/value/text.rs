@@ -54,7 +54,16 @@ pub(super) fn quoted(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 
 /// Returns whether a character is safe to print: not a control character, a direction change or a line end.
 fn is_printable(character: char) -> bool {
-    matches!(character, ' '..='~') || (!character.is_ascii() && character.escape_debug().len() == 1)
+    matches!(character, ' '..='~')
+        || (!character.is_ascii() && (character.escape_debug().len() == 1 || extends(character)))
+}
+
+/// Returns whether a character is drawn onto the one before it, such as an accent or a vowel sign. The standard library escapes
+/// such characters only at the beginning of text.
+fn extends(character: char) -> bool {
+    let mut text = String::from("a");
+    text.push(character);
+    text.escape_debug().count() == 2
 }
 
 /// Escapes text from a trace or a file for display on a terminal. Control characters, line ends, invisible characters and
@@ -86,7 +95,7 @@ mod tests {
     #[test]
     fn control_characters_are_escaped() {
         for (text, shown) in [
-            ("plain ünïcode 日本", "plain ünïcode 日本"),
+            ("plain ünïcode 日本 ที่ नी", "plain ünïcode 日本 ที่ नी"),
             ("\x1b[31mred", "\\u{1b}[31mred"),
             ("two\nlines\r", "two\\nlines\\r"),
             ("a\u{202e}b\u{2066}c\u{200f}", "a\\u{202e}b\\u{2066}c\\u{200f}"),

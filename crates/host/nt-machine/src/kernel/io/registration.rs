@@ -67,7 +67,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("IoWriteErrorLogEntry", DISPATCH, |call| {
         let entry = call.ptr::<IO_ERROR_LOG_PACKET>(0);
         let (code, status) = (entry.ErrorCode().read()?.as_int(), entry.FinalStatus().read()?.as_int());
-        verify::print(format!("nt-host: error log: code {code:#010X}, status {status:#010X}\n").as_bytes());
+        verify::announce(&format!("nt-host: error log: code {code:#010X}, status {status:#010X}"));
         lock(&kernel().pool).free_object(entry.address());
         done(())
     }),

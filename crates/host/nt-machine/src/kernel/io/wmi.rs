@@ -114,7 +114,7 @@ pub(super) const ROUTINES: &[Routine] = &[
 
 /// Adds a WMI event to the debug output.
 pub(crate) fn event(guid: Guid, bytes: u64) {
-    verify::print(format!("nt-host: WMI event {guid}, {bytes} bytes\n").as_bytes());
+    verify::announce(&format!("nt-host: WMI event {guid}, {bytes} bytes"));
 }
 
 /// Sends an IRP to the device that provides data. `path` is the address of the data block's GUID.

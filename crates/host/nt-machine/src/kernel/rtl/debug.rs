@@ -12,7 +12,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("DbgPrintEx", ANY, |call| output(call.ptr(2), call.rest(3))),
     routine!("vDbgPrintEx", ANY, |call| output(call.ptr(2), call.ptr(3))),
     routine!("vDbgPrintExWithPrefix", ANY, |call| {
-        verify::print(&call.ptr::<u8>(0).terminated()?);
+        verify::print(&text(&print::widen(&call.ptr::<u8>(0).terminated()?)));
         output(call.ptr(3), call.ptr(4))
     }),
     routine!("DbgBreakPoint", ANY, broken),
@@ -28,7 +28,39 @@ fn broken(call: &Call) -> u64 {
 
 fn output(format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<(), Fault> {
     let format = print::widen(&format.terminated()?);
-    let text = print::format(&format, false, &mut Arguments::new(arguments))?;
-    verify::print(String::from_utf16_lossy(&text).as_bytes());
+    verify::print(&text(&print::format(&format, false, &mut Arguments::new(arguments))?));
     Ok(())
+}
+
+/// Converts formatted text. Narrow text is in the system's code page, which most drivers do not use beyond ASCII; Rust and
+/// clang write UTF-8. So bytes that are valid UTF-8 are shown as such, and other bytes as Latin-1.
+fn text(units: &[u16]) -> String {
+    let is_byte = |unit: &u16| matches!(unit, 0x80..=0xFF);
+    let mut text = String::with_capacity(units.len());
+    for run in units.chunk_by(|one, other| is_byte(one) == is_byte(other)) {
+        if !run.first().is_some_and(is_byte) {
+            text.push_str(&String::from_utf16_lossy(run));
+            continue;
+        }
+        let bytes: Vec<u8> = run.iter().filter_map(|unit| u8::try_from(*unit).ok()).collect();
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            text.extend(chunk.invalid().iter().map(|byte| char::from(*byte)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{print, text};
+
+    #[test]
+    fn utf_8_is_shown_as_text_and_other_bytes_as_latin_1() {
+        let narrow = |bytes: &[u8]| text(&print::widen(bytes));
+        assert_eq!(narrow("Grüße, 日本 👍\n".as_bytes()), "Grüße, 日本 👍\n");
+        assert_eq!(narrow(b"caf\xe9 \xc3\xbc\xff \xe2\x82"), "café üÿ â\u{82}");
+        let wide: Vec<u16> = "wide é 👍".encode_utf16().collect();
+        assert_eq!(text(&wide), "wide é 👍");
+    }
 }

@@ -41,6 +41,16 @@ pub(crate) fn etwctl_with(line: &str, input: &str) -> Run {
     child.wait_with_output().expect("the command ends").into()
 }
 
+/// Runs the command with files that cannot grow beyond this many buffers of 64 KiB, as on a full disk.
+#[cfg(unix)]
+pub(crate) fn etwctl_limited(line: &str, buffers: u32) -> Run {
+    // The unit of the limit is 512 bytes.
+    let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", buffers * 128);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_etwctl")]).args(line.split_whitespace()).stdin(Stdio::null());
+    shell.output().expect("the command runs").into()
+}
+
 /// The path of a temporary file of this test process.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
