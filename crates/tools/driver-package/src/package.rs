@@ -138,6 +138,7 @@ impl Request {
             certificate: &format!("{}.cer", self.certificate),
             arch,
             signer: &signer,
+            trust: signer.trust(),
             version: &setup.version.to_string(),
             provider: self.provider.as_deref(),
             requirements: &requirements,

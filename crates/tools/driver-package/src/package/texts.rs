@@ -10,7 +10,7 @@ use super::extras::{ETWCTL, File};
 use super::profile::profile;
 use super::requirements::Requirements;
 use crate::inf::{Arch, Device, Inf};
-use crate::sign::Signer;
+use crate::sign::{Signer, Trust};
 
 /// Whether the included program is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(super) struct Facts<'a> {
     pub(super) certificate: &'a str,
     pub(super) arch: Arch,
     pub(super) signer: &'a Signer,
+    /// Why a machine trusts the signer.
+    pub(super) trust: Trust,
     pub(super) version: &'a str,
     pub(super) provider: Option<&'a str>,
     pub(super) requirements: &'a Requirements,
@@ -66,8 +68,8 @@ impl Facts<'_> {
             ("Image", quoted(self.image)),
             ("Certificate", quoted(self.certificate)),
             ("Thumbprint", quoted(&self.signer.thumbprint())),
-            ("Stores", list(self.signer.trust().stores())),
-            ("TestMode", boolean(self.signer.trust().needs_test_mode())),
+            ("Stores", list(self.trust.stores())),
+            ("TestMode", boolean(self.trust.needs_test_mode())),
             ("DriverVer", quoted(self.version)),
             ("MinimumBuild", self.requirements.build.to_string()),
             ("MinimumWindows", quoted(&self.requirements.windows)),
@@ -86,7 +88,7 @@ impl Facts<'_> {
 
     /// Returns `README.txt`.
     fn read_me(&self) -> String {
-        let (name, requirements, trust) = (self.name, self.requirements, self.signer.trust());
+        let (name, requirements, trust) = (self.name, self.requirements, self.trust);
         let signed = if trust.needs_test_mode() { "signed for tests" } else { "signed by Microsoft" };
         let devices: Vec<String> =
             self.devices().iter().map(|d| format!("    {} ({})", d.description, d.ids.join(", "))).collect();

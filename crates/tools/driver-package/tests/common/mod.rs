@@ -4,6 +4,7 @@
 //! checksum is written last.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod chains;
 pub(crate) mod inputs;
 pub(crate) mod tools;
 pub(crate) mod verifiers;
