@@ -8,6 +8,7 @@ mod adopt;
 mod clock;
 mod extras;
 mod image;
+mod keys;
 mod profile;
 mod requirements;
 mod setup;
@@ -157,7 +158,7 @@ impl Request {
             Scripts::BuiltIn => extras::built_in_scripts(),
             Scripts::In(folder) => extras::scripts_in(folder)?,
         });
-        extras::refuse_keys(Path::new(""), &files)?;
+        keys::refuse(Path::new(""), &files, Some(identity))?;
         files.sort();
         Ok(Package { arch, files, warnings })
     }

@@ -62,7 +62,11 @@ fn adoption(folder: &Path) -> Adoption {
 
 /// Returns every file with its bytes.
 fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    names(folder).into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect()
+    names(folder)
+        .into_iter()
+        .filter(|name| folder.join(name).is_file())
+        .map(|name| (name.clone(), fs::read(folder.join(name)).unwrap()))
+        .collect()
 }
 
 fn text(folder: &Path, name: &str) -> String {
@@ -180,7 +184,7 @@ fn the_certificate_of_somebody_else_is_refused() {
 #[test]
 fn an_incomplete_or_inconsistent_package_is_rejected() {
     type Change = fn(&Path);
-    let changes: [(&str, Change, &str, &str); 8] = [
+    let changes: [(&str, Change, &str, &str); 10] = [
         (
             "no-inf",
             |folder| fs::rename(folder.join("driver.inf"), folder.join("x.txt")).unwrap(),
@@ -216,6 +220,21 @@ fn an_incomplete_or_inconsistent_package_is_rejected() {
             |folder| fs::write(folder.join("WDRLocalTestCert.pfx"), "x").unwrap(),
             "private-key",
             "WDRLocalTestCert.pfx",
+        ),
+        (
+            "key-below",
+            |folder| {
+                fs::create_dir_all(folder.join("notes/old")).unwrap();
+                fs::copy(data("signer.pem"), folder.join("notes/old/readme.txt")).unwrap();
+            },
+            "private-key",
+            "notes/old/readme.txt",
+        ),
+        (
+            "key-as-symbols",
+            |folder| assert!(fs::copy(data("signer.pem"), folder.join("driver.pdb")).is_ok()),
+            "private-key",
+            "driver.pdb",
         ),
     ];
     for (name, change, rule, said) in changes {

@@ -2,6 +2,8 @@
 #![cfg(test)]
 
 mod common;
+#[path = "package/keys.rs"]
+mod keys;
 
 use std::fs;
 use std::path::Path;
@@ -170,15 +172,6 @@ fn etwctl_comes_along_with_a_signature() {
     assert!(text(&package, "README.txt").contains("etwctl.exe               records"));
     fs::write(folder.join("etwctl.exe"), "#!/bin/sh").unwrap();
     assert!(request.make(&signer()).unwrap_err().to_string().contains("etwctl.exe"));
-}
-
-#[test]
-fn a_private_key_among_the_files_is_refused() {
-    let folder = tools::folder("package-with-key");
-    let inx = INX.replace("driver.sys = 1\n", "driver.sys = 1\nfirmware.bin = 1\n");
-    let request = request(&folder, &image(Arch::X64).build(), inx.as_bytes());
-    fs::copy(common::inputs::data("signer.pem"), folder.join("firmware.bin")).unwrap();
-    assert_eq!(request.make(&signer()).unwrap_err().0[0].rule, "private-key");
 }
 
 #[test]

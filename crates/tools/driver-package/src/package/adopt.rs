@@ -13,7 +13,7 @@ use super::extras::{self, ETWCTL, File};
 use super::requirements::Requirements;
 use super::setup::{describe, sources};
 use super::texts::{Etwctl, Facts, version_entry};
-use super::{catalog_of, has_extension, read, write};
+use super::{catalog_of, has_extension, keys, read, write};
 use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
 use crate::problem::{Problem, Problems};
@@ -123,7 +123,7 @@ impl Adoption {
             files.push((ETWCTL.into(), extras::etwctl(path, arch)?));
         }
         let (added, replaced) = found.sort_out(&mut files, self.replace)?;
-        extras::refuse_keys(&found.folder, &files)?;
+        keys::refuse(&found.folder, &files, None)?;
         write::add(&found.folder, &files)?;
         Ok(Adopted { folder: found.folder, arch, added, replaced, warnings })
     }
@@ -170,8 +170,7 @@ impl Found {
                 files.insert(name, read(&path)?);
             }
         }
-        let all: Vec<File> = files.iter().map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
-        extras::refuse_keys(folder, &all)?;
+        keys::refuse_in(folder)?;
         Ok(Self { folder: folder.to_path_buf(), files })
     }
 

@@ -76,3 +76,6 @@ pub(crate) const NAME_VALUE: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.2.1");
 pub(crate) const MEMBER_INFO_V1: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.2.2");
 /// `CAT_MEMBERINFO2_OBJID`
 pub(crate) const MEMBER_INFO_V2: ObjectIdentifier = oid("1.3.6.1.4.1.311.12.2.3");
+
+/// The beginnings of the identifiers of encryption with a password: PKCS #5 and PKCS #12.
+pub(crate) const PASSWORD_ENCRYPTION: [&str; 2] = ["1.2.840.113549.1.5.", "1.2.840.113549.1.12."];
