@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::{Args as _, Command, FromArgMatches as _, Parser};
 
 pub use activity::Activity;
-pub use interrupt::handles_interrupts;
+pub use interrupt::{Deferred, handles_interrupts};
 pub use output::{end, print};
 pub use shared::{has_colours, is_quiet, is_verbose, note, say, words};
 pub use words::Words;
