@@ -265,6 +265,38 @@ fn the_command_makes_a_package_and_replaces_it() {
 }
 
 #[test]
+fn files_of_the_user_and_a_package_on_a_full_disk_are_not_touched() {
+    let folder = tools::folder("package-foreign");
+    usual(&folder, Arch::X64);
+    assert_eq!(package(&folder, &["--out", "out/x64", "--keys", "keys"]).status.code(), Some(0));
+    let out = folder.join("out/x64");
+    let before = names(&out);
+    // Not even the first script fits.
+    let mut shell = Command::new("sh");
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_driver-package"),
+        "package",
+    ]);
+    shell.args(["--image", "driver.dll", "--inx", "driver.inx", "--kmdf", "1.33", "--keys", "keys"]);
+    let full = |shell: &mut Command, out: &str| shell.args(["--out", out]).current_dir(&folder).output().unwrap();
+    let output = full(&mut shell, "out/x64");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("error package-folder: File too large"), "{said}");
+    assert_eq!((names(&out), names(&folder.join("out"))), (before, vec!["x64".into()]));
+
+    // The user keeps the source and the keys beside the package.
+    fs::copy(folder.join("driver.inx"), out.join("driver.inx")).unwrap();
+    let output = package(&folder, &["--out", "out/x64", "--keys", "out/x64/keys"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("as its own: driver.inx, keys/; nothing was changed"), "{said}");
+    assert!(out.join("driver.inx").is_file() && out.join("keys/WDRLocalTestCert.pem").is_file());
+}
+
+#[test]
 fn a_file_that_cannot_be_read_or_written_is_exit_code_2_and_an_input_that_is_refused_is_1() {
     let folder = tools::folder("package-access");
     usual(&folder, Arch::X64);

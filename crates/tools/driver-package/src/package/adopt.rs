@@ -111,7 +111,7 @@ impl Adoption {
             has_scripts: true,
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Unsigned),
         };
-        let mut files = facts.files();
+        let mut files = Vec::new();
         if !found.files.contains_key(&certificate) && !trust.stores().is_empty() {
             files.push((certificate.clone(), signer.to_cer().to_vec()));
         }
@@ -122,6 +122,8 @@ impl Adoption {
         if let Some(path) = &self.etwctl {
             files.push((ETWCTL.into(), extras::etwctl(path, arch)?));
         }
+        let described = facts.files(&files);
+        files.extend(described);
         let (added, replaced) = found.sort_out(&mut files, self.replace)?;
         keys::refuse(&found.folder, &files, None)?;
         write::add(&found.folder, &files)?;
