@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{Activity, end, error, escaped, exit, has_colours, is_quiet, is_verbose, message};
+use command_line::{Activity, Deferred, end, error, escaped, exit, has_colours, is_quiet, is_verbose, message};
 use driver_build::new::{Kind, NewDriver};
 use driver_build::output::{self, Manner};
 use driver_build::setup::{ensure_component, note};
@@ -123,7 +123,10 @@ fn new_driver(new: &New) -> Result<(), Error> {
         Error::Usage(format!("{}: {error}; {text}", new.wdk_etw.display()))
     })?;
     let made = NewDriver::at(&new.folder, if new.wdm { Kind::Wdm } else { Kind::Kmdf }, wdk_etw);
+    // The files are small. An interrupt waits for them, so that none is missing.
+    let interrupts = Deferred::begin();
     made.write()?;
+    drop(interrupts);
     note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.folder.display()));
     if is_checkout(&made.wdk_etw) {
         note(&format!(

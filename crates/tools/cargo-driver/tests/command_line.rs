@@ -42,6 +42,24 @@ fn cargo_and_a_shell_run_the_same_program() {
 }
 
 #[test]
+fn a_new_driver_on_a_full_disk_leaves_nothing() {
+    let place = folder("full");
+    fs::create_dir(place.join("empty")).unwrap();
+    let clone = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    // Files of more than one block cannot be written, so that the smallest ones are there before the disk is full.
+    for name in ["new/deep/adder", "empty"] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_cargo-driver")]);
+        shell.args(["driver", "new", name, "--wdk-etw"]).arg(&clone).current_dir(&place);
+        let output = shell.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(said(&output).contains("File too large"), "{}", said(&output));
+    }
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 1, "folders are left");
+    assert_eq!(fs::read_dir(place.join("empty")).unwrap().count(), 0, "files are left");
+}
+
+#[test]
 fn wrong_usage_ends_with_2_and_says_what_to_do() {
     for (arguments, text) in [
         (&["buidl"][..], "similar subcommand exists: 'build'"),

@@ -26,7 +26,7 @@ use clap::{Args as _, Command, FromArgMatches as _, Parser};
 
 pub use activity::Activity;
 pub use inputs::Inputs;
-pub use interrupt::handles_interrupts;
+pub use interrupt::{Deferred, handles_interrupts};
 pub use output::{end, print};
 pub use shared::{error, has_colours, is_quiet, is_verbose, message, note, say, words};
 pub use terminal::{Content, Screen, escaped, shown};

@@ -64,7 +64,7 @@ impl NewDriver {
     ///
     /// # Errors
     ///
-    /// If the name is not valid for a package, the folder is not empty, or a file cannot be written.
+    /// If the name is not valid for a package, the folder is not empty, or a file cannot be written. Nothing is left then.
     pub fn write(&self) -> Result<Vec<PathBuf>, Error> {
         check_name(&self.name)?;
         let folder = absolute(&self.folder)?;
@@ -80,7 +80,14 @@ impl NewDriver {
                 path.display()
             )));
         }
-        let words = self.words(&folder, &clone);
+        let missing: Vec<PathBuf> =
+            folder.ancestors().take_while(|path| !path.exists()).map(Path::to_path_buf).collect();
+        self.write_files(&folder, &clone).inspect_err(|_| remove(&folder, &missing))
+    }
+
+    /// Writes the files to the folder.
+    fn write_files(&self, folder: &Path, clone: &Path) -> Result<Vec<PathBuf>, Error> {
+        let words = self.words(folder, clone);
         let mut written = Vec::new();
         for (path, text) in COMMON.iter().chain(if self.kind == Kind::Kmdf { KMDF } else { WDM }) {
             let path = fill(path.trim_end_matches(".in"), &words);
@@ -191,6 +198,18 @@ fn clean(path: &Path) -> Vec<PathBuf> {
         }
     }
     names
+}
+
+/// Removes what a failed attempt wrote: the contents of the folder, which was empty, and the folders that did not exist.
+fn remove(folder: &Path, missing: &[PathBuf]) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // The first error is what the user must know about.
+        let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+    }
+    for path in missing {
+        let _ = fs::remove_dir(path);
+    }
 }
 
 fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {

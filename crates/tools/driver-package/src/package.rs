@@ -8,6 +8,7 @@ mod adopt;
 mod clock;
 mod extras;
 mod image;
+mod keys;
 mod profile;
 mod requirements;
 mod setup;
@@ -138,6 +139,7 @@ impl Request {
             certificate: &format!("{}.cer", self.certificate),
             arch,
             signer: &signer,
+            trust: signer.trust(),
             version: &setup.version.to_string(),
             provider: self.provider.as_deref(),
             requirements: &requirements,
@@ -145,7 +147,6 @@ impl Request {
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Signed),
         };
         files.push((facts.certificate.to_owned(), certificate));
-        files.extend(facts.files());
         if let Some(path) = &self.etwctl {
             let program = extras::etwctl(path, arch)?;
             let result = sign_image(&program, identity);
@@ -156,7 +157,9 @@ impl Request {
             Scripts::BuiltIn => extras::built_in_scripts(),
             Scripts::In(folder) => extras::scripts_in(folder)?,
         });
-        extras::refuse_keys(Path::new(""), &files)?;
+        let described = facts.files(&files);
+        files.extend(described);
+        keys::refuse(Path::new(""), &files, Some(identity))?;
         files.sort();
         Ok(Package { arch, files, warnings })
     }
@@ -188,9 +191,19 @@ impl Package {
     ///
     /// # Errors
     ///
-    /// Returns the file that could not be written, or that the folder contains something else. Nothing is changed then.
+    /// Returns the file that could not be written, or the files in the folder that no package lists as its own. Nothing
+    /// is changed then.
     pub fn write(&self, folder: &Path) -> Result<(), Problem> {
-        write::replace(folder, &self.files)
+        self.write_unless(folder, &|| false)
+    }
+
+    /// As [`write`](Self::write), but stops and removes what it wrote as soon as `is_stopped` says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write), and if it was stopped.
+    pub fn write_unless(&self, folder: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), Problem> {
+        write::replace(folder, &self.files, is_stopped)
     }
 }
 

@@ -9,7 +9,7 @@ mod digest;
 mod identity;
 mod image;
 pub(crate) mod oid;
-mod pem;
+pub(crate) mod pem;
 mod pkcs7;
 mod signer;
 pub(crate) mod spc;

@@ -1,113 +1,52 @@
 //! Verifies signatures that any program made: what was signed, who signed it, and whether the file was changed later.
 //!
 //! [`file()`] verifies an image or a catalog, and [`folder`] verifies a whole package. The result is an [`Account`]
-//! with one [`Check`] for each property, with a reason. Windows decides with its certificate stores, which are not
-//! available here: a chain is followed as far as the file has its certificates, and its end is shown.
+//! with one [`Check`] for each property, with a reason, and a [`Verdict`]. Names never decide: a signature is trusted
+//! only if the keys of its chain lead to a root that is pinned here or that the caller gives.
 
+mod account;
 mod catalog;
+mod certificate;
 mod chain;
 mod digest;
 mod envelope;
 mod image;
+mod key;
 mod pages;
+mod roots;
+mod signature;
 mod timestamp;
+mod tlv;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-use command_line::{escaped, shown};
 
 use crate::inf::{Arch, Inf, Text};
 use crate::package::has_extension;
 use crate::problem::Problem;
+use account::Refusal;
+pub use account::{Account, Check, Mark, Trust, Verdict};
 pub(crate) use catalog::Members;
-
-/// The result of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// The check passed.
-    Passed,
-    /// The check failed. Windows refuses the file.
-    Failed,
-    /// Information for the reader. It is not an error.
-    Note,
-    /// The check could not be made.
-    Unknown,
-}
-
-impl Mark {
-    /// Returns the name for reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "ok",
-            Self::Failed => "FAILED",
-            Self::Note => "note",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// A check of one property.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
-    /// The property.
-    pub what: &'static str,
-    /// The result.
-    pub mark: Mark,
-    /// The reason.
-    pub text: String,
-}
-
-/// The checks of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    /// The file.
-    pub path: PathBuf,
-    /// The checks, in the order in which they were made.
-    pub checks: Vec<Check>,
-}
-
-impl Account {
-    fn new(path: &Path) -> Self {
-        Self { path: path.to_path_buf(), checks: Vec::new() }
-    }
-
-    fn add(&mut self, what: &'static str, mark: Mark, text: impl Into<String>) {
-        self.checks.push(Check { what, mark, text: text.into() });
-    }
-
-    /// Returns whether at least one check passed, and none failed or could not be made.
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        self.checks.iter().any(|check| check.mark == Mark::Passed) && self.objection().is_none()
-    }
-
-    /// Returns the first check that makes the file invalid.
-    fn objection(&self) -> Option<&Check> {
-        self.checks.iter().find(|check| matches!(check.mark, Mark::Failed | Mark::Unknown))
-    }
-}
-
-impl fmt::Display for Account {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = if self.is_valid() { "valid" } else { "NOT VALID" };
-        writeln!(f, "{}: {verdict}", shown(&self.path))?;
-        // The names in certificates may contain anything.
-        self.checks
-            .iter()
-            .try_for_each(|check| writeln!(f, "  {:<8} {:<13} {}", check.mark.name(), check.what, escaped(&check.text)))
-    }
-}
+pub use roots::{Purpose, Root};
+pub(crate) use tlv::Field;
 
 /// The time and the trusted roots for which a signature must be valid.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Context {
     /// The time, since 1970, at which certificates must be valid if the signature has no timestamp.
     pub now: Duration,
-    /// Trusted root certificates (DER). If there are none, the end of a chain is only shown.
+    /// Trusted root certificates (DER). If there are any, every chain must end at one of them or at a pinned root.
     pub trusted: Vec<Vec<u8>>,
+    /// Roots that are trusted by their keys.
+    pub pinned: Vec<Root>,
+}
+
+impl Context {
+    /// Trusts Microsoft's roots and no others.
+    #[must_use]
+    pub fn new(now: Duration) -> Self {
+        Self { now, trusted: Vec::new(), pinned: roots::microsoft() }
+    }
 }
 
 /// Verifies a file. A file without a signature is valid if the catalog lists it.
@@ -124,7 +63,12 @@ pub fn file(path: &Path, bytes: &[u8], catalog: Option<(&Path, &[u8])>, context:
         Some((place, catalog)) => {
             let mut list = Account::new(place);
             let members = signed_catalog(&mut list, catalog, context);
-            let mark = if list.is_valid() { Mark::Passed } else { Mark::Failed };
+            let mark = match list.verdict() {
+                Verdict::Valid => Mark::Passed,
+                Verdict::NotValid => Mark::Failed,
+                Verdict::Unjudged => Mark::Unknown,
+            };
+            account.trust = account.trust.max(list.trust);
             let text = list.objection().map_or_else(|| "its signature is valid".into(), |check| check.text.clone());
             account.add("catalog", mark, format!("{}: {text}", place.display()));
             member(&mut account, place, bytes, members.as_ref());
@@ -212,7 +156,7 @@ pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem>
 fn signed_catalog(account: &mut Account, bytes: &[u8], context: &Context) -> Option<Members> {
     let mut list = None;
     envelope::each(account, bytes, |account, envelope| {
-        envelope.verify(account, context);
+        signature::verify(account, envelope, context);
         match Members::read(envelope) {
             Ok(members) => {
                 account.add("members", Mark::Note, format!("it lists {} files", members.len()));
@@ -229,7 +173,10 @@ fn member(account: &mut Account, catalog: &Path, bytes: &[u8], members: Option<&
     let Some(members) = members else { return };
     let catalog = catalog.file_name().unwrap_or_default().display();
     match members.find(bytes) {
-        Some(algorithm) => account.add("member", Mark::Passed, format!("{catalog} has its {algorithm} digest")),
+        Some(algorithm) => {
+            let mark = if algorithm.is_weak() { Mark::Weak } else { Mark::Passed };
+            account.add("member", mark, format!("{catalog} has its {} digest", algorithm.name()));
+        }
         None => account.add(
             "member",
             Mark::Failed,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use command_line::{escaped, exit, print, shown};
+use command_line::{Deferred, escaped, exit, print, shown};
 
 use super::Outcome;
 use crate::package::{Adopted, Adoption};
@@ -50,7 +50,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         etwctl: arguments.etwctl.clone(),
         replace: arguments.replace,
     };
-    Ok(match adoption.adopt() {
+    // Adding the files takes a moment; none or all of them are there afterwards.
+    let interrupts = Deferred::begin();
+    let adopted = adoption.adopt();
+    if interrupts.is_interrupted() {
+        return Ok(exit::INTERRUPTED);
+    }
+    Ok(match adopted {
         Ok(adopted) => {
             for warning in &adopted.warnings {
                 command_line::say(&warning.to_string());

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
-use command_line::{Activity, escaped, exit, print, shown};
+use command_line::{Activity, Deferred, escaped, exit, print, shown};
 
 use super::Outcome;
 use crate::catalog::Version;
@@ -68,9 +68,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().filter(|value| !value.is_empty());
     let clock = Clock::new(SystemTime::now(), epoch.as_deref())?;
     let activity = Activity::begin("making the package");
-    let made = make(arguments, clock);
+    let (made, was_interrupted) = make(arguments, clock);
     drop(activity);
     Ok(match made {
+        Err(_) if was_interrupted => exit::INTERRUPTED,
         Ok(package) => {
             for warning in &package.warnings {
                 command_line::say(&warning.to_string());
@@ -82,14 +83,23 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     })
 }
 
-fn make(options: &Arguments, clock: Clock) -> Result<Package, Problems> {
+/// Makes the package. Also returns whether an interrupt stopped the last step, which removes what it wrote.
+fn make(options: &Arguments, clock: Clock) -> (Result<Package, Problems>, bool) {
+    let package = match prepare(options, clock) {
+        Ok(package) => package,
+        Err(problems) => return (Err(problems), false),
+    };
+    let interrupts = Deferred::begin();
+    let written = package.write_unless(&options.out, &|| interrupts.is_interrupted());
+    (written.map(|()| package).map_err(Problems::from), interrupts.is_interrupted())
+}
+
+fn prepare(options: &Arguments, clock: Clock) -> Result<Package, Problems> {
     let identity: Result<Identity, Problem> = match &options.cert {
         Some(file) => Identity::load(file, clock.now),
         None => test_identity(&options.keys, clock.now),
     };
-    let package = request(options, clock).make(&identity?)?;
-    package.write(&options.out)?;
-    Ok(package)
+    request(options, clock).make(&identity?)
 }
 
 fn summary(package: &Package, out: &Path) -> String {

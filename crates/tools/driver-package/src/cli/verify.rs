@@ -1,7 +1,7 @@
 //! `verify`: verifies the signatures of drivers, catalogs and packages.
 //!
-//! Exit codes: 0 if everything is valid, 1 if something is not, 2 if a file cannot be read or the command line is
-//! wrong.
+//! Exit codes: 0 if everything is valid, 1 if something is not, 4 if nothing is wrong but something cannot be judged, 2 if
+//! a file cannot be read or the command line is wrong.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +15,7 @@ use command_line::{error, exit, print};
 
 use super::Outcome;
 use crate::sign::Signer;
-use crate::verify::{self, Account, Context};
+use crate::verify::{self, Account, Context, Verdict};
 
 /// The version of the JSON output.
 const SCHEMA: u32 = 1;
@@ -24,12 +24,12 @@ const SCHEMA: u32 = 1;
 ///
 /// For an image, checks the signed digest, page hashes, the signature, the timestamp, and the certificates and their
 /// validity periods. For a catalog, checks its signature. For a folder, checks all of that, and that the catalog
-/// lists every file that the INF installs. Windows decides with its certificate stores, which are not available here:
-/// without --trusted, the end of a chain is shown, but not checked.
+/// lists every file that the INF installs. Names never decide: a signature is trusted only if its chain ends, by key, at
+/// a root of Microsoft's or at one that --trusted names.
 #[derive(Args)]
 #[command(
     after_help = "Exit codes: 0 everything is valid; 1 something is not, with the reason; 2 wrong usage, or a file that \
-                        cannot be read."
+                        cannot be read; 4 something cannot be judged, with the reason."
 )]
 pub(super) struct Arguments {
     /// Images, catalogs, .inf files, or folders of packages
@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     /// The catalog that lists the files; without it, the catalog that an .inf names
     #[arg(long, value_name = "FILE")]
     catalog: Option<PathBuf>,
-    /// A trusted root certificate, as .cer or PEM: chains must end at one of those given
+    /// Trusted root certificates, as .cer or PEM: chains must end at one of them, or at one of Microsoft's
     #[arg(long, value_name = "FILE")]
     trusted: Vec<PathBuf>,
     /// Print JSON
@@ -48,11 +48,11 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let mut context = Context { now, trusted: Vec::new() };
+    let mut context = Context::new(now);
     for path in &arguments.trusted {
-        let signer = read(path).and_then(|bytes| Signer::of_file(&bytes));
-        let signer = signer.map_err(|error| format!("--trusted {}: {error}", path.display()))?;
-        context.trusted.push(signer.to_cer().to_vec());
+        let signers = read(path).and_then(|bytes| Signer::all_of_file(&bytes));
+        let signers = signers.map_err(|error| format!("--trusted {}: {error}", path.display()))?;
+        context.trusted.extend(signers.iter().map(|signer| signer.to_cer().to_vec()));
     }
     let catalog = match &arguments.catalog {
         Some(path) => {
@@ -72,13 +72,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     print(&if arguments.json { to_json(&accounts) } else { to_text(&accounts) });
-    let is_valid = accounts.iter().all(Account::is_valid);
+    let has = |verdict: Verdict| accounts.iter().any(|account| account.verdict() == verdict);
     Ok(if unreadable {
         exit::USAGE
-    } else if is_valid {
-        exit::SUCCESS
-    } else {
+    } else if has(Verdict::NotValid) {
         exit::FAILED
+    } else if has(Verdict::Unjudged) {
+        exit::INCOMPLETE
+    } else {
+        exit::SUCCESS
     })
 }
 
@@ -115,6 +117,8 @@ fn to_json(accounts: &[Account]) -> String {
         json!({
             "path": account.path.to_string_lossy(),
             "valid": account.is_valid(),
+            "result": account.verdict().name(),
+            "trust": account.trust().name(),
             "checks": account.checks.iter().map(check).collect::<Vec<Value>>(),
         })
     };

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use command_line::Inputs;
 
@@ -14,13 +15,14 @@ use super::extras::{self, ETWCTL, File};
 use super::requirements::Requirements;
 use super::setup::{describe, sources};
 use super::texts::{Etwctl, Facts, version_entry};
-use super::{catalog_of, has_extension, read, write};
+use super::{catalog_of, has_extension, keys, read, write};
 use crate::inf::{Arch, Inf, Text};
 use crate::pe::Image;
 use crate::problem::{Problem, Problems};
-use crate::rules::{Target, Verdict};
+use crate::rules;
+use crate::rules::Target;
 use crate::sign::{Signer, Trust};
-use crate::verify::Members;
+use crate::verify::{self, Context, Members, Verdict};
 
 /// What to add to which folder.
 #[derive(Clone, Debug)]
@@ -65,6 +67,16 @@ impl Adoption {
     ///
     /// Returns the file that is missing, damaged or does not match the others. Nothing is changed then.
     pub fn adopt(&self) -> Result<Adopted, Problems> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        self.adopt_with(&Context::new(now))
+    }
+
+    /// As [`adopt`](Self::adopt), with other roots and another time.
+    ///
+    /// # Errors
+    ///
+    /// As [`adopt`](Self::adopt).
+    pub fn adopt_with(&self, context: &Context) -> Result<Adopted, Problems> {
         let found = Found::in_folder(&locate(&self.folder)?)?;
         let mut warnings = Vec::new();
         let (inf_name, inf) = found.inf()?;
@@ -73,7 +85,8 @@ impl Adoption {
         let catalog = found.catalog(&inf, &inf_name, arch)?;
         let (signer, certificate) = found.certificate(&catalog, name)?;
         found.check_digests(&catalog, &[&inf_name, &image_name])?;
-        if let (Trust::Issued, Some(issuer)) = (signer.trust(), signer.issuer()) {
+        let trust = found.trust(&catalog, &signer, context, &mut warnings)?;
+        if let (Trust::Issued, Some(issuer)) = (trust, signer.issuer()) {
             let text = format!(
                 "the certificate of `{}` is issued by `{issuer}`, which the machine must already trust",
                 signer.subject()
@@ -93,14 +106,15 @@ impl Adoption {
             certificate: &certificate,
             arch,
             signer: &signer,
+            trust,
             version: &version,
             provider: self.provider.as_deref(),
             requirements: &requirements,
             has_scripts: true,
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Unsigned),
         };
-        let mut files = facts.files();
-        if !found.files.contains_key(&certificate) && !signer.trust().stores().is_empty() {
+        let mut files = Vec::new();
+        if !found.files.contains_key(&certificate) && !trust.stores().is_empty() {
             files.push((certificate.clone(), signer.to_cer().to_vec()));
         }
         files.extend(match &self.scripts {
@@ -110,8 +124,10 @@ impl Adoption {
         if let Some(path) = &self.etwctl {
             files.push((ETWCTL.into(), extras::etwctl(path, arch)?));
         }
+        let described = facts.files(&files);
+        files.extend(described);
         let (added, replaced) = found.sort_out(&mut files, self.replace)?;
-        extras::refuse_keys(&found.folder, &files)?;
+        keys::refuse(&found.folder, &files, None)?;
         self.refuse_inputs(&found, &files)?;
         write::add(&found.folder, &files)?;
         Ok(Adopted { folder: found.folder, arch, added, replaced, warnings })
@@ -171,8 +187,7 @@ impl Found {
                 files.insert(name, read(&path)?);
             }
         }
-        let all: Vec<File> = files.iter().map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
-        extras::refuse_keys(folder, &all)?;
+        keys::refuse_in(folder)?;
         Ok(Self { folder: folder.to_path_buf(), files })
     }
 
@@ -227,7 +242,7 @@ impl Found {
         let arch = Arch::of_machine(machine.0).ok_or_else(|| {
             self.problem(name, "machine", format!("it is for {machine}; packages are for x64 and arm64"))
         })?;
-        let verdict = Verdict::of(&image, Target::default());
+        let verdict = rules::Verdict::of(&image, Target::default());
         warnings.extend(verdict.findings().iter().map(|finding| self.warning(name, finding.rule.id, &finding.found)));
         Ok((name.clone(), image, arch))
     }
@@ -244,7 +259,7 @@ impl Found {
     fn check_digests(&self, catalog: &str, names: &[&str]) -> Result<(), Problem> {
         let members = Members::of(self.bytes(catalog)).map_err(|text| self.problem(catalog, "catalog-list", text))?;
         for name in names {
-            if members.find(self.bytes(name)).is_none() {
+            if !members.contains(self.bytes(name)) {
                 let text = format!(
                     "{catalog} does not have its digest: it was changed after the catalog was made; build the package again"
                 );
@@ -252,6 +267,31 @@ impl Found {
             }
         }
         Ok(())
+    }
+
+    /// Verifies the catalog. Returns why a machine trusts its signer: the keys of the chain decide, not the names.
+    fn trust(
+        &self,
+        catalog: &str,
+        signer: &Signer,
+        context: &Context,
+        warnings: &mut Vec<Problem>,
+    ) -> Result<Trust, Problem> {
+        let account = verify::file(&self.folder.join(catalog), self.bytes(catalog), None, context);
+        let reason = account.objection().map(|check| check.text.clone()).unwrap_or_default();
+        match account.verdict() {
+            Verdict::Valid if account.trust() == verify::Trust::Kernel => return Ok(Trust::Microsoft),
+            Verdict::Valid => {}
+            Verdict::NotValid => {
+                let text = format!("its signature is not valid: {reason}; build and sign the package again");
+                return Err(self.problem(catalog, "catalog-signature", text));
+            }
+            Verdict::Unjudged => {
+                let text = format!("its signature cannot be judged: {reason}; the scripts require test mode");
+                warnings.push(self.warning(catalog, "catalog-signature", text));
+            }
+        }
+        Ok(signer.trust())
     }
 
     /// Returns the signer of the catalog, and the name of the file with its certificate: an existing file or a new one.

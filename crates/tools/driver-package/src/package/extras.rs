@@ -1,4 +1,4 @@
-//! Additional files of a package: the scripts, and `etwctl.exe`. A private key is never among them.
+//! Additional files of a package: the scripts, and `etwctl.exe`.
 
 use std::fs;
 use std::path::Path;
@@ -65,30 +65,11 @@ pub(super) fn etwctl(path: &Path, arch: Arch) -> Result<Vec<u8>, Problem> {
     }
 }
 
-/// Extensions of files that contain private keys.
-const KEY_FILES: [&str; 6] = ["pfx", "p12", "pvk", "pem", "key", "snk"];
-/// The first bytes of a `.pvk` file.
-const PVK: [u8; 4] = [0x1e, 0xf1, 0xb5, 0xb0];
-
-/// Rejects a file that is or contains a private key.
-pub(super) fn refuse_keys(folder: &Path, files: &[File]) -> Result<(), Problem> {
-    for (name, bytes) in files {
-        let extension = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        // An image may contain these words, for example if the driver parses such files.
-        let is_pem = !bytes.starts_with(b"MZ") && bytes.windows(16).any(|window| window == b"PRIVATE KEY-----");
-        if KEY_FILES.contains(&extension.as_str()) || is_pem || bytes.starts_with(&PVK) {
-            let text = "it contains a private key, or looks like one; packages are copied to other machines, so they must not contain keys";
-            return Err(Problem::error(&folder.join(name), "private-key", text));
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::{SCRIPTS, refuse_keys, scripts_in};
+    use super::{SCRIPTS, scripts_in};
 
     #[test]
     fn every_script_of_the_folder_is_built_in() {
@@ -96,18 +77,5 @@ mod tests {
         let mut names: Vec<String> = scripts_in(&folder).unwrap().into_iter().map(|(name, _)| name).collect();
         names.sort();
         assert_eq!(names, SCRIPTS.map(|(name, _)| name));
-    }
-
-    #[test]
-    fn private_keys_are_refused_by_name_and_by_content() {
-        let folder = Path::new("x");
-        let refused = |name: &str, bytes: &[u8]| refuse_keys(folder, &[(name.to_owned(), bytes.to_vec())]).is_err();
-        for name in ["a.pfx", "a.PEM", "a.snk", "a.key"] {
-            assert!(refused(name, b""), "{name}");
-        }
-        assert!(refused("notes.txt", b"x\n-----BEGIN RSA PRIVATE KEY-----\nMII"));
-        assert!(refused("firmware.bin", &[0x1e, 0xf1, 0xb5, 0xb0, 0]));
-        assert!(!refused("driver.sys", b"MZ -----BEGIN PRIVATE KEY-----"));
-        assert!(!refused("signer.cer", &[0x30, 0x82]));
     }
 }

@@ -10,7 +10,12 @@ use super::extras::{ETWCTL, File};
 use super::profile::profile;
 use super::requirements::Requirements;
 use crate::inf::{Arch, Device, Inf};
-use crate::sign::Signer;
+use crate::sign::{Signer, Trust};
+
+/// The data for the scripts. A folder with this file is a package.
+pub(super) const DATA_FILE: &str = "package.psd1";
+/// The key of the list of the files that were written with it.
+const INDEX: &str = "Files";
 
 /// Whether the included program is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +35,8 @@ pub(super) struct Facts<'a> {
     pub(super) certificate: &'a str,
     pub(super) arch: Arch,
     pub(super) signer: &'a Signer,
+    /// Why a machine trusts the signer.
+    pub(super) trust: Trust,
     pub(super) version: &'a str,
     pub(super) provider: Option<&'a str>,
     pub(super) requirements: &'a Requirements,
@@ -39,20 +46,22 @@ pub(super) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Returns the files that describe the package.
-    pub(super) fn files(&self) -> Vec<File> {
-        let mut files = vec![
-            (String::from("package.psd1"), self.data_file().into_bytes()),
-            (String::from("README.txt"), self.read_me().into_bytes()),
-        ];
+    /// Returns the files that describe the package. `others` are the other files that are written with them.
+    pub(super) fn files(&self, others: &[File]) -> Vec<File> {
+        let mut files = vec![(String::from("README.txt"), self.read_me().into_bytes())];
         if let Some(provider) = self.provider {
             files.push((format!("{}.wprp", self.name), profile(self.name, provider).into_bytes()));
         }
+        let mut names: Vec<&str> = files.iter().chain(others).map(|(name, _)| name.as_str()).collect();
+        names.push(DATA_FILE);
+        names.sort_unstable();
+        let data = self.data_file(&names);
+        files.push((DATA_FILE.into(), data.into_bytes()));
         files
     }
 
     /// Returns `package.psd1`. The scripts read it, so that they work unchanged for every driver.
-    fn data_file(&self) -> String {
+    fn data_file(&self, names: &[&str]) -> String {
         let inf = self.inf;
         let version = |key: &str| quoted(&version_entry(inf, key).unwrap_or_default());
         let ids: Vec<String> = self.devices().into_iter().flat_map(|device| device.ids).collect();
@@ -66,8 +75,8 @@ impl Facts<'_> {
             ("Image", quoted(self.image)),
             ("Certificate", quoted(self.certificate)),
             ("Thumbprint", quoted(&self.signer.thumbprint())),
-            ("Stores", list(self.signer.trust().stores())),
-            ("TestMode", boolean(self.signer.trust().needs_test_mode())),
+            ("Stores", list(self.trust.stores())),
+            ("TestMode", boolean(self.trust.needs_test_mode())),
             ("DriverVer", quoted(self.version)),
             ("MinimumBuild", self.requirements.build.to_string()),
             ("MinimumWindows", quoted(&self.requirements.windows)),
@@ -79,6 +88,7 @@ impl Facts<'_> {
             ("Services", list(&self.services())),
             ("Provider", quoted(provider)),
             ("ProviderId", quoted(&id)),
+            (INDEX, list(names)),
         ];
         let lines = values.map(|(key, value)| format!("    {key:<14} = {value}\r\n"));
         format!("# Data for the scripts in this folder.\r\n@{{\r\n{}}}\r\n", lines.concat())
@@ -86,7 +96,7 @@ impl Facts<'_> {
 
     /// Returns `README.txt`.
     fn read_me(&self) -> String {
-        let (name, requirements, trust) = (self.name, self.requirements, self.signer.trust());
+        let (name, requirements, trust) = (self.name, self.requirements, self.trust);
         let signed = if trust.needs_test_mode() { "signed for tests" } else { "signed by Microsoft" };
         let devices: Vec<String> =
             self.devices().iter().map(|d| format!("    {} ({})", d.description, d.ids.join(", "))).collect();
@@ -199,6 +209,14 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
+/// Returns the names of the files that a `package.psd1` of ours lists.
+pub(super) fn index(data_file: &str) -> Option<Vec<String>> {
+    let mut lines = data_file.lines().map(|line| line.trim().strip_prefix(INDEX));
+    let value = lines.find_map(|rest| rest?.trim_start().strip_prefix("= @('"))?;
+    let names = value.strip_suffix("')")?.split("', '");
+    Some(names.map(|name| name.replace("''", "'")).collect())
+}
+
 fn boolean(value: bool) -> String {
     String::from(if value { "$true" } else { "$false" })
 }
@@ -206,4 +224,17 @@ fn boolean(value: bool) -> String {
 fn list(items: &[impl AsRef<str>]) -> String {
     let items: Vec<String> = items.iter().map(|item| quoted(item.as_ref())).collect();
     format!("@({})", items.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{index, list};
+
+    #[test]
+    fn the_list_of_files_can_be_read_back() {
+        let names = ["a b.txt", "it's.sys", "package.psd1"];
+        let text = format!("@{{\r\n    Name           = 'x'\r\n    Files          = {}\r\n}}\r\n", list(&names));
+        assert_eq!(index(&text).unwrap(), names);
+        assert_eq!(index("@{\r\n    Name = 'x'\r\n}\r\n"), None);
+    }
 }

@@ -1,40 +1,66 @@
-//! Writes a folder atomically: under another name, which is then renamed.
+//! Writes a folder atomically: under another name, which is then renamed. Only files that a package lists as its own are
+//! replaced, and a replaced file keeps its mode.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::texts::{DATA_FILE, index};
 use crate::problem::Problem;
 
-/// A folder with this file is a package of ours and can be replaced.
-const MARK: &str = "package.psd1";
 const RULE: &str = "package-folder";
+/// The most files that a message names.
+const NAMED: usize = 8;
 
-/// Replaces the package in a folder with these files.
-pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
-    if !may_be_replaced(folder).map_err(|error| Problem::access(folder, RULE, &error))? {
-        let text = "it contains files that are not a package, so it was not changed; choose another folder";
+type Failure = (PathBuf, io::Error);
+
+/// Replaces the package in a folder with these files, unless `is_stopped` says so before it is complete.
+pub(super) fn replace(
+    folder: &Path,
+    files: &[(String, Vec<u8>)],
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(), Problem> {
+    let foreign = foreign_files(folder).map_err(|error| Problem::access(folder, RULE, &error))?;
+    if !foreign.is_empty() {
+        let named: Vec<&str> = foreign.iter().map(String::as_str).take(NAMED).collect();
+        let more = foreign.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let text = format!(
+            "it contains files that no package of this program lists as its own: {}{more}; nothing was changed; move them, or \
+             choose another folder",
+            named.join(", ")
+        );
         return Err(Problem::error(folder, RULE, text));
     }
-    let (draft, old) = (beside(folder, "new"), beside(folder, "old"));
-    let result = fill(&draft, files).and_then(|()| {
+    // A link to a folder stays a link.
+    let place = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let missing = missing_parents(&place);
+    let (draft, old) = (beside(&place, "new"), beside(&place, "old"));
+    let result = fill(&draft, files, Some(&place), is_stopped).and_then(|()| {
         let _ = fs::remove_dir_all(&old);
-        if folder.exists() {
-            fs::rename(folder, &old).map_err(|error| (folder.to_path_buf(), error))?;
+        if place.exists() {
+            keep_mode(&place, &draft)?;
+            fs::rename(&place, &old).map_err(|error| (folder.to_path_buf(), error))?;
         }
-        fs::rename(&draft, folder).map_err(|error| {
+        fs::rename(&draft, &place).map_err(|error| {
             // Restore the previous folder.
-            let _ = fs::rename(&old, folder);
+            let _ = fs::rename(&old, &place);
             (folder.to_path_buf(), error)
         })
     });
     let _ = fs::remove_dir_all(&draft);
-    if !folder.exists() && old.exists() {
+    if !place.exists() && old.exists() {
         // The restore failed, too: this is the only copy of the previous package.
         let text = format!("it could not be replaced; the previous package is in {}", old.display());
         return Err(Problem { is_access: true, ..Problem::error(folder, RULE, text) });
     }
     let _ = fs::remove_dir_all(&old);
+    if result.is_err() {
+        // Only empty folders are removed.
+        for parent in &missing {
+            let _ = fs::remove_dir(parent);
+        }
+    }
     // The name that the user knows.
     let named = |path: PathBuf| path.strip_prefix(&draft).map_or_else(|_| path.clone(), |inside| folder.join(inside));
     result.map_err(|(path, error)| Problem::access(&named(path), RULE, &error))
@@ -44,7 +70,7 @@ pub(super) fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), 
 pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
     let (draft, old) = (beside(folder, "new"), beside(folder, "old"));
     let mut placed = Vec::new();
-    let result = fill(&draft, files).and_then(|()| {
+    let result = fill(&draft, files, Some(folder), &|| false).and_then(|()| {
         let _ = fs::remove_dir_all(&old);
         fs::create_dir(&old).map_err(|error| (old.clone(), error))?;
         for (name, _) in files {
@@ -73,14 +99,34 @@ pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Prob
     result.map_err(|(path, error)| Problem::access(&path, RULE, &error))
 }
 
-fn fill(draft: &Path, files: &[(String, Vec<u8>)]) -> Result<(), (PathBuf, io::Error)> {
+/// Writes the files to a new folder. Each gets the mode of the file that it replaces in `previous`.
+fn fill(
+    draft: &Path,
+    files: &[(String, Vec<u8>)],
+    previous: Option<&Path>,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(), Failure> {
     let _ = fs::remove_dir_all(draft);
     fs::create_dir_all(draft).map_err(|error| (draft.to_path_buf(), error))?;
     for (name, bytes) in files {
         let path = draft.join(name);
-        fs::write(&path, bytes).map_err(|error| (path, error))?;
+        if is_stopped() {
+            return Err((path, io::ErrorKind::Interrupted.into()));
+        }
+        fs::write(&path, bytes).map_err(|error| (path.clone(), error))?;
+        if let Some(previous) = previous {
+            keep_mode(&previous.join(name), &path)?;
+        }
     }
     Ok(())
+}
+
+/// Gives a file or folder the mode of the one that it replaces, if there is one.
+fn keep_mode(previous: &Path, new: &Path) -> Result<(), Failure> {
+    match fs::metadata(previous) {
+        Ok(metadata) => fs::set_permissions(new, metadata.permissions()).map_err(|error| (new.to_path_buf(), error)),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Returns the path of a hidden sibling on the same file system.
@@ -89,17 +135,33 @@ fn beside(folder: &Path, what: &str) -> PathBuf {
     folder.with_file_name(format!(".{name}.{}.{what}", std::process::id()))
 }
 
-/// Whether the folder is a package or empty, or does not exist. Fails if it cannot be read, for example because it is a
-/// file.
-fn may_be_replaced(folder: &Path) -> io::Result<bool> {
-    if folder.join(MARK).is_file() {
-        return Ok(true);
+/// Returns the parents of a folder that do not exist, the deepest first.
+fn missing_parents(folder: &Path) -> Vec<PathBuf> {
+    let parents = folder.ancestors().skip(1).take_while(|parent| !parent.as_os_str().is_empty() && !parent.exists());
+    parents.map(Path::to_path_buf).collect()
+}
+
+/// Returns the names in a folder that the package in it does not list, sorted. Fails if the folder cannot be read, for
+/// example because it is a file.
+fn foreign_files(folder: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let own = fs::read_to_string(folder.join(DATA_FILE)).ok().and_then(|text| index(&text)).unwrap_or_default();
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_dir() {
+            names.push(format!("{name}/"));
+        } else if !own.contains(&name) {
+            names.push(name);
+        }
     }
-    match fs::read_dir(folder) {
-        Ok(mut entries) => Ok(entries.next().is_none()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(error),
-    }
+    names.sort();
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -107,7 +169,17 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use super::{MARK, add, replace};
+    use super::{DATA_FILE, add};
+
+    /// A data file that lists these files and itself.
+    fn data(names: &[&str]) -> (String, Vec<u8>) {
+        let names: Vec<String> = names.iter().chain(&[DATA_FILE]).map(|name| format!("'{name}'")).collect();
+        (DATA_FILE.into(), format!("@{{\n    Files = @({})\n}}\n", names.join(", ")).into_bytes())
+    }
+
+    fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), crate::Problem> {
+        super::replace(folder, files, &|| false)
+    }
 
     /// Creates an empty temporary folder for a test.
     fn place(name: &str) -> PathBuf {
@@ -128,9 +200,9 @@ mod tests {
     fn a_package_takes_the_place_of_the_one_before() {
         let place = place("replace");
         let folder = place.join("x64");
-        replace(&folder, &[(MARK.into(), vec![]), ("old".into(), vec![])]).unwrap();
-        replace(&folder, &[(MARK.into(), vec![]), ("new".into(), b"1".to_vec())]).unwrap();
-        assert_eq!(names(&folder), ["new", MARK]);
+        replace(&folder, &[data(&["old"]), ("old".into(), vec![])]).unwrap();
+        replace(&folder, &[data(&["new"]), ("new".into(), b"1".to_vec())]).unwrap();
+        assert_eq!(names(&folder), ["new", DATA_FILE]);
         assert_eq!(names(&place), ["x64"], "nothing else is left");
         fs::remove_dir_all(place).unwrap();
     }
@@ -139,22 +211,93 @@ mod tests {
     fn a_failed_write_keeps_the_old_package() {
         let place = place("half");
         let folder = place.join("x64");
-        replace(&folder, &[(MARK.into(), vec![])]).unwrap();
-        let problem = replace(&folder, &[("a".into(), vec![]), ("no/such/folder".into(), vec![])]).unwrap_err();
+        replace(&folder, &[data(&[])]).unwrap();
+        let bad = [("a".into(), vec![]), ("no/such/folder".into(), vec![])];
+        let problem = replace(&folder, &bad).unwrap_err();
         assert!(problem.file.ends_with("no/such/folder"), "{problem}");
-        assert_eq!((names(&folder), names(&place)), (vec![MARK.to_owned()], vec!["x64".to_owned()]));
+        assert_eq!((names(&folder), names(&place)), (vec![DATA_FILE.to_owned()], vec!["x64".to_owned()]));
+        // Nor is a folder left that was made for it.
+        assert!(replace(&place.join("new/deep/x64"), &bad).is_err());
+        assert_eq!(names(&place), ["x64"]);
         fs::remove_dir_all(place).unwrap();
     }
 
     #[test]
-    fn a_folder_that_is_not_a_package_is_not_replaced() {
+    fn files_that_the_package_does_not_list_are_named_and_stay() {
         let place = place("foreign");
-        fs::write(place.join("thesis.txt"), "").unwrap();
-        assert_eq!(replace(&place, &[(MARK.into(), vec![])]).unwrap_err().rule, "package-folder");
-        assert!(replace(&place.join("thesis.txt"), &[(MARK.into(), vec![])]).unwrap_err().is_access, "it is a file");
-        assert_eq!(names(&place), ["thesis.txt"]);
-        assert!(place.join("thesis.txt").is_file());
+        let folder = place.join("x64");
+        let package = [data(&["driver.sys"]), ("driver.sys".into(), vec![])];
+        replace(&folder, &package).unwrap();
+        fs::create_dir(folder.join("keys")).unwrap();
+        fs::write(folder.join("keys/signer.pem"), "key").unwrap();
+        fs::write(folder.join("driver.inx"), "mine").unwrap();
+        let problem = replace(&folder, &package).unwrap_err();
+        assert_eq!((problem.rule.as_str(), problem.is_access), ("package-folder", false));
+        assert!(problem.text.contains(": driver.inx, keys/;"), "{problem}");
+        assert_eq!(names(&folder), ["driver.inx", "driver.sys", "keys", DATA_FILE]);
+        assert_eq!(fs::read(folder.join("keys/signer.pem")).unwrap(), b"key");
+
+        // Without a list, every file is somebody else's.
+        fs::remove_dir_all(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(DATA_FILE), "@{\n    Name = 'x'\n}\n").unwrap();
+        assert!(replace(&folder, &package).unwrap_err().text.contains(DATA_FILE));
+        assert!(replace(&folder.join(DATA_FILE), &package).unwrap_err().is_access, "it is a file");
+        assert_eq!(names(&place), ["x64"]);
         fs::remove_dir_all(place).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn replaced_files_keep_their_mode_and_a_link_stays_a_link() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let place = place("mode");
+        let folder = place.join("x64");
+        let package = [data(&["a.ps1"]), ("a.ps1".into(), b"1".to_vec())];
+        replace(&folder, &package).unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        set(&folder, 0o750);
+        set(&folder.join("a.ps1"), 0o755);
+        symlink(&folder, place.join("link")).unwrap();
+        replace(&place.join("link"), &package).unwrap();
+        assert_eq!((mode(&folder), mode(&folder.join("a.ps1"))), (0o750, 0o755));
+        assert!(place.join("link").is_symlink());
+        set(&folder.join("a.ps1"), 0o700);
+        add(&folder, &[("a.ps1".into(), b"2".to_vec())]).unwrap();
+        assert_eq!((mode(&folder.join("a.ps1")), fs::read(folder.join("a.ps1")).unwrap()), (0o700, b"2".to_vec()));
+        fs::remove_dir_all(place).unwrap();
+    }
+
+    #[test]
+    fn an_interrupted_package_leaves_nothing_and_keeps_the_old_one() {
+        use std::cell::Cell;
+        let place = place("interrupted");
+        let folder = place.join("x64");
+        let files = [data(&["a", "b"]), ("a".into(), b"1".to_vec()), ("b".into(), b"1".to_vec())];
+        for before in [vec![], names(folder_of(&folder, &files))] {
+            if before.is_empty() {
+                fs::remove_dir_all(&folder).unwrap();
+            } else {
+                replace(&folder, &files).unwrap();
+            }
+            for stop in 0..files.len() {
+                let written = Cell::new(0);
+                let is_stopped = || written.replace(written.get() + 1) == stop;
+                let problem = super::replace(&folder, &files, &is_stopped).unwrap_err();
+                assert!(problem.is_access, "{problem}");
+                let left = if folder.exists() { names(&folder) } else { vec![] };
+                assert_eq!(left, before);
+                assert_eq!(names(&place).len(), usize::from(!before.is_empty()), "{:?}", names(&place));
+            }
+        }
+        fs::remove_dir_all(place).unwrap();
+    }
+
+    /// Writes a package and returns its folder.
+    fn folder_of<'a>(folder: &'a Path, files: &[(String, Vec<u8>)]) -> &'a Path {
+        replace(folder, files).unwrap();
+        folder
     }
 
     #[test]

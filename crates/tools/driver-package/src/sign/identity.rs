@@ -10,7 +10,7 @@ use rsa::pkcs1::DecodeRsaPrivateKey;
 use rsa::pkcs1v15::SigningKey;
 use rsa::pkcs8::{DecodePrivateKey, EncodePublicKey};
 use rsa::signature::{SignatureEncoding, Signer};
-use rsa::traits::PublicKeyParts;
+use rsa::traits::{PrivateKeyParts, PublicKeyParts};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use x509_cert::Certificate;
@@ -118,6 +118,13 @@ impl Identity {
     /// This cannot fail for a certificate that was read from a file.
     pub fn thumbprint(&self) -> der::Result<String> {
         Ok(hex(&Sha1::digest(self.to_cer()?)))
+    }
+
+    /// Returns the numbers that make the key, in both byte orders. A file with one of them contains the key.
+    pub(crate) fn secrets(&self) -> Vec<Vec<u8>> {
+        let key: &RsaPrivateKey = self.key.as_ref();
+        let numbers = std::iter::once(key.d()).chain(key.primes()).map(rsa::BigUint::to_bytes_be);
+        numbers.flat_map(|number| [number.iter().rev().copied().collect(), number]).collect()
     }
 
     pub(super) fn sign(&self, message: &[u8]) -> Vec<u8> {

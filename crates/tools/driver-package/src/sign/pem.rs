@@ -3,7 +3,7 @@
 use der::pem::{self, LineEnding};
 
 /// Returns label and bytes of the blocks in the order of the file.
-pub(super) fn blocks(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+pub(crate) fn blocks(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut blocks = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in text.lines().map(str::trim_end) {
@@ -26,7 +26,7 @@ pub(super) fn blocks(text: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
 }
 
 /// Encodes one block.
-pub(super) fn block(label: &str, bytes: &[u8]) -> Result<String, String> {
+pub(crate) fn block(label: &str, bytes: &[u8]) -> Result<String, String> {
     pem::encode_string(label, LineEnding::LF, bytes).map_err(|error| error.to_string())
 }
 

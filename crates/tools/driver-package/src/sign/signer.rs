@@ -32,7 +32,8 @@ pub enum Trust {
     Test,
     /// Because of its issuer, which the machine must already trust.
     Issued,
-    /// Because Microsoft's hardware program signs with it, and every Windows trusts it.
+    /// Because the chain of the signature ends at a root of Microsoft's, with a usage for kernel drivers. Only
+    /// [`verify`](crate::verify) finds that out: names do not prove it.
     Microsoft,
 }
 
@@ -90,16 +91,31 @@ impl Signer {
     ///
     /// Returns why it is not a certificate.
     pub fn of_file(bytes: &[u8]) -> Result<Self, String> {
-        let mut der = bytes.to_vec();
-        // DER begins with a sequence. Anything else must be PEM, with or without other text.
-        if !bytes.starts_with(&[0x30]) {
+        Self::all_of_file(bytes)?.into_iter().next().ok_or_else(|| "it has no certificate".into())
+    }
+
+    /// Reads all certificates of a file: one in DER, or several in PEM, with or without other text.
+    ///
+    /// # Errors
+    ///
+    /// Returns why one is not a certificate, or that there is none.
+    pub fn all_of_file(bytes: &[u8]) -> Result<Vec<Self>, String> {
+        // DER begins with a sequence.
+        let all = if bytes.starts_with(&[0x30]) {
+            vec![bytes.to_vec()]
+        } else {
             let text = std::str::from_utf8(bytes).map_err(|_| "it is not a certificate")?;
-            let blocks = pem::blocks(text)?;
-            let block = blocks.into_iter().find(|(label, _)| label == "CERTIFICATE");
-            der = block.ok_or("it has no certificate")?.1;
+            let blocks = pem::blocks(text)?.into_iter().filter(|(label, _)| label == "CERTIFICATE");
+            blocks.map(|(_, bytes)| bytes).collect()
+        };
+        if all.is_empty() {
+            return Err("it has no certificate".into());
         }
-        let certificate = Certificate::from_der(&der).map_err(|error| format!("it is not a certificate: {error}"))?;
-        Ok(Self { certificate, bytes: der })
+        let read = |bytes: Vec<u8>| match Certificate::from_der(&bytes) {
+            Ok(certificate) => Ok(Self { certificate, bytes }),
+            Err(error) => Err(format!("it is not a certificate: {error}")),
+        };
+        all.into_iter().map(read).collect()
     }
 
     /// Returns the content of a `.cer` file.
@@ -120,15 +136,10 @@ impl Signer {
         self.certificate.tbs_certificate.subject.to_string()
     }
 
-    /// Returns how a machine comes to trust what this certificate signed.
+    /// Returns how a machine comes to trust what this certificate signed, as far as the certificate alone shows it.
     #[must_use]
     pub fn trust(&self) -> Trust {
-        let is_microsoft = |name: &str| name.contains("O=Microsoft Corporation");
-        match self.issuer() {
-            None => Trust::Test,
-            Some(issuer) if is_microsoft(&issuer) && is_microsoft(&self.subject()) => Trust::Microsoft,
-            Some(_) => Trust::Issued,
-        }
+        if self.issuer().is_none() { Trust::Test } else { Trust::Issued }
     }
 
     /// Returns the issuer of the certificate, or `None` if it is self-signed.
@@ -161,16 +172,14 @@ mod tests {
         };
         let publisher = "CN=Microsoft Windows Hardware Compatibility Publisher,O=Microsoft Corporation,C=US";
         let authority = "CN=Microsoft Windows Third Party Component CA 2014,O=Microsoft Corporation,C=US";
-        let microsoft = named(publisher, authority).trust();
-        assert_eq!((microsoft, microsoft.stores().len(), microsoft.needs_test_mode()), (Trust::Microsoft, 0, false));
-        for (subject, issuer) in [("CN=a", "CN=b"), (publisher, "CN=b"), ("CN=a", authority)] {
+        // A name proves nothing, neither of the subject nor of the issuer.
+        for (subject, issuer) in [("CN=a", "CN=b"), (publisher, "CN=b"), ("CN=a", authority), (publisher, authority)] {
             let issued = named(subject, issuer).trust();
             assert_eq!(
                 (issued, issued.stores(), issued.needs_test_mode()),
                 (Trust::Issued, &["TrustedPublisher"][..], true)
             );
         }
-        // A name proves nothing: a self-signed test certificate with Microsoft's name is still a test certificate.
         assert_eq!(named(publisher, publisher).trust(), Trust::Test);
     }
 }

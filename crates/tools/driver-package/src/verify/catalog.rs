@@ -1,11 +1,12 @@
 //! The files that a catalog lists, in both versions of the catalog format.
 
-use der::asn1::{Any, OctetString, SetOfVec};
-use der::{Decode as _, Encode as _, Reader as _, SliceReader, Tag, Tagged as _};
+use der::asn1::{OctetString, SetOfVec};
+use der::{Decode as _, Encode as _, SliceReader, Tag};
 use x509_cert::attr::Attribute;
 
 use super::digest::Algorithm;
-use super::envelope::{Envelope, items};
+use super::envelope::Envelope;
+use super::tlv::Field;
 use crate::pe::SigningOffsets;
 use crate::sign::spc::IndirectData;
 use crate::sign::{hex, image_parts, oid};
@@ -16,7 +17,7 @@ pub(crate) struct Members(Vec<Vec<u8>>);
 impl Members {
     /// Reads the list of a catalog. The signature is not checked.
     pub(crate) fn of(catalog: &[u8]) -> Result<Self, String> {
-        Self::read(&Envelope::parse(catalog)?)
+        Self::read(&Envelope::parse(catalog).map_err(|refusal| refusal.text().to_owned())?)
     }
 
     /// Reads the list that the envelope signs.
@@ -33,32 +34,34 @@ impl Members {
         count(32).max(count(20))
     }
 
-    /// Returns the name of the digest algorithm with which the list contains this file.
-    pub(crate) fn find(&self, bytes: &[u8]) -> Option<&'static str> {
+    /// Returns whether the list contains this file.
+    pub(crate) fn contains(&self, bytes: &[u8]) -> bool {
+        self.find(bytes).is_some()
+    }
+
+    /// Returns the digest algorithm with which the list contains this file.
+    pub(super) fn find(&self, bytes: &[u8]) -> Option<Algorithm> {
         let offsets = SigningOffsets::of(bytes).ok();
-        [Algorithm::Sha256, Algorithm::Sha1].into_iter().find_map(|algorithm| {
+        [Algorithm::Sha256, Algorithm::Sha1].into_iter().find(|algorithm| {
             let digest = match offsets {
                 None => algorithm.digest(&[bytes]),
                 Some(offsets) => algorithm.digest(&image_parts(bytes, offsets)),
             };
-            self.0.contains(&digest).then_some(algorithm.name())
+            self.0.contains(&digest)
         })
     }
 }
 
 fn read(list: &[u8]) -> der::Result<Vec<Vec<u8>>> {
-    let mut reader = SliceReader::new(list)?;
-    let fields = items(Any::decode(&mut reader)?.value())?;
+    let fields = Field::of(list)?.fields(Tag::Sequence)?;
     // The subjects are a sequence of sequences. The list's usage and algorithm are sequences too, but begin with an object identifier.
-    let is_subjects = |field: &&Any| {
-        field.tag() == Tag::Sequence
-            && SliceReader::new(field.value())
-                .is_ok_and(|reader| reader.peek_tag().is_ok_and(|first| first == Tag::Sequence))
+    let is_subjects = |field: &&Field| {
+        field.tag == Tag::Sequence && Field::first(field.value).is_ok_and(|(first, _)| first.tag == Tag::Sequence)
     };
-    let subjects = fields.iter().find(is_subjects);
     let mut digests = Vec::new();
-    for subject in items(subjects.map(Any::value).unwrap_or_default())? {
-        let mut reader = SliceReader::new(subject.value())?;
+    for subject in fields.iter().find(is_subjects).map_or(Ok(Vec::new()), |field| field.fields(Tag::Sequence))? {
+        subject.expect(Tag::Sequence)?;
+        let mut reader = SliceReader::new(subject.value)?;
         let tag = OctetString::decode(&mut reader)?;
         let attributes = SetOfVec::<Attribute>::decode(&mut reader)?;
         digests.extend(of_tag(tag.as_bytes()));

@@ -1,6 +1,7 @@
 //! Digest algorithms by their object identifiers.
 
 use const_oid::ObjectIdentifier;
+use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
@@ -9,6 +10,8 @@ use crate::sign::oid;
 /// A digest algorithm of driver signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
+    /// In timestamps and certificates of the 1990s and 2000s.
+    Md5,
     Sha1,
     Sha256,
     Sha384,
@@ -19,6 +22,7 @@ impl Algorithm {
     /// Finds the algorithm of a digest, or of a signature algorithm that includes a digest.
     pub(super) fn of(oid: ObjectIdentifier) -> Option<Self> {
         match oid {
+            oid::MD5 | oid::MD5_WITH_RSA => Some(Self::Md5),
             oid::SHA1 | oid::SHA1_WITH_RSA => Some(Self::Sha1),
             oid::SHA256 | oid::SHA256_WITH_RSA | oid::SHA256_WITH_ECDSA => Some(Self::Sha256),
             oid::SHA384 | oid::SHA384_WITH_RSA | oid::SHA384_WITH_ECDSA => Some(Self::Sha384),
@@ -29,6 +33,7 @@ impl Algorithm {
 
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Md5 => "MD5",
             Self::Sha1 => "SHA-1",
             Self::Sha256 => "SHA-256",
             Self::Sha384 => "SHA-384",
@@ -36,8 +41,14 @@ impl Algorithm {
         }
     }
 
+    /// Whether two messages with one digest can be made.
+    pub(super) fn is_weak(self) -> bool {
+        matches!(self, Self::Md5 | Self::Sha1)
+    }
+
     pub(super) fn length(self) -> usize {
         match self {
+            Self::Md5 => 16,
             Self::Sha1 => 20,
             Self::Sha256 => 32,
             Self::Sha384 => 48,
@@ -48,6 +59,7 @@ impl Algorithm {
     /// Computes the digest of the parts, one after another.
     pub(super) fn digest(self, parts: &[&[u8]]) -> Vec<u8> {
         match self {
+            Self::Md5 => digest::<Md5>(parts),
             Self::Sha1 => digest::<Sha1>(parts),
             Self::Sha256 => digest::<Sha256>(parts),
             Self::Sha384 => digest::<Sha384>(parts),
@@ -58,6 +70,7 @@ impl Algorithm {
     /// Returns the RSA padding for this digest.
     pub(super) fn padding(self) -> rsa::Pkcs1v15Sign {
         match self {
+            Self::Md5 => rsa::Pkcs1v15Sign::new::<Md5>(),
             Self::Sha1 => rsa::Pkcs1v15Sign::new::<Sha1>(),
             Self::Sha256 => rsa::Pkcs1v15Sign::new::<Sha256>(),
             Self::Sha384 => rsa::Pkcs1v15Sign::new::<Sha384>(),

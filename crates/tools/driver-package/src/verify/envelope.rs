@@ -1,33 +1,37 @@
 //! PKCS #7 `SignedData` that other programs made: the content, the certificates, the signatures.
 //!
-//! The fields are read one by one, not decoded as a whole, for two reasons: a certificate that cannot be decoded must
-//! not hide the others, and the signed attributes are needed with the bytes that they have in the file.
+//! The fields are read one by one with the bytes that they have in the file. What is not signed must have the one value
+//! that it can have: a version, an algorithm, a tag, the order of the fields.
 
 use std::collections::VecDeque;
 
+use cms::content_info::CmsVersion;
 use cms::signed_data::{SignerIdentifier, SignerInfo};
 use const_oid::ObjectIdentifier;
 use der::asn1::{Any, OctetString};
-use der::{Decode as _, Encode as _, Reader as _, SliceReader, Tag, TagNumber, Tagged as _};
-use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
-use rsa::RsaPublicKey;
-use rsa::pkcs8::DecodePublicKey as _;
-use x509_cert::Certificate;
+use der::{Decode as _, Encode as _, Tag, TagNumber};
+use spki::AlgorithmIdentifierOwned;
 
+use super::certificate::Cert;
 use super::digest::Algorithm;
-use super::timestamp::{self, Stamp};
-use super::{Account, Context, Mark, chain};
+use super::tlv::{Field, context, unexpected};
+use super::{Account, Context, Mark, Refusal, chain, key};
 use crate::sign::oid;
 
-/// The maximum number of signatures in a file. Only hostile files have more.
-const MOST: usize = 16;
+/// The maximum number of signatures that are checked in a file. Vendors' catalogs have dozens.
+const MOST: usize = 128;
+/// The maximum number of certificates in an envelope. Each is checked with the keys of all that have its issuer's name.
+const MOST_CERTIFICATES: usize = 64;
 
 /// Signed content.
 pub(super) struct Envelope {
+    version: u8,
+    algorithms: Vec<AlgorithmIdentifierOwned>,
     kind: ObjectIdentifier,
-    content: Option<Any>,
-    content_der: Vec<u8>,
-    certificates: Vec<Certificate>,
+    content: Option<(Vec<u8>, Vec<u8>)>,
+    certificates: Vec<Cert>,
+    /// Why a certificate could not be read.
+    unreadable: Option<String>,
     signers: Vec<Signer>,
 }
 
@@ -43,11 +47,16 @@ pub(super) struct Signer {
 impl Signer {
     pub(super) fn from_der(bytes: &[u8]) -> der::Result<Self> {
         let info = SignerInfo::from_der(bytes)?;
-        let fields = items(Any::from_der(bytes)?.value())?;
-        let attributes = fields.iter().find(|field| is_context(field, TagNumber::N0)).map(|field| {
-            // The signed bytes begin with the tag of a set instead of the implicit tag.
-            Any::new(Tag::Set, field.value()).and_then(|set| set.to_der())
-        });
+        // The decoder skips fields that it does not expect.
+        let fields = Field::of(bytes)?.fields(Tag::Sequence)?;
+        let [_, _, _, rest @ ..] = fields.as_slice() else { return Err(unexpected(Tag::Sequence)) };
+        let (attributes, rest) = optional(rest, TagNumber::N0);
+        let [_, _, rest @ ..] = rest else { return Err(unexpected(Tag::Sequence)) };
+        if let (_, [field, ..]) = optional(rest, TagNumber::N1) {
+            return Err(unexpected(field.tag));
+        }
+        // The signed bytes begin with the tag of a set instead of the implicit tag.
+        let attributes = attributes.map(|field| Any::new(Tag::Set, field.value).and_then(|set| set.to_der()));
         let attributes = attributes.transpose()?;
         // Decoding a set sorts it.
         let ordered = info.signed_attrs.as_ref().map(der::Encode::to_der).transpose()?;
@@ -70,42 +79,83 @@ impl Signer {
         let all = self.info.unsigned_attrs.iter().flat_map(|set| set.iter());
         all.filter(move |each| each.oid == kind).flat_map(|each| each.values.iter())
     }
+
+    /// Returns an unsigned attribute that is not known.
+    pub(super) fn unknown_attribute(&self) -> Option<ObjectIdentifier> {
+        let known = [oid::NESTED_SIGNATURE, oid::RFC3161, oid::COUNTER_SIGNATURE];
+        let all = self.info.unsigned_attrs.iter().flat_map(|set| set.iter());
+        all.map(|each| each.oid).find(|kind| !known.contains(kind))
+    }
+
+    /// Whether the signed attributes are not in the order of DER.
+    pub(super) fn is_unordered(&self) -> bool {
+        self.ordered.is_some()
+    }
+
+    /// Returns the digest algorithm, if it is known.
+    pub(super) fn algorithm(&self) -> Option<Algorithm> {
+        Algorithm::of(self.info.digest_alg.oid)
+    }
 }
 
 impl Envelope {
-    /// Reads the first value in `bytes`. The bytes after it are padding.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        Self::read(bytes).map_err(|error| format!("it is not a PKCS #7 signature: {error}"))
+    /// Reads a signature. Bytes after it are an error.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
+        Self::read(bytes).map_err(|error| Refusal::from(error).about("it is not a PKCS #7 signature"))
     }
 
     fn read(bytes: &[u8]) -> der::Result<Self> {
-        let unexpected = |tag: Tag| der::Error::from(der::ErrorKind::TagUnexpected { expected: None, actual: tag });
-        let outer = items(Any::decode(&mut SliceReader::new(bytes)?)?.value())?;
+        let outer = Field::of(bytes)?.fields(Tag::Sequence)?;
         let [kind, content] = outer.as_slice() else { return Err(unexpected(Tag::Sequence)) };
-        let kind: ObjectIdentifier = kind.decode_as()?;
+        let kind: ObjectIdentifier = kind.decode()?;
         if kind != oid::SIGNED_DATA {
             return Err(der::ErrorKind::OidUnknown { oid: kind }.into());
         }
-        // Version, digest algorithms, content, certificates, revocation lists, signatures.
-        let fields = items(Any::from_der(content.value())?.value())?;
-        let [_, _, inner, rest @ ..] = fields.as_slice() else { return Err(unexpected(Tag::Sequence)) };
-        let inner = items(inner.value())?;
-        let kind = inner.first().map_or(Err(unexpected(Tag::Sequence)), Any::decode_as)?;
-        let content = inner.get(1).map(|content| Any::from_der(content.value())).transpose()?;
-        let content_der = content.as_ref().map_or(Ok(Vec::new()), Any::to_der)?;
-        let mut certificates = Vec::new();
-        for each in rest.iter().filter(|field| is_context(field, TagNumber::N0)) {
-            // Items that are not certificates are skipped.
-            let all = items(each.value())?;
-            certificates.extend(all.iter().filter_map(|each| Certificate::from_der(&each.to_der().ok()?).ok()));
+        let fields = content.explicit(TagNumber::N0)?.fields(Tag::Sequence)?;
+        let [version, algorithms, content, rest @ ..] = fields.as_slice() else {
+            return Err(unexpected(Tag::Sequence));
+        };
+        let algorithms = algorithms.fields(Tag::Set)?;
+        let content = content.fields(Tag::Sequence)?;
+        let (kind, content) = match content.as_slice() {
+            [kind] => (kind, None),
+            [kind, content] => (kind, Some(content.explicit(TagNumber::N0)?)),
+            _ => return Err(unexpected(Tag::Sequence)),
+        };
+        let kind: ObjectIdentifier = kind.decode()?;
+        if let Some(content) = content {
+            // The digest does not cover the tag.
+            content.expect(if kind == oid::TIMESTAMP { Tag::OctetString } else { Tag::Sequence })?;
         }
-        let mut signers = Vec::new();
-        for each in rest.iter().filter(|field| field.tag() == Tag::Set) {
-            for signer in items(each.value())? {
-                signers.push(Signer::from_der(&signer.to_der()?)?);
+        // The certificates, then revocation lists, then the signatures.
+        let (certificates, rest) = optional(rest, TagNumber::N0);
+        let (_, rest) = optional(rest, TagNumber::N1);
+        let [signers] = rest else { return Err(unexpected(Tag::Set)) };
+        let mut envelope = Self {
+            version: version.decode()?,
+            algorithms: algorithms.iter().map(Field::decode).collect::<der::Result<_>>()?,
+            kind,
+            content: content.map(|content| (content.raw.to_vec(), content.value.to_vec())),
+            certificates: Vec::new(),
+            unreadable: None,
+            signers: signers
+                .fields(Tag::Set)?
+                .iter()
+                .map(|each| Signer::from_der(each.raw))
+                .collect::<der::Result<_>>()?,
+        };
+        for each in certificates.map_or(Ok(Vec::new()), |field| field.fields(context(TagNumber::N0)))? {
+            match Cert::from_der(each.raw) {
+                // Attribute certificates, which Microsoft's timestamps have.
+                _ if each.tag == context(TagNumber::N1) || each.tag == context(TagNumber::N2) => {}
+                Ok(_) if envelope.certificates.len() == MOST_CERTIFICATES => {
+                    envelope.unreadable = Some(format!("there are more than {MOST_CERTIFICATES}"));
+                }
+                Ok(certificate) => envelope.certificates.push(certificate),
+                Err(error) => envelope.unreadable = Some(error.to_string()),
             }
         }
-        Ok(Self { kind, content, content_der, certificates, signers })
+        Ok(envelope)
     }
 
     /// Returns the type of the signed content.
@@ -115,12 +165,12 @@ impl Envelope {
 
     /// Returns the signed content as DER.
     pub(super) fn content_der(&self) -> &[u8] {
-        &self.content_der
+        self.content.as_ref().map(|(raw, _)| raw.as_slice()).unwrap_or_default()
     }
 
     /// Returns the bytes that are digested: the content without its tag and length.
     pub(super) fn content_value(&self) -> &[u8] {
-        self.content.as_ref().map(Any::value).unwrap_or_default()
+        self.content.as_ref().map(|(_, value)| value.as_slice()).unwrap_or_default()
     }
 
     /// Returns the signatures.
@@ -128,70 +178,59 @@ impl Envelope {
         &self.signers
     }
 
-    /// Checks every signature, and the certificate chain of its signer.
-    pub(super) fn verify(&self, account: &mut Account, context: &Context) {
-        if self.signers.is_empty() {
-            account.add("signature", Mark::Failed, "the envelope contains none");
-        }
-        for signer in &self.signers {
-            let certificate = match self.check(signer, self.content_value()) {
-                Ok(certificate) => certificate,
-                Err(Refusal::Failed(text)) => {
-                    account.add("signature", Mark::Failed, text);
-                    continue;
-                }
-                Err(Refusal::Unknown(text)) => {
-                    account.add("signature", Mark::Unknown, text);
-                    continue;
-                }
-            };
-            let subject = &certificate.tbs_certificate.subject;
-            account.add("signature", Mark::Passed, format!("by {subject}"));
-            if signer.ordered.is_some() {
-                let text =
-                    "its attributes are not in the order of DER, which CMS requires: other verifiers may refuse it";
-                account.add("signature", Mark::Note, text);
-            }
-            if certificate.tbs_certificate.subject_public_key_info.algorithm.oid == oid::EC {
-                let text = "it is ECDSA; whether Windows loads such a driver was not tested";
-                account.add("signature", Mark::Note, text);
-            }
-            let time = match timestamp::of(self, signer) {
-                Ok(Some(Stamp { time, by })) => {
-                    account.add("timestamp", Mark::Passed, format!("{}, by {by}", timestamp::show(time)));
-                    time
-                }
-                Ok(None) => {
-                    account.add(
-                        "timestamp",
-                        Mark::Note,
-                        "there is none: the signature is not valid after its certificate expires",
-                    );
-                    context.now
-                }
-                Err(reason) => {
-                    account.add("timestamp", Mark::Failed, reason);
-                    context.now
-                }
-            };
-            chain::verify(account, certificate, &self.certificates, time, context);
-        }
+    pub(super) fn certificates(&self) -> &[Cert] {
+        &self.certificates
     }
 
-    /// Checks one signature over `content`. Returns the certificate of its signer.
-    pub(super) fn check(&self, signer: &Signer, content: &[u8]) -> Result<&Certificate, Refusal> {
+    /// Checks what no signature covers: the version, the algorithms, and that all certificates belong to each other.
+    pub(super) fn check_frame(&self) -> Result<(), Refusal> {
+        let expected = if self.kind == oid::TIMESTAMP { 3 } else { 1 };
+        if self.version != expected {
+            return Err(Refusal::Unknown(format!("the version {} of its envelope is not known", self.version)));
+        }
+        if let Some(reason) = &self.unreadable {
+            return Err(Refusal::Unknown(format!("a certificate in it cannot be read: {reason}")));
+        }
+        for each in &self.algorithms {
+            if Algorithm::of(each.oid).is_none() || !key::has_no_parameters(each) {
+                return Err(Refusal::Unknown(format!("its digest algorithm {} is not known", each.oid)));
+            }
+        }
+        for each in &self.certificates {
+            let mut issuers = self.certificates.iter().filter(|issuer| issuer.is_issuer_of(each)).peekable();
+            let has_issuer = issuers.peek().is_some();
+            // An unknown algorithm matters only in a chain, which is checked later.
+            let may_sign =
+                |issuer: &Cert| !matches!(each.is_signed_with(issuer.key()), Ok(false) | Err(Refusal::Failed(_)));
+            if has_issuer && !issuers.any(may_sign) {
+                let subject = each.subject();
+                let text = format!("the certificate of {subject} was not made by its issuer, or it was changed later");
+                return Err(Refusal::Failed(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks one signature over `content`, whose type is `kind`. Returns the certificate of its signer.
+    pub(super) fn check(&self, signer: &Signer, kind: ObjectIdentifier, content: &[u8]) -> Result<&Cert, Refusal> {
         let info = &signer.info;
         let SignerIdentifier::IssuerAndSerialNumber(id) = &info.sid else {
             return Err(Refusal::Unknown("its signer is not named by issuer and serial number".into()));
         };
-        let is_signers = |each: &&Certificate| {
-            let fields = &each.tbs_certificate;
-            fields.issuer == id.issuer && fields.serial_number == id.serial_number
-        };
-        let certificate = self.certificates.iter().find(is_signers);
-        let certificate = certificate.ok_or_else(|| Refusal::Failed("its certificate is not in the file".into()))?;
-        let algorithm = Algorithm::of(info.digest_alg.oid)
-            .ok_or_else(|| Refusal::Unknown(format!("its digest algorithm {} is not known", info.digest_alg.oid)))?;
+        let certificate = self.certificates.iter().find(|each| each.is_named(id));
+        let certificate = certificate.ok_or_else(|| match &self.unreadable {
+            Some(reason) => Refusal::Unknown(format!("its certificate cannot be read: {reason}")),
+            None => Refusal::Failed("its certificate is not in the file".into()),
+        })?;
+        let unknown = |what: &str, oid| Refusal::Unknown(format!("its {what} {oid} is not known"));
+        let algorithm = signer.algorithm().filter(|_| key::has_no_parameters(&info.digest_alg));
+        let algorithm = algorithm.ok_or_else(|| unknown("digest algorithm", info.digest_alg.oid))?;
+        if info.version != CmsVersion::V1 {
+            return Err(Refusal::Unknown(format!("its version {:?} is not known", info.version)));
+        }
+        if !key::fits(&info.signature_algorithm, algorithm) {
+            return Err(unknown("signature algorithm", info.signature_algorithm.oid));
+        }
         let message = match &signer.attributes {
             None => content,
             Some(attributes) => {
@@ -199,12 +238,45 @@ impl Envelope {
                 if digest.is_none_or(|digest| digest.as_bytes() != algorithm.digest(&[content])) {
                     return Err(Refusal::Failed("its content was changed after it was signed".into()));
                 }
+                let own = signer.signed(oid::CONTENT_TYPE).map(Any::decode_as::<ObjectIdentifier>);
+                if own.is_some_and(|own| own != Ok(kind)) {
+                    return Err(Refusal::Failed("its content has another type than the signed one".into()));
+                }
                 attributes
             }
         };
-        let verify = |message: &[u8]| verify_signature(certificate, algorithm, message, signer.signature());
-        verify(message).or_else(|refusal| signer.ordered.as_deref().map_or(Err(refusal), verify))?;
-        Ok(certificate)
+        let verify = |message: &[u8]| key::verify(certificate.key(), algorithm, message, signer.signature());
+        let is_good = verify(message)? || signer.ordered.as_deref().map_or(Ok(false), verify)?;
+        if is_good {
+            return Ok(certificate);
+        }
+        let subject = certificate.subject();
+        Err(Refusal::Failed(format!("it was not made with the key of {subject}, or it was changed later")))
+    }
+
+    /// Returns the certificates that nothing in the file and no trusted root confirms.
+    pub(super) fn unconfirmed(&self, context: &Context, trusted: &[Cert]) -> Vec<String> {
+        let is_confirmed = |each: &Cert| {
+            let is_issuer =
+                |issuer: &Cert| issuer.is_issuer_of(each) && each.is_signed_with(issuer.key()).is_ok_and(|is| is);
+            self.certificates.iter().any(is_issuer)
+                || chain::trusted_end(each, 0, context, trusted, oid::TIME_STAMPING).is_some()
+        };
+        let all = self.certificates.iter().filter(|each| !is_confirmed(each));
+        all.map(|each| format!("nothing confirms the certificate of {}", each.subject())).collect()
+    }
+
+    /// Whether the envelope lists the digest algorithm of a signature.
+    pub(super) fn lists(&self, algorithm: Algorithm) -> bool {
+        self.algorithms.iter().any(|each| Algorithm::of(each.oid) == Some(algorithm))
+    }
+}
+
+/// Splits off an optional field.
+fn optional<'f, 'a>(fields: &'f [Field<'a>], number: TagNumber) -> (Option<Field<'a>>, &'f [Field<'a>]) {
+    match fields {
+        [first, rest @ ..] if first.tag == context(number) => (Some(*first), rest),
+        _ => (None, fields),
     }
 }
 
@@ -216,7 +288,7 @@ pub(super) fn each(account: &mut Account, bytes: &[u8], mut check: impl FnMut(&m
         number += 1;
         if number > MOST {
             let text = format!("there are more than {MOST}, and only the first {MOST} were checked");
-            return account.add("signature", Mark::Failed, text);
+            return account.add("signature", Mark::Unknown, text);
         }
         if number > 1 {
             account.add("signature", Mark::Note, format!("signature {number} of the file"));
@@ -227,69 +299,7 @@ pub(super) fn each(account: &mut Account, bytes: &[u8], mut check: impl FnMut(&m
                 let nested = envelope.signers.iter().flat_map(|signer| signer.unsigned(oid::NESTED_SIGNATURE));
                 waiting.extend(nested.map(|value| value.to_der().unwrap_or_default()));
             }
-            Err(reason) => account.add("signature", Mark::Failed, reason),
+            Err(refusal) => account.refuse("signature", &refusal),
         }
     }
-}
-
-/// Why a signature is not valid.
-pub(super) enum Refusal {
-    /// The signature is wrong.
-    Failed(String),
-    /// The signature uses an algorithm that is not supported.
-    Unknown(String),
-}
-
-/// Checks that the key of a certificate made a signature over a message.
-pub(super) fn verify_signature(
-    certificate: &Certificate,
-    algorithm: Algorithm,
-    message: &[u8],
-    signature: &[u8],
-) -> Result<(), Refusal> {
-    let key = &certificate.tbs_certificate.subject_public_key_info;
-    let subject = &certificate.tbs_certificate.subject;
-    let digest = algorithm.digest(&[message]);
-    let curve = key.algorithm.parameters.as_ref().and_then(|parameters| parameters.decode_as().ok());
-    let bytes = key.to_der().map_err(|error| Refusal::Failed(error.to_string()))?;
-    let is_good = match (key.algorithm.oid, curve) {
-        (oid::RSA, _) => RsaPublicKey::from_public_key_der(&bytes).ok().map(|key| {
-            // Some timestamp servers sign the digest without the identifier of its algorithm. Windows accepts that.
-            let paddings = [algorithm.padding(), rsa::Pkcs1v15Sign::new_unprefixed()];
-            paddings.into_iter().any(|padding| key.verify(padding, &digest, signature).is_ok())
-        }),
-        (oid::EC, Some(oid::P256)) => p256::ecdsa::VerifyingKey::from_public_key_der(&bytes).ok().map(|key| {
-            let signature = p256::ecdsa::Signature::from_der(signature);
-            signature.is_ok_and(|signature| key.verify_prehash(&digest, &signature).is_ok())
-        }),
-        (oid::EC, Some(oid::P384)) => p384::ecdsa::VerifyingKey::from_public_key_der(&bytes).ok().map(|key| {
-            let signature = p384::ecdsa::Signature::from_der(signature);
-            signature.is_ok_and(|signature| key.verify_prehash(&digest, &signature).is_ok())
-        }),
-        (kind, curve) => {
-            let kind = curve.filter(|_| kind == oid::EC).unwrap_or(kind);
-            return Err(Refusal::Unknown(format!("keys of the algorithm {kind} are not checked here")));
-        }
-    };
-    match is_good {
-        Some(true) => Ok(()),
-        Some(false) => {
-            Err(Refusal::Failed(format!("it was not made with the key of {subject}, or it was changed later")))
-        }
-        None => Err(Refusal::Failed("the key of its certificate cannot be read".into())),
-    }
-}
-
-/// Returns the values of a sequence or a set.
-pub(super) fn items(value: &[u8]) -> der::Result<Vec<Any>> {
-    let mut reader = SliceReader::new(value)?;
-    let mut items = Vec::new();
-    while !reader.is_finished() {
-        items.push(Any::decode(&mut reader)?);
-    }
-    Ok(items)
-}
-
-fn is_context(field: &Any, wanted: TagNumber) -> bool {
-    matches!(field.tag(), Tag::ContextSpecific { number, .. } if number == wanted)
 }

@@ -1,10 +1,11 @@
 //! Verifies the signature in an image.
 
-use der::{Decode as _, SliceReader};
+use der::Decode as _;
 
 use super::digest::Algorithm;
 use super::envelope::{self, Envelope};
-use super::{Account, Context, Mark, pages};
+use super::tlv::Field;
+use super::{Account, Context, Mark, Refusal, pages, signature};
 use crate::pe::SigningOffsets;
 use crate::sign::spc::IndirectData;
 use crate::sign::{hex, image_parts, oid};
@@ -14,7 +15,7 @@ const ENTRY: usize = 8;
 
 /// Verifies the signature of an image. Returns whether it has one.
 pub(super) fn verify(account: &mut Account, bytes: &[u8], context: &Context) -> bool {
-    walk(account, bytes, |account, envelope| envelope.verify(account, context))
+    walk(account, bytes, |account, envelope| signature::verify(account, envelope, context))
 }
 
 /// Compares the signed digests with the file. The signer is not checked.
@@ -32,17 +33,53 @@ fn walk(account: &mut Account, bytes: &[u8], check: impl Fn(&mut Account, &Envel
         }
     };
     let Some(start) = offsets.signature else { return false };
-    envelope::each(account, bytes.get(start + ENTRY..).unwrap_or_default(), |account, each| {
-        digest(account, bytes, offsets, each);
-        check(account, each);
-    });
+    let mut table = bytes.get(start..).unwrap_or_default();
+    while !table.is_empty() {
+        match entry(table) {
+            Ok((envelope, rest)) => {
+                envelope::each(account, envelope, |account, each| {
+                    digest(account, bytes, offsets, each);
+                    check(account, each);
+                });
+                table = rest;
+            }
+            Err(refusal) => {
+                account.refuse("signature", &refusal);
+                break;
+            }
+        }
+    }
     true
+}
+
+/// `WIN_CERT_REVISION_2_0`, then `WIN_CERT_TYPE_PKCS_SIGNED_DATA`
+const KIND: [u8; 4] = [0x00, 0x02, 0x02, 0x00];
+
+/// Returns the signature in the first entry of the attribute certificate table, and the rest of the table. Entries are
+/// padded with zeros to a multiple of eight; no digest covers the padding, so nothing else may be there.
+fn entry(table: &[u8]) -> Result<(&[u8], &[u8]), Refusal> {
+    let damaged = |text: &str| Refusal::Failed(format!("the table of signatures is damaged: {text}"));
+    let (Some(length), Some(kind)) = (table.first_chunk::<4>(), table.get(4..ENTRY)) else {
+        return Err(damaged("it ends in the header of an entry"));
+    };
+    let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+    let content = table.get(ENTRY..length).ok_or_else(|| damaged("an entry is longer than the table"))?;
+    if kind != KIND {
+        return Err(Refusal::Unknown(format!("the kind {} of an entry in its table is not known", hex(kind))));
+    }
+    let (signature, padding) =
+        Field::first(content).map_err(|error| Refusal::from(error).about("it is not a PKCS #7 signature"))?;
+    let end = length.next_multiple_of(ENTRY).min(table.len());
+    let after = table.get(length..end).unwrap_or_default();
+    if padding.iter().chain(after).any(|byte| *byte != 0) {
+        return Err(damaged("there are bytes after the signature that no signature covers"));
+    }
+    Ok((signature.raw, table.get(end..).unwrap_or_default()))
 }
 
 /// Compares the signed digest with that of the file, and the page hashes with those of its pages.
 fn digest(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope: &Envelope) {
-    let signed = (envelope.kind() == oid::INDIRECT_DATA)
-        .then(|| SliceReader::new(envelope.content_der()).and_then(|mut reader| IndirectData::decode(&mut reader)));
+    let signed = (envelope.kind() == oid::INDIRECT_DATA).then(|| IndirectData::from_der(envelope.content_der()));
     let data = match signed {
         Some(Ok(data)) => data,
         Some(Err(error)) => {
@@ -55,7 +92,8 @@ fn digest(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope
     };
     let own = algorithm.digest(&image_parts(bytes, offsets));
     if own == data.digest() {
-        account.add("digest", Mark::Passed, format!("{} {}", algorithm.name(), hex(&own).to_lowercase()));
+        let mark = if algorithm.is_weak() { Mark::Weak } else { Mark::Passed };
+        account.add("digest", mark, format!("{} {}", algorithm.name(), hex(&own).to_lowercase()));
     } else {
         let text = format!(
             "the file's {} digest is {}, the signed one {}: the file was changed after it was signed",
@@ -71,6 +109,6 @@ fn digest(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope
             Ok(count) => account.add("page hashes", Mark::Passed, format!("{count} pages")),
             Err(reason) => account.add("page hashes", Mark::Failed, reason),
         },
-        Err(reason) => account.add("page hashes", Mark::Failed, reason),
+        Err(refusal) => account.refuse("page hashes", &refusal),
     }
 }

@@ -8,6 +8,7 @@ use der::asn1::{Any, OctetString, SetOfVec};
 use der::{Decode as _, Encode as _, Reader as _, SliceReader, TagNumber, Tagged as _};
 use x509_cert::attr::Attribute;
 
+use super::Refusal;
 use super::digest::Algorithm;
 use crate::pe::{Image, SigningOffsets};
 use crate::sign::oid;
@@ -25,17 +26,17 @@ pub(super) struct Pages {
 
 impl Pages {
     /// Reads the page hashes from `SpcPeImageData`. Most images have none.
-    pub(super) fn of(value: &Any) -> Result<Option<Self>, String> {
-        let cannot = |error: der::Error| format!("they cannot be read: {error}");
+    pub(super) fn of(value: &Any) -> Result<Option<Self>, Refusal> {
+        let cannot = |error: der::Error| Refusal::from(error).about("they cannot be read");
         let Some(object) = serialized(value).map_err(cannot)? else { return Ok(None) };
         let attributes = SetOfVec::<Attribute>::from_der(&object).map_err(cannot)?;
         let Some(attribute) = attributes.iter().next() else { return Ok(None) };
         let algorithm = match attribute.oid {
             oid::PAGE_HASHES_V1 => Algorithm::Sha1,
             oid::PAGE_HASHES_V2 => Algorithm::Sha256,
-            other => return Err(format!("their kind {other} is not known")),
+            other => return Err(Refusal::Unknown(format!("their kind {other} is not known"))),
         };
-        let value = attribute.values.iter().next().ok_or("they are missing")?;
+        let value = attribute.values.iter().next().ok_or_else(|| Refusal::Failed("they are missing".into()))?;
         let value = value.decode_as::<OctetString>().map_err(cannot)?;
         let bytes = value.as_bytes();
         let mut entries = Vec::new();

@@ -6,53 +6,94 @@ use der::asn1::{Any, OctetString, UtcTime};
 use der::{DateTime, Decode as _, Encode as _, Reader as _, SliceReader, Tagged as _};
 use spki::AlgorithmIdentifierOwned;
 
+use super::certificate::Cert;
+use super::chain;
 use super::digest::Algorithm;
-use super::envelope::{Envelope, Refusal, Signer};
+use super::envelope::{Envelope, Signer};
+use super::signature::is_trusted;
+use super::{Context, Refusal};
 use crate::sign::oid;
 
-/// A valid timestamp.
+/// A timestamp that belongs to the signature.
 pub(super) struct Stamp {
     /// The time since 1970.
     pub(super) time: Duration,
     /// The subject of the timestamp server's certificate.
     pub(super) by: String,
+    /// Whether the chain of the server ends at a trusted root. Otherwise anybody can have made it.
+    pub(super) is_proven: bool,
+    /// What weakens it.
+    pub(super) weaknesses: Vec<String>,
 }
 
 /// Returns the timestamp of a signature. Most test-signed files have none.
-pub(super) fn of(envelope: &Envelope, signer: &Signer) -> Result<Option<Stamp>, String> {
+pub(super) fn of(
+    envelope: &Envelope,
+    signer: &Signer,
+    context: &Context,
+    trusted: &[Cert],
+) -> Result<Option<Stamp>, Refusal> {
     let stamped = signer.signature();
-    let cannot = |error: der::Error| format!("it cannot be read: {error}");
+    let cannot = |error: der::Error| Refusal::from(error).about("it cannot be read");
     if let Some(value) = signer.unsigned(oid::RFC3161).next() {
         let token = Envelope::parse(&value.to_der().map_err(cannot)?)?;
-        return token_of(&token, stamped).map(Some);
+        token.check_frame()?;
+        let [own] = token.signers() else { return Err(Refusal::Failed("it has not exactly one signature".into())) };
+        let certificate = token.check(own, oid::TIMESTAMP, token.content_value())?;
+        let time = token_time(&token, own, stamped)?;
+        let mut stamp = stamp(certificate, own, time, token.certificates(), context, trusted)?;
+        stamp.weaknesses.extend(token.unconfirmed(context, trusted));
+        return Ok(Some(stamp));
     }
     if let Some(value) = signer.unsigned(oid::COUNTER_SIGNATURE).next() {
         let counter = value.to_der().and_then(|bytes| Signer::from_der(&bytes)).map_err(cannot)?;
-        let certificate = envelope.check(&counter, stamped).map_err(describe)?;
-        let time = counter.signed(oid::SIGNING_TIME).and_then(time).ok_or("it has no time")?;
-        return Ok(Some(Stamp { time, by: certificate.tbs_certificate.subject.to_string() }));
+        let certificate = envelope.check(&counter, oid::DATA, stamped)?;
+        let time = counter.signed(oid::SIGNING_TIME).and_then(time);
+        let time = time.ok_or_else(|| Refusal::Failed("it has no time".into()))?;
+        return stamp(certificate, &counter, time, envelope.certificates(), context, trusted).map(Some);
     }
     Ok(None)
 }
 
-fn describe(refusal: Refusal) -> String {
-    match refusal {
-        Refusal::Failed(text) | Refusal::Unknown(text) => text,
+/// Checks the server's certificate and its chain.
+fn stamp(
+    certificate: &Cert,
+    signer: &Signer,
+    time: Duration,
+    pool: &[Cert],
+    context: &Context,
+    trusted: &[Cert],
+) -> Result<Stamp, Refusal> {
+    let by = certificate.subject();
+    certificate.is_for(oid::TIME_STAMPING, "timestamps")?;
+    if !certificate.is_valid_at(time) {
+        return Err(Refusal::Failed(format!("{by} was not valid at {}", show(time))));
     }
+    let chain = chain::follow(certificate, pool, context, trusted, oid::TIME_STAMPING);
+    let is_proven = is_trusted(&chain);
+    let mut weaknesses = match chain {
+        Ok(chain) => chain.weaknesses(),
+        Err(refusal @ Refusal::Failed(_)) => return Err(refusal),
+        // An algorithm that is not known makes the server untrusted, not the signature wrong.
+        Err(Refusal::Unknown(text)) => vec![text],
+    };
+    let weak = signer.algorithm().filter(|algorithm| algorithm.is_weak());
+    weaknesses.extend(weak.map(|algorithm| format!("its digest is {}", algorithm.name())));
+    Ok(Stamp { time, by, is_proven, weaknesses })
 }
 
-/// Checks a token of RFC 3161 and returns its timestamp.
-fn token_of(token: &Envelope, stamped: &[u8]) -> Result<Stamp, String> {
-    let signer = token.signers().first().ok_or("it has no signature")?;
-    let certificate = token.check(signer, token.content_value()).map_err(describe)?;
-    let (algorithm, imprint, time) =
-        info(token.content_value()).map_err(|error| format!("it cannot be read: {error}"))?;
-    let algorithm = Algorithm::of(algorithm.oid).ok_or("its digest algorithm is not known")?;
-    if algorithm.digest(&[stamped]) != imprint {
-        return Err("it belongs to another signature".into());
+/// Returns the time of a token of RFC 3161, if it belongs to the signature.
+fn token_time(token: &Envelope, signer: &Signer, stamped: &[u8]) -> Result<Duration, Refusal> {
+    let cannot = |error: der::Error| Refusal::from(error).about("it cannot be read");
+    if token.kind() != oid::TIMESTAMP || signer.algorithm().is_none_or(|algorithm| !token.lists(algorithm)) {
+        return Err(Refusal::Failed("its envelope is not that of a timestamp".into()));
     }
-    let time = time.ok_or("it has no time")?;
-    Ok(Stamp { time, by: certificate.tbs_certificate.subject.to_string() })
+    let (algorithm, imprint, time) = info(token.content_value()).map_err(cannot)?;
+    let unknown = || Refusal::Unknown(format!("its digest algorithm {} is not known", algorithm.oid));
+    if Algorithm::of(algorithm.oid).ok_or_else(unknown)?.digest(&[stamped]) != imprint {
+        return Err(Refusal::Failed("it belongs to another signature".into()));
+    }
+    time.ok_or_else(|| Refusal::Failed("it has no time".into()))
 }
 
 /// Returns the algorithm, the digest and the time of a `TSTInfo`.

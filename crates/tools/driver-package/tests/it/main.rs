@@ -4,6 +4,7 @@
 mod adopt;
 mod bad_inputs;
 mod catalog;
+mod chains;
 mod command;
 mod common;
 mod hostile;

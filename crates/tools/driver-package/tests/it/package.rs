@@ -1,11 +1,12 @@
 //! Tests complete packages.
 
+mod keys;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use crate::common;
 use crate::common::inputs::{INX, image, names, request, signer, usual};
 use crate::common::{Driver, tools};
 use driver_package::catalog::Version;
@@ -171,15 +172,6 @@ fn etwctl_comes_along_with_a_signature() {
 }
 
 #[test]
-fn a_private_key_among_the_files_is_refused() {
-    let folder = tools::folder("package-with-key");
-    let inx = INX.replace("driver.sys = 1\n", "driver.sys = 1\nfirmware.bin = 1\n");
-    let request = request(&folder, &image(Arch::X64).build(), inx.as_bytes());
-    fs::copy(common::inputs::data("signer.pem"), folder.join("firmware.bin")).unwrap();
-    assert_eq!(request.make(&signer()).unwrap_err().0[0].rule, "private-key");
-}
-
-#[test]
 fn a_package_says_which_windows_it_needs() {
     let folder = tools::folder("package-needs");
     let data = |kmdf: &str| {
@@ -267,6 +259,38 @@ fn the_command_makes_a_package_and_replaces_it() {
     assert_eq!(names(&folder.join("out")), ["arm64"]);
     assert!(fs::read(folder.join("out/arm64/driver.inf")).unwrap().windows(10).any(|text| text == b"11/14/2023"));
     assert!(names(&folder.join("out/arm64")).contains(&"WDRLocalTestCert.cer".to_owned()));
+}
+
+#[test]
+fn files_of_the_user_and_a_package_on_a_full_disk_are_not_touched() {
+    let folder = tools::folder("package-foreign");
+    usual(&folder, Arch::X64);
+    assert_eq!(package(&folder, &["--out", "out/x64", "--keys", "keys"]).status.code(), Some(0));
+    let out = folder.join("out/x64");
+    let before = names(&out);
+    // Not even the first script fits.
+    let mut shell = Command::new("sh");
+    shell.args([
+        "-c",
+        "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"",
+        env!("CARGO_BIN_EXE_driver-package"),
+        "package",
+    ]);
+    shell.args(["--image", "driver.dll", "--inx", "driver.inx", "--kmdf", "1.33", "--keys", "keys"]);
+    let full = |shell: &mut Command, out: &str| shell.args(["--out", out]).current_dir(&folder).output().unwrap();
+    let output = full(&mut shell, "out/x64");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("error package-folder: File too large"), "{said}");
+    assert_eq!((names(&out), names(&folder.join("out"))), (before, vec!["x64".into()]));
+
+    // The user keeps the source and the keys beside the package.
+    fs::copy(folder.join("driver.inx"), out.join("driver.inx")).unwrap();
+    let output = package(&folder, &["--out", "out/x64", "--keys", "out/x64/keys"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("as its own: driver.inx, keys/; nothing was changed"), "{said}");
+    assert!(out.join("driver.inx").is_file() && out.join("keys/WDRLocalTestCert.pem").is_file());
 }
 
 #[test]
