@@ -107,6 +107,14 @@ fn items(provider: &Provider) -> Result<String, Error> {
             .iter()
             .map(|part| (pick(&part.symbol, &part.name), part.value, shown(&part.name, &part.message))),
     )?;
+    constants(
+        &mut code,
+        ("filter", "u8", "Filters: the ids that a session passes to the enable callback"),
+        provider
+            .filters
+            .iter()
+            .map(|part| (pick(&part.symbol, &part.name), part.value.into(), shown(&part.name, &part.message))),
+    )?;
     let mut mapped: Mapped = HashMap::new();
     for map in &provider.maps {
         let name = camel(if map.symbol.is_empty() { &map.name } else { &map.symbol });

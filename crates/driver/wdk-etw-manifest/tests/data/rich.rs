@@ -53,6 +53,15 @@ pub mod keyword {
     pub const WRITE: u64 = 0x100;
 }
 
+/// Filters: the ids that a session passes to the enable callback.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
+pub mod filter {
+    /// Sized: By size
+    pub const FILTER_SIZED: u8 = 0x1;
+    /// Errors
+    pub const ERRORS: u8 = 0x2;
+}
+
 /// The value map `Mode`.
 #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
