@@ -30,7 +30,9 @@ use crate::{Error, Os};
 ///     // Other routines fail at random, by this seed; events are written late, so that races are found.
 ///     .seed(7)
 ///     .races()
-///     // Events have stacks. The driver may allocate this much memory, and take this long for a request.
+///     // Requests have activity ids, and events have stacks. The driver may allocate this much memory, and take this
+///     // long for a request.
+///     .request_activities()
 ///     .stacks()
 ///     .memory(256 << 20)
 ///     .patience(Duration::from_secs(10));
@@ -125,6 +127,14 @@ impl Builder {
     #[must_use]
     pub const fn races(mut self) -> Self {
         self.config.races = true;
+        self
+    }
+
+    /// Gives each request of a client an activity id, as while a session traces I/O activities. A driver reads it with
+    /// `IoGetActivityIdIrp`.
+    #[must_use]
+    pub const fn request_activities(mut self) -> Self {
+        self.config.request_activities = true;
         self
     }
 

@@ -2,8 +2,8 @@
 
 use etw_types::NtStatus;
 
-use super::irp;
 use super::request::{PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
+use super::{activity, irp};
 use crate::cpu::thread;
 use crate::kernel::{IoRequest, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
@@ -89,6 +89,7 @@ pub(crate) fn begin_with(
     first.FileObject().write(submission.file)?;
     request.OriginalFileObject().write(submission.file)?;
     request.Thread().write(thread::object())?;
+    activity::begin(request);
     lock(&kernel().io).requests.insert(request, Request::default());
     let status = deliver(request)?;
     Ok(Packet { request, first, routine, status })
@@ -101,6 +102,7 @@ pub(crate) fn describe(asked: &IoRequest, buffers: [u64; 2], lengths: [u64; 2]) 
     let place = irp.next_location()?;
     irp.CurrentLocation().write(1)?;
     irp.CurrentStackLocation().write(place)?;
+    activity::begin(irp);
     // The client is a user-mode program.
     irp.RequestorMode().write(1)?;
     irp.Thread().write(thread::object())?;
@@ -162,6 +164,7 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
     if done {
         lock(&kernel().pool).free_object(request.address());
         lock(&kernel().io).requests.remove(&request);
+        activity::end(request);
     }
     Ok(completion)
 }

@@ -1,5 +1,6 @@
 //! The I/O manager: device stacks, requests, MDLs, work items and device interfaces.
 
+mod activity;
 pub(crate) mod below;
 pub(crate) mod build;
 pub(crate) mod client;
@@ -28,7 +29,8 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 17] = [
+pub(super) const ROUTINES: [&[Routine]; 18] = [
+    activity::ROUTINES,
     build::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,

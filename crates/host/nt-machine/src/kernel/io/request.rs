@@ -10,7 +10,7 @@ use super::device::{Device, Link};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
+use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
@@ -76,6 +76,8 @@ pub(crate) struct Io {
     registrations: Vec<Registration>,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
+    /// The activity ids of threads, by thread number: addresses in memory of the driver.
+    pub(super) thread_activities: BTreeMap<u32, GuestPtr<GUID>>,
     /// The functions that run when an IRP is completed.
     ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
     /// The functions that run when an IRP that the framework has is canceled.
