@@ -164,6 +164,23 @@ impl IrpActivity {
     /// Sets the activity id of a request that this driver allocated with `IoAllocateIrp`. The documentation allows no
     /// others.
     ///
+    /// ```
+    /// # use etw_symbols as _;
+    /// # wdk_etw::define_provider!(PROVIDER, "MyCompany.MyDriver");
+    /// # let mut irp = 0_u64;
+    /// # let irp = (&raw mut irp).cast();
+    /// use wdk_etw::IrpActivity;
+    ///
+    /// static IRP_ACTIVITY: IrpActivity = IrpActivity::new();
+    /// assert!(IRP_ACTIVITY.look_up().is_success());
+    ///
+    /// let id = PROVIDER.new_activity_id();
+    /// // SAFETY: this driver allocated the request and has not sent it yet.
+    /// unsafe { IRP_ACTIVITY.set(irp, &id) }?;
+    /// # assert_eq!(unsafe { IRP_ACTIVITY.get(irp) }, Ok(id));
+    /// # Ok::<(), wdk_etw::NtStatus>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns the error of `IoSetActivityIdIrp`, and `STATUS_NOT_SUPPORTED` if the routine was not looked up or does not
