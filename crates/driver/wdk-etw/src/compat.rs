@@ -108,6 +108,7 @@ impl Provider {
     /// # IRQL
     ///
     /// At most `APC_LEVEL`.
+    #[expect(clippy::must_use_candidate, reason = "it is called for its effect, as in `tracelogging`")]
     pub fn set_current_thread_activity_id(value: &Guid) -> Guid {
         crate::set_thread_activity_id(value).unwrap_or(*value)
     }

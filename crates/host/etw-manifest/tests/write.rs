@@ -79,7 +79,7 @@ fn a_manifest_comes_back_from_its_resource() {
 }
 
 /// Returns the list with this signature.
-fn list<'a>(resource: &'a [u8], signature: &[u8; 4]) -> &'a [u8] {
+fn list(resource: &[u8], signature: [u8; 4]) -> &[u8] {
     let start = resource.windows(4).position(|bytes| bytes == signature).unwrap();
     let size = u32::from_le_bytes(resource[start + 4..start + 8].try_into().unwrap());
     &resource[start..start + usize::try_from(size).unwrap()]
@@ -96,14 +96,14 @@ fn maps_have_flags_and_entries_in_the_order_of_values() {
     let text = str::from_utf8(RICH).unwrap().replace("<map value=\"2\" message", "<map value=\"0\" message");
     let manifest = Manifest::parse_checked(text.as_bytes()).unwrap();
     let (resource, texts) = wevt::write(&manifest);
-    let value = numbers(list(&resource, b"VMAP"));
+    let value = numbers(list(&resource, *b"VMAP"));
     assert_eq!(value[3..], [0, 2, 0, 0xD000_0002, 1, 0xD000_0001]);
-    let bits = numbers(list(&resource, b"BMAP"));
+    let bits = numbers(list(&resource, *b"BMAP"));
     assert_eq!(bits[3..], [1, 2, 1, 0xF000_0001, 0x80, 0xF000_0002]);
     let text = |id: u32| texts.iter().find(|text| text.id == id).map(|text| text.message.id.as_str());
     assert_eq!((text(0xD000_0001), text(0xF000_0002)), (Some("Slow"), Some("Paged")));
     // The table of offsets is ordered by name: Flags is before Mode, although it is declared after it.
-    let maps = list(&resource, b"MAPS");
+    let maps = list(&resource, *b"MAPS");
     let start = resource.windows(4).position(|bytes| bytes == b"MAPS").unwrap();
     let offsets = &numbers(maps)[3..5];
     let signature = |offset: u32| &maps[usize::try_from(offset).unwrap() - start..][..4];
@@ -113,7 +113,7 @@ fn maps_have_flags_and_entries_in_the_order_of_values() {
 #[test]
 fn filters_have_their_number_version_message_and_template() {
     let (resource, texts) = wevt::write(&Manifest::parse_checked(RICH).unwrap());
-    let filters = numbers(list(&resource, b"FLTR"));
+    let filters = numbers(list(&resource, *b"FLTR"));
     let [_, size, count, _, first, message, name, template, second, none, _, no_template, ..] = filters[..] else {
         panic!("{filters:?}");
     };

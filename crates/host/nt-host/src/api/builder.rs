@@ -56,7 +56,7 @@ impl Builder {
         self
     }
 
-    /// Sets the Windows release to imitate; the default is the newest one.
+    /// Sets the Windows release to imitate; the default is Windows 11 24H2.
     #[must_use]
     pub const fn os(mut self, os: Os) -> Self {
         self.config.os = os;
