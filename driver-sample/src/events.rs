@@ -11,6 +11,7 @@ use wdk_etw::{
 };
 use wdk_sys::PCUNICODE_STRING;
 
+use crate::admin;
 use crate::devices::{self, Device};
 use crate::ioctl::Statuses;
 
@@ -67,15 +68,18 @@ pub(crate) unsafe fn start_up() {
     }
 }
 
-/// Returns the statuses of starting the provider.
+/// Returns the statuses of starting this provider and that of the manifest.
 pub(crate) fn statuses() -> Statuses {
     let [register, traits, descriptor_types, binary] = &STATUSES;
     let load = |status: &AtomicU32| status.load(Ordering::Relaxed);
+    let [admin_register, admin_binary] = admin::statuses();
     Statuses {
         register: load(register),
         traits: load(traits),
         descriptor_types: load(descriptor_types),
         binary: load(binary),
+        admin_register,
+        admin_binary,
     }
 }
 
@@ -104,6 +108,8 @@ pub(crate) unsafe fn driver_entry(registry_path: PCUNICODE_STRING, status: NtSta
             ntstatus("SetTraits", &NtStatus::from_int(statuses.traits)),
             ntstatus("UseDescriptorType", &NtStatus::from_int(statuses.descriptor_types)),
             ntstatus("TrackBinary", &NtStatus::from_int(statuses.binary)),
+            ntstatus("AdminRegister", &NtStatus::from_int(statuses.admin_register)),
+            ntstatus("AdminTrackBinary", &NtStatus::from_int(statuses.admin_binary)),
             ntstatus("Status", &status),
         );
     }
@@ -151,6 +157,18 @@ pub(crate) fn request_start(device: &Device, code: u32, input: usize, output: us
         usize("InputLength", &input),
         usize("OutputLength", &output),
     )
+}
+
+/// Joins the activity of a request with that of its client. Only a request that Windows traces has one.
+pub(crate) fn request_client(activity: &Guid, client: &Guid) {
+    write_event!(
+        PROVIDER,
+        "RequestClient",
+        level(Informational),
+        keyword(REQUESTS),
+        activity_id(activity),
+        related_id(client),
+    );
 }
 
 /// Reports that a request was rejected.
@@ -208,6 +226,8 @@ fn provider_state() {
         ntstatus("SetTraits", &NtStatus::from_int(statuses.traits)),
         ntstatus("UseDescriptorType", &NtStatus::from_int(statuses.descriptor_types)),
         ntstatus("TrackBinary", &NtStatus::from_int(statuses.binary)),
+        ntstatus("AdminRegister", &NtStatus::from_int(statuses.admin_register)),
+        ntstatus("AdminTrackBinary", &NtStatus::from_int(statuses.admin_binary)),
     );
 }
 

@@ -101,7 +101,7 @@ impl Statistics {
     }
 }
 
-/// The output of [`GET_STATUSES`]: the statuses of starting the provider, which no event can report if the registration
+/// The output of [`GET_STATUSES`]: the statuses of starting the providers, which no event can report if the registration
 /// failed. Each is an `NTSTATUS`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statuses {
@@ -113,16 +113,21 @@ pub(crate) struct Statuses {
     pub(crate) descriptor_types: u32,
     /// Set-information, class 0: binary tracking.
     pub(crate) binary: u32,
+    /// `EtwRegister` of the manifest's provider.
+    pub(crate) admin_register: u32,
+    /// Set-information, class 0, of the manifest's provider.
+    pub(crate) admin_binary: u32,
 }
 
 impl Statuses {
     /// Size of the encoded form in bytes.
-    pub(crate) const SIZE: usize = 16;
+    pub(crate) const SIZE: usize = 24;
 
-    /// Encodes the values as four little-endian integers.
+    /// Encodes the values as six little-endian integers.
     pub(crate) fn encode(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
-        let values = [self.register, self.traits, self.descriptor_types, self.binary];
+        let values =
+            [self.register, self.traits, self.descriptor_types, self.binary, self.admin_register, self.admin_binary];
         for (place, value) in bytes.chunks_exact_mut(4).zip(values) {
             place.copy_from_slice(&value.to_le_bytes());
         }

@@ -20,6 +20,9 @@ impl From<Refusal> for NtStatus {
 impl ControlEvents for SampleDevice {
     fn device_control(&self, mut request: Request, code: u32) {
         let activity = events::request_start(self.device, code, request.input_length(), request.output_length());
+        if let Some(client) = request.activity_id() {
+            events::request_client(activity.id(), &client);
+        }
         self.device.count_request();
         let result = self.serve(&mut request, code);
         let (status, information) = match result {

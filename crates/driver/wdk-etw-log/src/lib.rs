@@ -53,7 +53,7 @@
 //!
 //! Nothing in this crate panics, but the formatting of values may. The code in `core` that formats floating-point
 //! numbers contains assertions. No case is known in which they fail, but they are part of the image. The feature `kv`
-//! (key-values as fields, enabled by default) makes `log` use this code, and adds 35 KiB to the image.
+//! (key-values as fields, enabled by default) makes `log` use this code, and adds about 32 KiB to the image.
 //!
 //! # IRQL
 //!

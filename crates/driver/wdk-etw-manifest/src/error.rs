@@ -83,7 +83,7 @@ impl fmt::Display for Error {
             Self::UnknownCulture(culture) => {
                 write!(
                     f,
-                    "the language number of the culture '{culture}' is not known: use another culture, such as en-US"
+                    "the culture '{culture}' has no language number in Microsoft's list: use another one, such as en-US or de"
                 )
             }
             Self::File { path, what, source } => write!(f, "cannot {what} {}: {source}", path.display()),

@@ -54,15 +54,15 @@ fn items(provider: &Provider) -> Result<String, Error> {
     names.add("PROVIDER", "the provider")?;
     let name = &provider.name;
     let guid = provider.guid.to_u128();
-    // A traits blob: its size, the name, a NUL. ETW does not need it, because the registered manifest has the name.
+    // A traits blob: its size, the name, a NUL. Only `Provider::name` reads it.
     let size = u16::try_from(name.len() + 3).unwrap_or(u16::MAX).to_le_bytes();
     let traits = [&size, name.as_bytes(), &[0]].concat();
     let traits = traits.escape_ascii();
     let _ = write!(
         code,
         "/// The provider `{name}`. Register it before you write its events.\n{ATTRIBUTES}\
-         pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::new(\n    \
-         ::wdk_etw::Guid::from_u128({guid:#034x}),\n    b\"{traits}\",\n    ::wdk_etw::SetInformationMode::Off,\n);\n\n"
+         pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::for_manifest(\n    \
+         ::wdk_etw::Guid::from_u128({guid:#034x}),\n    b\"{traits}\",\n);\n\n"
     );
     let pick = |symbol: &str, name: &str| screaming(if symbol.is_empty() { name } else { symbol });
     let channels = provider.channels.iter().zip(provider.channel_values());
@@ -106,6 +106,14 @@ fn items(provider: &Provider) -> Result<String, Error> {
             .keywords
             .iter()
             .map(|part| (pick(&part.symbol, &part.name), part.value, shown(&part.name, &part.message))),
+    )?;
+    constants(
+        &mut code,
+        ("filter", "u8", "Filters: the ids that a session passes to the enable callback"),
+        provider
+            .filters
+            .iter()
+            .map(|part| (pick(&part.symbol, &part.name), part.value.into(), shown(&part.name, &part.message))),
     )?;
     let mut mapped: Mapped = HashMap::new();
     for map in &provider.maps {

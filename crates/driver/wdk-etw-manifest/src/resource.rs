@@ -11,49 +11,8 @@ const MESSAGE_TABLE: u16 = 11;
 const MEMORY_FLAGS: u16 = 0x30;
 const ENGLISH: u16 = 0x409;
 
-/// Language identifiers (`LANGID`) by the names that manifests use.
-const CULTURES: [(&str, u16); 40] = [
-    ("ar-SA", 0x401),
-    ("bg-BG", 0x402),
-    ("ca-ES", 0x403),
-    ("cs-CZ", 0x405),
-    ("da-DK", 0x406),
-    ("de-AT", 0xC07),
-    ("de-CH", 0x807),
-    ("de-DE", 0x407),
-    ("el-GR", 0x408),
-    ("en-AU", 0xC09),
-    ("en-CA", 0x1009),
-    ("en-GB", 0x809),
-    ("en-IE", 0x1809),
-    ("en-US", 0x409),
-    ("es-ES", 0xC0A),
-    ("es-MX", 0x80A),
-    ("et-EE", 0x425),
-    ("fi-FI", 0x40B),
-    ("fr-CA", 0xC0C),
-    ("fr-FR", 0x40C),
-    ("he-IL", 0x40D),
-    ("hr-HR", 0x41A),
-    ("hu-HU", 0x40E),
-    ("it-IT", 0x410),
-    ("ja-JP", 0x411),
-    ("ko-KR", 0x412),
-    ("lt-LT", 0x427),
-    ("lv-LV", 0x426),
-    ("nb-NO", 0x414),
-    ("nl-NL", 0x413),
-    ("pl-PL", 0x415),
-    ("pt-BR", 0x416),
-    ("pt-PT", 0x816),
-    ("ro-RO", 0x418),
-    ("ru-RU", 0x419),
-    ("sk-SK", 0x41B),
-    ("sv-SE", 0x41D),
-    ("tr-TR", 0x41F),
-    ("zh-CN", 0x804),
-    ("zh-TW", 0x404),
-];
+/// Language identifiers (`LANGID`) by the names that manifests use, as `NAME=HEX` words. Lines with `#` are comments.
+const CULTURES: &str = include_str!("cultures.txt");
 
 /// The type of a resource.
 enum Kind {
@@ -87,8 +46,11 @@ pub(crate) fn file(manifest: &Manifest) -> Result<Vec<u8>, Error> {
 }
 
 fn language_number(culture: &str) -> Result<u16, Error> {
-    let known = CULTURES.iter().find(|(name, _)| name.eq_ignore_ascii_case(culture));
-    known.map(|(_, number)| *number).ok_or_else(|| Error::UnknownCulture(culture.to_owned()))
+    let lines = CULTURES.lines().filter(|line| !line.starts_with('#'));
+    let mut known = lines.flat_map(str::split_whitespace).filter_map(|word| word.split_once('='));
+    let number = known.find(|(name, _)| name.eq_ignore_ascii_case(culture.trim()));
+    let number = number.and_then(|(_, number)| u16::from_str_radix(number, 16).ok());
+    number.ok_or_else(|| Error::UnknownCulture(culture.to_owned()))
 }
 
 /// Appends a header and a resource. Both are padded to a multiple of four bytes.
@@ -110,4 +72,42 @@ fn entry(file: &mut Vec<u8>, kind: &Kind, (name, flags, language): (u16, u16, u1
     file.extend(header);
     file.extend(data);
     file.resize(file.len().next_multiple_of(4), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{CULTURES, language_number};
+
+    #[test]
+    fn cultures_of_every_kind_have_their_language_number() {
+        for (culture, number) in [
+            ("en-US", 0x409),
+            ("th-TH", 0x41E),
+            ("vi-VN", 0x42A),
+            ("zh-HK", 0xC04),
+            ("hi-IN", 0x439),
+            ("uk-UA", 0x422),
+            ("de", 0x07),
+            ("zh-Hans", 0x04),
+            ("sr-Cyrl-RS", 0x281A),
+            ("ZH-tw", 0x404),
+        ] {
+            assert_eq!(language_number(culture).unwrap(), number, "{culture}");
+        }
+        assert!(language_number("").is_err() && language_number("0409").is_err());
+    }
+
+    #[test]
+    fn every_word_of_the_table_is_a_name_and_a_number_and_appears_once() {
+        let words = CULTURES.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
+        let (mut names, mut numbers) = (HashSet::new(), HashSet::new());
+        for word in words {
+            let (name, number) = word.split_once('=').unwrap();
+            assert!(names.insert(name) && numbers.insert(language_number(name).unwrap()), "{word}");
+            assert_eq!(format!("{:04X}", language_number(name).unwrap()), number);
+        }
+        assert_eq!(names.len(), 454);
+    }
 }

@@ -1,7 +1,8 @@
 //! Activities: ids that connect the events of one operation.
 //!
-//! Kernel mode has no current activity: an event without an id gets a zero GUID. Therefore the driver must pass the id
-//! to each event. A scope contains the id.
+//! In kernel mode, an event without an id gets a zero GUID, even if its thread has an activity id
+//! ([`thread_activity_id`](crate::thread_activity_id)). Therefore the driver must pass the id to each event. A scope
+//! contains the id.
 
 use core::fmt;
 

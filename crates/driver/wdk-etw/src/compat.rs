@@ -22,7 +22,10 @@
 //! if tlg::provider_enabled!(MY_PROVIDER, tlg::Level::Verbose, 0x10) {
 //!     // Work that only a verbose event needs. New code calls `MY_PROVIDER.enabled(…)`.
 //! }
+//! let before = tlg::Provider::set_current_thread_activity_id(&activity);
+//! assert_eq!(tlg::Provider::current_thread_activity_id(), activity);
 //! tlg::write_event!(MY_PROVIDER, "Started", activity_id(activity.as_bytes_raw()));
+//! tlg::Provider::set_current_thread_activity_id(&before);
 //! tlg::write_event!(MY_PROVIDER, "MyEvent", u32("Value", &5), related_id(tlg::Provider::guid_from_name("Other").as_bytes_raw()));
 //! assert_eq!(MY_PROVIDER.unregister(), 0);
 //! ```
@@ -32,7 +35,7 @@
 //! | `tracelogging` | here |
 //! |---|---|
 //! | `Guid::new()`, a random GUID by a library of user mode | [`Provider::create_activity_id`], unique until the machine restarts |
-//! | `Provider::current_thread_activity_id`, `set_current_thread_activity_id` | a kernel thread has none: pass ids with `activity_id(…)` |
+//! | an event without `activity_id(…)` has the thread's id | in kernel mode it may have an id of zero: pass [`Provider::current_thread_activity_id`] |
 //! | `NativeImplementation`, `NATIVE_IMPLEMENTATION` | the mode is a type: [`Kernel`], [`User`](crate::User) |
 //! | a status of `write_event!` as `u32` | an [`NtStatus`](crate::NtStatus), which compares with integers; `.as_int()` |
 //! | `register` twice panics | returns `STATUS_ALREADY_REGISTERED` |
@@ -86,6 +89,28 @@ impl Provider {
     #[must_use]
     pub fn create_activity_id() -> Guid {
         crate::backend::new_activity_id::<Kernel>()
+    }
+
+    /// Returns the activity id of the current thread: [`thread_activity_id`](crate::thread_activity_id). Zero if it has none,
+    /// as a system thread.
+    ///
+    /// # IRQL
+    ///
+    /// At most `APC_LEVEL`.
+    #[must_use]
+    pub fn current_thread_activity_id() -> Guid {
+        crate::thread_activity_id().unwrap_or(Guid::ZERO)
+    }
+
+    /// Sets the activity id of the current thread, and returns the previous one:
+    /// [`set_thread_activity_id`](crate::set_thread_activity_id). Returns `value` if the thread cannot have one.
+    ///
+    /// # IRQL
+    ///
+    /// At most `APC_LEVEL`.
+    #[expect(clippy::must_use_candidate, reason = "it is called for its effect, as in `tracelogging`")]
+    pub fn set_current_thread_activity_id(value: &Guid) -> Guid {
+        crate::set_thread_activity_id(value).unwrap_or(*value)
     }
 
     /// Returns the id of the provider called `name`: [`Guid::from_name`].

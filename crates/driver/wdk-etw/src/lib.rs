@@ -28,6 +28,7 @@
 //! | write an event | [`write_event!`] |
 //! | skip work that only an event needs | [`Provider::enabled`] |
 //! | relate the events of a request | [`start_activity!`], [`stop_activity!`], [`ActivityScope`] |
+//! | join them with the client's activity | [`IrpActivity`], [`thread_activity_id`] |
 //! | be told when sessions come and go, or ask for state | [`Provider::register_with_callback`], [`EnableRequest`] |
 //! | write events of a manifest | the crate `wdk-etw-manifest`, or [`Provider::write`] with an [`EventDescriptor`] |
 //! | write events that are known only at run time | [`tracelogging::EventBuilder`], [`Provider::write_built`] |
@@ -63,6 +64,7 @@ mod event;
 mod format;
 mod macros;
 mod provider;
+mod system_activity;
 #[cfg(feature = "wdk-sys")]
 mod wdk_types;
 
@@ -81,6 +83,7 @@ pub use macros::{define_provider, start_activity, stop_activity, write_event};
 pub use provider::{
     EnableCallback, EnableRequest, FilterData, Provider, ProviderBuffer, Registration, SetInformationMode,
 };
+pub use system_activity::{IrpActivity, set_thread_activity_id, thread_activity_id};
 
 /// Events that are assembled at run time; see [`Provider::write_built`].
 ///

@@ -8,6 +8,7 @@ use wdk_sys::{
     call_unsafe_wdf_function_binding,
 };
 
+use crate::request::IRP_ACTIVITY;
 use crate::{DeviceInit, check, size_field, status_of};
 
 /// The callbacks of a driver.
@@ -76,6 +77,8 @@ pub unsafe fn create_driver<D: Driver>(
             ptr::from_mut(&mut raw)
         )
     })?;
+    // A Windows without the routines has no activity ids of requests.
+    let _ = IRP_ACTIVITY.look_up();
     Ok(DriverHandle { raw })
 }
 

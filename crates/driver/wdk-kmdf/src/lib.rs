@@ -24,6 +24,11 @@
 //! A device's context can be accessed only by reference and only during callbacks.
 //!
 //! This crate does not cover all of KMDF. For anything else, call `wdk_sys` directly.
+//!
+//! # Examples
+//!
+//! `docs/kmdf.md` has a complete driver, and `driver-sample` another one. Together with the template of `cargo driver new`
+//! they use every public item. Examples in this documentation could not be compiled without a driver kit.
 #![no_std]
 
 mod context;

@@ -5,13 +5,16 @@ use core::mem::ManuallyDrop;
 use core::ptr::{self, NonNull};
 use core::slice;
 
-use wdk_etw::NtStatus;
+use wdk_etw::{Guid, IrpActivity, NtStatus};
 use wdk_sys::{NTSTATUS, WDFREQUEST, call_unsafe_wdf_function_binding};
 
 use crate::check;
 
 /// The bits of a control code that say how its buffers are passed; 0 is `METHOD_BUFFERED`.
 const METHOD_MASK: u32 = 3;
+
+/// The routines for the activity ids of requests. `create_driver` looks them up.
+pub(crate) static IRP_ACTIVITY: IrpActivity = IrpActivity::new();
 
 /// A control request. If it is dropped without [`complete`](Self::complete), it is completed as cancelled, so
 /// that a client never waits for a forgotten request.
@@ -42,6 +45,21 @@ impl Request {
     #[must_use]
     pub fn output_length(&self) -> usize {
         self.output_length
+    }
+
+    /// Returns the activity id of the request (`IoGetActivityIdIrp`), for the `related_id` of the driver's own activity. A
+    /// request has one only while a session traces I/O activities, or if another driver has set one. The framework has no
+    /// function of its own for this in kernel mode.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    #[must_use]
+    pub fn activity_id(&self) -> Option<Guid> {
+        // SAFETY: `self` owns the request, so its IRP is valid.
+        let irp = unsafe { call_unsafe_wdf_function_binding!(WdfRequestWdmGetIrp, self.raw) };
+        // SAFETY: as above; it is valid until the request is completed.
+        unsafe { IRP_ACTIVITY.get(irp.cast()) }.ok()
     }
 
     /// Returns the client's input. It is empty if the client sent none.

@@ -1,4 +1,4 @@
-//! Activity ids: creates new ones and keeps the current one of each thread.
+//! Activity ids: creates new ones, and keeps those of threads and of I/O requests.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -30,6 +30,8 @@ const MARK: u16 = 0xE700;
 pub(crate) struct Activities {
     created: AtomicU64,
     threads: Mutex<HashMap<ThreadId, Guid>>,
+    /// By the addresses of the requests.
+    irps: Mutex<HashMap<u64, Guid>>,
 }
 
 impl Engine {
@@ -53,6 +55,21 @@ impl Engine {
     #[must_use]
     pub fn thread_activity(&self) -> Guid {
         lock(&self.inner().activities.threads).get(&thread::current().id()).copied().unwrap_or(Guid::ZERO)
+    }
+
+    /// `IoGetActivityIdIrp`: returns the activity id of the I/O request at this address, if it has one.
+    #[must_use]
+    pub fn irp_activity(&self, irp: u64) -> Option<Guid> {
+        lock(&self.inner().activities.irps).get(&irp).copied()
+    }
+
+    /// `IoSetActivityIdIrp`: sets the activity id of the I/O request at this address, or removes it when the request ends.
+    pub fn set_irp_activity(&self, irp: u64, id: Option<Guid>) {
+        let mut irps = lock(&self.inner().activities.irps);
+        match id {
+            Some(id) => drop(irps.insert(irp, id)),
+            None => drop(irps.remove(&irp)),
+        }
     }
 
     fn activity_control(&self, code: u32, id: &mut Guid, stores: bool) -> NtStatus {
@@ -88,7 +105,7 @@ impl Engine {
     }
 
     /// Creates an id that is never zero and is unique in this process.
-    fn create_activity(&self) -> Guid {
+    pub fn create_activity(&self) -> Guid {
         let inner = self.inner();
         let count = inner.activities.created.fetch_add(1, Ordering::Relaxed);
         let [a, b, c, d, e, f, g, h] = count.to_be_bytes();

@@ -19,6 +19,7 @@ const MAX_FILE: u64 = 512 * 1024 * 1024;
 pub struct SchemaFiles {
     schemas: ManifestSchemas,
     skipped: Vec<Error>,
+    notes: Vec<String>,
 }
 
 impl SchemaFiles {
@@ -30,18 +31,29 @@ impl SchemaFiles {
     /// [`skipped`](Self::skipped).
     pub fn add(&mut self, path: &Path) -> Result<(), Error> {
         if !path.is_dir() {
-            self.schemas.add(&read(path)?, Source::File);
+            self.add_manifest(path, &read(path)?);
             return Ok(());
         }
         for file in files(path)? {
             match read(&file) {
-                Ok(manifest) => self.schemas.add(&manifest, Source::File),
+                Ok(manifest) => self.add_manifest(&file, &manifest),
                 // Most binaries in a folder describe no events, which is not worth reporting.
                 Err(Error::Content { .. }) if is_binary(&file) => {}
                 Err(error) => self.skipped.push(error),
             }
         }
         Ok(())
+    }
+
+    fn add_manifest(&mut self, path: &Path, manifest: &Manifest) {
+        self.schemas.add(manifest, Source::File);
+        self.notes.extend(manifest.notes.iter().map(|note| format!("{}: {note}", path.display())));
+    }
+
+    /// Returns what the files describe in a way that this crate does not understand, such as fields of an unknown type.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Returns why files in folders could not be read.

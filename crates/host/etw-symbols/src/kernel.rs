@@ -188,6 +188,41 @@ pub unsafe extern "system" fn EtwActivityIdControl(code: u32, id: *mut Guid) -> 
     unsafe { common::activity_id_control(id, |engine, id| engine.activity_id_control(code, id)) }
 }
 
+/// Returns the activity id of an IRP; `STATUS_NOT_FOUND` if it has none. Only the address of the IRP is used.
+///
+/// # Safety
+///
+/// `id` must be NULL or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn IoGetActivityIdIrp(irp: *mut c_void, id: *mut Guid) -> NtStatus {
+    let Some(found) = Host::current().engine().irp_activity(address_of(irp)) else { return NtStatus::NotFound };
+    if id.is_null() {
+        return NtStatus::InvalidParameter;
+    }
+    // SAFETY: it is not NULL, so the caller guarantees that it is writable.
+    unsafe { id.write_unaligned(found) };
+    NtStatus::Success
+}
+
+/// Sets the activity id of an IRP. Only the address of the IRP is used. Without an id, it takes that of the thread.
+///
+/// # Safety
+///
+/// `id` must be NULL or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn IoSetActivityIdIrp(irp: *mut c_void, id: *const Guid) -> NtStatus {
+    let host = Host::current();
+    // SAFETY: the caller guarantees that the pointer is NULL or readable.
+    let id = unsafe { memory::read(id) }.or_else(|| Some(host.engine().thread_activity()).filter(|id| !id.is_zero()));
+    let Some(id) = id else { return NtStatus::NotSupported };
+    host.engine().set_irp_activity(address_of(irp), Some(id));
+    NtStatus::Success
+}
+
+fn address_of(irp: *mut c_void) -> u64 {
+    u64::try_from(irp.addr()).unwrap_or(u64::MAX)
+}
+
 /// Returns the object of the current thread. It has no content; only its address is meaningful, and unique to the
 /// thread.
 #[unsafe(no_mangle)]
@@ -230,6 +265,8 @@ fn address(name: &str) -> Option<*const ()> {
         "EtwWriteString" => EtwWriteString as *const (),
         "EtwActivityIdControl" => EtwActivityIdControl as *const (),
         "KeGetCurrentThread" => KeGetCurrentThread as *const (),
+        "IoGetActivityIdIrp" => IoGetActivityIdIrp as *const (),
+        "IoSetActivityIdIrp" => IoSetActivityIdIrp as *const (),
         "MmGetSystemRoutineAddress" => MmGetSystemRoutineAddress as *const (),
         _ => return None,
     })

@@ -67,7 +67,7 @@ impl fmt::Debug for Rule {
 /// The Windows release that loads the image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// The release; the newest by default.
+    /// The release; by default that of the kit's headers.
     pub release: Release,
 }
 

@@ -4,7 +4,7 @@ use windows_releases::Release;
 
 use super::Severity::Refused;
 use super::{PE_FORMAT, Rule, Target, when};
-use pe_image::{Image, Imported};
+use pe_image::{Image, Imported, Machine};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -14,6 +14,14 @@ pub(super) static RULES: &[Rule] = &[
         why: "the image requires a newer Windows",
         source: PE_FORMAT,
         check: subsystem_version,
+    },
+    Rule {
+        id: "arm64-release",
+        severity: Refused,
+        what: "this release of Windows exists for the image's processor",
+        why: "the kernel loads only code for its processor architecture (STATUS_INVALID_IMAGE_FORMAT)",
+        source: "Microsoft Learn, \"Windows on Arm\" and the release information of Windows 10 1709",
+        check: arm64_release,
     },
     Rule {
         id: "missing-import",
@@ -37,6 +45,12 @@ fn subsystem_version(image: &Image, target: Target) -> Vec<String> {
     let (needed, has) = (image.header.subsystem_version, target.release.nt_version());
     let newer = (needed.major, needed.minor) > (has.major, has.minor);
     when(newer, || format!("the image needs Windows version {needed}, {} has version {has}", target.release))
+}
+
+fn arm64_release(image: &Image, target: Target) -> Vec<String> {
+    let (first, release) = (Release::FIRST_ARM64, target.release);
+    let missing = image.header.machine == Machine::Arm64 && release < first;
+    when(missing, || format!("{release} does not run on ARM64; the first release that does is {}", first.described()))
 }
 
 fn missing_import(image: &Image, target: Target) -> Vec<String> {

@@ -121,6 +121,8 @@ pub struct Config {
     pub trace_all: bool,
     /// Whether events carry the call stack of their writer.
     pub stacks: bool,
+    /// Whether requests of clients have activity ids, as while a session traces I/O activities.
+    pub request_activities: bool,
     /// Whether each event is written as late as possible, so that anything that races with it happens first.
     pub races: bool,
     /// The maximum time that the driver may take for one request, in real time.

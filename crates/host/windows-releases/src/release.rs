@@ -32,6 +32,7 @@ pub enum Release {
     Win11_23H2,
     #[default]
     Win11_24H2,
+    Win11_25H2,
 }
 
 /// The version of the kernel. An image that requires a newer version in its header does not load.
@@ -95,7 +96,8 @@ const ROWS: [Row; Release::ALL.len()] = [
     row(Release::Win11_21H2, "win11-21h2", "Windows 11 21H2", &[], (NT10, 22000, Kmdf::V1_33)),
     row(Release::Win11_22H2, "win11-22h2", "Windows 11 22H2", &[], (NT10, 22621, Kmdf::V1_33)),
     row(Release::Win11_23H2, "win11-23h2", "Windows 11 23H2", &[], (NT10, 22631, Kmdf::V1_33)),
-    row(Release::Win11_24H2, "win11-24h2", "Windows 11 24H2, Server 2025", &["win11", "server2025", "10.0"], (NT10, 26100, Kmdf::V1_33)),
+    row(Release::Win11_24H2, "win11-24h2", "Windows 11 24H2, Server 2025", &["server2025", "10.0"], (NT10, 26100, Kmdf::V1_33)),
+    row(Release::Win11_25H2, "win11-25h2", "Windows 11 25H2", &["win11"], (NT10, 26200, Kmdf::V1_33)),
 ];
 static TABLE: [Row; Release::ALL.len()] = ROWS;
 
@@ -112,12 +114,13 @@ const _: () = {
 impl Release {
     /// Every release, oldest first.
     #[rustfmt::skip]
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Win7, Self::Win8, Self::Win81,
         Self::Win10_1507, Self::Win10_1511, Self::Win10_1607, Self::Win10_1703, Self::Win10_1709, Self::Win10_1803,
         Self::Win10_1809, Self::Win10_1903, Self::Win10_1909, Self::Win10_2004, Self::Win10_20H2, Self::Win10_21H1,
         Self::Win10_21H2, Self::Win10_22H2,
         Self::Server2022, Self::Win11_21H2, Self::Win11_22H2, Self::Win11_23H2, Self::Win11_24H2,
+        Self::Win11_25H2,
     ];
 
     /// The name of every release, oldest first.
@@ -133,7 +136,9 @@ impl Release {
 
     /// The oldest release of the table.
     pub const OLDEST: Self = Self::ALL[0];
-    /// The newest release of the table, which is the default.
+    /// The first release for ARM64 processors that drivers are built for.
+    pub const FIRST_ARM64: Self = Self::Win10_1709;
+    /// The newest release of the table. The default is Windows 11 24H2, the release of the kit's headers.
     #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     pub const NEWEST: Self = Self::ALL[Self::ALL.len() - 1];
 

@@ -11,7 +11,8 @@ fn the_table_is_in_the_order_of_builds() {
     assert!(Release::ALL.windows(2).all(|pair| pair[0].build() < pair[1].build()));
     assert!(Release::ALL.windows(2).all(|pair| pair[0].kmdf() <= pair[1].kmdf()));
     assert!(Kmdf::RELEASED.windows(2).all(|pair| pair[0].minor < pair[1].minor));
-    assert_eq!((Release::default(), Release::OLDEST), (Release::NEWEST, Release::Win7));
+    assert_eq!((Release::OLDEST, Release::NEWEST), (Release::Win7, Release::Win11_25H2));
+    assert_eq!(Release::default().build(), 26100, "the release of the kit's headers");
 }
 
 #[test]
@@ -30,7 +31,8 @@ fn every_name_is_accepted_and_means_one_release() {
     }
     for (name, release) in [
         ("win10", Release::Win10_22H2),
-        ("win11", Release::Win11_24H2),
+        ("win11", Release::Win11_25H2),
+        ("10.0.26200", Release::Win11_25H2),
         ("6.1", Release::Win7),
         ("server2019", Release::Win10_1809),
         ("Server2025", Release::Win11_24H2),
@@ -44,7 +46,7 @@ fn an_unknown_name_is_rejected_with_the_known_ones() {
     for name in ["", "vista", "win12", "win10-1804", "6.0", "19000"] {
         let error = name.parse::<Release>().unwrap_err().to_string();
         assert!(error.starts_with(&format!("unknown Windows release `{name}`: expected one of win7, ")), "{error}");
-        assert!(error.ends_with("win11-24h2"), "{error}");
+        assert!(error.ends_with("win11-25h2"), "{error}");
     }
 }
 

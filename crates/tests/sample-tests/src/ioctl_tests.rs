@@ -34,8 +34,10 @@ fn statuses_need_their_size() {
     for room in 0..Statuses::SIZE {
         assert_eq!(Command::parse(GET_STATUSES, b"", room), Err(Refusal::BufferTooSmall));
     }
-    let statuses = Statuses { register: 0xC000_009A, traits: 1, descriptor_types: 2, binary: 0xC000_00BB };
-    let expected = [0x9A, 0, 0, 0xC0, 1, 0, 0, 0, 2, 0, 0, 0, 0xBB, 0, 0, 0xC0];
+    let (admin_register, admin_binary) = (3, 0xC000_0008);
+    let (register, binary) = (0xC000_009A, 0xC000_00BB);
+    let statuses = Statuses { register, traits: 1, descriptor_types: 2, binary, admin_register, admin_binary };
+    let expected = [0x9A, 0, 0, 0xC0, 1, 0, 0, 0, 2, 0, 0, 0, 0xBB, 0, 0, 0xC0, 3, 0, 0, 0, 8, 0, 0, 0xC0];
     assert_eq!(statuses.encode(), expected);
 }
 

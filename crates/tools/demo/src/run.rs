@@ -25,7 +25,7 @@ const REQUESTS: [(&str, u32, &[u8], u32); 8] = [
     ("set interval 0 ms", 0x0022_A008, &[0, 0, 0, 0], 0),
     ("unknown code", 0x0022_E03C, &[], 0),
 ];
-/// The control code that returns the statuses of `EtwRegister` and of three calls of `EtwSetInformation`.
+/// The control code that returns the statuses of `EtwRegister` and `EtwSetInformation`, of both providers.
 const GET_STATUSES: u32 = 0x0022_600C;
 /// The pause after every fourth request, so that the driver's timer fires between requests.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -110,7 +110,7 @@ impl From<SessionError> for Failure {
 
 /// Asks the driver how its provider was registered.
 fn statuses(device: &Device) -> Result<(NtStatus, Vec<NtStatus>), String> {
-    let result = device.ioctl(GET_STATUSES, &[], 16).map_err(text)?;
+    let result = device.ioctl(GET_STATUSES, &[], 24).map_err(text)?;
     let words = result.output.chunks_exact(4).filter_map(|bytes| bytes.try_into().ok());
     Ok((result.status, words.map(|bytes| NtStatus::from_int(u32::from_le_bytes(bytes))).collect()))
 }

@@ -11,11 +11,13 @@ use crate::run::{Outcome, PROVIDER};
 use crate::trace::Trace;
 
 /// The statuses that the driver's control code returns, in their order: a name, and the call that returned it.
-const STATUSES: [(&str, &str); 4] = [
+const STATUSES: [(&str, &str); 6] = [
     ("Register", "EtwRegister"),
     ("SetTraits", "EtwSetInformation, class 2: name and group"),
     ("UseDescriptorType", "EtwSetInformation, class 3"),
     ("TrackBinary", "EtwSetInformation, class 0"),
+    ("AdminRegister", "EtwRegister of the manifest's provider"),
+    ("AdminTrackBinary", "EtwSetInformation, class 0, of the manifest's provider"),
 ];
 
 /// Prints the text to standard output. It is no error if the reader has closed it (`| head`).

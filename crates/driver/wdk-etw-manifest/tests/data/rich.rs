@@ -2,10 +2,9 @@
 
 /// The provider `WdkEtw-Rich`. Register it before you write its events.
 #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
-pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::new(
+pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::for_manifest(
     ::wdk_etw::Guid::from_u128(0x7c2f4a512c8b4f1d9a3e5b6d7e8f9012),
     b"\x0e\x00WdkEtw-Rich\x00",
-    ::wdk_etw::SetInformationMode::Off,
 );
 
 /// Channels.
@@ -51,6 +50,15 @@ pub mod keyword {
     pub const READ: u64 = 0x1;
     /// Write
     pub const WRITE: u64 = 0x100;
+}
+
+/// Filters: the ids that a session passes to the enable callback.
+#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
+pub mod filter {
+    /// Sized: By size
+    pub const FILTER_SIZED: u8 = 0x1;
+    /// Errors
+    pub const ERRORS: u8 = 0x2;
 }
 
 /// The value map `Mode`.

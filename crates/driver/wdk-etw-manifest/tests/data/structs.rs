@@ -2,10 +2,9 @@
 
 /// The provider `Test-Structs`. Register it before you write its events.
 #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]
-pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::new(
+pub static PROVIDER: ::wdk_etw::Provider = ::wdk_etw::Provider::for_manifest(
     ::wdk_etw::Guid::from_u128(0x5f0f3f6c58a24c0b9f430d3c1c7a9b11),
     b"\x0f\x00Test-Structs\x00",
-    ::wdk_etw::SetInformationMode::Off,
 );
 
 /// The value map `State`.

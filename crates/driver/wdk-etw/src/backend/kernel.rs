@@ -78,8 +78,19 @@ type EtwSetInformationFn = unsafe extern "system" fn(RegHandle, u32, *const c_vo
 /// `EtwSetInformation` in UTF-16, without a NUL: it is counted.
 static SET_INFORMATION: [u16; 17] = wide(b"EtwSetInformation");
 
-/// Bytes of that name.
-const SET_INFORMATION_SIZE: u16 = 34;
+/// Returns the address of a routine of the kernel, or null if this Windows does not export it. IRQL: `PASSIVE_LEVEL`.
+pub(crate) fn system_routine<const N: usize>(name: &'static [u16; N]) -> *const c_void {
+    let size = u16::try_from(size_of_val(name)).unwrap_or_default();
+    let name = UnicodeString { length: size, maximum_length: size, buffer: ptr::from_ref(name).cast() };
+    // SAFETY: the name is a valid counted string that outlives the call.
+    unsafe { MmGetSystemRoutineAddress(&raw const name) }
+}
+
+/// Reads or changes the activity id of the current thread. IRQL: at most `APC_LEVEL`.
+pub(crate) fn activity_id_control(code: u32, id: &mut Guid) -> NtStatus {
+    // SAFETY: the id is readable and writable during the call.
+    unsafe { EtwActivityIdControl(code, ptr::from_mut(id)) }
+}
 
 impl Mode for Kernel {
     type Status = NtStatus;
@@ -113,13 +124,7 @@ impl Mode for Kernel {
     /// twice. The lookup comes before the handle is checked, so a missing routine takes precedence over a missing
     /// registration.
     unsafe fn set_information_lookup(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> NtStatus {
-        let name = UnicodeString {
-            length: SET_INFORMATION_SIZE,
-            maximum_length: SET_INFORMATION_SIZE,
-            buffer: ptr::from_ref(&SET_INFORMATION).cast(),
-        };
-        // SAFETY: the name is a valid counted string that outlives the call.
-        let routine = unsafe { MmGetSystemRoutineAddress(&raw const name) };
+        let routine = system_routine(&SET_INFORMATION);
         if routine.is_null() {
             return NtStatus::NotSupported;
         }

@@ -30,12 +30,14 @@ pub(crate) type RawCallback = unsafe extern "system" fn(
 /// [`SetInformationMode`](crate::SetInformationMode) uses instead.
 pub(crate) type SetInformationFn<S> = unsafe fn(handle: RegHandle, class: u32, data: *const c_void, length: u32) -> S;
 
-/// The function of `EtwActivityIdControl` that creates an id.
+/// The functions of `EtwActivityIdControl`: read the thread's id, create an id, set the thread's id and return the old one.
+pub(crate) const GET_ID: u32 = 1;
 const CREATE_ID: u32 = 3;
+pub(crate) const GET_SET_ID: u32 = 4;
 
 /// Converts ASCII to UTF-16, for names in constants.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time, below the arrays' length")]
-const fn wide<const N: usize>(ascii: &[u8; N]) -> [u16; N] {
+pub(crate) const fn wide<const N: usize>(ascii: &[u8; N]) -> [u16; N] {
     let mut units = [0; N];
     let mut at = 0;
     while at < N {

@@ -54,6 +54,8 @@ pub struct Provider<M: Mode = Kernel> {
     traits_blob: &'static [u8],
     id: Guid,
     traits_status: LastStatus,
+    /// Whether registration sets the traits.
+    sets_traits: bool,
     callback: CallbackSlot,
     mode: PhantomData<fn() -> M>,
 }
@@ -100,9 +102,39 @@ impl<M: Mode> Provider<M> {
                 traits_blob: traits,
                 id,
                 traits_status: LastStatus::new(),
+                sets_traits: true,
                 callback: CallbackSlot::new(),
                 mode: PhantomData,
             }
+        }
+    }
+
+    const_fn! {
+        /// Creates the provider of an instrumentation manifest. Code that `wdk-etw-manifest` generates calls this.
+        ///
+        /// Registration does not set the traits, because the registered manifest has the name, and code that Microsoft's
+        /// compiler generates does not set them either. `EtwSetInformation` is looked up at run time, for
+        /// [`track_binary`](Self::track_binary). `name` is a traits blob with the provider's name.
+        ///
+        /// ```
+        /// # use etw_symbols as _;
+        /// use wdk_etw::{Guid, Provider};
+        ///
+        /// static PROVIDER: Provider = Provider::for_manifest(Guid::from_u128(1), b"\x0e\0My-Manifest\0");
+        /// # // SAFETY: nothing else runs.
+        /// assert!(unsafe { PROVIDER.register() }.is_success());
+        /// assert_eq!(PROVIDER.traits_status(), None);
+        /// assert!(PROVIDER.track_binary().is_success());
+        /// # PROVIDER.unregister();
+        /// ```
+        ///
+        /// # IRQL
+        ///
+        /// Any.
+        #[must_use]
+        pub fn for_manifest(id: Guid, name: &'static [u8]) -> Self {
+            let provider = Self::new(id, name, SetInformationMode::Lookup);
+            Self { sets_traits: false, ..provider }
         }
     }
 

@@ -191,7 +191,8 @@ impl<M: Mode> Provider<M> {
         status
     }
 
-    /// Returns the status of setting the traits in the last successful registration; `None` before the first.
+    /// Returns the status of setting the traits in the last successful registration; `None` before the first, and for
+    /// the provider of a manifest.
     ///
     /// ```
     /// # use etw_symbols as _;
@@ -231,8 +232,10 @@ impl<M: Mode> Provider<M> {
             )
         };
         if status.is_success() {
-            let traits = self.set_information(EventInfoClass::SetTraits, self.traits());
-            self.traits_status.set(traits.code());
+            if self.sets_traits {
+                let traits = self.set_information(EventInfoClass::SetTraits, self.traits());
+                self.traits_status.set(traits.code());
+            }
             self.lifecycle.end_registered();
         } else {
             self.enable.disable();

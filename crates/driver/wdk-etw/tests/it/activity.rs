@@ -3,8 +3,8 @@
 use etw_engine::{CapturedEvent, Enable, Routine};
 use etw_symbols::Host;
 use wdk_etw::{
-    ActivityScope, Guid, HResult, Kernel, Level, NtStatus, Opcode, Provider, define_provider, start_activity,
-    stop_activity, write_event,
+    ActivityScope, Guid, HResult, IrpActivity, Kernel, Level, NtStatus, Opcode, Provider, define_provider,
+    set_thread_activity_id, start_activity, stop_activity, thread_activity_id, write_event,
 };
 
 define_provider!(NESTED, "Activity.Nested");
@@ -295,4 +295,42 @@ fn a_field_that_returns_early_leaves_the_stop_of_the_scope() {
     let events = traced(&EARLY, |_| assert_eq!(fails(), Err(NtStatus::NoMemory)));
     assert_eq!(events.len(), 2);
     assert_eq!((events[1].descriptor.opcode, events[1].payload.len()), (Opcode::Stop, 0));
+}
+
+#[test]
+fn the_activity_of_a_thread_is_set_restored_and_refused_on_a_system_thread() {
+    let host = Host::new();
+    let _here = host.enter();
+    let id = Guid::from_u128(7);
+    assert_eq!(thread_activity_id(), Ok(Guid::ZERO));
+    assert_eq!(set_thread_activity_id(&id), Ok(Guid::ZERO));
+    assert_eq!(thread_activity_id(), Ok(id));
+    assert_eq!(set_thread_activity_id(&Guid::ZERO), Ok(id));
+    host.engine().set_system_threads(true);
+    assert_eq!(thread_activity_id(), Err(NtStatus::NotSupported));
+    assert_eq!(set_thread_activity_id(&id), Err(NtStatus::NotSupported));
+    assert_eq!(wdk_etw::compat::Provider::current_thread_activity_id(), Guid::ZERO);
+    assert_eq!(wdk_etw::compat::Provider::set_current_thread_activity_id(&id), id);
+}
+
+#[test]
+fn the_activity_of_a_request_needs_the_routines_of_windows_8() {
+    let host = Host::new();
+    let _here = host.enter();
+    let (requests, id) = (IrpActivity::new(), Guid::from_u128(8));
+    let mut irp = 0_u64;
+    let irp = (&raw mut irp).cast();
+    // SAFETY: the routines of the host use only the address.
+    let get = || unsafe { requests.get(irp) };
+    // SAFETY: as above.
+    let set = || unsafe { requests.set(irp, &id) };
+    assert_eq!((get(), set()), (Err(NtStatus::NotSupported), Err(NtStatus::NotSupported)), "not looked up");
+    assert_eq!(requests.look_up(), NtStatus::Success);
+    assert_eq!((get(), set(), get()), (Err(NtStatus::NotFound), Ok(()), Ok(id)));
+    for name in ["IoGetActivityIdIrp", "IoSetActivityIdIrp"] {
+        host.engine().hide_routine(name);
+    }
+    assert_eq!(requests.look_up(), NtStatus::NotSupported);
+    assert_eq!((get(), set()), (Err(NtStatus::NotSupported), Err(NtStatus::NotSupported)), "an older Windows");
+    assert_eq!(format!("{requests:?}"), "IrpActivity { get: false, set: false }");
 }

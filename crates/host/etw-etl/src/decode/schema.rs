@@ -15,6 +15,7 @@ use super::walk::{Plan, Sink, walk};
 use super::{Decoded, Kind, decode};
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::format::record::Layout;
+use crate::format::stack::HOOK_BINARY_PATH;
 use crate::images::FrameNames;
 use crate::read::Reader;
 use crate::read::event::EventRef;
@@ -337,6 +338,28 @@ impl EventRef<'_> {
             _ => header.provider,
         }
     }
+
+    /// Returns the provider and the path of its binary, if this is a record of a session that tracks the binaries of providers
+    /// (`WMI_LOG_TYPE_BINARY_PATH`). The path is one of the machine where the trace was recorded; for a driver it is a file name.
+    #[must_use]
+    pub fn provider_binary(&self) -> Option<(Guid, String)> {
+        let descriptor = &self.header.descriptor;
+        let is_record = match self.header.layout {
+            Layout::System | Layout::Compact | Layout::PerfInfo => descriptor.id == HOOK_BINARY_PATH,
+            _ => u16::from(descriptor.opcode.as_int()) == HOOK_BINARY_PATH && self.class() == binary_path_class(),
+        };
+        let (guid, path) = self.payload().split_first_chunk::<16>().filter(|_| is_record)?;
+        let units = path.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+        let path: String = char::decode_utf16(units.take_while(|unit| *unit != 0))
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect();
+        (!path.is_empty()).then(|| (Guid::from_bytes_le(guid), path))
+    }
+}
+
+/// The class of records about binaries.
+fn binary_path_class() -> Option<Guid> {
+    BuiltIn::class_of_hook(HOOK_BINARY_PATH)
 }
 
 /// Builds the tree of fields.

@@ -85,6 +85,7 @@ pub struct Header {
 /// let borrowed: EventRef<'_> = event.as_ref();
 /// assert_eq!(borrowed.class(), *provider);
 /// assert_eq!((borrowed.kind(), borrowed.payload()), (event.kind(), event.payload()));
+/// assert_eq!(borrowed.provider_binary(), None, "it does not name the binary of a provider");
 /// assert_eq!((borrowed.items().count(), borrowed.related(), borrowed.stack_key()), (event.items().count(), None, None));
 /// assert_eq!((borrowed.stack(), borrowed.stack_process()), (event.stack(), event.header.process_id));
 /// assert_eq!(borrowed.item(ExtendedType::EVENT_SCHEMA_TL), event.item(ExtendedType::EVENT_SCHEMA_TL));

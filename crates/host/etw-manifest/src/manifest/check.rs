@@ -17,6 +17,10 @@ const KEYWORD_LIMIT: u64 = 1 << 48;
 /// `MAX_EVENT_DATA_DESCRIPTORS`.
 const MAX_FIELDS: usize = 128;
 
+/// The elements of a provider that code and resources are generated from.
+const LISTS: [&str; 9] =
+    ["channels", "levels", "tasks", "opcodes", "keywords", "maps", "templates", "filters", "events"];
+
 /// Returns the mistakes of a manifest.
 pub(super) fn check(text: &str) -> Result<(), Vec<ParseError>> {
     let document: Document<'_> = document(text).map_err(|error| vec![error])?;
@@ -57,6 +61,7 @@ impl Check<'_> {
                 self.say(provider, format!("<provider> has no {name}"));
             }
         }
+        self.unsupported(provider);
         let channels = self.channels(provider);
         let levels = self.named(provider, "levels", "value", 16..=255);
         let mut opcodes = self.named(provider, "opcodes", "value", 10..=239);
@@ -81,6 +86,7 @@ impl Check<'_> {
         for template in list(provider, "templates") {
             self.template(template, &maps);
         }
+        self.filters(provider, &templates);
         self.message(provider);
         let mut seen = HashMap::new();
         let mut symbols = HashMap::new();
@@ -99,7 +105,22 @@ impl Check<'_> {
                 self.known(event, "keyword", keyword, &keywords, &KEYWORDS);
             }
             self.message(event);
+            self.attributes(event, &["attributes", "notLogged"]);
             self.admin(provider, event);
+        }
+    }
+
+    /// Reports what neither the code nor the resource would have.
+    fn unsupported(&mut self, provider: Node<'_, '_>) {
+        self.attributes(provider, &["controlGuid"]);
+        for node in provider.children().filter(|node| node.is_element() && !LISTS.contains(&node.tag_name().name())) {
+            self.say(node, format!("<{}> of a provider is not supported: remove the element", node.tag_name().name()));
+        }
+    }
+
+    fn attributes(&mut self, node: Node<'_, '_>, unsupported: &[&str]) {
+        for name in unsupported.iter().filter(|name| node.has_attribute(**name)) {
+            self.say(node, format!("the attribute {name} is not supported: remove it"));
         }
     }
 
@@ -170,6 +191,25 @@ impl Check<'_> {
             *name = channel.attribute("chid").unwrap_or(name);
         }
         names
+    }
+
+    fn filters(&mut self, provider: Node<'_, '_>, templates: &[&str]) {
+        self.unique(list(provider, "filters"), "name");
+        let mut seen = HashMap::new();
+        for filter in list(provider, "filters") {
+            self.message(filter);
+            if let Some(template) = filter.attribute("tid").filter(|template| !template.is_empty()) {
+                self.known(filter, "template", template, templates, &[] as &[Standard<u8>]);
+            }
+            match (number::<u8>(filter, "value"), number::<u8>(filter, "version")) {
+                (Ok(Some(value)), Ok(version)) => {
+                    let key = (value, version.unwrap_or(0));
+                    self.once(&mut seen, key, filter, "a filter with this value and version");
+                }
+                (Ok(None), _) => self.say(filter, "<filter> has no value"),
+                (Err(error), _) | (_, Err(error)) => self.mistakes.push(error),
+            }
+        }
     }
 
     fn reference<T: Copy>(&mut self, event: Node<'_, '_>, what: &str, own: &[&str], of_windows: &[Standard<T>]) {

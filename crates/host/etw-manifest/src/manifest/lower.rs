@@ -86,7 +86,9 @@ impl Fields<'_> {
     /// Adds the fields of one level, then the members of those that are structs. Returns the number of fields of this level.
     fn add(&mut self, data: &[Data]) -> usize {
         let first = self.fields.len();
-        let data: Vec<&Data> = data.iter().take(MAX_FIELDS.saturating_sub(first)).collect();
+        // Nothing is known about the bytes after a field of an unknown type.
+        let known = data.iter().position(contains_unknown).map_or(data.len(), |place| place + 1);
+        let data: Vec<&Data> = data.iter().take(known.min(MAX_FIELDS.saturating_sub(first))).collect();
         for item in &data {
             let extent = |size: &Size| match size {
                 Size::None => Extent::None,
@@ -102,13 +104,20 @@ impl Fields<'_> {
                     let map = map.as_ref().and_then(|name| self.maps.get(name.as_str()).cloned());
                     (*encoding, out_from_tdh(*out), map)
                 }
+                DataKind::Struct(_) if contains_unknown(item) => (Encoding::RestBytes, OutType::Default, None),
                 DataKind::Struct(_) => (Encoding::Struct { first: 0, members: 0 }, OutType::Default, None),
+                DataKind::Unknown(_) => (Encoding::RestBytes, OutType::Default, None),
             };
-            let (count, length) = (extent(&item.count), extent(&item.length));
+            let (count, length) = match encoding {
+                Encoding::RestBytes => (Extent::None, Extent::None),
+                _ => (extent(&item.count), extent(&item.length)),
+            };
             self.fields.push(Field { name: limited(&item.name).into(), encoding, out, count, length, map });
         }
         for (place, item) in data.iter().enumerate() {
-            if let DataKind::Struct(members) = &item.kind {
+            if let DataKind::Struct(members) = &item.kind
+                && !contains_unknown(item)
+            {
                 let start = self.fields.len();
                 let added = self.add(members);
                 if let (Some(field), Ok(first), Ok(members)) =
@@ -119,5 +128,14 @@ impl Fields<'_> {
             }
         }
         data.len()
+    }
+}
+
+/// Returns whether the size of a field is unknown.
+fn contains_unknown(data: &Data) -> bool {
+    match &data.kind {
+        DataKind::Value { .. } => false,
+        DataKind::Struct(members) => members.iter().any(contains_unknown),
+        DataKind::Unknown(_) => true,
     }
 }

@@ -26,6 +26,8 @@ pub struct Manifest {
     pub providers: Vec<Provider>,
     /// The string tables, in the order of the file. Empty for a manifest read from a binary.
     pub languages: Vec<Language>,
+    /// Parts that a decoder can do without but does not understand, such as fields with an unknown type.
+    pub notes: Vec<ParseError>,
 }
 
 /// The strings of a language.
@@ -73,8 +75,10 @@ pub struct Provider {
     pub keywords: Vec<Keyword>,
     /// Value maps and bit maps.
     pub maps: Vec<Map>,
-    /// Templates, which describe payloads.
+    /// Templates, which describe the payloads of events and the data of filters.
     pub templates: Vec<Template>,
+    /// Filters that a session can pass to the provider.
+    pub filters: Vec<Filter>,
     /// Events.
     pub events: Vec<Event>,
 }
@@ -163,6 +167,23 @@ pub struct MapItem {
     pub message: Option<Message>,
 }
 
+/// A filter: data that a session passes to the provider, which decides what to do with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// The name of the filter.
+    pub name: String,
+    /// The filter's number, which is the `Id` in the header of its data.
+    pub value: u8,
+    /// The version of the filter.
+    pub version: u8,
+    /// The symbol in generated code.
+    pub symbol: String,
+    /// The id of the template that describes the data; empty for a filter without data.
+    pub template: String,
+    /// The display name.
+    pub message: Option<Message>,
+}
+
 /// The payload layout of events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template {
@@ -201,6 +222,9 @@ pub enum DataKind {
     },
     /// A struct with these fields.
     Struct(Vec<Data>),
+    /// A value of a type that this crate does not know, by its name or number. Its size is unknown, so a decoder shows the rest
+    /// of the payload as bytes. [`Manifest::notes`] has its position.
+    Unknown(String),
 }
 
 /// A count or length in a manifest: a number, or the value of another field.
@@ -245,7 +269,8 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Fails if the XML is malformed or an element is invalid. The error has the line and column.
+    /// Fails if the XML is malformed or an element is invalid. The error has the line and column. A field of an unknown type is
+    /// no error: see [`notes`](Self::notes).
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         xml::parse(&xml::decode(bytes)?)
     }

@@ -129,43 +129,39 @@ impl Provider {
     }
 }
 
-/// Numbers of messages. The most significant hexadecimal digit says what a message belongs to.
+/// Numbers of messages. The most significant hexadecimal digit says what a message belongs to; the next digit is the place of the
+/// provider in the file. The lower 24 bits, which this module computes, are unique among the parts of one kind.
 pub(crate) mod message {
-    const KEYWORD: u32 = 0x1000_0000;
-    const OPCODE: u32 = 0x3000_0000;
-    const LEVEL: u32 = 0x5000_0000;
-    const TASK: u32 = 0x7000_0000;
-    const PROVIDER: u32 = 0x9000_0001;
-    const EVENT: u32 = 0xB000_0000;
-    const MAP: u32 = 0xD000_0001;
+    /// The kinds.
+    pub(crate) const KEYWORD: u32 = 0x1000_0000;
+    pub(crate) const OPCODE: u32 = 0x3000_0000;
+    pub(crate) const LEVEL: u32 = 0x5000_0000;
+    pub(crate) const TASK: u32 = 0x7000_0000;
+    pub(crate) const PROVIDER: u32 = 0x9000_0000;
+    pub(crate) const EVENT: u32 = 0xB000_0000;
+    pub(crate) const VALUE_MAP: u32 = 0xD000_0000;
+    pub(crate) const BIT_MAP: u32 = 0xF000_0000;
 
-    /// The number contains the position of the bit, counted from 1.
+    /// The number of a message. `provider` is the place of its provider.
+    pub(crate) const fn number(kind: u32, provider: u32, part: u32) -> u32 {
+        kind | (provider & 0xF) << 24 | part & 0xFF_FFFF
+    }
+
+    /// The position of the bit, counted from 1.
     pub(crate) const fn keyword(mask: u64) -> u32 {
-        KEYWORD | (mask.trailing_zeros() + 1)
+        mask.trailing_zeros() + 1
     }
 
     pub(crate) const fn opcode(task: u16, value: u8) -> u32 {
-        OPCODE | (task as u32) << 16 | value as u32
+        (task as u32) << 16 | value as u32
     }
 
-    pub(crate) const fn level(value: u8) -> u32 {
-        LEVEL | value as u32
-    }
-
-    pub(crate) const fn task(value: u16) -> u32 {
-        TASK | value as u32
-    }
-
-    /// A provider's own message, then those of its channels. The providers of a file are numbered consecutively.
-    pub(crate) const fn provider(place: u32) -> u32 {
-        PROVIDER + place
+    /// Filters share the kind of levels.
+    pub(crate) const fn filter(value: u8, version: u8) -> u32 {
+        0x80_0000 | (version as u32) << 8 | value as u32
     }
 
     pub(crate) const fn event(id: u16, version: u8) -> u32 {
-        EVENT | (version as u32) << 16 | id as u32
-    }
-
-    pub(crate) const fn map(place: u32) -> u32 {
-        MAP + place
+        (version as u32) << 16 | id as u32
     }
 }

@@ -1,6 +1,6 @@
 use etw_types::{Guid, InType, OutType};
 
-use super::{DataKind, Manifest, ManifestSchemas, Size};
+use super::{DataKind, Filter, Manifest, ManifestSchemas, Message, Size};
 use crate::schema::{EventKey, Extent, PointerSize, Schema, Source};
 use crate::types::Encoding;
 
@@ -33,6 +33,10 @@ const TEXT: &str = r#"<?xml version="1.0"?>
       </struct>
      </template>
     </templates>
+    <filters>
+     <filter name="ByMode" value="5" version="1" symbol="BY_MODE" tid="t" message="$(string.One)"/>
+     <filter name="All" value="6"/>
+    </filters>
     <events>
      <event value="1" version="2" level="win:Informational" task="Copy" opcode="Fast" channel="op" keywords="Disk win:ResponseTime"
             template="t" symbol="COPY" message="$(string.Event)"/>
@@ -70,6 +74,48 @@ fn a_manifest_is_read_completely() {
     assert_eq!((provider.maps[0].is_bits, provider.maps[1].is_bits), (false, true));
     assert_eq!(provider.templates[0].fields[2].length, Size::Field("Size".into()));
     assert!(matches!(&provider.templates[0].fields[5].kind, DataKind::Struct(members) if members.len() == 2));
+    let message = Some(Message { id: "One".into(), text: "One".into() });
+    let (name, symbol, template) = ("ByMode".into(), "BY_MODE".into(), "t".into());
+    let filters = [
+        Filter { name, value: 5, version: 1, symbol, template, message },
+        Filter { name: "All".into(), value: 6, ..Filter::default() },
+    ];
+    assert_eq!((&provider.filters[..], &manifest.notes[..]), (&filters[..], &[][..]));
+}
+
+#[test]
+fn a_manifest_inside_the_manifest_of_an_assembly_is_read() {
+    let start = TEXT.find("<instrumentationManifest").unwrap();
+    let assembly = TEXT[start..]
+        .replace("<instrumentationManifest", "<assembly xmlns:a='urn:schemas-microsoft-com:asm.v3'")
+        .replace("</instrumentationManifest>", "<a:assemblyIdentity name='my.sys' version='1.0.0.0'/></assembly>");
+    assert_eq!(Manifest::parse(assembly.as_bytes()), Manifest::parse(TEXT.as_bytes()));
+    let error = Manifest::parse(b"<assembly><assemblyIdentity/></assembly>").unwrap_err().to_string();
+    assert_eq!(error, "the manifest of the assembly has no <instrumentation> (line 1, column 1)");
+}
+
+#[test]
+fn an_unknown_type_affects_only_the_events_that_use_it() {
+    let fields = |text: &str| {
+        let manifest = Manifest::parse(text.as_bytes()).unwrap();
+        let notes: Vec<String> = manifest.notes.iter().map(ToString::to_string).collect();
+        let mut schemas = ManifestSchemas::default();
+        schemas.add(&manifest, Source::File);
+        assert_eq!(schemas.len(), 3);
+        let schema = schemas.event(&key(1, 2)).unwrap();
+        let fields: Vec<_> = schema.fields.iter().map(|field| (field.name.to_string(), field.encoding)).collect();
+        assert_eq!(schema.top_level, fields.len());
+        (notes, fields)
+    };
+    let (notes, found) = fields(&TEXT.replacen("win:UInt32", "win:UInt128", 1));
+    let note =
+        "unknown inType 'win:UInt128': from the field 'Size' on, the payload is shown as bytes (line 20, column 7)";
+    assert_eq!(notes, [note]);
+    let mode = ("Mode".to_owned(), Encoding::Value(InType::U8));
+    assert_eq!(found, [mode, ("Size".to_owned(), Encoding::RestBytes)]);
+    let (notes, found) = fields(&TEXT.replacen("win:Pointer", "win:Pinter", 1));
+    assert_eq!(notes.len(), 1);
+    assert_eq!(found.last().unwrap(), &("Items".to_owned(), Encoding::RestBytes), "a struct with an unknown member");
 }
 
 #[test]
@@ -121,7 +167,5 @@ fn mistakes_are_named_with_their_place() {
             .to_string()
             .starts_with("invalid value '70000' for value of <event>")
     );
-    let data = TEXT.replace("win:Pointer", "win:Pinter");
-    assert!(Manifest::parse(data.as_bytes()).unwrap_err().to_string().starts_with("unknown inType 'win:Pinter'"));
     assert!(Manifest::parse(&[0xFF, 0x00]).is_err());
 }

@@ -6,8 +6,8 @@ use std::fmt;
 use etw_types::Guid;
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{Channel, Data, DataKind, Event, Keyword, Language, Level, Manifest, Map, MapItem, Message, Opcode};
-use super::{Provider, Size, Task, Template};
+use super::{Channel, Data, DataKind, Event, Filter, Keyword, Language, Level, Manifest, Map, MapItem, Message};
+use super::{Opcode, Provider, Size, Task, Template};
 use crate::types::{Encoding, out_from_name};
 
 /// Maximum number of XML nodes. The largest manifest of Windows has fewer than 200,000.
@@ -23,6 +23,11 @@ pub struct ParseError {
 }
 
 impl ParseError {
+    /// An error or a note about a file without lines.
+    pub(crate) fn without_place(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), place: None }
+    }
+
     /// Returns what is wrong, without the position.
     #[must_use]
     pub fn reason(&self) -> &str {
@@ -54,10 +59,28 @@ pub(super) fn parse(text: &str) -> Result<Manifest, ParseError> {
     let reader = Reader { strings: strings(root) };
     let providers = root.descendants().filter(|node| node.has_tag_name_local("provider") && is_declaration(*node));
     let providers = providers.map(|node| reader.provider(node)).collect::<Result<_, _>>()?;
-    Ok(Manifest { providers, languages: languages(root) })
+    Ok(Manifest { providers, languages: languages(root), notes: notes(root) })
 }
 
-/// Parses the XML of a manifest and checks its root element.
+/// Returns a note for each field whose type is unknown.
+fn notes(root: Node<'_, '_>) -> Vec<ParseError> {
+    let fields = root.descendants().filter(|node| node.has_tag_name_local("data"));
+    let in_template = |node: &Node<'_, '_>| node.ancestors().any(|node| node.has_tag_name_local("template"));
+    let unknown = fields.filter(in_template).filter(|node| Encoding::from_name(in_type(*node)).is_none());
+    unknown
+        .map(|node| {
+            let name = node.attribute("name").unwrap_or_default();
+            let kind = in_type(node);
+            at(node, format!("unknown inType '{kind}': from the field '{name}' on, the payload is shown as bytes"))
+        })
+        .collect()
+}
+
+fn in_type<'a>(node: Node<'a, '_>) -> &'a str {
+    node.attribute("inType").unwrap_or_default()
+}
+
+/// Parses the XML of a manifest and checks its root element. The manifest of an assembly can contain an instrumentation manifest.
 pub(super) fn document(text: &str) -> Result<Document<'_>, ParseError> {
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
@@ -65,16 +88,18 @@ pub(super) fn document(text: &str) -> Result<Document<'_>, ParseError> {
         ParseError { reason: format!("not well-formed XML: {error}"), place: Some((place.row, place.col)) }
     })?;
     let root = document.root_element();
-    if root.tag_name().name() != "instrumentationManifest" && root.tag_name().name() != "events" {
-        let reason = format!("not an instrumentation manifest: the root element is <{}>", root.tag_name().name());
-        return Err(at(root, reason));
+    match root.tag_name().name() {
+        "instrumentationManifest" | "events" => {}
+        "assembly" if root.descendants().any(|node| node.has_tag_name_local("instrumentation")) => {}
+        "assembly" => return Err(at(root, "the manifest of the assembly has no <instrumentation>".to_owned())),
+        other => return Err(at(root, format!("not an instrumentation manifest: the root element is <{other}>"))),
     }
     Ok(document)
 }
 
 /// Decodes the text of a file: UTF-8, or UTF-16 with a byte-order mark.
 pub(super) fn decode(bytes: &[u8]) -> Result<String, ParseError> {
-    text(bytes).ok_or_else(|| fail("the file is neither UTF-8 nor UTF-16 with a byte-order mark"))
+    text(bytes).ok_or_else(|| ParseError::without_place("the file is neither UTF-8 nor UTF-16 with a byte-order mark"))
 }
 
 fn text(bytes: &[u8]) -> Option<String> {
@@ -124,10 +149,6 @@ fn languages(root: Node<'_, '_>) -> Vec<Language> {
         Language { culture: attribute(node, "culture"), strings: strings.filter_map(string).collect() }
     };
     resources.map(language).collect()
-}
-
-fn fail(reason: impl Into<String>) -> ParseError {
-    ParseError { reason: reason.into(), place: None }
 }
 
 pub(super) fn at(node: Node<'_, '_>, reason: String) -> ParseError {
@@ -219,6 +240,7 @@ impl Reader<'_> {
         }
         provider.maps = list(node, "maps").map(|node| self.map(node)).collect::<Result<_, _>>()?;
         provider.templates = list(node, "templates").map(template).collect::<Result<_, _>>()?;
+        provider.filters = list(node, "filters").map(|node| self.filter(node)).collect::<Result<_, _>>()?;
         let events = list(node, "events").filter(|node| node.has_tag_name_local("event"));
         provider.events = events.map(|node| self.event(node)).collect::<Result<_, _>>()?;
         Ok(provider)
@@ -272,6 +294,12 @@ impl Reader<'_> {
         })
     }
 
+    fn filter(&self, node: Node<'_, '_>) -> Result<Filter, ParseError> {
+        let (name, symbol, message) = self.named(node);
+        let (value, version) = (required(node, "value")?, number(node, "version")?.unwrap_or(0));
+        Ok(Filter { name, value, version, symbol, template: attribute(node, "tid"), message })
+    }
+
     fn event(&self, node: Node<'_, '_>) -> Result<Event, ParseError> {
         Ok(Event {
             id: required(node, "value")?,
@@ -301,7 +329,7 @@ fn fields(node: Node<'_, '_>, depth: usize) -> Result<Vec<Data>, ParseError> {
     let mut fields = Vec::new();
     for node in node.children().filter(Node::is_element) {
         let kind = match node.tag_name().name() {
-            "data" => value(node)?,
+            "data" => value(node),
             "struct" => DataKind::Struct(self::fields(node, depth + 1)?),
             _ => continue,
         };
@@ -315,16 +343,16 @@ fn fields(node: Node<'_, '_>, depth: usize) -> Result<Vec<Data>, ParseError> {
     Ok(fields)
 }
 
-fn value(node: Node<'_, '_>) -> Result<DataKind, ParseError> {
-    let name = node.attribute("inType").unwrap_or_default();
-    let encoding = Encoding::from_name(name);
-    let encoding = encoding.ok_or_else(|| at(node, format!("unknown inType '{name}'")))?;
+fn value(node: Node<'_, '_>) -> DataKind {
+    let Some(encoding) = Encoding::from_name(in_type(node)) else {
+        return DataKind::Unknown(in_type(node).to_owned());
+    };
     let out = match node.attribute("outType") {
         // An out type that this crate does not know does not affect the encoding.
         Some(name) => out_from_name(name).unwrap_or_else(|| encoding.default_out()),
         None => encoding.default_out(),
     };
-    Ok(DataKind::Value { encoding, out, map: node.attribute("map").map(str::to_owned) })
+    DataKind::Value { encoding, out, map: node.attribute("map").map(str::to_owned) }
 }
 
 /// Parses a number or the name of a field.

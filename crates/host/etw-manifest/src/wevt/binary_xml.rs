@@ -37,6 +37,7 @@ fn data(blob: &mut Blob, place: u16, field: &Data) {
     let (name, kind) = match &field.kind {
         DataKind::Value { encoding, .. } => ("Data", u8::try_from(encoding.to_tdh()).unwrap_or(TYPE_BINARY)),
         DataKind::Struct(_) => ("ComplexData", TYPE_BINARY),
+        DataKind::Unknown(_) => ("Data", TYPE_BINARY),
     };
     let kind = if field.count == Size::None { kind } else { kind | ARRAY };
     element(blob, HAS_MORE, name, |blob| {

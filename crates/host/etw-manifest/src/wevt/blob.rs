@@ -38,8 +38,9 @@ impl Blob {
         self.fill(place, self.here() - start);
     }
 
-    pub(super) fn align(&mut self) {
-        self.0.resize(self.0.len().next_multiple_of(4), 0);
+    /// Appends zeros up to a multiple of `size` bytes.
+    pub(super) fn align(&mut self, size: usize) {
+        self.0.resize(self.0.len().next_multiple_of(size), 0);
     }
 
     /// Appends UTF-16 text without a terminator.
@@ -55,7 +56,7 @@ impl Blob {
         let size = self.later();
         self.utf16(text);
         self.u16(0);
-        self.align();
+        self.align(4);
         self.fill_size(size, start);
     }
 }

@@ -79,7 +79,7 @@ pub fn message_table(texts: &[(u32, &str)]) -> Vec<u8> {
             blob.u16(u16::try_from(size).unwrap_or(u16::MAX));
             blob.u16(UNICODE);
             blob.0.extend(units.into_iter().flat_map(u16::to_le_bytes));
-            blob.align();
+            blob.align(4);
         }
     }
     blob.0

@@ -1,8 +1,9 @@
 //! Manifests compiled into a binary: the `WEVT_TEMPLATE` resource and its message table.
 //!
-//! The layout follows the description of libyal's libfwevt and a resource that Microsoft's message compiler wrote. All offsets
-//! are relative to the start of the resource. The result is the model of manifests, without the symbols and string ids, which a
-//! binary does not contain.
+//! The layout follows the description of libyal's libfwevt and resources that Microsoft's message compiler wrote. They differ about
+//! maps, whose flags libfwevt takes for the number of entries; the compiler's layout is used. All offsets are relative to the
+//! start of the resource. The result is the model of manifests, without the symbols and string ids, which a binary does not
+//! contain.
 
 mod binary_xml;
 mod blob;
@@ -19,8 +20,8 @@ pub use resources::{Resources, resources};
 pub use write::{Text, write};
 
 use crate::bytes::{guid_at, size_at, u16_at, u32_at, u64_at, utf16};
-use crate::manifest::{Channel, Data, DataKind, Event, Keyword, Level, Manifest, Map, MapItem, Message, Opcode};
-use crate::manifest::{Provider, Size, Task, Template};
+use crate::manifest::{Channel, Data, DataKind, Event, Filter, Keyword, Level, Manifest, Map, MapItem, Message};
+use crate::manifest::{Opcode, ParseError, Provider, Size, Task, Template};
 use crate::types::Encoding;
 
 /// Size of an event's definition in bytes.
@@ -58,7 +59,26 @@ pub fn parse(resource: &[u8], messages: &Messages) -> Result<Manifest, &'static 
         let reader = Reader { resource, messages };
         manifest.providers.push(reader.provider(guid, offset).ok_or("a provider of the resource is malformed")?);
     }
+    for provider in &manifest.providers {
+        for template in &provider.templates {
+            notes(&provider.name, &template.fields, &mut manifest.notes);
+        }
+    }
     Ok(manifest)
+}
+
+/// Adds a note for each field whose type is unknown.
+fn notes(provider: &str, fields: &[Data], notes: &mut Vec<ParseError>) {
+    for field in fields {
+        match &field.kind {
+            DataKind::Value { .. } => {}
+            DataKind::Struct(members) => self::notes(provider, members, notes),
+            DataKind::Unknown(kind) => notes.push(ParseError::without_place(format!(
+                "unknown in-type {kind} in the resource of {provider}: from the field '{}' on, the payload is shown as bytes",
+                field.name
+            ))),
+        }
+    }
 }
 
 struct Reader<'a> {
@@ -71,6 +91,7 @@ impl Reader<'_> {
         let header = self.resource.get(offset..)?;
         (header.get(..4)? == b"WEVT").then_some(())?;
         let mut provider = Provider { guid, message: self.message(u32_at(header, 8)?), ..Provider::default() };
+        let mut filters = None;
         let lists = header.get(20..)?.as_chunks::<8>().0.get(..size_at(header, 12)?)?;
         for list in lists {
             let list = size_at(list, 0)?;
@@ -84,9 +105,13 @@ impl Reader<'_> {
                 b"KEYW" => provider.keywords = all(parts, count, |part: &[u8; 16]| self.keyword(part))?,
                 b"PRVA" => provider.name = self.name_attribute(parts, count).unwrap_or_default(),
                 b"EVNT" => self.events(&mut provider, parts, count)?,
-                // Templates and maps are read when an event or a field refers to them.
+                b"FLTR" => filters = Some((parts, count)),
+                // Templates and maps are read when an event, a filter or a field refers to them.
                 _ => {}
             }
+        }
+        if let Some((parts, count)) = filters {
+            self.filters(&mut provider, parts, count)?;
         }
         if provider.name.is_empty() {
             // Resources of older compilers do not contain the name, but the names of channels start with it.
@@ -166,21 +191,37 @@ impl Reader<'_> {
         Some(Keyword { name: self.named(part, 12)?, value: u64_at(part, 0)?, symbol: String::new(), message })
     }
 
-    fn events(&self, provider: &mut Provider, parts: &[u8], count: usize) -> Option<()> {
-        let mut maps = Vec::new();
-        let mut templates: Vec<Template> = Vec::new();
-        for part in parts.get(4..)?.as_chunks::<EVENT_SIZE>().0.get(..count)? {
-            let template = match size_at(part, 20)? {
-                0 => String::new(),
-                offset => {
-                    let id = format!("{offset:#x}");
-                    if !templates.iter().any(|template| template.id == id) {
-                        let fields = self.template(offset, &mut maps)?;
-                        templates.push(Template { id: id.clone(), fields, user_data: None });
-                    }
-                    id
-                }
+    fn filters(&self, provider: &mut Provider, parts: &[u8], count: usize) -> Option<()> {
+        for part in parts.get(4..)?.as_chunks::<16>().0.get(..count)? {
+            let filter = Filter {
+                name: self.named(part, 8)?,
+                value: *part.first()?,
+                version: *part.get(1)?,
+                symbol: String::new(),
+                template: self.template_id(size_at(part, 12)?, provider)?,
+                message: self.message(u32_at(part, 4)?),
             };
+            provider.filters.push(filter);
+        }
+        Some(())
+    }
+
+    /// Returns the id of the template at an offset; empty if there is none. Adds the template to the provider when it is new.
+    fn template_id(&self, offset: usize, provider: &mut Provider) -> Option<String> {
+        if offset == 0 {
+            return Some(String::new());
+        }
+        let id = format!("{offset:#x}");
+        if !provider.templates.iter().any(|template| template.id == id) {
+            let fields = self.template(offset, &mut provider.maps)?;
+            provider.templates.push(Template { id: id.clone(), fields, user_data: None });
+        }
+        Some(id)
+    }
+
+    fn events(&self, provider: &mut Provider, parts: &[u8], count: usize) -> Option<()> {
+        for part in parts.get(4..)?.as_chunks::<EVENT_SIZE>().0.get(..count)? {
+            let template = self.template_id(size_at(part, 20)?, provider)?;
             // An event refers to the definition of a part by offset. `place` is where the event stores that offset; `name` is
             // where the definition stores the offset of its name.
             let part_name = |place: usize, name: usize| match size_at(part, place) {
@@ -200,8 +241,6 @@ impl Reader<'_> {
                 message: self.message(u32_at(part, 16)?),
             });
         }
-        provider.maps = maps;
-        provider.templates = templates;
         Some(())
     }
 
@@ -252,14 +291,15 @@ impl Reader<'_> {
             let kind = if flags & FLAG_STRUCT != 0 {
                 let (start, members) = (usize::from(u16_at(item, 4)?), usize::from(u16_at(item, 6)?));
                 DataKind::Struct(self.fields(items, (start, members), maps, left)?)
-            } else {
-                let encoding = Encoding::from_tdh(u16::from(*item.get(4)?))?;
+            } else if let Some(encoding) = Encoding::from_tdh(u16::from(*item.get(4)?)) {
                 let out = u16::from(*item.get(5)?);
                 let map = match size_at(item, 8)? {
                     0 => None,
                     offset => Some(self.map(offset, maps)?),
                 };
                 DataKind::Value { encoding, out, map }
+            } else {
+                DataKind::Unknown(item.get(4)?.to_string())
             };
             fields.push(Data {
                 name: self.named(item, 16)?,
@@ -281,8 +321,8 @@ impl Reader<'_> {
         };
         let name = self.named(header, 8)?;
         if !maps.iter().any(|map| map.name == name) {
-            let count = size_at(header, 12)?.min(MAX_PARTS);
-            let items = all(header.get(16..)?, count, |item: &[u8; 8]| {
+            let count = size_at(header, 16)?.min(MAX_PARTS);
+            let items = all(header.get(20..)?, count, |item: &[u8; 8]| {
                 Some(MapItem {
                     value: u32_at(item, 0)?,
                     symbol: String::new(),

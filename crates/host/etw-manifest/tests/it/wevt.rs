@@ -19,12 +19,29 @@ fn a_resource_becomes_a_manifest() {
     assert!(matches!(&fields[5].kind, DataKind::Struct(members) if members.len() == 2));
     assert_eq!(fields[5].count, Size::Field("Count".into()));
     assert!(matches!(&fields[0].kind, DataKind::Value { map: Some(map), .. } if map == "Mode"));
+    assert_eq!(manifest.providers[0].maps[0].items.len(), 1);
     let mut schemas = ManifestSchemas::default();
     schemas.add(&manifest, Source::File);
     let (provider, pointer) = (common::PROVIDER, PointerSize::Eight);
     let key = EventKey { provider, id: 7, version: 1, opcode: 1, is_classic: false, pointer };
     let schema = schemas.event(&key).unwrap();
     assert_eq!((&*schema.name, schema.fields.len(), schema.top_level), ("Copy/Start", 8, 6));
+}
+
+#[test]
+fn a_field_of_an_unknown_type_affects_only_its_template() {
+    let mut resource = common::resource();
+    // The first field of the template: no flags, `win:UInt8`.
+    let template = resource.windows(4).position(|bytes| bytes == b"TEMP").unwrap();
+    assert_eq!(resource[template + 40..template + 45], [0, 0, 0, 0, 4]);
+    resource[template + 44] = 99;
+    let manifest = wevt::parse(&resource, &wevt::Messages::default()).unwrap();
+    let fields = &manifest.providers[0].templates[0].fields;
+    assert!(matches!(&fields[0].kind, DataKind::Unknown(kind) if kind == "99"), "{:?}", fields[0]);
+    assert_eq!(fields.len(), 6);
+    let note =
+        "unknown in-type 99 in the resource of Test-Provider: from the field 'Mode' on, the payload is shown as bytes";
+    assert_eq!(manifest.notes.iter().map(ToString::to_string).collect::<Vec<_>>(), [note]);
 }
 
 #[test]

@@ -64,6 +64,87 @@ fn a_manifest_comes_back_from_its_resource() {
         maps.iter().map(|map| (map.name.clone(), map.is_bits, items(map))).collect()
     };
     assert_eq!(names(&one.maps), names(&again.maps));
+    let filters = |provider: &etw_manifest::manifest::Provider| -> Vec<_> {
+        let template = |id: &str| provider.templates.iter().find(|template| template.id == id);
+        let filters = provider.filters.iter();
+        let fields = |id: &str| template(id).map(|template| template.fields.clone());
+        filters
+            .map(|filter| {
+                (filter.name.clone(), filter.value, filter.version, fields(&filter.template), text(&filter.message))
+            })
+            .collect()
+    };
+    assert_eq!((filters(one).len(), filters(one)), (2, filters(again)));
+}
+
+/// Returns the list with this signature.
+fn list(resource: &[u8], signature: [u8; 4]) -> &[u8] {
+    let start = resource.windows(4).position(|bytes| bytes == signature).unwrap();
+    let size = u32::from_le_bytes(resource[start + 4..start + 8].try_into().unwrap());
+    &resource[start..start + usize::try_from(size).unwrap()]
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect()
+}
+
+/// The layout is that of resources which Microsoft's message compiler wrote: the flags of a map precede the number of its
+/// entries, entries are ordered by value, and bit maps have messages of their own kind.
+#[test]
+fn maps_have_flags_and_entries_in_the_order_of_values() {
+    let text = str::from_utf8(RICH).unwrap().replace("<map value=\"2\" message", "<map value=\"0\" message");
+    let manifest = Manifest::parse_checked(text.as_bytes()).unwrap();
+    let (resource, texts) = wevt::write(&manifest);
+    let value = numbers(list(&resource, *b"VMAP"));
+    assert_eq!(value[3..], [0, 2, 0, 0xD000_0002, 1, 0xD000_0001]);
+    let bits = numbers(list(&resource, *b"BMAP"));
+    assert_eq!(bits[3..], [1, 2, 1, 0xF000_0001, 0x80, 0xF000_0002]);
+    let text = |id: u32| texts.iter().find(|text| text.id == id).map(|text| text.message.id.as_str());
+    assert_eq!((text(0xD000_0001), text(0xF000_0002)), (Some("Slow"), Some("Paged")));
+    // The table of offsets is ordered by name: Flags is before Mode, although it is declared after it.
+    let maps = list(&resource, *b"MAPS");
+    let start = resource.windows(4).position(|bytes| bytes == b"MAPS").unwrap();
+    let offsets = &numbers(maps)[3..5];
+    let signature = |offset: u32| &maps[usize::try_from(offset).unwrap() - start..][..4];
+    assert_eq!(offsets.iter().map(|offset| signature(*offset)).collect::<Vec<_>>(), [b"BMAP", b"VMAP"]);
+}
+
+#[test]
+fn filters_have_their_number_version_message_and_template() {
+    let (resource, texts) = wevt::write(&Manifest::parse_checked(RICH).unwrap());
+    let filters = numbers(list(&resource, *b"FLTR"));
+    let [_, size, count, _, first, message, name, template, second, none, _, no_template, ..] = filters[..] else {
+        panic!("{filters:?}");
+    };
+    assert_eq!((usize::try_from(size).unwrap(), count), (4 * filters.len(), 2));
+    assert_eq!((first, message, second, none, no_template), (1, 0x5080_0001, 0x0102, u32::MAX, 0));
+    let at = |offset: u32| &resource[usize::try_from(offset).unwrap()..];
+    assert_eq!((&at(template)[..4], &at(name)[4..14]), (&b"TEMP"[..], &b"S\0i\0z\0e\0d\0"[..]));
+    assert_eq!(texts.iter().find(|text| text.id == message).unwrap().message.text, "By size");
+}
+
+#[test]
+fn messages_of_two_providers_have_different_numbers() {
+    let one = Manifest::parse_checked(RICH).unwrap();
+    let mut two = one.clone();
+    two.providers.extend(one.providers.clone());
+    let ids = |manifest: &Manifest| wevt::write(manifest).1.iter().map(|text| text.id).collect::<Vec<_>>();
+    let (one, two) = (ids(&one), ids(&two));
+    let second: Vec<u32> = one.iter().map(|id| id | 0x0100_0000).collect();
+    assert_eq!(two, [one, second].concat());
+}
+
+#[test]
+fn a_list_without_elements_is_written_with_a_size_of_0() {
+    let text = r#"<instrumentationManifest><provider name="P" guid="{7c2f4a51-2c8b-4f1d-9a3e-5b6d7e8f9012}"
+        resourceFileName="p.sys" messageFileName="p.sys"><events><event value="1"/></events></provider></instrumentationManifest>"#;
+    let (resource, _) = wevt::write(&Manifest::parse_checked(text.as_bytes()).unwrap());
+    for signature in [b"OPCO", b"LEVL", b"TASK", b"KEYW"] {
+        let start = resource.windows(4).position(|bytes| bytes == signature).unwrap();
+        assert_eq!(numbers(&resource[start + 4..start + 12]), [0, 0]);
+    }
+    let events = resource.windows(4).position(|bytes| bytes == b"EVNT").unwrap();
+    assert_eq!(events % 8, 0, "events have a keyword mask of eight bytes");
 }
 
 #[test]
@@ -167,6 +248,32 @@ fn mistakes_are_found_all_at_once_with_their_places() {
             "<template tid=\"nested\">",
             "<template tid=\"nested\"><UserData/>",
             "<UserData> is not supported; its fields become <EventData>: remove the element (line 75, column 34)",
+        ),
+        (
+            "tid=\"sized\" message",
+            "tid=\"seized\" message",
+            "the template 'seized' is not declared (line 93, column 11)",
+        ),
+        (
+            "value=\"2\" version=\"1\"/>",
+            "value=\"1\"/>",
+            "a filter with this value and version is in line 93 (line 94, column 11)",
+        ),
+        ("name=\"Errors\" value=\"2\"", "name=\"Errors\"", "<filter> has no value (line 94, column 11)"),
+        (
+            "<filters>",
+            "<namedQueries/><filters>",
+            "<namedQueries> of a provider is not supported: remove the element (line 92, column 9)",
+        ),
+        (
+            "symbol=\"RICH\"",
+            "symbol=\"RICH\" controlGuid=\"{7c2f4a51-2c8b-4f1d-9a3e-5b6d7e8f9012}\"",
+            "the attribute controlGuid is not supported: remove it (line 8, column 7)",
+        ),
+        (
+            "symbol=\"Probed\"",
+            "symbol=\"Probed\" notLogged=\"true\"",
+            "the attribute notLogged is not supported: remove it (line 89, column 11)",
         ),
     ] {
         assert_eq!(change(from, to), [expected], "{to}");

@@ -324,8 +324,41 @@ static NTSTATUS Values(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {Data,  Processes, Threads,  Processors, Devices, Packets,
-                                          Files, Lookaside, Registry, Values};
+/* Activity ids: of requests, which keep a copy, and of the thread, which keeps an address. */
+static NTSTATUS Activities(void)
+{
+    ROUTINE(NTSTATUS, IoGetActivityIdIrp, PIRP, GUID *);
+    ROUTINE(NTSTATUS, IoSetActivityIdIrp, PIRP, const GUID *);
+    ROUTINE(const GUID *, IoGetActivityIdThread, VOID);
+    ROUTINE(const GUID *, IoSetActivityIdThread, const GUID *);
+    ROUTINE(VOID, IoClearActivityIdThread, const GUID *);
+    ROUTINE(NTSTATUS, IoPropagateActivityIdToThread, PIRP, GUID *, const GUID **);
+    GUID id = {1, 2, 3, {4, 5, 6, 7, 8, 9, 10, 11}}, found = {0}, copy = {0};
+    const GUID *before = &found;
+    PIRP irp = IoAllocateIrp(1, FALSE);
+
+    CHECK(irp != NULL);
+    CHECK(IoGetActivityIdIrp(irp, &found) == (NTSTATUS)0xC0000225);
+    CHECK(IoPropagateActivityIdToThread(irp, &copy, &before) == (NTSTATUS)0xC0000225 && IoGetActivityIdThread() == NULL);
+    CHECK(IoSetActivityIdIrp(irp, NULL) == (NTSTATUS)0xC00000BB);
+    CHECK(IoSetActivityIdIrp(irp, &id) == 0);
+    id.Data1 = 9;
+    CHECK(IoGetActivityIdIrp(irp, &found) == 0 && found.Data1 == 1 && found.Data4[7] == 11);
+    CHECK(IoSetActivityIdThread(&id) == NULL && IoGetActivityIdThread() == &id);
+    CHECK(IoPropagateActivityIdToThread(irp, &copy, &before) == 0 && before == &id);
+    CHECK(IoGetActivityIdThread() == &copy && copy.Data1 == 1);
+    IoClearActivityIdThread(before);
+    CHECK(IoGetActivityIdThread() == &id);
+    IoClearActivityIdThread(NULL);
+    CHECK(IoGetActivityIdThread() == NULL);
+    IoReuseIrp(irp, 0);
+    CHECK(IoGetActivityIdIrp(irp, &found) == (NTSTATUS)0xC0000225);
+    IoFreeIrp(irp);
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {Data,  Processes, Threads,  Processors, Devices,   Packets,
+                                          Files, Lookaside, Registry, Values,     Activities};
 
 #define STEPS (sizeof(Steps) / sizeof(Steps[0]))
 

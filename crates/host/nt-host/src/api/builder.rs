@@ -35,7 +35,9 @@ use crate::{Error, Os};
 ///     // Other routines fail at random, by this seed; events are written late, so that races are found.
 ///     .seed(7)
 ///     .races()
-///     // Events have stacks. The driver may allocate this much memory, print this much, and take this long for a request.
+///     // Requests have activity ids, and events have stacks. The driver may allocate this much memory, print this much,
+///     // and take this long for a request.
+///     .request_activities()
 ///     .stacks()
 ///     .memory(256 << 20)
 ///     .debug_output(64 << 20)
@@ -61,7 +63,7 @@ impl Builder {
         self
     }
 
-    /// Sets the Windows release to imitate; the default is the newest one.
+    /// Sets the Windows release to imitate; the default is Windows 11 24H2.
     #[must_use]
     pub const fn os(mut self, os: Os) -> Self {
         self.config.os = os;
@@ -150,6 +152,14 @@ impl Builder {
     #[must_use]
     pub const fn races(mut self) -> Self {
         self.config.races = true;
+        self
+    }
+
+    /// Gives each request of a client an activity id, as while a session traces I/O activities. A driver reads it with
+    /// `IoGetActivityIdIrp`.
+    #[must_use]
+    pub const fn request_activities(mut self) -> Self {
+        self.config.request_activities = true;
         self
     }
 

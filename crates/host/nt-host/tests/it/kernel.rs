@@ -34,7 +34,7 @@ fn start() -> (NtHost, Device, Log) {
 }
 
 /// The steps of `wdm_objects`, in order.
-const OBJECTS: [&str; 10] = [
+const OBJECTS: [&str; 11] = [
     "exported data",
     "processes",
     "threads",
@@ -45,6 +45,7 @@ const OBJECTS: [&str; 10] = [
     "lookaside lists",
     "the service's key",
     "values of the registry",
+    "activity ids",
 ];
 
 /// The steps of `wdm_system`, in order.

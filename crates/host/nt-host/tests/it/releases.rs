@@ -49,7 +49,7 @@ fn the_sample_loads_from_windows_10_1803_on() {
     check(&common::built("driver_sample.sys"), Some(Os::Win10_1803), |os, host| {
         let device = host.add_device().expect("a device");
         let reply = device.ioctl(0x0022_600C, &[], 64).expect("a reply");
-        assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, [0; 16].as_slice()), "{os}");
+        assert_eq!((reply.status, reply.output.as_slice()), (NtStatus::Success, [0; 24].as_slice()), "{os}");
         host.trace().expect(event("DriverEntry").field("SetTraits", 0).field("Status", 0)).in_order();
     });
 }

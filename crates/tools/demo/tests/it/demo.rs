@@ -41,7 +41,9 @@ fn the_statuses_the_events_and_the_files_are_there() {
     let output = run(&image(), &folder, NEWEST);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    for name in ["Register", "SetTraits", "UseDescriptorType", "TrackBinary", "Status"] {
+    for name in
+        ["Register", "SetTraits", "UseDescriptorType", "TrackBinary", "AdminRegister", "AdminTrackBinary", "Status"]
+    {
         assert_eq!(line(&text, name)[1..3], ["0x00000000", "STATUS_SUCCESS"], "{name}");
     }
     for status in ["STATUS_BUFFER_TOO_SMALL", "STATUS_INVALID_PARAMETER", "STATUS_INVALID_DEVICE_REQUEST"] {

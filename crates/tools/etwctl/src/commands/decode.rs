@@ -142,6 +142,7 @@ impl Printed {
     /// Prints the events that the traces have now.
     fn print(&mut self, traces: &mut Traces, selection: &mut Selection, sink: &mut Sink) -> Result<(), Failure> {
         while let Some((event, decoder)) = traces.next() {
+            self.unnamed.look_at(&event);
             if selection.is_over(&event) {
                 self.is_all = false;
                 break;

@@ -7,6 +7,9 @@ use crate::cli::Schema;
 use crate::context::{Context, Failure};
 use crate::output::{Json, Table};
 
+/// The maximum number of fields of an unknown type that get a note of their own.
+pub(super) const MOST_NOTES: usize = 5;
+
 /// Shows the events that a manifest or a binary describes.
 pub(super) fn schema(context: &Context<'_>, line: &Schema) -> Result<(), Failure> {
     let manifest = files::read(&line.file).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -19,6 +22,12 @@ pub(super) fn schema(context: &Context<'_>, line: &Schema) -> Result<(), Failure
         for event in &provider.events {
             table.row(row(provider, event));
         }
+    }
+    for note in manifest.notes.iter().take(MOST_NOTES) {
+        command_line::note(&format!("{}: {note}", line.file.display()));
+    }
+    if let Some(more @ 1..) = manifest.notes.len().checked_sub(MOST_NOTES) {
+        command_line::note(&format!("{more} more fields of an unknown type"));
     }
     context.table(table)
 }
@@ -60,6 +69,7 @@ fn fields(data: &[Data]) -> Vec<String> {
                     encoding.name().unwrap_or("win:Binary").trim_start_matches("win:").to_owned()
                 }
                 DataKind::Struct(members) => format!("{{{}}}", fields(members).join(", ")),
+                DataKind::Unknown(kind) => format!("unknown type {kind}"),
             };
             format!("{kind}{}{} {}", size(&field.length, '(', ')'), size(&field.count, '[', ']'), field.name)
         })

@@ -7,6 +7,7 @@ use command_line::{Inputs, note};
 use etw_manifest::SchemaFiles;
 use etw_manifest::wpp::Messages;
 
+use super::schema::MOST_NOTES;
 use crate::cli;
 use crate::context::Failure;
 use crate::input::{Pdbs, Schemas};
@@ -40,6 +41,12 @@ pub(super) fn files(line: &cli::SchemaFiles) -> Result<Schemas, Failure> {
     }
     if let Some(more @ 1..) = files.skipped().len().checked_sub(MOST_SKIPPED) {
         note(&format!("skipped {more} more files"));
+    }
+    for unknown in files.notes().iter().take(MOST_NOTES) {
+        note(unknown);
+    }
+    if let Some(more @ 1..) = files.notes().len().checked_sub(MOST_NOTES) {
+        note(&format!("{more} more fields of an unknown type"));
     }
     let pdbs = Arc::new(Pdbs::open(&line.pdbs)?);
     let mut schemas = Schemas { layers: vec![Arc::new(files), Arc::new(messages)], pdbs: Arc::clone(&pdbs) };

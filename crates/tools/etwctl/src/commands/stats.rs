@@ -60,6 +60,7 @@ struct Stats {
 impl Stats {
     fn add(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) {
         let identity = decoder.identify(event);
+        self.unnamed.look_at(event);
         if !identity.has_schema {
             self.unnamed.add(event, identity.provider.as_deref());
         }

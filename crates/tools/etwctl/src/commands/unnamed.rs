@@ -1,4 +1,5 @@
-//! Counts events without a schema, and says which option would provide it.
+//! Counts events without a schema, and says which option would provide it. If the trace names the provider's binary, the note
+//! does, too.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,9 +18,20 @@ const MOST_PROVIDERS: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct Unnamed {
     providers: HashMap<(Kind, Option<Guid>), (Option<String>, u64)>,
+    /// The binaries of providers, by the records of sessions that track them.
+    binaries: HashMap<Guid, String>,
 }
 
 impl Unnamed {
+    /// Remembers the binary of a provider if the event names one. All events of a trace are passed, not only the selected ones.
+    pub(super) fn look_at(&mut self, event: &EventRef<'_>) {
+        if let Some((provider, path)) = event.provider_binary()
+            && self.binaries.len() < MOST_PROVIDERS
+        {
+            self.binaries.insert(provider, path);
+        }
+    }
+
     /// Counts an event; `name` is the name of its provider, if it is known.
     pub(super) fn add(&mut self, event: &EventRef<'_>, name: Option<&str>) {
         let key = (event.kind(), event.class());
@@ -37,8 +49,10 @@ impl Unnamed {
     pub(super) fn tell(self) {
         let mut providers: Vec<_> = self.providers.into_iter().collect();
         providers.sort_by_key(|(_, (_, events))| Reverse(*events));
-        let notes =
-            providers.iter().filter_map(|((kind, guid), (name, events))| note(*kind, *guid, name.as_deref(), *events));
+        let notes = providers.iter().filter_map(|((kind, guid), (name, events))| {
+            let binary = guid.and_then(|guid| self.binaries.get(&guid));
+            note(*kind, *guid, name.as_deref(), *events, binary.map(String::as_str))
+        });
         let notes: Vec<String> = notes.collect();
         notes.iter().take(MOST_NOTES).for_each(|text| command_line::note(text));
         if let Some(more @ 1..) = notes.len().checked_sub(MOST_NOTES) {
@@ -47,12 +61,19 @@ impl Unnamed {
     }
 }
 
-fn note(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Option<String> {
+fn note(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64, binary: Option<&str>) -> Option<String> {
     let who = match (name, guid) {
         (Some(name), _) => escaped(name).into_owned(),
         (None, Some(guid)) => guid.to_string(),
         (None, None) => return None,
     };
+    let (events, has) = (counted(events, "event"), if events == 1 { "has" } else { "have" });
+    if let (Kind::Manifest, Some(binary)) = (kind, binary) {
+        let binary = escaped(binary);
+        return Some(format!(
+            "{events} of {who} {has} no schema; the trace says that it is in {binary}: pass --manifest with this file"
+        ));
+    }
     let what = match kind {
         Kind::Manifest => {
             "--manifest with the provider's manifest (.man) or the binary that contains it (.sys, .dll or .exe)"
@@ -63,6 +84,5 @@ fn note(kind: Kind, guid: Option<Guid>, name: Option<&str>, events: u64) -> Opti
         Kind::Mof => "the MOF class of this GUID, which is not one of the documented classes of the kernel",
         _ => return None,
     };
-    let (events, has) = (counted(events, "event"), if events == 1 { "has" } else { "have" });
     Some(format!("{events} of {who} {has} no schema; needed for decoding: {what}"))
 }

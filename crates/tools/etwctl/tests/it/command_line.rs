@@ -237,7 +237,7 @@ fn bash_completes_commands_options_and_values() {
         ("info get stack-t", "stack-tracing"),
         ("record --lev", "--level"),
         ("record --level v", "verbose"),
-        ("record --os win11", "win11-21h2 win11-22h2 win11-23h2 win11-24h2"),
+        ("record --os win11", "win11-21h2 win11-22h2 win11-23h2 win11-24h2 win11-25h2"),
         ("start S --real-time --cloc", "--clock"),
         ("update S --real-time o", "on off"),
         ("completions f", "fish"),

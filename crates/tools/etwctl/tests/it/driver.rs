@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{etwctl, etwctl_limited, scratch};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const PROVIDER: &str = "WdkEtw.DriverSample";
 const ECHO: &str = "--ioctl 22E000:68656c6c6f";
@@ -111,6 +111,18 @@ fn a_manifest_event_is_decoded_with_the_image_alone() {
     let manifest = manifest.join("driver-sample/driver_sample.man");
     assert_eq!(decode(&format!("--manifest {}", manifest.display())), event, "as with the manifest");
     assert!(decode("")["fields"].as_object().is_none_or(serde_json::Map::is_empty), "nothing else describes it");
+    // The driver has its binary tracked, so the trace names the file that describes the event.
+    let note = format!(
+        "1 event of {provider} has no schema; the trace says that it is in driver_sample.sys: pass --manifest with this file"
+    );
+    for command in ["decode --json", "stats"] {
+        let (command, options) = command.split_once(' ').unwrap_or((command, ""));
+        let told = etwctl(&format!("{command} {} {options}", file.display()));
+        assert!(told.err.contains(&note), "{command}: {}", told.err);
+    }
+    let decoded = etwctl(&format!("decode {} --json --where event=ProviderBinaryPath", file.display()));
+    let fields = json!({ "ProviderGuid": provider, "BinaryPath": "driver_sample.sys" });
+    assert_eq!(lines(&decoded.out)[0]["fields"], fields, "{}", decoded.out);
     fs::remove_file(file).expect("the file was written");
 }
 

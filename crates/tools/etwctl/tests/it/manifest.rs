@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 
 use crate::common::{etwctl, scratch};
 use etw_engine::Enable;
@@ -18,6 +19,9 @@ mod rich {
 
 /// Writes every event of the manifest with the generated functions, and writes the events that a session got to a trace.
 fn trace(path: &Path) {
+    // The provider is a static: only one test at a time can register it.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap();
     let host = Host::new();
     let _here = host.enter();
     let session = host.engine().start_session("rich");
@@ -111,4 +115,29 @@ fn events_of_generated_functions_are_named_whole_and_as_written() {
     assert_eq!(events[2]["fields"], json!({"Count": 1, "Items": [{"Key": 9, "Size": 1, "Name": "x"}]}));
     assert_eq!(events[3]["message"], "A transfer started.");
     fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_field_of_an_unknown_type_is_noted_and_the_other_events_keep_their_fields() {
+    let (path, manifest) = (scratch("unknown-type.etl"), scratch("unknown-type.man"));
+    trace(&path);
+    let text = include_str!("../../../../host/etw-manifest/tests/data/rich.man");
+    fs::write(
+        &manifest,
+        text.replace("<data name=\"I32\" inType=\"win:Int32\"/>", "<data name=\"I32\" inType=\"win:Int33\"/>"),
+    )
+    .unwrap();
+    let decoded = etwctl(&format!("decode {} --manifest {} --json", path.display(), manifest.display()));
+    assert_eq!(decoded.code, 0, "{}", decoded.err);
+    let note = format!(
+        "note: {}: unknown inType 'win:Int33': from the field 'I32' on, the payload is shown as bytes (line 49, column 13)",
+        manifest.display()
+    );
+    assert!(decoded.err.contains(&note), "{}", decoded.err);
+    let events: Vec<Value> = decoded.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<&Value> = events.iter().filter(|event| event["provider"] == "WdkEtw-Rich").collect();
+    assert_eq!((&events[0]["fields"]["I16"], &events[1]["fields"]["Tag"]), (&json!(-2), &json!("TAG1")));
+    assert!(events[0]["fields"]["I32"].is_string() && events[0]["fields"]["U32"].is_null(), "{}", events[0]);
+    let schema = etwctl(&format!("schema {}", manifest.display()));
+    assert!(schema.err.contains(&note) && schema.out.contains("unknown type win:Int33 I32"), "{}", schema.err);
 }

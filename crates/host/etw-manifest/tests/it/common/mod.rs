@@ -127,11 +127,11 @@ pub(crate) fn resource() -> Vec<u8> {
     list(&mut blob, 3, opcode);
     blob.number(opcode, 1 << 16);
     blob.sized(opcode + 8, "win:Start");
-    let map = blob.list(*b"VMAP", 0, 12) - 12;
+    let map = blob.list(*b"VMAP", 0, 16) - 12;
     blob.sized(map + 8, "Mode");
-    blob.number(map + 12, 1);
     blob.number(map + 16, 1);
-    blob.number(map + 20, 9);
+    blob.number(map + 20, 1);
+    blob.number(map + 24, 9);
     let template = blob.0.len();
     blob.0.extend(b"TEMP\0\0\0\0\x06\0\0\0\x08\0\0\0");
     blob.0.resize(template + 40 + 20 * FIELDS.len(), 0);

@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use super::contract::Buffers;
 use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, POWER, Request, call_driver};
-use super::{irp, mdl, stack};
+use super::{activity, irp, mdl, stack};
 use crate::cpu::thread;
 use crate::kernel::pool;
 use crate::kernel::sync::event;
@@ -76,6 +76,7 @@ fn allocate(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> {
 /// Frees an IRP.
 fn free(request: GuestPtr<IRP>) {
     lock(&kernel().io).requests.remove(&request);
+    activity::end(request);
     pool::free(request.address(), None);
 }
 

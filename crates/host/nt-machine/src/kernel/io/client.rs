@@ -3,8 +3,8 @@
 use etw_types::NtStatus;
 
 use super::contract::Buffers;
-use super::irp;
 use super::request::{PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
+use super::{activity, irp};
 use crate::cpu::thread;
 use crate::kernel::{IoRequest, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
@@ -92,6 +92,7 @@ pub(crate) fn begin_with(
     first.FileObject().write(submission.file)?;
     request.OriginalFileObject().write(submission.file)?;
     request.Thread().write(thread::object())?;
+    activity::begin(request);
     let Submission { major, parameters, system_buffer, mdl, .. } = *submission;
     let buffers = Some(Buffers::new(major, parameters, system_buffer, mdl));
     lock(&kernel().io).track(request, stack.max(1), Request { buffers, ..Request::default() });
@@ -106,6 +107,7 @@ pub(crate) fn describe(asked: &IoRequest, buffers: [u64; 2], lengths: [u64; 2]) 
     let place = irp.next_location()?;
     irp.CurrentLocation().write(1)?;
     irp.CurrentStackLocation().write(place)?;
+    activity::begin(irp);
     // The client is a user-mode program.
     irp.RequestorMode().write(1)?;
     irp.Thread().write(thread::object())?;
@@ -168,6 +170,7 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
     if done {
         lock(&kernel().pool).free_object(request.address());
         lock(&kernel().io).requests.remove(&request);
+        activity::end(request);
     }
     Ok(completion)
 }

@@ -21,6 +21,7 @@ pub(super) fn new(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> 
 
 /// Initialises memory as an IRP that was not sent yet.
 pub(super) fn initialize(irp: GuestPtr<IRP>, stack: u8) -> Result<(), Fault> {
+    super::activity::end(irp);
     irp.cast::<u8>().array(size(stack)).fill(0)?;
     irp.Type().write(TYPE)?;
     irp.Size().write(size(stack) as u16)?;

@@ -1,5 +1,6 @@
 //! The I/O manager: device stacks, requests, MDLs, work items and device interfaces.
 
+mod activity;
 pub(crate) mod below;
 pub(crate) mod build;
 pub(crate) mod bus;
@@ -32,7 +33,8 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 18] = [
+pub(super) const ROUTINES: [&[Routine]; 19] = [
+    activity::ROUTINES,
     build::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,

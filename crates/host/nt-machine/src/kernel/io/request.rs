@@ -12,7 +12,7 @@ use super::{below, bus};
 use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{RequestKind, call_back, kernel, lock};
-use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, IO_STACK_LOCATION, IRP};
+use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
 use crate::verify::{self, Rule};
@@ -90,6 +90,8 @@ pub(crate) struct Io {
     pub(super) volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
+    /// The activity ids of threads, by thread number: addresses in memory of the driver.
+    pub(super) thread_activities: BTreeMap<u32, GuestPtr<GUID>>,
     /// The functions that run when an IRP is completed.
     ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
     /// The functions that run when an IRP is canceled that the framework or a device of the host has.

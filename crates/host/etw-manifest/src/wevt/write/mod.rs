@@ -1,26 +1,28 @@
 //! Writes a `WEVT_TEMPLATE` resource: the inverse of [`parse`](super::parse).
 //!
 //! Order, sizes and numbers are those of a resource that Microsoft's message compiler wrote: for its manifest, the result is
-//! identical byte for byte except for the GUIDs of templates, whose rule is unknown. Parts that the resource does not contain
-//! (maps, imported channels) follow the description of libyal's libfwevt. A resource written by this module has not been tested
-//! on Windows yet.
+//! identical byte for byte except for the GUIDs of templates, whose rule is unknown. Maps, filters and lists without elements
+//! follow resources that the same compiler wrote for the tests of another project (gix/event-trace-kit). A resource written by
+//! this module has not been tested on Windows yet.
+
+mod maps;
+mod template;
 
 use etw_types::Guid;
 
-use super::binary_xml;
 use super::blob::Blob;
-use super::{FLAG_COUNT_FIELD, FLAG_FIXED_COUNT, FLAG_FIXED_LENGTH, FLAG_LENGTH_FIELD, FLAG_STRUCT};
 use crate::manifest::numbers::{KEYWORDS, LEVELS, OPCODES, Standard, message};
-use crate::manifest::{Data, DataKind, Event, Manifest, Message, Provider, Size, Template};
+use crate::manifest::{Event, Manifest, Message, Provider};
 
 /// The message number of a part without a message.
 const NO_MESSAGE: u32 = u32::MAX;
 /// Channel flag: another provider declares the channel.
 const IMPORTED: u32 = 1;
-/// Template flag: its fields are `EventData`.
-const EVENT_DATA: u32 = 1;
 /// The attribute that holds the provider's name.
 const PROVIDER_NAME: u32 = 0x1000_0001;
+
+/// Size of a list without elements: signature, size, number of elements.
+const EMPTY_LIST: u32 = 12;
 
 /// A list of a provider: its signature and its number in the table of lists.
 type List = ([u8; 4], u32);
@@ -32,6 +34,7 @@ const EVNT: List = (*b"EVNT", 4);
 const CHAN: List = (*b"CHAN", 5);
 const MAPS: List = (*b"MAPS", 6);
 const TTBL: List = (*b"TTBL", 7);
+const FLTR: List = (*b"FLTR", 9);
 const PRVA: List = (*b"PRVA", 13);
 
 /// A text of the message table.
@@ -61,8 +64,9 @@ pub fn write(manifest: &Manifest) -> (Vec<u8>, Vec<Text>) {
             blob.later()
         })
         .collect();
-    for (provider, offset) in manifest.providers.iter().zip(offsets) {
+    for ((place, provider), offset) in (0..).zip(&manifest.providers).zip(offsets) {
         writer.blob.fill(offset, writer.blob.here());
+        (writer.place, writer.named, writer.values, writer.bits) = (place, 0, 0, 0);
         writer.provider(provider);
     }
     writer.blob.fill_size(size, 0);
@@ -117,15 +121,19 @@ fn place_of<K: PartialEq<Q>, Q: ?Sized>(places: &[(K, u32)], name: &Q) -> u32 {
 struct Writer {
     blob: Blob,
     texts: Vec<Text>,
-    /// Number of messages of providers and channels so far, and of maps.
+    /// The place of the provider in the file.
+    place: u32,
+    /// Number of messages of the provider and its channels so far, of its value maps, and of its bit maps.
     named: u32,
-    mapped: u32,
+    values: u32,
+    bits: u32,
 }
 
 impl Writer {
     /// Adds a message to the table and returns its number, or [`NO_MESSAGE`] if there is no message.
-    fn text(&mut self, id: u32, message: Option<&Message>) -> u32 {
+    fn text(&mut self, kind: u32, part: u32, message: Option<&Message>) -> u32 {
         let Some(message) = message else { return NO_MESSAGE };
+        let id = message::number(kind, self.place, part);
         if !self.texts.iter().any(|text| text.id == id) {
             self.texts.push(Text { id, message: message.clone() });
         }
@@ -134,9 +142,8 @@ impl Writer {
 
     /// Adds a message of a provider or a channel. These are numbered consecutively.
     fn counted(&mut self, message: Option<&Message>) -> u32 {
-        let id = self.text(message::provider(self.named), message);
         self.named += u32::from(message.is_some());
-        id
+        self.text(message::PROVIDER, self.named, message)
     }
 
     fn provider(&mut self, provider: &Provider) {
@@ -150,11 +157,12 @@ impl Writer {
             (MAPS, !provider.maps.is_empty()),
             (TTBL, !provider.templates.is_empty()),
             (PRVA, true),
-            (OPCO, provider.events.iter().any(|event| !event.opcode.is_empty()) || !provider.opcodes.is_empty()),
-            (LEVL, provider.events.iter().any(|event| !event.level.is_empty()) || !provider.levels.is_empty()),
-            (TASK, !provider.tasks.is_empty()),
-            (KEYW, provider.events.iter().any(|event| !event.keywords.is_empty()) || !provider.keywords.is_empty()),
-            (EVNT, true),
+            (OPCO, true),
+            (LEVL, true),
+            (TASK, true),
+            (KEYW, true),
+            (EVNT, !provider.events.is_empty()),
+            (FLTR, !provider.filters.is_empty()),
         ];
         let lists: Vec<List> = lists.into_iter().filter(|(_, is_there)| *is_there).map(|(list, _)| list).collect();
         self.blob.u32(count(&lists));
@@ -167,12 +175,18 @@ impl Writer {
             .collect();
         let mut places = Places::default();
         for (list, offset) in lists.into_iter().zip(offsets) {
+            if list == EVNT {
+                self.blob.align(8);
+            }
             let start = self.blob.here();
             self.blob.fill(offset, start);
             self.blob.0.extend(list.0);
             let size = self.blob.later();
             self.list(list, provider, &mut places);
-            self.blob.fill_size(size, start);
+            // The size of a list without elements is 0.
+            if self.blob.here() - start > EMPTY_LIST {
+                self.blob.fill_size(size, start);
+            }
         }
         self.blob.fill_size(size, start);
     }
@@ -195,7 +209,7 @@ impl Writer {
                 self.blob.fill(name, self.blob.here());
                 self.blob.utf16(&provider.name);
                 self.blob.u16(0);
-                self.blob.align();
+                self.blob.align(4);
             }
             OPCO => self.opcodes(provider, places),
             LEVL => {
@@ -206,7 +220,7 @@ impl Writer {
                 let levels = with_standard(own, &LEVELS, is_used);
                 places.levels = self.parts(&levels, |writer, level| {
                     writer.blob.u32(level.value.into());
-                    let text = writer.text(message::level(level.value), level.message.as_ref());
+                    let text = writer.text(message::LEVEL, level.value.into(), level.message.as_ref());
                     writer.blob.u32(text);
                 });
             }
@@ -218,7 +232,7 @@ impl Writer {
                     .collect();
                 places.tasks = self.parts(&tasks, |writer, task| {
                     writer.blob.u32(task.value.value.into());
-                    let text = writer.text(message::task(task.value.value), task.message.as_ref());
+                    let text = writer.text(message::TASK, task.value.value.into(), task.message.as_ref());
                     writer.blob.u32(text);
                     writer.blob.0.extend(task.value.guid.unwrap_or(Guid::ZERO).to_bytes_le());
                 });
@@ -232,10 +246,11 @@ impl Writer {
                 let keywords = with_standard(own, &KEYWORDS, is_used);
                 places.keywords = self.parts(&keywords, |writer, keyword| {
                     writer.blob.0.extend(keyword.value.to_le_bytes());
-                    let text = writer.text(message::keyword(keyword.value), keyword.message.as_ref());
+                    let text = writer.text(message::KEYWORD, message::keyword(keyword.value), keyword.message.as_ref());
                     writer.blob.u32(text);
                 });
             }
+            FLTR => self.filters(provider, places),
             _ => self.events(provider, places),
         }
     }
@@ -272,32 +287,6 @@ impl Writer {
         }
     }
 
-    /// Writes a table of offsets, the maps, and their names.
-    fn maps(&mut self, provider: &Provider, places: &mut Places) {
-        self.blob.u32(count(&provider.maps));
-        let offsets: Vec<u32> = provider.maps.iter().map(|_| self.blob.later()).collect();
-        let mut names = Vec::new();
-        for (map, offset) in provider.maps.iter().zip(offsets) {
-            let start = self.blob.here();
-            self.blob.fill(offset, start);
-            places.maps.push((map.name.clone(), start));
-            self.blob.0.extend(if map.is_bits { b"BMAP" } else { b"VMAP" });
-            let size = self.blob.later();
-            names.push(self.blob.later());
-            self.blob.u32(count(&map.items));
-            for item in &map.items {
-                self.blob.u32(item.value);
-                let text = self.text(message::map(self.mapped), item.message.as_ref());
-                self.mapped += u32::from(item.message.is_some());
-                self.blob.u32(text);
-            }
-            self.blob.fill_size(size, start);
-        }
-        for (map, name) in provider.maps.iter().zip(names) {
-            self.blob.name(name, &map.name);
-        }
-    }
-
     /// Writes the opcodes. The lower half of an opcode's number is the number of its task.
     fn opcodes(&mut self, provider: &Provider, places: &mut Places) {
         let is_used = |name: &str| provider.events.iter().any(|event| event.opcode == name);
@@ -312,70 +301,11 @@ impl Writer {
             let (value, task) = opcode.value;
             writer.blob.u16(task);
             writer.blob.u16(value.into());
-            let text = writer.text(message::opcode(task, value), opcode.message.as_ref());
+            let text = writer.text(message::OPCODE, message::opcode(task, value), opcode.message.as_ref());
             writer.blob.u32(text);
         });
         places.opcodes =
             found.into_iter().zip(&opcodes).map(|((name, place), opcode)| ((name, opcode.value.1), place)).collect();
-    }
-
-    fn template(&mut self, provider: &Provider, template: &Template, maps: &[(String, u32)]) {
-        let mut items: Vec<Item<'_>> = Vec::new();
-        flatten(&template.fields, &mut items);
-        let start = self.blob.here();
-        self.blob.0.extend(b"TEMP");
-        let size = self.blob.later();
-        self.blob.u32(count(&template.fields));
-        self.blob.u32(count(&items));
-        let offset = self.blob.later();
-        self.blob.u32(EVENT_DATA);
-        // The event log identifies a template by this GUID. Equal templates may share one; different templates must not.
-        let id = Guid::from_name(&format!("{} {:?}", provider.guid, template.fields));
-        self.blob.0.extend(id.to_bytes_le());
-        binary_xml::push(&mut self.blob, &template.fields);
-        self.blob.align();
-        if !items.is_empty() {
-            self.blob.fill(offset, self.blob.here());
-        }
-        let names: Vec<u32> = items.iter().map(|item| self.item(item, &items, maps)).collect();
-        for (item, name) in items.iter().zip(names) {
-            self.blob.name(name, &item.data.name);
-        }
-        self.blob.fill_size(size, start);
-    }
-
-    /// Writes the description of a field. Returns where the offset of its name is stored.
-    fn item(&mut self, item: &Item<'_>, items: &[Item<'_>], maps: &[(String, u32)]) -> u32 {
-        let index = |name: &str| {
-            let place = items.iter().position(|other| other.parent == item.parent && other.data.name == name);
-            place.and_then(|place| u16::try_from(place).ok()).unwrap_or_default()
-        };
-        let number = |size: &Size, fixed: u32, field: u32| match size {
-            Size::None => (0, 0),
-            Size::Fixed(number) => (fixed, *number),
-            Size::Field(name) => (field, index(name)),
-        };
-        let (count_flag, count) = number(&item.data.count, FLAG_FIXED_COUNT, FLAG_COUNT_FIELD);
-        let (length_flag, length) = number(&item.data.length, FLAG_FIXED_LENGTH, FLAG_LENGTH_FIELD);
-        let blob = &mut self.blob;
-        match &item.data.kind {
-            DataKind::Value { encoding, out, map } => {
-                blob.u32(count_flag | length_flag);
-                blob.0.push(u8::try_from(encoding.to_tdh()).unwrap_or_default());
-                blob.0.push(u8::try_from(*out).unwrap_or_default());
-                blob.u16(0);
-                blob.u32(map.as_ref().map_or(0, |map| place_of(maps, map.as_str())));
-            }
-            DataKind::Struct(members) => {
-                blob.u32(count_flag | length_flag | FLAG_STRUCT);
-                blob.u16(item.first_member);
-                blob.u16(u16::try_from(members.len()).unwrap_or(u16::MAX));
-                blob.u32(0);
-            }
-        }
-        blob.u16(count);
-        blob.u16(length);
-        blob.later()
     }
 
     fn events(&mut self, provider: &Provider, places: &Places) {
@@ -397,7 +327,7 @@ impl Writer {
     /// Writes the definition of an event. Returns where the offset of its keywords is stored.
     fn event(&mut self, provider: &Provider, event: &Event, places: &Places) -> u32 {
         let numbers = provider.numbers(event);
-        let text = self.text(message::event(event.id, event.version), event.message.as_ref());
+        let text = self.text(message::EVENT, message::event(event.id, event.version), event.message.as_ref());
         let blob = &mut self.blob;
         blob.u16(event.id);
         blob.0.extend([event.version, numbers.channel, numbers.level, numbers.opcode]);
@@ -414,28 +344,5 @@ impl Writer {
         let list = blob.later();
         blob.u32(place_of(&places.channels, event.channel.as_str()));
         list
-    }
-}
-
-/// A field and its position: `parent` is the index of its struct.
-struct Item<'a> {
-    data: &'a Data,
-    parent: Option<usize>,
-    first_member: u16,
-}
-
-/// Appends the fields of one level, then the members of those that are structs.
-fn flatten<'a>(fields: &'a [Data], items: &mut Vec<Item<'a>>) {
-    items.extend(fields.iter().map(|data| Item { data, parent: None, first_member: 0 }));
-    let mut at = 0;
-    while let Some(item) = items.get(at) {
-        if let DataKind::Struct(members) = &item.data.kind {
-            let first = u16::try_from(items.len()).unwrap_or(u16::MAX);
-            if let Some(item) = items.get_mut(at) {
-                item.first_member = first;
-            }
-            items.extend(members.iter().map(|data| Item { data, parent: Some(at), first_member: 0 }));
-        }
-        at += 1;
     }
 }
