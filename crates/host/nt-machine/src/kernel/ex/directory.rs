@@ -33,7 +33,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let Some(index) = DIRECTORIES.iter().position(|known| known.eq_ignore_ascii_case(&name)) else {
             return fail(NtStatus::ObjectNameNotFound);
         };
-        call.ptr(0).write(object::open("directory", index as u64 + 1, call.from))?;
+        call.ptr(0).write(object::open("directory", index as u64 + 1, call.from)?)?;
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),
@@ -42,7 +42,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let found = lock(&kernel().io).links.iter().find(|link| link.is_called(&name)).cloned();
         let Some(link) = found else { return fail(NtStatus::ObjectNameNotFound) };
         let object = lock(&kernel().objects).link(link.name, link.target);
-        call.ptr(0).write(object::open("symbolic link", object, call.from))?;
+        call.ptr(0).write(object::open("symbolic link", object, call.from)?)?;
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),

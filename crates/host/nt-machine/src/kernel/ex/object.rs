@@ -9,12 +9,15 @@ use crate::kernel::{kernel, lock};
 use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, KEVENT, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 use crate::routine::{
-    ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
+    ANY, APC, Call, DISPATCH, Failure, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
 };
 use crate::verify::{self, Rule};
 
 /// `DUPLICATE_CLOSE_SOURCE`.
 const CLOSE_SOURCE: u32 = 1;
+
+/// The maximum number of handles in a table of x64 Windows: 16 Mi minus the entries that the tables themselves use.
+const MOST_HANDLES: usize = 16_711_680;
 
 /// `HANDLE`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,14 +87,15 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::AccessDenied),
     routine!("ObOpenObjectByPointerWithTag", PASSIVE, |call| {
-        call.ptr(7).write(open("object", call.arg(0), call.from))
+        call.ptr(7).write(open("object", call.arg(0), call.from)?)?;
+        done(())
     })
     .fails(NtStatus::AccessDenied),
     // Arguments: source process, handle, target process, pointer to the new handle, access, attributes, options.
     routine!("ZwDuplicateObject", PASSIVE, |call| {
         let known = lock(&kernel().objects).handles.get(&call.kernel_handle(1)).map(|known| (known.kind, known.object));
         let Some((kind, object)) = known else { return fail(NtStatus::InvalidHandle) };
-        call.ptr(3).write(open(kind, object, call.from))?;
+        call.ptr(3).write(open(kind, object, call.from)?)?;
         if call.u32(6) & CLOSE_SOURCE != 0 {
             close(call.kernel_handle(1));
         }
@@ -99,8 +103,11 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::InvalidHandle),
     // Arguments: object, attributes, access state, access, type, mode, pointer to the handle.
-    routine!("ObOpenObjectByPointer", PASSIVE, |call| { call.ptr(6).write(open("object", call.arg(0), call.from)) })
-        .fails(NtStatus::AccessDenied),
+    routine!("ObOpenObjectByPointer", PASSIVE, |call| {
+        call.ptr(6).write(open("object", call.arg(0), call.from)?)?;
+        done(())
+    })
+    .fails(NtStatus::AccessDenied),
     routine!("ObReferenceObjectByPointer", DISPATCH, |call| {
         reference(call.arg(0), call.from);
     })
@@ -113,7 +120,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: pointer to the handle, access, attributes, type, state.
     routine!("ZwCreateEvent", PASSIVE, |call| {
         let event = new_event(call.u8(3), call.is(4))?;
-        call.ptr(0).write(open("event", event.address(), call.from))
+        call.ptr(0).write(open("event", event.address(), call.from)?)?;
+        done(())
     })
     .fails(NO_RESOURCES),
     routine!("IoCreateNotificationEvent", PASSIVE, |call| named_event(call, 0)).fails_with_zero(),
@@ -161,13 +169,16 @@ pub(crate) struct Objects {
     token: Option<u64>,
 }
 
-/// Opens a handle to an object.
-pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> KernelHandle {
+/// Opens a handle to an object. Fails if the handle table is full.
+pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> Result<KernelHandle, NtStatus> {
     let mut objects = lock(&kernel().objects);
+    if objects.handles.len() >= MOST_HANDLES {
+        return Err(NO_RESOURCES);
+    }
     let handle = KernelHandle::after(objects.opened);
     objects.opened += 1;
     objects.handles.insert(handle, Handle { kind, object, from });
-    handle
+    Ok(handle)
 }
 
 /// Makes an object one that is deleted when nothing uses it any more.
@@ -338,17 +349,24 @@ fn end_if_unused(object: u64) {
     }
 }
 
-fn new_event(kind: u8, state: bool) -> Result<GuestPtr<KEVENT>, Fault> {
-    let event: GuestPtr<KEVENT> = lock(&kernel().pool).new_object();
+fn new_event(kind: u8, state: bool) -> Outcome<GuestPtr<KEVENT>> {
+    let event: GuestPtr<KEVENT> = lock(&kernel().pool).try_new_object()?;
     event.Header().initialize(kind, state.into())?;
     Ok(event)
 }
 
 /// Arguments: name, pointer to the handle.
-fn named_event(call: &Call, kind: u8) -> Outcome<GuestPtr<KEVENT>> {
-    let event = new_event(kind, true)?;
-    call.ptr(1).write(open("event", event.address(), call.from))?;
-    Ok(event)
+fn named_event(call: &Call, kind: u8) -> Outcome<Option<GuestPtr<KEVENT>>> {
+    let made = new_event(kind, true).and_then(|event| Ok((event, open("event", event.address(), call.from)?)));
+    match made {
+        Ok((event, handle)) => {
+            call.ptr(1).write(handle)?;
+            Ok(Some(event))
+        }
+        // The routine returns NULL, not a status.
+        Err(Failure::Status(_)) => Ok(None),
+        Err(fault) => Err(fault),
+    }
 }
 
 impl Objects {

@@ -119,7 +119,7 @@ fn close(file: u64) {
 pub(crate) fn open(device: Device, rest: &str, from: u64) -> Outcome<(GuestPtr<FILE_OBJECT>, KernelHandle)> {
     let file = open::open(device, rest, Mode::Kernel)?;
     object::manage(file.address(), FILE);
-    Ok((file, object::open("file", file.address(), from)))
+    Ok((file, object::open("file", file.address(), from)?))
 }
 
 fn create(call: &Call) -> Outcome {
