@@ -79,7 +79,7 @@ fn an_irp_without_memory_for_its_buffers_is_not_built() {
     host.unload().expect("unload").assert_clean();
 }
 
-/// The routines must return NULL or STATUS_INSUFFICIENT_RESOURCES, and must not blame the driver.
+/// The routines must return NULL or `STATUS_INSUFFICIENT_RESOURCES`, and must not blame the driver.
 #[test]
 fn an_object_without_memory_is_not_created() {
     let (host, device) = start(plain("wdm_limits").memory(1 << 20));

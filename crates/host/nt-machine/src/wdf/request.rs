@@ -164,6 +164,7 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         verify::find(Rule::RequestMisuse, what);
     }
     with(|framework| framework.ended.insert(handle, (status, information)));
+    kernel().scheduler.request_ended(handle.as_int());
     life::delete(handle);
     if let Some(irp) = irp.non_null() {
         preprocess::ended(irp, status, information);

@@ -74,11 +74,11 @@ impl Scheduler {
         }
     }
 
-    /// Changes the state and wakes every waiting thread.
+    /// Changes the state, except for dispatcher objects, and wakes the threads that may wait for the change.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = lock(&self.state);
         let result = change(&mut state);
-        state.sleepers.wake_all();
+        state.sleepers.wake_any();
         self.wake_late(&mut state);
         drop(state);
         self.jobs.notify_all();
@@ -99,6 +99,21 @@ impl Scheduler {
         state.sleepers.wake_object(object.address());
         self.wake_late(&mut state);
         result
+    }
+
+    /// Wakes the thread that waits for the end of a request of the framework.
+    pub(crate) fn request_ended(&self, handle: u64) {
+        lock(&self.state).sleepers.wake_object(handle);
+    }
+
+    /// Waits for the end of a request of the framework: `attempt` can only succeed after [`Self::request_ended`].
+    pub(crate) fn wait_for_request<R>(
+        &self,
+        deadline: u64,
+        handle: u64,
+        attempt: impl FnMut(&mut State) -> Option<R>,
+    ) -> Option<R> {
+        self.wait_for(Some(deadline), || Channel::Objects(vec![handle]), attempt)
     }
 
     /// Changes the state in a way that lets no other thread continue.
@@ -184,7 +199,7 @@ impl Scheduler {
             if let Some(result) = attempt(&mut state) {
                 // A thread that acquires dispatcher objects lets no other thread continue.
                 if matches!(channel(), Channel::Any) {
-                    state.sleepers.wake_all();
+                    state.sleepers.wake_any();
                     drop(state);
                     self.jobs.notify_all();
                 }

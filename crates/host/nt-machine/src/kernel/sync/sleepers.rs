@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar};
 pub(super) enum Channel {
     /// Anything: it checks the state after each change.
     Any,
-    /// A change of one of these dispatcher objects.
+    /// A change of one of these dispatcher objects, or the end of a request of the framework with this handle.
     Objects(Vec<u64>),
     /// Nothing.
     Time,
@@ -88,11 +88,9 @@ impl Sleepers {
         }
     }
 
-    /// Wakes the threads that wait for more than time.
-    pub(super) fn wake_all(&mut self) {
-        let waits = |sleeper: &Sleeper| !matches!(sleeper.channel, Channel::Time);
-        let threads: Vec<u32> = self.all.iter().filter(|(_, it)| waits(it)).map(|(thread, _)| *thread).collect();
-        for thread in threads {
+    /// Wakes the threads that wait for anything.
+    pub(super) fn wake_any(&mut self) {
+        for thread in self.any.iter().copied().collect::<Vec<_>>() {
             self.wake(thread);
         }
     }
@@ -146,10 +144,12 @@ mod tests {
         assert_eq!(woken(&sleepers), [0; 0]);
         sleepers.wake_due(50);
         assert_eq!(woken(&sleepers), [3]);
-        sleepers.wake_all();
-        assert_eq!(woken(&sleepers), [2, 3]);
         sleepers.insert(4, sleeper(None, Channel::Any));
         sleepers.wake_object(700);
-        assert_eq!(woken(&sleepers), [2, 3, 4], "a thread that waits for anything is woken by any object");
+        assert_eq!(woken(&sleepers), [3, 4], "a thread that waits for anything is woken by any object");
+        sleepers.remove(4);
+        sleepers.insert(4, sleeper(None, Channel::Any));
+        sleepers.wake_any();
+        assert_eq!(woken(&sleepers), [3, 4]);
     }
 }
