@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::part::run_devices;
+use crate::part::{run_devices, run_requests, run_threads};
 
 pub use engine::{BUFFER_KIB, BUFFERS};
 
@@ -30,6 +30,8 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
         ["decode", file] => decode::decode(&PathBuf::from(file)),
         ["devices", count, image] => run_devices(number(count)?, &PathBuf::from(image)),
+        ["requests", count, image] => run_requests(number(count)?, &PathBuf::from(image)),
+        ["threads", count, image] => run_threads(number(count)?, &PathBuf::from(image)),
         ["kernel", bytes, file] => kernel::generate(number(bytes)?, &PathBuf::from(file)),
         ["name", file] => decode::name(&PathBuf::from(file)),
         ["name-owned", file] => decode::name_owned(&PathBuf::from(file)),

@@ -1,26 +1,40 @@
-/* Calls the routine that a request names. The input has six arguments, followed by the name. */
+/* Calls the routine that a request names, once with each list of six arguments. The input has the number of lists, the
+   lists, and the name. A dot in the debug output precedes each call. */
 #include "plain.h"
 
 typedef ULONG64 (*Routine)(ULONG64, ULONG64, ULONG64, ULONG64, ULONG64, ULONG64);
 
-/* Valid memory: an argument of 1 is replaced with an address in it, an argument of 3 with an odd address in it. */
+/* Valid memory: an argument of THERE is replaced with an address in it, an argument of ODD with an odd address in it. */
+#define THERE 0x4845524500000000
+#define ODD (THERE + 1)
 static UCHAR Room[6][4096];
+
+static void Call(Routine Target, const ULONG64 *List)
+{
+    ULONG64 value[6];
+    for (ULONG index = 0; index < 6; index++)
+        value[index] = List[index] == THERE  ? (ULONG64)Room[index] + 64
+                       : List[index] == ODD ? (ULONG64)Room[index] + 65
+                                            : List[index];
+    Target(value[0], value[1], value[2], value[3], value[4], value[5]); /* mark */
+}
 
 static NTSTATUS Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
     ULONG64 *input = Irp->AssociatedIrp.SystemBuffer;
     ULONG length = Current(Irp)->Parameters.DeviceIoControl.InputBufferLength;
-    UNICODE_STRING name = {(USHORT)(length - 48), (USHORT)(length - 48), (PWSTR)(input + 6)};
+    ULONG64 *lists = input + 1, *end = lists + 6 * input[0];
+    USHORT rest = (USHORT)(length - ((UCHAR *)end - (UCHAR *)input));
+    UNICODE_STRING name = {rest, rest, (PWSTR)end};
     Routine routine = (Routine)MmGetSystemRoutineAddress(&name);
-    ULONG64 value[6];
-    for (ULONG index = 0; index < 6; index++)
-        value[index] = input[index] == 1   ? (ULONG64)Room[index] + 64
-                       : input[index] == 3 ? (ULONG64)Room[index] + 65
-                                           : input[index];
     if (routine == NULL)
         return Finish(Irp, STATUS_UNSUCCESSFUL_, 0);
-    routine(value[0], value[1], value[2], value[3], value[4], value[5]); /* mark */
+    DbgPrint("\n");
+    for (; lists < end; lists += 6) {
+        DbgPrint(".");
+        Call(routine, lists);
+    }
     return Finish(Irp, 0, 0);
 }
 

@@ -88,14 +88,11 @@ static NTSTATUS QueryWithoutMemory(void)
     return status;
 }
 
-/* Builds IRPs while the system has no memory for their buffers. Sets a bit for each IRP that was built. */
-static ULONG BuildWithoutMemory(void)
+/* Takes the memory that the system has for objects. Returns the last part of it. */
+static PVOID *TakeMemory(void)
 {
     PHYSICAL_ADDRESS anywhere = {0};
-    LARGE_INTEGER offset = {0};
     PVOID *last = NULL, *next;
-    IO_STATUS_BLOCK block;
-    ULONG built = 0;
     SIZE_T size;
 
     for (size = 1 << 20; size >= 1 << 12; size >>= 8) {
@@ -105,16 +102,84 @@ static ULONG BuildWithoutMemory(void)
             last = next;
         }
     }
+    return last;
+}
+
+static void GiveMemory(PVOID *Last)
+{
+    PVOID *next;
+
+    for (; Last != NULL; Last = next) {
+        next = Last[0];
+        MmUnmapIoSpace(Last, (ULONG_PTR)Last[1]);
+    }
+}
+
+/* Builds IRPs while the system has no memory for their buffers. Sets a bit for each IRP that was built. */
+static ULONG BuildWithoutMemory(void)
+{
+    LARGE_INTEGER offset = {0};
+    PVOID *memory = TakeMemory();
+    IO_STATUS_BLOCK block;
+    ULONG built = 0;
+
     built |= (IoBuildDeviceIoControlRequest(CODE(12), TheDevice, Space, 8, Space, 8, FALSE, &Never, &block) != NULL) << 0;
     /* METHOD_OUT_DIRECT: the output has an MDL. */
     built |= (IoBuildDeviceIoControlRequest(CODE(12) | 2, TheDevice, NULL, 0, Space, 8, FALSE, &Never, &block) != NULL) << 1;
     built |= (IoBuildSynchronousFsdRequest(IRP_MJ_READ, TheDevice, Space, 8, &offset, &Never, &block) != NULL) << 2;
     built |= (IoBuildAsynchronousFsdRequest(IRP_MJ_WRITE, TheDevice, Space, 8, &offset, &block) != NULL) << 3;
-    for (; last != NULL; last = next) {
-        next = last[0];
-        MmUnmapIoSpace(last, (ULONG_PTR)last[1]);
-    }
+    GiveMemory(memory);
     return built;
+}
+
+static VOID NTAPI Thread(PVOID Context)
+{
+    (void)Context;
+}
+
+static VOID NTAPI Tick(PDEVICE_OBJECT Device, PVOID Context)
+{
+    (void)Device;
+    (void)Context;
+}
+
+/* Creates objects while the system has no memory for them. Sets a bit for each routine that does not report this. */
+static ULONG CreateWithoutMemory(void)
+{
+    UNICODE_STRING name;
+    OBJECT_ATTRIBUTES attributes = {sizeof attributes, NULL, &name};
+    NTSTATUS expected = (NTSTATUS)0xC000009A;
+    PVOID *memory;
+    PDEVICE_OBJECT device;
+    PCALLBACK_OBJECT callback;
+    HANDLE handle;
+    ULONG wrong = 0;
+
+    RtlInitUnicodeString(&name, L"\\Callback\\Limits");
+    memory = TakeMemory();
+    wrong |= (IoCreateDevice(TheDevice->DriverObject, 8, NULL, 0x22, 0, FALSE, &device) != expected) << 0;
+    wrong |= (ZwCreateEvent(&handle, 0, NULL, 0, FALSE) != expected) << 1;
+    wrong |= (IoCreateNotificationEvent(&name, &handle) != NULL) << 2;
+    wrong |= (PsCreateSystemThread(&handle, 0, NULL, NULL, NULL, Thread, NULL) != expected) << 3;
+    wrong |= (ExCreateCallback(&callback, &attributes, TRUE, TRUE) != expected) << 4;
+    wrong |= (IoInitializeTimer(TheDevice, Tick, NULL) != expected) << 5;
+    GiveMemory(memory);
+    return wrong;
+}
+
+/* Creates devices until there are no resources for one more, and deletes them. Returns the number. */
+static ULONG Devices(NTSTATUS *Last)
+{
+    PDEVICE_OBJECT device;
+    ULONG count = 0, index;
+
+    while ((*Last = IoCreateDevice(TheDevice->DriverObject, 0x1000, NULL, 0x22, 0, FALSE, &device)) >= 0) {
+        count++;
+    }
+    for (index = 0; index < count; index++) {
+        IoDeleteDevice(TheDevice->DriverObject->DeviceObject);
+    }
+    return count;
 }
 
 static VOID NTAPI Nothing(PDEVICE_OBJECT Device, PVOID Context)
@@ -189,6 +254,52 @@ static VOID NTAPI Spin(PKDPC Unused, PVOID Context, PVOID One, PVOID Two)
     }
 }
 
+static VOID NTAPI Again(PKDPC This, PVOID Context, PVOID One, PVOID Two)
+{
+    LARGE_INTEGER now = {0};
+
+    (void)Context;
+    (void)Two;
+    if (One == NULL) {
+        KeInsertQueueDpc(This, NULL, NULL); /* again 0 */
+    } else {
+        KeSetTimer(&Timer, now, &Dpc); /* again 1 */
+    }
+}
+
+static VOID NTAPI WorkAgain(PDEVICE_OBJECT Device, PVOID Context)
+{
+    (void)Device;
+    IoQueueWorkItem(Context, WorkAgain, DelayedWorkQueue, Context); /* again 2 */
+}
+
+/* Queues something that queues itself again and again. */
+static void Endless(ULONG Kind)
+{
+    PIO_WORKITEM item;
+
+    KeInitializeDpc(&Dpc, Again, NULL);
+    if (Kind < 2) {
+        KeInsertQueueDpc(&Dpc, (PVOID)(ULONG_PTR)Kind, NULL);
+    } else if ((item = IoAllocateWorkItem(TheDevice)) != NULL) {
+        IoQueueWorkItem(item, WorkAgain, DelayedWorkQueue, item);
+    }
+}
+
+/* Has a routine write to the thread data of the host, which a wrong address may point to. */
+static void Overwrite(void)
+{
+    UNICODE_STRING name;
+    NTSTATUS status;
+    PACCESS_MASK place;
+    BOOLEAN (*check)(PVOID, PVOID, ULONG64, ULONG64, ULONG64, PVOID, PVOID, ULONG64, PACCESS_MASK, NTSTATUS *);
+
+    RtlInitUnicodeString(&name, L"SeAccessCheck");
+    check = (PVOID)MmGetSystemRoutineAddress(&name);
+    __asm__ volatile("mov %%fs:0, %0" : "=r"(place));
+    check(NULL, NULL, 0, 0, 0, NULL, NULL, 0, place, &status); /* overwrite */
+}
+
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
     PIO_STACK_LOCATION location = Current(Irp);
@@ -240,6 +351,20 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     case CODE(12):
         *(ULONG *)Irp->AssociatedIrp.SystemBuffer = BuildWithoutMemory();
         return Finish(Irp, 0, 4);
+    case CODE(13):
+        Overwrite();
+        break;
+    case CODE(14):
+    case CODE(15):
+    case CODE(16):
+        Endless((location->Parameters.DeviceIoControl.IoControlCode - CODE(14)) / 4);
+        break;
+    case CODE(17):
+        *(ULONG *)Irp->AssociatedIrp.SystemBuffer = CreateWithoutMemory();
+        return Finish(Irp, 0, 4);
+    case CODE(18):
+        *(ULONG *)Irp->AssociatedIrp.SystemBuffer = Devices((NTSTATUS *)Irp->AssociatedIrp.SystemBuffer + 1);
+        return Finish(Irp, 0, 8);
     }
     return Finish(Irp, 0, 0);
 }

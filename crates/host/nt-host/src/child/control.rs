@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -18,11 +18,12 @@ use etw_types::session::TraceInfoClass;
 use etw_types::{ControlCode, Level, Win32Error};
 use nt_machine::Machine;
 
+use super::patience;
 use crate::wire::{self, Answer, Control};
 
 /// `ERROR_SYSTEM_PROCESS_TERMINATED`: the machine has stopped. Windows has no such case, so this code is our choice.
 pub(crate) const STOPPED: Win32Error = Win32Error::from_int(591);
-/// The maximum time that sessions may take to finish their files.
+/// The maximum time for which no thread runs while sessions finish their files.
 const LAST: Duration = Duration::from_secs(1);
 
 /// Handles the calls on this connection until it is closed.
@@ -54,7 +55,7 @@ pub(super) fn end_sessions(machine: Machine) {
         let _ = finished.send(());
     };
     if thread::Builder::new().name("last".into()).spawn(end).is_ok() {
-        let _ = wait.recv_timeout(LAST);
+        patience::wait(LAST, |time| wait.recv_timeout(time) != Err(RecvTimeoutError::Timeout));
     }
 }
 

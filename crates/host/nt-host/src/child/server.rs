@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use etw_engine::Session;
 
 use nt_machine::{Config, Findings, Gap, GapKind, Layout, Machine, News};
 
+use super::patience::{INTERVAL, Patience};
 use super::worker::Worker;
 use crate::wire::spill::Spill;
 use crate::wire::{self, Reply, Request};
 
 /// The default of the maximum time that the driver may take for one request.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
-/// The maximum time that a thread may take to report where it is.
-const LAST_WORD: Duration = Duration::from_secs(30);
-/// How often the worker is checked.
-const INTERVAL: Duration = Duration::from_millis(25);
+/// The maximum time that a thread may take to report where it is. It counts like the time for a request.
+const LAST_WORD: Duration = Duration::from_secs(2);
 
 /// Runs the child until its parent is gone. It has two connections: for requests and for session control.
 pub(super) fn run(
@@ -125,7 +124,8 @@ impl Server {
         self.worker.give(request, Arc::clone(&self.sessions));
         let times = self.machine.processor_times();
         let mut patience = Patience::new(&times);
-        let (mut stuck, mut asked) = (0, false);
+        // The thread that was asked where it is, and the time at which that took too long.
+        let (mut stuck, mut asked) = (0, None);
         loop {
             match self.machine.listen(INTERVAL) {
                 News::Done => return Some(self.worker.take()),
@@ -138,65 +138,21 @@ impl Server {
                 News::Nothing => {
                     self.spill_all();
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
+                    let spent = patience.spent(self.machine);
                     // The interrogated thread reports where it is, which ends the run.
-                    if stuck == 3 {
-                        self.worker.ask();
-                        stuck = i32::MIN;
-                    } else if patience.spent(self.machine) > limit && !asked {
-                        self.worker.ask_busiest(&times);
-                        asked = true;
-                    } else if asked && patience.spent > limit + LAST_WORD {
-                        // The thread does not even handle a signal.
-                        return None;
+                    match asked {
+                        None if stuck >= 3 => asked = Some((self.worker.ask(), spent + LAST_WORD)),
+                        None if spent > limit => asked = Some((self.worker.ask_busiest(&times), spent + LAST_WORD)),
+                        Some((thread, end)) if spent > end => {
+                            self.machine.report_hang(thread);
+                            asked = Some((thread, Duration::MAX));
+                        }
+                        _ => {}
                     }
                 }
             }
         }
     }
-}
-
-/// The time that the driver has taken for a request. On a busy machine, a runnable thread may not get the processor,
-/// and that time must not count against the driver. So while any thread can run, only the processor time of the busiest
-/// thread counts. While all threads wait, wall-clock time counts.
-struct Patience {
-    spent: Duration,
-    looked: Instant,
-    /// The processor time of each thread at the last check, in nanoseconds.
-    times: BTreeMap<i32, u64>,
-}
-
-impl Patience {
-    fn new(times: &BTreeMap<i32, u64>) -> Self {
-        Self { spent: Duration::ZERO, looked: Instant::now(), times: times.clone() }
-    }
-
-    /// Updates the time from the state of the threads, and returns it.
-    fn spent(&mut self, machine: Machine) -> Duration {
-        let times = machine.processor_times();
-        let before = |thread: &i32| self.times.get(thread).copied().unwrap_or_default();
-        let used = times.iter().map(|(thread, time)| time.saturating_sub(before(thread))).max().unwrap_or_default();
-        let waited = self.looked.elapsed();
-        self.spent += counted(Duration::from_nanos(used), waited, times.keys().all(|thread| is_asleep(*thread)));
-        (self.looked, self.times) = (Instant::now(), times);
-        self.spent
-    }
-}
-
-/// Returns how much of the time since the last check counts. `used` is the processor time of the busiest thread,
-/// `waited` the wall-clock time, and `quiet` whether all threads wait.
-fn counted(used: Duration, waited: Duration, quiet: bool) -> Duration {
-    // This thread may not have had the processor either. It does not know what happened meanwhile, so only the time
-    // around one check counts.
-    let idle = if quiet { waited.min(INTERVAL * 2) } else { Duration::ZERO };
-    idle.max(used.min(waited))
-}
-
-/// Returns whether a thread of this process waits. A thread whose state cannot be read has ended, and counts as
-/// waiting.
-fn is_asleep(thread: i32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
-    // The name is in parentheses and may contain anything; the state follows it.
-    status.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('S'))
 }
 
 /// Locks data that threads of this process share.
@@ -210,45 +166,4 @@ fn is_closed(stream: &UnixStream) -> bool {
     // SAFETY: passes one structure, as the count says.
     let ready = unsafe { libc::poll(&raw mut poll, 1, 0) };
     ready == 1 && poll.revents & (libc::POLLRDHUP | libc::POLLHUP) != 0
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::{INTERVAL, counted, is_asleep};
-
-    #[test]
-    fn only_processor_time_counts_while_a_thread_wants_to_run() {
-        let (none, second) = (Duration::ZERO, Duration::from_secs(1));
-        // A busy machine: no thread got the processor, and this thread checked late.
-        assert_eq!(counted(none, second * 60, false), none);
-        assert_eq!(counted(INTERVAL, second * 60, false), INTERVAL);
-        // A thread that spins.
-        assert_eq!(counted(second, second, false), second);
-        // All threads wait: at most two intervals count.
-        assert_eq!(counted(none, INTERVAL, true), INTERVAL);
-        assert_eq!(counted(none, second * 60, true), INTERVAL * 2);
-    }
-
-    #[test]
-    fn a_thread_that_runs_is_not_asleep_and_one_that_waits_is() {
-        // SAFETY: the call only returns a number.
-        let this = unsafe { libc::gettid() };
-        assert!(!is_asleep(this));
-        let ((said, number), (release, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
-        let other = std::thread::spawn(move || {
-            // SAFETY: the call only returns a number.
-            let _ = said.send(unsafe { libc::gettid() });
-            let _ = wait.recv();
-        });
-        let other_number = number.recv().expect("a number");
-        // The thread waits soon; the system decides when.
-        while !is_asleep(other_number) {
-            std::thread::yield_now();
-        }
-        drop(release);
-        other.join().expect("it ends");
-        assert!(is_asleep(other_number), "a thread that has ended counts as waiting");
-    }
 }

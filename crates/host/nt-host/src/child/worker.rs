@@ -51,14 +51,16 @@ impl Worker {
         reply.unwrap_or_else(|| Reply::Failed { reason: "the worker has ended".into() })
     }
 
-    /// Makes the worker report where it is. Used when all threads wait, and the worker waits for the others.
-    pub(super) fn ask(&self) {
+    /// Makes the worker report where it is, and returns its ID. Used when all threads wait, and the worker waits for the
+    /// others.
+    pub(super) fn ask(&self) -> i32 {
         self.machine.interrogate(self.thread);
+        self.thread
     }
 
-    /// Makes the thread that keeps the others waiting report where it is.
-    pub(super) fn ask_busiest(&self, before: &BTreeMap<i32, u64>) {
-        self.machine.interrogate_busiest(before, self.thread);
+    /// Makes the thread that keeps the others waiting report where it is, and returns its ID.
+    pub(super) fn ask_busiest(&self, before: &BTreeMap<i32, u64>) -> i32 {
+        self.machine.interrogate_busiest(before, self.thread)
     }
 }
 

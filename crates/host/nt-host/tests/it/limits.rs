@@ -76,6 +76,25 @@ fn an_irp_without_memory_for_its_buffers_is_not_built() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// The routines must return NULL or `STATUS_INSUFFICIENT_RESOURCES`, and must not blame the driver.
+#[test]
+fn an_object_without_memory_is_not_created() {
+    let (host, device) = start(plain("wdm_limits").memory(1 << 20));
+    assert_eq!(device.ioctl(code(17), &[], 4).expect("a reply").output, [0; 4]);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Each of them takes ranges of memory, and Linux limits their number. The host needs some itself.
+#[test]
+fn as_many_devices_as_possible_leave_room_for_the_host() {
+    let (host, device) = start(plain("wdm_limits").patience(Duration::from_mins(10)));
+    let reply = device.ioctl(code(18), &[], 8).expect("a reply");
+    let (count, status) = reply.output.split_first_chunk().expect("a number and a status");
+    assert!(u32::from_le_bytes(*count) > 20_000, "{count:?}");
+    assert_eq!(status, NtStatus::InsufficientResources.as_int().to_le_bytes());
+    host.unload().expect("unload").assert_clean();
+}
+
 /// Whatever the limit of the driver is, the system has at least 256 MiB.
 #[test]
 fn a_request_without_memory_for_its_buffers_fails() {
@@ -165,6 +184,26 @@ fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
     assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
     assert!(finding.detail.ends_with("does not return (thread 2)"), "{}", finding.detail);
     assert!(source.contains("spin") || source.contains("pause"), "{source}");
+}
+
+/// Each of them returns; the thread that runs them is never done. It may be interrupted in the driver or in the host.
+#[test]
+fn what_queues_itself_again_and_again_is_a_hang_at_the_call_that_queues_it() {
+    for (kind, routine) in (0..).zip(["KeInsertQueueDpc", "KeSetTimer", "IoQueueWorkItem"]) {
+        let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_millis(500)), 14 + kind);
+        assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, Some(routine)), "{finding:?}");
+        assert!(finding.detail.starts_with(&format!("what {routine} queues here runs again and again")));
+        assert!(source.ends_with(&format!("/* again {kind} */")), "{source}");
+    }
+}
+
+/// The host's handler for faults needs this data itself, and must not fault again and again.
+#[test]
+fn a_routine_that_overwrites_data_of_the_host_ends_the_run_with_a_finding() {
+    let (finding, source) = finding(plain("wdm_limits"), 13);
+    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::AccessViolation, Some("SeAccessCheck")));
+    assert!(finding.detail.contains("was overwritten"), "{}", finding.detail);
+    assert!(source.ends_with("/* overwrite */"), "{source}");
 }
 
 #[test]

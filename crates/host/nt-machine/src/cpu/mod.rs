@@ -6,6 +6,7 @@
 pub(crate) mod context;
 pub(crate) mod crossing;
 pub(crate) mod decode;
+pub(crate) mod handler;
 pub(crate) mod operand;
 pub(crate) mod stack;
 pub(crate) mod stubs;

@@ -1,6 +1,6 @@
 //! Stacks for driver code: as small as in the kernel, with inaccessible guard pages around them.
 
-use std::{io, ptr};
+use std::io;
 
 use crate::memory::{PAGE, Protection, Region, protect};
 
@@ -8,9 +8,6 @@ use crate::memory::{PAGE, Protection, Region, protect};
 pub(crate) const SIZE: u64 = 24 * 1024;
 /// The size of the inaccessible area on either side. No frame is large enough to step over it without `__chkstk`.
 const GUARD: u64 = 16 * PAGE;
-
-/// The size of the stack for signal handlers. Findings are formatted on it.
-const HANDLER_STACK: u64 = 64 * 1024;
 
 /// A kernel stack.
 #[derive(Clone, Copy, Debug)]
@@ -45,17 +42,4 @@ impl Stack {
     pub(crate) const fn is_guard(&self, address: u64) -> bool {
         self.region.contains(address) && address < self.low()
     }
-}
-
-/// Gives the calling thread a separate stack for signal handlers, because its own stack may be the one that overflowed.
-pub(crate) fn use_handler_stack() -> io::Result<()> {
-    let region = Region::new(HANDLER_STACK, Protection::ReadWrite, false)?;
-    let stack = libc::stack_t {
-        ss_sp: ptr::with_exposed_provenance_mut(region.base as usize),
-        ss_flags: 0,
-        ss_size: region.size as usize,
-    };
-    // SAFETY: the pages are never unmapped, and nothing else uses them.
-    let result = unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -6,6 +6,7 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
+use super::handler::ARCH_SET_FS;
 use crate::layout::{CALL_FRAME, PROCESSOR_BLOCK};
 
 /// The maximum number of arguments of a call into a driver. All of them are always passed.
@@ -18,8 +19,28 @@ pub(super) const MARK: u64 = 0x6B6E_694C_7473_6F48;
 pub(crate) const HOST_STACK: usize = offset_of!(PROCESSOR_BLOCK, HostStack);
 pub(crate) const DRIVER_STACK: usize = offset_of!(PROCESSOR_BLOCK, DriverStack);
 
+/// The offset from the GS base of the host's FS base.
+const HOST_THREAD: usize = offset_of!(PROCESSOR_BLOCK, HostThread);
+
+/// The direction flag and the alignment check flag. The calling convention requires that both are clear.
+pub(crate) const DIRECTION: u32 = 0x400;
+pub(crate) const ALIGNMENT_CHECK: u32 = 0x4_0000;
+/// A bit that no flag has: the driver's FS base was not that of the thread, and was restored.
+pub(crate) const FOREIGN_FS: u32 = 1 << 31;
+
 /// The floating-point control of a new thread: all exceptions masked, rounding to nearest.
 pub(crate) const MXCSR: u32 = 0x1F80;
+
+/// The result of a call into the driver.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Returned {
+    /// rax.
+    pub(crate) value: u64,
+    /// The flags, with [`FOREIGN_FS`].
+    pub(crate) flags: u32,
+    pub(crate) mxcsr: u32,
+}
 
 unsafe extern "sysv64" {
     /// Receives the driver's calls. The kernel layer above this one defines it.
@@ -33,7 +54,7 @@ unsafe extern "sysv64" {
 /// The calling thread must have a block at its GS base that holds a driver stack, and `target` must be code that
 /// follows the calling convention.
 #[unsafe(naked)]
-pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const [u64; MOST_ARGUMENTS]) -> u64 {
+pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const [u64; MOST_ARGUMENTS]) -> Returned {
     naked_asm!(
         "push rbp",
         "push rbx",
@@ -73,6 +94,24 @@ pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const 
         "call rax",
         "mov gs:[{host}], r12",
         "mov rsp, rbx",
+        // As in `import_entry`: the driver may return with forbidden state.
+        "pushfq",
+        "pop rdx",
+        "cld",
+        "test edx, {alignment}",
+        "jnz 3f",
+        "2:",
+        "mov rcx, fs:[0]",
+        "cmp rcx, gs:[{thread}]",
+        "jne 5f",
+        "4:",
+        "stmxcsr [rsp]",
+        "mov ecx, [rsp]",
+        "shl rcx, 32",
+        "mov edx, edx",
+        "or rdx, rcx",
+        "mov dword ptr [rsp], {mxcsr}",
+        "ldmxcsr [rsp]",
         "add rsp, 8",
         "pop r15",
         "pop r14",
@@ -81,8 +120,34 @@ pub(super) unsafe extern "sysv64" fn call_driver(target: u64, arguments: *const 
         "pop rbx",
         "pop rbp",
         "ret",
+        "3:",
+        "pushfq",
+        "and dword ptr [rsp], {no_alignment}",
+        "popfq",
+        "jmp 2b",
+        "5:",
+        "mov r13, rax",
+        "mov r14, rdx",
+        "mov eax, {arch_prctl}",
+        "mov edi, {set_fs}",
+        "mov rsi, gs:[{thread}]",
+        "syscall",
+        "mov rsi, gs:[{thread}]",
+        "mov fs:[0], rsi",
+        "mov fs:[16], rsi",
+        "mov rax, r13",
+        "mov rdx, r14",
+        "or edx, {foreign}",
+        "jmp 4b",
         host = const HOST_STACK,
         driver = const DRIVER_STACK,
+        thread = const HOST_THREAD,
+        alignment = const ALIGNMENT_CHECK,
+        no_alignment = const !ALIGNMENT_CHECK,
+        arch_prctl = const libc::SYS_arch_prctl,
+        set_fs = const ARCH_SET_FS,
+        foreign = const FOREIGN_FS,
+        mxcsr = const MXCSR,
         link = const offset_of!(CALL_FRAME, Link),
         mark_at = const offset_of!(CALL_FRAME, Mark),
         mark = const MARK,
@@ -115,11 +180,19 @@ pub(super) unsafe extern "C" fn import_entry() {
         "push r14",
         "push r15",
         "mov rbp, rsp",
-        // The calling convention requires a clear direction flag and an unchanged floating-point control. The driver
-        // may have violated this: both are set to valid values, and the dispatcher gets the original ones.
+        // The calling convention requires a clear direction flag and an unchanged floating-point control, and the host
+        // needs its FS base and no alignment checks. The driver may have violated this: all are set to valid values, and
+        // the dispatcher gets the original ones. If the load from FS faults, the signal handler restores FS.
         "pushfq",
         "pop r10",
         "cld",
+        "test r10d, {alignment}",
+        "jnz 3f",
+        "2:",
+        "mov rax, fs:[0]",
+        "cmp rax, gs:[{thread}]",
+        "jne 5f",
+        "4:",
         "mov rax, gs:[{driver}]",
         "mov gs:[{driver}], rsp",
         "mov rsp, gs:[{host}]",
@@ -168,8 +241,31 @@ pub(super) unsafe extern "C" fn import_entry() {
         "pop rbp",
         "pop rbx",
         "ret",
+        "3:",
+        "pushfq",
+        "and dword ptr [rsp], {no_alignment}",
+        "popfq",
+        "jmp 2b",
+        "5:",
+        "mov r12, r11",
+        "mov eax, {arch_prctl}",
+        "mov edi, {set_fs}",
+        "mov rsi, gs:[{thread}]",
+        "syscall",
+        "mov rsi, gs:[{thread}]",
+        "mov fs:[0], rsi",
+        "mov fs:[16], rsi",
+        "mov r11, r12",
+        "or r10d, {foreign}",
+        "jmp 4b",
         host = const HOST_STACK,
         driver = const DRIVER_STACK,
+        thread = const HOST_THREAD,
+        alignment = const ALIGNMENT_CHECK,
+        no_alignment = const !ALIGNMENT_CHECK,
+        arch_prctl = const libc::SYS_arch_prctl,
+        set_fs = const ARCH_SET_FS,
+        foreign = const FOREIGN_FS,
         mxcsr = const MXCSR,
         dispatch = sym nt_machine_dispatch,
     )

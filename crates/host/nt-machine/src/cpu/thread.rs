@@ -3,14 +3,16 @@
 //! The block imitates the members of the processor control region that compiled drivers use, and holds the two stack
 //! pointers in a separate part.
 
+use std::arch::asm;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::handler::{ARCH_SET_GS, HandlerStack, Restored, set_base};
 use super::stack::Stack;
-use super::switch::{MOST_ARGUMENTS, call_driver};
+use super::switch::{MOST_ARGUMENTS, Returned, call_driver};
 use crate::layout::{CROSSING, DISPATCHER_HEADER, PROCESSOR_BLOCK};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
 use crate::part::Part;
@@ -36,12 +38,18 @@ pub(crate) struct Site {
 thread_local! {
     static BLOCK: Cell<Block> = const { Cell::new(GuestPtr::NULL) };
     static STACK: Cell<Option<Stack>> = const { Cell::new(None) };
+    static HANDLER: Cell<Option<HandlerStack>> = const { Cell::new(None) };
+    /// The segment registers that a signal handler restored and that no finding names yet.
+    static RESTORED: Cell<Restored> = const { Cell::new(Restored { fs: false, gs: false }) };
     static SITE: Cell<Option<Site>> = const { Cell::new(None) };
     static FAULT: Cell<Option<Registers>> = const { Cell::new(None) };
     static CHANGED: Cell<u64> = const { Cell::new(0) };
     static NUMBER: Cell<u32> = const { Cell::new(0) };
     /// The driver's innermost callback that this thread is running.
     static CALLBACK: Cell<Option<&'static str>> = const { Cell::new(None) };
+    /// The number of a request, the jobs that this thread has run since it began, and the driver's last call in one of
+    /// them that queued a job.
+    static JOBS: Cell<(u64, u32, Option<Site>)> = const { Cell::new((0, 0, None)) };
 }
 
 /// The threads of a machine.
@@ -50,7 +58,7 @@ pub(crate) struct Threads {
     /// The number of threads so far.
     numbers: AtomicU32,
     /// Blocks and stacks of threads that have ended, for reuse.
-    spare: Mutex<Vec<(Block, Stack)>>,
+    spare: Mutex<Vec<(Block, Stack, HandlerStack)>>,
     /// The objects of the attached threads, by thread number.
     objects: Mutex<BTreeMap<u32, GuestPtr<Opaque>>>,
     /// The Linux thread IDs of the attached threads, by thread number.
@@ -97,19 +105,22 @@ pub(crate) fn attach() -> io::Result<Attached> {
 pub(crate) fn attach_as(number: u32, object: GuestPtr<Opaque>) -> io::Result<Attached> {
     let threads = THREADS.get();
     let spare = threads.spare.lock().ok().and_then(|mut spare| spare.pop());
-    let (block, stack) = if let Some(spare) = spare {
+    let (block, stack, handler) = if let Some(spare) = spare {
         spare
     } else {
         let region = Region::new(size_of::<PROCESSOR_BLOCK>() as u64, Protection::ReadWrite, false)?;
-        (Block::new(region.base), Stack::new()?)
+        (Block::new(region.base), Stack::new()?, HandlerStack::new()?)
     };
     let top = GuestPtr::<CROSSING>::new(stack.high() - TOP);
     let object = object.non_null().unwrap_or_else(|| block.Thread().cast());
     prepare(block, object, top).or_stop();
-    set_gs(block.address())?;
-    super::stack::use_handler_stack()?;
+    if !set_base(ARCH_SET_GS, block.address()) {
+        return Err(io::Error::last_os_error());
+    }
+    handler.install(block.address())?;
     BLOCK.set(block);
     STACK.set(Some(stack));
+    HANDLER.set(Some(handler));
     NUMBER.set(number);
     if let Ok(mut objects) = threads.objects.lock() {
         objects.insert(number, object);
@@ -129,6 +140,7 @@ fn prepare(block: Block, object: GuestPtr<Opaque>, top: GuestPtr<CROSSING>) -> R
     block.CurrentThread().write(object)?;
     block.Irql().write(0)?;
     block.Number().write(0)?;
+    block.HostThread().write(host_thread())?;
     top.Return().write(0)?;
     block.DriverStack().write(top.address())
 }
@@ -141,23 +153,31 @@ impl Drop for Attached {
         if let Ok(mut system) = THREADS.get().system.lock() {
             system.remove(&NUMBER.get());
         }
-        if let (block, Some(stack)) = (BLOCK.replace(GuestPtr::NULL), STACK.replace(None))
+        if let (block, Some(stack), Some(handler)) =
+            (BLOCK.replace(GuestPtr::NULL), STACK.replace(None), HANDLER.replace(None))
             && let Ok(mut spare) = THREADS.get().spare.lock()
         {
-            spare.push((block, stack));
+            handler.remove();
+            spare.push((block, stack, handler));
         }
     }
 }
 
-fn set_gs(base: u64) -> io::Result<()> {
-    const ARCH_SET_GS: i32 = 0x1001;
-    // SAFETY: nothing in a Linux process uses GS on x86-64, and the block lives as long as the process.
-    let result = unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_SET_GS, base) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+/// Returns the FS base of the calling thread, which the C library stores there.
+fn host_thread() -> u64 {
+    let base: u64;
+    // SAFETY: the first word at the FS base is its own address on x86-64.
+    unsafe { asm!("mov {}, fs:[0]", out(reg) base, options(nostack, readonly, preserves_flags)) };
+    base
 }
 
 /// Calls a routine of the driver on its stack. The thread must be attached.
 pub(crate) fn call(target: u64, arguments: &[u64]) -> u64 {
+    call_for_state(target, arguments).value
+}
+
+/// Like [`call`], and also returns the state in which the routine left the processor.
+fn call_for_state(target: u64, arguments: &[u64]) -> Returned {
     let mut all = [0; MOST_ARGUMENTS];
     for (place, argument) in all.iter_mut().zip(arguments) {
         *place = *argument;
@@ -170,10 +190,10 @@ pub(crate) fn call(target: u64, arguments: &[u64]) -> u64 {
     result
 }
 
-/// Like [`call`], for a callback with a name.
-pub(crate) fn call_back(what: &'static str, target: u64, arguments: &[u64]) -> u64 {
+/// Like [`call`], for a callback with a name. Also returns the state in which it left the processor.
+pub(crate) fn call_back(what: &'static str, target: u64, arguments: &[u64]) -> Returned {
     let outer = CALLBACK.replace(Some(what));
-    let result = call(target, arguments);
+    let result = call_for_state(target, arguments);
     CALLBACK.set(outer);
     result
 }
@@ -183,10 +203,40 @@ pub(crate) fn callback() -> Option<&'static str> {
     CALLBACK.get()
 }
 
+/// Called when this thread, which runs DPCs or work items, takes a job during a request with this number.
+pub(crate) fn take_job(request: u64) {
+    let (before, count, queued) = JOBS.get();
+    let (count, queued) = if before == request { (count.saturating_add(1), queued) } else { (1, None) };
+    JOBS.set((request, count, queued));
+}
+
+/// Called when a DPC, a work item or a timer is queued. Only queueing by another job is of interest.
+pub(crate) fn job_queued() {
+    let (request, count, _) = JOBS.get();
+    if count != 0 {
+        JOBS.set((request, count, SITE.get()));
+    }
+}
+
+/// Returns the driver's call that keeps this thread busy, because jobs queue themselves or each other again and again,
+/// and how many of them have run.
+pub(crate) fn repeating_call() -> Option<(Site, u32)> {
+    /// More than a driver queues at a time, and less than what runs in a few milliseconds.
+    const MANY: u32 = 1000;
+    let (_, count, queued) = JOBS.get();
+    queued.filter(|_| count >= MANY).map(|site| (site, count))
+}
+
 /// Returns the processor time of each attached thread in nanoseconds, by Linux thread ID.
 pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
     let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
     threads.into_values().filter_map(|thread| Some((thread, processor_time(thread)?))).collect()
+}
+
+/// Returns the number of the thread with this Linux thread ID. Does not wait.
+pub(crate) fn number_by_id(id: i32) -> Option<u32> {
+    let system = THREADS.get().system.try_lock().ok()?;
+    system.iter().find(|(_, known)| **known == id).map(|(number, _)| *number)
 }
 
 fn processor_time(thread: i32) -> Option<u64> {
@@ -297,6 +347,16 @@ pub(crate) fn fault() -> Option<Registers> {
 /// Records the fault that is being examined, or `None` when that is done.
 pub(crate) fn set_fault(registers: Option<&Registers>) {
     FAULT.set(registers.copied());
+}
+
+/// Records that a signal handler restored segment registers that the driver changed.
+pub(crate) fn set_restored(restored: Restored) {
+    RESTORED.set(RESTORED.get().or(restored));
+}
+
+/// Returns what was recorded with [`set_restored`] since the last call.
+pub(crate) fn take_restored() -> Restored {
+    RESTORED.take()
 }
 
 /// Returns this thread's driver stack.

@@ -10,17 +10,23 @@ use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
 use super::{Exception, HOOKS, explain_address, is_code, raise, resume, shared_data};
 use crate::cpu::decode::{Instruction, decode};
+use crate::cpu::handler::Restored;
 use crate::cpu::thread;
 use crate::image;
 use crate::memory::{Access, Fault, GuestPtr, PAGE, recover};
 use crate::routine::DISPATCH;
-use crate::verify::{self, Rule};
+use crate::verify::{self, At, Rule};
 use pe_image::unwind::Registers;
 
-/// The processor's numbers for division error, general protection fault and page fault.
+/// The processor's numbers for division error, general protection fault, page fault and alignment check.
 const DIVISION: i64 = 0;
 const GENERAL_PROTECTION: i64 = 13;
 pub(super) const PAGE_FAULT: i64 = 14;
+const ALIGNMENT: i64 = 17;
+
+/// The maximum number of handlers that may run on a thread at the same time: one for the driver's fault, and one each
+/// for memory that the first one reads and that must be brought in first.
+const MOST_NESTED: u32 = 4;
 
 /// The end of the user-mode address range. On Windows, an invalid address from here on is a bug check, not an
 /// exception.
@@ -75,12 +81,28 @@ pub(crate) struct Pending {
     pub(crate) exception: Exception,
 }
 
+/// The signal handlers that run on a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nesting {
+    pub(crate) depth: u32,
+    /// The signal and the instruction of the first one.
+    pub(crate) first: (u32, u64),
+}
+
 thread_local! {
     static PENDING: Cell<Option<Pending>> = const { Cell::new(None) };
+    /// The number of faults that are being explained on this thread.
+    static EXPLAINING: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Handles a fault. Returns if the thread can continue; otherwise does not return.
-pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
+pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, nesting: Nesting) {
+    if nesting.depth > MOST_NESTED {
+        end_nested(trap, context.rip(), nesting);
+    }
+    if resumes(trap, context, restored) {
+        return;
+    }
     if shared_data::end(trap, context) || shared_data::begin(trap, context) {
         return;
     }
@@ -104,6 +126,9 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
         thread::set_fault(outer.as_ref());
         return context.recover(&recovery);
     }
+    if nesting.depth > 1 {
+        end_nested(trap, context.rip(), nesting);
+    }
     if !thread::is_attached() {
         verify::stop(Rule::Host, None, 0, format_args!("signal {} at {:#x} in the host", trap.signal, context.rip()));
     }
@@ -115,7 +140,45 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>) {
             return;
         }
     }
+    if let Some(register) = thread::take_restored().register() {
+        let detail = format_args!("the {register} base, or the data of the host's thread there, was overwritten");
+        verify::stop(Rule::AccessViolation, site.routine, site.address, detail);
+    }
     explain(trap, &registers, &site)
+}
+
+/// Undoes what the driver did to the processor's state. Returns whether the instruction can be executed again.
+fn resumes(trap: Trap, context: &mut Context<'_>, restored: Restored) -> bool {
+    let (rip, of_driver) = (context.rip(), image::contains(context.rip()));
+    if trap.number == ALIGNMENT && context.clear_alignment_check() {
+        if of_driver {
+            let detail = format_args!("uses an address that is not aligned, with the alignment check flag set");
+            verify::find_at(Rule::BadArgument, None, At::Code(rip), detail);
+        }
+        return true;
+    }
+    let Some(register) = restored.register() else { return false };
+    if of_driver {
+        let detail = format_args!("runs with another {register} base: a driver must not change this register");
+        verify::find_at(Rule::BadArgument, None, At::Code(rip), detail);
+        return false;
+    }
+    // The host's instruction works now. The routine or callback that it belongs to reports the mistake.
+    thread::set_restored(restored);
+    true
+}
+
+/// Ends the run because the handling of a fault faulted. It uses nothing that could fault once more.
+fn end_nested(trap: Trap, rip: u64, nesting: Nesting) -> ! {
+    let (signal, (first, at)) = (trap.signal, nesting.first);
+    verify::stop_at_once(
+        Rule::Host,
+        at,
+        format_args!(
+            "signal {signal} at {rip:#x} while signal {first} at {at:#x} was handled: the driver may have overwritten \
+             memory of the host"
+        ),
+    )
 }
 
 /// Returns the exception that a fault is on Windows, or `None` if it stops the machine. A fault at an address that the
@@ -153,7 +216,14 @@ pub(crate) fn raise(fault: Fault, leavable: bool) -> ! {
     let number = if fault.is_canonical() { PAGE_FAULT } else { GENERAL_PROTECTION };
     let trap = Trap { signal: libc::SIGSEGV, number, error: if write { 2 } else { 0 }, address: fault.address };
     let registers = Registers::default();
+    // What explains a fault reads memory of the driver, too. If that faults, it must not be explained in turn.
+    EXPLAINING.set(EXPLAINING.get() + 1);
+    if EXPLAINING.get() > MOST_NESTED {
+        verify::stop_at_once(Rule::Host, 0, format_args!("{fault} while another fault was explained"));
+    }
     if let Some(exception) = exception_of(trap, &registers).filter(|_| leavable) {
+        // A handler of the driver that takes the exception does not return here.
+        EXPLAINING.set(0);
         raise::leave_faulting_routine(&exception);
     }
     explain(trap, &registers, &site_without_context())
@@ -243,6 +313,11 @@ pub(super) fn code_at(address: u64) -> Vec<u8> {
 
 /// Reports where this thread is, because it does not return from the driver.
 pub(crate) fn asked(context: &Context<'_>) {
+    if let Some((site, count)) = thread::repeating_call() {
+        let (routine, number) = (site.routine, thread::number());
+        let detail = format_args!("what {routine} queues here runs again and again: {count} times (thread {number})");
+        verify::stop(Rule::Hang, Some(routine), site.from, detail);
+    }
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
     let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());

@@ -1,5 +1,6 @@
 //! The registers of a thread that a signal interrupted.
 
+use crate::cpu::switch::{ALIGNMENT_CHECK, DIRECTION};
 use crate::memory::Recovery;
 use pe_image::unwind::Registers;
 
@@ -74,6 +75,14 @@ impl<'a> Context<'a> {
         *flags = if on { *flags | TRAP } else { *flags & !TRAP };
     }
 
+    /// Clears the alignment check flag. Returns whether it was set.
+    pub(super) fn clear_alignment_check(&mut self) -> bool {
+        let flags = &mut self.registers[libc::REG_EFL as usize];
+        let was_set = *flags & i64::from(ALIGNMENT_CHECK) != 0;
+        *flags &= !i64::from(ALIGNMENT_CHECK);
+        was_set
+    }
+
     pub(super) fn eflags(&self) -> u32 {
         self.registers[libc::REG_EFL as usize].cast_unsigned() as u32
     }
@@ -91,7 +100,7 @@ impl<'a> Context<'a> {
         self.registers[libc::REG_RIP as usize] = target.cast_signed();
         self.registers[libc::REG_RDI as usize] = argument.cast_signed();
         self.set(4, rsp);
-        // The System V convention requires a clear direction flag.
-        self.registers[libc::REG_EFL as usize] &= !0x400;
+        // The System V convention requires a clear direction flag, and the host's code no alignment checks.
+        self.registers[libc::REG_EFL as usize] &= !i64::from(DIRECTION | ALIGNMENT_CHECK);
     }
 }

@@ -1,5 +1,6 @@
 //! Signal handlers: from a signal to [`super::fault`].
 
+use std::arch::naked_asm;
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,6 +9,7 @@ use std::ptr;
 use super::fault::{self, Trap};
 use super::interrupted::Context;
 use super::system_calls;
+use crate::cpu::handler::{Home, Restored};
 
 /// The signals for faults of a driver, or of the host when it works for the driver.
 const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
@@ -15,7 +17,23 @@ const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGF
 /// Sent to a thread that does not return from the driver, so that it reports where it is.
 pub(crate) const ASK: i32 = libc::SIGUSR2;
 
-type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
+type Handler = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
+
+/// Declares a signal handler that clears the alignment check flag and continues in a function. The system does not
+/// clear this flag of the driver, and compiled code may use addresses that are not aligned.
+macro_rules! handler {
+    ($name:ident, $continue:ident) => {
+        /// # Safety
+        ///
+        /// Only the system may call this, as a signal handler.
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name(_: i32, _: *mut libc::siginfo_t, _: *mut c_void) {
+            naked_asm!("pushfq", "and dword ptr [rsp], -0x40001", "popfq", "jmp {}", sym $continue)
+        }
+    };
+}
+handler!(on_fault, handle_fault);
+handler!(on_ask, handle_ask);
 
 /// Installs the handlers for this process.
 pub(crate) fn install() -> io::Result<()> {
@@ -37,10 +55,13 @@ fn set_handler(signal: i32, handler: Handler) -> io::Result<()> {
 }
 
 #[expect(clippy::indexing_slicing, reason = "constants of the C library, below the array's length")]
-extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+extern "C" fn handle_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a valid structure to handlers with this signature; it lives for the duration of the
     // call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    let home = Home::of(&context.uc_stack);
+    // Before this, nothing may use thread-local data.
+    let restored = home.map(Home::restore).unwrap_or_default();
     // SAFETY: as above.
     let info = unsafe { &*info };
     // SAFETY: all signals that are handled here have an address.
@@ -58,13 +79,20 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut c_
         error: registers[libc::REG_ERR as usize],
         address: address.addr() as u64,
     };
-    fault::handle(trap, &mut Context::new(registers, vectors));
+    let instruction = registers[libc::REG_RIP as usize].cast_unsigned();
+    let depth = home.map_or(1, |home| home.enter(signal, instruction));
+    let first = home.map(Home::first).unwrap_or_default();
+    fault::handle(trap, &mut Context::new(registers, vectors), restored, fault::Nesting { depth, first });
+    if let Some(home) = home {
+        home.leave();
+    }
 }
 
-extern "C" fn on_ask(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
+extern "C" fn handle_ask(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a valid structure to handlers with this signature; it lives for the duration of the
     // call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    let _: Restored = Home::of(&context.uc_stack).map(Home::restore).unwrap_or_default();
     let vectors = vectors(context);
     fault::asked(&Context::new(&mut context.uc_mcontext.gregs, vectors));
 }

@@ -25,7 +25,8 @@ use etw_engine::{Engine, EngineOptions};
 use etw_types::NtStatus;
 
 use crate::config::Config;
-use crate::cpu::switch::MXCSR;
+use crate::cpu::handler::Restored;
+use crate::cpu::switch::{ALIGNMENT_CHECK, DIRECTION, FOREIGN_FS, MXCSR, Returned};
 use crate::cpu::thread::{self, Site};
 use crate::exception::{self, Hooks, fault};
 use crate::image;
@@ -238,20 +239,27 @@ extern "sysv64" fn nt_machine_dispatch(index: u32, slots: u64, from: u64, flags:
 
 /// Checks what the x64 calling convention requires of a caller. Compilers always comply; inline assembly may not.
 fn check_state(index: u32, from: u64, flags: u32, mxcsr: u32) {
-    /// The direction flag, and the bits of the floating-point control that no instruction changes implicitly.
-    const DIRECTION: u32 = 0x400;
+    report_state("called", flags, mxcsr, |detail| {
+        verify::find_at(Rule::BadArgument, Some(kernel().table.entry(index).name), from, detail);
+    });
+}
+
+/// Reports processor state that the driver must not change, at a call (`what` is "called") or a return.
+fn report_state(what: &str, flags: u32, mxcsr: u32, report: impl Fn(std::fmt::Arguments<'_>)) {
+    /// The bits of the floating-point control that no instruction changes implicitly.
     const CONTROL: u32 = 0xFFC0;
-    let name = || Some(kernel().table.entry(index).name);
     if flags & DIRECTION != 0 {
-        verify::find_at(Rule::BadArgument, name(), from, format_args!("called with the direction flag set"));
+        report(format_args!("{what} with the direction flag set"));
+    }
+    if flags & ALIGNMENT_CHECK != 0 {
+        report(format_args!("{what} with the alignment check flag (EFLAGS.AC) set"));
     }
     if mxcsr & CONTROL != MXCSR {
-        verify::find_at(
-            Rule::BadArgument,
-            name(),
-            from,
-            format_args!("called with MXCSR {mxcsr:#x}: except for the status bits, it must be {MXCSR:#x}"),
-        );
+        report(format_args!("{what} with MXCSR {mxcsr:#x}: except for the status bits, it must be {MXCSR:#x}"));
+    }
+    let fs = flags & FOREIGN_FS != 0;
+    if let Some(register) = thread::take_restored().or(Restored { fs, gs: false }).register() {
+        report(format_args!("{what} with another {register} base: a driver must not change this register"));
     }
 }
 
@@ -321,7 +329,10 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
     let before = thread::set_irql(irql);
     sync::irql::noticed(irql);
     let held = lock(&kernel().locks).held_by(thread::number());
-    let value = thread::call_back(what, target, arguments);
+    let Returned { value, flags, mxcsr } = thread::call_back(what, target, arguments);
+    report_state("returned", flags, mxcsr, |detail| {
+        verify::find_at(Rule::BadArgument, Some(what), At::Code(target), detail);
+    });
     let changed_by = thread::irql_changed_by();
     let after = thread::set_irql(before);
     if after != irql {

@@ -5,7 +5,7 @@ use crate::memory::{GuestPtr, Opaque};
 
 layout! {
     /// The block at a thread's GS base: the members of the processor control region that compiled drivers use, the
-    /// current thread's object, and where the host's and the driver's stacks continue.
+    /// current thread's object, where the host's and the driver's stacks continue, and the host's FS base.
     PROCESSOR_BLOCK: 0x4000 {
         Unused1: [u64; 3],
         SelfPcr: GuestPtr<PROCESSOR_BLOCK>,
@@ -23,7 +23,8 @@ layout! {
         Thread: [u64; 512],
         HostStack: u64,
         DriverStack: u64,
-        Unused6: [u64; 1022],
+        HostThread: u64,
+        Unused6: [u64; 1021],
     }
 
     /// What the common entry of all imports stores on the driver's stack: the caller's nonvolatile registers, from r15

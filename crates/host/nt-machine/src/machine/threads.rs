@@ -10,7 +10,7 @@ use crate::cpu::thread;
 use crate::exception::signals;
 use crate::kernel;
 use crate::memory::GuestPtr;
-use crate::verify::{self, News};
+use crate::verify::{self, News, Rule};
 
 /// The processor time in nanoseconds above which a thread was busy, not just waiting: 100 ms.
 const BUSY: u64 = 100_000_000;
@@ -70,7 +70,7 @@ impl Machine {
     /// Lets time pass, in 100 ns units: timers expire and waits end.
     pub fn advance(self, time: u64) {
         let scheduler = &self.parts.kernel.scheduler;
-        scheduler.wait(Some(scheduler.now().saturating_add(time)), |_| None::<()>);
+        scheduler.wait_until(scheduler.now().saturating_add(time));
     }
 
     /// Returns whether all threads wait and nothing will ever wake one.
@@ -86,12 +86,19 @@ impl Machine {
     }
 
     /// Makes the thread that used the most processor time since `before` report where it is, as a finding that ends the
-    /// run. If all threads were waiting, this is `waiting`, the thread that serves the request.
-    pub fn interrogate_busiest(self, before: &BTreeMap<i32, u64>, waiting: i32) {
+    /// run. If all threads were waiting, this is `waiting`, the thread that serves the request. Returns the thread.
+    #[must_use]
+    pub fn interrogate_busiest(self, before: &BTreeMap<i32, u64>, waiting: i32) -> i32 {
         let used =
             |(thread, time): (i32, u64)| (time - before.get(&thread).copied().unwrap_or_default().min(time), thread);
-        let busiest = thread::processor_times().into_iter().map(used).max();
-        self.interrogate(busiest.filter(|(time, _)| *time > BUSY).map_or(waiting, |(_, thread)| thread));
+        // While that thread waits for others, each change wakes it, which takes processor time, too.
+        let is_settling = self.parts.kernel.scheduler.is_settling();
+        let times = thread::processor_times().into_iter().filter(|(thread, _)| !is_settling || *thread != waiting);
+        let busiest = times.map(used).max();
+        let least = if is_settling { 0 } else { BUSY };
+        let thread = busiest.filter(|(time, _)| *time > least).map_or(waiting, |(_, thread)| thread);
+        self.interrogate(thread);
+        thread
     }
 
     /// Makes the thread with this Linux thread ID report where it is, as a finding that ends the run.
@@ -99,6 +106,14 @@ impl Machine {
         let process = std::process::id();
         // SAFETY: sends a signal to a thread of this process; the call fails if the ID is not that of a thread.
         unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signals::ASK) };
+    }
+
+    /// Ends the run with a finding, because a thread does not even report where it is. Called by a thread that does not
+    /// run the driver.
+    pub fn report_hang(self, thread: i32) {
+        let number = thread::number_by_id(thread);
+        let which = number.map_or_else(|| "a thread".to_owned(), |number| format!("thread {number}"));
+        verify::end(Rule::Hang, 0, format_args!("{which} does not return, and does not handle a signal"));
     }
 
     /// Waits for news from the threads that run the driver, for at most `time`.

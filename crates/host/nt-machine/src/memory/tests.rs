@@ -24,7 +24,8 @@ impl Arena {
     #[cfg(not(miri))]
     fn new() -> Self {
         crate::exception::signals::install().expect("signal handlers");
-        crate::cpu::stack::use_handler_stack().expect("a stack for them");
+        let stack = crate::cpu::handler::HandlerStack::new().expect("a stack for them");
+        stack.install(0).expect("its use");
         let region = Region::new(3 * PAGE, Protection::ReadWrite, false).expect("pages");
         super::protect(region.base + 2 * PAGE, PAGE, Protection::None);
         Self { start: region.base, size: 2 * PAGE }

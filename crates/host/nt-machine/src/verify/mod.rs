@@ -128,6 +128,22 @@ pub(crate) fn stop(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail:
     park()
 }
 
+/// Like [`stop`], for the case that memory of the host may be overwritten: walks no stack, takes no lock.
+pub(crate) fn stop_at_once(rule: Rule, at: u64, detail: std::fmt::Arguments<'_>) -> ! {
+    end(rule, at, detail);
+    park()
+}
+
+/// Records a finding that ends the run, on a thread that does not run the driver. Walks no stack, takes no lock.
+pub(crate) fn end(rule: Rule, at: u64, detail: std::fmt::Arguments<'_>) {
+    if let Some(verifier) = VERIFIER.find() {
+        let rva = crate::image::rva(at);
+        verifier.findings.add(&Record::new(rule, 0, None, rva, false, Calls::default(), detail));
+        verifier.stopped.store(true, Ordering::SeqCst);
+    }
+    tell(News::Crashed);
+}
+
 /// Returns whether the run has ended with a bug check.
 pub(crate) fn is_stopped() -> bool {
     VERIFIER.find().is_some_and(|verifier| verifier.stopped.load(Ordering::SeqCst))

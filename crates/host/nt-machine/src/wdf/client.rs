@@ -101,7 +101,7 @@ pub(super) fn wait(handle: Handle) -> Ended {
     let ended = || with(|framework| framework.ended.get(&handle).copied());
     for _ in 0..2 {
         let deadline = kernel().scheduler.now() + PATIENCE;
-        if let Some(end) = kernel().scheduler.wait(Some(deadline), |_| ended()) {
+        if let Some(end) = kernel().scheduler.wait_for_request(deadline, handle.as_int(), |_| ended()) {
             return end;
         }
         cancel::cancel(handle);

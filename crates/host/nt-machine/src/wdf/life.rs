@@ -81,7 +81,12 @@ pub(super) fn destroy(handle: Handle) {
     let object = with(|framework| {
         let object = framework.objects.remove(&handle)?;
         if let Some(parent) = framework.objects.get_mut(&object.parent) {
-            parent.children.retain(|child| *child != handle);
+            // Usually the oldest or the youngest child goes, and a queue may have thousands of requests.
+            if parent.children.last() == Some(&handle) {
+                parent.children.pop();
+            } else if let Some(position) = parent.children.iter().position(|child| *child == handle) {
+                parent.children.remove(position);
+            }
         }
         Some(object)
     });

@@ -15,7 +15,7 @@ use crate::kernel::io::{open, pnp, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, OrStop as _};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
 /// The highest major function.
@@ -109,14 +109,19 @@ pub(super) fn through_with(
     run: impl FnOnce() -> NtStatus + Send + 'static,
 ) -> Result<NtStatus, Fault> {
     let Some((callback, wdm)) = wanted(device, submission.major, submission.minor) else { return Ok(run()) };
-    let submission = Submission { file: file_object(device, file)?, ..*submission };
+    let file = match file_object(device, file) {
+        Ok(file) => file,
+        Err(Failure::Status(status)) => return Ok(status),
+        Err(Failure::Fault(fault)) => return Err(fault),
+    };
+    let submission = Submission { file, ..*submission };
     let show = |irp| show(device, (callback, wdm), irp, Then::Run(Box::new(run)));
     Ok(packets::finish(packets::begin_with(wdm, &submission, callback, show)?)?.status)
 }
 
 /// Returns the I/O manager's file object for a framework file. If the driver does not use file objects, all files share
 /// one.
-fn file_object(device: Handle, file: Handle) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
+fn file_object(device: Handle, file: Handle) -> Outcome<GuestPtr<FILE_OBJECT>> {
     let (known, wdm) = with_device(device, |device| {
         (device.file_objects.iter().find(|(known, _)| *known == file).map(|(_, object)| *object), device.wdm)
     });

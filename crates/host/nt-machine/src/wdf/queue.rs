@@ -226,9 +226,9 @@ pub(super) fn for_kind(device: Handle, kind: RequestKind) -> Handle {
 pub(super) fn withdraw(handle: Handle, request: Handle) -> bool {
     with(|framework| match framework.objects.get_mut(&handle).map(|object| &mut object.data) {
         Some(Data::Queue(queue)) => {
-            let before = queue.waiting.len();
-            queue.waiting.retain(|waiting| *waiting != request);
-            queue.waiting.len() != before
+            // The request is usually the first one.
+            let position = queue.waiting.iter().position(|waiting| *waiting == request);
+            position.and_then(|position| queue.waiting.remove(position)).is_some()
         }
         _ => false,
     })

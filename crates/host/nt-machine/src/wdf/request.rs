@@ -188,6 +188,7 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     }
     let status = for_client(status);
     with(|framework| framework.ended.insert(handle, Ended { status, information, delivered }));
+    kernel().scheduler.request_ended(handle.as_int());
     life::delete(handle);
     if let Some(irp) = irp.non_null() {
         preprocess::ended(irp, status, information);

@@ -22,8 +22,13 @@ fn check(queue: Handle) -> Outcome {
 fn take(call: &Call, place: GuestPtr<Handle>, wanted: impl Fn(Handle) -> bool, none: NtStatus) -> Outcome {
     let (queue, from) = (call.handle(1), call.from);
     check(queue)?;
-    let waiting = with_queue(queue, |queue| queue.waiting.clone());
-    let Some(found) = waiting.into_iter().find(|request| wanted(*request)) else {
+    // Most drivers take the first request, however many wait behind it.
+    let first = with_queue(queue, |queue| queue.waiting.front().copied()).filter(|first| wanted(*first));
+    let found = first.or_else(|| {
+        let waiting = with_queue(queue, |queue| queue.waiting.clone());
+        waiting.into_iter().find(|request| wanted(*request))
+    });
+    let Some(found) = found else {
         place.write(Handle::NULL)?;
         return fail(none);
     };

@@ -1,4 +1,4 @@
-//! Runs a driver with a thousand devices in nt-host.
+//! Runs a driver with a thousand devices in nt-host, and with many requests and threads.
 //!
 //! The driver is a new one, as `cargo driver new` makes it, because the sample driver has at most 16 devices.
 
@@ -11,7 +11,7 @@ use etw_types::NtStatus;
 use nt_host::{Error, NtHost};
 use serde_json::{Value, json};
 
-use super::{Findings, Settings};
+use super::{Findings, Settings, scale};
 use crate::report::{Cell, Section};
 use crate::stats::median;
 use crate::tools::{cargo, peak_kib, required_number, run_slowly, worker};
@@ -21,9 +21,9 @@ One run of a new KMDF driver (`cargo driver new`) in nt-host: load, add the devi
 the maximum of the driver's process (VmHWM). The floor is the same run with one device.";
 const NAME: &str = "bench-devices";
 /// Adds a number to the device's sum and returns the sum.
-const ADD: u32 = 0x0022_2000;
+pub(super) const ADD: u32 = 0x0022_2000;
 
-/// Runs the driver with a thousand devices and with one.
+/// Runs the driver with a thousand devices and with one, and then with many requests and threads.
 ///
 /// # Errors
 ///
@@ -31,10 +31,10 @@ const ADD: u32 = 0x0022_2000;
 pub fn devices(settings: &Settings) -> Result<Findings, String> {
     let mut section = Section::new("devices", "Many devices", TEXT, &["what", "s", "peak MiB"]);
     let rounds = if settings.quick { 1 } else { 5 };
-    let image = build(settings);
+    let image = build(settings).map(|image| image.display().to_string());
     for (name, count) in [("1,000 devices", "1000"), ("1 device (the floor)", "1")] {
         let image = match &image {
-            Ok(image) => image.display().to_string(),
+            Ok(image) => image,
             Err(error) => {
                 section.skipped(name, error);
                 continue;
@@ -42,7 +42,7 @@ pub fn devices(settings: &Settings) -> Result<Findings, String> {
         };
         let mut runs = Vec::new();
         for _ in 0..rounds {
-            let output = worker(&["devices", count, &image])?;
+            let output = worker(&["devices", count, image])?;
             let get = |name| required_number(&output, name);
             runs.push((get("ns")? / 1e9, get("peak_kib")? / 1024.0));
         }
@@ -50,7 +50,7 @@ pub fn devices(settings: &Settings) -> Result<Findings, String> {
         let cells = vec![Cell::text(name), Cell::number(middle(|run| run.0), 3), Cell::number(middle(|run| run.1), 1)];
         section.row(cells, format!("{rounds} runs, median"));
     }
-    Ok(Findings { sections: vec![section], goals: Vec::new() })
+    Ok(Findings { sections: vec![section, scale::section(&image, rounds)?], goals: Vec::new() })
 }
 
 /// Makes and builds the driver.

@@ -12,6 +12,7 @@ mod images;
 mod instructions;
 mod lttng;
 mod sample;
+mod scale;
 mod size;
 
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub use host::{host, setup};
 pub use images::Images;
 pub use instructions::instructions;
 pub use sample::{image, matrix};
+pub(crate) use scale::{run_requests, run_threads};
 pub use size::size;
 
 /// The settings of a run.

@@ -283,7 +283,7 @@ fn write(
     if kernel().config.races && thread::irql() < DISPATCH {
         // The other threads run as far as they can before this write continues.
         let soon = kernel().scheduler.now() + LATE;
-        kernel().scheduler.wait(Some(soon), |_| None::<()>);
+        kernel().scheduler.wait_until(soon);
     }
     let result = engine.write(&event, &blocks);
     let mut writers = lock(&kernel().etw);

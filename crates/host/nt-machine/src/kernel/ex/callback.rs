@@ -53,7 +53,7 @@ pub(super) const ROUTINES: &[Routine] = &[
             Some(object) => object,
             None if !call.is(2) => return fail(NtStatus::ObjectNameNotFound),
             None => {
-                let object = lock(&kernel().pool).object(SIZE);
+                let object = lock(&kernel().pool).try_new_objects::<u8>(SIZE)?.address();
                 callbacks.objects.push((name, object));
                 object
             }
@@ -65,7 +65,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NO_RESOURCES),
     // Arguments: object, routine, context.
     routine!("ExRegisterCallback", APC, |call| {
-        let handle = object::open("callback", call.arg(0), call.from);
+        // The routine returns NULL, not a status.
+        let Ok(handle) = object::open("callback", call.arg(0), call.from) else {
+            return object::KernelHandle::default();
+        };
         let registered = Registered { handle, object: call.arg(0), routine: call.ptr(1), context: call.arg(2) };
         lock(&kernel().callbacks).registered.push(registered);
         handle
@@ -84,7 +87,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
     }),
     routine!("PoRegisterPowerSettingCallback", PASSIVE, |call| {
-        call.ptr(4).write(object::open("power setting", call.arg(2), call.from))
+        call.ptr(4).write(object::open("power setting", call.arg(2), call.from)?)?;
+        done(())
     })
     .fails(NO_RESOURCES),
     routine!("PoUnregisterPowerSettingCallback", PASSIVE, |call| object::close(call.kernel_handle(0))),

@@ -15,15 +15,14 @@ const ENTRY: u64 = 0x20;
 pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: pointer to the handle, access, attributes.
     routine!("ZwCreateDirectoryObject", PASSIVE, |call| {
-        let make = || Ok(namespace::new_directory());
-        let (object, status) = namespace::create(call.ptr(2), DIRECTORY, call.from, make)?;
-        call.ptr(0).write(object::open_counted(DIRECTORY, object, call.from))?;
+        let (object, status) = namespace::create(call.ptr(2), DIRECTORY, call.from, namespace::new_directory)?;
+        call.ptr(0).write(object::open_counted(DIRECTORY, object, call.from)?)?;
         done(status)
     })
     .fails(NO_RESOURCES),
     routine!("ZwOpenDirectoryObject", PASSIVE, |call| {
         let object = namespace::open(call.ptr(2), DIRECTORY)?;
-        call.ptr(0).write(object::open(DIRECTORY, object, call.from))?;
+        call.ptr(0).write(object::open(DIRECTORY, object, call.from)?)?;
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),
@@ -38,7 +37,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let found = lock(&kernel().io).links.iter().find(|link| link.is_called(&name)).cloned();
         let Some(link) = found else { return fail(NtStatus::ObjectNameNotFound) };
         let object = lock(&kernel().objects).link(link.name, link.target);
-        call.ptr(0).write(object::open("symbolic link", object, call.from))?;
+        call.ptr(0).write(object::open("symbolic link", object, call.from)?)?;
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),

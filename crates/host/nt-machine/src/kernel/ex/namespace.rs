@@ -11,7 +11,7 @@ use super::paths::{canonical, leaf, parent};
 use crate::kernel::{kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Outcome, fail};
+use crate::routine::{NO_RESOURCES, Outcome, fail};
 use crate::verify::{self, Rule};
 
 /// `OBJ_PERMANENT`, `OBJ_OPENIF`.
@@ -108,8 +108,11 @@ fn make_directories() {
 }
 
 /// Creates a directory object.
-pub(super) fn new_directory() -> u64 {
-    lock(&kernel().pool).object(SIZE)
+pub(super) fn new_directory() -> Outcome<u64> {
+    match lock(&kernel().pool).object(SIZE) {
+        0 => fail(NO_RESOURCES),
+        object => Ok(object),
+    }
 }
 
 /// Returns the path that attributes describe; empty if they contain no name.
@@ -193,7 +196,7 @@ pub(super) fn create(
     attributes: GuestPtr<OBJECT_ATTRIBUTES>,
     kind: &'static str,
     from: u64,
-    make: impl FnOnce() -> Result<u64, Fault>,
+    make: impl FnOnce() -> Outcome<u64>,
 ) -> Outcome<(u64, NtStatus)> {
     let path = path_of(attributes)?;
     if path.is_empty() {

@@ -155,7 +155,7 @@ fn handles(call: &Call) -> Outcome {
         }
         asked.push((operation, operation.ObjectType.read()?));
     }
-    let handle = object::open("object callback", call.arg(0), call.from);
+    let handle = object::open("object callback", call.arg(0), call.from)?;
     let mut notifications = lock(&kernel().notifications);
     for (operation, of) in asked {
         let (operations, post, context) =

@@ -9,13 +9,18 @@ use crate::cpu::thread;
 use crate::kernel::{kernel, lock, submit};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
-use crate::routine::{ANY, APC, Call, DISPATCH, IntoReply, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::routine::{
+    ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
+};
 use crate::verify::{self, Rule};
 
 /// `IO_TYPE_FILE`.
 pub(crate) const FILE_TYPE: u16 = 5;
 /// `DUPLICATE_CLOSE_SOURCE`.
 const CLOSE_SOURCE: u32 = 1;
+
+/// The maximum number of handles in a table of x64 Windows: 16 Mi minus the entries that the tables themselves use.
+const MOST_HANDLES: usize = 16_711_680;
 
 /// `HANDLE`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,14 +88,15 @@ pub(super) const ROUTINES: &[Routine] = &[
     })
     .fails(NtStatus::AccessDenied),
     routine!("ObOpenObjectByPointerWithTag", PASSIVE, |call| {
-        call.ptr(7).write(open(kind_of(call.arg(0)), call.arg(0), call.from))
+        call.ptr(7).write(open(kind_of(call.arg(0)), call.arg(0), call.from)?)?;
+        done(())
     })
     .fails(NtStatus::AccessDenied),
     // Arguments: source process, handle, target process, pointer to the new handle, access, attributes, options.
     routine!("ZwDuplicateObject", PASSIVE, |call| {
         let known = lock(&kernel().objects).handles.get(&call.kernel_handle(1)).map(|known| (known.kind, known.object));
         let Some((kind, object)) = known else { return fail(NtStatus::InvalidHandle) };
-        call.ptr(3).write(open(kind, object, call.from))?;
+        call.ptr(3).write(open(kind, object, call.from)?)?;
         if call.u32(6) & CLOSE_SOURCE != 0 {
             close(call.kernel_handle(1));
         }
@@ -99,7 +105,8 @@ pub(super) const ROUTINES: &[Routine] = &[
     .fails(NtStatus::InvalidHandle),
     // Arguments: object, attributes, access state, access, type, mode, pointer to the handle.
     routine!("ObOpenObjectByPointer", PASSIVE, |call| {
-        call.ptr(6).write(open(kind_of(call.arg(0)), call.arg(0), call.from))
+        call.ptr(6).write(open(kind_of(call.arg(0)), call.arg(0), call.from)?)?;
+        done(())
     })
     .fails(NtStatus::AccessDenied),
     routine!("ObReferenceObjectByPointer", DISPATCH, |call| {
@@ -158,17 +165,20 @@ pub(crate) struct Objects {
     token: Option<u64>,
 }
 
-/// Opens a handle to an object.
-pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> KernelHandle {
+/// Opens a handle to an object. Fails if the handle table is full.
+pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> Result<KernelHandle, NtStatus> {
     let mut objects = lock(&kernel().objects);
+    if objects.handles.len() >= MOST_HANDLES {
+        return Err(NO_RESOURCES);
+    }
     let handle = KernelHandle::after(objects.opened);
     objects.opened += 1;
     objects.handles.insert(handle, Handle { kind, object, from });
-    handle
+    Ok(handle)
 }
 
 /// Opens a handle to an object that only handles, references and names keep alive.
-pub(crate) fn open_counted(kind: &'static str, object: u64, from: u64) -> KernelHandle {
+pub(crate) fn open_counted(kind: &'static str, object: u64, from: u64) -> Result<KernelHandle, NtStatus> {
     lock(&kernel().objects).counted.insert(object);
     open(kind, object, from)
 }

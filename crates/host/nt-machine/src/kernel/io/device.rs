@@ -197,9 +197,9 @@ pub(crate) fn new_device(driver: GuestPtr<DRIVER_OBJECT>, extension: u64) -> Res
 fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
     let known = {
         let mut io = lock(&kernel().io);
-        let before = io.devices.len();
-        io.devices.retain(|known| known.object != device);
-        io.devices.len() != before
+        // A driver usually deletes the device that it created last.
+        let position = io.devices.iter().rposition(|known| known.object == device);
+        position.map(|position| io.devices.remove(position)).is_some()
     };
     if !known {
         verify::find(Rule::BadArgument, format_args!("{device:#x} is not a device object, or the device was deleted"));

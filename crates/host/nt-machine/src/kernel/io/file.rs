@@ -167,7 +167,7 @@ fn device_of(file: u64) -> (Device, GuestPtr<FILE_OBJECT>) {
 pub(crate) fn open(device: Device, rest: &str, from: u64) -> Outcome<(GuestPtr<FILE_OBJECT>, KernelHandle)> {
     let file = open::open(device, rest, Mode::Kernel)?;
     object::manage(file.address(), open::FILE);
-    Ok((file, object::open("file", file.address(), from)))
+    Ok((file, object::open("file", file.address(), from)?))
 }
 
 fn create(call: &Call, disposition: u32, options: u32) -> Outcome {

@@ -84,7 +84,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         if !name.eq_ignore_ascii_case(PHYSICAL_MEMORY) {
             return fail(NtStatus::ObjectNameNotFound);
         }
-        call.ptr(0).write(object::open("section", 0, call.from))?;
+        call.ptr(0).write(object::open("section", 0, call.from)?)?;
         done(())
     })
     .fails(NtStatus::ObjectNameNotFound),

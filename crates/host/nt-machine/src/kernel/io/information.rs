@@ -62,7 +62,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ZwOpenProcess", PASSIVE, |call| {
         let id = call.ptr::<CLIENT_ID>(3).UniqueProcess().read()?;
         let Some(found) = process::by_id(id) else { return fail(NtStatus::InvalidCid) };
-        call.ptr(0).write(object::open("process", found.address(), call.from))?;
+        call.ptr(0).write(object::open("process", found.address(), call.from)?)?;
         done(())
     })
     .fails(NtStatus::InvalidCid),

@@ -105,8 +105,8 @@ pub(crate) struct Interrupts {
 }
 
 /// Creates an interrupt object that is not connected yet.
-pub(crate) fn new_object(service: Service) -> Result<Object, Fault> {
-    let object: Object = lock(&kernel().pool).new_object();
+pub(crate) fn new_object(service: Service) -> Outcome<Object> {
+    let object: Object = lock(&kernel().pool).try_new_object()?;
     object.ServiceRoutine().write(service.routine)?;
     object.ServiceContext().write(service.context)?;
     object.Lock().write(service.lock.non_null().unwrap_or(object.OwnLock()))?;
@@ -251,7 +251,8 @@ fn connect_ex(call: &Call) -> Outcome {
 
 fn connect_messages(call: &Call, device: GuestPtr<DEVICE_OBJECT>, service: Service, messages: &[Interrupt]) -> Outcome {
     let size = size_of::<IO_INTERRUPT_MESSAGE_INFO>() + size_of::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>() * messages.len();
-    let table = GuestPtr::<IO_INTERRUPT_MESSAGE_INFO>::new(lock(&kernel().pool).object(size as u64));
+    let memory: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(size as u64)?;
+    let table = memory.cast::<IO_INTERRUPT_MESSAGE_INFO>();
     table.UnifiedIrql().write(service.irql.max(DEVICE_IRQL))?;
     table.MessageCount().write(messages.len() as u32)?;
     let entries = table.after::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>().array(messages.len() as u64);

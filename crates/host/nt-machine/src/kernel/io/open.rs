@@ -19,8 +19,8 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 
 /// Creates a file object of a device without notifying the driver. `name` is the part of the name that follows the
 /// device's name.
-pub(crate) fn new_file(device: Object, name: &str) -> Result<GuestPtr<FILE_OBJECT>, Fault> {
-    let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).new_object();
+pub(crate) fn new_file(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
+    let file: GuestPtr<FILE_OBJECT> = lock(&kernel().pool).try_new_object()?;
     file.Type().write(object::FILE_TYPE)?;
     file.Size().write(size_of::<FILE_OBJECT>() as u16)?;
     file.DeviceObject().write(device)?;
@@ -55,7 +55,7 @@ pub(crate) fn open(device: Object, name: &str, mode: Mode) -> Outcome<GuestPtr<F
     device.ReferenceCount().write(opened.wrapping_add(1))?;
     let (context, state) = {
         let mut pool = lock(&kernel().pool);
-        (pool.new_objects::<IO_SECURITY_CONTEXT>(1), pool.new_objects::<ACCESS_STATE>(1))
+        (pool.try_new_object::<IO_SECURITY_CONTEXT>()?, pool.try_new_object::<ACCESS_STATE>()?)
     };
     state.OriginalDesiredAccess().write(ACCESS)?;
     state.PreviouslyGrantedAccess().write(ACCESS)?;

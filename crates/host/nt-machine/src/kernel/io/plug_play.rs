@@ -9,7 +9,7 @@ use crate::kernel::ex::{TargetEvent, Told};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{NO_RESOURCES, PASSIVE, Routine, routine};
+use crate::routine::{NO_RESOURCES, PASSIVE, Routine, done, routine};
 
 /// `EventCategoryTargetDeviceChange`.
 const TARGET_DEVICE: u32 = 3;
@@ -26,14 +26,15 @@ pub(crate) struct Registered {
 pub(super) const ROUTINES: &[Routine] = &[
     // Arguments: category, flags, data of the category, driver, routine, context, place for the registration.
     routine!("IoRegisterPlugPlayNotification", PASSIVE, |call| {
-        let handle = object::open("notification", call.arg(4), call.from);
+        let handle = object::open("notification", call.arg(4), call.from)?;
         if call.u32(0) == TARGET_DEVICE {
             let (file, routine, context) = (call.ptr(2), call.ptr(4), call.arg(5));
             // A registration has a reference to the file object, which the driver may close before it is notified.
             object::reference(call.arg(2), call.from);
             lock(&kernel().plug_play).push(Registered { handle, file, routine, context });
         }
-        call.ptr(6).write(handle)
+        call.ptr(6).write(handle)?;
+        done(())
     })
     .fails(NO_RESOURCES),
     routine!("IoUnregisterPlugPlayNotification", PASSIVE, |call| unregister(call.kernel_handle(0))),

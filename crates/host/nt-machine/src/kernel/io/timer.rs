@@ -40,9 +40,10 @@ pub(super) const ROUTINES: &[Routine] = &[
     }),
     // Arguments: device, routine, context.
     routine!("IoInitializeTimer", PASSIVE, |call| {
-        let timer: GuestPtr<EX_TIMER> = lock(&kernel().pool).new_object();
+        let timer: GuestPtr<EX_TIMER> = lock(&kernel().pool).try_new_object()?;
         timer.write(EX_TIMER { Callback: call.ptr(1), Context: call.arg(2), Unused: [0; 2] })?;
-        call.ptr::<DEVICE_OBJECT>(0).Timer().write(timer)
+        call.ptr::<DEVICE_OBJECT>(0).Timer().write(timer)?;
+        done(())
     })
     .fails(NO_RESOURCES),
     routine!("IoStartTimer", DISPATCH, |call| {

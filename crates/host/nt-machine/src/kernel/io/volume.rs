@@ -248,7 +248,7 @@ pub(super) fn create(path: &str, disposition: u32, options: u32, from: u64) -> O
     }
     drop(io);
     object::manage(file, FILE);
-    Ok((object::open("file", file, from), done))
+    Ok((object::open("file", file, from)?, done))
 }
 
 /// Returns the offset of a transfer, from the place of the offset: the position of the file object if there is none.

@@ -68,22 +68,30 @@ fn queue_io(call: &Call, extended: bool) -> Outcome {
 
 /// Queues a job for a worker thread. `key` identifies the job.
 pub(crate) fn submit(key: u64, job: impl FnOnce() + Send + 'static) {
+    thread::job_queued();
     let more = kernel().scheduler.change(|state| {
         state.work.push_back((key, Box::new(job)));
-        state.idle_workers < state.work.len()
+        // A worker that is being started counts as idle: otherwise a busy machine would get more and more of them.
+        let more = state.idle_workers < state.work.len();
+        state.idle_workers += usize::from(more);
+        more
     });
     if more {
-        // If the thread cannot be started, the job waits for another worker.
         let number = thread::reserve_number();
-        let _ = std_thread::Builder::new().name("worker".into()).spawn(move || serve(number));
+        let spawned = std_thread::Builder::new().name("worker".into()).spawn(move || serve(number));
+        if spawned.is_err() {
+            // The job waits for another worker.
+            kernel().scheduler.change(|state| state.idle_workers -= 1);
+        }
     }
 }
 
 fn serve(number: u32) {
-    let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else { return };
     let scheduler = &kernel().scheduler;
+    let Ok(_attached) = thread::attach_as(number, GuestPtr::NULL) else {
+        return scheduler.change(|state| state.idle_workers -= 1);
+    };
     loop {
-        scheduler.change(|state| state.idle_workers += 1);
         let (key, job) = scheduler.serve(|state| {
             let job = state.work.pop_front()?;
             state.idle_workers -= 1;
@@ -91,6 +99,6 @@ fn serve(number: u32) {
             Some(job)
         });
         job();
-        scheduler.change(|state| state.end_job(key));
+        scheduler.end_job(key, |state| state.idle_workers += 1);
     }
 }

@@ -24,6 +24,9 @@ const HOST: u64 = 256 << 20;
 /// The maximum number of allocations in use with pages of their own. Linux allows 65,530 ranges per process, and each
 /// allocation needs two.
 const MOST_GUARDED: usize = 16_384;
+/// The maximum number of allocations in use of a page or more, which always have pages of their own. The rest of the
+/// ranges is for stacks and for the host's own memory, without which the host cannot continue.
+const MOST_LARGE: usize = 30_000;
 /// The size of a chunk of memory for allocations side by side, and the size of the gap after each of them.
 const CHUNK: u64 = 1 << 20;
 const GAP: u64 = 16;
@@ -110,6 +113,9 @@ impl Pool {
         let of_host = from == 0;
         let is_guarded = size >= PAGE || self.guarded < MOST_GUARDED;
         let (start, pages, chunk) = if is_guarded {
+            if self.guarded >= MOST_LARGE {
+                return None;
+            }
             let pages = wanted.checked_next_multiple_of(PAGE)?;
             (self.reserve(pages, of_host, kind.rights())?, pages, None)
         } else {
@@ -248,6 +254,11 @@ impl Pool {
     /// Like [`Self::new_objects`], but fails with `STATUS_INSUFFICIENT_RESOURCES` if there is no memory.
     pub(crate) fn try_new_objects<T: Plain>(&mut self, count: u64) -> Result<GuestPtr<T>, NtStatus> {
         self.new_objects(count).non_null().ok_or(NtStatus::InsufficientResources)
+    }
+
+    /// Like [`Self::new_object`], but fails with `STATUS_INSUFFICIENT_RESOURCES` if there is no memory.
+    pub(crate) fn try_new_object<T: Plain>(&mut self) -> Result<GuestPtr<T>, NtStatus> {
+        self.try_new_objects(1)
     }
 
     fn find(&self, address: u64) -> Option<&Block> {

@@ -225,7 +225,7 @@ pub(crate) fn open_key(root: Option<u64>, name: &str, create: bool, from: u64) -
         let path = registry.path(root, name)?;
         registry.key(&path, create)?
     };
-    Some(object::open("key", key, from))
+    object::open("key", key, from).ok()
 }
 
 /// Opens a handle to the driver's `Parameters` key.

@@ -87,9 +87,6 @@ pub(crate) fn serve(number: u32) {
             Some(job)
         });
         job();
-        scheduler.change(|state| {
-            state.end_job(key);
-            state.in_dpc = false;
-        });
+        scheduler.end_job(key, |state| state.in_dpc = false);
     }
 }

@@ -68,14 +68,17 @@ fn read_state(call: &Call) -> Result<i32, Fault> {
 
 /// Sets the signal state and returns the old one.
 pub(crate) fn signal(object: Waitable, state: i32) -> Result<i32, Fault> {
-    kernel().scheduler.change(|_| object.SignalState().change(|_| state))
+    kernel().scheduler.change_object(object, |_| object.SignalState().change(|_| state))
 }
 
 /// Satisfies the threads that wait for an event now, and resets it. Returns the old state.
 fn pulse(event: Waitable) -> Result<i32, Fault> {
-    kernel().scheduler.change(|state| {
+    kernel().scheduler.change_object(event, |state| {
         let old = event.SignalState().change(|_| 1)?;
-        for waiter in state.waiters.iter_mut().filter(|it| it.satisfied.is_none() && it.objects.contains(&event)) {
+        let waits = |waiter: &&mut Waiter| waiter.satisfied.is_none() && waiter.objects.contains(&event);
+        let mut waiters: Vec<&mut Waiter> = state.waiters.values_mut().filter(waits).collect();
+        waiters.sort_unstable_by_key(|waiter| waiter.number);
+        for waiter in waiters {
             // The other objects may be gone. That is for the waiting thread to notice.
             waiter.satisfied = attempt(&waiter.objects, waiter.all, waiter.thread).unwrap_or_default();
         }
@@ -90,7 +93,7 @@ fn release_mutex(call: &Call) -> Outcome<i32> {
         verify::find(Rule::LockMisuse, format_args!("releases a mutex that this thread does not own"));
         return fail(NtStatus::MutantNotOwned);
     }
-    kernel().scheduler.change(|_| {
+    kernel().scheduler.change_object(mutex.Header(), |_| {
         let old = mutex.Header().SignalState().change(|old| old.wrapping_add(1))?;
         if old == 0 {
             mutex.OwnerThread().write(GuestPtr::NULL)?;
@@ -102,7 +105,7 @@ fn release_mutex(call: &Call) -> Outcome<i32> {
 fn release_semaphore(call: &Call) -> Outcome<i32> {
     let (semaphore, count) = (call.ptr::<KSEMAPHORE>(0), call.i32(2));
     let limit = semaphore.Limit().read()?;
-    kernel().scheduler.change(|_| {
+    kernel().scheduler.change_object(semaphore.Header(), |_| {
         let state = semaphore.Header().SignalState();
         let old = state.read()?;
         match old.checked_add(count) {
@@ -169,12 +172,14 @@ pub(crate) fn wait(objects: &[Waitable], all: bool, timeout: GuestPtr<i64>) -> R
     let scheduler = &kernel().scheduler;
     let deadline = limit.map(|limit| scheduler.deadline(limit));
     let (thread, mut waits) = (thread::object(), false);
-    let index = scheduler.wait(deadline, |state| {
+    let index = scheduler.wait_on(deadline, objects, |state| {
         let index = state.satisfied(thread).map(Ok).or_else(|| attempt(objects, all, thread).transpose());
         match (index.is_some(), waits) {
-            (true, true) => state.waiters.retain(|waiter| waiter.thread != thread),
+            (true, true) => drop(state.waiters.remove(&thread.address())),
             (false, false) => {
-                state.waiters.push(Waiter { thread, objects: objects.to_vec(), all, satisfied: None });
+                state.waits += 1;
+                let waiter = Waiter { number: state.waits, thread, objects: objects.to_vec(), all, satisfied: None };
+                state.waiters.insert(thread.address(), waiter);
                 waits = true;
             }
             _ => {}
@@ -183,9 +188,9 @@ pub(crate) fn wait(objects: &[Waitable], all: bool, timeout: GuestPtr<i64>) -> R
     });
     // Between the deadline and this, a pulse can satisfy the wait.
     let late = || {
-        scheduler.change(|state| {
+        scheduler.change_quietly(|state| {
             let satisfied = state.satisfied(thread);
-            state.waiters.retain(|waiter| waiter.thread != thread);
+            state.waiters.remove(&thread.address());
             satisfied.map(Ok)
         })
     };

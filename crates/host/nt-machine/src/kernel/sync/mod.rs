@@ -7,6 +7,7 @@ pub(crate) mod process;
 mod resource;
 pub(crate) mod scheduler;
 mod shared_lock;
+mod sleepers;
 pub(crate) mod spinlock;
 mod state;
 pub(crate) mod thread;

@@ -52,7 +52,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("ZwOpenThread", PASSIVE, |call| {
         let wanted = call.ptr::<CLIENT_ID>(3).UniqueThread().read()?;
         let Some(found) = by_thread_id(wanted) else { return fail(NtStatus::InvalidCid) };
-        call.ptr(0).write(object::open("thread", found.address(), call.from))?;
+        call.ptr(0).write(object::open("thread", found.address(), call.from)?)?;
         done(())
     })
     .fails(NtStatus::InvalidCid),

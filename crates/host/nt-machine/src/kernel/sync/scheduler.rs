@@ -5,11 +5,12 @@
 //! driver that waits for a second takes no real time, and each run of a test is the same. Measured time is in between:
 //! it jumps, but also passes while a thread runs, so that durations are meaningful.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::state::Sleeper;
+use super::event::Waitable;
+use super::sleepers::{Channel, Sleeper};
 pub(crate) use super::state::{Action, State, Timer};
 use crate::config::{EPOCH, Time};
 use crate::cpu::thread;
@@ -19,20 +20,28 @@ use crate::verify;
 /// The scheduler.
 pub(crate) struct Scheduler {
     state: Mutex<State>,
-    changed: Condvar,
+    /// Wakes the threads that run DPCs and work items. Each other thread has its own [`BELL`].
+    jobs: Condvar,
     /// The 100 ns units by which virtual time has jumped. It is only changed under the lock. The fault handler reads it
     /// and must not wait for the lock.
     jumped: AtomicU64,
+    settling: AtomicBool,
     time: Time,
     began: Instant,
+}
+
+thread_local! {
+    /// Wakes this thread.
+    static BELL: Arc<Condvar> = Arc::default();
 }
 
 impl Scheduler {
     pub(crate) fn new(time: Time) -> Self {
         Self {
             state: Mutex::default(),
-            changed: Condvar::new(),
+            jobs: Condvar::new(),
             jumped: AtomicU64::new(0),
+            settling: AtomicBool::new(false),
             time,
             began: Instant::now(),
         }
@@ -65,14 +74,51 @@ impl Scheduler {
         }
     }
 
-    /// Changes the state and wakes every waiting thread.
+    /// Changes the state, except for dispatcher objects, and wakes the threads that may wait for the change.
     pub(crate) fn change<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = lock(&self.state);
         let result = change(&mut state);
-        state.changes += 1;
+        state.sleepers.wake_any();
+        self.wake_late(&mut state);
         drop(state);
-        self.changed.notify_all();
+        self.jobs.notify_all();
         result
+    }
+
+    /// Wakes the threads whose deadline has come while others ran.
+    fn wake_late(&self, state: &mut State) {
+        if self.time == Time::Measured {
+            state.sleepers.wake_due(self.now());
+        }
+    }
+
+    /// Changes the state of a dispatcher object and wakes the threads that wait for it.
+    pub(crate) fn change_object<R>(&self, object: Waitable, change: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = lock(&self.state);
+        let result = change(&mut state);
+        state.sleepers.wake_object(object.address());
+        self.wake_late(&mut state);
+        result
+    }
+
+    /// Wakes the thread that waits for the end of a request of the framework.
+    pub(crate) fn request_ended(&self, handle: u64) {
+        lock(&self.state).sleepers.wake_object(handle);
+    }
+
+    /// Waits for the end of a request of the framework: `attempt` can only succeed after [`Self::request_ended`].
+    pub(crate) fn wait_for_request<R>(
+        &self,
+        deadline: u64,
+        handle: u64,
+        attempt: impl FnMut(&mut State) -> Option<R>,
+    ) -> Option<R> {
+        self.wait_for(Some(deadline), || Channel::Objects(vec![handle]), attempt)
+    }
+
+    /// Changes the state in a way that lets no other thread continue.
+    pub(super) fn change_quietly<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        change(&mut lock(&self.state))
     }
 
     /// Reads the state.
@@ -82,29 +128,68 @@ impl Scheduler {
 
     /// Called when the thread that serves requests begins one.
     pub(crate) fn begin_request(&self) {
-        self.change(|state| (state.running, state.asked) = (state.running + 1, true));
+        self.change_quietly(|state| {
+            (state.running, state.asked) = (state.running + 1, true);
+            state.requests += 1;
+        });
     }
 
     /// Called when that thread has served the request.
     pub(crate) fn end_request(&self) {
-        self.change(|state| (state.running, state.asked) = (state.running - 1, false));
+        self.change_quietly(|state| (state.running, state.asked) = (state.running - 1, false));
     }
 
     /// Called when a thread begins to run driver code.
     pub(crate) fn begin(&self) {
-        self.change(|state| state.running += 1);
+        self.change_quietly(|state| state.running += 1);
     }
 
     /// Called when a thread has finished running driver code.
     pub(crate) fn end(&self) {
-        self.change(|state| state.running -= 1);
+        let mut state = lock(&self.state);
+        state.running -= 1;
+        self.jump_on(&mut state);
+    }
+
+    /// Called when a job has finished. `change` may change more of the state.
+    pub(crate) fn end_job(&self, key: u64, change: impl FnOnce(&mut State)) {
+        self.change(|state| {
+            state.end_job(key);
+            change(state);
+        });
+        self.jump_on(&mut lock(&self.state));
     }
 
     /// Waits until `attempt` succeeds. Returns `None` if the deadline passes first. The calling thread must be one that
     /// runs driver code. If there is no deadline and `attempt` never succeeds, this does not return: see
     /// [`Self::is_stuck`].
-    pub(crate) fn wait<R>(&self, deadline: Option<u64>, mut attempt: impl FnMut(&mut State) -> Option<R>) -> Option<R> {
-        let mut state = lock(&self.state);
+    pub(crate) fn wait<R>(&self, deadline: Option<u64>, attempt: impl FnMut(&mut State) -> Option<R>) -> Option<R> {
+        self.wait_for(deadline, || Channel::Any, attempt)
+    }
+
+    /// Like [`Self::wait`], where `attempt` can only succeed after one of these objects has changed.
+    pub(super) fn wait_on<R>(
+        &self,
+        deadline: Option<u64>,
+        objects: &[Waitable],
+        attempt: impl FnMut(&mut State) -> Option<R>,
+    ) -> Option<R> {
+        let channel = || Channel::Objects(objects.iter().map(|object| object.address()).collect());
+        self.wait_for(deadline, channel, attempt)
+    }
+
+    /// Waits until a deadline.
+    pub(crate) fn wait_until(&self, deadline: u64) {
+        self.wait_for(Some(deadline), || Channel::Time, |_| None::<()>);
+    }
+
+    fn wait_for<R>(
+        &self,
+        deadline: Option<u64>,
+        channel: impl Fn() -> Channel,
+        mut attempt: impl FnMut(&mut State) -> Option<R>,
+    ) -> Option<R> {
+        let (mut state, bell) = (lock(&self.state), BELL.with(Arc::clone));
         loop {
             if verify::is_stopped() {
                 drop(state);
@@ -112,23 +197,25 @@ impl Scheduler {
             }
             self.fire(&mut state);
             if let Some(result) = attempt(&mut state) {
-                state.changes += 1;
-                drop(state);
-                self.changed.notify_all();
+                // A thread that acquires dispatcher objects lets no other thread continue.
+                if matches!(channel(), Channel::Any) {
+                    state.sleepers.wake_any();
+                    drop(state);
+                    self.jobs.notify_all();
+                }
                 return Some(result);
             }
             if deadline.is_some_and(|deadline| self.now() >= deadline) {
                 return None;
             }
-            let seen = state.changes;
-            state.sleepers.push(Sleeper { thread: thread::number(), deadline, seen });
+            let sleeper = Sleeper { deadline, channel: channel(), bell: Arc::clone(&bell), woken: false };
+            state.sleepers.insert(thread::number(), sleeper);
             state.running -= 1;
-            let jumped = self.time != Time::Real && self.jump(&mut state);
-            if !jumped {
-                state = self.sleep(state, deadline);
+            if !self.jump(&mut state) {
+                state = self.sleep(state, deadline, &bell);
             }
             state.running += 1;
-            state.sleepers.retain(|sleeper| sleeper.thread != thread::number());
+            state.sleepers.remove(thread::number());
         }
     }
 
@@ -142,57 +229,75 @@ impl Scheduler {
             }
             self.fire(&mut state);
             if let Some(result) = attempt(&mut state) {
+                thread::take_job(state.requests);
                 return result;
             }
-            state = self.sleep(state, None);
+            state = self.sleep(state, None, &self.jobs);
         }
     }
 
-    /// Sleeps until something changes or, in real time, until a timer or the deadline is due.
-    fn sleep<'a>(&'a self, state: MutexGuard<'a, State>, deadline: Option<u64>) -> MutexGuard<'a, State> {
+    /// Sleeps until the bell rings or, in real time, until a timer or the deadline is due.
+    fn sleep<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        deadline: Option<u64>,
+        bell: &Condvar,
+    ) -> MutexGuard<'a, State> {
         let due = state.timers.iter().map(|timer| timer.due).chain(deadline).min();
         match (self.time, due) {
             (Time::Real, Some(due)) => {
                 let left = Duration::from_nanos(due.saturating_sub(self.now()).saturating_mul(100));
-                let woken = self.changed.wait_timeout(state, left.min(Duration::from_hours(1)));
+                let woken = bell.wait_timeout(state, left.min(Duration::from_hours(1)));
                 woken.unwrap_or_else(std::sync::PoisonError::into_inner).0
             }
-            _ => self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner),
+            _ => bell.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner),
         }
     }
 
     /// Lets virtual time jump to the next deadline if no thread can continue otherwise. Returns whether it did.
     fn jump(&self, state: &mut State) -> bool {
-        if state.can_continue() {
+        if self.time == Time::Real || state.can_continue() {
             return false;
         }
         let Some(next) = state.next_deadline() else { return false };
         self.jumped.fetch_max(next.saturating_sub(self.passed()), Ordering::Release);
         self.fire(state);
-        state.changes += 1;
-        self.changed.notify_all();
+        state.sleepers.wake_due(self.now());
         true
     }
 
-    /// Returns whether all threads wait and nothing will ever wake one.
+    /// Lets virtual time jump until a thread can continue. Called by a thread that does not wait itself.
+    fn jump_on(&self, state: &mut State) {
+        while !verify::is_stopped() && self.jump(state) {}
+    }
+
+    /// Returns whether all threads wait and nothing will ever wake one. Does not wait: a thread that the driver has
+    /// stopped may hold the lock.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.time != Time::Real && self.look(State::is_stuck)
+        self.time != Time::Real && self.state.try_lock().is_ok_and(|state| state.is_stuck())
     }
 
     /// Fires the timers that are due.
     fn fire(&self, state: &mut State) {
         let now = self.now();
         if state.fire(now) {
-            self.changed.notify_all();
+            self.jobs.notify_all();
         }
     }
 
-    /// Waits until no DPC and no work item is left. The calling thread must be one that runs driver code.
+    /// Waits until no DPC and no work item is left. The calling thread must be the one that serves requests.
     pub(crate) fn settle(&self) {
+        self.settling.store(true, Ordering::Relaxed);
         self.wait(None, |state| {
             let quiet = state.deferred.is_empty() && state.work.is_empty() && state.active.is_empty();
             quiet.then_some(())
         });
+        self.settling.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether the thread that serves requests only waits for DPCs and work items of other threads.
+    pub(crate) fn is_settling(&self) -> bool {
+        self.settling.load(Ordering::Relaxed)
     }
 
     /// Waits until a job is no longer running.

@@ -1,14 +1,17 @@
 //! The state of the scheduler: which threads wait, what runs later, and when something is due.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use super::event::Waitable;
+use super::sleepers::Sleepers;
+use crate::cpu::thread;
 use crate::memory::{GuestPtr, Opaque, OrStop as _};
 
 /// A function to run once.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 /// A function that a timer runs, possibly several times.
-pub(crate) type Action = std::sync::Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Action = Arc<dyn Fn() + Send + Sync>;
 
 /// A timer that is set.
 #[derive(Clone)]
@@ -25,16 +28,10 @@ pub(crate) struct Timer {
     pub(crate) from: u64,
 }
 
-/// A waiting thread.
-pub(super) struct Sleeper {
-    pub(super) thread: u32,
-    pub(super) deadline: Option<u64>,
-    /// The value of [`State::changes`] when it last checked the state.
-    pub(super) seen: u64,
-}
-
 /// A thread that waits for one or all of some dispatcher objects.
 pub(super) struct Waiter {
+    /// Orders the waits by when they began.
+    pub(super) number: u64,
     pub(super) thread: GuestPtr<Opaque>,
     pub(super) objects: Vec<Waitable>,
     pub(super) all: bool,
@@ -47,11 +44,11 @@ pub(super) struct Waiter {
 pub(crate) struct State {
     /// Whether a request from outside is being served. If not, virtual time stands still.
     pub(super) asked: bool,
-    /// Counts changes that a waiting thread might have to check.
-    pub(super) changes: u64,
+    /// The number of requests from outside so far.
+    pub(super) requests: u64,
     /// The number of threads that run driver code or are about to.
     pub(super) running: usize,
-    pub(super) sleepers: Vec<Sleeper>,
+    pub(super) sleepers: Sleepers,
     pub(crate) timers: Vec<Timer>,
     pub(crate) deferred: VecDeque<(u64, Job)>,
     pub(crate) work: VecDeque<(u64, Job)>,
@@ -61,8 +58,10 @@ pub(crate) struct State {
     pub(crate) active: Vec<u64>,
     /// Whether a DPC is running. One thread runs them all.
     pub(super) in_dpc: bool,
-    /// The threads that wait for dispatcher objects, in the order in which they began.
-    pub(super) waiters: Vec<Waiter>,
+    /// The threads that wait for dispatcher objects, by the addresses of their thread objects.
+    pub(super) waiters: BTreeMap<u64, Waiter>,
+    /// The number of waits for dispatcher objects so far.
+    pub(super) waits: u64,
     /// How often a thread has a resource for shared access, by the addresses of the resource and the thread.
     pub(super) readers: BTreeMap<(u64, u64), u32>,
     /// The number of threads that wait for exclusive access to a resource, by the address of the resource.
@@ -85,13 +84,13 @@ impl State {
             || self.running != 0
             || !self.deferred.is_empty()
             || !self.work.is_empty()
-            || self.sleepers.iter().any(|sleeper| sleeper.seen != self.changes)
+            || self.sleepers.is_one_woken()
     }
 
     /// Returns the next time at which a timer is due or a wait times out.
     pub(super) fn next_deadline(&self) -> Option<u64> {
         let timers = self.timers.iter().map(|timer| timer.due);
-        timers.chain(self.sleepers.iter().filter_map(|sleeper| sleeper.deadline)).min()
+        timers.chain(self.sleepers.first_deadline()).min()
     }
 
     /// Returns whether all threads wait forever.
@@ -101,12 +100,13 @@ impl State {
             && self.deferred.is_empty()
             && self.work.is_empty()
             && self.timers.is_empty()
-            && self.sleepers.iter().all(|sleeper| sleeper.deadline.is_none() && sleeper.seen == self.changes)
+            && self.sleepers.first_deadline().is_none()
+            && !self.sleepers.is_one_woken()
     }
 
     /// Returns the result of a thread's wait if a pulse has satisfied it.
     pub(super) fn satisfied(&self, thread: GuestPtr<Opaque>) -> Option<u32> {
-        self.waiters.iter().find(|waiter| waiter.thread == thread)?.satisfied
+        self.waiters.get(&thread.address())?.satisfied
     }
 
     /// Fires the timers that are due, earliest first. If two are due at the same time, the one that was set first fires
@@ -127,7 +127,7 @@ impl State {
             if let Some(action) = action {
                 self.deferred.push_back((key, Box::new(move || action())));
             }
-            self.changes += 1;
+            self.sleepers.wake_object(signals.map_or(0, GuestPtr::address));
             fired = true;
         }
         fired
@@ -149,6 +149,7 @@ impl State {
     pub(crate) fn defer(&mut self, key: u64, job: impl FnOnce() + Send + 'static) -> bool {
         let is_new = self.deferred.iter().all(|(known, _)| *known != key);
         if is_new {
+            thread::job_queued();
             self.deferred.push_back((key, Box::new(job)));
         }
         is_new
@@ -183,7 +184,12 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sleeper, State, Timer};
+    use super::super::sleepers::{Channel, Sleeper};
+    use super::{State, Timer};
+
+    fn sleeper(deadline: Option<u64>, channel: Channel) -> Sleeper {
+        Sleeper { deadline, channel, bell: std::sync::Arc::default(), woken: false }
+    }
 
     fn timer(key: u64, due: u64, period: u64) -> Timer {
         Timer { key, due, period, signals: None, action: Some(std::sync::Arc::new(|| {})), from: 0 }
@@ -203,10 +209,11 @@ mod tests {
     fn the_next_deadline_is_that_of_a_timer_or_of_a_wait() {
         let mut state = State { timers: vec![timer(1, 30, 0), timer(2, 40, 0)], ..State::default() };
         assert_eq!(state.next_deadline(), Some(30));
-        state.sleepers.push(Sleeper { thread: 1, deadline: Some(20), seen: 0 });
+        state.sleepers.insert(1, sleeper(Some(20), Channel::Time));
         assert_eq!(state.next_deadline(), Some(20));
         state.timers.clear();
-        state.sleepers = vec![Sleeper { thread: 1, deadline: None, seen: 0 }];
+        state.sleepers.remove(1);
+        state.sleepers.insert(1, sleeper(None, Channel::Any));
         assert_eq!(state.next_deadline(), None);
     }
 }

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::thread as std_thread;
 
-use etw_types::NtStatus;
-
 use super::event;
 use super::process::{self, SYSTEM};
 use crate::cpu::thread;
@@ -16,6 +14,9 @@ use crate::memory::{Code, GuestPtr};
 use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, fail, fixed, routine};
 use crate::verify::{self, Rule};
 
+/// The maximum number of system threads that run at the same time. Each has stacks in several ranges of memory, of which
+/// Linux allows 65,530.
+const MOST_THREADS: usize = 4000;
 /// `ThreadObject`.
 const TYPE: u8 = 6;
 
@@ -48,8 +49,12 @@ pub(crate) struct Threads {
 /// Arguments: handle, access, attributes, process, client ID, routine, context.
 fn create(call: &Call) -> Outcome {
     let (start, context) = (call.ptr(5), call.arg(6));
-    let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
+    if lock(&kernel().threads).running.len() >= MOST_THREADS {
+        return fail(NO_RESOURCES);
+    }
+    let object: GuestPtr<THREAD> = lock(&kernel().pool).try_new_object()?;
     object.Header().initialize(TYPE, 0)?;
+    let handle = object::open("thread", object.address(), call.from)?;
     kernel().scheduler.begin();
     lock(&kernel().threads).running.push((object, call.from));
     let number = thread::reserve_number();
@@ -59,9 +64,10 @@ fn create(call: &Call) -> Outcome {
     let spawned = std_thread::Builder::new().name("system thread".into()).spawn(body);
     if spawned.is_err() {
         finished(object, number);
-        return fail(NtStatus::NoMemory);
+        object::close(handle);
+        return fail(NO_RESOURCES);
     }
-    call.ptr(0).write(object::open("thread", object.address(), call.from))?;
+    call.ptr(0).write(handle)?;
     if let Some(client) = call.ptr::<CLIENT_ID>(4).non_null() {
         client.write(CLIENT_ID { UniqueProcess: SYSTEM, UniqueThread: process::id(number) })?;
     }

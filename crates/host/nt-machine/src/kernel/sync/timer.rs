@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::dpc;
 use super::scheduler::{Action, Timer};
+use crate::cpu::thread;
 use crate::kernel::kernel;
 use crate::layout::{DISPATCHER_HEADER, KDPC, KTIMER, TIME_FIELDS};
 use crate::memory::{Fault, GuestPtr};
@@ -29,7 +30,7 @@ pub(super) const ROUTINES: &[Routine] = &[
     routine!("KeReadStateTimer", ANY, |call| { done(call.ptr::<DISPATCHER_HEADER>(0).SignalState().read()? != 0) }),
     routine!("KeDelayExecutionThread", APC, |call| {
         let deadline = kernel().scheduler.deadline(call.ptr::<i64>(2).read()?);
-        kernel().scheduler.wait(Some(deadline), |_| None::<()>);
+        kernel().scheduler.wait_until(deadline);
         done(())
     }),
     routine!("KeQueryTimeIncrement", ANY, |_| TICK),
@@ -86,6 +87,7 @@ fn set(call: &Call, period: u32, dpc: GuestPtr<KDPC>) -> Outcome<bool> {
     let action = dpc.non_null().map(|dpc| -> Action { Arc::new(move || dpc::run(dpc)) });
     let (key, period) = (timer.address(), u64::from(period) * MILLISECOND);
     let entry = Timer { key, due, period, signals: Some(timer.Header()), action, from: call.from };
+    thread::job_queued();
     kernel().scheduler.change(|state| state.timers.push(entry));
     Ok(was_set)
 }
