@@ -52,13 +52,15 @@ pub struct Mistake<'a> {
 /// let builder = NtHost::builder().driver("my_driver.sys");
 /// // Each of the first 100 calls fails once.
 /// let survey: Survey = Matrix::new(builder).calls(100).run(|host| host.add_device()?.remove())?;
-/// for Mistake { text, first, failures, .. } in survey.mistakes() {
-///     println!("{first} and {} others: {text}", failures - 1);
+/// for mistake in survey.mistakes() {
+///     let Mistake { text, first, failures, .. } = &mistake;
+///     println!("{first} and {} others: {text} ({})", failures - 1, mistake.origin());
 /// }
 /// // The same by run.
 /// for Broken { failure, findings, .. } in &survey.broken {
 ///     println!("{failure}: {} findings", findings.len());
 /// }
+/// println!("clean: {}", survey.is_clean());
 /// survey.assert_clean();
 /// # Ok::<(), nt_host::Error>(())
 /// ```

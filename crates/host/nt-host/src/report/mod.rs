@@ -24,6 +24,7 @@ use crate::Rule;
 /// let Losses { findings, events, output } = report.losses();
 /// println!("{findings} findings, {events} events and {output} bytes of debug output were lost");
 /// report.gaps().iter().for_each(|gap| println!("{gap}"));
+/// assert!(report.is_complete(), "the run has gaps or losses");
 /// assert_eq!(report.outcome(), Outcome::Clean);
 /// # Ok::<(), nt_host::Error>(())
 /// ```

@@ -93,8 +93,8 @@ fn the_command_opens_devices_and_sends_every_kind_of_request() {
         "write: STATUS_SUCCESS",
         "internal ioctl 00220003: STATUS_SUCCESS",
         "ioctl 00222000: STATUS_SUCCESS",
-        "  close 1",
-        "  close 2",
+        "  | close 1",
+        "  | close 2",
     ] {
         assert!(text.lines().any(|known| known == line), "{line}\n{text}");
     }

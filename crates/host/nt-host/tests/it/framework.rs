@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, Log, build, framework};
 use etw_types::NtStatus;
-use nt_host::{Builder, Device, Error, NtHost, RegistryValue, Rule};
+use nt_host::{Builder, Device, Error, GapKind, NtHost, RegistryValue, Rule};
 
 const PING: u32 = 0x0022_2000;
 const KEEP: u32 = 0x0022_2004;
@@ -171,7 +171,7 @@ fn a_request_that_cannot_be_canceled_is_found_when_its_device_leaves_in_an_order
 
 #[test]
 fn a_device_whose_driver_refuses_to_let_it_go_keeps_its_files() {
-    let host = with_bug(5).start().expect("DriverEntry");
+    let host = with_bug(5).allow(GapKind::NotRemoved).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     let file = device.open().expect("a file");
     let mut log = Log::default();
@@ -209,7 +209,7 @@ fn a_device_that_fails_to_power_up_does_not_start() {
         ),
     ];
     for (bug, status, events) in expected {
-        let host = with_bug(bug).start().expect("DriverEntry");
+        let host = with_bug(bug).allow(GapKind::NotStarted).start().expect("DriverEntry");
         let error = host.add_device().expect_err("a device that fails to start");
         assert!(error.to_string().contains(status), "{bug}: {error}");
         let lines = Log::default().lines(&host);
@@ -274,7 +274,15 @@ fn values_under_the_parameters_key_are_read_and_written() {
 }
 
 fn states(bug: u32) -> NtHost {
-    NtHost::builder().driver(build("kmdf_states", bug, "FxDriverEntry", &FRAMEWORK)).start().expect("DriverEntry")
+    states_of(bug).start().expect("DriverEntry")
+}
+
+fn states_with(bug: u32, intended: GapKind) -> NtHost {
+    states_of(bug).allow(intended).start().expect("DriverEntry")
+}
+
+fn states_of(bug: u32) -> Builder {
+    NtHost::builder().driver(build("kmdf_states", bug, "FxDriverEntry", &FRAMEWORK))
 }
 
 /// `FxDriver::Initialize` in Microsoft's core/fxdriver.cpp sets `AddDevice`, the unload routine and the dispatch
@@ -296,7 +304,7 @@ fn the_framework_takes_over_the_driver_object_and_receives_its_packets() {
 /// With `WdfDriverInitNoDispatchOverride`, `FxDriver::Initialize` sets none of them and drops the driver's callbacks.
 #[test]
 fn a_driver_that_keeps_its_driver_object_gets_no_callbacks() {
-    let (host, mut log) = (states(1), Log::default());
+    let (host, mut log) = (states_with(1, GapKind::NotAdded), Log::default());
     assert_eq!(log.lines(&host), ["AddDevice 0, 0 dispatch routines, unload 0"]);
     assert!(matches!(host.add_device(), Err(Error::Status(NtStatus::Unsuccessful))), "its own AddDevice fails");
     host.unload().expect("unload").assert_clean();
@@ -339,7 +347,7 @@ fn the_state_of_power_policy_follows_the_device() {
 #[test]
 fn a_device_that_fails_is_asked_for_its_state_and_then_removed() {
     let down = ["asked for the state", "SurpriseRemoval", "D0Exit to 5", "ReleaseHardware"];
-    let (host, mut log) = (states(0), Log::default());
+    let (host, mut log) = (states_with(0, GapKind::NotStarted), Log::default());
     let device = host.add_device().expect("a device");
     log.lines(&host);
     assert_eq!(status(&device, 0x0022_2008, &[]), NtStatus::Success);
@@ -347,7 +355,7 @@ fn a_device_that_fails_is_asked_for_its_state_and_then_removed() {
     assert_eq!(log.lines(&host), [["failing"].as_slice(), &down].concat());
     host.unload().expect("unload").assert_clean();
 
-    let (host, mut log) = (states(2), Log::default());
+    let (host, mut log) = (states_with(2, GapKind::NotStarted), Log::default());
     host.add_device().expect("a device that starts and then fails");
     host.advance(Duration::from_millis(1)).expect("time");
     let lines = log.lines(&host);

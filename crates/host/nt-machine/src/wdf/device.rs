@@ -131,8 +131,8 @@ pub(super) struct Device {
     /// What is happening to the device.
     pub(super) phase: Option<Phase>,
     pub(super) io: SelfManagedIo,
-    /// The callback that returned the last failure of a plug-and-play or power event.
-    pub(super) failed: Option<&'static str>,
+    /// The callback that last failed in a plug-and-play or power event, and its status.
+    pub(super) failed: Option<(&'static str, NtStatus)>,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
     /// The child lists, the default one first.
     pub(super) lists: Vec<Handle>,
@@ -309,7 +309,7 @@ pub(super) fn start(device: Handle) -> Outcome {
 /// Records that a device did not start, with the callback that failed.
 fn not_started(device: Handle, status: NtStatus) {
     let detail = match with_device(device, |device| device.failed) {
-        Some(callback) => format!("{callback} returned {status}"),
+        Some((callback, status)) => format!("{callback} returned {status}"),
         None => format!("the framework could not start the device: {status}"),
     };
     gap::add(GapKind::NotStarted, detail);

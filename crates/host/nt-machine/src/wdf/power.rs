@@ -27,8 +27,8 @@ fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) ->
     let mut all = vec![device.as_int()];
     all.extend_from_slice(arguments);
     let result = NtStatus::from_int(call_back(name, PASSIVE, callback, &all) as u32).ok();
-    if result.is_err() {
-        with_device(device, |device| device.failed = Some(name));
+    if let Err(status) = result {
+        with_device(device, |device| device.failed = Some((name, status)));
     }
     result
 }

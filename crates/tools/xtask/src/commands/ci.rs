@@ -10,7 +10,7 @@ pub(super) const COMMAND: Command = Command {
     name: "ci",
     summary: "Runs `lint` and `test --all`",
     details: "\
-Runs all steps of `lint`, then all steps of `test --all`, and prints one summary.
+Runs all steps of `lint`, then those of `test --all`, and prints one summary.
 ",
     flags: &[],
     run,

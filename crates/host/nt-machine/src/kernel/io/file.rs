@@ -53,8 +53,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         let name = call.ptr::<OBJECT_ATTRIBUTES>(0).ObjectName().read()?.text()?;
         let Some(path) = volume::path(&name) else { return fail(NtStatus::ObjectNameNotFound) };
         done(lock(&kernel().io).volume.delete(&path))
-    })
-    .fails(NtStatus::ObjectNameNotFound),
+    }),
     // Arguments: handle, status block.
     routine!("ZwFlushBuffersFile", PASSIVE, |call| {
         if object::of_kind(call.kernel_handle(0), "file").is_none() {
