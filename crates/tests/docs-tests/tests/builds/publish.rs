@@ -185,7 +185,8 @@ fn every_package_builds_outside_of_its_workspace() {
         }
         fs::write(&unpacked, contents).unwrap();
     }
-    // With the same profiles and target directory, cargo reuses the dependencies that the tests compiled.
+    // With the same profiles and build directory, cargo reuses the dependencies that the tests compiled. The programs go to
+    // another directory: those in `target/debug` belong to the other tests.
     let workspace = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
     let (_, profiles) = workspace.split_once("[profile.dev]\n").unwrap();
     let mut manifest = String::from("[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[patch.crates-io]\n");
@@ -195,6 +196,7 @@ fn every_package_builds_outside_of_its_workspace() {
     let root = folder.join("Cargo.toml");
     fs::write(&root, format!("{manifest}[profile.dev]\n{profiles}")).unwrap();
     fs::copy(repository().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    let (root, target) = (root.to_str().unwrap(), repository().join("target"));
-    cargo(&["build", "--quiet", "--manifest-path", root, "--target-dir", target.to_str().unwrap()]);
+    let (root, own) = (root.to_str().unwrap(), folder.join("target"));
+    let shared = format!("build.build-dir={:?}", repository().join("target"));
+    cargo(&["build", "--quiet", "--manifest-path", root, "--target-dir", own.to_str().unwrap(), "--config", &shared]);
 }

@@ -25,11 +25,11 @@ inspect images for Windows), and loom's models of the lock-free state, which are
 built with --cfg loom in target/loom. Crates are checked with and without their
 Cargo features. With --all, the crates that a driver links are checked with the
 oldest supported Rust, the tests that depend on the toolchain run with Rust's
-beta, if rustup can install these toolchains, and Miri runs if a nightly
-toolchain is installed.
+beta, if rustup can install these toolchains, Miri runs if a nightly toolchain
+is installed, and so do the two programs of tests that take longest.
 ",
     flags: &[
-        Flag { name: ALL, summary: "also the oldest and the newest Rust, and Miri, as CI does" },
+        Flag { name: ALL, summary: "also other versions of Rust, Miri, and the longest tests" },
         Flag { name: QUICK, summary: "formatting and unit tests only" },
         Flag { name: LIST, summary: "prints the steps without running them" },
     ],
@@ -51,7 +51,11 @@ const WITHOUT_DOCTESTS: [&str; 4] = ["--exclude", "tracelogging-oracle", "--excl
 
 /// The programs of integration tests, in two groups that run beside each other. Those of the second group wait for
 /// compilers and for other programs, which keep only one processor busy.
-const GROUPS: [&[&str]; 2] = [&["it"], &["[!i]*", "installed"]];
+const GROUPS: [&[&str]; 2] = [&["it"], &["builds", "macros", "stress_file"]];
+
+/// The programs of integration tests that only `--all` runs, because each takes more than a minute: every routine of
+/// nt-host with bad arguments, and `cargo driver` as a user installs it.
+const MORE_PROGRAMS: &[&str] = &["bad_pointers", "installed"];
 
 /// The steps of every run. Those that fail fastest come first.
 pub(super) const STEPS: [Step; 10] = [
@@ -145,17 +149,45 @@ fn unit(context: &Context) -> Result<Outcome, Error> {
 fn workspace(context: &Context) -> Result<Outcome, Error> {
     let select =
         |programs: &[&str]| programs.iter().fold(cargo_test(context), |cargo, name| cargo.args(["--test", name]));
-    select(&["*"]).args(["--no-run"]).run()?;
+    let more = if context.has_flag(ALL) { MORE_PROGRAMS } else { &[] };
+    let [first, second] = GROUPS;
+    select(&[first, second, more].concat()).args(["--no-run"]).run()?;
     if context.has_flag(ALL) {
         miri::start_beside(context);
     }
     // The step `unit` has run the unit tests. If integration tests fail, the documentation tests still run.
-    let [first, second] = GROUPS;
-    let second = Background::start(context, "tests", select(second))?;
+    let second = Background::start(context, "tests", select(&[second, more].concat()))?;
     let first = select(first).run();
     let second = second.wait();
     let documentation = cargo_test(context).args(["--doc"]).args(WITHOUT_DOCTESTS).run();
     first.and(second).and(documentation)?;
     context.cargo().env("RUSTFLAGS", LOOM_FLAGS).args(["test"]).args(LOOM_CRATES).args(["models"]).run()?;
     Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GROUPS, MORE_PROGRAMS};
+    use crate::context::Context;
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn entries(dir: &Path) -> Vec<PathBuf> {
+        fs::read_dir(dir).map_or(Vec::new(), |entries| entries.map(|entry| entry.unwrap().path()).collect())
+    }
+
+    #[test]
+    fn every_program_of_integration_tests_is_in_a_group() {
+        let crates = entries(&Context::new(Vec::new()).path("crates"));
+        let packages = crates.iter().flat_map(|group| entries(group));
+        let programs = packages.flat_map(|package| entries(&package.join("tests"))).filter(|path| {
+            path.extension().is_some_and(|extension| extension == "rs") || path.join("main.rs").is_file()
+        });
+        let found: BTreeSet<String> =
+            programs.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+        let [first, second] = GROUPS;
+        let listed: BTreeSet<String> = [first, second, MORE_PROGRAMS].concat().into_iter().map(str::to_owned).collect();
+        assert_eq!(found, listed);
+    }
 }

@@ -68,7 +68,7 @@ fn a_message_has_its_text_and_its_source_location() {
     let file = file!();
     assert_eq!(
         fields(constant),
-        ["message=constant", "target=messages", "module=messages", &format!("file={file}"), &format!("line={line}")]
+        ["message=constant", "target=it", "module=it", &format!("file={file}"), &format!("line={line}")]
     );
     assert_eq!(constant.descriptor.level, Level::Informational);
     assert_eq!(constant.descriptor.keyword.bits(), 0x10);

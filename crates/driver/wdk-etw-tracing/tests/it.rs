@@ -91,12 +91,12 @@ fn values_are_fields_of_their_types() {
             "point=Point { _x: 7 }",
             "shown=4",
             "large=340282366920938463463374607431768211455",
-            "target=events",
+            "target=it",
         ]
     );
     let (name, fields_of) = decoded(&events[1]);
-    assert!(name.starts_with("event ") && name.contains("tests/events.rs:"), "{name}");
-    assert_eq!(fields_of, ["message=constant", "target=events"]);
+    assert!(name.starts_with("event ") && name.contains("tests/it.rs:"), "{name}");
+    assert_eq!(fields_of, ["message=constant", "target=it"]);
     assert_eq!(events[0].descriptor.level, Level::Informational);
     assert_eq!((events[1].descriptor.level, events[1].descriptor.keyword.bits()), (Level::Verbose, 0x10));
 }
@@ -114,7 +114,7 @@ fn a_call_site_whose_types_change_writes_the_right_types() {
         }
     });
     let seen: Vec<_> = events.iter().map(fields).collect();
-    let once = [vec!["value=1", "target=events"], vec!["value=text", "target=events"], vec!["target=events"]];
+    let once = [vec!["value=1", "target=it"], vec!["value=text", "target=it"], vec!["target=it"]];
     assert_eq!(seen[..3], once);
     assert_eq!(seen[3..], once);
 }
@@ -211,8 +211,8 @@ fn spans_are_activities_that_are_passed_explicitly() {
     assert_eq!(events[1].related, Some(outer));
     let activities: Vec<_> = events.iter().map(|event| event.activity).collect();
     assert_eq!(activities[2..], [inner, wdk_etw::Guid::ZERO, outer, outer, inner, outer]);
-    assert_eq!(fields(&events[0]), ["file=a.txt", "target=events"]);
-    assert_eq!(fields(&events[4]), ["late=5", "target=events"]);
+    assert_eq!(fields(&events[0]), ["file=a.txt", "target=it"]);
+    assert_eq!(fields(&events[4]), ["late=5", "target=it"]);
 }
 
 #[test]
