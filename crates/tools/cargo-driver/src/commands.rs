@@ -164,7 +164,7 @@ fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
     if own.is_file() {
         // All drivers share one folder, so nt-host is compiled once for each toolchain and not once for each driver.
         if env::var_os("CARGO_TARGET_DIR").is_none() {
-            cargo = cargo.hidden_env("CARGO_TARGET_DIR", &host.cache().join("host-tests"));
+            cargo = cargo.hidden_env("CARGO_TARGET_DIR", host.cache().join("host-tests"));
         }
         return cargo.args(["--manifest-path", TESTS]).args(&test.rest).run_ours();
     }

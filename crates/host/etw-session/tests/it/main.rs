@@ -5,6 +5,7 @@
 mod class_limits;
 #[cfg(not(windows))]
 mod classes;
+#[cfg(not(windows))]
 mod common;
 mod documentation;
 mod explanations;

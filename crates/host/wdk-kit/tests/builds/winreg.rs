@@ -7,13 +7,13 @@
     reason = "a package with the names of winreg; this uses a part of it"
 )]
 #[path = "../../stand-in/winreg/lib.rs"]
-mod winreg;
+mod replacement;
 
 use std::env;
 use std::process::Command;
 
-use winreg::RegKey;
-use winreg::enums::{HKEY_CURRENT_USER, HKEY_LOCAL_MACHINE};
+use replacement::RegKey;
+use replacement::enums::{HKEY_CURRENT_USER, HKEY_LOCAL_MACHINE};
 
 const VARIABLE: &str = "WDK_KIT_ROOT";
 const ROOTS: &str = r"SOFTWARE\Microsoft\Windows Kits\Installed Roots";
@@ -41,7 +41,7 @@ fn only_the_key_of_installed_roots_has_the_value() {
     }
     let above = machine.open_subkey(r"SOFTWARE\Microsoft").unwrap();
     assert_eq!((value(&machine, "KitsRoot10"), value(&above, "KitsRoot10")), (None, None));
-    let below = above.open_subkey_with_flags(r"Windows Kits\Installed Roots", winreg::enums::KEY_READ).unwrap();
+    let below = above.open_subkey_with_flags(r"Windows Kits\Installed Roots", replacement::enums::KEY_READ).unwrap();
     assert_eq!(value(&below, "KitsRoot10").as_deref(), Some("/kit"));
     assert!(machine.open_subkey(r"SOFTWARE\Microsoft\Windows NT").is_err());
     assert!(RegKey::predef(HKEY_CURRENT_USER).open_subkey(ROOTS).is_err());
