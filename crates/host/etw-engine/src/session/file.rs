@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use etw_etl::format::buffer::SIZE;
-use etw_etl::format::stack::{HOOK_RUNDOWN, push_definition};
+use etw_etl::format::stack::push_definition;
 use etw_etl::{Buffer, BufferOutcome, Clock, Error, FileMode, FileTime, Writer, WriterOptions};
 use etw_types::Win32Error;
 use etw_types::session::mode;
@@ -99,15 +99,16 @@ impl FileSink {
         (stored, outcome.err())
     }
 
-    /// Writes the definitions of stack keys again. Returns the number of events that were overwritten for this.
+    /// Writes the definitions of stack keys again, as records with this hook id. Returns the number of events that were
+    /// overwritten for this.
     /// Definitions that do not fit into the file are dropped, because the events are more useful.
-    pub(super) fn define(&mut self, stacks: &[(u64, Vec<u64>)], stamp: u64) -> u64 {
+    pub(super) fn define(&mut self, stacks: &[(u64, Vec<u64>)], hook: u16, stamp: u64) -> u64 {
         let mut discarded = 0;
         let size = usize::try_from(self.buffer_size).unwrap_or_default();
         let mut bytes = vec![0; SIZE];
         for (key, frames) in stacks {
             let used = bytes.len();
-            push_definition(&mut bytes, HOOK_RUNDOWN, stamp, *key, frames);
+            push_definition(&mut bytes, hook, stamp, *key, frames);
             if bytes.len() > size {
                 let record = bytes.split_off(used);
                 discarded += self.put(&mut bytes, stamp);

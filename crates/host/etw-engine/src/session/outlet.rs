@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use etw_etl::format::buffer::SIZE;
+use etw_etl::format::stack::{HOOK_CREATE, HOOK_RUNDOWN};
 use etw_types::Win32Error;
 use etw_types::session::mode;
 
@@ -92,7 +93,7 @@ impl Outlet {
             pool.release(index);
             self.put(read, stamp, force);
             if self.file.as_mut().is_some_and(FileSink::has_begun_another) {
-                self.define(stacks, stamp);
+                self.define(stacks, HOOK_CREATE, stamp);
             }
         }
     }
@@ -147,10 +148,11 @@ impl Outlet {
         }
     }
 
-    /// Defines the stack keys in a file that has just begun, or that may have overwritten the definitions.
-    pub(super) fn define(&mut self, stacks: &Stacks, stamp: u64) {
+    /// Defines the stack keys in a file that has just begun (`HOOK_CREATE`: for the events that follow), or that may have
+    /// overwritten the definitions (`HOOK_RUNDOWN`: for the events before).
+    pub(super) fn define(&mut self, stacks: &Stacks, hook: u16, stamp: u64) {
         if let Some(file) = &mut self.file {
-            let discarded = file.define(&stacks.all(), stamp);
+            let discarded = file.define(&stacks.all(), hook, stamp);
             self.counts.recorded = self.counts.recorded.saturating_sub(discarded);
             self.counts.discarded += discarded;
         }
@@ -161,7 +163,7 @@ impl Outlet {
         let file = self.file.as_mut().ok_or(Win32Error::InvalidParameter)?;
         let result = file.advance();
         match &result {
-            Ok(()) => self.define(stacks, stamp),
+            Ok(()) => self.define(stacks, HOOK_CREATE, stamp),
             Err(error) => self.file_error = Some(error.to_string()),
         }
         result.map_err(|error| super::file::win32(&error))
@@ -189,7 +191,7 @@ impl Outlet {
             failed = failed.or(file.write(read, &mut bytes, stamp).1);
             held.push(index);
         }
-        file.define(&stacks.all(), stamp);
+        file.define(&stacks.all(), HOOK_RUNDOWN, stamp);
         for index in held {
             pool.put_back(index);
         }
@@ -211,7 +213,7 @@ impl Outlet {
         self.finished = true;
         if self.file.as_ref().is_some_and(FileSink::is_circular) {
             // The definitions in the file may have been overwritten.
-            self.define(stacks, stamp);
+            self.define(stacks, HOOK_RUNDOWN, stamp);
         }
         self.close_file();
         for queue in self.consumers.drain(..) {

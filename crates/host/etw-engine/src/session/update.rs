@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use etw_etl::format::stack::HOOK_CREATE;
 use etw_types::Win32Error;
 use etw_types::session::{Update, mode};
 
@@ -50,7 +51,7 @@ impl Session {
             self.complete_file(buffers, &mut outlet);
             // A failure to close the old file does not affect the new one. The status reports it.
             let _ = outlet.replace_file(file);
-            outlet.define(self.core.stacks(), self.core.stamp(buffers.now()));
+            outlet.define(self.core.stacks(), HOOK_CREATE, self.core.stamp(buffers.now()));
         }
         outlet.set_mode(changed.properties.mode);
         drop(outlet);

@@ -1,12 +1,14 @@
 //! Definitions of stack keys: records that give the return addresses for the key in an extended item.
 //!
 //! Public analyses of the kernel name the hooks (group `STACKWALK`, types create, delete and rundown), and public readers parse
-//! the data as a key and addresses. They treat all three types as definitions of a key, and so does this module; no captured file
-//! with such a record was available to confirm it.
+//! the data as a key and addresses. A definition of type delete or rundown comes after the events that refer to the key, and the
+//! key may then get another stack: Microsoft's public TraceEvent library (`TraceLog.cs`) resolves them so, and so do two traces in
+//! its tests. No captured file with a create record was available; this crate's sessions write one before the first event with
+//! the key.
 
-use super::bytes::{u64_at, utf16z};
+use super::bytes::{u32_at, u64_at, utf16z};
 use super::classic::{PERFINFO_SIZE, SYSTEM_SIZE, SystemHeader, TYPE_PERFINFO_64, TYPE_SYSTEM_64};
-use super::record::Layout;
+use super::record::{Layout, header_type};
 use etw_types::Guid;
 
 /// Hook of the definition that is written when a key is created.
@@ -41,13 +43,35 @@ pub fn push_definition(out: &mut Vec<u8>, hook_id: u16, stamp: u64, key: u64, fr
 #[derive(Debug)]
 pub(crate) struct Definition<'a> {
     pub(crate) key: u64,
-    frames: &'a [[u8; 8]],
+    /// Whether the record precedes the events that refer to the key.
+    pub(crate) is_create: bool,
+    is_32_bit: bool,
+    frames: &'a [u8],
 }
 
 impl Definition<'_> {
-    /// Returns the addresses.
-    pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = u64> {
-        self.frames.iter().map(|frame| u64::from_le_bytes(*frame))
+    /// Returns the number of addresses.
+    pub(crate) const fn len(&self) -> usize {
+        self.frames.len() / if self.is_32_bit { 4 } else { 8 }
+    }
+
+    /// Appends the addresses to `out`.
+    pub(crate) fn append(&self, out: &mut Vec<u64>) {
+        if self.is_32_bit {
+            out.extend(self.frames.as_chunks::<4>().0.iter().map(|frame| u64::from(u32::from_le_bytes(*frame))));
+        } else {
+            out.extend(self.frames.as_chunks::<8>().0.iter().map(|frame| u64::from_le_bytes(*frame)));
+        }
+    }
+
+    /// Returns whether this is a stack in kernel mode. Keys of both modes can be equal, and only the addresses tell the modes
+    /// apart.
+    pub(crate) fn is_kernel(&self) -> bool {
+        if self.is_32_bit {
+            self.frames.as_chunks::<4>().0.last().is_some_and(|frame| u32::from_le_bytes(*frame) >> 31 != 0)
+        } else {
+            self.frames.as_chunks::<8>().0.last().is_some_and(|frame| u64::from_le_bytes(*frame) >> 47 != 0)
+        }
     }
 }
 
@@ -62,8 +86,9 @@ pub(crate) fn definition(layout: Layout, record: &[u8]) -> Option<Definition<'_>
     if !matches!(hook, HOOK_CREATE | HOOK_DELETE | HOOK_RUNDOWN) {
         return None;
     }
-    let frames = record.get(start + 8..)?.as_chunks::<8>().0;
-    Some(Definition { key: u64_at(record, start)?, frames })
+    let is_32_bit = Layout::is_32_bit(header_type(record));
+    let (key, size) = if is_32_bit { (u32_at(record, start)?.into(), 4) } else { (u64_at(record, start)?, 8) };
+    Some(Definition { key, is_create: hook == HOOK_CREATE, is_32_bit, frames: record.get(start + size..)? })
 }
 
 /// Creates a record that names the binary of a provider. Returns `None` if it has more than 65535 bytes.
@@ -88,10 +113,18 @@ pub fn binary_path(stamp: u64, process_id: u32, provider: &Guid, path: &str) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{HOOK_BINARY_PATH, HOOK_CREATE, HOOK_DELETE, HOOK_RUNDOWN, binary_path, definition, push_definition};
+    use super::{
+        Definition, HOOK_BINARY_PATH, HOOK_CREATE, HOOK_DELETE, HOOK_RUNDOWN, binary_path, definition, push_definition,
+    };
     use crate::format::classic::{SYSTEM_SIZE, SystemHeader};
     use crate::format::record::{Layout, Next, next};
     use etw_types::Guid;
+
+    fn frames(definition: &Definition<'_>) -> Vec<u64> {
+        let mut frames = Vec::new();
+        definition.append(&mut frames);
+        frames
+    }
 
     #[test]
     fn a_definition_is_found_again() {
@@ -99,7 +132,8 @@ mod tests {
         assert!(push_definition(&mut record, HOOK_CREATE, 5, 77, &[1, 2]));
         assert_eq!(next(&record), Next::Record(Layout::PerfInfo, 16 + 8 + 16));
         let found = definition(Layout::PerfInfo, &record).unwrap();
-        assert_eq!((found.key, found.frames().collect::<Vec<_>>()), (77, vec![1, 2]));
+        assert_eq!((found.key, found.len(), found.is_create, found.is_kernel()), (77, 2, true, false));
+        assert_eq!(frames(&found), [1, 2]);
         assert!(definition(Layout::Event, &record).is_none());
         assert!(definition(Layout::PerfInfo, &record[..20]).is_none());
         record[6] = 0x20;
@@ -117,7 +151,25 @@ mod tests {
             record[6..8].copy_from_slice(&hook.to_le_bytes());
             record.extend(&body);
             let found = definition(layout, &record).unwrap();
-            assert_eq!((found.key, found.frames().collect::<Vec<_>>()), (7, vec![1, 2]), "{layout:?}");
+            assert_eq!((found.key, frames(&found)), (7, vec![1, 2]), "{layout:?}");
+            assert_eq!(found.is_create, hook == HOOK_CREATE);
+        }
+    }
+
+    #[test]
+    fn keys_and_addresses_have_the_size_of_the_system_that_wrote_them() {
+        let words = |words: [u32; 3]| words.map(u32::to_le_bytes).concat();
+        for (outermost, is_kernel) in [(0x8000_0000, true), (0x7FFF_FFFF, false)] {
+            let mut record = vec![2, 0, 0x10, 0xC0, 28, 0, 0x23, 0x18, 5, 0, 0, 0, 0, 0, 0, 0];
+            record.extend(words([7, 1, outermost]));
+            let found = definition(Layout::PerfInfo, &record).unwrap();
+            assert_eq!((found.key, found.len(), frames(&found)), (7, 2, vec![1, outermost.into()]));
+            assert_eq!(found.is_kernel(), is_kernel);
+        }
+        for (outermost, is_kernel) in [(1 << 47, true), ((1 << 47) - 1, false)] {
+            let mut record = Vec::new();
+            assert!(push_definition(&mut record, HOOK_DELETE, 5, 77, &[1, outermost]));
+            assert_eq!(definition(Layout::PerfInfo, &record).unwrap().is_kernel(), is_kernel);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::format::extended::{ExtendedItem, ExtendedType, Items};
 use crate::format::message::{MessageHeader, OPTION_POINTER32};
 use crate::format::record::{self, Layout, Next, header_type};
 use crate::read::records::stamp;
-use crate::read::stacks::Stacks;
+use crate::read::stacks::{Reference, Stacks};
 use crate::time::{Clock, FileTime};
 
 /// What all headers have in common. Members that a layout does not have are `None` or zero.
@@ -252,11 +252,17 @@ impl<'a> EventRef<'a> {
         Some(Self::new(layout, stamp(layout, record)?, cpu, clock, record))
     }
 
-    /// Sets the stack that the event's key refers to, or the one that the kernel wrote after the event.
+    /// Sets the stack that the event's key refers to, or the one that the kernel wrote after the event. Returns whether the event
+    /// has a key without a definition.
     #[inline]
-    pub(crate) fn resolve(&mut self, stacks: &'a Stacks) {
-        if self.data > self.items {
-            self.stack = self.stack_key().and_then(|key| stacks.keys.get(key));
+    pub(crate) fn resolve(&mut self, stacks: &'a Stacks, session: u16) -> bool {
+        let mut is_undefined = false;
+        if self.data > self.items
+            && let Some(key) = self.stack_key()
+        {
+            let stamp = self.header.stamp;
+            self.stack = stacks.keys.get(Reference { key, session, stamp, is_kernel: None });
+            is_undefined = self.stack.is_none();
         }
         if self.stack.is_none()
             && let Some((process, frames)) = stacks.of_event(&self.header, self.payload())
@@ -264,6 +270,7 @@ impl<'a> EventRef<'a> {
             self.stack = Some(frames);
             self.stack_process = Some(process);
         }
+        is_undefined
     }
 
     /// Copies the event and its bytes.

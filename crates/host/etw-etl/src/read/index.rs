@@ -10,7 +10,7 @@ use super::records::{Buffer, Slot};
 use super::report::{LossReason, Report};
 use super::schemas::collect;
 use super::source::{Found, Source};
-use super::stacks::{FREE_MEMORY, Keys, target};
+use super::stacks::{Keys, most_memory, target};
 use crate::decode::Decoder;
 use crate::format::bytes::{guid_at, u16_at};
 use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
@@ -41,7 +41,7 @@ impl Collected {
                 Layout::System | Layout::Compact | Layout::PerfInfo => match u16_at(record, 6).map(u16::to_be_bytes) {
                     Some([GROUP_STACK, _]) => {
                         if let Some(definition) = definition(slot.layout, record) {
-                            self.keys.add(&definition, length.saturating_add(FREE_MEMORY));
+                            self.keys.add(&definition, buffer.session, slot.stamp, most_memory(length));
                         } else if let Some(stamp) = target(slot.layout, record) {
                             targets = Some(Targets::with(targets, stamp));
                         }
@@ -163,6 +163,7 @@ pub(crate) fn index<R: Read + Seek>(
         offset = next;
     }
     entries.sort_unstable();
+    collected.keys.sort();
     (entries, offset)
 }
 

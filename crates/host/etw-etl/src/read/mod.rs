@@ -317,6 +317,7 @@ impl<R: Read + Seek> Reader<R> {
         self.current = None;
         self.stacks.restart(&self.entries, 0);
         self.report.stacks_dropped = self.stacks.dropped();
+        self.report.stacks_undefined = 0;
     }
 
     /// Returns the time of the next event without consuming the event.
@@ -388,7 +389,9 @@ impl<R: Read + Seek> Reader<R> {
         current.position += 1;
         let buffer = &current.buffer;
         let mut event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
-        event.resolve(&self.stacks);
+        if event.resolve(&self.stacks, buffer.session) {
+            self.report.stacks_undefined += 1;
+        }
         Some(event)
     }
 
@@ -398,6 +401,7 @@ impl<R: Read + Seek> Reader<R> {
             self.read_stacks(due);
         }
         self.report.stacks_dropped = self.stacks.dropped();
+        self.report.stacks_undefined += self.stacks.take_undefined();
     }
 
     /// Reads a buffer to get its stacks. Keeps the buffer if its events are still to come.

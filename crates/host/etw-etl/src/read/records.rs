@@ -19,6 +19,8 @@ pub(crate) struct Slot {
 #[derive(Debug)]
 pub(crate) struct Buffer {
     pub(crate) cpu: u16,
+    /// The id of the session that wrote the buffer. A merged file has buffers of several sessions.
+    pub(crate) session: u16,
     bytes: Vec<u8>,
     pub(crate) slots: Vec<Slot>,
     /// Offset of the first bytes that are not a record.
@@ -40,7 +42,7 @@ impl Buffer {
         if !slots.is_sorted_by_key(|slot| slot.stamp) {
             slots.sort_by_key(|slot| slot.stamp);
         }
-        Self { cpu: header.cpu(), bytes, slots, bad }
+        Self { cpu: header.cpu(), session: header.logger_id, bytes, slots, bad }
     }
 
     /// Returns the memory of a buffer that is no longer needed.

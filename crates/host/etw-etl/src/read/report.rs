@@ -73,6 +73,9 @@ pub struct Report {
     /// stamp has more stacks than fit into memory; these are counted while the events are read. A key is dropped if compressed
     /// buffers expand to more keys than fit into memory.
     pub stacks_dropped: u64,
+    /// References to stack keys that the file does not define, or not again after the reference. Their events have no stack, or
+    /// one part of it. Counted while the events are read.
+    pub stacks_undefined: u64,
     /// Parts that could not be read; at most the first thousand.
     pub losses: Vec<Loss>,
     /// Number of further parts that could not be read.
@@ -117,6 +120,9 @@ impl fmt::Display for Report {
                 self.stacks_dropped
             )?;
         }
+        if self.stacks_undefined != 0 {
+            write!(f, "; {} references to call stacks have no definition", self.stacks_undefined)?;
+        }
         self.losses.iter().try_for_each(|loss| write!(f, "\nlost {loss}"))?;
         if self.more_losses != 0 {
             write!(f, "\nand {} more such places", self.more_losses)?;
@@ -142,6 +148,8 @@ mod tests {
             assert_eq!(text, format!("5 events in 2 buffers{lost}"));
         }
         assert!(Report { stacks_dropped: 6, ..report.clone() }.to_string().contains("; 6 call stacks are left out"));
+        let undefined = Report { stacks_undefined: 7, ..report.clone() };
+        assert!(undefined.to_string().ends_with("; 7 references to call stacks have no definition"));
         for (reason, text) in [
             (LossReason::Truncated, "the file ends within a buffer"),
             (LossReason::BadBufferHeader, "not a buffer header"),

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use crate::common::{folder, options};
 use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
-use etw_etl::format::stack::{HOOK_RUNDOWN, push_definition};
+use etw_etl::format::stack::{HOOK_DELETE, HOOK_RUNDOWN, push_definition};
 use etw_etl::{Buffer, Reader, ReaderOptions, Writer, WriterOptions};
 
 const KERNEL: u64 = 0xFFFF_F800_0000_1000;
@@ -236,8 +236,8 @@ fn memory_does_not_grow_with_the_number_of_stacks() {
 fn a_key_is_kept_once_for_any_number_of_events() {
     let (size, frames) = (128 * 1024, vec![KERNEL; 8000]);
     let mut definition = Vec::new();
-    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_000, 0xABC, &frames));
-    let mut records = vec![(1_000_000, definition)];
+    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_900_000, 0xABC, &frames));
+    let mut records = vec![(1_900_000, definition)];
     for stamp in (1_000_010..).step_by(10).take(800) {
         records.push(sample(stamp));
         records.push((stamp, record(0x1825, stamp + 1, &[stamp, owner(4, 9), 0xABC])));
@@ -333,6 +333,59 @@ fn a_key_without_a_definition_or_a_stack_of_the_past_joins_nothing() {
     let path = trace("undefined.etl", &records);
     assert_eq!(stacks(&path), [(0x0F2E, Some(4), vec![USER])]);
     assert_eq!(all_stacks(&path).0, [(1_000_300, vec![USER])]);
+    let mut reader = Reader::open(&path).unwrap();
+    for _ in 0..2 {
+        reader.by_ref().for_each(drop);
+        assert_eq!(reader.report().stacks_undefined, 1);
+        reader.rewind();
+    }
+}
+
+/// Returns a definition of a key and its time stamp.
+fn define(hook: u16, stamp: u64, key: u64, frames: &[u64]) -> (u64, Vec<u8>) {
+    let mut record = Vec::new();
+    assert!(push_definition(&mut record, hook, stamp, key, frames));
+    (stamp, record)
+}
+
+#[test]
+fn a_key_that_is_used_again_has_the_stack_of_its_next_definition() {
+    let key = |hook, stamp| (stamp + 1, record(hook, stamp + 1, &[stamp, owner(4, 9), 0xABC]));
+    let (kernel, user) = (0x1825, 0x1826);
+    let early = vec![sample(1_000_100), key(user, 1_000_100), define(HOOK_DELETE, 1_000_200, 0xABC, &[USER + 1])];
+    let middle = vec![
+        sample(1_000_300),
+        // The user stack and the kernel stack have the same key.
+        key(user, 1_000_300),
+        key(kernel, 1_000_300),
+        define(HOOK_DELETE, 1_000_400, 0xABC, &[KERNEL]),
+        sample(1_000_500),
+        key(user, 1_000_500),
+    ];
+    let end = vec![define(HOOK_RUNDOWN, 1_000_600, 0xABC, &[USER + 2]), sample(1_000_700), key(user, 1_000_700)];
+    let expected = [(1_000_100, vec![USER + 1]), (1_000_300, vec![KERNEL, USER + 2]), (1_000_500, vec![USER + 2])];
+    // Buffers of several processors may be in any order.
+    for (name, order) in [("reused.etl", [&early, &middle, &end]), ("reused-back.etl", [&end, &middle, &early])] {
+        let path = buffers(name, 1024, &order.map(Clone::clone));
+        assert_eq!(all_stacks(&path).0, expected);
+        let mut reader = Reader::open(&path).unwrap();
+        reader.by_ref().for_each(drop);
+        assert_eq!(reader.report().stacks_undefined, 1, "the key is not defined again after the last reference");
+    }
+}
+
+#[test]
+fn the_sessions_of_a_merged_file_have_their_own_keys() {
+    let key = (1_000_101, record(0x1826, 1_000_101, &[1_000_100, owner(4, 9), 0xABC]));
+    let one = vec![sample(1_000_100), key, define(HOOK_DELETE, 1_000_300, 0xABC, &[USER + 1])];
+    let other = vec![define(HOOK_DELETE, 1_000_200, 0xABC, &[USER + 2])];
+    let path = buffers("sessions.etl", 1024, &[one, other]);
+    assert_eq!(all_stacks(&path).0, [(1_000_100, vec![USER + 2])]);
+    // The id of the session is at 0x2A of a buffer's header. The file has the logfile header and two buffers.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[2 * 1024 + 0x2A] ^= 0x40;
+    std::fs::write(&path, bytes).unwrap();
+    assert_eq!(all_stacks(&path).0, [(1_000_100, vec![USER + 1])]);
 }
 
 #[test]
@@ -376,22 +429,28 @@ fn events_of_a_growing_file_find_stacks_that_were_written_before() {
         }
         writer.write_buffer(&mut buffer, 2_000_000).unwrap();
     };
-    let mut definition = Vec::new();
-    assert!(push_definition(&mut definition, HOOK_RUNDOWN, 1_000_310, 0xABC, &[KERNEL + 3]));
+    let key = |stamp| (stamp + 1, record(0x1825, stamp + 1, &[stamp, owner(4, 9), 0xABC]));
     // The event of the first stack is in a buffer that is written later, as it can be with several processors.
     let first = [stack(1_000_200, 1_000_100, &[KERNEL]), sample(1_000_300), stack(1_000_301, 1_000_300, &[KERNEL + 1])];
     add(&first);
-    add(&[(1_000_310, definition)]);
+    add(&[sample(1_000_310), key(1_000_310), define(HOOK_DELETE, 1_000_320, 0xABC, &[KERNEL + 3])]);
     let mut reader = Reader::open_with(&path, ReaderOptions { grows: true, ..ReaderOptions::default() }).unwrap();
     let found = |reader: &mut Reader<std::fs::File>| {
         reader.by_ref().filter_map(|event| Some((event.header.stamp, event.stack()?))).collect::<Vec<_>>()
     };
-    assert_eq!(found(&mut reader), [(1_000_300, vec![KERNEL + 1])]);
-    let key = (1_000_501, record(0x1825, 1_000_501, &[1_000_500, owner(4, 9), 0xABC]));
-    add(&[sample(1_000_100), sample(1_000_400), stack(1_000_401, 1_000_400, &[KERNEL + 2]), sample(1_000_500), key]);
+    assert_eq!(found(&mut reader), [(1_000_300, vec![KERNEL + 1]), (1_000_310, vec![KERNEL + 3])]);
+    add(&[
+        sample(1_000_100),
+        sample(1_000_400),
+        stack(1_000_401, 1_000_400, &[KERNEL + 2]),
+        sample(1_000_500),
+        key(1_000_500),
+    ]);
+    add(&[define(HOOK_RUNDOWN, 1_000_600, 0xABC, &[KERNEL + 4]), sample(1_000_700), key(1_000_700)]);
     assert!(reader.refresh().unwrap().is_some());
-    let expected = [(1_000_100, vec![KERNEL]), (1_000_400, vec![KERNEL + 2]), (1_000_500, vec![KERNEL + 3])];
+    let expected = [(1_000_100, vec![KERNEL]), (1_000_400, vec![KERNEL + 2]), (1_000_500, vec![KERNEL + 4])];
     assert_eq!(found(&mut reader), expected);
+    assert_eq!(reader.report().stacks_undefined, 1, "the definition of the last reference is not written yet");
 }
 
 /// Returns an image event of a rundown. `name` is the first eight bytes of the UTF-16 file name.

@@ -145,8 +145,12 @@ impl Traces {
         self.progress.finish();
     }
 
-    /// Fails if a part of the traces could not be read, or if a session lost events when it wrote them.
+    /// Notes call stacks that the traces refer to but do not define. Fails if a part of the traces could not be read, or if a session lost events when it wrote them.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        for (path, report) in self.reports().filter(|(_, report)| report.stacks_undefined > 0) {
+            let references = counted(report.stacks_undefined, "reference");
+            note(&format!("{}: {references} to call stacks without a definition; they are left out", path.display()));
+        }
         let lossy = self.reports().filter(|(_, report)| report.has_session_losses());
         let lost: Vec<String> = lossy
             .map(|(path, report)| {

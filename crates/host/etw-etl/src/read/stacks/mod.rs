@@ -13,9 +13,9 @@ mod walked;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use keys::{FREE_MEMORY, Keys};
-use walked::Walked;
+pub(crate) use keys::{Keys, Reference, most_memory};
 pub(crate) use walked::target;
+use walked::{Mode, Walked};
 
 use super::event::Header;
 use super::index::Entry;
@@ -68,6 +68,7 @@ pub(crate) struct Stacks {
     parts: Vec<Stack>,
     part_frames: Vec<u64>,
     dropped: u64,
+    undefined: u64,
 }
 
 impl Stacks {
@@ -98,6 +99,11 @@ impl Stacks {
     /// Returns how many definitions and parts of stacks were left out so far.
     pub(crate) const fn dropped(&self) -> u64 {
         self.dropped + self.keys.dropped()
+    }
+
+    /// Returns how many references to keys without a definition were found since the last call.
+    pub(crate) const fn take_undefined(&mut self) -> u64 {
+        std::mem::replace(&mut self.undefined, 0)
     }
 
     /// Takes the stacks of a buffer that was read for its events, so that it is not read again.
@@ -149,6 +155,7 @@ impl Stacks {
 
     /// Takes the parts that belong to the current event, and keeps the rest.
     fn take(&mut self, (_, offset): Due, mut walked: Walked) {
+        let session = walked.session();
         while let Some(stamp) = walked.stamp() {
             if stamp > self.stamp {
                 if let Some((due, walked)) = self.last.replace(((stamp, offset), walked)) {
@@ -162,9 +169,19 @@ impl Stacks {
             if stamp < self.stamp {
                 continue;
             }
-            let found = if part.is_key { words.first().and_then(|key| self.keys.get(*key)) } else { Some(words) };
+            let found = match (part.mode, words) {
+                (Mode::Addresses, words) => Some(words),
+                (Mode::Key { is_kernel }, [key, stamp]) => {
+                    let is_kernel = Some(is_kernel);
+                    self.keys.get(Reference { key: *key, session, stamp: *stamp, is_kernel })
+                }
+                (Mode::Key { .. }, _) => None,
+            };
             // The definition of a key may be lost or, in a growing file, not written yet.
-            let Some(frames) = found else { continue };
+            let Some(frames) = found else {
+                self.undefined += 1;
+                continue;
+            };
             // The kernel does not write more stacks for a single time stamp than fit into memory; a damaged file may have them.
             let start = self.part_frames.len();
             if self.parts.len() * size_of::<Stack>() + start * 8 > self.memory.max(MIN_MEMORY) {
@@ -172,13 +189,16 @@ impl Stacks {
                 continue;
             }
             // The kernel part is the inner one. Its addresses are in the upper half of the address space.
-            let is_user = frames.first().is_none_or(|frame| frame >> 47 == 0);
+            let is_user = match part.mode {
+                Mode::Addresses => frames.first().is_none_or(|frame| frame >> 47 == 0),
+                Mode::Key { is_kernel } => !is_kernel,
+            };
             self.part_frames.extend_from_slice(frames);
             self.parts.push(Stack {
                 thread: part.thread,
                 process: part.process,
                 is_user,
-                is_key: part.is_key,
+                is_key: part.mode != Mode::Addresses,
                 offset,
                 start,
                 length: frames.len(),

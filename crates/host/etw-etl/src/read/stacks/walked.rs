@@ -17,9 +17,18 @@ struct StackWalk<'a> {
     stamp: u64,
     process: u32,
     thread: u32,
-    is_key: bool,
+    mode: Mode,
     is_32_bit: bool,
     data: &'a [u8],
+}
+
+/// What a `StackWalk` event has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// The addresses of a stack or of one part of it.
+    Addresses,
+    /// The key of the kernel part or of the user part.
+    Key { is_kernel: bool },
 }
 
 impl<'a> StackWalk<'a> {
@@ -28,25 +37,26 @@ impl<'a> StackWalk<'a> {
         if !matches!(layout, Layout::PerfInfo | Layout::System | Layout::Compact) {
             return None;
         }
-        let hook = u16_at(record, 6)?;
-        if !matches!(hook, HOOK_STACK | HOOK_KEY_KERNEL | HOOK_KEY_USER) {
-            return None;
-        }
+        let mode = match u16_at(record, 6)? {
+            HOOK_STACK => Mode::Addresses,
+            HOOK_KEY_KERNEL => Mode::Key { is_kernel: true },
+            HOOK_KEY_USER => Mode::Key { is_kernel: false },
+            _ => return None,
+        };
         let start = record.get(layout.header_size()..)?;
         let data = start.get(16..)?;
         let is_32_bit = Layout::is_32_bit(header_type(record));
-        let is_key = hook != HOOK_STACK;
-        if is_key && data.len() < if is_32_bit { 4 } else { 8 } {
+        if mode != Mode::Addresses && data.len() < if is_32_bit { 4 } else { 8 } {
             return None;
         }
         let (stamp, process, thread) = (u64_at(start, 0)?, u32_at(start, 8)?, u32_at(start, 12)?);
-        Some(Self { stamp, process, thread, is_key, is_32_bit, data })
+        Some(Self { stamp, process, thread, mode, is_32_bit, data })
     }
 
     /// Appends the addresses, or the key. Returns the number of appended words.
     fn append(&self, words: &mut Vec<u64>) -> usize {
         let before = words.len();
-        let most = if self.is_key { 1 } else { usize::MAX };
+        let most = if self.mode == Mode::Addresses { usize::MAX } else { 1 };
         if self.is_32_bit {
             words.extend(
                 self.data.as_chunks::<4>().0.iter().take(most).map(|word| u64::from(u32::from_le_bytes(*word))),
@@ -71,8 +81,8 @@ pub(super) struct Part {
     pub(super) stamp: u64,
     pub(super) process: u32,
     pub(super) thread: u32,
-    /// Whether the word is the key of a stack.
-    pub(super) is_key: bool,
+    /// What the words are. Those of a key are the key and the time stamp of the `StackWalk` event itself.
+    pub(super) mode: Mode,
     start: usize,
     length: usize,
 }
@@ -82,6 +92,8 @@ pub(super) struct Part {
 pub(super) struct Walked {
     parts: Vec<Part>,
     words: Vec<u64>,
+    /// The session that wrote the buffer.
+    session: u16,
     /// Index of the next part.
     next: usize,
 }
@@ -93,19 +105,28 @@ impl Walked {
         for slot in &buffer.slots {
             if let Some(walk) = StackWalk::parse(slot.layout, buffer.record(*slot)).filter(|walk| walk.stamp >= from) {
                 let start = words.len();
-                let length = walk.append(&mut words);
-                let StackWalk { stamp, process, thread, is_key, .. } = walk;
-                parts.push(Part { stamp, process, thread, is_key, start, length });
+                let mut length = walk.append(&mut words);
+                let StackWalk { stamp, process, thread, mode, .. } = walk;
+                if mode != Mode::Addresses {
+                    words.push(slot.stamp);
+                    length += 1;
+                }
+                parts.push(Part { stamp, process, thread, mode, start, length });
             }
         }
         // A stable sort: parts of one stack keep their order.
         parts.sort_by_key(|part| part.stamp);
-        Self { parts, words, next: 0 }
+        Self { parts, words, session: buffer.session, next: 0 }
     }
 
     /// Returns the time stamp of the event that the next part belongs to.
     pub(super) fn stamp(&self) -> Option<u64> {
         self.parts.get(self.next).map(|part| part.stamp)
+    }
+
+    /// Returns the session that wrote these stacks.
+    pub(super) const fn session(&self) -> u16 {
+        self.session
     }
 
     /// Takes the next part and its words.
