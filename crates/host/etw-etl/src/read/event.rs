@@ -28,9 +28,11 @@ pub struct Header {
     pub time: FileTime,
     /// The processor whose buffer held the event.
     pub cpu: u16,
-    /// The thread that wrote the event.
+    /// The thread that wrote the event. If a kernel event's header has none, a [`Reader`](crate::Reader) takes it from the payload:
+    /// the thread of a sample, the new thread of a context switch, the thread that issued a disk request.
     pub thread_id: Option<u32>,
-    /// The process that wrote the event.
+    /// The process that wrote the event. If a kernel event's header has none, a [`Reader`](crate::Reader) takes it from the payload,
+    /// or it is the process of the thread at that time according to the thread events of the trace.
     pub process_id: Option<u32>,
     /// The provider, the class of a classic event, or the message GUID of a WPP message.
     pub provider: Option<Guid>,
@@ -328,11 +330,11 @@ impl<'a> EventRef<'a> {
         self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(<[u64]>::to_vec))
     }
 
-    /// Returns the process that the stack belongs to: the one that wrote the event or, if the event does not name a process, the
-    /// one named by the `StackWalk` event.
+    /// Returns the process that the stack belongs to: the one named by the `StackWalk` event or, if there is none, the one that
+    /// wrote the event.
     #[must_use]
     pub fn stack_process(&self) -> Option<u32> {
-        self.header.process_id.or(self.stack_process)
+        self.stack_process.or(self.header.process_id)
     }
 
     /// Returns the kind of the event.
@@ -368,6 +370,11 @@ impl<'a> EventRef<'a> {
     }
 }
 
+/// Returns an id, unless it is -1, which Windows writes if there is no process or thread.
+const fn known(id: u32) -> Option<u32> {
+    if id == u32::MAX { None } else { Some(id) }
+}
+
 impl Header {
     /// Fills in the members that the layout has. Returns the offset of the items or of the data.
     #[inline]
@@ -394,8 +401,8 @@ impl Header {
     }
 
     fn fill_event(&mut self, header: &EventHeader) {
-        self.thread_id = Some(header.thread_id);
-        self.process_id = Some(header.process_id);
+        self.thread_id = known(header.thread_id);
+        self.process_id = known(header.process_id);
         self.provider = Some(header.provider);
         self.descriptor = header.descriptor;
         self.flags = header.flags;
@@ -408,8 +415,8 @@ impl Header {
     #[inline]
     fn fill_system(&mut self, header: &SystemHeader) {
         let [kind, _group] = header.hook_id.to_le_bytes();
-        self.thread_id = header.thread_id;
-        self.process_id = header.process_id;
+        self.thread_id = header.thread_id.and_then(known);
+        self.process_id = header.process_id.and_then(known);
         self.kernel_time = header.kernel_time;
         self.user_time = header.user_time;
         self.descriptor = EventDescriptor {
@@ -424,8 +431,8 @@ impl Header {
     }
 
     fn fill_classic(&mut self, header: &ClassicHeader) {
-        self.thread_id = Some(header.thread_id);
-        self.process_id = Some(header.process_id);
+        self.thread_id = known(header.thread_id);
+        self.process_id = known(header.process_id);
         self.provider = Some(header.class);
         self.kernel_time = header.kernel_time;
         self.user_time = header.user_time;

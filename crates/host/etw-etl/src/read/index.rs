@@ -1,11 +1,12 @@
 //! The first pass over a file. It finds the buffers and their earliest time stamps, losses, and events that describe other
-//! events: schemas, images and stacks.
+//! events: schemas, images, threads and stacks.
 
 use std::io::{Read, Seek};
 
 use etw_manifest::tdh::TraceSchemas;
 use etw_types::Guid;
 
+use super::owners::Threads;
 use super::records::{Buffer, Slot};
 use super::report::{LossReason, Report};
 use super::schemas::collect;
@@ -26,11 +27,12 @@ pub(crate) struct Collected {
     pub(crate) keys: Keys,
     pub(crate) schemas: TraceSchemas,
     pub(crate) images: Images,
+    pub(crate) threads: Threads,
     pub(crate) decoder: Decoder,
 }
 
 impl Collected {
-    /// Collects the schemas, images and stack keys in a buffer of a file of this length. Returns the time stamps of the events
+    /// Collects the schemas, images, threads and stack keys in a buffer of a file of this length. Returns the time stamps of the events
     /// that the buffer's stacks belong to.
     fn add(&mut self, buffer: &Buffer, length: u64) -> Option<Targets> {
         let mut targets: Option<Targets> = None;
@@ -45,6 +47,12 @@ impl Collected {
                         } else if let Some(stamp) = target(slot.layout, record) {
                             targets = Some(Targets::with(targets, stamp));
                         }
+                    }
+                    // The start and the end of a thread, and the two rundown events.
+                    Some([0x05, event_type @ 1..=4]) => {
+                        let version = u16_at(record, 0).unwrap_or_default();
+                        let payload = record.get(slot.layout.header_size()..).unwrap_or_default();
+                        self.threads.add(event_type, version, slot.stamp, payload);
                     }
                     // A load (in two groups), an unload, and the two rundown events.
                     Some([0x03 | 0x14, 0x0A] | [0x14, 0x02..=0x04]) => self.add_image(*slot, buffer),
@@ -164,6 +172,7 @@ pub(crate) fn index<R: Read + Seek>(
     }
     entries.sort_unstable();
     collected.keys.sort();
+    collected.threads.sort();
     (entries, offset)
 }
 

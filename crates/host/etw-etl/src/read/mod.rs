@@ -9,6 +9,7 @@
 mod decompress;
 pub(crate) mod event;
 mod index;
+mod owners;
 mod records;
 pub(crate) mod report;
 mod schemas;
@@ -33,6 +34,7 @@ use crate::images::Images;
 use crate::time::{Clock, FileTime};
 use event::{Event, EventRef};
 use index::{Collected, Entry, index};
+use owners::Threads;
 use records::Buffer;
 use report::{LossReason, Report};
 use source::{Found, Source};
@@ -112,6 +114,7 @@ pub struct Reader<R = File> {
     stacks: Stacks,
     schemas: Arc<TraceSchemas>,
     images: Arc<Images>,
+    threads: Threads,
     entries: Vec<Entry>,
     /// Offset of the next buffer of a growing file.
     end: u64,
@@ -214,6 +217,7 @@ impl<R: Read + Seek> Reader<R> {
             stacks,
             schemas: Arc::new(found.schemas),
             images: Arc::new(found.images),
+            threads: found.threads,
             entries,
             end,
             opened: 0,
@@ -278,6 +282,7 @@ impl<R: Read + Seek> Reader<R> {
         let mut found = Collected {
             keys: std::mem::take(&mut self.stacks.keys),
             images: Arc::unwrap_or_clone(std::mem::take(&mut self.images)),
+            threads: std::mem::take(&mut self.threads),
             ..Collected::default()
         };
         let (mut entries, end) =
@@ -285,6 +290,7 @@ impl<R: Read + Seek> Reader<R> {
         let is_new = end != std::mem::replace(&mut self.end, end);
         self.stacks.keys = found.keys;
         self.images = Arc::new(found.images);
+        self.threads = found.threads;
         // New events may be earlier than the last one, and their stacks may be in buffers that were already read.
         let from = entries.first().map_or(u64::MAX, |entry| entry.first).min(self.stacks.stamp());
         self.entries.append(&mut entries);
@@ -392,6 +398,8 @@ impl<R: Read + Seek> Reader<R> {
         if event.resolve(&self.stacks, buffer.session) {
             self.report.stacks_undefined += 1;
         }
+        let payload = event.payload();
+        event.header.find_owner(payload, &self.threads);
         Some(event)
     }
 

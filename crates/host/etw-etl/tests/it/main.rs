@@ -10,6 +10,7 @@ mod kernel_stacks;
 mod killed;
 mod layouts;
 mod live_records;
+mod owners;
 mod packets;
 mod page;
 mod round_trip;

@@ -19,12 +19,9 @@ use walked::{Mode, Walked};
 
 use super::event::Header;
 use super::index::Entry;
+use super::owners::thread_of;
 use super::records::Buffer;
-use crate::format::bytes::u32_at;
 use crate::format::record::Layout;
-
-/// `PerfInfo`: a sample, which has the thread id in its data.
-const HOOK_SAMPLE: u16 = 0x0F2E;
 
 /// Time stamp of the next event for which a buffer has a stack, and the offset of the buffer.
 pub(crate) type Due = (u64, u64);
@@ -266,15 +263,14 @@ impl Stacks {
         if is_stack || header.layout == Layout::Message {
             return None;
         }
-        let thread = match header.thread_id {
-            None if header.descriptor.id == HOOK_SAMPLE => u32_at(payload, if header.is_32_bit { 4 } else { 8 }),
-            thread => thread,
-        };
-        let stack = match (thread, self.current.as_slice()) {
-            (Some(thread), stacks) => stacks.iter().find(|stack| stack.thread == thread)?,
-            // Without a thread, the stack is known only if there is just one candidate.
-            (None, [only]) => only,
-            (None, _) => return None,
+        let of_thread = |thread| self.current.iter().find(|stack| stack.thread == thread);
+        let stack = match (header.thread_id, thread_of(header, payload)) {
+            (Some(thread), _) | (None, Some((thread, true))) => of_thread(thread)?,
+            // Without a certain thread, the stack is known if there is just one candidate.
+            (None, thread) => match (thread.and_then(|(thread, _)| of_thread(thread)), self.current.as_slice()) {
+                (Some(stack), _) | (None, [stack]) => stack,
+                (None, _) => return None,
+            },
         };
         Some((stack.process, self.frames.get(stack.start..)?.get(..stack.length)?))
     }
