@@ -1,6 +1,10 @@
 //! Maps addresses to images, using the image events of a trace.
+//!
+//! An image has a life: after it is unloaded, another one can be loaded at its addresses. An address is therefore looked up at
+//! the time of the event whose stack has it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use etw_types::tracelogging::Value;
 use etw_types::{Guid, InType, OutType};
@@ -8,8 +12,10 @@ use etw_types::{Guid, InType, OutType};
 use crate::decode::{Decoded, Decoder, Node, Scalar, show};
 use crate::read::event::EventRef;
 
-/// Maximum number of images that are remembered.
+/// Maximum number of image events that are remembered.
 const MAX_IMAGES: usize = 0x10_0000;
+/// Maximum number of bases below an address whose images are looked at.
+const MAX_BASES: usize = 256;
 
 /// An image in the address space of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +24,54 @@ struct Image {
     name: Box<str>,
 }
 
+/// What an image event says about its image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Loaded,
+    /// A rundown: the image was loaded before.
+    Present,
+    Unloaded,
+}
+
+/// An image event.
+#[derive(Clone, Debug)]
+struct Point {
+    stamp: u64,
+    change: Change,
+    image: Image,
+}
+
+impl Point {
+    /// Returns the event that describes the image at a base at one time, from all events about that base in time order.
+    fn at(points: &[Self], stamp: u64) -> Option<&Self> {
+        let next = points.partition_point(|point| point.stamp <= stamp);
+        let last = next.checked_sub(1).and_then(|last| points.get(last));
+        let loaded = last.filter(|last| last.change != Change::Unloaded || last.stamp == stamp);
+        // Only a load says that the image was not there before.
+        loaded.or_else(|| points.get(next).filter(|next| next.change != Change::Loaded))
+    }
+
+    /// Returns the event that describes the last image at a base.
+    fn last(points: &[Self]) -> Option<&Self> {
+        points.iter().rfind(|point| point.change != Change::Unloaded).or_else(|| points.last())
+    }
+}
+
+/// The PDB of an image: the time stamp of the event that names it, its id and its name.
+type Pdb = (u64, Guid, Box<str>);
+
 /// Names the return addresses of stacks.
-pub trait FrameNames: std::fmt::Debug + Send + Sync {
+pub trait FrameNames: fmt::Debug + Send + Sync {
     /// Returns the functions that contain an address of a process, the innermost inlined function first. Returns the image and
     /// the offset if no function is known, and nothing if no image is known either.
     fn names(&self, process: u32, address: u64) -> Vec<String>;
+
+    /// Does the same for the time of an event: a time stamp in the session's clock. Without an implementation, names do not depend
+    /// on the time.
+    fn names_at(&self, process: u32, stamp: u64, address: u64) -> Vec<String> {
+        let _ = stamp;
+        self.names(process, address)
+    }
 }
 
 /// The location of an address within an image.
@@ -36,6 +85,12 @@ pub struct Place<'a> {
     pub pdb: Option<(Guid, &'a str)>,
 }
 
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{:#x}", self.image, self.offset)
+    }
+}
+
 /// The images of a trace. Drivers and the kernel belong to the address space of every process.
 ///
 /// ```
@@ -46,6 +101,8 @@ pub struct Place<'a> {
 /// assert!(images.is_empty());
 /// let place: Option<Place<'_>> = images.find(4, 0xFFFF_F800_0000_1000);
 /// assert!(place.is_none() && images.name(4, 0xFFFF_F800_0000_1000).is_none());
+/// // The same at the time of an event, `event.header.stamp`.
+/// assert!(images.find_at(4, 1_000_000, 0xFFFF_F800_0000_1000).is_none());
 ///
 /// // Or add what an image event says.
 /// let mut images = images;
@@ -53,15 +110,23 @@ pub struct Place<'a> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Images {
-    by_base: BTreeMap<(u32, u64), Image>,
-    pdbs: BTreeMap<(u32, u64), (Guid, Box<str>)>,
+    /// The image events of each process and base. In time order after [`sort`](Self::sort).
+    by_base: BTreeMap<(u32, u64), Vec<Point>>,
+    /// Images that only an `ImageId` event describes.
+    described: BTreeMap<(u32, u64), Image>,
+    /// The PDBs of the images of each process and base, with the time stamps of their events.
+    pdbs: BTreeMap<(u32, u64), Vec<Pdb>>,
+    /// The number of events in the three maps.
+    count: usize,
+    /// The size of the longest image.
+    longest: u64,
 }
 
 impl Images {
-    /// Adds an image event: a load, an unload, a rundown, or an event that names an image's PDB. Ignores all other events. If two
-    /// images were loaded at the same address, the later one replaces the earlier one.
+    /// Adds an image event: a load, an unload, a rundown, or an event that names an image's PDB. Ignores all other events. The
+    /// event has no time here: if two images were loaded at the same address, the later one replaces the earlier one.
     pub fn add(&mut self, decoded: &Decoded) {
-        if self.by_base.len() >= MAX_IMAGES || self.pdbs.len() >= MAX_IMAGES {
+        if self.count >= MAX_IMAGES {
             return;
         }
         let text = |name: &str| {
@@ -87,13 +152,13 @@ impl Images {
             pdb: text("GuidSig").and_then(|id| Guid::parse(&id).ok()),
         };
         if let (Some(provider), Some(event)) = (&decoded.provider, &decoded.event) {
-            self.insert(provider, event, values);
+            self.insert(0, provider, event, values);
         }
     }
 
-    /// Does the same as [`add`](Self::add) for an event that is not decoded yet.
+    /// Adds an event that is not decoded yet, with its time. Call [`sort`](Self::sort) after the last one.
     pub(crate) fn add_event(&mut self, decoder: &mut Decoder, event: &EventRef<'_>) {
-        if self.by_base.len() >= MAX_IMAGES || self.pdbs.len() >= MAX_IMAGES {
+        if self.count >= MAX_IMAGES {
             return;
         }
         let mut values = Values::default();
@@ -108,59 +173,113 @@ impl Images {
             _ => {}
         });
         if let Some((schema, _)) = named {
-            self.insert(&schema.provider, &schema.name, values);
+            self.insert(event.header.stamp, &schema.provider, &schema.name, values);
         }
     }
 
-    fn insert(&mut self, provider: &str, event: &str, values: Values) {
+    /// Brings the events of each base into the order of time, and drops rundown events that say nothing new.
+    pub(crate) fn sort(&mut self) {
+        for points in self.by_base.values_mut() {
+            // A stable sort: events of one time stamp keep their order.
+            points.sort_by_key(|point| point.stamp);
+            let before = points.len();
+            points.dedup_by(|next, last| {
+                next.change == Change::Present && last.change != Change::Unloaded && next.image == last.image
+            });
+            self.count -= before - points.len();
+        }
+    }
+
+    fn insert(&mut self, stamp: u64, provider: &str, event: &str, values: Values) {
         let (Some(base), Some(process)) = (values.base, values.process) else { return };
         let key = (if is_system(base) { 0 } else { u32::try_from(process).unwrap_or(0) }, base);
         let file = |path: String| Box::<str>::from(path.rsplit(['\\', '/']).next().unwrap_or_default());
         let image = |path: Option<String>| Some(Image { end: base.saturating_add(values.size?), name: file(path?) });
-        match (provider, event) {
-            ("Image", "Load" | "DCStart" | "DCEnd") => {
-                self.by_base.extend(image(values.file).map(|image| (key, image)));
-            }
-            // These events describe an image that was loaded earlier. They must not replace an image that was loaded at the same
-            // address since.
-            ("Image", "Unload") => {
-                image(values.file).map(|image| self.by_base.entry(key).or_insert(image));
-            }
+        let change = match (provider, event) {
+            ("Image", "Load") => Change::Loaded,
+            ("Image", "DCStart" | "DCEnd") => Change::Present,
+            ("Image", "Unload") => Change::Unloaded,
             ("ImageId", "ImageId") => {
-                image(values.original_file).map(|image| self.by_base.entry(key).or_insert(image));
+                if let Some(image) = image(values.original_file).filter(|_| !self.described.contains_key(&key)) {
+                    self.count += 1;
+                    self.longest = self.longest.max(image.end - base);
+                    self.described.insert(key, image);
+                }
+                return;
             }
             ("ImageId", "DbgId_RSDS") => {
-                self.pdbs.extend(values.pdb.zip(values.pdb_file).map(|(id, name)| (key, (id, file(name)))));
+                if let Some((id, name)) = values.pdb.zip(values.pdb_file) {
+                    let pdbs = self.pdbs.entry(key).or_default();
+                    // A merging tool describes an image once for each of its events.
+                    if pdbs.last().is_none_or(|(last, known, _)| (*last, *known) != (stamp, id)) {
+                        pdbs.push((stamp, id, file(name)));
+                        self.count += 1;
+                    }
+                }
+                return;
             }
-            _ => {}
+            _ => return,
+        };
+        if let Some(image) = image(values.file) {
+            self.count += 1;
+            self.longest = self.longest.max(image.end - base);
+            self.by_base.entry(key).or_default().push(Point { stamp, change, image });
         }
     }
 
-    /// Returns the image that contains an address of a process.
+    /// Returns the image that contains an address of a process, at the end of the trace or before it was unloaded.
     #[must_use]
     pub fn find(&self, process: u32, address: u64) -> Option<Place<'_>> {
+        self.find_with(process, address, Point::last)
+    }
+
+    /// Returns the image that contained an address of a process at the time of an event: a time stamp in the session's clock.
+    #[must_use]
+    pub fn find_at(&self, process: u32, stamp: u64, address: u64) -> Option<Place<'_>> {
+        self.find_with(process, address, |points| Point::at(points, stamp))
+    }
+
+    fn find_with(&self, process: u32, address: u64, choose: impl Fn(&[Point]) -> Option<&Point>) -> Option<Place<'_>> {
         let process = if is_system(address) { 0 } else { process };
-        let (key, image) = self.by_base.range((process, 0)..=(process, address)).next_back()?;
-        let pdb = self.pdbs.get(key).map(|(id, name)| (*id, &**name));
-        (address < image.end).then(|| Place { image: &image.name, offset: address - key.1, pdb })
+        let range = (process, address.saturating_sub(self.longest))..=(process, address);
+        // The nearest base may be that of an image that was loaded at another time.
+        let mut bases = self.by_base.range(range.clone()).rev().take(MAX_BASES);
+        let known = bases.find_map(|(key, points)| {
+            let point = choose(points).filter(|point| address < point.image.end)?;
+            Some((key, &point.image, point.stamp))
+        });
+        let described = || {
+            let (key, image) = self.described.range(range).next_back()?;
+            let is_known = self.by_base.contains_key(key) || address >= image.end;
+            (!is_known).then_some((key, image, 0))
+        };
+        let (key, image, stamp) = known.or_else(described)?;
+        // The event that names the PDB is written with the one that describes the image, or when traces are merged.
+        let pdbs = self.pdbs.get(key).into_iter().flatten();
+        let pdb = pdbs.rev().min_by_key(|(other, ..)| other.abs_diff(stamp)).map(|(_, id, name)| (*id, &**name));
+        Some(Place { image: &image.name, offset: address - key.1, pdb })
     }
 
     /// Formats an address of a process as `name+0xoffset`. Returns `None` if no image is known there.
     #[must_use]
     pub fn name(&self, process: u32, address: u64) -> Option<String> {
-        self.find(process, address).map(|place| format!("{}+{:#x}", place.image, place.offset))
+        self.find(process, address).map(|place| place.to_string())
     }
 
     /// Returns whether no image is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.by_base.is_empty()
+        self.by_base.is_empty() && self.described.is_empty()
     }
 }
 
 impl FrameNames for Images {
     fn names(&self, process: u32, address: u64) -> Vec<String> {
         self.name(process, address).into_iter().collect()
+    }
+
+    fn names_at(&self, process: u32, stamp: u64, address: u64) -> Vec<String> {
+        self.find_at(process, stamp, address).map(|place| place.to_string()).into_iter().collect()
     }
 }
 
@@ -197,102 +316,4 @@ const fn is_system(address: u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use etw_types::{EventDescriptor, Guid, InType, Opcode, OutType};
-
-    use super::{FrameNames as _, Images};
-    use crate::decode::{Decoded, Decoder, Field, Node, Scalar};
-    use crate::format::event::FLAG_CLASSIC_HEADER;
-    use crate::testing::read;
-    use crate::{Event, EventData};
-
-    fn field(name: &str, scalar: Scalar) -> Field {
-        let (in_type, out_type) = (InType::U64, OutType::Default);
-        Field { name: name.into(), tag: 0, in_type, out_type, node: Node::Value(scalar) }
-    }
-
-    fn image(event: &str, base: u64, size: i128, process: i128, path: &str) -> Decoded {
-        Decoded {
-            provider: Some("Image".into()),
-            event: Some(event.into()),
-            fields: vec![
-                field("ImageBase", Scalar::Word(format!("{base:#x}"))),
-                field("ImageSize", Scalar::Integer(size)),
-                field("ProcessId", Scalar::Integer(process)),
-                field("FileName", Scalar::Text(path.into())),
-            ],
-            ..Decoded::default()
-        }
-    }
-
-    #[test]
-    fn addresses_are_found_in_their_process_and_drivers_in_all() {
-        let mut images = Images::default();
-        images.add(&image("Load", 0x40_0000, 0x1000, 7, "\\Device\\Disk\\a.exe"));
-        images.add(&image("DCStart", 0xFFFF_F800_0000_0000, 0x1000, 0, "\\SystemRoot\\ntoskrnl.exe"));
-        assert_eq!(images.name(7, 0x40_0010).as_deref(), Some("a.exe+0x10"));
-        assert_eq!(images.name(8, 0x40_0010), None);
-        assert_eq!(images.name(7, 0x40_1000), None);
-        assert_eq!(images.name(8, 0xFFFF_F800_0000_0FFF).as_deref(), Some("ntoskrnl.exe+0xfff"));
-        let mut pdb = image("DbgId_RSDS", 0x40_0000, 0, 7, "");
-        pdb.provider = Some("ImageId".into());
-        let (id, name) = ("0011aabb-2233-4455-6677-8899aabbccdd", "c:\\build\\a.pdb");
-        pdb.fields.push(field("GuidSig", Scalar::Word(id.into())));
-        pdb.fields.push(field("PdbFileName", Scalar::Text(name.into())));
-        images.add(&pdb);
-        assert_eq!(images.find(7, 0x40_0010).unwrap().pdb, Some((Guid::parse(id).unwrap(), "a.pdb")));
-        images.add(&image("Unload", 0x40_0000, 0x1000, 7, "b.dll"));
-        assert_eq!(images.name(7, 0x40_0000).as_deref(), Some("a.exe+0x0"));
-        assert_eq!(images.names(7, 0x40_0001), ["a.exe+0x1"]);
-        assert_eq!(images.names(7, 0x50_0000), [""; 0]);
-        images.add(&image("DCEnd", 0x40_0000, 0x1000, 7, "c.dll"));
-        images.add(&image("Other", 0x40_0000, 0x1000, 7, "d.dll"));
-        assert_eq!(images.name(7, 0x40_0000).as_deref(), Some("c.dll+0x0"), "a later image at the same address");
-        images.add(&image("Unload", 0x60_0000, 0x1000, 7, "e.dll"));
-        assert_eq!(images.name(7, 0x60_0FFF).as_deref(), Some("e.dll+0xfff"), "loaded before the trace began");
-        assert_eq!(images.name(7, 0x3F_FFFF), None, "below the first image");
-    }
-
-    /// Returns a classic event of a class whose events describe images.
-    fn classic(class: &str, opcode: u8, version: u8, payload: &[u8]) -> Event {
-        let descriptor = EventDescriptor { version, opcode: Opcode::from_int(opcode), ..EventDescriptor::default() };
-        let provider = Guid::parse(class).unwrap();
-        read(&EventData { provider, descriptor, flags: FLAG_CLASSIC_HEADER, payload, ..EventData::default() })
-    }
-
-    #[test]
-    fn events_add_images_as_their_decoded_form_does() {
-        const IMAGE: &str = "2cb15d1d-5fc1-11d2-abe1-00a0c911f518";
-        const IMAGE_ID: &str = "b3e675d7-2554-4f18-830b-2762732560de";
-        let word = |number: u64| number.to_le_bytes();
-        let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-        let base = 0x40_0000_u64;
-        // Base, size, process id, checksum, time, signature, default base, four reserved words, name.
-        let load = |name: &str| [&word(base)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 36], &text(name)].concat();
-        let id = |name: &str| {
-            [&word(base + 0x1_0000)[..], &word(0x1000), &7_u32.to_le_bytes(), &[0; 4], &text(name)].concat()
-        };
-        let guid = Guid::from_u128(0x1122_3344_5566_7788_99AA_BBCC_DDEE_FF00);
-        let pdb =
-            [&word(base)[..], &7_u32.to_le_bytes(), &guid.to_bytes_le(), &1_u32.to_le_bytes(), b"c:\\a.pdb\0"].concat();
-        let events = [
-            classic(IMAGE, 10, 3, &load("\\Device\\a.exe")),
-            classic(IMAGE_ID, 0, 2, &id("b.exe")),
-            classic(IMAGE_ID, 36, 2, &pdb),
-        ];
-        let (mut by_event, mut by_decoded, mut decoder) = (Images::default(), Images::default(), Decoder::default());
-        assert!(by_event.is_empty());
-        for event in &events {
-            by_event.add_event(&mut decoder, &event.as_ref());
-            by_decoded.add(&decoder.decode(&event.as_ref()));
-        }
-        for images in [by_event, by_decoded] {
-            assert!(!images.is_empty());
-            let place = images.find(7, base + 0x10).unwrap();
-            assert_eq!((place.image, place.offset, place.pdb), ("a.exe", 0x10, Some((guid, "a.pdb"))));
-            let other = images.find(7, base + 0x1_0020).unwrap();
-            assert_eq!((other.image, other.offset, other.pdb), ("b.exe", 0x20, None));
-            assert_eq!(images.find(8, base + 0x10), None);
-        }
-    }
-}
+mod tests;

@@ -145,7 +145,7 @@ impl Decoder {
         let mut is_any = false;
         let mut frames = Vec::with_capacity(stack.len());
         for address in stack {
-            let found = names.names(process, address);
+            let found = names.names_at(process, event.header.stamp, address);
             is_any |= !found.is_empty();
             if found.is_empty() {
                 frames.push(format!("{address:#x}"));

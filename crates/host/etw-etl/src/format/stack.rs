@@ -2,8 +2,8 @@
 //!
 //! Public analyses of the kernel name the hooks (group `STACKWALK`, types create, delete and rundown), and public readers parse
 //! the data as a key and addresses. A definition of type delete or rundown comes after the events that refer to the key, and the
-//! key may then get another stack: Microsoft's public TraceEvent library (`TraceLog.cs`) resolves them so, and so do two traces in
-//! its tests. No captured file with a create record was available; this crate's sessions write one before the first event with
+//! key may then get another stack: Microsoft's public `TraceEvent` library (`TraceLog.cs`) resolves them so, and two traces in its
+//! tests have keys that are used again. No captured file with a create record was available; this crate's sessions write one before the first event with
 //! the key.
 
 use super::bytes::{u32_at, u64_at, utf16z};

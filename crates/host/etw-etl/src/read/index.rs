@@ -70,7 +70,7 @@ impl Collected {
         targets
     }
 
-    /// Adds an image. Its time is not needed: the rundown at the end of a trace describes images that were loaded before.
+    /// Adds an image event.
     fn add_image(&mut self, slot: Slot, buffer: &Buffer) {
         let clock = Clock { kind: ClockKind::SystemTime, frequency: 0, start: FileTime(0), start_stamp: 0 };
         let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &clock, buffer.record(slot));
@@ -173,6 +173,7 @@ pub(crate) fn index<R: Read + Seek>(
     entries.sort_unstable();
     collected.keys.sort();
     collected.threads.sort();
+    collected.images.sort();
     (entries, offset)
 }
 

@@ -83,14 +83,15 @@ fn owner(header: &Header, payload: &[u8]) -> Owner {
         // The end of a disk transfer, and of a flush. Versions before 3 do not have the thread.
         (0x010A | 0x010B, 3..) => thread(32 + 2 * pointer),
         (0x010E, 3..) => thread(16 + pointer),
-        // Rundowns and ends of processes; their counters.
+        // Rundowns and ends of processes.
         (0x0303 | 0x0304 | 0x0327, 1..) => process(pointer),
-        (0x0320 | 0x0321, 2..) => process(0),
         // Images.
         (0x1402..=0x1404, 1..) => process(2 * pointer),
-        // TCP and UDP over IPv4 and IPv6, except failures.
-        (0x060A..=0x0610 | 0x0612..=0x0616 | 0x061A..=0x0622, 1..) => process(0),
-        (0x080A | 0x080B | 0x081A | 0x081B, 1..) => process(0),
+        // Counters of processes; TCP and UDP over IPv4 and IPv6, except failures.
+        (
+            0x0320 | 0x0321 | 0x060A..=0x0610 | 0x0612..=0x0616 | 0x061A..=0x0622 | 0x080A | 0x080B | 0x081A | 0x081B,
+            1..,
+        ) => process(0),
         (0x1820 | 0x1825 | 0x1826, _) => Owner { process: u32_at(payload, 8), thread: u32_at(payload, 12) },
         _ => Owner::default(),
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use crate::common::{folder, options};
 use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
 use etw_etl::format::stack::{HOOK_DELETE, HOOK_RUNDOWN, push_definition};
-use etw_etl::{Buffer, Reader, ReaderOptions, Writer, WriterOptions};
+use etw_etl::{Buffer, Decoder, Reader, ReaderOptions, Writer, WriterOptions};
 
 const KERNEL: u64 = 0xFFFF_F800_0000_1000;
 const USER: u64 = 0x7FF0_0000_2000;
@@ -463,6 +463,35 @@ fn frames_are_named_by_the_image_events_of_the_trace() {
     let path = trace("images.etl", &[(1_000_100, image(1_000_100, KERNEL - 0x1000, *b"a\0.\0s\0y\0"))]);
     let reader = Reader::open(&path).unwrap();
     assert_eq!(reader.images().name(7, KERNEL).as_deref(), Some("a.sys+0x1000"));
+}
+
+#[test]
+fn frames_are_named_by_the_image_that_was_loaded_at_the_time_of_the_event() {
+    let change = |hook, stamp, name: [u8; 8]| {
+        let words = [KERNEL - 0x1000, 0x4000, 0, 0, 0, 0, 0, u64::from_le_bytes(name), u64::from(b's')];
+        (stamp, record(hook, stamp, &words))
+    };
+    let (load, unload) = (0x140A, 0x1402);
+    let records = [
+        change(load, 1_000_100, *b"a\0.\0s\0y\0"),
+        sample(1_000_200),
+        stack(1_000_201, 1_000_200, &[KERNEL]),
+        change(unload, 1_000_300, *b"a\0.\0s\0y\0"),
+        sample(1_000_400),
+        stack(1_000_401, 1_000_400, &[KERNEL]),
+        change(load, 1_000_500, *b"b\0.\0s\0y\0"),
+        sample(1_000_600),
+        stack(1_000_601, 1_000_600, &[KERNEL]),
+    ];
+    let mut reader = Reader::open(buffers("lives.etl", 2048, &[records.to_vec()])).unwrap();
+    let decoder = Decoder::of(&reader, []).with_names(reader.images());
+    let mut frames = Vec::new();
+    while let Some(event) = reader.next_ref() {
+        if event.stack().is_some() {
+            frames.push(decoder.frames(&event).concat());
+        }
+    }
+    assert_eq!(frames, ["a.sys+0x1000", "", "b.sys+0x1000"]);
 }
 
 #[test]

@@ -161,9 +161,19 @@ pub(crate) struct Frames {
 
 impl FrameNames for Frames {
     fn names(&self, process: u32, address: u64) -> Vec<String> {
-        let Some(place) = self.images.find(process, address) else { return Vec::new() };
-        let plain = || vec![format!("{}+{:#x}", place.image, place.offset)];
-        let (Some(table), Ok(rva)) = (self.pdbs.of(&place), u32::try_from(place.offset)) else { return plain() };
+        self.images.find(process, address).map(|place| self.functions(&place)).unwrap_or_default()
+    }
+
+    fn names_at(&self, process: u32, stamp: u64, address: u64) -> Vec<String> {
+        self.images.find_at(process, stamp, address).map(|place| self.functions(&place)).unwrap_or_default()
+    }
+}
+
+impl Frames {
+    /// The functions at a place, the innermost inlined one first, or the image and the offset.
+    fn functions(&self, place: &Place<'_>) -> Vec<String> {
+        let plain = || vec![place.to_string()];
+        let (Some(table), Ok(rva)) = (self.pdbs.of(place), u32::try_from(place.offset)) else { return plain() };
         // A return address is after the call, which may be the last instruction of its line or of its function. The address
         // before it is inside the call.
         let frames = table.frames(rva.saturating_sub(1));

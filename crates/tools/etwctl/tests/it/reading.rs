@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use crate::common;
 use crate::common::scratch;
-use etw_etl::{Clock, EventData, ExtendedItem, FileMode, FileTime, Writer, WriterOptions};
+use etw_etl::format::stack::{HOOK_RUNDOWN, push_definition};
+use etw_etl::{Buffer, Clock, EventData, ExtendedItem, ExtendedType, FileMode, FileTime, Writer, WriterOptions};
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
 use serde_json::Value;
@@ -227,4 +228,27 @@ fn parquet_and_pcapng_are_written_or_the_reason_is_said() {
     fs::remove_dir_all(out).unwrap();
     fs::remove_file(scratch("none.pcapng")).unwrap();
     fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_note_counts_the_references_to_stacks_that_the_trace_does_not_define() {
+    let key = [0_u64, 0xABC].map(u64::to_le_bytes).concat();
+    let items = [ExtendedItem { kind: ExtendedType::STACK_KEY64, data: &key }];
+    for (name, defined, is_noted) in [("defined.etl", 300, false), ("undefined.etl", 50, true)] {
+        let path = scratch(name);
+        let mut writer = writer(&path);
+        for timestamp in [100, 200] {
+            writer.write(0, &EventData { items: &items, timestamp, ..EventData::default() }).unwrap();
+        }
+        // A definition comes after the events that refer to it.
+        let (mut record, mut buffer) = (Vec::new(), Buffer::new(1024, 0));
+        assert!(push_definition(&mut record, HOOK_RUNDOWN, defined, 0xABC, &[0x1234]));
+        buffer.push_record(&record, defined).unwrap();
+        writer.write_buffer(&mut buffer, 400).unwrap();
+        writer.close().unwrap();
+        let run = common::etwctl(&format!("stacks {}", path.display()));
+        assert_eq!((run.code, run.out.contains("0x1234")), (0, !is_noted), "{}", run.err);
+        let note = "2 references to call stacks without a definition; they are left out";
+        assert_eq!(run.err.contains(note), is_noted, "{}", run.err);
+    }
 }

@@ -81,12 +81,11 @@ impl Keys {
     /// Returns the addresses of the stack that a reference means: those of the next definition of its key, or those of an earlier
     /// create record if the key was not deleted since. Returns `None` if the definition is missing.
     pub(crate) fn get(&self, reference: Reference) -> Option<&[u64]> {
-        let found = match reference.is_kernel {
-            Some(is_kernel) => self.find(reference, is_kernel),
-            None => {
-                let found = [false, true].into_iter().filter_map(|is_kernel| self.find(reference, is_kernel));
-                found.min_by_key(|defined| defined.stamp.abs_diff(reference.stamp))
-            }
+        let found = if let Some(is_kernel) = reference.is_kernel {
+            self.find(reference, is_kernel)
+        } else {
+            let found = [false, true].into_iter().filter_map(|is_kernel| self.find(reference, is_kernel));
+            found.min_by_key(|defined| defined.stamp.abs_diff(reference.stamp))
         }?;
         // A definition that was left out may be the one that is meant.
         let between = (found.stamp.min(reference.stamp), found.stamp.max(reference.stamp));
