@@ -94,7 +94,7 @@ impl fmt::Display for Place<'_> {
 /// The images of a trace. Drivers and the kernel belong to the address space of every process.
 ///
 /// ```
-/// use etw_etl::{Images, Place};
+/// use etw_etl::{FrameNames as _, Images, Place};
 ///
 /// // A reader has found them in its trace: `reader.images()`.
 /// let images = Images::default();
@@ -103,6 +103,7 @@ impl fmt::Display for Place<'_> {
 /// assert!(place.is_none() && images.name(4, 0xFFFF_F800_0000_1000).is_none());
 /// // The same at the time of an event, `event.header.stamp`.
 /// assert!(images.find_at(4, 1_000_000, 0xFFFF_F800_0000_1000).is_none());
+/// assert!(images.names_at(4, 1_000_000, 0xFFFF_F800_0000_1000).is_empty());
 ///
 /// // Or add what an image event says.
 /// let mut images = images;

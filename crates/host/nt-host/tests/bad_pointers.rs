@@ -69,7 +69,7 @@ const PARTS: usize = 4;
 
 /// How long the driver may take. A call that does not return is a result here, so the first limit is short. On a busy
 /// machine it may be too short even for loading the driver, which must succeed.
-const LIMITS: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(5), Duration::from_secs(60)];
+const LIMITS: [Duration; 3] = [Duration::from_millis(200), Duration::from_secs(5), Duration::from_mins(1)];
 
 fn start() -> (NtHost, Device) {
     let image = common::c::build("wdm_call", 0, "DriverEntry", &["ntoskrnl"]);
