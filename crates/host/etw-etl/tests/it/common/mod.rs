@@ -1,5 +1,4 @@
 //! Traces that the tests share, created by the writer. They are always the same bytes.
-#![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Shared by the tests: a machine with a new engine, and a provider in it.
-#![allow(dead_code, reason = "each file of tests uses a part")]
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! The routines as a provider declares them, and a callback that records its arguments. Nothing here refers to the
 //! crate under test: the linker resolves the routines.
-#![allow(dead_code, reason = "each scenario uses a part")]
 
 use std::ffi::{c_char, c_void};
 use std::sync::Mutex;
