@@ -1,9 +1,21 @@
 //! The description of a routine, and how a call reaches it.
 
+mod argument;
+mod declare;
+mod reply;
+mod signature;
+#[cfg(test)]
+mod tests;
+
 use etw_types::NtStatus;
 
 use crate::memory::OrStop as _;
 use crate::memory::{Fault, GuestPtr};
+
+pub(crate) use argument::{Argument, Ignored, Irql, Out, Rest, Slots};
+pub(crate) use declare::{declare, functions, routines};
+pub(crate) use reply::IntoReply;
+pub(crate) use signature::{Kind, Signature};
 
 /// The highest IRQLs at which routines may be called.
 pub(crate) const PASSIVE: u8 = 0;
@@ -41,13 +53,15 @@ pub(crate) struct Routine {
     pub(crate) fails: Fails,
     /// Whether a call undoes an earlier one. Failures are not injected into such calls: a driver cannot do more than
     /// make the call, and what stays would look like its leak.
-    undoes: fn(&Call) -> bool,
+    undoes: Option<fn(&Call) -> bool>,
     /// It always returns the same value and has no state.
     pub(crate) fixed: bool,
     /// It creates something that the driver may leak, so the calls that lead to it are recorded.
     pub(crate) keeps: bool,
     /// It holds nothing while it accesses the driver's memory, so a handler of the driver may take its faults.
     pub(crate) leavable: bool,
+    /// Its parameters and result, if it was declared with them.
+    pub(crate) signature: Option<Signature>,
     body: Body,
 }
 
@@ -75,9 +89,18 @@ pub(crate) const fn fixed(name: &'static str, irql: u8, value: u64) -> Routine {
 
 impl Routine {
     pub(crate) const fn new(name: &'static str, irql: u8, run: fn(&Call) -> Result<u64, Fault>) -> Self {
-        let undoes: fn(&Call) -> bool = |_| false;
         let fails = Fails::Never;
-        Self { name, irql, fails, undoes, fixed: false, keeps: false, leavable: false, body: Body::Run(run) }
+        Self {
+            name,
+            irql,
+            fails,
+            undoes: None,
+            fixed: false,
+            keeps: false,
+            leavable: false,
+            signature: None,
+            body: Body::Run(run),
+        }
     }
 
     /// The routine may return a failure status. A routine that can fail is assumed to create something.
@@ -90,14 +113,14 @@ impl Routine {
         Self { fails: Fails::Zero, keeps: true, ..self }
     }
 
-    /// Some calls of the routine undo an earlier call, and do not fail.
-    pub(crate) const fn undoes(self, undoes: fn(&Call) -> bool) -> Self {
+    /// The calls of the routine for which this returns `true` undo an earlier call, and do not fail.
+    pub(crate) const fn undoes(self, undoes: Option<fn(&Call) -> bool>) -> Self {
         Self { undoes, ..self }
     }
 
     /// Returns whether a call can be made to fail.
     pub(crate) fn can_fail(&self, call: &Call) -> bool {
-        self.fails != Fails::Never && !(self.undoes)(call)
+        self.fails != Fails::Never && !self.undoes.is_some_and(|undoes| undoes(call))
     }
 
     /// The routine cannot fail, and creates or acquires something that the driver may leak.
@@ -118,6 +141,11 @@ impl Routine {
     /// The routine returns a fixed value and may store one.
     pub(crate) const fn fixed(self) -> Self {
         Self { fixed: true, ..self }
+    }
+
+    /// The routine has this signature.
+    pub(crate) const fn signature(self, signature: Signature) -> Self {
+        Self { signature: Some(signature), ..self }
     }
 
     /// Runs the routine.
@@ -170,64 +198,6 @@ pub(crate) fn status_of(outcome: Outcome) -> Result<NtStatus, Fault> {
         Ok(()) => Ok(NtStatus::Success),
         Err(Failure::Status(status)) => Ok(status),
         Err(Failure::Fault(fault)) => Err(fault),
-    }
-}
-
-/// The types that a routine's body may return: a value for rax, or a fault for the driver.
-pub(crate) trait IntoReply {
-    fn into_reply(self) -> Result<u64, Fault>;
-}
-
-macro_rules! replies {
-    ($($type:ty: $value:ident => $reply:expr;)*) => {
-        $(
-            impl IntoReply for $type {
-                fn into_reply(self) -> Result<u64, Fault> {
-                    let $value = self;
-                    Ok($reply)
-                }
-            }
-        )*
-    };
-}
-replies! {
-    (): _value => 0;
-    bool: value => value.into();
-    u8: value => value.into();
-    u16: value => value.into();
-    u32: value => value.into();
-    u64: value => value;
-    i32: value => value.cast_unsigned().into();
-    NtStatus: value => value.as_int().into();
-    std::cmp::Ordering: value => (value as i32).cast_unsigned().into();
-}
-
-impl<T> IntoReply for GuestPtr<T> {
-    fn into_reply(self) -> Result<u64, Fault> {
-        Ok(self.address())
-    }
-}
-
-/// `None` is NULL.
-impl<T> IntoReply for Option<GuestPtr<T>> {
-    fn into_reply(self) -> Result<u64, Fault> {
-        Ok(self.unwrap_or_default().address())
-    }
-}
-
-impl<R: IntoReply> IntoReply for Result<R, Fault> {
-    fn into_reply(self) -> Result<u64, Fault> {
-        self?.into_reply()
-    }
-}
-
-impl<R: IntoReply> IntoReply for Outcome<R> {
-    fn into_reply(self) -> Result<u64, Fault> {
-        match self {
-            Ok(value) => value.into_reply(),
-            Err(Failure::Status(status)) => status.into_reply(),
-            Err(Failure::Fault(fault)) => Err(fault),
-        }
     }
 }
 

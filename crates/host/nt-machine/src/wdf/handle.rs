@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::memory::{Fault, Plain};
-use crate::routine::{Call, IntoReply};
+use crate::routine::{Argument, Call, IntoReply, Kind, Slots};
 
 /// `WDFOBJECT` or another handle type of the framework. A handle is not an address: a driver that dereferences it
 /// faults.
@@ -53,7 +53,17 @@ impl fmt::LowerHex for Handle {
     }
 }
 
+impl Argument for Handle {
+    const KINDS: &'static [Kind] = &[Kind::Handle];
+
+    fn take(slots: &mut Slots<'_>) -> Self {
+        Self(u64::take(slots))
+    }
+}
+
 impl IntoReply for Handle {
+    const KIND: Kind = Kind::Handle;
+
     fn into_reply(self) -> Result<u64, Fault> {
         Ok(self.0)
     }

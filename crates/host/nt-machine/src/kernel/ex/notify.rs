@@ -59,18 +59,18 @@ pub(crate) struct Notifications {
 pub(super) const ROUTINES: &[Routine] = &[
     routine!("PsSetCreateProcessNotifyRoutine", PASSIVE, |call| set(call, About::Process, call.ptr(0), call.is(1)))
         .fails(NtStatus::InvalidParameter)
-        .undoes(|call| call.is(1)),
+        .undoes(Some(|call| call.is(1))),
     routine!("PsSetCreateProcessNotifyRoutineEx", PASSIVE, |call| {
         set(call, About::ProcessEx, call.ptr(0), call.is(1))
     })
     .fails(NtStatus::AccessDenied)
-    .undoes(|call| call.is(1)),
+    .undoes(Some(|call| call.is(1))),
     // Arguments: type, routine, whether to remove it.
     routine!("PsSetCreateProcessNotifyRoutineEx2", PASSIVE, |call| {
         set(call, About::ProcessEx, call.ptr(1), call.is(2))
     })
     .fails(NtStatus::AccessDenied)
-    .undoes(|call| call.is(2)),
+    .undoes(Some(|call| call.is(2))),
     routine!("PsSetCreateThreadNotifyRoutine", PASSIVE, |call| set(call, About::Thread, call.ptr(0), false))
         .fails(NO_RESOURCES),
     routine!("PsSetCreateThreadNotifyRoutineEx", PASSIVE, |call| set(call, About::Thread, call.ptr(1), false))

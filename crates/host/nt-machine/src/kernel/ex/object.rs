@@ -10,7 +10,8 @@ use crate::kernel::{kernel, lock, submit};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 use crate::routine::{
-    ANY, APC, Call, DISPATCH, IntoReply, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
+    ANY, APC, Argument, Call, DISPATCH, IntoReply, Kind, NO_RESOURCES, Outcome, PASSIVE, Routine, Slots, done, fail,
+    fixed, routine,
 };
 use crate::verify::{self, Rule};
 
@@ -48,7 +49,17 @@ impl KernelHandle {
     }
 }
 
+impl Argument for KernelHandle {
+    const KINDS: &'static [Kind] = &[Kind::Handle];
+
+    fn take(slots: &mut Slots<'_>) -> Self {
+        Self(u64::take(slots))
+    }
+}
+
 impl IntoReply for KernelHandle {
+    const KIND: Kind = Kind::Handle;
+
     fn into_reply(self) -> Result<u64, Fault> {
         Ok(self.0)
     }

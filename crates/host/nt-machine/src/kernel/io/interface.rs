@@ -42,7 +42,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
     })
     .fails(NtStatus::ObjectNameNotFound)
-    .undoes(|call| !call.is(1)),
+    .undoes(Some(|call| !call.is(1))),
     // Arguments: class, device, flags, place for the list of links, which the driver frees.
     routine!("IoGetDeviceInterfaces", PASSIVE, |call| {
         let class = format!("{{{}}}", call.ptr::<GUID>(0).id()?);
@@ -78,7 +78,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         done(())
     })
     .fails(NO_RESOURCES)
-    .undoes(|call| call.arg(6) == 0),
+    .undoes(Some(|call| call.arg(6) == 0)),
 ];
 
 /// Arguments: device, class, reference string, place for the link's name.

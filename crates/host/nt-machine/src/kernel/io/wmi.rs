@@ -109,7 +109,7 @@ pub(super) const ROUTINES: &[Routine] = &[
         NtStatus::Success
     })
     .fails(NO_RESOURCES)
-    .undoes(|call| call.u32(1) == DEREGISTER),
+    .undoes(Some(|call| call.u32(1) == DEREGISTER)),
 ];
 
 /// Adds a WMI event to the debug output.

@@ -1,0 +1,91 @@
+//! The macros that declare routines with their signatures.
+
+/// Declares routines with their C signatures, and the table of them.
+///
+/// ```text
+/// routines! { pub(super) ROUTINES;
+///     /// What it does.
+///     #[irql(APC), fails(NO_RESOURCES)]
+///     fn IoCreateDevice(&call, driver: GuestPtr<DRIVER_OBJECT>, extension: u32, …) -> Outcome { … }
+/// }
+/// ```
+///
+/// Each routine becomes an ordinary function of typed values. Parameters are those of the C declaration, in its order;
+/// their types implement [`Argument`](super::Argument). A parameter that the host does not use is `Ignored<T>`, which
+/// costs nothing. `&call`, if it is there, is the [`Call`](super::Call) itself. The result implements
+/// [`IntoReply`](super::IntoReply): `Outcome` is `NTSTATUS`; `Result<(), Fault>` or nothing is `VOID`.
+///
+/// The first attribute has the highest IRQL, followed by methods of [`Routine`](super::Routine), as in `keeps` or
+/// `fails(NO_RESOURCES)`. `#[undoes(condition)]` may follow, with an expression of the parameters: whether this call
+/// undoes an earlier one.
+macro_rules! routines {
+    ($($declarations:tt)*) => { $crate::routine::declare! { 0; $($declarations)* } };
+}
+pub(crate) use routines;
+
+/// Declares functions of the framework like [`routines!`]. The driver's globals, the first argument of each function,
+/// are implicit.
+macro_rules! functions {
+    ($($declarations:tt)*) => { $crate::routine::declare! { 1; $($declarations)* } };
+}
+#[allow(unused_imports, reason = "no function of the framework is declared with it yet")]
+pub(crate) use functions;
+
+/// Implements [`routines!`] and [`functions!`]: the number is that of implicit arguments.
+macro_rules! declare {
+    // Not in the repetition below, where the parameters of a routine without a condition cannot be named.
+    (@undoes $implicit:literal, [$($argument:ident: $type:ty),*]) => { None };
+    (@undoes $implicit:literal, [$($argument:ident: $type:ty),*], $undoes:expr) => {
+        Some(|call| {
+            let mut slots = $crate::routine::Slots::new(call, $implicit);
+            $(
+                #[allow(unused_variables, reason = "the condition needs only some of the parameters")]
+                let $argument = <$type as $crate::routine::Argument>::take(&mut slots);
+            )*
+            $undoes
+        })
+    };
+    (@kind) => { $crate::routine::Kind::Void };
+    (@kind $result:ty) => { <$result as $crate::routine::IntoReply>::KIND };
+    (
+        $implicit:literal; $visibility:vis $table:ident;
+        $(
+            $(#[doc = $doc:literal])*
+            #[irql($irql:expr) $(, $property:ident $(($value:expr))?)*]
+            $(#[undoes($undoes:expr)])?
+            fn $name:ident($(&$call:ident $(,)?)? $($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block
+        )*
+    ) => {
+        $(
+            $(#[doc = $doc])*
+            #[allow(non_snake_case, reason = "the routine's name in C")]
+            #[allow(clippy::too_many_arguments, reason = "the parameters of the routine in C")]
+            #[allow(clippy::unnecessary_wraps, reason = "the type of the result is that of the routine in C")]
+            fn $name($($call: &$crate::routine::Call,)? $($argument: $type),*) $(-> $result)? $body
+        )*
+
+        $visibility const $table: &[$crate::routine::Routine] = &[
+            $(
+                $crate::routine::Routine::new(stringify!($name), $irql, |call| {
+                    #[allow(unused_mut, unused_variables, reason = "a routine may have no parameters")]
+                    let mut slots = $crate::routine::Slots::new(call, $implicit);
+                    let result = $name(
+                        $({
+                            let $call = call;
+                            $call
+                        },)?
+                        $(<$type as $crate::routine::Argument>::take(&mut slots)),*
+                    );
+                    $crate::routine::IntoReply::into_reply(result)
+                })
+                .signature($crate::routine::Signature {
+                    declared: &[$(<$type as $crate::routine::Argument>::KINDS),*],
+                    result: $crate::routine::declare!(@kind $($result)?),
+                })
+                $(.$property($($value)?))*
+                .undoes($crate::routine::declare!(@undoes $implicit, [$($argument: $type),*] $(, $undoes)?))
+            ),*
+        ];
+    };
+}
+pub(crate) use declare;
