@@ -6,8 +6,8 @@ use crate::cpu::thread;
 use crate::kernel::{call_back, kernel};
 use crate::layout::KDPC;
 use crate::memory::OrStop as _;
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, DISPATCH, PASSIVE, Routine, done, fail, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, DISPATCH, Outcome, PASSIVE, done, fail, routines};
 
 /// `DpcObject`.
 const TYPE: u8 = 0x13;
@@ -16,31 +16,63 @@ const THREADED: u8 = 0x18;
 /// `MediumImportance`.
 const MEDIUM: u8 = 1;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("KeInitializeDpc", ANY, |call| initialize(call, TYPE)),
-    routine!("KeInitializeThreadedDpc", ANY, |call| initialize(call, THREADED)),
-    routine!("KeInsertQueueDpc", ANY, |call| {
-        let dpc = call.ptr::<KDPC>(0);
-        dpc.SystemArgument1().write(call.arg(1))?;
-        dpc.SystemArgument2().write(call.arg(2))?;
-        done(queue(dpc))
-    }),
-    routine!("KeRemoveQueueDpc", ANY, |call| kernel().scheduler.change(|state| state.undefer(call.arg(0)))),
-    routine!("KeSetImportanceDpc", ANY, |call| call.ptr::<KDPC>(0).Importance().write(call.u8(1))),
-    routine!("KeSetTargetProcessorDpc", ANY, |call| set_target(call.ptr(0), call.u8(1))),
-    // Arguments: DPC, pointer to a `PROCESSOR_NUMBER`: group, number, reserved.
-    routine!("KeSetTargetProcessorDpcEx", ANY, |call| {
-        let [group, _, number, _] = call.ptr::<u32>(1).read()?.to_le_bytes();
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn KeInitializeDpc(dpc: GuestPtr<KDPC>, routine: GuestPtr<Code>, context: GuestPtr<Opaque>) -> Result<(), Fault> {
+        initialize(dpc, routine, context, TYPE)
+    }
+
+    #[irql(ANY)]
+    fn KeInitializeThreadedDpc(
+        dpc: GuestPtr<KDPC>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<(), Fault> {
+        initialize(dpc, routine, context, THREADED)
+    }
+
+    #[irql(ANY)]
+    fn KeInsertQueueDpc(
+        dpc: GuestPtr<KDPC>,
+        argument1: GuestPtr<Opaque>,
+        argument2: GuestPtr<Opaque>,
+    ) -> Result<bool, Fault> {
+        dpc.SystemArgument1().write(argument1.address())?;
+        dpc.SystemArgument2().write(argument2.address())?;
+        Ok(queue(dpc))
+    }
+
+    #[irql(ANY)]
+    fn KeRemoveQueueDpc(dpc: GuestPtr<KDPC>) -> bool {
+        kernel().scheduler.change(|state| state.undefer(dpc.address()))
+    }
+
+    #[irql(ANY)]
+    fn KeSetImportanceDpc(dpc: GuestPtr<KDPC>, importance: i32) -> Result<(), Fault> {
+        dpc.Importance().write(importance as u8)
+    }
+
+    #[irql(ANY)]
+    fn KeSetTargetProcessorDpc(dpc: GuestPtr<KDPC>, number: i8) -> Result<(), Fault> {
+        set_target(dpc, number.cast_unsigned())
+    }
+
+    /// `processor` is a `PROCESSOR_NUMBER`: group, number, reserved.
+    #[irql(ANY)]
+    fn KeSetTargetProcessorDpcEx(dpc: GuestPtr<KDPC>, processor: GuestPtr<u32>) -> Outcome {
+        let [group, _, number, _] = processor.read()?.to_le_bytes();
         if group != 0 || u32::from(number) >= PROCESSORS {
             return fail(NtStatus::InvalidParameter);
         }
-        set_target(call.ptr(0), number)?;
+        set_target(dpc, number)?;
         done(())
-    }),
-    routine!("KeFlushQueuedDpcs", PASSIVE, |_| {
+    }
+
+    #[irql(PASSIVE)]
+    fn KeFlushQueuedDpcs() {
         kernel().scheduler.wait(None, |state| (state.deferred.is_empty() && !state.in_dpc).then_some(()));
-    }),
-];
+    }
+}
 
 /// A DPC with a target has its number plus this one in `Number`, which is opaque.
 const TARGETED: u16 = 0x500;
@@ -50,13 +82,12 @@ fn set_target(dpc: GuestPtr<KDPC>, processor: u8) -> Result<(), Fault> {
     dpc.Number().write(TARGETED + u16::from(processor))
 }
 
-fn initialize(call: &Call, kind: u8) -> Result<(), Fault> {
-    let dpc = call.ptr::<KDPC>(0);
+fn initialize(dpc: GuestPtr<KDPC>, routine: GuestPtr<Code>, context: GuestPtr<Opaque>, kind: u8) -> Result<(), Fault> {
     dpc.zero()?;
     dpc.Type().write(kind)?;
     dpc.Importance().write(MEDIUM)?;
-    dpc.DeferredRoutine().write(call.ptr(1))?;
-    dpc.DeferredContext().write(call.arg(2))
+    dpc.DeferredRoutine().write(routine)?;
+    dpc.DeferredContext().write(context.address())
 }
 
 /// Queues a DPC unless it is already queued. Returns whether it was queued now.

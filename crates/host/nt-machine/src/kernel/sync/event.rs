@@ -4,11 +4,11 @@ use etw_types::NtStatus;
 
 use super::state::Waiter;
 use crate::cpu::thread;
-use crate::kernel::ex::object;
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::kernel;
 use crate::layout::{DISPATCHER_HEADER, KEVENT, KMUTANT, KSEMAPHORE};
 use crate::memory::{Fault, GuestPtr, Opaque};
-use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fail, routine};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
 use crate::verify::{self, Rule};
 
 /// A dispatcher object of any kind.
@@ -18,52 +18,132 @@ const SYNCHRONIZATION_EVENT: u8 = 1;
 const MUTANT: u8 = 2;
 const SEMAPHORE: u8 = 5;
 const SYNCHRONIZATION_TIMER: u8 = 9;
+/// `WaitAll`.
+const WAIT_ALL: i32 = 0;
+/// `MAXIMUM_WAIT_OBJECTS`.
+const MOST_OBJECTS: u32 = 64;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("KeInitializeEvent", ANY, |call| {
-        call.ptr::<KEVENT>(0).Header().initialize(call.u8(1), i32::from(call.is(2)))
-    }),
-    routine!("KeSetEvent", DISPATCH, |call| signal(call.ptr(0), 1)),
-    routine!("KeResetEvent", DISPATCH, |call| signal(call.ptr(0), 0)),
-    routine!("KeClearEvent", DISPATCH, |call| signal(call.ptr(0), 0).map(drop)),
-    routine!("KePulseEvent", DISPATCH, |call| pulse(call.ptr(0))),
-    routine!("KeReadStateEvent", ANY, read_state),
-    routine!("KeInitializeMutex", ANY, |call| {
-        let mutex = call.ptr::<KMUTANT>(0);
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn KeInitializeEvent(event: GuestPtr<KEVENT>, kind: i32, state: bool) -> Result<(), Fault> {
+        event.Header().initialize(kind as u8, i32::from(state))
+    }
+
+    #[irql(DISPATCH)]
+    fn KeSetEvent(event: GuestPtr<KEVENT>, _increment: Ignored<i32>, _wait: Ignored<bool>) -> Result<i32, Fault> {
+        signal(event.Header(), 1)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeResetEvent(event: GuestPtr<KEVENT>) -> Result<i32, Fault> {
+        signal(event.Header(), 0)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeClearEvent(event: GuestPtr<KEVENT>) -> Result<(), Fault> {
+        signal(event.Header(), 0).map(drop)
+    }
+
+    #[irql(DISPATCH)]
+    fn KePulseEvent(event: GuestPtr<KEVENT>, _increment: Ignored<i32>, _wait: Ignored<bool>) -> Result<i32, Fault> {
+        pulse(event.Header())
+    }
+
+    #[irql(ANY)]
+    fn KeReadStateEvent(event: GuestPtr<KEVENT>) -> Result<i32, Fault> {
+        event.Header().SignalState().read()
+    }
+
+    #[irql(ANY)]
+    fn KeInitializeMutex(mutex: GuestPtr<KMUTANT>, _level: Ignored<u32>) -> Result<(), Fault> {
         mutex.Header().initialize(MUTANT, 1)?;
         mutex.OwnerThread().write(GuestPtr::NULL)
-    }),
-    routine!("KeReleaseMutex", DISPATCH, release_mutex),
-    routine!("KeReadStateMutex", DISPATCH, read_state),
-    routine!("KeInitializeSemaphore", ANY, |call| {
-        let semaphore = call.ptr::<KSEMAPHORE>(0);
-        semaphore.Header().initialize(SEMAPHORE, call.i32(1))?;
-        semaphore.Limit().write(call.i32(2))
-    }),
-    routine!("KeReleaseSemaphore", DISPATCH, release_semaphore),
-    routine!("KeReadStateSemaphore", ANY, read_state),
-    routine!("KeWaitForSingleObject", DISPATCH, |call| wait(&[call.ptr(0)], true, call.ptr(4))),
-    routine!("KeWaitForMutexObject", DISPATCH, |call| wait(&[call.ptr(0)], true, call.ptr(4))),
-    routine!("KeWaitForMultipleObjects", DISPATCH, |call| {
-        let objects: Vec<Waitable> = call.ptr(1).array(call.arg(0).min(64)).read()?;
-        wait(&objects, call.u32(2) == 0, call.ptr(6))
-    }),
-    routine!("ZwSetEvent", DISPATCH, |call| match object::by_handle(call.kernel_handle(0)) {
-        Some(object) => {
-            let old = signal(GuestPtr::new(object), 1)?;
-            call.ptr(1).write_if(old)?;
-            done(())
-        }
-        None => fail(NtStatus::InvalidHandle),
-    }),
-    routine!("ZwWaitForSingleObject", APC, |call| match object::by_handle(call.kernel_handle(0)) {
-        Some(object) => wait(&[GuestPtr::new(object)], true, call.ptr(2)).map_err(Into::into),
-        None => fail(NtStatus::InvalidHandle),
-    }),
-];
+    }
 
-fn read_state(call: &Call) -> Result<i32, Fault> {
-    call.ptr::<DISPATCHER_HEADER>(0).SignalState().read()
+    #[irql(DISPATCH)]
+    fn KeReleaseMutex(mutex: GuestPtr<KMUTANT>, _wait: Ignored<bool>) -> Outcome<i32> {
+        release_mutex(mutex)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeReadStateMutex(mutex: GuestPtr<KMUTANT>) -> Result<i32, Fault> {
+        mutex.Header().SignalState().read()
+    }
+
+    #[irql(ANY)]
+    fn KeInitializeSemaphore(semaphore: GuestPtr<KSEMAPHORE>, count: i32, limit: i32) -> Result<(), Fault> {
+        semaphore.Header().initialize(SEMAPHORE, count)?;
+        semaphore.Limit().write(limit)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeReleaseSemaphore(
+        semaphore: GuestPtr<KSEMAPHORE>,
+        _increment: Ignored<i32>,
+        adjustment: i32,
+        _wait: Ignored<bool>,
+    ) -> Outcome<i32> {
+        release_semaphore(semaphore, adjustment)
+    }
+
+    #[irql(ANY)]
+    fn KeReadStateSemaphore(semaphore: GuestPtr<KSEMAPHORE>) -> Result<i32, Fault> {
+        semaphore.Header().SignalState().read()
+    }
+
+    #[irql(DISPATCH)]
+    fn KeWaitForSingleObject(
+        object: Waitable,
+        _reason: Ignored<i32>,
+        _mode: Ignored<i8>,
+        _alertable: Ignored<bool>,
+        timeout: GuestPtr<i64>,
+    ) -> Result<NtStatus, Fault> {
+        wait(&[object], true, timeout)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeWaitForMutexObject(
+        mutex: Waitable,
+        _reason: Ignored<i32>,
+        _mode: Ignored<i8>,
+        _alertable: Ignored<bool>,
+        timeout: GuestPtr<i64>,
+    ) -> Result<NtStatus, Fault> {
+        wait(&[mutex], true, timeout)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeWaitForMultipleObjects(
+        count: u32,
+        objects: GuestPtr<Waitable>,
+        kind: i32,
+        _reason: Ignored<i32>,
+        _mode: Ignored<i8>,
+        _alertable: Ignored<bool>,
+        timeout: GuestPtr<i64>,
+        _blocks: Ignored<GuestPtr<Opaque>>,
+    ) -> Result<NtStatus, Fault> {
+        let objects = objects.array(count.min(MOST_OBJECTS).into()).read()?;
+        wait(&objects, kind == WAIT_ALL, timeout)
+    }
+
+    #[irql(DISPATCH)]
+    fn ZwSetEvent(event: KernelHandle, previous: Out<i32>) -> Outcome {
+        let Some(object) = object::by_handle(event) else { return fail(NtStatus::InvalidHandle) };
+        previous.set_if_wanted(signal(GuestPtr::new(object), 1)?)?;
+        done(())
+    }
+
+    #[irql(APC)]
+    fn ZwWaitForSingleObject(
+        handle: KernelHandle,
+        _alertable: Ignored<bool>,
+        timeout: GuestPtr<i64>,
+    ) -> Outcome<NtStatus> {
+        let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
+        done(wait(&[GuestPtr::new(object)], true, timeout)?)
+    }
 }
 
 /// Sets the signal state and returns the old one.
@@ -87,8 +167,7 @@ fn pulse(event: Waitable) -> Result<i32, Fault> {
     })
 }
 
-fn release_mutex(call: &Call) -> Outcome<i32> {
-    let mutex = call.ptr::<KMUTANT>(0);
+fn release_mutex(mutex: GuestPtr<KMUTANT>) -> Outcome<i32> {
     if mutex.OwnerThread().read()? != thread::object() {
         verify::find(Rule::LockMisuse, format_args!("releases a mutex that this thread does not own"));
         return fail(NtStatus::MutantNotOwned);
@@ -102,8 +181,7 @@ fn release_mutex(call: &Call) -> Outcome<i32> {
     })
 }
 
-fn release_semaphore(call: &Call) -> Outcome<i32> {
-    let (semaphore, count) = (call.ptr::<KSEMAPHORE>(0), call.i32(2));
+fn release_semaphore(semaphore: GuestPtr<KSEMAPHORE>, count: i32) -> Outcome<i32> {
     let limit = semaphore.Limit().read()?;
     kernel().scheduler.change_object(semaphore.Header(), |_| {
         let state = semaphore.Header().SignalState();

@@ -5,24 +5,76 @@ use std::thread::LocalKey;
 
 use crate::cpu::thread;
 use crate::kernel::pool::paging;
-use crate::routine::{ANY, APC, DISPATCH, Routine, routine};
+use crate::memory::Fault;
+use crate::routine::{ANY, APC, DISPATCH, Irql, Out, routines};
 use crate::verify::{self, Rule};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("KeGetCurrentIrql", ANY, |_| thread::irql()),
-    routine!("KfRaiseIrql", ANY, |call| raise(call.u8(0))).keeps(),
-    routine!("KeRaiseIrqlToDpcLevel", ANY, |_| raise(DISPATCH)).keeps(),
-    routine!("KeRaiseIrqlToSynchLevel", ANY, |_| raise(12)).keeps(),
-    routine!("KeRaiseIrql", ANY, |call| call.ptr(1).write(raise(call.u8(0)))).keeps(),
-    routine!("KeLowerIrql", ANY, |call| lower(call.u8(0))),
-    routine!("KfLowerIrql", ANY, |call| lower(call.u8(0))),
-    routine!("KeEnterCriticalRegion", APC, |_| enter(&CRITICAL)),
-    routine!("KeLeaveCriticalRegion", DISPATCH, |_| leave(&CRITICAL)),
-    routine!("KeEnterGuardedRegion", APC, |_| enter(&GUARDED)),
-    routine!("KeLeaveGuardedRegion", APC, |_| leave(&GUARDED)),
-    routine!("KeAreApcsDisabled", DISPATCH, |_| thread::irql() >= APC || CRITICAL.get() > 0 || GUARDED.get() > 0),
-    routine!("KeAreAllApcsDisabled", DISPATCH, |_| thread::irql() >= APC || GUARDED.get() > 0),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn KeGetCurrentIrql() -> Irql {
+        Irql(thread::irql())
+    }
+
+    #[irql(ANY), keeps]
+    fn KfRaiseIrql(new: Irql) -> Irql {
+        Irql(raise(new.0))
+    }
+
+    #[irql(ANY), keeps]
+    fn KeRaiseIrqlToDpcLevel() -> Irql {
+        Irql(raise(DISPATCH))
+    }
+
+    #[irql(ANY), keeps]
+    fn KeRaiseIrqlToSynchLevel() -> Irql {
+        Irql(raise(12))
+    }
+
+    #[irql(ANY), keeps]
+    fn KeRaiseIrql(new: Irql, old: Out<u8>) -> Result<(), Fault> {
+        old.set(raise(new.0))
+    }
+
+    #[irql(ANY)]
+    fn KeLowerIrql(new: Irql) {
+        lower(new.0);
+    }
+
+    #[irql(ANY)]
+    fn KfLowerIrql(new: Irql) {
+        lower(new.0);
+    }
+
+    #[irql(APC)]
+    fn KeEnterCriticalRegion() {
+        enter(&CRITICAL);
+    }
+
+    #[irql(DISPATCH)]
+    fn KeLeaveCriticalRegion() {
+        leave(&CRITICAL);
+    }
+
+    #[irql(APC)]
+    fn KeEnterGuardedRegion() {
+        enter(&GUARDED);
+    }
+
+    #[irql(APC)]
+    fn KeLeaveGuardedRegion() {
+        leave(&GUARDED);
+    }
+
+    #[irql(DISPATCH)]
+    fn KeAreApcsDisabled() -> bool {
+        thread::irql() >= APC || CRITICAL.get() > 0 || GUARDED.get() > 0
+    }
+
+    #[irql(DISPATCH)]
+    fn KeAreAllApcsDisabled() -> bool {
+        thread::irql() >= APC || GUARDED.get() > 0
+    }
+}
 
 thread_local! {
     /// The number of regions that this thread is in.

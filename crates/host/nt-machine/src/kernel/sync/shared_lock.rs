@@ -3,45 +3,111 @@
 use super::irql;
 use crate::cpu::thread;
 use crate::kernel::kernel;
-use crate::memory::Fault;
-use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, routine};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, Irql, Out, routines};
 use crate::verify::{self, Rule};
 
 /// The writer's bit of an `EX_SPIN_LOCK`; the other bits count readers.
 const WRITER: u32 = 0x8000_0000;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("ExAcquireSpinLockExclusive", DISPATCH, |call| raised(call, true)).keeps(),
-    routine!("ExAcquireSpinLockShared", DISPATCH, |call| raised(call, false)).keeps(),
-    routine!("ExAcquireSpinLockExclusiveAtDpcLevel", DISPATCH, |call| at_dispatch(call, true)).keeps(),
-    routine!("ExAcquireSpinLockSharedAtDpcLevel", DISPATCH, |call| at_dispatch(call, false)).keeps(),
-    routine!("ExTryConvertSharedSpinLockExclusive", DISPATCH, |call| call.ptr::<u32>(0).compare_exchange(1, WRITER)),
-    routine!("ExReleaseSpinLockExclusive", DISPATCH, |call| {
-        release(call, true)?;
-        irql::lower(call.u8(1));
-        done(())
-    }),
-    routine!("ExReleaseSpinLockShared", DISPATCH, |call| {
-        release(call, false)?;
-        irql::lower(call.u8(1));
-        done(())
-    }),
-    routine!("ExReleaseSpinLockExclusiveFromDpcLevel", DISPATCH, |call| release(call, true)),
-    routine!("ExReleaseSpinLockSharedFromDpcLevel", DISPATCH, |call| release(call, false)),
-    routine!("ExInitializePushLock", ANY, |call| call.ptr::<u64>(0).write(0)),
-    routine!("ExAcquirePushLockExclusiveEx", APC, |call| push(call, true)).keeps(),
-    routine!("ExAcquirePushLockSharedEx", APC, |call| push(call, false)).keeps(),
-    routine!("ExfAcquirePushLockExclusive", APC, |call| push(call, true)).keeps(),
-    routine!("ExfAcquirePushLockShared", APC, |call| push(call, false)).keeps(),
-    routine!("ExfReleasePushLockExclusive", APC, |call| pop(call, true)),
-    routine!("ExfReleasePushLockShared", APC, |call| pop(call, false)),
-    routine!("ExReleasePushLockExclusiveEx", APC, |call| pop(call, true)),
-    routine!("ExReleasePushLockSharedEx", APC, |call| pop(call, false)),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH), keeps]
+    fn ExAcquireSpinLockExclusive(lock: GuestPtr<u32>) -> Result<Irql, Fault> {
+        raised(lock, true)
+    }
 
-/// Changes the word at the first argument, unless `next` returns `None`. Returns whether it was changed.
-fn update(call: &Call, next: impl Fn(u32) -> Option<u32>) -> Result<bool, Fault> {
-    let word = call.ptr::<u32>(0);
+    #[irql(DISPATCH), keeps]
+    fn ExAcquireSpinLockShared(lock: GuestPtr<u32>) -> Result<Irql, Fault> {
+        raised(lock, false)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn ExAcquireSpinLockExclusiveAtDpcLevel(lock: GuestPtr<u32>) -> Result<(), Fault> {
+        at_dispatch(lock, true)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn ExAcquireSpinLockSharedAtDpcLevel(lock: GuestPtr<u32>) -> Result<(), Fault> {
+        at_dispatch(lock, false)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExTryConvertSharedSpinLockExclusive(lock: GuestPtr<u32>) -> Result<u32, Fault> {
+        Ok(lock.compare_exchange(1, WRITER)?.into())
+    }
+
+    #[irql(DISPATCH)]
+    fn ExReleaseSpinLockExclusive(lock: GuestPtr<u32>, old: Irql) -> Result<(), Fault> {
+        release(lock, true)?;
+        irql::lower(old.0);
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn ExReleaseSpinLockShared(lock: GuestPtr<u32>, old: Irql) -> Result<(), Fault> {
+        release(lock, false)?;
+        irql::lower(old.0);
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn ExReleaseSpinLockExclusiveFromDpcLevel(lock: GuestPtr<u32>) -> Result<(), Fault> {
+        release(lock, true)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExReleaseSpinLockSharedFromDpcLevel(lock: GuestPtr<u32>) -> Result<(), Fault> {
+        release(lock, false)
+    }
+
+    #[irql(ANY)]
+    fn ExInitializePushLock(lock: Out<u64>) -> Result<(), Fault> {
+        lock.set(0)
+    }
+
+    #[irql(APC), keeps]
+    fn ExAcquirePushLockExclusiveEx(lock: GuestPtr<u64>, _flags: Ignored<u32>) -> Result<(), Fault> {
+        push(lock, true)
+    }
+
+    #[irql(APC), keeps]
+    fn ExAcquirePushLockSharedEx(lock: GuestPtr<u64>, _flags: Ignored<u32>) -> Result<(), Fault> {
+        push(lock, false)
+    }
+
+    #[irql(APC), keeps]
+    fn ExfAcquirePushLockExclusive(lock: GuestPtr<u64>) -> Result<(), Fault> {
+        push(lock, true)
+    }
+
+    #[irql(APC), keeps]
+    fn ExfAcquirePushLockShared(lock: GuestPtr<u64>) -> Result<(), Fault> {
+        push(lock, false)
+    }
+
+    #[irql(APC)]
+    fn ExfReleasePushLockExclusive(lock: GuestPtr<u64>) -> Result<(), Fault> {
+        pop(lock, true)
+    }
+
+    #[irql(APC)]
+    fn ExfReleasePushLockShared(lock: GuestPtr<u64>) -> Result<(), Fault> {
+        pop(lock, false)
+    }
+
+    #[irql(APC)]
+    fn ExReleasePushLockExclusiveEx(lock: GuestPtr<u64>, _flags: Ignored<u32>) -> Result<(), Fault> {
+        pop(lock, true)
+    }
+
+    #[irql(APC)]
+    fn ExReleasePushLockSharedEx(lock: GuestPtr<u64>, _flags: Ignored<u32>) -> Result<(), Fault> {
+        pop(lock, false)
+    }
+}
+
+/// Changes a word, unless `next` returns `None`. Returns whether it was changed.
+fn update(word: GuestPtr<u32>, next: impl Fn(u32) -> Option<u32>) -> Result<bool, Fault> {
     loop {
         let old = word.read()?;
         let Some(new) = next(old) else { return Ok(false) };
@@ -51,13 +117,13 @@ fn update(call: &Call, next: impl Fn(u32) -> Option<u32>) -> Result<bool, Fault>
     }
 }
 
-fn spin(call: &Call, exclusive: bool) -> Result<(), Fault> {
+fn spin(lock: GuestPtr<u32>, exclusive: bool) -> Result<(), Fault> {
     let next = |old: u32| match (exclusive, old) {
         (true, 0) => Some(WRITER),
         (false, readers) if readers & WRITER == 0 => Some(readers + 1),
         _ => None,
     };
-    while !update(call, next)? {
+    while !update(lock, next)? {
         if verify::is_stopped() {
             verify::park();
         }
@@ -66,35 +132,34 @@ fn spin(call: &Call, exclusive: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-fn raised(call: &Call, exclusive: bool) -> Result<u8, Fault> {
+fn raised(lock: GuestPtr<u32>, exclusive: bool) -> Result<Irql, Fault> {
     let old = irql::raise(DISPATCH);
-    spin(call, exclusive)?;
-    Ok(old)
+    spin(lock, exclusive)?;
+    Ok(Irql(old))
 }
 
-fn at_dispatch(call: &Call, exclusive: bool) -> Result<(), Fault> {
+fn at_dispatch(lock: GuestPtr<u32>, exclusive: bool) -> Result<(), Fault> {
     let irql = thread::irql();
     if irql < DISPATCH {
         verify::find(Rule::IrqlTooLow, format_args!("called at IRQL {irql}, needs 2"));
     }
-    spin(call, exclusive)
+    spin(lock, exclusive)
 }
 
-fn release(call: &Call, exclusive: bool) -> Result<(), Fault> {
+fn release(lock: GuestPtr<u32>, exclusive: bool) -> Result<(), Fault> {
     let next = |old: u32| match (exclusive, old) {
         (true, WRITER) => Some(0),
         (false, readers @ 1..WRITER) => Some(readers - 1),
         _ => None,
     };
-    if !update(call, next)? {
+    if !update(lock, next)? {
         verify::find(Rule::LockMisuse, format_args!("releases a spin lock that is not held in this mode"));
     }
     Ok(())
 }
 
 /// Acquires a push lock. The word contains 1 for a writer and 2 for each reader. A waiting thread sleeps.
-fn push(call: &Call, exclusive: bool) -> Outcome {
-    let place = call.ptr::<u64>(0);
+fn push(place: GuestPtr<u64>, exclusive: bool) -> Result<(), Fault> {
     let attempt = || {
         let next = match (exclusive, place.read()?) {
             (true, 0) => 1,
@@ -107,8 +172,7 @@ fn push(call: &Call, exclusive: bool) -> Outcome {
     Ok(())
 }
 
-fn pop(call: &Call, exclusive: bool) -> Outcome {
-    let place = call.ptr::<u64>(0);
+fn pop(place: GuestPtr<u64>, exclusive: bool) -> Result<(), Fault> {
     let held = kernel().scheduler.change(|_| {
         let next = match (exclusive, place.read()?) {
             (true, 1) => 0,
