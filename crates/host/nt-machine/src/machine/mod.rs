@@ -5,9 +5,13 @@
 
 mod gaps;
 mod load;
+#[cfg(test)]
+mod metadata;
 mod plug;
 mod routines;
 mod threads;
+#[cfg(test)]
+mod undeclared;
 
 use std::io;
 use std::sync::{Mutex, OnceLock};
@@ -25,7 +29,7 @@ use crate::wdf;
 
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
-pub use routines::{Known, Listed, can_fail, everything, known, routines};
+pub use routines::{Known, Listed, can_fail, everything, known, routines, signature};
 
 /// The parts that the machine owns.
 struct Parts {

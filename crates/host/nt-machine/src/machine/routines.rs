@@ -78,6 +78,14 @@ pub fn routines() -> impl Iterator<Item = &'static str> {
     all().map(|routine| routine.name)
 }
 
+/// Returns the kinds of a routine's parameters and of its result, like `u32, pointer -> status`. Returns `None` if this
+/// host does not have the routine, or has it without a signature.
+#[must_use]
+pub fn signature(name: &str) -> Option<String> {
+    let framework = wdf::functions().find(|entry| entry.name == name).and_then(|entry| entry.routine);
+    find(name).or(framework)?.signature.map(|signature| signature.to_string())
+}
+
 fn find(name: &str) -> Option<&'static Routine> {
     all().find(|routine| routine.name == name)
 }

@@ -256,6 +256,11 @@ impl Call {
         self.slots.at(index)
     }
 
+    /// Returns the address of the first slot, which is on the stack even if the routine has no parameters.
+    pub(crate) const fn slots(&self) -> GuestPtr<u64> {
+        self.slots
+    }
+
     /// Returns the name of the routine.
     pub(crate) const fn name(&self) -> &'static str {
         self.name

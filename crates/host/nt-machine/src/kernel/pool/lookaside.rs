@@ -10,8 +10,8 @@ use super::kind::Kind;
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::GENERAL_LOOKASIDE;
-use crate::memory::{Code, GuestPtr};
-use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, Routine, fixed, routine};
+use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, done, routines};
 
 /// `NonPagedPool`, `PagedPool`.
 const NON_PAGED: u32 = 0;
@@ -23,46 +23,127 @@ const MOST: u16 = 256;
 const ALLOCATE: &str = "ExAllocatePoolWithTag";
 const FREE: &str = "ExFreePool";
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: list, allocate, free, flags, size, tag, depth.
-    routine!("ExInitializeNPagedLookasideList", DISPATCH, |call| initialize(call, NON_PAGED | call.u32(3), 4)),
-    routine!("ExInitializePagedLookasideList", APC, |call| initialize(call, PAGED | call.u32(3), 4)),
-    // Arguments: list, allocate, free, pool type, flags, size, tag, depth. The allocate routine also gets the list.
-    routine!("ExInitializeLookasideListEx", DISPATCH, |call| initialize(call, call.u32(3), 5)).fails(NO_RESOURCES),
-    routine!("ExDeleteNPagedLookasideList", DISPATCH, delete),
-    routine!("ExDeletePagedLookasideList", APC, delete),
-    routine!("ExDeleteLookasideListEx", DISPATCH, delete),
-    fixed("ExFlushLookasideListEx", DISPATCH, 0),
-    routine!("ExAllocateFromNPagedLookasideList", DISPATCH, allocate).fails_with_zero(),
-    routine!("ExAllocateFromPagedLookasideList", APC, allocate).fails_with_zero(),
-    routine!("ExAllocateFromLookasideListEx", DISPATCH, allocate).fails_with_zero(),
-    routine!("ExFreeToNPagedLookasideList", DISPATCH, free),
-    routine!("ExFreeToPagedLookasideList", APC, free),
-    routine!("ExFreeToLookasideListEx", DISPATCH, free),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH)]
+    fn ExInitializeNPagedLookasideList(
+        &call,
+        list: GuestPtr<GENERAL_LOOKASIDE>,
+        allocate: Option<GuestPtr<Code>>,
+        free: Option<GuestPtr<Code>>,
+        flags: u32,
+        size: u64,
+        tag: u32,
+        _depth: Ignored<u16>,
+    ) -> Result<(), Fault> {
+        initialize(call, list, [allocate, free], NON_PAGED | flags, size, tag)
+    }
+
+    #[irql(APC)]
+    fn ExInitializePagedLookasideList(
+        &call,
+        list: GuestPtr<GENERAL_LOOKASIDE>,
+        allocate: Option<GuestPtr<Code>>,
+        free: Option<GuestPtr<Code>>,
+        flags: u32,
+        size: u64,
+        tag: u32,
+        _depth: Ignored<u16>,
+    ) -> Result<(), Fault> {
+        initialize(call, list, [allocate, free], PAGED | flags, size, tag)
+    }
+
+    /// The allocate routine also gets the list.
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn ExInitializeLookasideListEx(
+        &call,
+        list: GuestPtr<GENERAL_LOOKASIDE>,
+        allocate: Option<GuestPtr<Code>>,
+        free: Option<GuestPtr<Code>>,
+        kind: i32,
+        _flags: Ignored<u32>,
+        size: u64,
+        tag: u32,
+        _depth: Ignored<u16>,
+    ) -> Outcome {
+        done(initialize(call, list, [allocate, free], kind.cast_unsigned(), size, tag)?)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExDeleteNPagedLookasideList(list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<(), Fault> {
+        delete(list)
+    }
+
+    #[irql(APC)]
+    fn ExDeletePagedLookasideList(list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<(), Fault> {
+        delete(list)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExDeleteLookasideListEx(list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<(), Fault> {
+        delete(list)
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn ExFlushLookasideListEx(_list: Ignored<GuestPtr<GENERAL_LOOKASIDE>>) {}
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocateFromNPagedLookasideList(&call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {
+        allocate_entry(call, list)
+    }
+
+    #[irql(APC), fails_with_zero]
+    fn ExAllocateFromPagedLookasideList(&call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {
+        allocate_entry(call, list)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocateFromLookasideListEx(&call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {
+        allocate_entry(call, list)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExFreeToNPagedLookasideList(list: GuestPtr<GENERAL_LOOKASIDE>, entry: GuestPtr<u8>) -> Result<(), Fault> {
+        release(list, entry.address())
+    }
+
+    #[irql(APC)]
+    fn ExFreeToPagedLookasideList(list: GuestPtr<GENERAL_LOOKASIDE>, entry: GuestPtr<u8>) -> Result<(), Fault> {
+        release(list, entry.address())
+    }
+
+    #[irql(DISPATCH)]
+    fn ExFreeToLookasideListEx(list: GuestPtr<GENERAL_LOOKASIDE>, entry: GuestPtr<u8>) -> Result<(), Fault> {
+        release(list, entry.address())
+    }
+}
 
 fn own(name: &str) -> GuestPtr<Code> {
     GuestPtr::new(kernel().table.address(name).unwrap_or_default())
 }
 
-/// Initialises a list. `size` is the index of the argument with the size; the next one is the tag.
-fn initialize(call: &Call, kind: u32, size: u64) -> Outcome {
-    let list = call.ptr::<GENERAL_LOOKASIDE>(0);
+/// Initialises a list with the driver's routines that allocate and free, or those of the kernel.
+fn initialize(
+    call: &Call,
+    list: GuestPtr<GENERAL_LOOKASIDE>,
+    [allocate, free]: [Option<GuestPtr<Code>>; 2],
+    kind: u32,
+    size: u64,
+    tag: u32,
+) -> Result<(), Fault> {
     list.zero()?;
     list.Depth().write(DEPTH)?;
     list.MaximumDepth().write(MOST)?;
     list.Type().write(kind)?;
-    list.Tag().write(call.u32(size + 1))?;
-    list.Size().write(call.u32(size))?;
-    list.Allocate().write(call.ptr(1).non_null().unwrap_or_else(|| own(ALLOCATE)))?;
-    list.Free().write(call.ptr(2).non_null().unwrap_or_else(|| own(FREE)))?;
+    list.Tag().write(tag)?;
+    list.Size().write(size as u32)?;
+    list.Allocate().write(allocate.unwrap_or_else(|| own(ALLOCATE)))?;
+    list.Free().write(free.unwrap_or_else(|| own(FREE)))?;
     lock(&kernel().io).register("lookaside list", list.address(), call.from);
     Ok(())
 }
 
 /// Frees the entries that the list keeps.
-fn delete(call: &Call) -> Outcome {
-    let list = call.ptr::<GENERAL_LOOKASIDE>(0);
+fn delete(list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<(), Fault> {
     lock(&kernel().io).forget("lookaside list", list.address());
     let mut entry = list.ListHead().Next().read()?;
     list.ListHead().zero()?;
@@ -73,25 +154,19 @@ fn delete(call: &Call) -> Outcome {
     Ok(())
 }
 
-fn allocate(call: &Call) -> Outcome<u64> {
-    let list = call.ptr::<GENERAL_LOOKASIDE>(0);
+fn allocate_entry(call: &Call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<GuestPtr<u8>, Fault> {
     let (size, tag, kind) = (list.Size().read()?, list.Tag().read()?, list.Type().read()?);
     let routine = list.Allocate().read()?;
     if routine != own(ALLOCATE) {
         let arguments = [kind.into(), size.into(), tag.into(), list.address()];
-        return Ok(call_back("lookaside allocation", thread::irql(), routine, &arguments));
+        return Ok(GuestPtr::new(call_back("lookaside allocation", thread::irql(), routine, &arguments)));
     }
     let memory = lock(&kernel().pool).allocate_as(Kind::of_type(kind), size.into(), tag.to_le_bytes(), call.from);
-    Ok(memory.unwrap_or_default())
-}
-
-/// Arguments: list, entry.
-fn free(call: &Call) -> Outcome {
-    release(call.ptr(0), call.arg(1))
+    Ok(memory.map(GuestPtr::new).unwrap_or_default())
 }
 
 /// Frees an entry with the list's routine.
-fn release(list: GuestPtr<GENERAL_LOOKASIDE>, entry: u64) -> Outcome {
+fn release(list: GuestPtr<GENERAL_LOOKASIDE>, entry: u64) -> Result<(), Fault> {
     let routine = list.Free().read()?;
     if routine == own(FREE) {
         free_pool(entry, None);

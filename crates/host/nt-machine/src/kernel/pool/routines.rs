@@ -4,8 +4,8 @@ use super::blocks::text;
 use super::kind::{Kind, PAGE_EXECUTE};
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, DISPATCH, Routine, routine};
+use crate::memory::{Fault, GuestPtr, Opaque};
+use crate::routine::{Call, DISPATCH, Ignored, routines};
 use crate::verify::{self, Rule};
 
 /// `POOL_FLAG_…`.
@@ -13,79 +13,179 @@ const UNINITIALIZED: u64 = 0x2;
 const EXECUTABLE: u64 = 0x80;
 const PAGED: u64 = 0x100;
 const KINDS: u64 = 0x40 | EXECUTABLE | PAGED;
+/// The tag of memory that was allocated without one.
+const NO_TAG: u32 = u32::from_le_bytes(*b"None");
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("ExAllocatePool2", DISPATCH, allocate_with_flags).fails_with_zero(),
-    routine!("ExAllocatePool3", DISPATCH, allocate_with_flags).fails_with_zero(),
-    routine!("ExAllocatePool", DISPATCH, |call| allocate_by_type(call, *b"None", false)).fails_with_zero(),
-    routine!("ExAllocatePoolWithTag", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false)).fails_with_zero(),
-    routine!("ExAllocatePoolZero", DISPATCH, |call| allocate_by_type(call, tag(call, 2), true)).fails_with_zero(),
-    routine!("ExAllocatePoolUninitialized", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false))
-        .fails_with_zero(),
-    routine!("ExAllocatePoolWithQuotaTag", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false))
-        .fails_with_zero(),
-    routine!("ExAllocatePoolWithQuota", DISPATCH, |call| allocate_by_type(call, *b"None", false)).fails_with_zero(),
-    // The fourth argument is a priority.
-    routine!("ExAllocatePoolWithTagPriority", DISPATCH, |call| allocate_by_type(call, tag(call, 2), false))
-        .fails_with_zero(),
-    routine!("MmAllocateContiguousMemorySpecifyCache", DISPATCH, |call| allocate_special(call, *b"MmCo"))
-        .fails_with_zero(),
-    routine!("MmAllocateContiguousMemorySpecifyCacheNode", DISPATCH, |call| allocate_special(call, *b"MmCo"))
-        .fails_with_zero(),
-    // The fifth argument is the protection.
-    routine!("MmAllocateContiguousNodeMemory", DISPATCH, |call| {
-        let kind = Kind::non_paged(call.u32(4) & PAGE_EXECUTE != 0);
-        lock(&kernel().pool).allocate_as(kind, call.arg(0), *b"MmCo", call.from).unwrap_or_default()
-    })
-    .fails_with_zero(),
-    routine!("MmFreeContiguousMemorySpecifyCache", DISPATCH, |call| free(call.arg(0), None)),
-    routine!("ExFreePool", DISPATCH, |call| free(call.arg(0), None)),
-    routine!("ExFreePoolWithTag", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),
-    routine!("ExFreePool2", DISPATCH, |call| free(call.arg(0), Some(call.u32(1)))),
-    routine!("MmAllocateContiguousMemory", DISPATCH, |call| allocate_special(call, *b"MmCo")).fails_with_zero(),
-    routine!("MmFreeContiguousMemory", DISPATCH, |call| free(call.arg(0), None)),
-    routine!("MmAllocateNonCachedMemory", DISPATCH, |call| allocate_special(call, *b"MmNc")).fails_with_zero(),
-    routine!("MmFreeNonCachedMemory", DISPATCH, |call| free(call.arg(0), None)),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePool2(&call, flags: u64, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_with_flags(call, flags, size, tag)
+    }
 
-fn tag(call: &Call, index: u64) -> [u8; 4] {
-    call.u32(index).to_le_bytes()
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePool3(
+        &call,
+        flags: u64,
+        size: u64,
+        tag: u32,
+        _parameters: Ignored<GuestPtr<Opaque>>,
+        _count: Ignored<u32>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_with_flags(call, flags, size, tag)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePool(&call, kind: i32, size: u64) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_by_type(call, kind, size, NO_TAG, false)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePoolWithTag(&call, kind: i32, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_by_type(call, kind, size, tag, false)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePoolZero(&call, kind: i32, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_by_type(call, kind, size, tag, true)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePoolUninitialized(&call, kind: i32, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_by_type(call, kind, size, tag, false)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePoolWithQuotaTag(&call, kind: i32, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_by_type(call, kind, size, tag, false)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePoolWithQuota(&call, kind: i32, size: u64) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_by_type(call, kind, size, NO_TAG, false)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocatePoolWithTagPriority(
+        &call,
+        kind: i32,
+        size: u64,
+        tag: u32,
+        _priority: Ignored<i32>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        allocate_by_type(call, kind, size, tag, false)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn MmAllocateContiguousMemorySpecifyCache(
+        &call,
+        size: u64,
+        _lowest: Ignored<i64>,
+        _highest: Ignored<i64>,
+        _boundary: Ignored<i64>,
+        _cache: Ignored<i32>,
+    ) -> Option<GuestPtr<u8>> {
+        allocate_special(call, size, *b"MmCo")
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn MmAllocateContiguousMemorySpecifyCacheNode(
+        &call,
+        size: u64,
+        _lowest: Ignored<i64>,
+        _highest: Ignored<i64>,
+        _boundary: Ignored<i64>,
+        _cache: Ignored<i32>,
+        _node: Ignored<u32>,
+    ) -> Option<GuestPtr<u8>> {
+        allocate_special(call, size, *b"MmCo")
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn MmAllocateContiguousNodeMemory(
+        &call,
+        size: u64,
+        _lowest: Ignored<i64>,
+        _highest: Ignored<i64>,
+        _boundary: Ignored<i64>,
+        protect: u32,
+        _node: Ignored<u32>,
+    ) -> Option<GuestPtr<u8>> {
+        let kind = Kind::non_paged(protect & PAGE_EXECUTE != 0);
+        lock(&kernel().pool).allocate_as(kind, size, *b"MmCo", call.from).map(GuestPtr::new)
+    }
+
+    #[irql(DISPATCH)]
+    fn MmFreeContiguousMemorySpecifyCache(memory: GuestPtr<u8>, _size: Ignored<u64>, _cache: Ignored<i32>) {
+        free(memory.address(), None);
+    }
+
+    #[irql(DISPATCH)]
+    fn ExFreePool(memory: GuestPtr<u8>) {
+        free(memory.address(), None);
+    }
+
+    #[irql(DISPATCH)]
+    fn ExFreePoolWithTag(memory: GuestPtr<u8>, tag: u32) {
+        free(memory.address(), Some(tag));
+    }
+
+    #[irql(DISPATCH)]
+    fn ExFreePool2(memory: GuestPtr<u8>, tag: u32, _parameters: Ignored<GuestPtr<Opaque>>, _count: Ignored<u32>) {
+        free(memory.address(), Some(tag));
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn MmAllocateContiguousMemory(&call, size: u64, _highest: Ignored<i64>) -> Option<GuestPtr<u8>> {
+        allocate_special(call, size, *b"MmCo")
+    }
+
+    #[irql(DISPATCH)]
+    fn MmFreeContiguousMemory(memory: GuestPtr<u8>) {
+        free(memory.address(), None);
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn MmAllocateNonCachedMemory(&call, size: u64) -> Option<GuestPtr<u8>> {
+        allocate_special(call, size, *b"MmNc")
+    }
+
+    #[irql(DISPATCH)]
+    fn MmFreeNonCachedMemory(memory: GuestPtr<u8>, _size: Ignored<u64>) {
+        free(memory.address(), None);
+    }
 }
 
-/// Arguments: flags, size, tag.
-fn allocate_with_flags(call: &Call) -> Result<Option<GuestPtr<u8>>, Fault> {
-    let (flags, size, tag) = (call.arg(0), call.arg(1), tag(call, 2));
-    if size == 0 || flags & KINDS == 0 || tag == [0; 4] {
-        let tag = text(tag);
+fn allocate_with_flags(call: &Call, flags: u64, size: u64, tag: u32) -> Result<Option<GuestPtr<u8>>, Fault> {
+    if size == 0 || flags & KINDS == 0 || tag == 0 {
+        let tag = text(tag.to_le_bytes());
         verify::find(Rule::BadArgument, format_args!("invalid argument: flags {flags:#x}, size {size}, tag {tag}"));
         return Ok(None);
     }
     let kind = if flags & PAGED != 0 { Kind::Paged } else { Kind::non_paged(flags & EXECUTABLE != 0) };
-    allocate(call, tag, kind, flags & UNINITIALIZED == 0)
+    allocate(call, kind, size, tag, flags & UNINITIALIZED == 0)
 }
 
-/// Arguments: pool type, size.
-fn allocate_by_type(call: &Call, tag: [u8; 4], zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
-    allocate(call, tag, Kind::of_type(call.u32(0)), zero)
+/// Allocates from a pool of this `POOL_TYPE`.
+fn allocate_by_type(call: &Call, kind: i32, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
+    allocate(call, Kind::of_type(kind.cast_unsigned()), size, tag, zero)
 }
 
-/// Allocates the number of bytes in the second argument.
-fn allocate(call: &Call, tag: [u8; 4], kind: Kind, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
+fn allocate(call: &Call, kind: Kind, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
     let irql = thread::irql();
     if kind == Kind::Paged && irql >= DISPATCH {
         verify::find(Rule::IrqlTooHigh, format_args!("paged pool at IRQL {irql}, allowed up to 1"));
     }
-    let memory = lock(&kernel().pool).allocate_as(kind, call.arg(1), tag, call.from).map(GuestPtr::<u8>::new);
+    let memory = lock(&kernel().pool).allocate_as(kind, size, tag.to_le_bytes(), call.from).map(GuestPtr::<u8>::new);
     if let Some(memory) = memory.filter(|_| zero) {
-        memory.array(call.arg(1)).fill(0)?;
+        memory.array(size).fill(0)?;
     }
     Ok(memory)
 }
 
-/// Allocates the number of bytes in the first argument. Drivers can execute this memory: Microsoft's code analysis
+/// Allocates memory that drivers can execute: Microsoft's code analysis
 /// (C30029) names routines of this kind for it.
-fn allocate_special(call: &Call, tag: [u8; 4]) -> u64 {
-    lock(&kernel().pool).allocate_as(Kind::Executable, call.arg(0), tag, call.from).unwrap_or_default()
+fn allocate_special(call: &Call, size: u64, tag: [u8; 4]) -> Option<GuestPtr<u8>> {
+    lock(&kernel().pool).allocate_as(Kind::Executable, size, tag, call.from).map(GuestPtr::new)
 }
 
 /// Frees pool of the driver.

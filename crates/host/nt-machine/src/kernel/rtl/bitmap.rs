@@ -2,36 +2,95 @@
 
 use crate::layout::RTL_BITMAP;
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, Routine, routine};
+use crate::routine::{ANY, routines};
 
 /// The return value of a search that finds nothing.
 const NONE: u32 = 0xFFFF_FFFF;
 
 type Map = GuestPtr<RTL_BITMAP>;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: bitmap, buffer, size.
-    routine!("RtlInitializeBitMap", ANY, |call| {
-        call.ptr::<RTL_BITMAP>(0).SizeOfBitMap().write(call.u32(2))?;
-        call.ptr::<RTL_BITMAP>(0).Buffer().write(call.ptr(1))
-    }),
-    routine!("RtlClearAllBits", ANY, |call| set(call.ptr(0), 0, u32::MAX, false)),
-    routine!("RtlSetAllBits", ANY, |call| set(call.ptr(0), 0, u32::MAX, true)),
-    routine!("RtlSetBits", ANY, |call| set(call.ptr(0), call.u32(1), call.u32(2), true)),
-    routine!("RtlClearBits", ANY, |call| set(call.ptr(0), call.u32(1), call.u32(2), false)),
-    routine!("RtlSetBit", ANY, |call| set(call.ptr(0), call.u32(1), 1, true)),
-    routine!("RtlClearBit", ANY, |call| set(call.ptr(0), call.u32(1), 1, false)),
-    routine!("RtlTestBit", ANY, |call| bit(call.ptr(0), call.u32(1))),
-    routine!("RtlNumberOfSetBits", ANY, |call| count(call, true)),
-    routine!("RtlNumberOfClearBits", ANY, |call| count(call, false)),
-    routine!("RtlAreBitsSet", ANY, |call| run_of(call.ptr(0), call.u32(1), call.u32(2), true)),
-    routine!("RtlAreBitsClear", ANY, |call| run_of(call.ptr(0), call.u32(1), call.u32(2), false)),
-    // Arguments: bitmap, number of bits, index at which to start.
-    routine!("RtlFindClearBits", ANY, |call| find(call, false)),
-    routine!("RtlFindSetBits", ANY, |call| find(call, true)),
-    routine!("RtlFindClearBitsAndSet", ANY, |call| find_and(call, false)),
-    routine!("RtlFindSetBitsAndClear", ANY, |call| find_and(call, true)),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn RtlInitializeBitMap(map: Map, buffer: GuestPtr<u32>, size: u32) -> Result<(), Fault> {
+        map.SizeOfBitMap().write(size)?;
+        map.Buffer().write(buffer)
+    }
+
+    #[irql(ANY)]
+    fn RtlClearAllBits(map: Map) -> Result<(), Fault> {
+        set(map, 0, u32::MAX, false)
+    }
+
+    #[irql(ANY)]
+    fn RtlSetAllBits(map: Map) -> Result<(), Fault> {
+        set(map, 0, u32::MAX, true)
+    }
+
+    #[irql(ANY)]
+    fn RtlSetBits(map: Map, first: u32, count: u32) -> Result<(), Fault> {
+        set(map, first, count, true)
+    }
+
+    #[irql(ANY)]
+    fn RtlClearBits(map: Map, first: u32, count: u32) -> Result<(), Fault> {
+        set(map, first, count, false)
+    }
+
+    #[irql(ANY)]
+    fn RtlSetBit(map: Map, index: u32) -> Result<(), Fault> {
+        set(map, index, 1, true)
+    }
+
+    #[irql(ANY)]
+    fn RtlClearBit(map: Map, index: u32) -> Result<(), Fault> {
+        set(map, index, 1, false)
+    }
+
+    #[irql(ANY)]
+    fn RtlTestBit(map: Map, index: u32) -> Result<bool, Fault> {
+        bit(map, index)
+    }
+
+    #[irql(ANY)]
+    fn RtlNumberOfSetBits(map: Map) -> Result<u32, Fault> {
+        count(map, true)
+    }
+
+    #[irql(ANY)]
+    fn RtlNumberOfClearBits(map: Map) -> Result<u32, Fault> {
+        count(map, false)
+    }
+
+    #[irql(ANY)]
+    fn RtlAreBitsSet(map: Map, first: u32, length: u32) -> Result<bool, Fault> {
+        run_of(map, first, length, true)
+    }
+
+    #[irql(ANY)]
+    fn RtlAreBitsClear(map: Map, first: u32, length: u32) -> Result<bool, Fault> {
+        run_of(map, first, length, false)
+    }
+
+    #[irql(ANY)]
+    fn RtlFindClearBits(map: Map, count: u32, hint: u32) -> Result<u32, Fault> {
+        find(map, count, hint, false)
+    }
+
+    #[irql(ANY)]
+    fn RtlFindSetBits(map: Map, count: u32, hint: u32) -> Result<u32, Fault> {
+        find(map, count, hint, true)
+    }
+
+    #[irql(ANY)]
+    fn RtlFindClearBitsAndSet(map: Map, count: u32, hint: u32) -> Result<u32, Fault> {
+        find_and(map, count, hint, false)
+    }
+
+    #[irql(ANY)]
+    fn RtlFindSetBitsAndClear(map: Map, count: u32, hint: u32) -> Result<u32, Fault> {
+        find_and(map, count, hint, true)
+    }
+}
 
 /// Returns the address of the word that contains a bit, and the bit's mask.
 fn place(map: Map, index: u32) -> Result<(GuestPtr<u32>, u32), Fault> {
@@ -51,8 +110,7 @@ fn set(map: Map, first: u32, count: u32, value: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-fn count(call: &Call, value: bool) -> Result<u32, Fault> {
-    let map: Map = call.ptr(0);
+fn count(map: Map, value: bool) -> Result<u32, Fault> {
     let mut count = 0;
     for index in 0..map.SizeOfBitMap().read()? {
         count += u32::from(bit(map, index)? == value);
@@ -72,8 +130,7 @@ fn run_of(map: Map, first: u32, count: u32, value: bool) -> Result<bool, Fault> 
 }
 
 /// Finds the first run, starting at the hint, then from the beginning.
-fn find(call: &Call, value: bool) -> Result<u32, Fault> {
-    let (map, count, hint) = (call.ptr::<RTL_BITMAP>(0), call.u32(1), call.u32(2));
+fn find(map: Map, count: u32, hint: u32, value: bool) -> Result<u32, Fault> {
     let all = map.SizeOfBitMap().read()?;
     let hint = if hint < all { hint } else { 0 };
     if count == 0 {
@@ -87,10 +144,10 @@ fn find(call: &Call, value: bool) -> Result<u32, Fault> {
     Ok(NONE)
 }
 
-fn find_and(call: &Call, value: bool) -> Result<u32, Fault> {
-    let found = find(call, value)?;
+fn find_and(map: Map, count: u32, hint: u32, value: bool) -> Result<u32, Fault> {
+    let found = find(map, count, hint, value)?;
     if found != NONE {
-        set(call.ptr(0), found, call.u32(1), !value)?;
+        set(map, found, count, !value)?;
     }
     Ok(found)
 }

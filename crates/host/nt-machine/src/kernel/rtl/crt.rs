@@ -1,115 +1,330 @@
-//! C runtime routines that ntoskrnl.exe exports: strings, and printing into buffers.
+//! C runtime routines that ntoskrnl.exe exports: strings, characters and numbers.
 
 use std::cmp::Ordering;
 
-use Room::{Bare, Safe};
-
-use super::print::{self, Arguments};
 use super::string::upcase;
 use crate::memory::{Fault, GuestPtr, Plain};
-use crate::routine::{ANY, Call, Outcome, Routine, done, routine};
+use crate::routine::{ANY, routines};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("strlen", ANY, |call| length::<u8>(call, u64::MAX)),
-    routine!("wcslen", ANY, |call| length::<u16>(call, u64::MAX)),
-    routine!("strnlen", ANY, |call| length::<u8>(call, call.arg(1))),
-    routine!("wcsnlen", ANY, |call| length::<u16>(call, call.arg(1))),
-    routine!("strcmp", ANY, |call| compare::<u8>(call, u64::MAX, |unit| unit)),
-    routine!("strncmp", ANY, |call| compare::<u8>(call, call.arg(2), |unit| unit)),
-    routine!("_stricmp", ANY, |call| compare::<u8>(call, u64::MAX, |unit| unit.to_ascii_lowercase())),
-    routine!("_strnicmp", ANY, |call| compare::<u8>(call, call.arg(2), |unit| unit.to_ascii_lowercase())),
-    routine!("wcscmp", ANY, |call| compare::<u16>(call, u64::MAX, |unit| unit)),
-    routine!("wcsncmp", ANY, |call| compare::<u16>(call, call.arg(2), |unit| unit)),
-    routine!("_wcsicmp", ANY, |call| compare::<u16>(call, u64::MAX, downcase)),
-    routine!("_wcsnicmp", ANY, |call| compare::<u16>(call, call.arg(2), downcase)),
-    routine!("strcpy", ANY, |call| append::<u8>(call, false)),
-    routine!("wcscpy", ANY, |call| append::<u16>(call, false)),
-    routine!("strcat", ANY, |call| append::<u8>(call, true)),
-    routine!("wcscat", ANY, |call| append::<u16>(call, true)),
-    routine!("strchr", ANY, |call| find::<u8>(call, call.u8(1), false)),
-    routine!("strrchr", ANY, |call| find::<u8>(call, call.u8(1), true)),
-    routine!("wcschr", ANY, |call| find::<u16>(call, call.u16(1), false)),
-    routine!("wcsrchr", ANY, |call| find::<u16>(call, call.u16(1), true)),
-    routine!("strstr", ANY, find_text::<u8>),
-    routine!("wcsstr", ANY, find_text::<u16>),
-    routine!("toupper", ANY, |call| call.u8(0).to_ascii_uppercase()),
-    routine!("tolower", ANY, |call| call.u8(0).to_ascii_lowercase()),
-    routine!("towupper", ANY, |call| upcase(call.u16(0))),
-    routine!("sprintf", ANY, |call| narrow(call.ptr(0), Bare(u64::MAX), call.ptr(1), call.rest(2))),
-    routine!("_snprintf", ANY, |call| narrow(call.ptr(0), Bare(call.arg(1)), call.ptr(2), call.rest(3))),
-    routine!("_vsnprintf", ANY, |call| narrow(call.ptr(0), Bare(call.arg(1)), call.ptr(2), call.ptr(3))),
-    routine!("vsprintf_s", ANY, |call| narrow(call.ptr(0), Safe(call.arg(1), call.arg(1)), call.ptr(2), call.ptr(3))),
-    routine!("sprintf_s", ANY, |call| narrow(call.ptr(0), Safe(call.arg(1), call.arg(1)), call.ptr(2), call.rest(3))),
-    routine!("swprintf", ANY, |call| wide(call.ptr(0), Bare(u64::MAX), call.ptr(1), call.rest(2))),
-    routine!("_snwprintf", ANY, |call| wide(call.ptr(0), Bare(call.arg(1)), call.ptr(2), call.rest(3))),
-    routine!("_vsnwprintf", ANY, |call| wide(call.ptr(0), Bare(call.arg(1)), call.ptr(2), call.ptr(3))),
-    routine!("_snprintf_s", ANY, |call| narrow(call.ptr(0), Safe(call.arg(1), call.arg(2)), call.ptr(3), call.rest(4))),
-    routine!("_vsnprintf_s", ANY, |call| narrow(call.ptr(0), Safe(call.arg(1), call.arg(2)), call.ptr(3), call.ptr(4))),
-    routine!("_snwprintf_s", ANY, |call| wide(call.ptr(0), Safe(call.arg(1), call.arg(2)), call.ptr(3), call.rest(4))),
-    routine!("_vsnwprintf_s", ANY, |call| wide(call.ptr(0), Safe(call.arg(1), call.arg(2)), call.ptr(3), call.ptr(4))),
-    routine!("vswprintf_s", ANY, |call| wide(call.ptr(0), Safe(call.arg(1), call.arg(1)), call.ptr(2), call.ptr(3))),
-    routine!("vsprintf", ANY, |call| narrow(call.ptr(0), Bare(u64::MAX), call.ptr(1), call.ptr(2))),
-    routine!("strncpy", ANY, copy_some::<u8>),
-    routine!("wcsncpy", ANY, copy_some::<u16>),
-    routine!("strncat", ANY, append_some::<u8>),
-    routine!("wcsncat", ANY, append_some::<u16>),
-    // Arguments: destination, its size, source; routines with a count take it as the next argument.
-    routine!("strcpy_s", ANY, |call| safely::<u8>(call, false, u64::MAX)),
-    routine!("wcscpy_s", ANY, |call| safely::<u16>(call, false, u64::MAX)),
-    routine!("strcat_s", ANY, |call| safely::<u8>(call, true, u64::MAX)),
-    routine!("wcscat_s", ANY, |call| safely::<u16>(call, true, u64::MAX)),
-    routine!("strncpy_s", ANY, |call| safely::<u8>(call, false, call.arg(3))),
-    routine!("wcsncpy_s", ANY, |call| safely::<u16>(call, false, call.arg(3))),
-    routine!("strncat_s", ANY, |call| safely::<u8>(call, true, call.arg(3))),
-    routine!("wcsncat_s", ANY, |call| safely::<u16>(call, true, call.arg(3))),
-    routine!("_strlwr", ANY, |call| fold::<u8>(call, |unit| unit.to_ascii_lowercase())),
-    routine!("_strupr", ANY, |call| fold::<u8>(call, |unit| unit.to_ascii_uppercase())),
-    routine!("_wcslwr", ANY, |call| fold::<u16>(call, downcase)),
-    routine!("_wcsupr", ANY, |call| fold::<u16>(call, upcase)),
-    routine!("towlower", ANY, |call| downcase(call.u16(0))),
-    routine!("isdigit", ANY, |call| call.u8(0).is_ascii_digit()),
-    routine!("isxdigit", ANY, |call| call.u8(0).is_ascii_hexdigit()),
-    routine!("isalpha", ANY, |call| call.u8(0).is_ascii_alphabetic()),
-    routine!("isalnum", ANY, |call| call.u8(0).is_ascii_alphanumeric()),
-    routine!("isspace", ANY, |call| matches!(call.u8(0), b' ' | 9..=13)),
-    routine!("isupper", ANY, |call| call.u8(0).is_ascii_uppercase()),
-    routine!("islower", ANY, |call| call.u8(0).is_ascii_lowercase()),
-    routine!("isprint", ANY, |call| matches!(call.u8(0), b' '..=b'~')),
-    routine!("atoi", ANY, |call| done(number(&text::<u8>(call.ptr(0))?) as i32)),
-    routine!("atol", ANY, |call| done(number(&text::<u8>(call.ptr(0))?) as i32)),
-    routine!("_atoi64", ANY, |call| done(number(&text::<u8>(call.ptr(0))?).cast_unsigned())),
-    routine!("_wtoi", ANY, |call| done(number(&text::<u16>(call.ptr(0))?) as i32)),
-    routine!("_wtol", ANY, |call| done(number(&text::<u16>(call.ptr(0))?) as i32)),
-    routine!("_itoa", ANY, |call| digits::<u8>(call, call.i32(0).into())),
-    routine!("_itow", ANY, |call| digits::<u16>(call, call.i32(0).into())),
-    routine!("_ultow", ANY, |call| digits::<u16>(call, call.u32(0).into())),
-    routine!("_i64tow", ANY, |call| digits::<u16>(call, call.arg(0).cast_signed().into())),
-    routine!("swprintf_s", ANY, |call| wide(call.ptr(0), Safe(call.arg(1), call.arg(1)), call.ptr(2), call.rest(3))),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn strlen(text: GuestPtr<u8>) -> Result<u64, Fault> {
+        length(text, u64::MAX)
+    }
+
+    #[irql(ANY)]
+    fn strnlen(text: GuestPtr<u8>, most: u64) -> Result<u64, Fault> {
+        length(text, most)
+    }
+
+    #[irql(ANY)]
+    fn wcslen(text: GuestPtr<u16>) -> Result<u64, Fault> {
+        length(text, u64::MAX)
+    }
+
+    #[irql(ANY)]
+    fn wcsnlen(text: GuestPtr<u16>, most: u64) -> Result<u64, Fault> {
+        length(text, most)
+    }
+
+    #[irql(ANY)]
+    fn strcmp(one: GuestPtr<u8>, other: GuestPtr<u8>) -> Result<Ordering, Fault> {
+        compare(one, other, u64::MAX, |unit| unit)
+    }
+
+    #[irql(ANY)]
+    fn strncmp(one: GuestPtr<u8>, other: GuestPtr<u8>, count: u64) -> Result<Ordering, Fault> {
+        compare(one, other, count, |unit| unit)
+    }
+
+    #[irql(ANY)]
+    fn _stricmp(one: GuestPtr<u8>, other: GuestPtr<u8>) -> Result<Ordering, Fault> {
+        compare(one, other, u64::MAX, |unit| unit.to_ascii_lowercase())
+    }
+
+    #[irql(ANY)]
+    fn _strnicmp(one: GuestPtr<u8>, other: GuestPtr<u8>, count: u64) -> Result<Ordering, Fault> {
+        compare(one, other, count, |unit| unit.to_ascii_lowercase())
+    }
+
+    #[irql(ANY)]
+    fn wcscmp(one: GuestPtr<u16>, other: GuestPtr<u16>) -> Result<Ordering, Fault> {
+        compare(one, other, u64::MAX, |unit| unit)
+    }
+
+    #[irql(ANY)]
+    fn wcsncmp(one: GuestPtr<u16>, other: GuestPtr<u16>, count: u64) -> Result<Ordering, Fault> {
+        compare(one, other, count, |unit| unit)
+    }
+
+    #[irql(ANY)]
+    fn _wcsicmp(one: GuestPtr<u16>, other: GuestPtr<u16>) -> Result<Ordering, Fault> {
+        compare(one, other, u64::MAX, downcase)
+    }
+
+    #[irql(ANY)]
+    fn _wcsnicmp(one: GuestPtr<u16>, other: GuestPtr<u16>, count: u64) -> Result<Ordering, Fault> {
+        compare(one, other, count, downcase)
+    }
+
+    #[irql(ANY)]
+    fn strcpy(target: GuestPtr<u8>, source: GuestPtr<u8>) -> Result<GuestPtr<u8>, Fault> {
+        append(target, source, false)
+    }
+
+    #[irql(ANY)]
+    fn wcscpy(target: GuestPtr<u16>, source: GuestPtr<u16>) -> Result<GuestPtr<u16>, Fault> {
+        append(target, source, false)
+    }
+
+    #[irql(ANY)]
+    fn strcat(target: GuestPtr<u8>, source: GuestPtr<u8>) -> Result<GuestPtr<u8>, Fault> {
+        append(target, source, true)
+    }
+
+    #[irql(ANY)]
+    fn wcscat(target: GuestPtr<u16>, source: GuestPtr<u16>) -> Result<GuestPtr<u16>, Fault> {
+        append(target, source, true)
+    }
+
+    #[irql(ANY)]
+    fn strchr(text: GuestPtr<u8>, wanted: i32) -> Result<Option<GuestPtr<u8>>, Fault> {
+        find(text, wanted as u8, false)
+    }
+
+    #[irql(ANY)]
+    fn strrchr(text: GuestPtr<u8>, wanted: i32) -> Result<Option<GuestPtr<u8>>, Fault> {
+        find(text, wanted as u8, true)
+    }
+
+    #[irql(ANY)]
+    fn wcschr(text: GuestPtr<u16>, wanted: u16) -> Result<Option<GuestPtr<u16>>, Fault> {
+        find(text, wanted, false)
+    }
+
+    #[irql(ANY)]
+    fn wcsrchr(text: GuestPtr<u16>, wanted: u16) -> Result<Option<GuestPtr<u16>>, Fault> {
+        find(text, wanted, true)
+    }
+
+    #[irql(ANY)]
+    fn strstr(text: GuestPtr<u8>, wanted: GuestPtr<u8>) -> Result<Option<GuestPtr<u8>>, Fault> {
+        find_text(text, wanted)
+    }
+
+    #[irql(ANY)]
+    fn wcsstr(text: GuestPtr<u16>, wanted: GuestPtr<u16>) -> Result<Option<GuestPtr<u16>>, Fault> {
+        find_text(text, wanted)
+    }
+
+    #[irql(ANY)]
+    fn toupper(character: i32) -> i32 {
+        (character as u8).to_ascii_uppercase().into()
+    }
+
+    #[irql(ANY)]
+    fn tolower(character: i32) -> i32 {
+        (character as u8).to_ascii_lowercase().into()
+    }
+
+    #[irql(ANY)]
+    fn towupper(unit: u16) -> u16 {
+        upcase(unit)
+    }
+
+    #[irql(ANY)]
+    fn strncpy(target: GuestPtr<u8>, source: GuestPtr<u8>, count: u64) -> Result<GuestPtr<u8>, Fault> {
+        copy_some(target, source, count)
+    }
+
+    #[irql(ANY)]
+    fn wcsncpy(target: GuestPtr<u16>, source: GuestPtr<u16>, count: u64) -> Result<GuestPtr<u16>, Fault> {
+        copy_some(target, source, count)
+    }
+
+    #[irql(ANY)]
+    fn strncat(target: GuestPtr<u8>, source: GuestPtr<u8>, count: u64) -> Result<GuestPtr<u8>, Fault> {
+        append_some(target, source, count)
+    }
+
+    #[irql(ANY)]
+    fn wcsncat(target: GuestPtr<u16>, source: GuestPtr<u16>, count: u64) -> Result<GuestPtr<u16>, Fault> {
+        append_some(target, source, count)
+    }
+
+    #[irql(ANY)]
+    fn strcpy_s(target: GuestPtr<u8>, room: u64, source: GuestPtr<u8>) -> Result<i32, Fault> {
+        safely(target, room, source, None, false)
+    }
+
+    #[irql(ANY)]
+    fn wcscpy_s(target: GuestPtr<u16>, room: u64, source: GuestPtr<u16>) -> Result<i32, Fault> {
+        safely(target, room, source, None, false)
+    }
+
+    #[irql(ANY)]
+    fn strcat_s(target: GuestPtr<u8>, room: u64, source: GuestPtr<u8>) -> Result<i32, Fault> {
+        safely(target, room, source, None, true)
+    }
+
+    #[irql(ANY)]
+    fn wcscat_s(target: GuestPtr<u16>, room: u64, source: GuestPtr<u16>) -> Result<i32, Fault> {
+        safely(target, room, source, None, true)
+    }
+
+    #[irql(ANY)]
+    fn strncpy_s(target: GuestPtr<u8>, room: u64, source: GuestPtr<u8>, count: u64) -> Result<i32, Fault> {
+        safely(target, room, source, Some(count), false)
+    }
+
+    #[irql(ANY)]
+    fn wcsncpy_s(target: GuestPtr<u16>, room: u64, source: GuestPtr<u16>, count: u64) -> Result<i32, Fault> {
+        safely(target, room, source, Some(count), false)
+    }
+
+    #[irql(ANY)]
+    fn strncat_s(target: GuestPtr<u8>, room: u64, source: GuestPtr<u8>, count: u64) -> Result<i32, Fault> {
+        safely(target, room, source, Some(count), true)
+    }
+
+    #[irql(ANY)]
+    fn wcsncat_s(target: GuestPtr<u16>, room: u64, source: GuestPtr<u16>, count: u64) -> Result<i32, Fault> {
+        safely(target, room, source, Some(count), true)
+    }
+
+    #[irql(ANY)]
+    fn _strlwr(text: GuestPtr<u8>) -> Result<GuestPtr<u8>, Fault> {
+        fold(text, |unit| unit.to_ascii_lowercase())
+    }
+
+    #[irql(ANY)]
+    fn _strupr(text: GuestPtr<u8>) -> Result<GuestPtr<u8>, Fault> {
+        fold(text, |unit| unit.to_ascii_uppercase())
+    }
+
+    #[irql(ANY)]
+    fn _wcslwr(text: GuestPtr<u16>) -> Result<GuestPtr<u16>, Fault> {
+        fold(text, downcase)
+    }
+
+    #[irql(ANY)]
+    fn _wcsupr(text: GuestPtr<u16>) -> Result<GuestPtr<u16>, Fault> {
+        fold(text, upcase)
+    }
+
+    #[irql(ANY)]
+    fn towlower(unit: u16) -> u16 {
+        downcase(unit)
+    }
+
+    #[irql(ANY)]
+    fn isdigit(character: i32) -> i32 {
+        (character as u8).is_ascii_digit().into()
+    }
+
+    #[irql(ANY)]
+    fn isxdigit(character: i32) -> i32 {
+        (character as u8).is_ascii_hexdigit().into()
+    }
+
+    #[irql(ANY)]
+    fn isalpha(character: i32) -> i32 {
+        (character as u8).is_ascii_alphabetic().into()
+    }
+
+    #[irql(ANY)]
+    fn isalnum(character: i32) -> i32 {
+        (character as u8).is_ascii_alphanumeric().into()
+    }
+
+    #[irql(ANY)]
+    fn isspace(character: i32) -> i32 {
+        matches!(character as u8, b' ' | 9..=13).into()
+    }
+
+    #[irql(ANY)]
+    fn isupper(character: i32) -> i32 {
+        (character as u8).is_ascii_uppercase().into()
+    }
+
+    #[irql(ANY)]
+    fn islower(character: i32) -> i32 {
+        (character as u8).is_ascii_lowercase().into()
+    }
+
+    #[irql(ANY)]
+    fn isprint(character: i32) -> i32 {
+        matches!(character as u8, b' '..=b'~').into()
+    }
+
+    #[irql(ANY)]
+    fn atoi(digits: GuestPtr<u8>) -> Result<i32, Fault> {
+        Ok(number(&text(digits)?) as i32)
+    }
+
+    #[irql(ANY)]
+    fn atol(digits: GuestPtr<u8>) -> Result<i32, Fault> {
+        Ok(number(&text(digits)?) as i32)
+    }
+
+    #[irql(ANY)]
+    fn _atoi64(digits: GuestPtr<u8>) -> Result<i64, Fault> {
+        Ok(number(&text(digits)?))
+    }
+
+    #[irql(ANY)]
+    fn _wtoi(digits: GuestPtr<u16>) -> Result<i32, Fault> {
+        Ok(number(&text(digits)?) as i32)
+    }
+
+    #[irql(ANY)]
+    fn _wtol(digits: GuestPtr<u16>) -> Result<i32, Fault> {
+        Ok(number(&text(digits)?) as i32)
+    }
+
+    #[irql(ANY)]
+    fn _itoa(value: i32, target: GuestPtr<u8>, radix: i32) -> Result<GuestPtr<u8>, Fault> {
+        digits(value.into(), u32::MAX.into(), target, radix)
+    }
+
+    #[irql(ANY)]
+    fn _itow(value: i32, target: GuestPtr<u16>, radix: i32) -> Result<GuestPtr<u16>, Fault> {
+        digits(value.into(), u32::MAX.into(), target, radix)
+    }
+
+    #[irql(ANY)]
+    fn _ultow(value: u32, target: GuestPtr<u16>, radix: i32) -> Result<GuestPtr<u16>, Fault> {
+        digits(value.into(), u32::MAX.into(), target, radix)
+    }
+
+    #[irql(ANY)]
+    fn _i64tow(value: i64, target: GuestPtr<u16>, radix: i32) -> Result<GuestPtr<u16>, Fault> {
+        digits(value.into(), u64::MAX.into(), target, radix)
+    }
+}
 
 /// A unit of text.
-trait Unit: Plain + Ord + Default + From<u8> + Into<u32> {}
+pub(super) trait Unit: Plain + Ord + Default + From<u8> + Into<u32> {}
 impl Unit for u8 {}
 impl Unit for u16 {}
 
 /// `EINVAL` and `ERANGE`, which routines whose names end with `_s` return.
-const INVALID: u32 = 22;
-const OUT_OF_RANGE: u32 = 34;
+const INVALID: i32 = 22;
+const OUT_OF_RANGE: i32 = 34;
 /// `STRUNCATE`, and the count that requests truncation.
-const CUT: u32 = 80;
-const TRUNCATE: u64 = u64::MAX;
+const CUT: i32 = 80;
+pub(super) const TRUNCATE: u64 = u64::MAX;
 
 fn text<T: Unit>(place: GuestPtr<T>) -> Result<Vec<T>, Fault> {
     place.until(T::default(), u64::MAX)
 }
 
-fn length<T: Unit>(call: &Call, limit: u64) -> Result<u64, Fault> {
-    Ok(call.ptr::<T>(0).until(T::default(), limit)?.len() as u64)
+fn length<T: Unit>(text: GuestPtr<T>, limit: u64) -> Result<u64, Fault> {
+    Ok(text.until(T::default(), limit)?.len() as u64)
 }
 
 /// Compares strings. Reads no further than the first difference.
-fn compare<T: Unit>(call: &Call, limit: u64, fold: fn(T) -> T) -> Result<Ordering, Fault> {
-    let (one, other): (GuestPtr<T>, GuestPtr<T>) = (call.ptr(0), call.ptr(1));
+fn compare<T: Unit>(one: GuestPtr<T>, other: GuestPtr<T>, limit: u64, fold: fn(T) -> T) -> Result<Ordering, Fault> {
     for index in 0..limit {
         let (one, other) = (fold(one.at(index).read()?), fold(other.at(index).read()?));
         if one != other || one == T::default() {
@@ -120,67 +335,68 @@ fn compare<T: Unit>(call: &Call, limit: u64, fold: fn(T) -> T) -> Result<Orderin
 }
 
 /// Copies a string with its terminator to the start or the end of another one, and returns the latter.
-fn append<T: Unit>(call: &Call, to_end: bool) -> Outcome<GuestPtr<T>> {
-    let target: GuestPtr<T> = call.ptr(0);
+fn append<T: Unit>(target: GuestPtr<T>, source: GuestPtr<T>, to_end: bool) -> Result<GuestPtr<T>, Fault> {
     let skip = if to_end { text(target)?.len() as u64 } else { 0 };
-    let mut units = text::<T>(call.ptr(1))?;
+    let mut units = text(source)?;
     units.push(T::default());
     target.at(skip).write_all(&units)?;
-    done(target)
+    Ok(target)
 }
 
-/// Copies at most as many units as the third argument says, and fills the rest with zeros.
-fn copy_some<T: Unit>(call: &Call) -> Outcome<GuestPtr<T>> {
-    let target: GuestPtr<T> = call.ptr(0);
-    let units = call.ptr::<T>(1).until(T::default(), call.arg(2))?;
+/// Copies at most `count` units, and fills the rest with zeros.
+fn copy_some<T: Unit>(target: GuestPtr<T>, source: GuestPtr<T>, count: u64) -> Result<GuestPtr<T>, Fault> {
+    let units = source.until(T::default(), count)?;
     target.write_all(&units)?;
-    for index in units.len() as u64..call.arg(2) {
+    for index in units.len() as u64..count {
         target.at(index).write(T::default())?;
     }
-    done(target)
+    Ok(target)
 }
 
-/// Appends at most as many units as the third argument says, and a terminator.
-fn append_some<T: Unit>(call: &Call) -> Outcome<GuestPtr<T>> {
-    let target: GuestPtr<T> = call.ptr(0);
-    let mut units = call.ptr::<T>(1).until(T::default(), call.arg(2))?;
+/// Appends at most `count` units, and a terminator.
+fn append_some<T: Unit>(target: GuestPtr<T>, source: GuestPtr<T>, count: u64) -> Result<GuestPtr<T>, Fault> {
+    let mut units = source.until(T::default(), count)?;
     units.push(T::default());
     target.at(text(target)?.len() as u64).write_all(&units)?;
-    done(target)
+    Ok(target)
 }
 
-/// Copies or appends at most `most` units into a buffer of limited size. If the text does not fit, stores an empty
+/// Copies or appends all or at most `count` units into a buffer of limited size. If the text does not fit, stores an empty
 /// string.
-fn safely<T: Unit>(call: &Call, to_end: bool, most: u64) -> Outcome<u32> {
-    let (target, room, source): (GuestPtr<T>, u64, GuestPtr<T>) = (call.ptr(0), call.arg(1), call.ptr(2));
+fn safely<T: Unit>(
+    target: GuestPtr<T>,
+    room: u64,
+    source: GuestPtr<T>,
+    count: Option<u64>,
+    to_end: bool,
+) -> Result<i32, Fault> {
     if target.is_null() || room == 0 {
-        return done(INVALID);
+        return Ok(INVALID);
     }
     if source.is_null() {
         target.write(T::default())?;
-        return done(INVALID);
+        return Ok(INVALID);
     }
     let mut units = if to_end { target.until(T::default(), room)? } else { Vec::new() };
-    units.extend(source.until(T::default(), most.min(room))?);
+    units.extend(source.until(T::default(), count.unwrap_or(room).min(room))?);
     let fits = (units.len() as u64) < room;
-    let cut = !fits && most == TRUNCATE && call.name().contains("ncpy") | call.name().contains("ncat");
+    let cut = !fits && count == Some(TRUNCATE);
     if cut {
         units.truncate(usize::try_from(room).unwrap_or(usize::MAX) - 1);
     } else if !fits {
         target.write(T::default())?;
-        return done(OUT_OF_RANGE);
+        return Ok(OUT_OF_RANGE);
     }
     units.push(T::default());
     target.write_all(&units)?;
-    done(if cut { CUT } else { 0 })
+    Ok(if cut { CUT } else { 0 })
 }
 
 /// Changes each unit of a string.
-fn fold<T: Unit>(call: &Call, change: fn(T) -> T) -> Outcome<GuestPtr<T>> {
-    let target: GuestPtr<T> = call.ptr(0);
+fn fold<T: Unit>(target: GuestPtr<T>, change: fn(T) -> T) -> Result<GuestPtr<T>, Fault> {
     let units: Vec<T> = text(target)?.into_iter().map(change).collect();
     target.write_all(&units)?;
-    done(target)
+    Ok(target)
 }
 
 fn downcase(unit: u16) -> u16 {
@@ -201,10 +417,9 @@ fn number<T: Unit>(units: &[T]) -> i64 {
     value.wrapping_mul(sign)
 }
 
-/// Formats a number. Arguments: the number, buffer, radix. Only decimal numbers can be negative.
-fn digits<T: Unit>(call: &Call, value: i128) -> Outcome<GuestPtr<T>> {
-    let (target, radix): (GuestPtr<T>, u128) = (call.ptr(1), call.u32(2).clamp(2, 36).into());
-    let width = if call.name() == "_i64tow" { u128::from(u64::MAX) } else { u32::MAX.into() };
+/// Formats a number whose type has the bits in `width`. Only decimal numbers can be negative.
+fn digits<T: Unit>(value: i128, width: u128, target: GuestPtr<T>, radix: i32) -> Result<GuestPtr<T>, Fault> {
+    let radix = u128::from(radix.cast_unsigned().clamp(2, 36));
     let negative = radix == 10 && value < 0;
     let mut rest = if negative { value.unsigned_abs() } else { value.cast_unsigned() & width };
     let mut units = vec![T::default()];
@@ -221,12 +436,12 @@ fn digits<T: Unit>(call: &Call, value: i128) -> Outcome<GuestPtr<T>> {
     }
     units.reverse();
     target.write_all(&units)?;
-    done(target)
+    Ok(target)
 }
 
 /// Returns the address of the first or last unit that is wanted, which may be the terminator.
-fn find<T: Unit>(call: &Call, wanted: T, last: bool) -> Result<Option<GuestPtr<T>>, Fault> {
-    let (mut place, mut found): (GuestPtr<T>, _) = (call.ptr(0), None);
+fn find<T: Unit>(text: GuestPtr<T>, wanted: T, last: bool) -> Result<Option<GuestPtr<T>>, Fault> {
+    let (mut place, mut found) = (text, None);
     loop {
         let unit = place.read()?;
         if unit == wanted {
@@ -239,52 +454,11 @@ fn find<T: Unit>(call: &Call, wanted: T, last: bool) -> Result<Option<GuestPtr<T
     }
 }
 
-fn find_text<T: Unit>(call: &Call) -> Result<Option<GuestPtr<T>>, Fault> {
-    let start: GuestPtr<T> = call.ptr(0);
-    let (units, wanted) = (text(start)?, text::<T>(call.ptr(1))?);
+fn find_text<T: Unit>(start: GuestPtr<T>, wanted: GuestPtr<T>) -> Result<Option<GuestPtr<T>>, Fault> {
+    let (units, wanted) = (text(start)?, text(wanted)?);
     if wanted.is_empty() {
         return Ok(Some(start));
     }
     let position = units.windows(wanted.len()).position(|window| window == wanted);
     Ok(position.map(|position| start.at(position as u64)))
-}
-
-/// The room for text that is printed.
-#[derive(Clone, Copy)]
-enum Room {
-    /// The size of the buffer. There is no terminator if the text fills the buffer.
-    Bare(u64),
-    /// The size of the buffer, and the maximum number of units before the terminator: as in routines whose names end
-    /// with `_s`. A maximum below the size, or `_TRUNCATE`, lets the text be cut.
-    Safe(u64, u64),
-}
-
-/// Prints narrow text. Returns -1 if it does not fit.
-fn narrow(buffer: GuestPtr<u8>, room: Room, format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<u32, Fault> {
-    let format = print::widen(&format.terminated()?);
-    let text = print::format(&format, false, &mut Arguments::new(arguments))?;
-    let bytes: Vec<u8> = text.iter().map(|&unit| u8::try_from(unit).unwrap_or(b'?')).collect();
-    store(buffer, room, &bytes)
-}
-
-fn wide(buffer: GuestPtr<u16>, room: Room, format: GuestPtr<u16>, arguments: GuestPtr<u64>) -> Result<u32, Fault> {
-    let text = print::format(&format.terminated()?, true, &mut Arguments::new(arguments))?;
-    store(buffer, room, &text)
-}
-
-fn store<T: Unit>(buffer: GuestPtr<T>, room: Room, units: &[T]) -> Result<u32, Fault> {
-    let length = units.len() as u64;
-    let (kept, terminated) = match room {
-        Bare(size) => (length.min(size), length < size),
-        Safe(size, count) if buffer.is_null() || size == 0 || count == 0 => return Ok(u32::MAX),
-        Safe(size, count) if length < size || count < size || count == TRUNCATE => {
-            (length.min(count).min(size - 1), true)
-        }
-        Safe(..) => (0, true),
-    };
-    buffer.array(kept).write(units)?;
-    if terminated {
-        buffer.at(kept).write(T::default())?;
-    }
-    Ok(if kept == length { length as u32 } else { u32::MAX })
 }

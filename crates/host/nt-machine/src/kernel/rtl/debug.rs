@@ -3,33 +3,85 @@
 use etw_types::NtStatus;
 
 use super::print::{self, Arguments};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, PASSIVE, Routine, fixed, routine};
+use crate::memory::{Fault, GuestPtr, GuestSlice};
+use crate::routine::{ANY, Call, Ignored, Out, PASSIVE, Rest, routines};
 use crate::verify::{self, Rule};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("DbgPrint", ANY, |call| output(call.ptr(0), call.rest(1))),
-    routine!("DbgPrintEx", ANY, |call| output(call.ptr(2), call.rest(3))),
-    routine!("vDbgPrintEx", ANY, |call| output(call.ptr(2), call.ptr(3))),
-    routine!("vDbgPrintExWithPrefix", ANY, |call| {
-        verify::print(&text(&print::widen(&call.ptr::<u8>(0).terminated()?)));
-        output(call.ptr(3), call.ptr(4))
-    }),
-    routine!("DbgBreakPoint", ANY, broken),
-    routine!("DbgBreakPointWithStatus", ANY, broken),
-    routine!("KdRefreshDebuggerNotPresent", ANY, |_| true),
-    // No debugger was enabled when the system started.
-    fixed("KdSystemDebugControl", PASSIVE, NtStatus::DebuggerInactive.as_int() as u64),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn DbgPrint(format: GuestPtr<u8>, arguments: Rest) -> Result<u32, Fault> {
+        output(format, arguments.0)
+    }
 
-fn broken(call: &Call) -> u64 {
+    #[irql(ANY)]
+    fn DbgPrintEx(
+        _component: Ignored<u32>,
+        _level: Ignored<u32>,
+        format: GuestPtr<u8>,
+        arguments: Rest,
+    ) -> Result<u32, Fault> {
+        output(format, arguments.0)
+    }
+
+    #[irql(ANY)]
+    fn vDbgPrintEx(
+        _component: Ignored<u32>,
+        _level: Ignored<u32>,
+        format: GuestPtr<u8>,
+        arguments: GuestPtr<u64>,
+    ) -> Result<u32, Fault> {
+        output(format, arguments)
+    }
+
+    #[irql(ANY)]
+    fn vDbgPrintExWithPrefix(
+        prefix: GuestPtr<u8>,
+        _component: Ignored<u32>,
+        _level: Ignored<u32>,
+        format: GuestPtr<u8>,
+        arguments: GuestPtr<u64>,
+    ) -> Result<u32, Fault> {
+        verify::print(&text(&print::widen(&prefix.terminated()?)));
+        output(format, arguments)
+    }
+
+    #[irql(ANY)]
+    fn DbgBreakPoint(&call) {
+        broken(call)
+    }
+
+    #[irql(ANY)]
+    fn DbgBreakPointWithStatus(&call, _status: Ignored<u32>) {
+        broken(call)
+    }
+
+    #[irql(ANY)]
+    fn KdRefreshDebuggerNotPresent() -> bool {
+        true
+    }
+
+    /// No debugger was enabled when the system started.
+    #[irql(PASSIVE), fixed]
+    fn KdSystemDebugControl(
+        _command: Ignored<i32>,
+        _input: Ignored<GuestSlice<u8>>,
+        _output: Ignored<GuestSlice<u8>>,
+        _length: Ignored<Out<u32>>,
+        _mode: Ignored<i8>,
+    ) -> NtStatus {
+        NtStatus::DebuggerInactive
+    }
+}
+
+fn broken(call: &Call) -> ! {
     verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("a breakpoint without a debugger"))
 }
 
-fn output(format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<(), Fault> {
+/// Prints, and returns `STATUS_SUCCESS`.
+fn output(format: GuestPtr<u8>, arguments: GuestPtr<u64>) -> Result<u32, Fault> {
     let format = print::widen(&format.terminated()?);
     verify::print(&text(&print::format(&format, false, &mut Arguments::new(arguments))?));
-    Ok(())
+    Ok(NtStatus::Success.as_int())
 }
 
 /// Converts formatted text. Narrow text is in the system's code page, which most drivers do not use beyond ASCII; Rust and

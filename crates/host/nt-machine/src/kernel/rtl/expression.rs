@@ -2,7 +2,8 @@
 
 use super::string::upcase;
 use crate::layout::UNICODE_STRING;
-use crate::routine::{APC, Routine, done, routine};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{APC, Ignored, routines};
 
 /// The wildcards. The last three are those that Windows puts in the place of `*.`, `?` and `.` in an expression of DOS.
 const STAR: u16 = b'*' as u16;
@@ -12,20 +13,25 @@ const DOS_ONE: u16 = b'>' as u16;
 const DOS_DOT: u16 = b'"' as u16;
 const DOT: u16 = b'.' as u16;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: expression, name, whether to ignore case, table of upper case letters or NULL. The caller passes an
-    // expression in upper case if case is ignored.
-    routine!("FsRtlIsNameInExpression", APC, |call| {
-        let expression = call.ptr::<UNICODE_STRING>(0).units()?;
-        let name = call.ptr::<UNICODE_STRING>(1).units()?;
-        let name = if call.is(2) { name.into_iter().map(upcase).collect() } else { name };
-        done(matches(&expression, &name))
-    }),
-    routine!("FsRtlDoesNameContainWildCards", APC, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).units()?;
-        done(name.iter().any(|unit| [STAR, ONE, DOS_STAR, DOS_ONE, DOS_DOT].contains(unit)))
-    }),
-];
+routines! { pub(super) ROUTINES;
+    /// The caller passes an expression in upper case if case is ignored.
+    #[irql(APC)]
+    fn FsRtlIsNameInExpression(
+        expression: GuestPtr<UNICODE_STRING>,
+        name: GuestPtr<UNICODE_STRING>,
+        ignore_case: bool,
+        _upper_case: Ignored<GuestPtr<u16>>,
+    ) -> Result<bool, Fault> {
+        let (expression, name) = (expression.units()?, name.units()?);
+        let name = if ignore_case { name.into_iter().map(upcase).collect() } else { name };
+        Ok(matches(&expression, &name))
+    }
+
+    #[irql(APC)]
+    fn FsRtlDoesNameContainWildCards(name: GuestPtr<UNICODE_STRING>) -> Result<bool, Fault> {
+        Ok(name.units()?.iter().any(|unit| [STAR, ONE, DOS_STAR, DOS_ONE, DOS_DOT].contains(unit)))
+    }
+}
 
 /// Returns whether a name matches an expression. The work is bounded by the product of the two lengths.
 fn matches(expression: &[u16], name: &[u16]) -> bool {

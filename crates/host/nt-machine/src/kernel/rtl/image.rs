@@ -4,7 +4,7 @@ use etw_types::NtStatus;
 
 use crate::layout::{IMAGE_DOS_HEADER, IMAGE_EXPORT_DIRECTORY, IMAGE_NT_HEADERS64};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{APC, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{APC, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The signatures `MZ` and `PE`.
 const DOS_MAGIC: u16 = 0x5A4D;
@@ -12,26 +12,27 @@ const NT_SIGNATURE: u32 = 0x4550;
 /// The NT headers must begin in the first 256 MiB of an image.
 const MOST: u32 = 0x1000_0000;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("RtlImageNtHeader", APC, |call| {
-        Ok::<u64, Fault>(headers(call.ptr(0), u64::MAX)?.unwrap_or_default().address())
-    }),
-    // Arguments: flags, address of the image, its size, place for the address of the headers.
-    routine!("RtlImageNtHeaderEx", APC, |call| -> Outcome {
+routines! { pub(super) ROUTINES;
+    #[irql(APC)]
+    fn RtlImageNtHeader(image: Base) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>>, Fault> {
+        headers(image, u64::MAX)
+    }
+
+    #[irql(APC)]
+    fn RtlImageNtHeaderEx(flags: u32, image: Base, size: u64, place: Out<GuestPtr<IMAGE_NT_HEADERS64>>) -> Outcome {
         // RTL_IMAGE_NT_HEADER_EX_FLAG_NO_RANGE_CHECK: the size is not used.
-        let size = if call.u32(0) & 1 == 0 { call.arg(2) } else { u64::MAX };
-        let found = headers(call.ptr(1), size)?;
-        call.ptr(3).write(found.unwrap_or_default())?;
+        let size = if flags & 1 == 0 { size } else { u64::MAX };
+        let found = headers(image, size)?;
+        place.set(found.unwrap_or_default())?;
         if found.is_some() { done(()) } else { fail(NtStatus::InvalidImageFormat) }
-    }),
-    // Arguments: address of the image, name. Returns the address of the export, or NULL.
-    routine!("RtlFindExportedRoutineByName", PASSIVE, |call| {
-        let name = call.ptr::<u8>(1).terminated()?;
-        export(call.ptr(0), &name)
-    })
-    .fails_with_zero()
-    .keeps_nothing(),
-];
+    }
+
+    /// Returns the address of the export, or NULL.
+    #[irql(PASSIVE), fails_with_zero, keeps_nothing]
+    fn RtlFindExportedRoutineByName(image: Base, name: GuestPtr<u8>) -> Result<GuestPtr<u8>, Fault> {
+        export(image, &name.terminated()?)
+    }
+}
 
 type Base = GuestPtr<IMAGE_DOS_HEADER>;
 
@@ -50,12 +51,12 @@ fn headers(image: Base, size: u64) -> Result<Option<GuestPtr<IMAGE_NT_HEADERS64>
     Ok(if headers.Signature().read()? == NT_SIGNATURE { Some(headers) } else { None })
 }
 
-fn export(image: Base, name: &[u8]) -> Result<u64, Fault> {
-    let Some(headers) = headers(image, u64::MAX)? else { return Ok(0) };
+fn export(image: Base, name: &[u8]) -> Result<GuestPtr<u8>, Fault> {
+    let Some(headers) = headers(image, u64::MAX)? else { return Ok(GuestPtr::NULL) };
     let directory = headers.OptionalHeader().DataDirectory().element(0).unwrap_or_default();
     let start = directory.VirtualAddress().read()?;
     if start == 0 || directory.Size().read()? == 0 {
-        return Ok(0);
+        return Ok(GuestPtr::NULL);
     }
     let at = |rva: u32| image.cast::<u8>().at(rva.into());
     let directory = at(start).cast::<IMAGE_EXPORT_DIRECTORY>();
@@ -64,8 +65,8 @@ fn export(image: Base, name: &[u8]) -> Result<u64, Fault> {
         if at(names.at(index).read()?).terminated()? == name {
             let ordinal = at(directory.AddressOfNameOrdinals().read()?).cast::<u16>().at(index).read()?;
             let function = at(directory.AddressOfFunctions().read()?).cast::<u32>().at(ordinal.into()).read()?;
-            return Ok(at(function).address());
+            return Ok(at(function));
         }
     }
-    Ok(0)
+    Ok(GuestPtr::NULL)
 }

@@ -7,33 +7,103 @@ use crate::kernel::sync::spinlock;
 use crate::kernel::{kernel, lock};
 use crate::layout::{LIST_ENTRY, SINGLE_LIST_ENTRY, SLIST_HEADER};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, DISPATCH, Outcome, Routine, done, routine};
+use crate::routine::{ANY, Call, DISPATCH, Ignored, routines};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("ExInterlockedInsertHeadList", ANY, |call| locked(call, 2, || insert(call.ptr(0), call.ptr(1), true))),
-    routine!("ExInterlockedInsertTailList", ANY, |call| locked(call, 2, || insert(call.ptr(0), call.ptr(1), false))),
-    routine!("ExInterlockedRemoveHeadList", ANY, |call| locked(call, 1, || remove_head(call.ptr(0)))),
-    routine!("ExInterlockedPushEntryList", ANY, |call| locked(call, 2, || push_single(call.ptr(0), call.ptr(1)))),
-    routine!("ExInterlockedPopEntryList", ANY, |call| locked(call, 1, || pop_single(call.ptr(0)))),
-    routine!("InitializeSListHead", ANY, |call| call.ptr::<SLIST_HEADER>(0).zero()),
-    routine!("ExpInterlockedPushEntrySList", DISPATCH, push),
-    routine!("ExInterlockedPushEntrySList", DISPATCH, push),
-    routine!("ExpInterlockedPopEntrySList", DISPATCH, pop),
-    routine!("ExInterlockedPopEntrySList", DISPATCH, pop),
-    routine!("ExpInterlockedFlushSList", DISPATCH, |call| {
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn ExInterlockedInsertHeadList(
+        &call,
+        head: GuestPtr<LIST_ENTRY>,
+        entry: GuestPtr<LIST_ENTRY>,
+        spin_lock: GuestPtr<u64>,
+    ) -> Result<Option<GuestPtr<LIST_ENTRY>>, Fault> {
+        locked(call, spin_lock, || insert(head, entry, true))
+    }
+
+    #[irql(ANY)]
+    fn ExInterlockedInsertTailList(
+        &call,
+        head: GuestPtr<LIST_ENTRY>,
+        entry: GuestPtr<LIST_ENTRY>,
+        spin_lock: GuestPtr<u64>,
+    ) -> Result<Option<GuestPtr<LIST_ENTRY>>, Fault> {
+        locked(call, spin_lock, || insert(head, entry, false))
+    }
+
+    #[irql(ANY)]
+    fn ExInterlockedRemoveHeadList(
+        &call,
+        head: GuestPtr<LIST_ENTRY>,
+        spin_lock: GuestPtr<u64>,
+    ) -> Result<Option<GuestPtr<LIST_ENTRY>>, Fault> {
+        locked(call, spin_lock, || remove_head(head))
+    }
+
+    #[irql(ANY)]
+    fn ExInterlockedPushEntryList(
+        &call,
+        head: Single,
+        entry: Single,
+        spin_lock: GuestPtr<u64>,
+    ) -> Result<Single, Fault> {
+        locked(call, spin_lock, || push_single(head, entry))
+    }
+
+    #[irql(ANY)]
+    fn ExInterlockedPopEntryList(&call, head: Single, spin_lock: GuestPtr<u64>) -> Result<Single, Fault> {
+        locked(call, spin_lock, || pop_single(head))
+    }
+
+    #[irql(ANY)]
+    fn InitializeSListHead(head: GuestPtr<SLIST_HEADER>) -> Result<(), Fault> {
+        head.zero()
+    }
+
+    #[irql(DISPATCH)]
+    fn ExpInterlockedPushEntrySList(head: GuestPtr<SLIST_HEADER>, entry: Single) -> Result<Single, Fault> {
+        push(head, entry)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExInterlockedPushEntrySList(
+        head: GuestPtr<SLIST_HEADER>,
+        entry: Single,
+        _lock: Ignored<GuestPtr<u64>>,
+    ) -> Result<Single, Fault> {
+        push(head, entry)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExpInterlockedPopEntrySList(head: GuestPtr<SLIST_HEADER>) -> Result<Single, Fault> {
+        pop(head)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExInterlockedPopEntrySList(
+        head: GuestPtr<SLIST_HEADER>,
+        _lock: Ignored<GuestPtr<u64>>,
+    ) -> Result<Single, Fault> {
+        pop(head)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExpInterlockedFlushSList(head: GuestPtr<SLIST_HEADER>) -> Result<Single, Fault> {
         let _one = lock(&kernel().slists);
-        let head = call.ptr::<SLIST_HEADER>(0);
         let first = head.Next().read()?;
         head.zero()?;
-        done(first)
-    }),
-    routine!("ExQueryDepthSList", ANY, |call| call.ptr::<SLIST_HEADER>(0).Depth().read()),
-];
+        Ok(first.cast())
+    }
 
-fn locked<T>(call: &Call, spin_lock: u64, operation: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
-    spinlock::acquire(call.ptr(spin_lock), call.from)?;
+    #[irql(ANY)]
+    fn ExQueryDepthSList(head: GuestPtr<SLIST_HEADER>) -> Result<u16, Fault> {
+        head.Depth().read()
+    }
+}
+
+fn locked<T>(call: &Call, spin_lock: GuestPtr<u64>, operation: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    spinlock::acquire(spin_lock, call.from)?;
     let result = operation()?;
-    spinlock::release(call.ptr(spin_lock))?;
+    spinlock::release(spin_lock)?;
     Ok(result)
 }
 
@@ -77,17 +147,15 @@ fn pop_single(head: Single) -> Result<Single, Fault> {
     Ok(first)
 }
 
-fn push(call: &Call) -> Outcome<Single> {
+fn push(head: GuestPtr<SLIST_HEADER>, entry: Single) -> Result<Single, Fault> {
     let _one = lock(&kernel().slists);
-    let head = call.ptr::<SLIST_HEADER>(0);
-    let first = push_single(head.Next().cast(), call.ptr(1))?;
+    let first = push_single(head.Next().cast(), entry)?;
     head.Depth().change(|depth| depth.wrapping_add(1))?;
     Ok(first)
 }
 
-fn pop(call: &Call) -> Outcome<Single> {
+fn pop(head: GuestPtr<SLIST_HEADER>) -> Result<Single, Fault> {
     let _one = lock(&kernel().slists);
-    let head = call.ptr::<SLIST_HEADER>(0);
     let first = pop_single(head.Next().cast())?;
     if !first.is_null() {
         head.Depth().change(|depth| depth.wrapping_sub(1))?;

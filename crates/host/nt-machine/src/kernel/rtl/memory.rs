@@ -3,75 +3,109 @@
 use std::cmp::Ordering;
 
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, Routine, done, routine};
+use crate::routine::{ANY, routines};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("memcpy", ANY, copy).leavable(),
-    routine!("memmove", ANY, copy).leavable(),
-    routine!("RtlCopyMemory", ANY, copy).leavable(),
-    routine!("RtlMoveMemory", ANY, copy).leavable(),
-    // Arguments: destination, its size, source, length.
-    routine!("memcpy_s", ANY, safe_copy).leavable(),
-    routine!("memmove_s", ANY, safe_copy).leavable(),
-    routine!("memset", ANY, |call| {
-        call.ptr::<u8>(0).array(call.arg(2)).fill(call.u8(1))?;
-        done(call.arg(0))
-    })
-    .leavable(),
-    routine!("RtlFillMemory", ANY, |call| call.ptr::<u8>(0).array(call.arg(1)).fill(call.u8(2))).leavable(),
-    routine!("RtlZeroMemory", ANY, |call| call.ptr::<u8>(0).array(call.arg(1)).fill(0)).leavable(),
-    routine!("RtlSecureZeroMemory", ANY, |call| {
-        call.ptr::<u8>(0).array(call.arg(1)).fill(0)?;
-        done(call.arg(0))
-    })
-    .leavable(),
-    routine!("memcmp", ANY, |call| {
-        let difference = difference(call)?;
-        done(difference.map_or(Ordering::Equal, |(_, order)| order))
-    })
-    .leavable(),
-    routine!("RtlCompareMemory", ANY, |call| {
-        let difference = difference(call)?;
-        done(difference.map_or(call.arg(2), |(index, _)| index))
-    })
-    .leavable(),
-    routine!("memchr", ANY, |call| {
-        let wanted = call.u8(1);
-        for place in call.ptr::<u8>(0).array(call.arg(2)).places() {
-            if place.read()? == wanted {
-                return done(place);
+routines! { pub(super) ROUTINES;
+    #[irql(ANY), leavable]
+    fn memcpy(target: GuestPtr<u8>, source: GuestPtr<u8>, count: u64) -> Result<GuestPtr<u8>, Fault> {
+        copy(target, source, count)?;
+        Ok(target)
+    }
+
+    #[irql(ANY), leavable]
+    fn memmove(target: GuestPtr<u8>, source: GuestPtr<u8>, count: u64) -> Result<GuestPtr<u8>, Fault> {
+        copy(target, source, count)?;
+        Ok(target)
+    }
+
+    #[irql(ANY), leavable]
+    fn RtlCopyMemory(target: GuestPtr<u8>, source: GuestPtr<u8>, length: u64) -> Result<(), Fault> {
+        copy(target, source, length)
+    }
+
+    #[irql(ANY), leavable]
+    fn RtlMoveMemory(target: GuestPtr<u8>, source: GuestPtr<u8>, length: u64) -> Result<(), Fault> {
+        copy(target, source, length)
+    }
+
+    #[irql(ANY), leavable]
+    fn memcpy_s(target: GuestPtr<u8>, room: u64, source: GuestPtr<u8>, count: u64) -> Result<i32, Fault> {
+        safe_copy(target, room, source, count)
+    }
+
+    #[irql(ANY), leavable]
+    fn memmove_s(target: GuestPtr<u8>, room: u64, source: GuestPtr<u8>, count: u64) -> Result<i32, Fault> {
+        safe_copy(target, room, source, count)
+    }
+
+    #[irql(ANY), leavable]
+    fn memset(target: GuestPtr<u8>, byte: i32, count: u64) -> Result<GuestPtr<u8>, Fault> {
+        target.array(count).fill(byte as u8)?;
+        Ok(target)
+    }
+
+    #[irql(ANY), leavable]
+    fn RtlFillMemory(target: GuestPtr<u8>, length: u64, byte: u8) -> Result<(), Fault> {
+        target.array(length).fill(byte)
+    }
+
+    #[irql(ANY), leavable]
+    fn RtlZeroMemory(target: GuestPtr<u8>, length: u64) -> Result<(), Fault> {
+        target.array(length).fill(0)
+    }
+
+    #[irql(ANY), leavable]
+    fn RtlSecureZeroMemory(target: GuestPtr<u8>, length: u64) -> Result<GuestPtr<u8>, Fault> {
+        target.array(length).fill(0)?;
+        Ok(target)
+    }
+
+    #[irql(ANY), leavable]
+    fn memcmp(one: GuestPtr<u8>, other: GuestPtr<u8>, count: u64) -> Result<Ordering, Fault> {
+        let difference = difference(one, other, count)?;
+        Ok(difference.map_or(Ordering::Equal, |(_, order)| order))
+    }
+
+    #[irql(ANY), leavable]
+    fn RtlCompareMemory(one: GuestPtr<u8>, other: GuestPtr<u8>, length: u64) -> Result<u64, Fault> {
+        let difference = difference(one, other, length)?;
+        Ok(difference.map_or(length, |(index, _)| index))
+    }
+
+    #[irql(ANY), leavable]
+    fn memchr(start: GuestPtr<u8>, wanted: i32, count: u64) -> Result<Option<GuestPtr<u8>>, Fault> {
+        for place in start.array(count).places() {
+            if place.read()? == wanted as u8 {
+                return Ok(Some(place));
             }
         }
-        done(GuestPtr::NULL)
-    })
-    .leavable(),
-];
+        Ok(None)
+    }
+}
 
-fn copy(call: &Call) -> Result<u64, Fault> {
-    call.ptr::<u8>(0).array(call.arg(2)).copy_from(call.ptr(1))?;
-    Ok(call.arg(0))
+fn copy(target: GuestPtr<u8>, source: GuestPtr<u8>, length: u64) -> Result<(), Fault> {
+    target.array(length).copy_from(source)
 }
 
 /// Copies if there is room. Otherwise clears the destination and returns `ERANGE`, or `EINVAL` for a NULL address.
-fn safe_copy(call: &Call) -> Result<u32, Fault> {
-    let (target, room, length) = (call.ptr::<u8>(0), call.arg(1), call.arg(3));
+fn safe_copy(target: GuestPtr<u8>, room: u64, source: GuestPtr<u8>, length: u64) -> Result<i32, Fault> {
     if length == 0 {
         return Ok(0);
     }
     if target.is_null() {
         return Ok(22);
     }
-    if call.ptr::<u8>(2).is_null() || room < length {
+    if source.is_null() || room < length {
         target.array(room).fill(0)?;
-        return Ok(if call.ptr::<u8>(2).is_null() { 22 } else { 34 });
+        return Ok(if source.is_null() { 22 } else { 34 });
     }
-    target.array(length).copy_from(call.ptr(2))?;
+    target.array(length).copy_from(source)?;
     Ok(0)
 }
 
 /// Returns the index of the first byte in which two ranges differ, and its order.
-fn difference(call: &Call) -> Result<Option<(u64, Ordering)>, Fault> {
-    let (a, b) = (call.ptr::<u8>(0).array(call.arg(2)).read()?, call.ptr::<u8>(1).array(call.arg(2)).read()?);
+fn difference(one: GuestPtr<u8>, other: GuestPtr<u8>, length: u64) -> Result<Option<(u64, Ordering)>, Fault> {
+    let (a, b) = (one.array(length).read()?, other.array(length).read()?);
     let mut orders = (0..).zip(a.iter().zip(&b).map(|(a, b)| a.cmp(b)));
     Ok(orders.find(|(_, order)| order.is_ne()))
 }

@@ -2,6 +2,7 @@
 
 mod bitmap;
 mod crt;
+mod crt_print;
 mod debug;
 mod expression;
 mod image;
@@ -14,9 +15,10 @@ pub(crate) mod table;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 10] = [
+pub(super) const ROUTINES: [&[Routine]; 11] = [
     bitmap::ROUTINES,
     crt::ROUTINES,
+    crt_print::ROUTINES,
     debug::ROUTINES,
     expression::ROUTINES,
     image::ROUTINES,

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use etw_types::NtStatus;
 
 use super::string::store_text;
-use crate::layout::{ACE, ACL, SECURITY_DESCRIPTOR, SECURITY_DESCRIPTOR_RELATIVE, SID};
+use crate::layout::{ACE, ACL, SECURITY_DESCRIPTOR, SECURITY_DESCRIPTOR_RELATIVE, SID, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, APC, Call, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{ANY, APC, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// `SECURITY_DESCRIPTOR_REVISION` and `SID_REVISION`; the valid revisions of access control lists.
 const REVISION: u8 = 1;
@@ -27,139 +27,226 @@ const DEFAULTED_SHIFT: u32 = 1;
 
 type Descriptor = GuestPtr<SECURITY_DESCRIPTOR>;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("RtlLengthSid", ANY, |call| done(call.ptr::<SID>(0).size()? as u32)),
-    routine!("RtlLengthRequiredSid", ANY, |call| GuestPtr::<SID>::size_with(call.u8(0)) as u32),
-    routine!("RtlValidSid", APC, |call| is_valid_sid(call.ptr(0))),
-    routine!("RtlEqualSid", APC, |call| {
-        let (one, other) = (call.ptr::<SID>(0), call.ptr::<SID>(1));
-        done(bytes(one.cast(), one.size()?)? == bytes(other.cast(), other.size()?)?)
-    }),
-    // Arguments: size of the destination, destination, source.
-    routine!("RtlCopySid", APC, |call| {
-        let size = call.ptr::<SID>(2).size()?;
-        if u64::from(call.u32(0)) < size {
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn RtlLengthSid(sid: GuestPtr<SID>) -> Result<u32, Fault> {
+        Ok(sid.size()? as u32)
+    }
+
+    #[irql(ANY)]
+    fn RtlLengthRequiredSid(count: u32) -> u32 {
+        (size_of::<SID>() as u32).wrapping_add(count.wrapping_mul(4))
+    }
+
+    #[irql(APC)]
+    fn RtlValidSid(sid: GuestPtr<SID>) -> Result<bool, Fault> {
+        is_valid_sid(sid)
+    }
+
+    #[irql(APC)]
+    fn RtlEqualSid(one: GuestPtr<SID>, other: GuestPtr<SID>) -> Result<bool, Fault> {
+        Ok(bytes(one.cast(), one.size()?)? == bytes(other.cast(), other.size()?)?)
+    }
+
+    #[irql(APC)]
+    fn RtlCopySid(room: u32, target: GuestPtr<SID>, source: GuestPtr<SID>) -> Outcome {
+        let size = source.size()?;
+        if u64::from(room) < size {
             return fail(NtStatus::BufferTooSmall);
         }
-        call.ptr::<u8>(1).array(size).copy_from(call.ptr(2))?;
+        target.cast::<u8>().array(size).copy_from(source.cast())?;
         done(())
-    }),
-    // Arguments: SID, authority, number of subauthorities.
-    routine!("RtlInitializeSid", APC, |call| {
-        if call.u8(2) > MOST_PARTS {
+    }
+
+    #[irql(APC)]
+    fn RtlInitializeSid(sid: Out<SID>, authority: GuestPtr<[u8; 6]>, count: u8) -> Outcome {
+        if count > MOST_PARTS {
             return fail(NtStatus::InvalidParameter);
         }
-        let authority = call.ptr::<[u8; 6]>(1).read()?;
-        let start = SID { Revision: REVISION, SubAuthorityCount: call.u8(2), IdentifierAuthority: authority };
-        call.ptr(0).write(start)?;
+        sid.set(SID { Revision: REVISION, SubAuthorityCount: count, IdentifierAuthority: authority.read()? })?;
         done(())
-    }),
-    routine!("RtlSubAuthoritySid", APC, |call| call.ptr::<SID>(0).after::<u32>().at(call.u32(1).into())),
-    routine!("RtlSubAuthorityCountSid", APC, |call| call.ptr::<SID>(0).SubAuthorityCount()),
-    // Arguments: string, SID, whether to allocate.
-    routine!("RtlConvertSidToUnicodeString", PASSIVE, |call| {
-        let sid = call.ptr::<SID>(1);
+    }
+
+    #[irql(APC)]
+    fn RtlSubAuthoritySid(sid: GuestPtr<SID>, index: u32) -> GuestPtr<u32> {
+        sid.after::<u32>().at(index.into())
+    }
+
+    #[irql(APC)]
+    fn RtlSubAuthorityCountSid(sid: GuestPtr<SID>) -> GuestPtr<u8> {
+        sid.SubAuthorityCount()
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::NoMemory)]
+    fn RtlConvertSidToUnicodeString(
+        &call,
+        string: GuestPtr<UNICODE_STRING>,
+        sid: GuestPtr<SID>,
+        allocate: bool,
+    ) -> Outcome {
         let head = sid.read()?;
         let authority = head.IdentifierAuthority.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
         let mut text = format!("S-{}-{authority}", head.Revision);
         for part in sid.after::<u32>().array(head.SubAuthorityCount.into()).read()? {
             let _ = write!(text, "-{part}");
         }
-        store_text(call, call.ptr(0), &text, call.is(2))
-    })
-    .fails(NtStatus::NoMemory),
-    // Arguments: list, its size, its revision.
-    routine!("RtlCreateAcl", APC, |call| {
-        if !LIST_REVISIONS.contains(&call.u8(2)) || call.u32(1) > u16::MAX.into() {
-            return fail(NtStatus::InvalidParameter);
-        }
-        if (call.u32(1) as usize) < size_of::<ACL>() {
+        store_text(call, string, &text, allocate)
+    }
+
+    #[irql(APC)]
+    fn RtlCreateAcl(list: Out<ACL>, size: u32, revision: u32) -> Outcome {
+        let Some(revision) = list_revision(revision) else { return fail(NtStatus::InvalidParameter) };
+        let Ok(room) = u16::try_from(size) else { return fail(NtStatus::InvalidParameter) };
+        if usize::from(room) < size_of::<ACL>() {
             return fail(NtStatus::BufferTooSmall);
         }
-        let list = ACL { AclRevision: call.u8(2), Sbz1: 0, AclSize: call.u16(1) & !3, AceCount: 0, Sbz2: 0 };
-        call.ptr(0).write(list)?;
+        list.set(ACL { AclRevision: revision, Sbz1: 0, AclSize: room & !3, AceCount: 0, Sbz2: 0 })?;
         done(())
-    }),
-    // Arguments: list, revision, access mask, SID.
-    routine!("RtlAddAccessAllowedAce", APC, |call| add(call, 0, call.u32(2), call.ptr(3))),
-    // Arguments: list, revision, flags, access mask, SID.
-    routine!("RtlAddAccessAllowedAceEx", APC, |call| add(call, call.u8(2), call.u32(3), call.ptr(4))),
-    // Arguments: list, index, pointer to the entry's address.
-    routine!("RtlGetAce", APC, |call| {
-        let (list, wanted) = (call.ptr::<ACL>(0), call.u32(1));
-        if wanted >= list.AceCount().read()?.into() {
+    }
+
+    #[irql(APC)]
+    fn RtlAddAccessAllowedAce(list: GuestPtr<ACL>, revision: u32, mask: u32, sid: GuestPtr<SID>) -> Outcome {
+        add(list, revision, 0, mask, sid)
+    }
+
+    #[irql(APC)]
+    fn RtlAddAccessAllowedAceEx(
+        list: GuestPtr<ACL>,
+        revision: u32,
+        flags: u32,
+        mask: u32,
+        sid: GuestPtr<SID>,
+    ) -> Outcome {
+        add(list, revision, flags as u8, mask, sid)
+    }
+
+    #[irql(APC)]
+    fn RtlGetAce(list: GuestPtr<ACL>, index: u32, place: Out<GuestPtr<ACE>>) -> Outcome {
+        if index >= list.AceCount().read()?.into() {
             return fail(NtStatus::InvalidParameter);
         }
-        call.ptr(2).write(entry(list, wanted)?)?;
+        place.set(entry(list, index)?)?;
         done(())
-    }),
-    routine!("RtlCreateSecurityDescriptor", APC, |call| {
-        if call.u32(1) != u32::from(REVISION) {
+    }
+
+    #[irql(APC)]
+    fn RtlCreateSecurityDescriptor(descriptor: Descriptor, revision: u32) -> Outcome {
+        if revision != u32::from(REVISION) {
             return fail(NtStatus::UnknownRevision);
         }
-        let descriptor: Descriptor = call.ptr(0);
         descriptor.zero()?;
         descriptor.Revision().write(REVISION)?;
         done(())
-    }),
-    routine!("RtlValidSecurityDescriptor", APC, |call| {
-        let parts = Parts::of(call.ptr(0))?;
+    }
+
+    #[irql(APC)]
+    fn RtlValidSecurityDescriptor(descriptor: Descriptor) -> Result<bool, Fault> {
+        let parts = Parts::of(descriptor)?;
         let valid = |sid: GuestPtr<u8>| sid.non_null().map_or(Ok(true), |sid| is_valid_sid(sid.cast()));
-        done(
-            call.ptr::<SECURITY_DESCRIPTOR>(0).Revision().read()? == REVISION
-                && valid(parts.owner)?
-                && valid(parts.group)?,
-        )
-    }),
-    routine!("RtlLengthSecurityDescriptor", APC, |call| done(Parts::of(call.ptr(0))?.length()? as u32)),
-    // Arguments: descriptor, whether a list is present, the list, whether it is a default.
-    routine!("RtlSetDaclSecurityDescriptor", APC, |call| set_list(call, DACL_PRESENT)),
-    routine!("RtlSetSaclSecurityDescriptor", APC, |call| set_list(call, SACL_PRESENT)),
-    // Arguments: descriptor, SID, whether it is a default.
-    routine!("RtlSetOwnerSecurityDescriptor", APC, |call| {
-        set_identifier(call, call.ptr::<SECURITY_DESCRIPTOR>(0).Owner(), OWNER_DEFAULTED)
-    }),
-    routine!("RtlSetGroupSecurityDescriptor", APC, |call| {
-        set_identifier(call, call.ptr::<SECURITY_DESCRIPTOR>(0).Group(), GROUP_DEFAULTED)
-    }),
-    // Arguments: descriptor, pointers to whether a list is present, to its address, and to whether it is a default.
-    routine!("RtlGetDaclSecurityDescriptor", APC, |call| {
-        let parts = Parts::of(call.ptr(0))?;
-        get_list(call, parts.control, DACL_PRESENT, parts.dacl)
-    }),
-    routine!("RtlGetSaclSecurityDescriptor", APC, |call| {
-        let parts = Parts::of(call.ptr(0))?;
-        get_list(call, parts.control, SACL_PRESENT, parts.sacl)
-    }),
-    // Arguments: descriptor, pointers to the address of the SID and to whether it is a default.
-    routine!("RtlGetOwnerSecurityDescriptor", APC, |call| {
-        let parts = Parts::of(call.ptr(0))?;
-        call.ptr(1).write(parts.owner)?;
-        call.ptr(2).write(u8::from(parts.control & OWNER_DEFAULTED != 0))?;
+        Ok(descriptor.Revision().read()? == REVISION && valid(parts.owner)? && valid(parts.group)?)
+    }
+
+    #[irql(APC)]
+    fn RtlLengthSecurityDescriptor(descriptor: Descriptor) -> Result<u32, Fault> {
+        Ok(Parts::of(descriptor)?.length()? as u32)
+    }
+
+    #[irql(APC)]
+    fn RtlSetDaclSecurityDescriptor(
+        descriptor: Descriptor,
+        present: bool,
+        list: GuestPtr<u8>,
+        defaulted: bool,
+    ) -> Outcome {
+        set_list(descriptor, DACL_PRESENT, present.then_some(list), defaulted)
+    }
+
+    #[irql(APC)]
+    fn RtlSetSaclSecurityDescriptor(
+        descriptor: Descriptor,
+        present: bool,
+        list: GuestPtr<u8>,
+        defaulted: bool,
+    ) -> Outcome {
+        set_list(descriptor, SACL_PRESENT, present.then_some(list), defaulted)
+    }
+
+    #[irql(APC)]
+    fn RtlSetOwnerSecurityDescriptor(descriptor: Descriptor, sid: GuestPtr<u8>, defaulted: bool) -> Outcome {
+        set_identifier(descriptor, descriptor.Owner(), sid, OWNER_DEFAULTED, defaulted)
+    }
+
+    #[irql(APC)]
+    fn RtlSetGroupSecurityDescriptor(descriptor: Descriptor, sid: GuestPtr<u8>, defaulted: bool) -> Outcome {
+        set_identifier(descriptor, descriptor.Group(), sid, GROUP_DEFAULTED, defaulted)
+    }
+
+    #[irql(APC)]
+    fn RtlGetDaclSecurityDescriptor(
+        descriptor: Descriptor,
+        present: Out<u8>,
+        place: Out<GuestPtr<u8>>,
+        defaulted: Out<u8>,
+    ) -> Outcome {
+        let parts = Parts::of(descriptor)?;
+        let is_there = parts.control & DACL_PRESENT != 0;
+        present.set(is_there.into())?;
+        if is_there {
+            place.set(parts.dacl)?;
+            defaulted.set((parts.control & DACL_PRESENT << DEFAULTED_SHIFT != 0).into())?;
+        }
         done(())
-    }),
-    routine!("RtlGetGroupSecurityDescriptor", APC, |call| {
-        let parts = Parts::of(call.ptr(0))?;
-        call.ptr(1).write(parts.group)?;
-        call.ptr(2).write(u8::from(parts.control & GROUP_DEFAULTED != 0))?;
+    }
+
+    #[irql(APC)]
+    fn RtlGetSaclSecurityDescriptor(
+        descriptor: Descriptor,
+        present: Out<u8>,
+        place: Out<GuestPtr<u8>>,
+        defaulted: Out<u8>,
+    ) -> Outcome {
+        let parts = Parts::of(descriptor)?;
+        let is_there = parts.control & SACL_PRESENT != 0;
+        present.set(is_there.into())?;
+        if is_there {
+            place.set(parts.sacl)?;
+            defaulted.set((parts.control & SACL_PRESENT << DEFAULTED_SHIFT != 0).into())?;
+        }
         done(())
-    }),
-    // Arguments: descriptor, destination, pointer to its size.
-    routine!("RtlAbsoluteToSelfRelativeSD", APC, |call| {
-        let parts = Parts::of(call.ptr(0))?;
+    }
+
+    #[irql(APC)]
+    fn RtlGetOwnerSecurityDescriptor(descriptor: Descriptor, sid: Out<GuestPtr<u8>>, defaulted: Out<u8>) -> Outcome {
+        let parts = Parts::of(descriptor)?;
+        sid.set(parts.owner)?;
+        defaulted.set((parts.control & OWNER_DEFAULTED != 0).into())?;
+        done(())
+    }
+
+    #[irql(APC)]
+    fn RtlGetGroupSecurityDescriptor(descriptor: Descriptor, sid: Out<GuestPtr<u8>>, defaulted: Out<u8>) -> Outcome {
+        let parts = Parts::of(descriptor)?;
+        sid.set(parts.group)?;
+        defaulted.set((parts.control & GROUP_DEFAULTED != 0).into())?;
+        done(())
+    }
+
+    #[irql(APC)]
+    fn RtlAbsoluteToSelfRelativeSD(descriptor: Descriptor, target: GuestPtr<u8>, room: GuestPtr<u32>) -> Outcome {
+        let parts = Parts::of(descriptor)?;
         if parts.control & SELF_RELATIVE != 0 {
             return fail(NtStatus::BadDescriptorFormat);
         }
-        let (image, room) = (parts.self_relative()?, call.ptr::<u32>(2));
+        let image = parts.self_relative()?;
         let fits = image.len() as u64 <= u64::from(room.read()?);
         room.write(image.len() as u32)?;
         if !fits {
             return fail(NtStatus::BufferTooSmall);
         }
-        call.ptr(1).write_all(&image)?;
+        target.write_all(&image)?;
         done(())
-    }),
-];
+    }
+}
 
 fn bytes(start: GuestPtr<u8>, length: u64) -> Result<Vec<u8>, Fault> {
     start.array(length).read()
@@ -179,9 +266,14 @@ fn entry(list: GuestPtr<ACL>, number: u32) -> Result<GuestPtr<ACE>, Fault> {
     Ok(place)
 }
 
-fn add(call: &Call, flags: u8, mask: u32, sid: GuestPtr<SID>) -> Outcome {
-    let (list, head) = (call.ptr::<ACL>(0), call.ptr::<ACL>(0).read()?);
-    if !LIST_REVISIONS.contains(&head.AclRevision) || !LIST_REVISIONS.contains(&call.u8(1)) {
+/// Returns the revision of a list if it is a valid one. Routines take it as a `ULONG`; a list stores a byte.
+fn list_revision(revision: u32) -> Option<u8> {
+    u8::try_from(revision).ok().filter(|revision| LIST_REVISIONS.contains(revision))
+}
+
+fn add(list: GuestPtr<ACL>, revision: u32, flags: u8, mask: u32, sid: GuestPtr<SID>) -> Outcome {
+    let head = list.read()?;
+    if !LIST_REVISIONS.contains(&head.AclRevision) || list_revision(revision).is_none() {
         return fail(NtStatus::RevisionMismatch);
     }
     if !is_valid_sid(sid)? {
@@ -213,35 +305,31 @@ fn check_absolute(descriptor: Descriptor) -> Outcome {
     Ok(())
 }
 
-fn set_list(call: &Call, present: u16) -> Outcome {
-    let descriptor: Descriptor = call.ptr(0);
+/// Sets a list, or none. `present` is the bit of its kind.
+fn set_list(descriptor: Descriptor, present: u16, list: Option<GuestPtr<u8>>, is_default: bool) -> Outcome {
     check_absolute(descriptor)?;
-    let (is_there, defaulted) = (call.is(1), present << DEFAULTED_SHIFT);
-    let bits = if is_there { present | if call.is(3) { defaulted } else { 0 } } else { 0 };
+    let defaulted = present << DEFAULTED_SHIFT;
+    let bits = if list.is_some() { present | if is_default { defaulted } else { 0 } } else { 0 };
     descriptor.Control().change(|control| control & !(present | defaulted) | bits)?;
-    if is_there {
+    if let Some(list) = list {
         let place = if present == DACL_PRESENT { descriptor.Dacl() } else { descriptor.Sacl() };
-        place.write(call.ptr(2))?;
+        place.write(list)?;
     }
     Ok(())
 }
 
-fn set_identifier(call: &Call, place: GuestPtr<GuestPtr<u8>>, defaulted: u16) -> Outcome {
-    let descriptor: Descriptor = call.ptr(0);
+/// Stores a SID at `place`. `defaulted` is the bit for a default.
+fn set_identifier(
+    descriptor: Descriptor,
+    place: GuestPtr<GuestPtr<u8>>,
+    sid: GuestPtr<u8>,
+    defaulted: u16,
+    is_default: bool,
+) -> Outcome {
     check_absolute(descriptor)?;
-    place.write(call.ptr(1))?;
-    let bit = if call.is(2) { defaulted } else { 0 };
+    place.write(sid)?;
+    let bit = if is_default { defaulted } else { 0 };
     descriptor.Control().change(|control| control & !defaulted | bit)?;
-    Ok(())
-}
-
-fn get_list(call: &Call, control: u16, present: u16, list: GuestPtr<u8>) -> Outcome {
-    let is_there = control & present != 0;
-    call.ptr(1).write(u8::from(is_there))?;
-    if is_there {
-        call.ptr(2).write(list)?;
-        call.ptr(3).write(u8::from(control & present << DEFAULTED_SHIFT != 0))?;
-    }
     Ok(())
 }
 

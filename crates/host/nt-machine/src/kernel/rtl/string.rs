@@ -7,74 +7,136 @@ use etw_types::{Guid, NtStatus};
 use crate::kernel::pool;
 use crate::kernel::{kernel, lock};
 use crate::layout::{GUID, STRING, UNICODE_STRING};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::memory::{Fault, GuestPtr, GuestSlice, Plain};
+use crate::routine::{ANY, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The maximum size of a counted string in bytes.
 const MOST: usize = 0xFFFE;
 
 type Unicode = GuestPtr<UNICODE_STRING>;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("RtlInitUnicodeString", ANY, initialize_unicode),
-    routine!("RtlInitUnicodeStringEx", ANY, initialize_unicode),
-    routine!("RtlInitAnsiString", ANY, initialize_ansi),
-    routine!("RtlInitString", ANY, initialize_ansi),
-    routine!("RtlCopyUnicodeString", ANY, |call| set_units(call.ptr(0), &units(call, 1)?)),
-    routine!("RtlAppendUnicodeStringToString", ANY, |call| append(call.ptr(0), &units(call, 1)?)),
-    routine!("RtlAppendUnicodeToString", ANY, |call| {
-        let tail = call.ptr::<u16>(1).non_null().map_or(Ok(Vec::new()), GuestPtr::<u16>::terminated)?;
-        append(call.ptr(0), &tail)
-    }),
-    routine!("RtlCompareUnicodeString", PASSIVE, compare),
-    routine!("RtlEqualUnicodeString", PASSIVE, |call| done(compare(call)? == Ordering::Equal)),
-    routine!("RtlPrefixUnicodeString", PASSIVE, |call| {
-        let (prefix, text) = (folded(call, 0)?, folded(call, 1)?);
-        done(text.starts_with(&prefix))
-    }),
-    routine!("RtlUpcaseUnicodeString", PASSIVE, |call| {
-        let units: Vec<u16> = units(call, 1)?.into_iter().map(upcase).collect();
-        store(call, call.ptr(0), &units, call.is(2))
-    })
-    .fails(NO_RESOURCES),
-    routine!("RtlDowncaseUnicodeString", PASSIVE, |call| {
-        let text = call.ptr::<UNICODE_STRING>(1).text()?.to_lowercase();
-        store_text(call, call.ptr(0), &text, call.is(2))
-    })
-    .fails(NO_RESOURCES),
-    routine!("RtlUpcaseUnicodeChar", PASSIVE, |call| upcase(call.u16(0))),
-    // Argument: pointer to the address of a character. The address is advanced to the next character.
-    routine!("RtlAnsiCharToUnicodeChar", PASSIVE, |call| {
-        let place = call.ptr::<GuestPtr<u8>>(0);
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn RtlInitUnicodeString(string: Unicode, source: Option<GuestPtr<u16>>) -> Result<(), Fault> {
+        initialize_unicode(string, source)
+    }
+
+    #[irql(ANY)]
+    fn RtlInitUnicodeStringEx(string: Unicode, source: Option<GuestPtr<u16>>) -> Outcome {
+        done(initialize_unicode(string, source)?)
+    }
+
+    #[irql(ANY)]
+    fn RtlInitAnsiString(string: GuestPtr<STRING>, source: Option<GuestPtr<u8>>) -> Result<(), Fault> {
+        initialize_ansi(string, source)
+    }
+
+    #[irql(ANY)]
+    fn RtlInitString(string: GuestPtr<STRING>, source: Option<GuestPtr<u8>>) -> Result<(), Fault> {
+        initialize_ansi(string, source)
+    }
+
+    #[irql(ANY)]
+    fn RtlCopyUnicodeString(target: Unicode, source: Option<Unicode>) -> Result<(), Fault> {
+        set_units(target, &source.map_or(Ok(Vec::new()), GuestPtr::<UNICODE_STRING>::units)?)
+    }
+
+    #[irql(ANY)]
+    fn RtlAppendUnicodeStringToString(string: Unicode, tail: Unicode) -> Outcome {
+        append(string, &tail.units()?)
+    }
+
+    #[irql(ANY)]
+    fn RtlAppendUnicodeToString(string: Unicode, tail: Option<GuestPtr<u16>>) -> Outcome {
+        append(string, &tail.map_or(Ok(Vec::new()), GuestPtr::<u16>::terminated)?)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlCompareUnicodeString(one: Unicode, other: Unicode, ignore_case: bool) -> Result<Ordering, Fault> {
+        Ok(folded(one, ignore_case)?.cmp(&folded(other, ignore_case)?))
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlEqualUnicodeString(one: Unicode, other: Unicode, ignore_case: bool) -> Result<bool, Fault> {
+        Ok(folded(one, ignore_case)? == folded(other, ignore_case)?)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlPrefixUnicodeString(prefix: Unicode, string: Unicode, ignore_case: bool) -> Result<bool, Fault> {
+        Ok(folded(string, ignore_case)?.starts_with(&folded(prefix, ignore_case)?))
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlUpcaseUnicodeString(&call, target: Unicode, source: Unicode, allocate: bool) -> Outcome {
+        let units: Vec<u16> = source.units()?.into_iter().map(upcase).collect();
+        store(call, target, &units, allocate)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlDowncaseUnicodeString(&call, target: Unicode, source: Unicode, allocate: bool) -> Outcome {
+        store_text(call, target, &source.text()?.to_lowercase(), allocate)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlUpcaseUnicodeChar(unit: u16) -> u16 {
+        upcase(unit)
+    }
+
+    /// Advances the address at `place` to the next character.
+    #[irql(PASSIVE)]
+    fn RtlAnsiCharToUnicodeChar(place: GuestPtr<GuestPtr<u8>>) -> Result<u16, Fault> {
         let character = place.read()?;
         let unit = u16::from(character.read()?);
         place.write(character.at(1))?;
-        done(unit)
-    }),
-    routine!("RtlAnsiStringToUnicodeString", PASSIVE, |call| {
-        let bytes = call.ptr::<STRING>(1).units()?;
-        store(call, call.ptr(0), &super::print::widen(&bytes), call.is(2))
-    })
-    .fails(NO_RESOURCES),
-    routine!("RtlUnicodeStringToAnsiString", PASSIVE, unicode_to_ansi).fails(NO_RESOURCES),
-    routine!("RtlFreeUnicodeString", PASSIVE, free_string),
-    routine!("RtlFreeAnsiString", PASSIVE, free_string),
-    routine!("RtlFreeUTF8String", PASSIVE, free_string),
-    routine!("RtlDuplicateUnicodeString", PASSIVE, |call| store(call, call.ptr(2), &units(call, 1)?, true))
-        .fails(NO_RESOURCES),
-    routine!("RtlIntegerToUnicodeString", PASSIVE, |call| {
-        let text = match call.u32(1) {
-            0 | 10 => call.u32(0).to_string(),
-            16 => format!("{:X}", call.u32(0)),
-            8 => format!("{:o}", call.u32(0)),
-            2 => format!("{:b}", call.u32(0)),
+        Ok(unit)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlAnsiStringToUnicodeString(&call, target: Unicode, source: GuestPtr<STRING>, allocate: bool) -> Outcome {
+        store(call, target, &super::print::widen(&source.units()?), allocate)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlUnicodeStringToAnsiString(&call, target: GuestPtr<STRING>, source: Unicode, allocate: bool) -> Outcome {
+        unicode_to_ansi(call, target, source, allocate)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlFreeUnicodeString(string: Unicode) -> Result<(), Fault> {
+        free_string(string.cast())
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlFreeAnsiString(string: GuestPtr<STRING>) -> Result<(), Fault> {
+        free_string(string)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlFreeUTF8String(string: GuestPtr<STRING>) -> Result<(), Fault> {
+        free_string(string)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlDuplicateUnicodeString(&call, _flags: Ignored<u32>, source: Unicode, target: Unicode) -> Outcome {
+        store(call, target, &source.units()?, true)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlIntegerToUnicodeString(&call, value: u32, base: u32, string: Unicode) -> Outcome {
+        let text = match base {
+            0 | 10 => value.to_string(),
+            16 => format!("{value:X}"),
+            8 => format!("{value:o}"),
+            2 => format!("{value:b}"),
             _ => return fail(NtStatus::InvalidParameter),
         };
-        store_text(call, call.ptr(2), &text, false)
-    }),
-    routine!("RtlUnicodeStringToInteger", PASSIVE, |call| {
-        let text = call.ptr::<UNICODE_STRING>(0).text()?;
-        let (digits, radix) = match (text.trim(), call.u32(1)) {
+        store_text(call, string, &text, false)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlUnicodeStringToInteger(string: Unicode, base: u32, value: Out<u32>) -> Outcome {
+        let text = string.text()?;
+        let (digits, radix) = match (text.trim(), base) {
             (text, 0) if text.starts_with("0x") => (text.trim_start_matches("0x"), 16),
             (text, 0) => (text, 10),
             (text, radix @ (2 | 8 | 10 | 16)) => (text, radix),
@@ -82,85 +144,128 @@ pub(super) const ROUTINES: &[Routine] = &[
         };
         let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
         let number = u32::from_str_radix(digits.get(..end).unwrap_or_default(), radix).unwrap_or_default();
-        call.ptr(2).write(number)?;
+        value.set(number)?;
         done(())
-    }),
-    routine!("RtlInt64ToUnicodeString", PASSIVE, |call| {
-        let text = match call.u32(1) {
-            0 | 10 => call.arg(0).to_string(),
-            16 => format!("{:X}", call.arg(0)),
-            8 => format!("{:o}", call.arg(0)),
-            2 => format!("{:b}", call.arg(0)),
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlInt64ToUnicodeString(&call, value: u64, base: u32, string: Unicode) -> Outcome {
+        let text = match base {
+            0 | 10 => value.to_string(),
+            16 => format!("{value:X}"),
+            8 => format!("{value:o}"),
+            2 => format!("{value:b}"),
             _ => return fail(NtStatus::InvalidParameter),
         };
-        store_text(call, call.ptr(2), &text, false)
-    }),
-    // Arguments: suffix, string, whether to ignore case.
-    routine!("RtlSuffixUnicodeString", PASSIVE, |call| {
-        let (suffix, text) = (folded(call, 0)?, folded(call, 1)?);
-        done(text.ends_with(&suffix))
-    }),
-    routine!("RtlCompareString", PASSIVE, |call| done(ansi_folded(call, 0)?.cmp(&ansi_folded(call, 1)?))),
-    routine!("RtlEqualString", PASSIVE, |call| done(ansi_folded(call, 0)? == ansi_folded(call, 1)?)),
-    routine!("RtlUpperChar", PASSIVE, |call| call.u8(0).to_ascii_uppercase()),
-    routine!("RtlCopyString", ANY, |call| {
-        let (target, source) = (call.ptr::<STRING>(0), call.ptr::<STRING>(1).units()?);
+        store_text(call, string, &text, false)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlSuffixUnicodeString(suffix: Unicode, string: Unicode, ignore_case: bool) -> Result<bool, Fault> {
+        Ok(folded(string, ignore_case)?.ends_with(&folded(suffix, ignore_case)?))
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlCompareString(one: GuestPtr<STRING>, other: GuestPtr<STRING>, ignore_case: bool) -> Result<Ordering, Fault> {
+        Ok(ansi_folded(one, ignore_case)?.cmp(&ansi_folded(other, ignore_case)?))
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlEqualString(one: GuestPtr<STRING>, other: GuestPtr<STRING>, ignore_case: bool) -> Result<bool, Fault> {
+        Ok(ansi_folded(one, ignore_case)? == ansi_folded(other, ignore_case)?)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlUpperChar(character: i8) -> i8 {
+        character.cast_unsigned().to_ascii_uppercase().cast_signed()
+    }
+
+    #[irql(ANY)]
+    fn RtlCopyString(target: GuestPtr<STRING>, source: Option<GuestPtr<STRING>>) -> Result<(), Fault> {
+        let source = source.map_or(Ok(Vec::new()), GuestPtr::<STRING>::units)?;
         let room = usize::from(target.MaximumLength().read()?).min(source.len());
         target.Buffer().read()?.array(room as u64).write(&source)?;
         target.Length().write(room as u16)
-    }),
-    // The size in bytes, with a terminator, of the string in the other format.
-    routine!("RtlxUnicodeStringToAnsiSize", PASSIVE, |call| done(units(call, 0)?.len() as u32 + 1)),
-    routine!("RtlxAnsiStringToUnicodeSize", PASSIVE, |call| {
-        done((u32::from(call.ptr::<STRING>(0).Length().read()?) + 1) * 2)
-    }),
-    // Arguments: destination, its size in bytes, pointer to the length, source, its size in bytes.
-    routine!("RtlUnicodeToMultiByteN", PASSIVE, |call| {
-        let source = call.ptr::<u16>(3).array(u64::from(call.u32(4)) / 2).read()?;
+    }
+
+    /// Returns the size in bytes, with a terminator, of the string in the other format.
+    #[irql(PASSIVE)]
+    fn RtlxUnicodeStringToAnsiSize(string: Unicode) -> Result<u32, Fault> {
+        Ok(string.units()?.len() as u32 + 1)
+    }
+
+    /// Returns the size in bytes, with a terminator, of the string in the other format.
+    #[irql(PASSIVE)]
+    fn RtlxAnsiStringToUnicodeSize(string: GuestPtr<STRING>) -> Result<u32, Fault> {
+        Ok((u32::from(string.Length().read()?) + 1) * 2)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlUnicodeToMultiByteN(
+        target: GuestPtr<u8>,
+        room: u32,
+        length: Out<u32>,
+        source: GuestPtr<u16>,
+        size: u32,
+    ) -> Outcome {
+        let source = source.array(u64::from(size) / 2).read()?;
         let bytes: Vec<u8> = source.into_iter().map(|unit| u8::try_from(unit).unwrap_or(b'?')).collect();
-        let count = bytes.len().min(call.u32(1) as usize);
-        call.ptr(0).array(count as u64).write(&bytes)?;
-        call.ptr(2).write_if(count as u32)?;
+        let count = bytes.len().min(room as usize);
+        target.array(count as u64).write(&bytes)?;
+        length.set_if_wanted(count as u32)?;
         done(())
-    }),
-    routine!("RtlMultiByteToUnicodeN", PASSIVE, |call| {
-        let source = call.ptr::<u8>(3).array(call.u32(4).into()).read()?;
-        let wide = super::print::widen(&source);
-        let count = wide.len().min(call.u32(1) as usize / 2);
-        call.ptr(0).array(count as u64).write(&wide)?;
-        call.ptr(2).write_if(count as u32 * 2)?;
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlMultiByteToUnicodeN(target: GuestPtr<u16>, room: u32, length: Out<u32>, source: GuestSlice<u8>) -> Outcome {
+        let wide = super::print::widen(&source.read()?);
+        let count = wide.len().min(room as usize / 2);
+        target.array(count as u64).write(&wide)?;
+        length.set_if_wanted(count as u32 * 2)?;
         done(())
-    }),
-    routine!("RtlUTF8ToUnicodeN", PASSIVE, |call| {
-        let source = call.ptr::<u8>(3).array(call.u32(4).into()).read()?;
-        let wide: Vec<u16> = String::from_utf8_lossy(&source).encode_utf16().collect();
-        fill(call, &wide)
-    }),
-    routine!("RtlUnicodeToUTF8N", PASSIVE, |call| {
-        let source = call.ptr::<u16>(3).array(u64::from(call.u32(4)) / 2).read()?;
-        fill(call, String::from_utf16_lossy(&source).as_bytes())
-    }),
-    routine!("RtlStringFromGUID", PASSIVE, |call| {
-        let text = format!("{{{}}}", call.ptr::<GUID>(0).id()?).to_uppercase();
-        store_text(call, call.ptr(1), &text, true)
-    })
-    .fails(NO_RESOURCES),
-    routine!("RtlGUIDFromString", PASSIVE, |call| {
-        let text = call.ptr::<UNICODE_STRING>(0).text()?;
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlUTF8ToUnicodeN(target: GuestPtr<u16>, room: u32, length: Out<u32>, source: GuestSlice<u8>) -> Outcome {
+        let wide: Vec<u16> = String::from_utf8_lossy(&source.read()?).encode_utf16().collect();
+        fill(target, room, length, &wide)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlUnicodeToUTF8N(
+        target: GuestPtr<u8>,
+        room: u32,
+        length: Out<u32>,
+        source: GuestPtr<u16>,
+        size: u32,
+    ) -> Outcome {
+        let source = source.array(u64::from(size) / 2).read()?;
+        fill(target, room, length, String::from_utf16_lossy(&source).as_bytes())
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlStringFromGUID(&call, guid: GuestPtr<GUID>, string: Unicode) -> Outcome {
+        let text = format!("{{{}}}", guid.id()?).to_uppercase();
+        store_text(call, string, &text, true)
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlGUIDFromString(string: Unicode, guid: GuestPtr<GUID>) -> Outcome {
+        let text = string.text()?;
         let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
         match Guid::parse(inner) {
-            Ok(guid) => Ok(call.ptr::<GUID>(1).set_id(guid)?),
+            Ok(id) => done(guid.set_id(id)?),
             Err(_) => fail(NtStatus::InvalidParameter),
         }
-    }),
-    routine!("RtlHashUnicodeString", PASSIVE, |call| {
-        let hash = units(call, 0)?.into_iter().fold(0_u32, |hash, unit| {
-            let unit = if call.is(1) { upcase(unit) } else { unit };
-            hash.wrapping_mul(65_599).wrapping_add(unit.into())
-        });
-        call.ptr(3).write(hash)
-    }),
-];
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlHashUnicodeString(string: Unicode, ignore_case: bool, _algorithm: Ignored<u32>, hash: Out<u32>) -> Outcome {
+        let units = folded(string, ignore_case)?.into_iter();
+        hash.set(units.fold(0_u32, |hash, unit| hash.wrapping_mul(65_599).wrapping_add(unit.into())))?;
+        done(())
+    }
+}
 
 /// Converts to upper case like the kernel: one unit becomes one unit.
 pub(super) fn upcase(unit: u16) -> u16 {
@@ -172,55 +277,41 @@ pub(super) fn upcase(unit: u16) -> u16 {
     }
 }
 
-fn units(call: &Call, index: u64) -> Result<Vec<u16>, Fault> {
-    call.ptr::<UNICODE_STRING>(index).units()
+/// Returns the units of a string, in upper case if case is ignored.
+fn folded(string: Unicode, ignore_case: bool) -> Result<Vec<u16>, Fault> {
+    let units = string.units()?;
+    Ok(if ignore_case { units.into_iter().map(upcase).collect() } else { units })
 }
 
-/// Returns the units of a string, in upper case if the third argument is set.
-fn folded(call: &Call, index: u64) -> Result<Vec<u16>, Fault> {
-    let units = units(call, index)?;
-    Ok(if call.is(2) { units.into_iter().map(upcase).collect() } else { units })
+/// Returns the bytes of a narrow string, in upper case if case is ignored.
+fn ansi_folded(string: GuestPtr<STRING>, ignore_case: bool) -> Result<Vec<u8>, Fault> {
+    let bytes = string.units()?;
+    Ok(if ignore_case { bytes.to_ascii_uppercase() } else { bytes })
 }
 
-/// Returns the bytes of a narrow string, in upper case if the third argument is set.
-fn ansi_folded(call: &Call, index: u64) -> Result<Vec<u8>, Fault> {
-    let bytes = call.ptr::<STRING>(index).units()?;
-    Ok(if call.is(2) { bytes.to_ascii_uppercase() } else { bytes })
-}
-
-/// Arguments: destination or NULL, its size in bytes, pointer to the length. The length is always stored.
-fn fill<T: crate::memory::Plain>(call: &Call, values: &[T]) -> Outcome {
+/// Stores values in `room` bytes at `target`, which may be NULL. The length is always stored.
+fn fill<T: Plain>(target: GuestPtr<T>, room: u32, length: Out<u32>, values: &[T]) -> Outcome {
     let size = size_of_val(values) as u32;
-    call.ptr(2).write_if(size)?;
-    let Some(target) = call.ptr::<T>(0).non_null() else { return Ok(()) };
-    if size > call.u32(1) {
-        target.array(u64::from(call.u32(1)) / size_of::<T>() as u64).write(values)?;
+    length.set_if_wanted(size)?;
+    let Some(target) = target.non_null() else { return Ok(()) };
+    if size > room {
+        target.array(u64::from(room) / size_of::<T>() as u64).write(values)?;
         return fail(NtStatus::BufferTooSmall);
     }
     target.write_all(values)?;
     Ok(())
 }
 
-fn compare(call: &Call) -> Result<Ordering, Fault> {
-    Ok(folded(call, 0)?.cmp(&folded(call, 1)?))
-}
-
-/// Arguments: string, source.
-fn initialize_unicode(call: &Call) -> Outcome {
-    let (string, source) = (call.ptr::<UNICODE_STRING>(0), call.ptr::<u16>(1));
-    let Some(source) = source.non_null() else { return done(string.set(0, 0, source)?) };
+fn initialize_unicode(string: Unicode, source: Option<GuestPtr<u16>>) -> Result<(), Fault> {
+    let Some(source) = source else { return string.set(0, 0, GuestPtr::NULL) };
     let length = (source.terminated()?.len() * 2).min(MOST - 2) as u16;
-    string.set(length, length + 2, source)?;
-    done(())
+    string.set(length, length + 2, source)
 }
 
-/// Arguments: string, source.
-fn initialize_ansi(call: &Call) -> Outcome {
-    let (string, source) = (call.ptr::<STRING>(0), call.ptr::<u8>(1));
-    let Some(source) = source.non_null() else { return done(string.set(0, 0, source)?) };
+fn initialize_ansi(string: GuestPtr<STRING>, source: Option<GuestPtr<u8>>) -> Result<(), Fault> {
+    let Some(source) = source else { return string.set(0, 0, GuestPtr::NULL) };
     let length = source.terminated()?.len().min(MOST - 1) as u16;
-    string.set(length, length + 1, source)?;
-    done(())
+    string.set(length, length + 1, source)
 }
 
 /// Copies as many units as fit.
@@ -266,12 +357,10 @@ pub(super) fn store_text(call: &Call, string: Unicode, text: &str, allocate: boo
     store(call, string, &text.encode_utf16().collect::<Vec<u16>>(), allocate)
 }
 
-/// Arguments: destination, source, whether to allocate.
-fn unicode_to_ansi(call: &Call) -> Outcome {
-    let bytes = units(call, 1)?.into_iter().map(|unit| u8::try_from(unit).unwrap_or(b'?'));
+fn unicode_to_ansi(call: &Call, string: GuestPtr<STRING>, source: Unicode, allocate: bool) -> Outcome {
+    let bytes = source.units()?.into_iter().map(|unit| u8::try_from(unit).unwrap_or(b'?'));
     let bytes: Vec<u8> = bytes.chain([0]).collect();
-    let string = call.ptr::<STRING>(0);
-    if call.is(2) {
+    if allocate {
         let memory = lock(&kernel().pool).allocate(bytes.len() as u64, *b"Strg", true, call.from);
         let Some(buffer) = memory else { return fail(NtStatus::NoMemory) };
         string.set(0, bytes.len() as u16, GuestPtr::new(buffer))?;
@@ -283,8 +372,7 @@ fn unicode_to_ansi(call: &Call) -> Outcome {
     done(())
 }
 
-fn free_string(call: &Call) -> Outcome {
-    let string = call.ptr::<STRING>(0);
+fn free_string(string: GuestPtr<STRING>) -> Result<(), Fault> {
     if let Some(buffer) = string.Buffer().read()?.non_null() {
         pool::free(buffer.address(), None);
         string.set(0, 0, GuestPtr::NULL)?;

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{RTL_AVL_TABLE, RTL_GENERIC_TABLE};
-use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{APC, Call, Outcome, Routine, done, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{APC, Out, routines};
 
 /// The size of the links before an element in bytes: `RTL_BALANCED_LINKS`, or `RTL_SPLAY_LINKS` and a list entry.
 const BALANCED: u64 = 0x20;
@@ -38,54 +38,182 @@ struct Table {
     count: GuestPtr<u32>,
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: table, routines to compare, allocate and free, context.
-    routine!("RtlInitializeGenericTableAvl", APC, |call| {
-        let table = call.ptr::<RTL_AVL_TABLE>(0);
+routines! { pub(super) ROUTINES;
+    #[irql(APC)]
+    fn RtlInitializeGenericTableAvl(
+        table: GuestPtr<RTL_AVL_TABLE>,
+        compare: GuestPtr<Code>,
+        allocate: GuestPtr<Code>,
+        free: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<(), Fault> {
         table.zero()?;
-        table.CompareRoutine().write(call.ptr(1))?;
-        table.AllocateRoutine().write(call.ptr(2))?;
-        table.FreeRoutine().write(call.ptr(3))?;
-        table.TableContext().write(call.arg(4))?;
-        lock(&kernel().tables).remove(&call.arg(0));
-        done(())
-    }),
-    routine!("RtlInitializeGenericTable", APC, |call| {
-        let table = call.ptr::<RTL_GENERIC_TABLE>(0);
+        table.CompareRoutine().write(compare)?;
+        table.AllocateRoutine().write(allocate)?;
+        table.FreeRoutine().write(free)?;
+        table.TableContext().write(context.address())?;
+        lock(&kernel().tables).remove(&table.address());
+        Ok(())
+    }
+
+    #[irql(APC)]
+    fn RtlInitializeGenericTable(
+        table: GuestPtr<RTL_GENERIC_TABLE>,
+        compare: GuestPtr<Code>,
+        allocate: GuestPtr<Code>,
+        free: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<(), Fault> {
         table.zero()?;
         table.InsertOrderList().initialize()?;
-        table.CompareRoutine().write(call.ptr(1))?;
-        table.AllocateRoutine().write(call.ptr(2))?;
-        table.FreeRoutine().write(call.ptr(3))?;
-        table.TableContext().write(call.arg(4))?;
-        lock(&kernel().tables).remove(&call.arg(0));
-        done(())
-    }),
-    routine!("RtlInsertElementGenericTableAvl", APC, |call| insert(call, balanced(call)?)),
-    routine!("RtlInsertElementGenericTable", APC, |call| insert(call, splayed(call)?)),
-    routine!("RtlDeleteElementGenericTableAvl", APC, |call| delete(call, balanced(call)?)),
-    routine!("RtlDeleteElementGenericTable", APC, |call| delete(call, splayed(call)?)),
-    routine!("RtlLookupElementGenericTableAvl", APC, |call| done(look_up(call, balanced(call)?))),
-    routine!("RtlLookupElementGenericTable", APC, |call| done(look_up(call, splayed(call)?))),
-    // Arguments: table, buffer, pointer to the node, pointer to the result of the search.
-    routine!("RtlLookupElementGenericTableFullAvl", APC, |call| look_up_full(call, balanced(call)?)),
-    routine!("RtlLookupElementGenericTableFull", APC, |call| look_up_full(call, splayed(call)?)),
-    routine!("RtlEnumerateGenericTableAvl", APC, |call| enumerate(call, balanced(call)?)),
-    routine!("RtlEnumerateGenericTable", APC, |call| enumerate(call, splayed(call)?)),
-    routine!("RtlEnumerateGenericTableWithoutSplayingAvl", APC, |call| enumerate_from(call, balanced(call)?)),
-    routine!("RtlEnumerateGenericTableWithoutSplaying", APC, |call| enumerate_from(call, splayed(call)?)),
-    routine!("RtlGetElementGenericTableAvl", APC, |call| get(call, BALANCED)),
-    routine!("RtlGetElementGenericTable", APC, |call| get(call, SPLAYED)),
-    routine!("RtlNumberGenericTableElementsAvl", APC, |call| elements(call.arg(0)).len() as u32),
-    routine!("RtlNumberGenericTableElements", APC, |call| elements(call.arg(0)).len() as u32),
-    routine!("RtlIsGenericTableEmptyAvl", APC, |call| elements(call.arg(0)).is_empty()),
-    routine!("RtlIsGenericTableEmpty", APC, |call| elements(call.arg(0)).is_empty()),
-];
+        table.CompareRoutine().write(compare)?;
+        table.AllocateRoutine().write(allocate)?;
+        table.FreeRoutine().write(free)?;
+        table.TableContext().write(context.address())?;
+        lock(&kernel().tables).remove(&table.address());
+        Ok(())
+    }
 
-fn balanced(call: &Call) -> Result<Table, Fault> {
-    let table = call.ptr::<RTL_AVL_TABLE>(0);
+    #[irql(APC)]
+    fn RtlInsertElementGenericTableAvl(
+        table: GuestPtr<RTL_AVL_TABLE>,
+        buffer: GuestPtr<u8>,
+        size: u32,
+        is_new: Out<u8>,
+    ) -> Result<GuestPtr<u8>, Fault> {
+        insert(balanced(table)?, buffer, size, is_new)
+    }
+
+    #[irql(APC)]
+    fn RtlInsertElementGenericTable(
+        table: GuestPtr<RTL_GENERIC_TABLE>,
+        buffer: GuestPtr<u8>,
+        size: u32,
+        is_new: Out<u8>,
+    ) -> Result<GuestPtr<u8>, Fault> {
+        insert(splayed(table)?, buffer, size, is_new)
+    }
+
+    #[irql(APC)]
+    fn RtlDeleteElementGenericTableAvl(table: GuestPtr<RTL_AVL_TABLE>, buffer: GuestPtr<u8>) -> Result<bool, Fault> {
+        delete(balanced(table)?, buffer)
+    }
+
+    #[irql(APC)]
+    fn RtlDeleteElementGenericTable(table: GuestPtr<RTL_GENERIC_TABLE>, buffer: GuestPtr<u8>) -> Result<bool, Fault> {
+        delete(splayed(table)?, buffer)
+    }
+
+    #[irql(APC)]
+    fn RtlLookupElementGenericTableAvl(
+        table: GuestPtr<RTL_AVL_TABLE>,
+        buffer: GuestPtr<u8>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        Ok(look_up(balanced(table)?, buffer))
+    }
+
+    #[irql(APC)]
+    fn RtlLookupElementGenericTable(
+        table: GuestPtr<RTL_GENERIC_TABLE>,
+        buffer: GuestPtr<u8>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        Ok(look_up(splayed(table)?, buffer))
+    }
+
+    #[irql(APC)]
+    fn RtlLookupElementGenericTableFullAvl(
+        table: GuestPtr<RTL_AVL_TABLE>,
+        buffer: GuestPtr<u8>,
+        node: Out<u64>,
+        result: Out<u32>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        look_up_full(balanced(table)?, buffer, node, result)
+    }
+
+    #[irql(APC)]
+    fn RtlLookupElementGenericTableFull(
+        table: GuestPtr<RTL_GENERIC_TABLE>,
+        buffer: GuestPtr<u8>,
+        node: Out<u64>,
+        result: Out<u32>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        look_up_full(splayed(table)?, buffer, node, result)
+    }
+
+    #[irql(APC)]
+    fn RtlEnumerateGenericTableAvl(
+        table: GuestPtr<RTL_AVL_TABLE>,
+        restart: bool,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        let cursor = table.RestartKey();
+        if restart {
+            cursor.write(0)?;
+        }
+        next(balanced(table)?, cursor)
+    }
+
+    #[irql(APC)]
+    fn RtlEnumerateGenericTable(
+        table: GuestPtr<RTL_GENERIC_TABLE>,
+        restart: bool,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        let cursor = table.OrderedPointer();
+        if restart {
+            cursor.write(0)?;
+        }
+        next(splayed(table)?, cursor)
+    }
+
+    #[irql(APC)]
+    fn RtlEnumerateGenericTableWithoutSplayingAvl(
+        table: GuestPtr<RTL_AVL_TABLE>,
+        key: GuestPtr<u64>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        next(balanced(table)?, key)
+    }
+
+    #[irql(APC)]
+    fn RtlEnumerateGenericTableWithoutSplaying(
+        table: GuestPtr<RTL_GENERIC_TABLE>,
+        key: GuestPtr<u64>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        next(splayed(table)?, key)
+    }
+
+    #[irql(APC)]
+    fn RtlGetElementGenericTableAvl(table: GuestPtr<RTL_AVL_TABLE>, index: u32) -> Option<GuestPtr<u8>> {
+        get(table.address(), index, BALANCED)
+    }
+
+    #[irql(APC)]
+    fn RtlGetElementGenericTable(table: GuestPtr<RTL_GENERIC_TABLE>, index: u32) -> Option<GuestPtr<u8>> {
+        get(table.address(), index, SPLAYED)
+    }
+
+    #[irql(APC)]
+    fn RtlNumberGenericTableElementsAvl(table: GuestPtr<RTL_AVL_TABLE>) -> u32 {
+        elements(table.address()).len() as u32
+    }
+
+    #[irql(APC)]
+    fn RtlNumberGenericTableElements(table: GuestPtr<RTL_GENERIC_TABLE>) -> u32 {
+        elements(table.address()).len() as u32
+    }
+
+    #[irql(APC)]
+    fn RtlIsGenericTableEmptyAvl(table: GuestPtr<RTL_AVL_TABLE>) -> bool {
+        elements(table.address()).is_empty()
+    }
+
+    #[irql(APC)]
+    fn RtlIsGenericTableEmpty(table: GuestPtr<RTL_GENERIC_TABLE>) -> bool {
+        elements(table.address()).is_empty()
+    }
+}
+
+fn balanced(table: GuestPtr<RTL_AVL_TABLE>) -> Result<Table, Fault> {
     Ok(Table {
-        address: call.arg(0),
+        address: table.address(),
         links: BALANCED,
         compare: table.CompareRoutine().read()?,
         allocate: table.AllocateRoutine().read()?,
@@ -94,10 +222,9 @@ fn balanced(call: &Call) -> Result<Table, Fault> {
     })
 }
 
-fn splayed(call: &Call) -> Result<Table, Fault> {
-    let table = call.ptr::<RTL_GENERIC_TABLE>(0);
+fn splayed(table: GuestPtr<RTL_GENERIC_TABLE>) -> Result<Table, Fault> {
     Ok(Table {
-        address: call.arg(0),
+        address: table.address(),
         links: SPLAYED,
         compare: table.CompareRoutine().read()?,
         allocate: table.AllocateRoutine().read()?,
@@ -152,78 +279,65 @@ impl Table {
     }
 }
 
-/// Arguments: table, buffer, its size, pointer to whether the element is new.
-fn insert(call: &Call, table: Table) -> Outcome<GuestPtr<u8>> {
-    let (buffer, size) = (call.ptr::<u8>(1), u64::from(call.u32(2)));
+fn insert(table: Table, buffer: GuestPtr<u8>, size: u32, is_new: Out<u8>) -> Result<GuestPtr<u8>, Fault> {
     let (nodes, found) = table.search(buffer);
-    let is_new = call.ptr::<u8>(3);
+    let size = u64::from(size);
     match found {
         Ok(position) => {
-            is_new.write_if(0)?;
+            is_new.set_if_wanted(0)?;
             Ok(element(at(&nodes, position), table.links))
         }
         Err(position) => {
             let node = run("AllocateRoutine", table.allocate, &[table.address, size + table.links]);
             if node == 0 {
-                is_new.write_if(0)?;
+                is_new.set_if_wanted(0)?;
                 return Ok(GuestPtr::NULL);
             }
             GuestPtr::<u8>::new(node).array(table.links).fill(0)?;
             let place = element(node, table.links);
             place.array(size).copy_from(buffer)?;
             table.counted(|nodes| nodes.insert(position.min(nodes.len()), node))?;
-            is_new.write_if(1)?;
+            is_new.set_if_wanted(1)?;
             Ok(place)
         }
     }
 }
 
-fn delete(call: &Call, table: Table) -> Outcome<bool> {
-    let (nodes, Ok(position)) = table.search(call.ptr(1)) else { return Ok(false) };
+fn delete(table: Table, buffer: GuestPtr<u8>) -> Result<bool, Fault> {
+    let (nodes, Ok(position)) = table.search(buffer) else { return Ok(false) };
     let node = at(&nodes, position);
     table.counted(|nodes| nodes.retain(|known| *known != node))?;
     run("FreeRoutine", table.free, &[table.address, node]);
     Ok(true)
 }
 
-fn look_up(call: &Call, table: Table) -> Option<GuestPtr<u8>> {
-    let (nodes, found) = table.search(call.ptr(1));
+fn look_up(table: Table, buffer: GuestPtr<u8>) -> Option<GuestPtr<u8>> {
+    let (nodes, found) = table.search(buffer);
     found.ok().map(|position| element(at(&nodes, position), table.links))
 }
 
 /// Looks up an element, or where it would be inserted: to the right of the next smaller node, or to the left of the
 /// smallest one.
-fn look_up_full(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
-    let (nodes, found) = table.search(call.ptr(1));
+fn look_up_full(
+    table: Table,
+    buffer: GuestPtr<u8>,
+    node: Out<u64>,
+    result: Out<u32>,
+) -> Result<Option<GuestPtr<u8>>, Fault> {
+    let (nodes, found) = table.search(buffer);
     let near = found.unwrap_or_else(|position| position.saturating_sub(1));
-    call.ptr(2).write(nodes.get(near).copied().unwrap_or_default())?;
-    let result = match found {
+    node.set(nodes.get(near).copied().unwrap_or_default())?;
+    result.set(match found {
         Ok(_) => FOUND,
         Err(_) if nodes.is_empty() => EMPTY,
         Err(0) => LEFT,
         Err(_) => RIGHT,
-    };
-    call.ptr(3).write(result)?;
+    })?;
     Ok(found.ok().map(|position| element(at(&nodes, position), table.links)))
 }
 
-/// Arguments: table, whether to restart. The position is stored in a member of the table.
-fn enumerate(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
-    let cursor = call.ptr::<RTL_AVL_TABLE>(0).RestartKey();
-    let cursor = if table.links == BALANCED { cursor } else { call.ptr::<RTL_GENERIC_TABLE>(0).OrderedPointer() };
-    if call.is(1) {
-        cursor.write(0)?;
-    }
-    next(table, cursor)
-}
-
-/// Arguments: table, pointer to the position, which is NULL at the start.
-fn enumerate_from(call: &Call, table: Table) -> Outcome<Option<GuestPtr<u8>>> {
-    next(table, call.ptr(1))
-}
-
-/// Returns the element after the one at the cursor, and moves the cursor to it.
-fn next(table: Table, cursor: GuestPtr<u64>) -> Outcome<Option<GuestPtr<u8>>> {
+/// Returns the element after the one at the cursor, and moves the cursor to it. The cursor is NULL at the start.
+fn next(table: Table, cursor: GuestPtr<u64>) -> Result<Option<GuestPtr<u8>>, Fault> {
     let (nodes, last) = (elements(table.address), cursor.read()?);
     let position = if last == 0 { Some(0) } else { nodes.iter().position(|node| *node == last).map(|at| at + 1) };
     let Some(node) = position.and_then(|position| nodes.get(position)) else { return Ok(None) };
@@ -231,7 +345,6 @@ fn next(table: Table, cursor: GuestPtr<u64>) -> Outcome<Option<GuestPtr<u8>>> {
     Ok(Some(element(*node, table.links)))
 }
 
-/// Arguments: table, index of the element.
-fn get(call: &Call, links: u64) -> Option<GuestPtr<u8>> {
-    elements(call.arg(0)).get(call.u32(1) as usize).map(|node| element(*node, links))
+fn get(table: u64, index: u32, links: u64) -> Option<GuestPtr<u8>> {
+    elements(table).get(index as usize).map(|node| element(*node, links))
 }

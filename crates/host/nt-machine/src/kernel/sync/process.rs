@@ -7,11 +7,11 @@ use etw_types::NtStatus;
 use super::thread::Threads;
 use crate::cpu::stack::Stack;
 use crate::cpu::thread;
-use crate::kernel::ex::object;
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{CLIENT_ID, THREAD};
-use crate::memory::{Code, GuestPtr, Opaque};
-use crate::routine::{ANY, APC, Call, DISPATCH, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The ID of the system process.
 pub(crate) const SYSTEM: u64 = 4;
@@ -20,124 +20,300 @@ const PROCESSORS: u64 = 3;
 /// `ALL_PROCESSOR_GROUPS`.
 const ALL_GROUPS: u16 = 0xFFFF;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("PsGetCurrentProcessId", ANY, |_| SYSTEM),
-    routine!("PsGetProcessId", ANY, |call| process_id(call.ptr(0))),
-    routine!("IoGetCurrentProcess", ANY, |_| process()),
-    routine!("PsGetCurrentProcess", ANY, |_| process()),
-    routine!("PsGetThreadProcess", ANY, |_| process()),
-    routine!("IoThreadToProcess", ANY, |_| process()),
-    routine!("PsGetThreadProcessId", ANY, |_| SYSTEM),
-    routine!("PsGetCurrentThreadProcessId", ANY, |_| SYSTEM),
-    routine!("PsGetCurrentThreadId", ANY, |_| thread_id()),
-    routine!("PsGetThreadId", ANY, |call| {
-        let ended = || lock(&kernel().threads).ended.get(&call.arg(0)).copied();
-        thread::number_of(call.ptr(0)).or_else(ended).map_or(0, id)
-    }),
-    routine!("PsIsSystemThread", ANY, |_| true),
-    fixed("PsIsSystemProcess", ANY, 1),
-    fixed("PsIsThreadTerminating", ANY, 0),
-    routine!("PsGetProcessImageFileName", ANY, |_| process().after::<u8>()),
-    fixed("PsGetProcessPeb", ANY, 0),
-    fixed("PsGetProcessWow64Process", ANY, 0),
-    fixed("PsGetProcessInheritedFromUniqueProcessId", ANY, 0),
-    fixed("PsGetProcessCreateTimeQuadPart", ANY, 0),
-    fixed("PsIsProtectedProcess", ANY, 1),
-    fixed("PsGetThreadTeb", ANY, 0),
-    fixed("IoIsSystemThread", DISPATCH, 1),
-    fixed("PsGetProcessExitStatus", ANY, NtStatus::Pending.as_int() as u64),
-    fixed("PsGetProcessSessionId", ANY, 0),
-    fixed("PsGetCurrentProcessSessionId", ANY, 0),
-    // Arguments: pointer to the handle, access, attributes, IDs of process and thread.
-    routine!("ZwOpenThread", PASSIVE, |call| {
-        let wanted = call.ptr::<CLIENT_ID>(3).UniqueThread().read()?;
-        let Some(found) = by_thread_id(wanted) else { return fail(NtStatus::InvalidCid) };
-        call.ptr(0).write(object::open("thread", found.address(), call.from)?)?;
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn PsGetCurrentProcessId() -> KernelHandle {
+        KernelHandle::new(SYSTEM)
+    }
+
+    #[irql(ANY)]
+    fn PsGetProcessId(process: GuestPtr<THREAD>) -> KernelHandle {
+        KernelHandle::new(process_id(process))
+    }
+
+    #[irql(ANY)]
+    fn IoGetCurrentProcess() -> GuestPtr<THREAD> {
+        process()
+    }
+
+    #[irql(ANY)]
+    fn PsGetCurrentProcess() -> GuestPtr<THREAD> {
+        process()
+    }
+
+    #[irql(ANY)]
+    fn PsGetThreadProcess(_thread: Ignored<GuestPtr<THREAD>>) -> GuestPtr<THREAD> {
+        process()
+    }
+
+    #[irql(ANY)]
+    fn IoThreadToProcess(_thread: Ignored<GuestPtr<THREAD>>) -> GuestPtr<THREAD> {
+        process()
+    }
+
+    #[irql(ANY)]
+    fn PsGetThreadProcessId(_thread: Ignored<GuestPtr<THREAD>>) -> KernelHandle {
+        KernelHandle::new(SYSTEM)
+    }
+
+    #[irql(ANY)]
+    fn PsGetCurrentThreadProcessId() -> KernelHandle {
+        KernelHandle::new(SYSTEM)
+    }
+
+    #[irql(ANY)]
+    fn PsGetCurrentThreadId() -> KernelHandle {
+        KernelHandle::new(thread_id())
+    }
+
+    #[irql(ANY)]
+    fn PsGetThreadId(thread: GuestPtr<Opaque>) -> KernelHandle {
+        let ended = || lock(&kernel().threads).ended.get(&thread.address()).copied();
+        KernelHandle::new(thread::number_of(thread).or_else(ended).map_or(0, id))
+    }
+
+    #[irql(ANY)]
+    fn PsIsSystemThread(_thread: Ignored<GuestPtr<THREAD>>) -> bool {
+        true
+    }
+
+    #[irql(ANY), fixed]
+    fn PsIsSystemProcess(_process: Ignored<GuestPtr<THREAD>>) -> bool {
+        true
+    }
+
+    #[irql(ANY), fixed]
+    fn PsIsThreadTerminating(_thread: Ignored<GuestPtr<THREAD>>) -> bool {
+        false
+    }
+
+    #[irql(ANY)]
+    fn PsGetProcessImageFileName(_process: Ignored<GuestPtr<THREAD>>) -> GuestPtr<u8> {
+        process().after()
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessPeb(_process: Ignored<GuestPtr<THREAD>>) -> GuestPtr<Opaque> {
+        GuestPtr::NULL
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessWow64Process(_process: Ignored<GuestPtr<THREAD>>) -> GuestPtr<Opaque> {
+        GuestPtr::NULL
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessInheritedFromUniqueProcessId(_process: Ignored<GuestPtr<THREAD>>) -> KernelHandle {
+        KernelHandle::default()
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessCreateTimeQuadPart(_process: Ignored<GuestPtr<THREAD>>) -> i64 {
+        0
+    }
+
+    #[irql(ANY), fixed]
+    fn PsIsProtectedProcess(_process: Ignored<GuestPtr<THREAD>>) -> bool {
+        true
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetThreadTeb(_thread: Ignored<GuestPtr<THREAD>>) -> GuestPtr<Opaque> {
+        GuestPtr::NULL
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn IoIsSystemThread(_thread: Ignored<GuestPtr<THREAD>>) -> bool {
+        true
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessExitStatus(_process: Ignored<GuestPtr<THREAD>>) -> NtStatus {
+        NtStatus::Pending
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetProcessSessionId(_process: Ignored<GuestPtr<THREAD>>) -> u32 {
+        0
+    }
+
+    #[irql(ANY), fixed]
+    fn PsGetCurrentProcessSessionId() -> u32 {
+        0
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidCid)]
+    fn ZwOpenThread(
+        &call,
+        handle: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        _attributes: Ignored<GuestPtr<Opaque>>,
+        client: GuestPtr<CLIENT_ID>,
+    ) -> Outcome {
+        let Some(found) = by_thread_id(client.UniqueThread().read()?) else { return fail(NtStatus::InvalidCid) };
+        handle.set(object::open("thread", found.address(), call.from)?)?;
         done(())
-    })
-    .fails(NtStatus::InvalidCid),
-    // Arguments: ID, pointer to the object.
-    routine!("PsLookupThreadByThreadId", APC, |call| {
-        let Some(found) = by_thread_id(call.arg(0)) else { return fail(NtStatus::InvalidCid) };
+    }
+
+    #[irql(APC), fails(NtStatus::InvalidCid)]
+    fn PsLookupThreadByThreadId(&call, id: KernelHandle, thread: Out<GuestPtr<Opaque>>) -> Outcome {
+        let Some(found) = by_thread_id(id.as_int()) else { return fail(NtStatus::InvalidCid) };
         object::reference(found.address(), call.from);
-        call.ptr(1).write(found)?;
+        thread.set(found)?;
         done(())
-    })
-    .fails(NtStatus::InvalidCid),
-    routine!("PsLookupProcessByProcessId", APC, |call| {
-        let Some(found) = by_id(call.arg(0)) else { return fail(NtStatus::InvalidCid) };
+    }
+
+    #[irql(APC), fails(NtStatus::InvalidCid)]
+    fn PsLookupProcessByProcessId(&call, id: KernelHandle, process: Out<GuestPtr<THREAD>>) -> Outcome {
+        let Some(found) = by_id(id.as_int()) else { return fail(NtStatus::InvalidCid) };
         object::reference(found.address(), call.from);
-        call.ptr(1).write(found)?;
+        process.set(found)?;
         done(())
-    })
-    .fails(NtStatus::InvalidCid),
-    // Every thread is always in the only process.
-    fixed("KeStackAttachProcess", APC, 0),
-    fixed("KeUnstackDetachProcess", APC, 0),
-    fixed("KeAttachProcess", APC, 0),
-    fixed("KeDetachProcess", APC, 0),
-    // Arguments: places for the lowest and the highest address.
-    routine!("IoGetStackLimits", DISPATCH, |call| {
-        let (low, high) = thread::stack().map_or((0, 0), |stack| (stack.low(), stack.high()));
-        call.ptr(0).write(low)?;
-        call.ptr(1).write(high)
-    }),
-    // The arguments lie on the stack.
-    routine!("IoGetRemainingStackSize", DISPATCH, |call| {
-        thread::stack().map_or(0, |stack| call.rest(0).address().saturating_sub(stack.low()))
-    }),
-    routine!("IoGetInitialStack", APC, |_| thread::stack().map_or(0, |stack| stack.high())),
-    // Arguments: start, size.
-    routine!("IoWithinStackLimits", DISPATCH, |call| {
-        let is_inside = |stack: Stack| {
-            call.arg(0) >= stack.low() && call.arg(0).checked_add(call.arg(1)).is_some_and(|end| end <= stack.high())
-        };
-        thread::stack().is_some_and(is_inside)
-    }),
-    // Arguments: routine, its argument, size of the stack in bytes.
-    routine!("KeExpandKernelStackAndCallout", DISPATCH, expanded).fails(NtStatus::NoMemory),
-    routine!("KeExpandKernelStackAndCalloutEx", DISPATCH, expanded).fails(NtStatus::NoMemory),
-    routine!("KeSetSystemAffinityThreadEx", APC, |call| set_affinity(call.arg(0))),
-    routine!("KeSetSystemAffinityThread", APC, |call| {
-        set_affinity(call.arg(0));
-    }),
-    routine!("KeRevertToUserAffinityThreadEx", APC, |call| {
-        set_affinity(call.arg(0));
-    }),
-    routine!("KeRevertToUserAffinityThread", APC, |_| {
+    }
+
+    /// Every thread is always in the only process.
+    #[irql(APC), fixed]
+    fn KeStackAttachProcess(_process: Ignored<GuestPtr<THREAD>>, _state: Ignored<GuestPtr<Opaque>>) {}
+
+    #[irql(APC), fixed]
+    fn KeUnstackDetachProcess(_state: Ignored<GuestPtr<Opaque>>) {}
+
+    #[irql(APC), fixed]
+    fn KeAttachProcess(_process: Ignored<GuestPtr<THREAD>>) {}
+
+    #[irql(APC), fixed]
+    fn KeDetachProcess() {}
+
+    #[irql(DISPATCH)]
+    fn IoGetStackLimits(low: Out<u64>, high: Out<u64>) -> Result<(), Fault> {
+        let (lowest, end) = thread::stack().map_or((0, 0), |stack| (stack.low(), stack.high()));
+        low.set(lowest)?;
+        high.set(end)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoGetRemainingStackSize(&call) -> u64 {
+        thread::stack().map_or(0, |stack| call.slots().address().saturating_sub(stack.low()))
+    }
+
+    #[irql(APC)]
+    fn IoGetInitialStack() -> GuestPtr<Opaque> {
+        thread::stack().map_or(GuestPtr::NULL, |stack| GuestPtr::new(stack.high()))
+    }
+
+    #[irql(DISPATCH)]
+    fn IoWithinStackLimits(start: u64, size: u64) -> u32 {
+        let is_inside =
+            |stack: Stack| start >= stack.low() && start.checked_add(size).is_some_and(|end| end <= stack.high());
+        thread::stack().is_some_and(is_inside).into()
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::NoMemory)]
+    fn KeExpandKernelStackAndCallout(
+        routine: GuestPtr<Code>,
+        parameter: GuestPtr<Opaque>,
+        _size: Ignored<u64>,
+    ) -> NtStatus {
+        expanded(routine, parameter)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::NoMemory)]
+    fn KeExpandKernelStackAndCalloutEx(
+        routine: GuestPtr<Code>,
+        parameter: GuestPtr<Opaque>,
+        _size: Ignored<u64>,
+        _wait: Ignored<bool>,
+        _context: Ignored<GuestPtr<Opaque>>,
+    ) -> NtStatus {
+        expanded(routine, parameter)
+    }
+
+    #[irql(APC)]
+    fn KeSetSystemAffinityThreadEx(affinity: u64) -> u64 {
+        set_affinity(affinity)
+    }
+
+    #[irql(APC)]
+    fn KeSetSystemAffinityThread(affinity: u64) {
+        set_affinity(affinity);
+    }
+
+    #[irql(APC)]
+    fn KeRevertToUserAffinityThreadEx(affinity: u64) {
+        set_affinity(affinity);
+    }
+
+    #[irql(APC)]
+    fn KeRevertToUserAffinityThread() {
         set_affinity(0);
-    }),
-    // Arguments: group affinity, pointer to the previous one.
-    routine!("KeSetSystemGroupAffinityThread", APC, |call| {
-        let new = call.ptr::<[u64; 2]>(0).read()?;
-        let old = set_affinity(new[0]);
-        call.ptr(1).write_if([old, 0])
-    }),
-    routine!("KeRevertToUserGroupAffinityThread", APC, |call| {
-        set_affinity(call.ptr::<[u64; 2]>(0).read()?[0]);
-        done(())
-    }),
-    // Arguments: thread, affinity. Returns the previous affinity, which is that of the process at first.
-    routine!("KeSetAffinityThread", APC, |call| lock(&kernel().threads).set_affinity(call.arg(0), call.arg(1))),
-    routine!("KeQueryGroupAffinity", ANY, |call| if call.u16(0) == 0 { PROCESSORS } else { 0 }),
-    fixed("KeQueryHighestNodeNumber", ANY, 0),
-    fixed("KeGetCurrentNodeNumber", ANY, 0),
-    fixed("KeGetRecommendedSharedDataAlignment", ANY, 64),
-    // Arguments: index, pointer to a `PROCESSOR_NUMBER`: group, number, reserved.
-    routine!("KeGetProcessorNumberFromIndex", ANY, |call| {
-        if call.u32(0) >= PROCESSORS.count_ones() {
+    }
+
+    /// Both parameters point to a `GROUP_AFFINITY`: mask, group.
+    #[irql(APC)]
+    fn KeSetSystemGroupAffinityThread(affinity: GuestPtr<[u64; 2]>, previous: Out<[u64; 2]>) -> Result<(), Fault> {
+        let [new, _] = affinity.read()?;
+        previous.set_if_wanted([set_affinity(new), 0])
+    }
+
+    #[irql(APC)]
+    fn KeRevertToUserGroupAffinityThread(previous: GuestPtr<[u64; 2]>) -> Result<(), Fault> {
+        let [old, _] = previous.read()?;
+        set_affinity(old);
+        Ok(())
+    }
+
+    /// Returns the previous affinity, which is that of the process at first.
+    #[irql(APC)]
+    fn KeSetAffinityThread(thread: GuestPtr<THREAD>, affinity: u64) -> u64 {
+        lock(&kernel().threads).set_affinity(thread.address(), affinity)
+    }
+
+    #[irql(ANY)]
+    fn KeQueryGroupAffinity(group: u16) -> u64 {
+        if group == 0 { PROCESSORS } else { 0 }
+    }
+
+    #[irql(ANY), fixed]
+    fn KeQueryHighestNodeNumber() -> u16 {
+        0
+    }
+
+    #[irql(ANY), fixed]
+    fn KeGetCurrentNodeNumber() -> u16 {
+        0
+    }
+
+    #[irql(ANY), fixed]
+    fn KeGetRecommendedSharedDataAlignment() -> u32 {
+        64
+    }
+
+    /// `processor` is a `PROCESSOR_NUMBER`: group, number, reserved.
+    #[irql(ANY)]
+    fn KeGetProcessorNumberFromIndex(index: u32, processor: Out<u32>) -> Outcome {
+        if index >= PROCESSORS.count_ones() {
             return fail(NtStatus::InvalidParameter);
         }
-        call.ptr(1).write(call.u32(0) << 16)?;
+        processor.set(index << 16)?;
         done(())
-    }),
-    routine!("KeGetProcessorIndexFromNumber", ANY, |call| {
-        let number = call.ptr::<u32>(0).read()? >> 16 & 0xFF;
-        done(if number < PROCESSORS.count_ones() { number } else { u32::MAX })
-    }),
-    routine!("KeQueryActiveProcessorCountEx", ANY, |call| processors(call.u16(0))),
-    routine!("KeQueryMaximumProcessorCountEx", ANY, |call| processors(call.u16(0))),
-];
+    }
+
+    #[irql(ANY)]
+    fn KeGetProcessorIndexFromNumber(processor: GuestPtr<u32>) -> Result<u32, Fault> {
+        let number = processor.read()? >> 16 & 0xFF;
+        Ok(if number < PROCESSORS.count_ones() { number } else { u32::MAX })
+    }
+
+    #[irql(ANY)]
+    fn KeQueryActiveProcessorCountEx(group: u16) -> u32 {
+        processors(group)
+    }
+
+    #[irql(ANY)]
+    fn KeQueryMaximumProcessorCountEx(group: u16) -> u32 {
+        processors(group)
+    }
+}
 
 thread_local! {
     /// The affinity that was set for this thread; 0 if none was.
@@ -195,8 +371,7 @@ pub(super) fn id(number: u32) -> u64 {
 }
 
 /// Calls a routine that needs more stack. The stack already has its maximum size.
-fn expanded(call: &Call) -> NtStatus {
-    let (routine, argument): (GuestPtr<Code>, GuestPtr<Opaque>) = (call.ptr(0), call.ptr(1));
-    call_back("callout", thread::irql(), routine, &[argument.address()]);
+fn expanded(routine: GuestPtr<Code>, parameter: GuestPtr<Opaque>) -> NtStatus {
+    call_back("callout", thread::irql(), routine, &[parameter.address()]);
     NtStatus::Success
 }

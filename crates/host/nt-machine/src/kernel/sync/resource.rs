@@ -9,122 +9,257 @@ use crate::kernel::pool;
 use crate::kernel::{kernel, lock};
 use crate::layout::{ERESOURCE, IO_REMOVE_LOCK};
 use crate::memory::{Fault, GuestPtr, Opaque};
-use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::{self, Rule};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("ExInitializeResourceLite", DISPATCH, |call| {
-        initialize(call)?;
-        lock(&kernel().io).register("resource", call.arg(0), call.from);
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn ExInitializeResourceLite(&call, resource: GuestPtr<ERESOURCE>) -> Outcome {
+        initialize(resource)?;
+        lock(&kernel().io).register("resource", resource.address(), call.from);
         done(())
-    })
-    .fails(NO_RESOURCES),
-    routine!("ExReinitializeResourceLite", DISPATCH, initialize),
-    routine!("ExDeleteResourceLite", DISPATCH, |call| {
-        if !lock(&kernel().io).forget("resource", call.arg(0)) {
+    }
+
+    #[irql(DISPATCH)]
+    fn ExReinitializeResourceLite(resource: GuestPtr<ERESOURCE>) -> Outcome {
+        done(initialize(resource)?)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExDeleteResourceLite(resource: GuestPtr<ERESOURCE>) -> Outcome {
+        if !lock(&kernel().io).forget("resource", resource.address()) {
             verify::find(Rule::LockMisuse, format_args!("deletes a resource that was not initialised"));
         }
-        let resource = call.ptr::<ERESOURCE>(0);
         if resource.Readers().read()? != 0 || resource.WriterDepth().read()? != 0 {
             verify::find(Rule::LockLeak, format_args!("deletes a resource that a thread holds"));
         }
         done(())
-    }),
-    routine!("ExAcquireResourceExclusiveLite", APC, |call| acquire(call.ptr(0), Access::Exclusive, call.is(1))).keeps(),
-    routine!("ExAcquireResourceSharedLite", APC, |call| acquire(call.ptr(0), Access::Shared, call.is(1))).keeps(),
-    routine!("ExAcquireSharedStarveExclusive", APC, |call| acquire(call.ptr(0), Access::Starving, call.is(1))).keeps(),
-    routine!("ExAcquireSharedWaitForExclusive", APC, |call| acquire(call.ptr(0), Access::Yielding, call.is(1))).keeps(),
-    routine!("ExGetExclusiveWaiterCount", DISPATCH, |call| {
-        kernel().scheduler.look(|state| state.writers.get(&call.arg(0)).copied().unwrap_or_default())
-    }),
-    routine!("ExGetSharedWaiterCount", DISPATCH, |call| {
-        kernel().scheduler.look(|state| state.shared_waiters.get(&call.arg(0)).copied().unwrap_or_default())
-    }),
-    routine!("ExEnterCriticalRegionAndAcquireResourceExclusive", APC, |call| {
+    }
+
+    #[irql(APC), keeps]
+    fn ExAcquireResourceExclusiveLite(resource: GuestPtr<ERESOURCE>, wait: bool) -> Result<bool, Fault> {
+        acquire(resource, Access::Exclusive, wait)
+    }
+
+    #[irql(APC), keeps]
+    fn ExAcquireResourceSharedLite(resource: GuestPtr<ERESOURCE>, wait: bool) -> Result<bool, Fault> {
+        acquire(resource, Access::Shared, wait)
+    }
+
+    #[irql(APC), keeps]
+    fn ExAcquireSharedStarveExclusive(resource: GuestPtr<ERESOURCE>, wait: bool) -> Result<bool, Fault> {
+        acquire(resource, Access::Starving, wait)
+    }
+
+    #[irql(APC), keeps]
+    fn ExAcquireSharedWaitForExclusive(resource: GuestPtr<ERESOURCE>, wait: bool) -> Result<bool, Fault> {
+        acquire(resource, Access::Yielding, wait)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExGetExclusiveWaiterCount(resource: GuestPtr<ERESOURCE>) -> u32 {
+        kernel().scheduler.look(|state| state.writers.get(&resource.address()).copied().unwrap_or_default())
+    }
+
+    #[irql(DISPATCH)]
+    fn ExGetSharedWaiterCount(resource: GuestPtr<ERESOURCE>) -> u32 {
+        kernel().scheduler.look(|state| state.shared_waiters.get(&resource.address()).copied().unwrap_or_default())
+    }
+
+    #[irql(APC), keeps]
+    fn ExEnterCriticalRegionAndAcquireResourceExclusive(
+        resource: GuestPtr<ERESOURCE>,
+    ) -> Result<GuestPtr<Opaque>, Fault> {
         irql::enter_critical();
-        acquire(call.ptr(0), Access::Exclusive, true)?;
-        done(thread::object())
-    })
-    .keeps(),
-    routine!("ExEnterCriticalRegionAndAcquireResourceShared", APC, |call| {
+        acquire(resource, Access::Exclusive, true)?;
+        Ok(thread::object())
+    }
+
+    #[irql(APC), keeps]
+    fn ExEnterCriticalRegionAndAcquireResourceShared(resource: GuestPtr<ERESOURCE>) -> Result<GuestPtr<Opaque>, Fault> {
         irql::enter_critical();
-        acquire(call.ptr(0), Access::Shared, true)?;
-        done(thread::object())
-    })
-    .keeps(),
-    routine!("ExReleaseResourceLite", DISPATCH, |call| release(call.ptr(0), thread::object())),
-    // The second argument is the thread that acquired it.
-    routine!("ExReleaseResourceForThreadLite", DISPATCH, |call| release(call.ptr(0), call.ptr(1))),
-    routine!("ExReleaseResourceAndLeaveCriticalRegion", DISPATCH, |call| {
-        release(call.ptr(0), thread::object())?;
+        acquire(resource, Access::Shared, true)?;
+        Ok(thread::object())
+    }
+
+    #[irql(DISPATCH)]
+    fn ExReleaseResourceLite(resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
+        release(resource, thread::object().address())
+    }
+
+    /// `thread` is the thread that acquired the resource.
+    #[irql(DISPATCH)]
+    fn ExReleaseResourceForThreadLite(resource: GuestPtr<ERESOURCE>, thread: u64) -> Result<(), Fault> {
+        release(resource, thread)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExReleaseResourceAndLeaveCriticalRegion(resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
+        release(resource, thread::object().address())?;
         irql::leave_critical();
-        done(())
-    }),
-    routine!("ExConvertExclusiveToSharedLite", APC, |call| convert(call.ptr(0))),
-    // Arguments: pool type, tag. The protection is opaque: a word in the driver's pool.
-    routine!("ExAllocateCacheAwareRundownProtection", APC, |call| {
-        let memory = lock(&kernel().pool).allocate(8, call.u32(1).to_le_bytes(), false, call.from);
-        let Some(word) = memory.map(GuestPtr::<u64>::new) else { return done(GuestPtr::NULL) };
+        Ok(())
+    }
+
+    #[irql(APC)]
+    fn ExConvertExclusiveToSharedLite(resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
+        convert(resource)
+    }
+
+    /// The protection is opaque: a word in the driver's pool.
+    #[irql(APC), fails_with_zero]
+    fn ExAllocateCacheAwareRundownProtection(&call, _pool: Ignored<i32>, tag: u32) -> Result<GuestPtr<u64>, Fault> {
+        let memory = lock(&kernel().pool).allocate(8, tag.to_le_bytes(), false, call.from);
+        let Some(word) = memory.map(GuestPtr::<u64>::new) else { return Ok(GuestPtr::NULL) };
         word.write(0)?;
-        done(word)
-    })
-    .fails_with_zero(),
-    routine!("ExFreeCacheAwareRundownProtection", APC, |call| pool::free(call.arg(0), None)),
-    routine!("ExIsResourceAcquiredExclusiveLite", DISPATCH, |call| {
-        done(call.ptr::<ERESOURCE>(0).Writer().read()? == thread::object())
-    }),
-    // Exclusive access is also shared access.
-    routine!("ExIsResourceAcquiredSharedLite", DISPATCH, |call| {
-        let resource = call.ptr::<ERESOURCE>(0);
+        Ok(word)
+    }
+
+    #[irql(APC)]
+    fn ExFreeCacheAwareRundownProtection(protection: GuestPtr<u64>) {
+        pool::free(protection.address(), None);
+    }
+
+    #[irql(DISPATCH)]
+    fn ExIsResourceAcquiredExclusiveLite(resource: GuestPtr<ERESOURCE>) -> Result<bool, Fault> {
+        Ok(resource.Writer().read()? == thread::object())
+    }
+
+    /// Exclusive access is also shared access.
+    #[irql(DISPATCH)]
+    fn ExIsResourceAcquiredSharedLite(resource: GuestPtr<ERESOURCE>) -> Result<u32, Fault> {
         if resource.Writer().read()? == thread::object() {
-            return done(resource.WriterDepth().read()?);
+            return Ok(resource.WriterDepth().read()?);
         }
-        let key = reader(resource, thread::object());
-        done(kernel().scheduler.look(|state| state.readers.get(&key).copied().unwrap_or_default()))
-    }),
-    routine!("ExInitializeRundownProtection", ANY, |call| call.ptr::<u64>(0).write(0)),
-    routine!("ExAcquireRundownProtection", ANY, |call| protect(call, 1)).keeps(),
-    routine!("ExAcquireRundownProtectionCacheAware", ANY, |call| protect(call, 1)).keeps(),
-    // The second argument is the number of references to acquire or release.
-    routine!("ExAcquireRundownProtectionEx", ANY, |call| protect(call, call.u32(1))).keeps(),
-    routine!("ExAcquireRundownProtectionCacheAwareEx", ANY, |call| protect(call, call.u32(1))).keeps(),
-    routine!("ExReleaseRundownProtection", ANY, |call| unprotect(call, 1)),
-    routine!("ExReleaseRundownProtectionCacheAware", ANY, |call| unprotect(call, 1)),
-    routine!("ExReleaseRundownProtectionEx", ANY, |call| unprotect(call, call.u32(1))),
-    routine!("ExReleaseRundownProtectionCacheAwareEx", ANY, |call| unprotect(call, call.u32(1))),
-    routine!("ExWaitForRundownProtectionRelease", APC, run_down),
-    routine!("ExWaitForRundownProtectionReleaseCacheAware", APC, run_down),
-    routine!("ExReInitializeRundownProtection", APC, |call| call.ptr::<u64>(0).write(0)),
-    routine!("ExReInitializeRundownProtectionCacheAware", APC, |call| call.ptr::<u64>(0).write(0)),
-    routine!("ExRundownCompleted", APC, |call| call.ptr::<u64>(0).write(1)),
-    routine!("ExRundownCompletedCacheAware", APC, |call| call.ptr::<u64>(0).write(1)),
-    // The last argument of the remove lock routines is the size of the structure.
-    routine!("IoInitializeRemoveLockEx", PASSIVE, |call| {
-        call.ptr::<IO_REMOVE_LOCK>(0).zero()?;
-        call.ptr::<IO_REMOVE_LOCK>(0).IoCount().write(1)
-    }),
-    // It fails only after the driver itself has begun to remove the device, so no failures are injected.
-    routine!("IoAcquireRemoveLockEx", DISPATCH, |call| {
-        let remove_lock = call.ptr::<IO_REMOVE_LOCK>(0);
+        let key = reader(resource, thread::object().address());
+        Ok(kernel().scheduler.look(|state| state.readers.get(&key).copied().unwrap_or_default()))
+    }
+
+    #[irql(ANY)]
+    fn ExInitializeRundownProtection(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        protection.write(0)
+    }
+
+    #[irql(ANY), keeps]
+    fn ExAcquireRundownProtection(protection: GuestPtr<u64>) -> Result<bool, Fault> {
+        protect(protection, 1)
+    }
+
+    #[irql(ANY), keeps]
+    fn ExAcquireRundownProtectionCacheAware(protection: GuestPtr<u64>) -> Result<bool, Fault> {
+        protect(protection, 1)
+    }
+
+    #[irql(ANY), keeps]
+    fn ExAcquireRundownProtectionEx(protection: GuestPtr<u64>, count: u32) -> Result<bool, Fault> {
+        protect(protection, count)
+    }
+
+    #[irql(ANY), keeps]
+    fn ExAcquireRundownProtectionCacheAwareEx(protection: GuestPtr<u64>, count: u32) -> Result<bool, Fault> {
+        protect(protection, count)
+    }
+
+    #[irql(ANY)]
+    fn ExReleaseRundownProtection(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        unprotect(protection, 1)
+    }
+
+    #[irql(ANY)]
+    fn ExReleaseRundownProtectionCacheAware(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        unprotect(protection, 1)
+    }
+
+    #[irql(ANY)]
+    fn ExReleaseRundownProtectionEx(protection: GuestPtr<u64>, count: u32) -> Result<(), Fault> {
+        unprotect(protection, count)
+    }
+
+    #[irql(ANY)]
+    fn ExReleaseRundownProtectionCacheAwareEx(protection: GuestPtr<u64>, count: u32) -> Result<(), Fault> {
+        unprotect(protection, count)
+    }
+
+    #[irql(APC)]
+    fn ExWaitForRundownProtectionRelease(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        run_down(protection)
+    }
+
+    #[irql(APC)]
+    fn ExWaitForRundownProtectionReleaseCacheAware(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        run_down(protection)
+    }
+
+    #[irql(APC)]
+    fn ExReInitializeRundownProtection(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        protection.write(0)
+    }
+
+    #[irql(APC)]
+    fn ExReInitializeRundownProtectionCacheAware(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        protection.write(0)
+    }
+
+    #[irql(APC)]
+    fn ExRundownCompleted(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        protection.write(1)
+    }
+
+    #[irql(APC)]
+    fn ExRundownCompletedCacheAware(protection: GuestPtr<u64>) -> Result<(), Fault> {
+        protection.write(1)
+    }
+
+    #[irql(PASSIVE)]
+    fn IoInitializeRemoveLockEx(
+        remove_lock: GuestPtr<IO_REMOVE_LOCK>,
+        _tag: Ignored<u32>,
+        _minutes: Ignored<u32>,
+        _most: Ignored<u32>,
+        _size: Ignored<u32>,
+    ) -> Result<(), Fault> {
+        remove_lock.zero()?;
+        remove_lock.IoCount().write(1)
+    }
+
+    /// It fails only after the driver itself has begun to remove the device, so no failures are injected.
+    #[irql(DISPATCH)]
+    fn IoAcquireRemoveLockEx(
+        remove_lock: GuestPtr<IO_REMOVE_LOCK>,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _file: Ignored<GuestPtr<u8>>,
+        _line: Ignored<u32>,
+        _size: Ignored<u32>,
+    ) -> Outcome {
         if remove_lock.Removed().read()? != 0 {
             return fail(NtStatus::DeletePending);
         }
         remove_lock.IoCount().fetch_add(1)?;
         done(())
-    }),
-    routine!("IoReleaseRemoveLockEx", DISPATCH, |call| {
-        call.ptr::<IO_REMOVE_LOCK>(0).IoCount().fetch_sub(1)?;
+    }
+
+    #[irql(DISPATCH)]
+    fn IoReleaseRemoveLockEx(
+        remove_lock: GuestPtr<IO_REMOVE_LOCK>,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _size: Ignored<u32>,
+    ) -> Result<(), Fault> {
+        remove_lock.IoCount().fetch_sub(1)?;
         kernel().scheduler.change(|_| ());
-        done(())
-    }),
-    routine!("IoReleaseRemoveLockAndWaitEx", PASSIVE, |call| {
-        let remove_lock = call.ptr::<IO_REMOVE_LOCK>(0);
+        Ok(())
+    }
+
+    #[irql(PASSIVE)]
+    fn IoReleaseRemoveLockAndWaitEx(
+        remove_lock: GuestPtr<IO_REMOVE_LOCK>,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _size: Ignored<u32>,
+    ) -> Result<(), Fault> {
         remove_lock.Removed().write(1)?;
         // One reference for the lock itself, one for the caller.
         remove_lock.IoCount().fetch_sub(2)?;
         until(|| Ok(remove_lock.IoCount().read()? == 0))
-    }),
-];
+    }
+}
 
 /// Waits until a condition is met.
 fn until(condition: impl Fn() -> Result<bool, Fault>) -> Result<(), Fault> {
@@ -132,14 +267,14 @@ fn until(condition: impl Fn() -> Result<bool, Fault>) -> Result<(), Fault> {
     met.unwrap_or(Ok(()))
 }
 
-fn initialize(call: &Call) -> Result<(), Fault> {
-    kernel().scheduler.change(|state| state.readers.retain(|(resource, _), _| *resource != call.arg(0)));
-    call.ptr::<ERESOURCE>(0).zero()
+fn initialize(resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
+    kernel().scheduler.change(|state| state.readers.retain(|(known, _), _| *known != resource.address()));
+    resource.zero()
 }
 
 /// Returns the key for a thread's shared access to a resource.
-const fn reader(resource: GuestPtr<ERESOURCE>, thread: GuestPtr<Opaque>) -> (u64, u64) {
-    (resource.address(), thread.address())
+const fn reader(resource: GuestPtr<ERESOURCE>, thread: u64) -> (u64, u64) {
+    (resource.address(), thread)
 }
 
 /// The kinds of access to a resource. The shared ones differ if another thread waits for exclusive access.
@@ -156,7 +291,7 @@ enum Access {
 
 /// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
 fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
-    let (exclusive, key) = (access == Access::Exclusive, reader(resource, thread::object()));
+    let (exclusive, key) = (access == Access::Exclusive, reader(resource, thread::object().address()));
     let attempt = |state: &mut State| {
         let (readers, writer) = (resource.Readers().read()?, resource.Writer().read()?);
         let is_mine = writer == thread::object();
@@ -197,10 +332,10 @@ fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<
 }
 
 /// Releases a resource that a thread acquired.
-fn release(resource: GuestPtr<ERESOURCE>, thread: GuestPtr<Opaque>) -> Outcome {
+fn release(resource: GuestPtr<ERESOURCE>, thread: u64) -> Result<(), Fault> {
     let owned = kernel().scheduler.change(|state| {
         let depth = resource.WriterDepth().read()?;
-        if resource.Writer().read()? == thread && depth != 0 {
+        if resource.Writer().read()?.address() == thread && depth != 0 {
             resource.WriterDepth().write(depth - 1)?;
             if depth == 1 {
                 resource.Writer().write(GuestPtr::NULL)?;
@@ -223,7 +358,7 @@ fn release(resource: GuestPtr<ERESOURCE>, thread: GuestPtr<Opaque>) -> Outcome {
 }
 
 /// Makes the exclusive access of the current thread shared access. No other thread can acquire the resource in between.
-fn convert(resource: GuestPtr<ERESOURCE>) -> Outcome {
+fn convert(resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
     let owned = kernel().scheduler.change(|state| {
         if resource.Writer().read()? != thread::object() {
             return Ok::<_, Fault>(false);
@@ -231,7 +366,7 @@ fn convert(resource: GuestPtr<ERESOURCE>) -> Outcome {
         let depth = resource.WriterDepth().change(|_| 0)?;
         resource.Writer().write(GuestPtr::NULL)?;
         resource.Readers().write(depth)?;
-        state.readers.insert(reader(resource, thread::object()), depth);
+        state.readers.insert(reader(resource, thread::object().address()), depth);
         Ok(true)
     })?;
     if !owned {
@@ -242,8 +377,7 @@ fn convert(resource: GuestPtr<ERESOURCE>) -> Outcome {
 }
 
 /// Acquires rundown protection. The word contains 2 for each reference; the lowest bit is set when rundown has begun.
-fn protect(call: &Call, count: u32) -> Result<bool, Fault> {
-    let word = call.ptr::<u64>(0);
+fn protect(word: GuestPtr<u64>, count: u32) -> Result<bool, Fault> {
     loop {
         let old = word.read()?;
         if old & 1 != 0 {
@@ -255,8 +389,8 @@ fn protect(call: &Call, count: u32) -> Result<bool, Fault> {
     }
 }
 
-fn unprotect(call: &Call, count: u32) -> Outcome {
-    let old = call.ptr::<u64>(0).fetch_sub(2 * u64::from(count))?;
+fn unprotect(word: GuestPtr<u64>, count: u32) -> Result<(), Fault> {
+    let old = word.fetch_sub(2 * u64::from(count))?;
     if old < 2 * u64::from(count) {
         verify::find(Rule::LockMisuse, format_args!("rundown protection is released more often than it was acquired"));
     }
@@ -265,13 +399,12 @@ fn unprotect(call: &Call, count: u32) -> Outcome {
 }
 
 /// Prevents new references and waits until the existing ones are released.
-fn run_down(call: &Call) -> Outcome {
-    let word = call.ptr::<u64>(0);
+fn run_down(word: GuestPtr<u64>) -> Result<(), Fault> {
     loop {
         let old = word.read()?;
         if word.compare_exchange(old, old | 1)? {
             break;
         }
     }
-    Ok(until(|| Ok(word.read()? == 1))?)
+    until(|| Ok(word.read()? == 1))
 }

@@ -7,85 +7,183 @@ use crate::image;
 use crate::kernel::{kernel, lock};
 use crate::layout::{FAST_MUTEX, KLOCK_QUEUE_HANDLE};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, routine};
+use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Irql, Out, routines};
 use crate::verify::{self, Rule};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("KeInitializeSpinLock", ANY, |call| call.ptr::<u64>(0).write(0)),
-    routine!("KeAcquireSpinLockRaiseToDpc", DISPATCH, |call| {
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn KeInitializeSpinLock(spin_lock: Out<u64>) -> Result<(), Fault> {
+        spin_lock.set(0)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn KeAcquireSpinLockRaiseToDpc(&call, spin_lock: GuestPtr<u64>) -> Result<Irql, Fault> {
+        raise_and_acquire(spin_lock, call.from)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeReleaseSpinLock(spin_lock: GuestPtr<u64>, old: Irql) -> Result<(), Fault> {
+        release_and_lower(spin_lock, old)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn KeAcquireSpinLockAtDpcLevel(&call, spin_lock: GuestPtr<u64>) -> Result<(), Fault> {
+        at_dpc_level(spin_lock, call.from)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeReleaseSpinLockFromDpcLevel(spin_lock: GuestPtr<u64>) -> Result<(), Fault> {
+        release(spin_lock)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeTryToAcquireSpinLockAtDpcLevel(&call, spin_lock: GuestPtr<u64>) -> Result<bool, Fault> {
+        try_acquire(spin_lock, call.from)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeTestSpinLock(spin_lock: GuestPtr<u64>) -> Result<bool, Fault> {
+        Ok(spin_lock.read()? == 0)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn KeAcquireInStackQueuedSpinLock(
+        &call,
+        spin_lock: GuestPtr<u64>,
+        handle: GuestPtr<KLOCK_QUEUE_HANDLE>,
+    ) -> Result<(), Fault> {
         let old = irql::raise(DISPATCH);
-        acquire(call.ptr(0), call.from)?;
-        done(old)
-    })
-    .keeps(),
-    routine!("KeReleaseSpinLock", DISPATCH, |call| {
-        release(call.ptr(0))?;
-        irql::lower(call.u8(1));
-        done(())
-    }),
-    routine!("KeAcquireSpinLockAtDpcLevel", DISPATCH, |call| at_dpc_level(call.ptr(0), call.from)).keeps(),
-    routine!("KeReleaseSpinLockFromDpcLevel", DISPATCH, |call| release(call.ptr(0))),
-    routine!("KeTryToAcquireSpinLockAtDpcLevel", DISPATCH, |call| try_acquire(call.ptr(0), call.from)),
-    routine!("KeTestSpinLock", DISPATCH, |call| done(call.ptr::<u64>(0).read()? == 0)),
-    routine!("KeAcquireInStackQueuedSpinLock", DISPATCH, |call| {
-        let (old, handle) = (irql::raise(DISPATCH), call.ptr::<KLOCK_QUEUE_HANDLE>(1));
-        handle.Lock().write(call.ptr(0))?;
+        handle.Lock().write(spin_lock)?;
         handle.OldIrql().write(old)?;
-        acquire(call.ptr(0), call.from)
-    })
-    .keeps(),
-    routine!("KeReleaseInStackQueuedSpinLock", DISPATCH, |call| {
-        let handle = call.ptr::<KLOCK_QUEUE_HANDLE>(0);
+        acquire(spin_lock, call.from)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeReleaseInStackQueuedSpinLock(handle: GuestPtr<KLOCK_QUEUE_HANDLE>) -> Result<(), Fault> {
         release(handle.Lock().read()?)?;
         irql::lower(handle.OldIrql().read()?);
-        done(())
-    }),
-    routine!("KeAcquireInStackQueuedSpinLockAtDpcLevel", DISPATCH, |call| {
-        call.ptr::<KLOCK_QUEUE_HANDLE>(1).Lock().write(call.ptr(0))?;
-        at_dpc_level(call.ptr(0), call.from)
-    })
-    .keeps(),
-    routine!("KeReleaseInStackQueuedSpinLockFromDpcLevel", DISPATCH, |call| {
-        release(call.ptr::<KLOCK_QUEUE_HANDLE>(0).Lock().read()?)
-    }),
-    routine!("ExInitializeFastMutex", ANY, initialize_fast_mutex),
-    routine!("KeInitializeGuardedMutex", ANY, initialize_fast_mutex),
-    routine!("ExAcquireFastMutex", APC, |call| acquire_fast_mutex(call, Apcs::Raised)).keeps(),
-    routine!("KeAcquireGuardedMutex", APC, |call| acquire_fast_mutex(call, Apcs::guarded())).keeps(),
-    routine!("ExAcquireFastMutexUnsafe", APC, |call| acquire_fast_mutex(call, Apcs::Unchanged)).keeps(),
-    routine!("ExReleaseFastMutex", APC, |call| release_fast_mutex(call, Apcs::Raised)),
-    routine!("KeReleaseGuardedMutex", APC, |call| release_fast_mutex(call, Apcs::guarded())),
-    routine!("ExReleaseFastMutexUnsafe", APC, |call| release_fast_mutex(call, Apcs::Unchanged)),
-    // The caller is in a guarded region, or at APC_LEVEL.
-    routine!("KeAcquireGuardedMutexUnsafe", APC, |call| acquire_fast_mutex(call, Apcs::Unchanged)).keeps(),
-    routine!("KeReleaseGuardedMutexUnsafe", APC, |call| release_fast_mutex(call, Apcs::Unchanged)),
-    routine!("ExEnterCriticalRegionAndAcquireFastMutexUnsafe", APC, |call| {
+        Ok(())
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn KeAcquireInStackQueuedSpinLockAtDpcLevel(
+        &call,
+        spin_lock: GuestPtr<u64>,
+        handle: GuestPtr<KLOCK_QUEUE_HANDLE>,
+    ) -> Result<(), Fault> {
+        handle.Lock().write(spin_lock)?;
+        at_dpc_level(spin_lock, call.from)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeReleaseInStackQueuedSpinLockFromDpcLevel(handle: GuestPtr<KLOCK_QUEUE_HANDLE>) -> Result<(), Fault> {
+        release(handle.Lock().read()?)
+    }
+
+    #[irql(ANY)]
+    fn ExInitializeFastMutex(mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        initialize_fast_mutex(mutex)
+    }
+
+    #[irql(ANY)]
+    fn KeInitializeGuardedMutex(mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        initialize_fast_mutex(mutex)
+    }
+
+    #[irql(APC), keeps]
+    fn ExAcquireFastMutex(&call, mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        acquire_fast_mutex(call, mutex, Apcs::Raised)
+    }
+
+    #[irql(APC), keeps]
+    fn KeAcquireGuardedMutex(&call, mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        acquire_fast_mutex(call, mutex, Apcs::guarded())
+    }
+
+    #[irql(APC), keeps]
+    fn ExAcquireFastMutexUnsafe(&call, mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        acquire_fast_mutex(call, mutex, Apcs::Unchanged)
+    }
+
+    #[irql(APC)]
+    fn ExReleaseFastMutex(mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        release_fast_mutex(mutex, Apcs::Raised)
+    }
+
+    #[irql(APC)]
+    fn KeReleaseGuardedMutex(mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        release_fast_mutex(mutex, Apcs::guarded())
+    }
+
+    #[irql(APC)]
+    fn ExReleaseFastMutexUnsafe(mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        release_fast_mutex(mutex, Apcs::Unchanged)
+    }
+
+    /// The caller is in a guarded region, or at `APC_LEVEL`.
+    #[irql(APC), keeps]
+    fn KeAcquireGuardedMutexUnsafe(&call, mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        acquire_fast_mutex(call, mutex, Apcs::Unchanged)
+    }
+
+    #[irql(APC)]
+    fn KeReleaseGuardedMutexUnsafe(mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        release_fast_mutex(mutex, Apcs::Unchanged)
+    }
+
+    #[irql(APC), keeps]
+    fn ExEnterCriticalRegionAndAcquireFastMutexUnsafe(&call, mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
         irql::enter_critical();
-        acquire_fast_mutex(call, Apcs::Unchanged)
-    })
-    .keeps(),
-    routine!("ExReleaseFastMutexUnsafeAndLeaveCriticalRegion", APC, |call| {
-        release_fast_mutex(call, Apcs::Unchanged)?;
+        acquire_fast_mutex(call, mutex, Apcs::Unchanged)
+    }
+
+    #[irql(APC)]
+    fn ExReleaseFastMutexUnsafeAndLeaveCriticalRegion(mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
+        release_fast_mutex(mutex, Apcs::Unchanged)?;
         irql::leave_critical();
-        done(())
-    }),
-    routine!("KeAcquireSpinLockForDpc", DISPATCH, |call| {
-        let old = irql::raise(DISPATCH);
-        acquire(call.ptr(0), call.from)?;
-        done(old)
-    })
-    .keeps(),
-    routine!("KeReleaseSpinLockForDpc", DISPATCH, |call| {
-        release(call.ptr(0))?;
-        irql::lower(call.u8(1));
-        done(())
-    }),
-    // Arguments: number, addend, lock. Both return the old value.
-    routine!("ExInterlockedAddUlong", ANY, |call| call.ptr::<u32>(0).fetch_add(call.u32(1))),
-    routine!("ExInterlockedAddLargeInteger", ANY, |call| call.ptr::<u64>(0).fetch_add(call.arg(1))),
-    routine!("ExTryToAcquireFastMutex", APC, |call| try_fast_mutex(call, Apcs::Raised)),
-    routine!("KeTryToAcquireGuardedMutex", APC, |call| try_fast_mutex(call, Apcs::guarded())),
-];
+        Ok(())
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn KeAcquireSpinLockForDpc(&call, spin_lock: GuestPtr<u64>) -> Result<Irql, Fault> {
+        raise_and_acquire(spin_lock, call.from)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeReleaseSpinLockForDpc(spin_lock: GuestPtr<u64>, old: Irql) -> Result<(), Fault> {
+        release_and_lower(spin_lock, old)
+    }
+
+    /// Returns the old value.
+    #[irql(ANY)]
+    fn ExInterlockedAddUlong(
+        addend: GuestPtr<u32>,
+        increment: u32,
+        _lock: Ignored<GuestPtr<u64>>,
+    ) -> Result<u32, Fault> {
+        addend.fetch_add(increment)
+    }
+
+    /// Returns the old value.
+    #[irql(ANY)]
+    fn ExInterlockedAddLargeInteger(
+        addend: GuestPtr<u64>,
+        increment: i64,
+        _lock: Ignored<GuestPtr<u64>>,
+    ) -> Result<i64, Fault> {
+        Ok(addend.fetch_add(increment.cast_unsigned())?.cast_signed())
+    }
+
+    #[irql(APC)]
+    fn ExTryToAcquireFastMutex(&call, mutex: GuestPtr<FAST_MUTEX>) -> Result<bool, Fault> {
+        try_fast_mutex(mutex, Apcs::Raised, call.from)
+    }
+
+    #[irql(APC)]
+    fn KeTryToAcquireGuardedMutex(&call, mutex: GuestPtr<FAST_MUTEX>) -> Result<bool, Fault> {
+        try_fast_mutex(mutex, Apcs::guarded(), call.from)
+    }
+}
 
 /// How the owner of a mutex is kept from running APCs.
 #[derive(Clone, Copy)]
@@ -103,6 +201,18 @@ impl Apcs {
     fn guarded() -> Self {
         if kernel().config.os < Os::Win8 { Self::Guarded } else { Self::Raised }
     }
+}
+
+fn raise_and_acquire(spin_lock: GuestPtr<u64>, from: u64) -> Result<Irql, Fault> {
+    let old = irql::raise(DISPATCH);
+    acquire(spin_lock, from)?;
+    Ok(Irql(old))
+}
+
+fn release_and_lower(spin_lock: GuestPtr<u64>, old: Irql) -> Result<(), Fault> {
+    release(spin_lock)?;
+    irql::lower(old.0);
+    Ok(())
 }
 
 fn at_dpc_level(spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
@@ -164,16 +274,13 @@ pub(crate) fn release(spin_lock: GuestPtr<u64>) -> Result<(), Fault> {
     spin_lock.write(0)
 }
 
-fn initialize_fast_mutex(call: &Call) -> Outcome {
-    let mutex = call.ptr::<FAST_MUTEX>(0);
+fn initialize_fast_mutex(mutex: GuestPtr<FAST_MUTEX>) -> Result<(), Fault> {
     mutex.zero()?;
     mutex.Count().write(1)?;
-    mutex.Event().Header().initialize(1, 0)?;
-    Ok(())
+    mutex.Event().Header().initialize(1, 0)
 }
 
-fn acquire_fast_mutex(call: &Call, apcs: Apcs) -> Outcome {
-    let mutex = call.ptr::<FAST_MUTEX>(0);
+fn acquire_fast_mutex(call: &Call, mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs) -> Result<(), Fault> {
     if mutex.Owner().read()? == thread::object() {
         let what = format_args!("deadlock: the thread already owns this fast mutex");
         verify::stop(Rule::LockMisuse, Some(call.name()), call.from, what);
@@ -186,7 +293,7 @@ fn acquire_fast_mutex(call: &Call, apcs: Apcs) -> Outcome {
     own_fast_mutex(mutex, apcs, call.from)
 }
 
-fn own_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs, from: u64) -> Outcome {
+fn own_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs, from: u64) -> Result<(), Fault> {
     mutex.Owner().write(thread::object())?;
     let old = thread::irql();
     mutex.OldIrql().write(old.into())?;
@@ -199,17 +306,15 @@ fn own_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs, from: u64) -> Outcome
     Ok(())
 }
 
-fn try_fast_mutex(call: &Call, apcs: Apcs) -> Outcome<bool> {
-    let mutex = call.ptr::<FAST_MUTEX>(0);
+fn try_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs, from: u64) -> Result<bool, Fault> {
     let free = kernel().scheduler.change(|_| mutex.Count().change(|_| 0))? > 0;
     if free {
-        own_fast_mutex(mutex, apcs, call.from)?;
+        own_fast_mutex(mutex, apcs, from)?;
     }
     Ok(free)
 }
 
-fn release_fast_mutex(call: &Call, apcs: Apcs) -> Outcome {
-    let mutex = call.ptr::<FAST_MUTEX>(0);
+fn release_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs) -> Result<(), Fault> {
     if mutex.Owner().read()? != thread::object() {
         verify::find(Rule::LockMisuse, format_args!("releases a fast mutex that this thread does not own"));
         return Ok(());
@@ -222,6 +327,5 @@ fn release_fast_mutex(call: &Call, apcs: Apcs) -> Outcome {
         Apcs::Guarded => irql::leave_guarded(),
         Apcs::Unchanged => {}
     }
-    kernel().scheduler.change(|_| mutex.Count().write(1))?;
-    Ok(())
+    kernel().scheduler.change(|_| mutex.Count().write(1))
 }

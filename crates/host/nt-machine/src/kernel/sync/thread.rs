@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::thread as std_thread;
 
+use etw_types::NtStatus;
+
 use super::event;
 use super::process::{self, SYSTEM};
 use crate::cpu::thread;
-use crate::kernel::ex::object;
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{CLIENT_ID, THREAD};
 use crate::memory::OrStop as _;
-use crate::memory::{Code, GuestPtr};
-use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, fail, fixed, routine};
+use crate::memory::{Code, GuestPtr, Opaque};
+use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, routines};
 use crate::verify::{self, Rule};
 
 /// The maximum number of system threads that run at the same time. Each has stacks in several ranges of memory, of which
@@ -20,18 +22,72 @@ const MOST_THREADS: usize = 4000;
 /// `ThreadObject`.
 const TYPE: u8 = 6;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("PsCreateSystemThread", PASSIVE, create).fails(NO_RESOURCES),
-    routine!("IoCreateSystemThread", PASSIVE, |call| create(&Call::new(call.name(), call.rest(1), call.from)))
-        .fails(NO_RESOURCES),
-    routine!("PsTerminateSystemThread", APC, terminate),
-    routine!("KeGetCurrentThread", ANY, |_| thread::object()),
-    routine!("PsGetCurrentThread", ANY, |_| thread::object()),
-    fixed("KeSetPriorityThread", DISPATCH, 8),
-    fixed("KeQueryPriorityThread", DISPATCH, 8),
-    fixed("KeSetBasePriorityThread", DISPATCH, 0),
-    routine!("ZwYieldExecution", APC, |_| std_thread::yield_now()),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn PsCreateSystemThread(
+        &call,
+        handle: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        _attributes: Ignored<GuestPtr<Opaque>>,
+        _process: Ignored<KernelHandle>,
+        client: Out<CLIENT_ID>,
+        start: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Outcome {
+        create(call, handle, client, start, context)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoCreateSystemThread(
+        &call,
+        _object: Ignored<GuestPtr<Opaque>>,
+        handle: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        _attributes: Ignored<GuestPtr<Opaque>>,
+        _process: Ignored<KernelHandle>,
+        client: Out<CLIENT_ID>,
+        start: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Outcome {
+        create(call, handle, client, start, context)
+    }
+
+    #[irql(APC)]
+    fn PsTerminateSystemThread(&call, _status: Ignored<NtStatus>) -> NtStatus {
+        terminate(call)
+    }
+
+    #[irql(ANY)]
+    fn KeGetCurrentThread() -> GuestPtr<Opaque> {
+        thread::object()
+    }
+
+    #[irql(ANY)]
+    fn PsGetCurrentThread() -> GuestPtr<Opaque> {
+        thread::object()
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn KeSetPriorityThread(_thread: Ignored<GuestPtr<THREAD>>, _priority: Ignored<i32>) -> i32 {
+        8
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn KeQueryPriorityThread(_thread: Ignored<GuestPtr<THREAD>>) -> i32 {
+        8
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn KeSetBasePriorityThread(_thread: Ignored<GuestPtr<THREAD>>, _increment: Ignored<i32>) -> i32 {
+        0
+    }
+
+    #[irql(APC)]
+    fn ZwYieldExecution() -> NtStatus {
+        std_thread::yield_now();
+        NtStatus::Success
+    }
+}
 
 /// The driver's threads.
 #[derive(Default)]
@@ -46,9 +102,13 @@ pub(crate) struct Threads {
     pub(super) affinities: BTreeMap<u64, u64>,
 }
 
-/// Arguments: handle, access, attributes, process, client ID, routine, context.
-fn create(call: &Call) -> Outcome {
-    let (start, context) = (call.ptr(5), call.arg(6));
+fn create(
+    call: &Call,
+    place: Out<KernelHandle>,
+    client: Out<CLIENT_ID>,
+    start: GuestPtr<Code>,
+    context: GuestPtr<Opaque>,
+) -> Outcome {
     if lock(&kernel().threads).running.len() >= MOST_THREADS {
         return fail(NO_RESOURCES);
     }
@@ -67,17 +127,15 @@ fn create(call: &Call) -> Outcome {
         object::close(handle);
         return fail(NO_RESOURCES);
     }
-    call.ptr(0).write(handle)?;
-    if let Some(client) = call.ptr::<CLIENT_ID>(4).non_null() {
-        client.write(CLIENT_ID { UniqueProcess: SYSTEM, UniqueThread: process::id(number) })?;
-    }
+    place.set(handle)?;
+    client.set_if_wanted(CLIENT_ID { UniqueProcess: SYSTEM, UniqueThread: process::id(number) })?;
     Ok(())
 }
 
-fn run(number: u32, object: GuestPtr<THREAD>, start: GuestPtr<Code>, context: u64) {
+fn run(number: u32, object: GuestPtr<THREAD>, start: GuestPtr<Code>, context: GuestPtr<Opaque>) {
     if let Ok(_attached) = thread::attach_as(number, object.cast()) {
         CURRENT.set(object);
-        call_back("system thread", PASSIVE, start, &[context]);
+        call_back("system thread", PASSIVE, start, &[context.address()]);
     }
     finished(object, number);
 }
@@ -98,7 +156,7 @@ fn finished(object: GuestPtr<THREAD>, number: u32) {
 }
 
 /// Ends the calling thread: it never returns to the driver.
-fn terminate(call: &Call) -> u64 {
+fn terminate(call: &Call) -> ! {
     let object = CURRENT.get();
     if object.is_null() {
         verify::stop(

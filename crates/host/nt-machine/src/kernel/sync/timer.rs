@@ -6,9 +6,9 @@ use super::dpc;
 use super::scheduler::{Action, Timer};
 use crate::cpu::thread;
 use crate::kernel::kernel;
-use crate::layout::{DISPATCHER_HEADER, KDPC, KTIMER, TIME_FIELDS};
+use crate::layout::{KDPC, KTIMER, TIME_FIELDS};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, Routine, done, fixed, routine};
+use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Out, Outcome, done, routines};
 
 /// A millisecond in 100 ns units.
 const MILLISECOND: u64 = 10_000;
@@ -20,68 +20,151 @@ pub(crate) const TICK: u64 = 156_250;
 /// `TimerNotificationObject`.
 const NOTIFICATION: u8 = 8;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("KeInitializeTimer", ANY, |call| initialize(call.ptr(0), 0)),
-    routine!("KeInitializeTimerEx", ANY, |call| initialize(call.ptr(0), call.u8(1))),
-    routine!("KeSetTimer", DISPATCH, |call| set(call, 0, call.ptr(2))).keeps(),
-    routine!("KeSetTimerEx", DISPATCH, |call| set(call, call.u32(2), call.ptr(3))).keeps(),
-    routine!("KeSetCoalescableTimer", DISPATCH, |call| set(call, call.u32(2), call.ptr(4))).keeps(),
-    routine!("KeCancelTimer", DISPATCH, |call| kernel().scheduler.change(|state| state.unset(call.arg(0)))),
-    routine!("KeReadStateTimer", ANY, |call| { done(call.ptr::<DISPATCHER_HEADER>(0).SignalState().read()? != 0) }),
-    routine!("KeDelayExecutionThread", APC, |call| {
-        let deadline = kernel().scheduler.deadline(call.ptr::<i64>(2).read()?);
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn KeInitializeTimer(timer: GuestPtr<KTIMER>) -> Result<(), Fault> {
+        initialize(timer, 0)
+    }
+
+    #[irql(ANY)]
+    fn KeInitializeTimerEx(timer: GuestPtr<KTIMER>, kind: i32) -> Result<(), Fault> {
+        initialize(timer, kind as u8)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn KeSetTimer(&call, timer: GuestPtr<KTIMER>, due: i64, dpc: GuestPtr<KDPC>) -> Result<bool, Fault> {
+        set(call, timer, due, 0, dpc)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn KeSetTimerEx(&call, timer: GuestPtr<KTIMER>, due: i64, period: i32, dpc: GuestPtr<KDPC>) -> Result<bool, Fault> {
+        set(call, timer, due, period.cast_unsigned(), dpc)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn KeSetCoalescableTimer(
+        &call,
+        timer: GuestPtr<KTIMER>,
+        due: i64,
+        period: u32,
+        _delay: Ignored<u32>,
+        dpc: GuestPtr<KDPC>,
+    ) -> Result<bool, Fault> {
+        set(call, timer, due, period, dpc)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeCancelTimer(timer: GuestPtr<KTIMER>) -> bool {
+        kernel().scheduler.change(|state| state.unset(timer.address()))
+    }
+
+    #[irql(ANY)]
+    fn KeReadStateTimer(timer: GuestPtr<KTIMER>) -> Result<bool, Fault> {
+        Ok(timer.Header().SignalState().read()? != 0)
+    }
+
+    #[irql(APC)]
+    fn KeDelayExecutionThread(_mode: Ignored<i8>, _alertable: Ignored<bool>, interval: GuestPtr<i64>) -> Outcome {
+        let deadline = kernel().scheduler.deadline(interval.read()?);
         kernel().scheduler.wait_until(deadline);
         done(())
-    }),
-    routine!("KeQueryTimeIncrement", ANY, |_| TICK),
-    routine!("KeQueryInterruptTime", ANY, |_| kernel().scheduler.now()),
-    routine!("KeQueryUnbiasedInterruptTime", ANY, |_| kernel().scheduler.now()),
-    routine!("KeQueryInterruptTimePrecise", ANY, |call| {
-        call.ptr(0).write_if(kernel().scheduler.now())?;
-        done(kernel().scheduler.now())
-    }),
-    routine!("KeQuerySystemTime", ANY, |call| call.ptr(0).write(kernel().scheduler.system_time())),
-    routine!("KeQuerySystemTimePrecise", ANY, |call| call.ptr(0).write(kernel().scheduler.system_time())),
-    routine!("KeQueryTickCount", ANY, |call| call.ptr(0).write(kernel().scheduler.now() / TICK)),
-    routine!("KeQueryPerformanceCounter", ANY, |call| {
-        call.ptr(0).write_if(10_000_000_u64)?;
-        done(kernel().scheduler.now())
-    }),
-    fixed("KeStallExecutionProcessor", ANY, 0),
-    routine!("ExSystemTimeToLocalTime", ANY, |call| call.ptr(1).write(call.ptr::<u64>(0).read()?)),
-    routine!("ExLocalTimeToSystemTime", ANY, |call| call.ptr(1).write(call.ptr::<u64>(0).read()?)),
-    routine!("RtlTimeToTimeFields", ANY, |call| {
-        let fields = time_fields(call.ptr::<u64>(0).read()?);
-        call.ptr(1).write(fields)
-    }),
-    // Arguments: fields, pointer to the time. Returns whether the fields are a valid time.
-    routine!("RtlTimeFieldsToTime", ANY, |call| {
-        let Some(time) = time_of(call.ptr::<TIME_FIELDS>(0).read()?) else { return done(false) };
-        call.ptr(1).write(time)?;
-        done(true)
-    }),
-    // Arguments of both: the time or the seconds, pointer to the result. The first returns whether the result fits in
-    // 32 bits.
-    routine!("RtlTimeToSecondsSince1970", ANY, |call| {
-        let seconds = call.ptr::<u64>(0).read()?.checked_sub(UNIX_EPOCH).map(|time| time / SECOND);
-        let Some(seconds) = seconds.and_then(|seconds| u32::try_from(seconds).ok()) else { return done(false) };
-        call.ptr(1).write(seconds)?;
-        done(true)
-    }),
-    routine!("RtlSecondsSince1970ToTime", ANY, |call| {
-        call.ptr(1).write(UNIX_EPOCH + u64::from(call.u32(0)) * SECOND)
-    }),
-    fixed("ExSetTimerResolution", APC, TICK),
-];
+    }
+
+    #[irql(ANY)]
+    fn KeQueryTimeIncrement() -> u32 {
+        TICK as u32
+    }
+
+    #[irql(ANY)]
+    fn KeQueryInterruptTime() -> u64 {
+        kernel().scheduler.now()
+    }
+
+    #[irql(ANY)]
+    fn KeQueryUnbiasedInterruptTime() -> u64 {
+        kernel().scheduler.now()
+    }
+
+    #[irql(ANY)]
+    fn KeQueryInterruptTimePrecise(counter: Out<u64>) -> Result<u64, Fault> {
+        counter.set_if_wanted(kernel().scheduler.now())?;
+        Ok(kernel().scheduler.now())
+    }
+
+    #[irql(ANY)]
+    fn KeQuerySystemTime(time: Out<u64>) -> Result<(), Fault> {
+        time.set(kernel().scheduler.system_time())
+    }
+
+    #[irql(ANY)]
+    fn KeQuerySystemTimePrecise(time: Out<u64>) -> Result<(), Fault> {
+        time.set(kernel().scheduler.system_time())
+    }
+
+    #[irql(ANY)]
+    fn KeQueryTickCount(count: Out<u64>) -> Result<(), Fault> {
+        count.set(kernel().scheduler.now() / TICK)
+    }
+
+    #[irql(ANY)]
+    fn KeQueryPerformanceCounter(frequency: Out<u64>) -> Result<i64, Fault> {
+        frequency.set_if_wanted(10_000_000)?;
+        Ok(kernel().scheduler.now().cast_signed())
+    }
+
+    #[irql(ANY), fixed]
+    fn KeStallExecutionProcessor(_microseconds: Ignored<u32>) {}
+
+    #[irql(ANY)]
+    fn ExSystemTimeToLocalTime(system: GuestPtr<u64>, local: Out<u64>) -> Result<(), Fault> {
+        local.set(system.read()?)
+    }
+
+    #[irql(ANY)]
+    fn ExLocalTimeToSystemTime(local: GuestPtr<u64>, system: Out<u64>) -> Result<(), Fault> {
+        system.set(local.read()?)
+    }
+
+    #[irql(ANY)]
+    fn RtlTimeToTimeFields(time: GuestPtr<u64>, fields: Out<TIME_FIELDS>) -> Result<(), Fault> {
+        fields.set(time_fields(time.read()?))
+    }
+
+    /// Returns whether the fields are a valid time.
+    #[irql(ANY)]
+    fn RtlTimeFieldsToTime(fields: GuestPtr<TIME_FIELDS>, time: Out<u64>) -> Result<bool, Fault> {
+        let Some(found) = time_of(fields.read()?) else { return Ok(false) };
+        time.set(found)?;
+        Ok(true)
+    }
+
+    /// Returns whether the result fits in 32 bits.
+    #[irql(ANY)]
+    fn RtlTimeToSecondsSince1970(time: GuestPtr<u64>, seconds: Out<u32>) -> Result<bool, Fault> {
+        let found = time.read()?.checked_sub(UNIX_EPOCH).map(|time| time / SECOND);
+        let Some(found) = found.and_then(|found| u32::try_from(found).ok()) else { return Ok(false) };
+        seconds.set(found)?;
+        Ok(true)
+    }
+
+    #[irql(ANY)]
+    fn RtlSecondsSince1970ToTime(seconds: u32, time: Out<u64>) -> Result<(), Fault> {
+        time.set(UNIX_EPOCH + u64::from(seconds) * SECOND)
+    }
+
+    #[irql(APC), fixed]
+    fn ExSetTimerResolution(_time: Ignored<u32>, _set: Ignored<bool>) -> u32 {
+        TICK as u32
+    }
+}
 
 fn initialize(timer: GuestPtr<KTIMER>, kind: u8) -> Result<(), Fault> {
     timer.zero()?;
     timer.Header().initialize(NOTIFICATION.wrapping_add(kind), 0)
 }
 
-fn set(call: &Call, period: u32, dpc: GuestPtr<KDPC>) -> Outcome<bool> {
-    let timer = call.ptr::<KTIMER>(0);
-    let due = kernel().scheduler.deadline(call.arg(1).cast_signed());
+fn set(call: &Call, timer: GuestPtr<KTIMER>, due: i64, period: u32, dpc: GuestPtr<KDPC>) -> Result<bool, Fault> {
+    let due = kernel().scheduler.deadline(due);
     let was_set = kernel().scheduler.change(|state| state.unset(timer.address()));
     timer.Header().SignalState().write(0)?;
     let action = dpc.non_null().map(|dpc| -> Action { Arc::new(move || dpc::run(dpc)) });
