@@ -177,6 +177,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "RtlFindExportedRoutineByName",
             "RtlImageNtHeader",
             "RtlImageNtHeaderEx",
+            "RtlQueryRegistryValuesEx",
             "RtlSetSaclSecurityDescriptor",
             "ZwOpenThread",
             "ZwYieldExecution",

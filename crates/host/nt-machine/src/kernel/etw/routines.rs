@@ -13,56 +13,102 @@ use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, GUID};
 use crate::memory::OrStop as _;
-use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
+use crate::routine::{ANY, APC, Call, DISPATCH, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::{self, Rule};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("EtwRegister", PASSIVE, register).fails(NtStatus::NoMemory),
-    routine!("EtwUnregister", PASSIVE, unregister),
-    routine!("EtwSetInformation", PASSIVE, set_information).fails(NtStatus::NotSupported),
-    routine!("EtwEventEnabled", ANY, |call| {
-        let descriptor = descriptor(call.ptr(1))?;
-        done(report(kernel().engine.event_enabled(call.arg(0), &descriptor)))
-    }),
-    routine!("EtwProviderEnabled", ANY, |call| {
-        let (level, keyword) = (Level::from_int(call.u8(1)), Keyword::from_bits(call.arg(2)));
-        report(kernel().engine.provider_enabled(call.arg(0), level, keyword))
-    }),
-    // Arguments: handle and descriptor; then, depending on the routine, filter, flags, activity and related activity;
-    // then count and data.
-    routine!("EtwWrite", ANY, |call| {
-        write(call, Called::Write, (0, 0), (call.ptr(2), GuestPtr::NULL), (call.u32(3), call.ptr(4)))
-    })
-    .fails(NtStatus::NoMemory)
-    .keeps_nothing(),
-    routine!("EtwWriteTransfer", ANY, |call| {
-        write(call, Called::WriteTransfer, (0, 0), (call.ptr(2), call.ptr(3)), (call.u32(4), call.ptr(5)))
-    })
-    .fails(NtStatus::NoMemory)
-    .keeps_nothing(),
-    routine!("EtwWriteEx", ANY, |call| {
-        let filter = (call.arg(2), call.u32(3));
-        write(call, Called::WriteEx, filter, (call.ptr(4), call.ptr(5)), (call.u32(6), call.ptr(7)))
-    })
-    .fails(NtStatus::NoMemory)
-    .keeps_nothing(),
-    routine!("EtwWriteString", ANY, |call| {
-        let (level, keyword) = (Level::from_int(call.u8(1)), Keyword::from_bits(call.arg(2)));
-        let (activity, text) = (optional_guid(call.ptr(3))?, call.ptr::<u16>(4).terminated()?);
-        done(report(kernel().engine.write_string(call.arg(0), level, keyword, activity, &text)))
-    })
-    .fails(NtStatus::NoMemory)
-    .keeps_nothing(),
-    routine!("EtwActivityIdControl", APC, |call| {
-        let mut id = call.ptr::<GUID>(1).id()?;
-        let result = kernel().engine.activity_id_control(call.u32(0), &mut id);
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NtStatus::NoMemory)]
+    fn EtwRegister(
+        &call,
+        provider: GuestPtr<GUID>,
+        callback: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+        place: GuestPtr<u64>,
+    ) -> Outcome<NtStatus> {
+        register(call, provider, callback, context.address(), place)
+    }
+
+    #[irql(PASSIVE)]
+    fn EtwUnregister(handle: u64) -> NtStatus {
+        unregister(handle)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::NotSupported)]
+    fn EtwSetInformation(handle: u64, class: i32, data: GuestSlice<u8>) -> Outcome<NtStatus> {
+        set_information(handle, class, data)
+    }
+
+    #[irql(ANY)]
+    fn EtwEventEnabled(handle: u64, event: GuestPtr<EVENT_DESCRIPTOR>) -> Result<bool, Fault> {
+        Ok(report(kernel().engine.event_enabled(handle, &descriptor(event)?)))
+    }
+
+    #[irql(ANY)]
+    fn EtwProviderEnabled(handle: u64, level: u8, keyword: u64) -> bool {
+        report(kernel().engine.provider_enabled(handle, Level::from_int(level), Keyword::from_bits(keyword)))
+    }
+
+    #[irql(ANY), fails(NtStatus::NoMemory), keeps_nothing]
+    fn EtwWrite(
+        handle: u64,
+        event: GuestPtr<EVENT_DESCRIPTOR>,
+        activity: GuestPtr<GUID>,
+        count: u32,
+        data: GuestPtr<EVENT_DATA_DESCRIPTOR>,
+    ) -> Outcome<NtStatus> {
+        write(Called::Write, (handle, event), (0, 0), (activity, GuestPtr::NULL), (count, data))
+    }
+
+    #[irql(ANY), fails(NtStatus::NoMemory), keeps_nothing]
+    fn EtwWriteTransfer(
+        handle: u64,
+        event: GuestPtr<EVENT_DESCRIPTOR>,
+        activity: GuestPtr<GUID>,
+        related: GuestPtr<GUID>,
+        count: u32,
+        data: GuestPtr<EVENT_DATA_DESCRIPTOR>,
+    ) -> Outcome<NtStatus> {
+        write(Called::WriteTransfer, (handle, event), (0, 0), (activity, related), (count, data))
+    }
+
+    #[irql(ANY), fails(NtStatus::NoMemory), keeps_nothing]
+    fn EtwWriteEx(
+        handle: u64,
+        event: GuestPtr<EVENT_DESCRIPTOR>,
+        filter: u64,
+        flags: u32,
+        activity: GuestPtr<GUID>,
+        related: GuestPtr<GUID>,
+        count: u32,
+        data: GuestPtr<EVENT_DATA_DESCRIPTOR>,
+    ) -> Outcome<NtStatus> {
+        write(Called::WriteEx, (handle, event), (filter, flags), (activity, related), (count, data))
+    }
+
+    #[irql(ANY), fails(NtStatus::NoMemory), keeps_nothing]
+    fn EtwWriteString(
+        handle: u64,
+        level: u8,
+        keyword: u64,
+        activity: GuestPtr<GUID>,
+        string: GuestPtr<u16>,
+    ) -> Outcome<NtStatus> {
+        let (level, keyword) = (Level::from_int(level), Keyword::from_bits(keyword));
+        let (activity, text) = (optional_guid(activity)?, string.terminated()?);
+        done(report(kernel().engine.write_string(handle, level, keyword, activity, &text)))
+    }
+
+    #[irql(APC)]
+    fn EtwActivityIdControl(code: u32, place: GuestPtr<GUID>) -> Result<NtStatus, Fault> {
+        let mut id = place.id()?;
+        let result = kernel().engine.activity_id_control(code, &mut id);
         if result.is_success() {
-            call.ptr::<GUID>(1).set_id(id)?;
+            place.set_id(id)?;
         }
-        done(report(result))
-    }),
-];
+        Ok(report(result))
+    }
+}
 
 /// The delay of a write when the host looks for races, in units of 100 ns.
 const LATE: u64 = 1000;
@@ -166,13 +212,17 @@ fn describe(finding: &Finding) -> String {
     }
 }
 
-/// Arguments: provider, callback, context, place for the handle.
-fn register(call: &Call) -> Outcome<NtStatus> {
-    let (target, context, place) = (call.ptr::<Code>(1), call.arg(2), call.ptr::<u64>(3));
-    if call.arg(0) == 0 || place.is_null() || (target.is_null() && context != 0) {
+fn register(
+    call: &Call,
+    provider: GuestPtr<GUID>,
+    target: GuestPtr<Code>,
+    context: u64,
+    place: GuestPtr<u64>,
+) -> Outcome<NtStatus> {
+    if provider.is_null() || place.is_null() || (target.is_null() && context != 0) {
         return fail(NtStatus::InvalidParameter);
     }
-    let provider = call.ptr::<GUID>(0).id()?;
+    let provider = provider.id()?;
     trace(provider);
     let callback = target.non_null().map(|target| -> Callback {
         Arc::new(move |notification: &Notification<'_>| notify(target, context, notification))
@@ -225,8 +275,7 @@ fn notify(target: GuestPtr<Code>, context: u64, notification: &Notification<'_>)
     }
 }
 
-fn unregister(call: &Call) -> NtStatus {
-    let handle = call.arg(0);
+fn unregister(handle: u64) -> NtStatus {
     let writer = {
         let mut writers = lock(&kernel().etw);
         writers.registered.remove(&handle);
@@ -243,27 +292,25 @@ fn unregister(call: &Call) -> NtStatus {
     report(kernel().engine.unregister(handle))
 }
 
-/// Arguments: handle, class, data, length of the data.
-fn set_information(call: &Call) -> Outcome<NtStatus> {
-    let (data, length) = (call.ptr::<u8>(2), call.u32(3));
-    let is_read = !data.is_null() && length <= Buffer::MAX;
-    let bytes = if is_read { data.array(length.into()).read()? } else { Vec::new() };
+fn set_information(handle: u64, class: i32, data: GuestSlice<u8>) -> Outcome<NtStatus> {
+    let length = data.len() as u32;
+    let is_read = !data.start().is_null() && length <= Buffer::MAX;
+    let bytes = if is_read { data.read()? } else { Vec::new() };
     let buffer = match length {
         _ if is_read => Buffer::Bytes(&bytes),
-        _ if data.is_null() => Buffer::Null(length),
+        _ if data.start().is_null() => Buffer::Null(length),
         _ => Buffer::TooLong(length),
     };
-    Ok(report(kernel().engine.set_information(call.arg(0), EventInfoClass::from_int(call.u32(1)), buffer)))
+    Ok(report(kernel().engine.set_information(handle, EventInfoClass::from_int(class.cast_unsigned()), buffer)))
 }
 
 fn write(
-    call: &Call,
     routine: Called,
+    (handle, descriptor_at): (u64, GuestPtr<EVENT_DESCRIPTOR>),
     (filter, flags): (u64, u32),
     (activity, related): (GuestPtr<GUID>, GuestPtr<GUID>),
     (count, data): (u32, GuestPtr<EVENT_DATA_DESCRIPTOR>),
 ) -> Outcome<NtStatus> {
-    let (handle, descriptor_at) = (call.arg(0), call.ptr::<EVENT_DESCRIPTOR>(1));
     if descriptor_at.is_null() {
         return fail(NtStatus::InvalidParameter);
     }

@@ -8,8 +8,8 @@ use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::sync::event;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
-use crate::memory::{Fault, GuestPtr, OrStop as _};
-use crate::routine::{APC, Call, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque, OrStop as _};
+use crate::routine::{APC, Call, Failure, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The classes of information about files of the volume.
 const BASIC: u32 = 4;
@@ -34,126 +34,263 @@ const SET_INFORMATION: u8 = 6;
 const STANDARD_INFORMATION: u32 = 5;
 const STANDARD_SIZE: u32 = 24;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: place for the handle, access, attributes, status block, place of a size, attributes of the file,
-    // sharing, disposition, options.
-    routine!("ZwCreateFile", PASSIVE, |call| create(call, call.u32(7), call.u32(8)))
-        .fails(NtStatus::ObjectNameNotFound),
-    // Arguments: place for the handle, access, attributes, status block, sharing, options.
-    routine!("ZwOpenFile", PASSIVE, |call| create(call, OPEN, call.u32(5))).fails(NtStatus::ObjectNameNotFound),
-    routine!("NtCreateFile", PASSIVE, |call| create(call, call.u32(7), call.u32(8)))
-        .fails(NtStatus::ObjectNameNotFound),
-    routine!("NtOpenFile", PASSIVE, |call| create(call, OPEN, call.u32(5))).fails(NtStatus::ObjectNameNotFound),
-    routine!("IoCreateFile", PASSIVE, |call| create(call, call.u32(7), call.u32(8)))
-        .fails(NtStatus::ObjectNameNotFound),
-    routine!("IoCreateFileEx", PASSIVE, |call| create(call, call.u32(7), call.u32(8)))
-        .fails(NtStatus::ObjectNameNotFound),
-    // Argument: attributes.
-    routine!("ZwDeleteFile", PASSIVE, |call| {
-        let name = call.ptr::<OBJECT_ATTRIBUTES>(0).ObjectName().read()?.text()?;
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ZwCreateFile(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        status: Out<IO_STATUS_BLOCK>,
+        _size: Ignored<GuestPtr<i64>>,
+        _file_attributes: Ignored<u32>,
+        _share: Ignored<u32>,
+        disposition: u32,
+        options: u32,
+        _extended: Ignored<GuestSlice<u8>>,
+    ) -> Outcome {
+        create(call, place, attributes, status, disposition, options)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn NtCreateFile(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        status: Out<IO_STATUS_BLOCK>,
+        _size: Ignored<GuestPtr<i64>>,
+        _file_attributes: Ignored<u32>,
+        _share: Ignored<u32>,
+        disposition: u32,
+        options: u32,
+        _extended: Ignored<GuestSlice<u8>>,
+    ) -> Outcome {
+        create(call, place, attributes, status, disposition, options)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ZwOpenFile(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        status: Out<IO_STATUS_BLOCK>,
+        _share: Ignored<u32>,
+        options: u32,
+    ) -> Outcome {
+        create(call, place, attributes, status, OPEN, options)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn NtOpenFile(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        status: Out<IO_STATUS_BLOCK>,
+        _share: Ignored<u32>,
+        options: u32,
+    ) -> Outcome {
+        create(call, place, attributes, status, OPEN, options)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn IoCreateFile(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        status: Out<IO_STATUS_BLOCK>,
+        _size: Ignored<GuestPtr<i64>>,
+        _file_attributes: Ignored<u32>,
+        _share: Ignored<u32>,
+        disposition: u32,
+        options: u32,
+        _extended: Ignored<GuestSlice<u8>>,
+        _kind: Ignored<i32>,
+        _parameters: Ignored<GuestPtr<Opaque>>,
+        _internal: Ignored<u32>,
+    ) -> Outcome {
+        create(call, place, attributes, status, disposition, options)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn IoCreateFileEx(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        status: Out<IO_STATUS_BLOCK>,
+        _size: Ignored<GuestPtr<i64>>,
+        _file_attributes: Ignored<u32>,
+        _share: Ignored<u32>,
+        disposition: u32,
+        options: u32,
+        _extended: Ignored<GuestSlice<u8>>,
+        _kind: Ignored<i32>,
+        _parameters: Ignored<GuestPtr<Opaque>>,
+        _internal: Ignored<u32>,
+        _context: Ignored<GuestPtr<Opaque>>,
+    ) -> Outcome {
+        create(call, place, attributes, status, disposition, options)
+    }
+
+    #[irql(PASSIVE)]
+    fn ZwDeleteFile(attributes: GuestPtr<OBJECT_ATTRIBUTES>) -> Outcome<NtStatus> {
+        let name = attributes.ObjectName().read()?.text()?;
         let Some(path) = volume::path(&name) else { return fail(NtStatus::ObjectNameNotFound) };
         done(lock(&kernel().io).volume.delete(&path))
-    }),
-    // Arguments: handle, status block.
-    routine!("ZwFlushBuffersFile", PASSIVE, |call| {
-        if object::of_kind(call.kernel_handle(0), "file").is_none() {
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ZwFlushBuffersFile(handle: KernelHandle, status: Out<IO_STATUS_BLOCK>) -> Outcome {
+        if object::of_kind(handle, "file").is_none() {
             return fail(NtStatus::InvalidHandle);
         }
-        call.ptr(1).write(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: 0 })?;
+        status.set(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: 0 })?;
         done(())
-    })
-    .fails(NtStatus::InvalidHandle),
-    // Arguments: handle, event, APC, context of the APC, status block, buffer, length, offset, key.
-    routine!("ZwReadFile", PASSIVE, |call| {
-        if let Some(file) = on_volume(call) {
-            let bytes = match volume::read(file, call.ptr(7), call.u32(6)) {
-                Err(Failure::Status(status)) => return refused(call, status),
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ZwReadFile(
+        handle: KernelHandle,
+        event: KernelHandle,
+        _apc: Ignored<GuestPtr<Code>>,
+        _context: Ignored<GuestPtr<Opaque>>,
+        status: Out<IO_STATUS_BLOCK>,
+        buffer: GuestSlice<u8>,
+        offset: GuestPtr<u64>,
+        _key: Ignored<GuestPtr<u32>>,
+    ) -> Outcome<NtStatus> {
+        let signals = Signals { event, status };
+        let room = buffer.len() as u32;
+        if let Some(file) = on_volume(handle) {
+            let bytes = match volume::read(file, offset, room) {
+                Err(Failure::Status(status)) => return signals.refuse(status),
                 bytes => bytes?,
             };
-            call.ptr(5).write_all(&bytes)?;
-            finished(call, NtStatus::Success, bytes.len() as u64)?;
+            buffer.start().write_all(&bytes)?;
+            signals.finish(NtStatus::Success, bytes.len() as u64)?;
             return done(NtStatus::Success);
         }
-        let request = IoRequest { kind: RequestKind::READ, output: call.u32(6), ..IoRequest::default() };
-        transfer(call, &request, call.ptr(5))
-    })
-    .fails(NtStatus::InvalidHandle),
-    routine!("ZwWriteFile", PASSIVE, |call| {
-        let input = call.ptr::<u8>(5).array(call.u32(6).into()).read()?;
-        if let Some(file) = on_volume(call) {
-            if let Err(Failure::Status(status)) = volume::write(file, call.ptr(7), &input) {
-                return refused(call, status);
+        let request = IoRequest { kind: RequestKind::READ, output: room, ..IoRequest::default() };
+        transfer(handle, signals, &request, buffer.start())
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ZwWriteFile(
+        handle: KernelHandle,
+        event: KernelHandle,
+        _apc: Ignored<GuestPtr<Code>>,
+        _context: Ignored<GuestPtr<Opaque>>,
+        status: Out<IO_STATUS_BLOCK>,
+        buffer: GuestSlice<u8>,
+        offset: GuestPtr<u64>,
+        _key: Ignored<GuestPtr<u32>>,
+    ) -> Outcome<NtStatus> {
+        let (signals, input) = (Signals { event, status }, buffer.read()?);
+        if let Some(file) = on_volume(handle) {
+            if let Err(Failure::Status(status)) = volume::write(file, offset, &input) {
+                return signals.refuse(status);
             }
-            finished(call, NtStatus::Success, input.len() as u64)?;
+            signals.finish(NtStatus::Success, input.len() as u64)?;
             return done(NtStatus::Success);
         }
-        transfer(call, &IoRequest { kind: RequestKind::WRITE, input, ..IoRequest::default() }, GuestPtr::NULL)
-    })
-    .fails(NtStatus::InvalidHandle),
-    // Arguments: handle, event, APC, context of the APC, status block, code, input, length of the input, output, length
-    // of the output.
-    routine!("ZwDeviceIoControlFile", PASSIVE, |call| {
-        let input = call.ptr::<u8>(6).non_null().map_or(Ok(Vec::new()), |input| input.array(call.arg(7)).read())?;
-        let (code, output) = (call.u32(5), call.u32(9));
-        transfer(call, &IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input, output }, call.ptr(8))
-    })
-    .fails(NtStatus::InvalidHandle),
-    // Arguments: name, access, place for a file object, place for the device.
-    routine!("IoGetDeviceObjectPointer", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some((device, rest)) = names::resolve(&name) else {
+        let request = IoRequest { kind: RequestKind::WRITE, input, ..IoRequest::default() };
+        transfer(handle, signals, &request, GuestPtr::NULL)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ZwDeviceIoControlFile(
+        handle: KernelHandle,
+        event: KernelHandle,
+        _apc: Ignored<GuestPtr<Code>>,
+        _context: Ignored<GuestPtr<Opaque>>,
+        status: Out<IO_STATUS_BLOCK>,
+        code: u32,
+        input: GuestSlice<u8>,
+        output: GuestSlice<u8>,
+    ) -> Outcome<NtStatus> {
+        let input = if input.start().is_null() { Vec::new() } else { input.read()? };
+        let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input, output: output.len() as u32 };
+        transfer(handle, Signals { event, status }, &request, output.start())
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn IoGetDeviceObjectPointer(
+        &call,
+        name: GuestPtr<UNICODE_STRING>,
+        _access: Ignored<u32>,
+        file: Out<GuestPtr<FILE_OBJECT>>,
+        device: Out<Device>,
+    ) -> Outcome {
+        let name = name.text()?;
+        let Some((found, rest)) = names::resolve(&name) else {
             below::note_missing(&name);
             return fail(NtStatus::ObjectNameNotFound);
         };
-        let file = open::open(device, &rest, Mode::Kernel)?;
+        let opened = open::open(found, &rest, Mode::Kernel)?;
         // As in Windows, the I/O manager closes its handle again, and the driver owns the reference to the file object.
-        object::reference(file.address(), call.from);
-        open::close(file);
-        call.ptr(2).write(file)?;
-        call.ptr(3).write(stack::top(device)?)?;
+        object::reference(opened.address(), call.from);
+        open::close(opened);
+        file.set(opened)?;
+        device.set(stack::top(found)?)?;
         done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
-    routine!("IoGetRelatedDeviceObject", APC, |call| stack::top(call.ptr::<FILE_OBJECT>(0).DeviceObject().read()?)),
-    // Arguments: handle, status block, buffer, length of the buffer, class.
-    routine!("ZwQueryInformationFile", PASSIVE, |call| {
-        let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
-        let (completion, information) = query(file, call.u32(4), call.u32(3))?;
-        call.ptr(2).write_all(&information)?;
-        let (status, count) = (completion.status, completion.information);
-        call.ptr(1).write(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: count })?;
-        done(status)
-    })
-    .fails(NtStatus::InvalidHandle),
-    routine!("ZwSetInformationFile", PASSIVE, |call| {
-        let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
-        let information = call.ptr::<u8>(2).array(call.u32(3).into()).read()?;
-        if lock(&kernel().io).volume.has(file) {
-            let status = set(GuestPtr::new(file), call.u32(4), &information)?;
-            call.ptr(1).write(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: 0 })?;
-            return done(status);
-        }
-        let completion = inform(file, SET_INFORMATION, call.u32(4), information.len() as u32, &information)?.0;
-        let (status, count) = (completion.status, completion.information);
-        call.ptr(1).write(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: count })?;
-        done(status)
-    })
-    .fails(NtStatus::InvalidHandle),
-    // Arguments: file, place for the size.
-    routine!("FsRtlGetFileSize", PASSIVE, |call| {
-        if lock(&kernel().io).volume.size(call.arg(0)).is_some_and(|size| size.is_folder) {
+    }
+
+    #[irql(APC)]
+    fn IoGetRelatedDeviceObject(file: GuestPtr<FILE_OBJECT>) -> Result<Device, Fault> {
+        stack::top(file.DeviceObject().read()?)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ZwQueryInformationFile(
+        handle: KernelHandle,
+        status: Out<IO_STATUS_BLOCK>,
+        buffer: GuestSlice<u8>,
+        class: i32,
+    ) -> Outcome<NtStatus> {
+        let Some(file) = object::of_kind(handle, "file") else { return fail(NtStatus::InvalidHandle) };
+        let (completion, information) = query(file, class.cast_unsigned(), buffer.len() as u32)?;
+        buffer.start().write_all(&information)?;
+        status.set(IO_STATUS_BLOCK { Status: completion.status, Padding: 0, Information: completion.information })?;
+        done(completion.status)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ZwSetInformationFile(
+        handle: KernelHandle,
+        status: Out<IO_STATUS_BLOCK>,
+        buffer: GuestSlice<u8>,
+        class: i32,
+    ) -> Outcome<NtStatus> {
+        let Some(file) = object::of_kind(handle, "file") else { return fail(NtStatus::InvalidHandle) };
+        let (class, information) = (class.cast_unsigned(), buffer.read()?);
+        let (result, count) = if lock(&kernel().io).volume.has(file) {
+            (set(GuestPtr::new(file), class, &information)?, 0)
+        } else {
+            let completion = inform(file, SET_INFORMATION, class, information.len() as u32, &information)?.0;
+            (completion.status, completion.information)
+        };
+        status.set(IO_STATUS_BLOCK { Status: result, Padding: 0, Information: count })?;
+        done(result)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidDeviceRequest)]
+    fn FsRtlGetFileSize(file: GuestPtr<FILE_OBJECT>, size: Out<u64>) -> Outcome {
+        if lock(&kernel().io).volume.size(file.address()).is_some_and(|size| size.is_folder) {
             return fail(NtStatus::FileIsADirectory);
         }
-        let (completion, information) = query(call.arg(0), STANDARD_INFORMATION, STANDARD_SIZE)?;
+        let (completion, information) = query(file.address(), STANDARD_INFORMATION, STANDARD_SIZE)?;
         if !completion.status.is_success() {
             return fail(completion.status);
         }
         let end = information.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
-        call.ptr(1).write(end)?;
+        size.set(end)?;
         done(())
-    })
-    .fails(NtStatus::InvalidDeviceRequest),
-];
+    }
+}
 
 type Device = GuestPtr<crate::layout::DEVICE_OBJECT>;
 
@@ -169,12 +306,19 @@ pub(crate) fn open(device: Device, rest: &str, from: u64) -> Outcome<(GuestPtr<F
     Ok((file, object::open("file", file.address(), from)?))
 }
 
-fn create(call: &Call, disposition: u32, options: u32) -> Outcome {
-    let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
+fn create(
+    call: &Call,
+    place: Out<KernelHandle>,
+    attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+    status: Out<IO_STATUS_BLOCK>,
+    disposition: u32,
+    options: u32,
+) -> Outcome {
+    let name = attributes.ObjectName().read()?.text()?;
     if let Some(path) = volume::path(&name) {
         let (handle, information) = volume::create(&path, disposition, options, call.from)?;
-        call.ptr(0).write(handle)?;
-        call.ptr(3).write_if(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: information })?;
+        place.set(handle)?;
+        status.set_if_wanted(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: information })?;
         return Ok(());
     }
     let Some((device, rest)) = names::resolve(&name) else {
@@ -182,28 +326,43 @@ fn create(call: &Call, disposition: u32, options: u32) -> Outcome {
         return fail(NtStatus::ObjectNameNotFound);
     };
     let (_, handle) = open(device, &rest, call.from)?;
-    call.ptr(0).write(handle)?;
-    call.ptr(3).write_if(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: OPENED })?;
+    place.set(handle)?;
+    status.set_if_wanted(IO_STATUS_BLOCK { Status: NtStatus::Success, Padding: 0, Information: OPENED })?;
     Ok(())
 }
 
-/// Sends a request through the file whose handle is the first argument, and waits until it is completed.
-fn transfer(call: &Call, request: &IoRequest, output: GuestPtr<u8>) -> Outcome<NtStatus> {
-    let Some(file) = object::of_kind(call.kernel_handle(0), "file") else { return fail(NtStatus::InvalidHandle) };
+/// How a transfer reports its result: an event, and a status block.
+#[derive(Clone, Copy)]
+struct Signals {
+    event: KernelHandle,
+    status: Out<IO_STATUS_BLOCK>,
+}
+
+/// Sends a request through a file, and waits until it is completed.
+fn transfer(handle: KernelHandle, signals: Signals, request: &IoRequest, output: GuestPtr<u8>) -> Outcome<NtStatus> {
+    let Some(file) = object::of_kind(handle, "file") else { return fail(NtStatus::InvalidHandle) };
     let (device, file) = device_of(file);
     let result = pnp::finish(pnp::begin(device, file, request, Mode::Kernel)?)?;
     output.write_all(&result.output)?;
-    finished(call, result.status, result.information)?;
+    signals.finish(result.status, result.information)?;
     Ok(result.status)
 }
 
-/// Stores the result in the status block, and signals the event.
-fn finished(call: &Call, status: NtStatus, information: u64) -> Result<(), Fault> {
-    call.ptr(4).write_if(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
-    if let Some(waitable) = object::of_kind(call.kernel_handle(1), "event") {
-        event::signal(GuestPtr::<KEVENT>::new(waitable).Header(), 1)?;
+impl Signals {
+    /// Stores the result in the status block, and signals the event.
+    fn finish(self, status: NtStatus, information: u64) -> Result<(), Fault> {
+        self.status.set_if_wanted(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
+        if let Some(waitable) = object::of_kind(self.event, "event") {
+            event::signal(GuestPtr::<KEVENT>::new(waitable).Header(), 1)?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Ends a transfer that failed.
+    fn refuse(self, status: NtStatus) -> Outcome<NtStatus> {
+        self.finish(status, 0)?;
+        Ok(status)
+    }
 }
 
 /// Queries or sets information about a file. The IRP uses a system buffer, which first holds `given`.
@@ -233,16 +392,10 @@ fn query(file: u64, class: u32, room: u32) -> Outcome<(Completion, Vec<u8>)> {
     inform(file, QUERY_INFORMATION, class, room, &[])
 }
 
-/// Returns the file whose handle is the first argument, if it is on the volume.
-fn on_volume(call: &Call) -> Option<GuestPtr<FILE_OBJECT>> {
-    let file = object::of_kind(call.kernel_handle(0), "file")?;
+/// Returns the file with this handle, if it is on the volume.
+fn on_volume(handle: KernelHandle) -> Option<GuestPtr<FILE_OBJECT>> {
+    let file = object::of_kind(handle, "file")?;
     lock(&kernel().io).volume.has(file).then(|| GuestPtr::new(file))
-}
-
-/// Ends a transfer that failed.
-fn refused(call: &Call, status: NtStatus) -> Outcome<NtStatus> {
-    finished(call, status, 0)?;
-    Ok(status)
 }
 
 /// Returns information about a file of the volume.

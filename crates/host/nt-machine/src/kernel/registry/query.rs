@@ -5,11 +5,11 @@ use etw_types::NtStatus;
 use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value, note_missing_key};
 use crate::kernel::ex::KeyOperation;
 use crate::kernel::ex::keys::{Change, around};
-use crate::kernel::ex::object;
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{RTL_QUERY_REGISTRY_TABLE, UNICODE_STRING};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::memory::{Fault, GuestPtr, GuestSlice, Opaque};
+use crate::routine::{Call, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 /// `RTL_REGISTRY_HANDLE` and `RTL_REGISTRY_OPTIONAL`.
@@ -23,23 +23,75 @@ const NOEXPAND: u32 = 0x10;
 const DIRECT: u32 = 0x20;
 const TYPECHECK: u32 = 0x100;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("RtlCheckRegistryKey", PASSIVE, |call| existing(call, false).map(drop)),
-    routine!("RtlCreateRegistryKey", PASSIVE, |call| existing(call, true).map(drop)).fails(NO_RESOURCES),
-    routine!("RtlWriteRegistryValue", PASSIVE, write).fails(NO_RESOURCES),
-    routine!("RtlDeleteRegistryValue", PASSIVE, delete),
-    routine!("RtlQueryRegistryValues", PASSIVE, query).fails(NOT_FOUND),
-    routine!("RtlQueryRegistryValuesEx", PASSIVE, query).fails(NOT_FOUND),
-];
-
-/// Returns the key that the first two arguments select: a location (`RTL_REGISTRY_…`) and a path below it. With
-/// `create`, the key is created if it does not exist and its parent does.
-fn key(call: &Call, create: bool) -> Outcome<Option<u64>> {
-    let relative = call.u32(0);
-    if relative & IS_HANDLE != 0 {
-        return object::by_handle(call.kernel_handle(1)).map(Some).ok_or(NtStatus::InvalidHandle.into());
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE)]
+    fn RtlCheckRegistryKey(location: u32, path: GuestPtr<u16>) -> Outcome {
+        existing(location, path, false).map(drop)
     }
-    let base = match relative & !OPTIONAL {
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlCreateRegistryKey(location: u32, path: GuestPtr<u16>) -> Outcome {
+        existing(location, path, true).map(drop)
+    }
+
+    /// The key is created if it does not exist.
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlWriteRegistryValue(
+        location: u32,
+        path: GuestPtr<u16>,
+        name: GuestPtr<u16>,
+        kind: u32,
+        data: GuestSlice<u8>,
+    ) -> Outcome {
+        let key = existing(location, path, true)?;
+        let (name, data) = (name.text()?, data.read()?);
+        let change = Change::SetValue { value: &name, kind, data: &data.clone() };
+        around(&super::routines::path(key), change, || {
+            lock(&kernel().registry).set(key, &name, (kind, data));
+            Ok(())
+        })
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlDeleteRegistryValue(location: u32, path: GuestPtr<u16>, name: GuestPtr<u16>) -> Outcome {
+        let (key, name) = (existing(location, path, false)?, name.text()?);
+        around(&super::routines::path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
+            if lock(&kernel().registry).remove(key, &name) { Ok(()) } else { fail(NOT_FOUND) }
+        })
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn RtlQueryRegistryValues(
+        &call,
+        location: u32,
+        path: GuestPtr<u16>,
+        table: GuestPtr<RTL_QUERY_REGISTRY_TABLE>,
+        context: GuestPtr<Opaque>,
+        _environment: Ignored<GuestPtr<Opaque>>,
+    ) -> Outcome {
+        query(call, location, path, table, context)
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn RtlQueryRegistryValuesEx(
+        &call,
+        location: u32,
+        path: GuestPtr<u16>,
+        table: GuestPtr<RTL_QUERY_REGISTRY_TABLE>,
+        context: GuestPtr<Opaque>,
+        _environment: Ignored<GuestPtr<Opaque>>,
+    ) -> Outcome {
+        query(call, location, path, table, context)
+    }
+}
+
+/// Returns the key that a location (`RTL_REGISTRY_…`) and a path below it select. With `create`, the key is created if
+/// it does not exist and its parent does. The path may be a handle.
+fn key(location: u32, path: GuestPtr<u16>, create: bool) -> Outcome<Option<u64>> {
+    if location & IS_HANDLE != 0 {
+        return object::by_handle(KernelHandle::new(path.address())).map(Some).ok_or(NtStatus::InvalidHandle.into());
+    }
+    let base = match location & !OPTIONAL {
         0 => "",
         1 => SERVICES,
         2 => r"\Registry\Machine\System\CurrentControlSet\Control\",
@@ -48,7 +100,7 @@ fn key(call: &Call, create: bool) -> Outcome<Option<u64>> {
         5 => r"\Registry\User\.Default\",
         _ => return fail(NtStatus::InvalidParameter),
     };
-    let path = format!("{base}{}", call.ptr::<u16>(1).text()?);
+    let path = format!("{base}{}", path.text()?);
     let key = lock(&kernel().registry).key(&path, create);
     if key.is_none() {
         note_missing_key(&path);
@@ -57,36 +109,21 @@ fn key(call: &Call, create: bool) -> Outcome<Option<u64>> {
 }
 
 /// Like [`key`], but fails if the key does not exist.
-fn existing(call: &Call, create: bool) -> Outcome<u64> {
-    key(call, create)?.ok_or(NOT_FOUND.into())
+fn existing(location: u32, path: GuestPtr<u16>, create: bool) -> Outcome<u64> {
+    key(location, path, create)?.ok_or(NOT_FOUND.into())
 }
 
-/// Arguments: location, path, name, type, data, length. The key is created if it does not exist.
-fn write(call: &Call) -> Outcome {
-    let key = existing(call, true)?;
-    let name = call.ptr::<u16>(2).text()?;
-    let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
-    let change = Change::SetValue { value: &name, kind: call.u32(3), data: &data.clone() };
-    around(&super::routines::path(key), change, || {
-        lock(&kernel().registry).set(key, &name, (call.u32(3), data));
-        Ok(())
-    })
-}
-
-/// Arguments: location, path, name.
-fn delete(call: &Call) -> Outcome {
-    let (key, name) = (existing(call, false)?, call.ptr::<u16>(2).text()?);
-    around(&super::routines::path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
-        if lock(&kernel().registry).remove(key, &name) { Ok(()) } else { fail(NOT_FOUND) }
-    })
-}
-
-/// Arguments: location, path, table, context.
-fn query(call: &Call) -> Outcome {
-    let Some(top) = key(call, false)? else {
-        return if call.u32(0) & OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
+fn query(
+    call: &Call,
+    location: u32,
+    path: GuestPtr<u16>,
+    table: GuestPtr<RTL_QUERY_REGISTRY_TABLE>,
+    context: GuestPtr<Opaque>,
+) -> Outcome {
+    let Some(top) = key(location, path, false)? else {
+        return if location & OPTIONAL == 0 { fail(NOT_FOUND) } else { Ok(()) };
     };
-    let (mut place, mut current) = (call.ptr::<RTL_QUERY_REGISTRY_TABLE>(2), top);
+    let (mut place, mut current) = (table, top);
     loop {
         let entry = place.read()?;
         if entry.QueryRoutine.is_null() && entry.Flags & (DIRECT | SUBKEY) == 0 {
@@ -97,7 +134,7 @@ fn query(call: &Call) -> Outcome {
         }
         let name = entry.Name.text()?;
         if entry.Flags & SUBKEY == 0 {
-            value(call, &entry, current, &name)?;
+            value(call, &entry, current, &name, context)?;
         } else {
             let path = lock(&kernel().registry).path(Some(current), &name).unwrap_or_default();
             let below = lock(&kernel().registry).key(&path, false);
@@ -111,7 +148,7 @@ fn query(call: &Call) -> Outcome {
 }
 
 /// Processes one entry of the table: calls its routine, or stores the value at its context.
-fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str) -> Outcome {
+fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str, context: GuestPtr<Opaque>) -> Outcome {
     let found = lock(&kernel().registry).value(key, name);
     let (kind, data) = match found {
         Some(value) => value,
@@ -125,8 +162,8 @@ fn value(call: &Call, entry: &RTL_QUERY_REGISTRY_TABLE, key: u64, name: &str) ->
             return fail(NtStatus::NoMemory);
         }
         memory.write_all(&data)?;
-        let (size, context) = (data.len() as u64, entry.EntryContext.address());
-        let arguments = [entry.Name.address(), kind.into(), memory.address(), size, call.arg(3), context];
+        let (size, place) = (data.len() as u64, entry.EntryContext.address());
+        let arguments = [entry.Name.address(), kind.into(), memory.address(), size, context.address(), place];
         let status = call_back("QueryRoutine", PASSIVE, entry.QueryRoutine, &arguments);
         lock(&kernel().pool).free_object(memory.address());
         return Ok(NtStatus::from_int(status as u32).ok()?);

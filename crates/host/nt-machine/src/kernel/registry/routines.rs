@@ -5,78 +5,198 @@ use etw_types::NtStatus;
 use super::keys::{self, open_device, open_key, open_parameters};
 use crate::kernel::ex::KeyOperation;
 use crate::kernel::ex::keys::{Change, around};
-use crate::kernel::ex::object;
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{kernel, lock};
-use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
-use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::memory::{GuestPtr, GuestSlice};
+use crate::routine::{Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("ZwOpenKey", PASSIVE, |call| open(call, false)).fails(NOT_FOUND),
-    routine!("ZwOpenKeyEx", PASSIVE, |call| open(call, false)).fails(NOT_FOUND),
-    routine!("ZwCreateKey", PASSIVE, |call| open(call, true)).fails(NO_RESOURCES),
-    routine!("ZwQueryValueKey", PASSIVE, query_value).fails(NOT_FOUND),
-    // Arguments: key, name, title index, type, data, length.
-    routine!("ZwSetValueKey", PASSIVE, |call| {
-        let data = call.ptr::<u8>(4).array(call.u32(5).into()).read()?;
-        let (key, name, kind) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?, call.u32(3));
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn ZwOpenKey(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+    ) -> Outcome {
+        open(call, place, attributes, None)
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn ZwOpenKeyEx(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        _options: Ignored<u32>,
+    ) -> Outcome {
+        open(call, place, attributes, None)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ZwCreateKey(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        _title: Ignored<u32>,
+        _class: Ignored<GuestPtr<UNICODE_STRING>>,
+        _options: Ignored<u32>,
+        disposition: Out<u32>,
+    ) -> Outcome {
+        open(call, place, attributes, Some(disposition))
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn ZwQueryValueKey(
+        handle: KernelHandle,
+        name: GuestPtr<UNICODE_STRING>,
+        class: i32,
+        buffer: GuestSlice<u8>,
+        length: Out<u32>,
+    ) -> Outcome {
+        let (key, name) = (key(handle)?, name.text()?);
+        around(&path(key), Change::Named(KeyOperation::QueryValue, &name), || {
+            let Some(value) = lock(&kernel().registry).value(key, &name) else { return fail(NOT_FOUND) };
+            store_value(class, (buffer, length), &name, value)
+        })
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ZwSetValueKey(
+        handle: KernelHandle,
+        name: GuestPtr<UNICODE_STRING>,
+        _title: Ignored<u32>,
+        kind: u32,
+        data: GuestSlice<u8>,
+    ) -> Outcome {
+        let data = data.read()?;
+        let (key, name) = (key(handle)?, name.text()?);
         around(&path(key), Change::SetValue { value: &name, kind, data: &data.clone() }, || {
             let set = lock(&kernel().registry).set(key, &name, (kind, data));
             if set { done(()) } else { fail(NtStatus::InvalidHandle) }
         })
-    })
-    .fails(NO_RESOURCES),
-    routine!("ZwDeleteValueKey", PASSIVE, |call| {
-        let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
+    }
+
+    #[irql(PASSIVE)]
+    fn ZwDeleteValueKey(handle: KernelHandle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
+        let (key, name) = (key(handle)?, name.text()?);
         around(&path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
             if lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
         })
-    }),
-    // Arguments: key, class, buffer, length, place for the length.
-    routine!("ZwQueryKey", PASSIVE, |call| store_key(call, 1, key(call)?))
-        .fails(NtStatus::InvalidHandle)
-        .keeps_nothing(),
-    routine!("ZwEnumerateKey", PASSIVE, enumerate_keys).fails(NO_RESOURCES),
-    routine!("ZwEnumerateValueKey", PASSIVE, enumerate_values).fails(NO_RESOURCES),
-    // There is nothing to flush: the registry is in memory.
-    routine!("ZwFlushKey", PASSIVE, |_| NtStatus::Success),
-    routine!("ZwDeleteKey", PASSIVE, |call| {
-        let key = key(call)?;
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle), keeps_nothing]
+    fn ZwQueryKey(handle: KernelHandle, class: i32, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
+        store_key(class, (buffer, length), key(handle)?)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ZwEnumerateKey(
+        handle: KernelHandle,
+        index: u32,
+        class: i32,
+        buffer: GuestSlice<u8>,
+        length: Out<u32>,
+    ) -> Outcome {
+        let key = key(handle)?;
+        let mut registry = lock(&kernel().registry);
+        let Some(name) = registry.below(key).into_iter().nth(index as usize) else {
+            return fail(NtStatus::NoMoreEntries);
+        };
+        let path = registry.path(Some(key), &name).unwrap_or_default();
+        let Some(below) = registry.key(&path, false) else { return fail(NtStatus::NoMoreEntries) };
+        drop(registry);
+        // `ZwEnumerateKey` does not return the full path of a subkey.
+        if class == NAME { fail(NtStatus::InvalidParameter) } else { store_key(class, (buffer, length), below) }
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ZwEnumerateValueKey(
+        handle: KernelHandle,
+        index: u32,
+        class: i32,
+        buffer: GuestSlice<u8>,
+        length: Out<u32>,
+    ) -> Outcome {
+        let key = key(handle)?;
+        let found = lock(&kernel().registry).get(key).and_then(|key| key.values.values().nth(index as usize).cloned());
+        match found {
+            Some((name, value)) => store_value(class, (buffer, length), &name, value),
+            None => fail(NtStatus::NoMoreEntries),
+        }
+    }
+
+    /// There is nothing to flush: the registry is in memory.
+    #[irql(PASSIVE)]
+    fn ZwFlushKey(_handle: Ignored<KernelHandle>) -> NtStatus {
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE)]
+    fn ZwDeleteKey(handle: KernelHandle) -> Outcome {
+        let key = key(handle)?;
         around(&path(key), Change::Named(KeyOperation::DeleteKey, ""), || {
             if lock(&kernel().registry).delete(key) { done(()) } else { fail(NtStatus::CannotDelete) }
         })
-    }),
-    // Arguments: key, new name.
-    routine!("ZwRenameKey", PASSIVE, |call| {
-        let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ZwRenameKey(handle: KernelHandle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
+        let (key, name) = (key(handle)?, name.text()?);
         around(&path(key), Change::Named(KeyOperation::RenameKey, &name), || {
             if lock(&kernel().registry).rename(key, &name) { done(()) } else { fail(NtStatus::ObjectNameCollision) }
         })
-    })
-    .fails(NO_RESOURCES),
-    // Arguments: device, type of key, access, place for the handle.
-    routine!("IoOpenDeviceRegistryKey", PASSIVE, |call| call.ptr(3).write(open_device(call.u32(1), call.from)))
-        .fails(NOT_FOUND),
-    routine!("IoOpenDriverRegistryKey", PASSIVE, |call| call.ptr(4).write(open_parameters(call.from))).fails(NOT_FOUND),
-];
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn IoOpenDeviceRegistryKey(
+        &call,
+        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        kind: u32,
+        _access: Ignored<u32>,
+        place: Out<KernelHandle>,
+    ) -> Outcome {
+        place.set(open_device(kind, call.from))?;
+        done(())
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn IoOpenDriverRegistryKey(
+        &call,
+        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
+        _kind: Ignored<i32>,
+        _access: Ignored<u32>,
+        _flags: Ignored<u32>,
+        place: Out<KernelHandle>,
+    ) -> Outcome {
+        place.set(open_parameters(call.from))?;
+        done(())
+    }
+}
 
 /// Returns the path of a key.
 pub(super) fn path(key: u64) -> String {
     lock(&kernel().registry).get(key).map(|key| key.path.clone()).unwrap_or_default()
 }
 
-/// Returns the key whose handle is the first argument.
-fn key(call: &Call) -> Outcome<u64> {
-    object::by_handle(call.kernel_handle(0)).ok_or(NtStatus::InvalidHandle.into())
+/// Returns the key with this handle.
+fn key(handle: KernelHandle) -> Outcome<u64> {
+    object::by_handle(handle).ok_or(NtStatus::InvalidHandle.into())
 }
 
-/// Arguments: place for the handle, access, attributes; for a new key also title index, class, options, place for the
-/// disposition.
-fn open(call: &Call, create: bool) -> Outcome {
-    let attributes = call.ptr::<OBJECT_ATTRIBUTES>(2);
+/// Opens a key. If there is a place for the disposition, a key that does not exist is created.
+fn open(
+    call: &Call,
+    place: Out<KernelHandle>,
+    attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+    disposition: Option<Out<u32>>,
+) -> Outcome {
+    let create = disposition.is_some();
     let (root, name) = (attributes.RootDirectory().read()?, attributes.ObjectName().read()?);
-    let parent = object::by_handle(object::KernelHandle::new(root));
+    let parent = object::by_handle(KernelHandle::new(root));
     if root != 0 && parent.is_none() {
         return fail(NtStatus::InvalidHandle);
     }
@@ -89,43 +209,26 @@ fn open(call: &Call, create: bool) -> Outcome {
             keys::note_missing_key(&path);
             return fail(NOT_FOUND);
         };
-        call.ptr(0).write(handle)?;
-        if create {
+        place.set(handle)?;
+        if let Some(disposition) = disposition {
             // REG_OPENED_EXISTING_KEY, REG_CREATED_NEW_KEY.
-            call.ptr(6).write_if(if existed { 2_u32 } else { 1 })?;
+            disposition.set_if_wanted(if existed { 2 } else { 1 })?;
         }
         done(())
     })
 }
 
-/// Arguments: key, name, class, buffer, length, place for the length.
-fn query_value(call: &Call) -> Outcome {
-    let (key, name) = (key(call)?, call.ptr::<UNICODE_STRING>(1).text()?);
-    around(&path(key), Change::Named(KeyOperation::QueryValue, &name), || {
-        let Some(value) = lock(&kernel().registry).value(key, &name) else { return fail(NOT_FOUND) };
-        store_value(call, &name, value)
-    })
-}
+/// The buffer for information, and the place for its required length.
+type Target = (GuestSlice<u8>, Out<u32>);
 
-/// Arguments: key, index, class, buffer, length, place for the length.
-fn enumerate_values(call: &Call) -> Outcome {
-    let key = key(call)?;
-    let found =
-        lock(&kernel().registry).get(key).and_then(|key| key.values.values().nth(call.u32(1) as usize).cloned());
-    match found {
-        Some((name, value)) => store_value(call, &name, value),
-        None => fail(NtStatus::NoMoreEntries),
-    }
-}
-
-fn store_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
+fn store_value(class: i32, target: Target, name: &str, (kind, data): keys::Value) -> Outcome {
     let units: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut head = [0, kind].map(u32::to_le_bytes).concat();
-    match call.u32(2) {
+    match class {
         // KeyValueBasicInformation: only the name.
         0 => {
             head.extend((units.len() as u32).to_le_bytes());
-            return store(call, 2, &head, &units);
+            return store(target, &head, &units);
         }
         // KeyValueFullInformation: the data follows the name.
         1 => {
@@ -137,39 +240,24 @@ fn store_value(call: &Call, name: &str, (kind, data): keys::Value) -> Outcome {
         2 => head.extend((data.len() as u32).to_le_bytes()),
         _ => return fail(NtStatus::InvalidParameter),
     }
-    store(call, 2, &head, &data)
-}
-
-/// Arguments: key, index, class, buffer, length, place for the length.
-fn enumerate_keys(call: &Call) -> Outcome {
-    let key = key(call)?;
-    let mut registry = lock(&kernel().registry);
-    let Some(name) = registry.below(key).into_iter().nth(call.u32(1) as usize) else {
-        return fail(NtStatus::NoMoreEntries);
-    };
-    let path = registry.path(Some(key), &name).unwrap_or_default();
-    let Some(below) = registry.key(&path, false) else { return fail(NtStatus::NoMoreEntries) };
-    drop(registry);
-    // `ZwEnumerateKey` does not return the full path of a subkey.
-    if call.u32(2) == NAME { fail(NtStatus::InvalidParameter) } else { store_key(call, 2, below) }
+    store(target, &head, &data)
 }
 
 /// Classes of information about a key: `KEY_INFORMATION_CLASS`.
-const BASIC: u32 = 0;
-const NODE: u32 = 1;
-const FULL: u32 = 2;
-const NAME: u32 = 3;
+const BASIC: i32 = 0;
+const NODE: i32 = 1;
+const FULL: i32 = 2;
+const NAME: i32 = 3;
 
-/// Stores information about a key. `class` is the index of the argument with the information class. The next arguments
-/// are the buffer, its length, and the place for the required length. Keys have no class name.
-fn store_key(call: &Call, class: u64, key: u64) -> Outcome {
+/// Stores information about a key. Keys have no class name.
+fn store_key(class: i32, target: Target, key: u64) -> Outcome {
     let path = path(key);
     let units = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     let (whole, name) = (units(&path), units(path.rsplit_once('\\').map_or(&*path, |(_, name)| name)));
     let time = kernel().scheduler.system_time().to_le_bytes();
     // The title index, then the offset and the length of the class name.
     let (title, no_class) = (0, [u32::MAX, 0]);
-    let (words, rest) = match call.u32(class) {
+    let (words, rest) = match class {
         BASIC => (vec![title, name.len() as u32], name),
         NODE => (vec![title, no_class[0], no_class[1], name.len() as u32], name),
         FULL => {
@@ -185,23 +273,21 @@ fn store_key(call: &Call, class: u64, key: u64) -> Outcome {
             let counts = [below.len(), longest, 0, values.len(), name, data].map(|count| count as u32);
             ([title].into_iter().chain(no_class).chain(counts).collect(), Vec::new())
         }
-        NAME => return store(call, class, &(whole.len() as u32).to_le_bytes(), &whole),
+        NAME => return store(target, &(whole.len() as u32).to_le_bytes(), &whole),
         _ => return fail(NtStatus::InvalidParameter),
     };
     let words: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-    store(call, class, &[&time, words.as_slice()].concat(), &rest)
+    store(target, &[&time, words.as_slice()].concat(), &rest)
 }
 
 /// Stores `head` and `rest`. Fails with `STATUS_BUFFER_TOO_SMALL` if `head` does not fit, and with
-/// `STATUS_BUFFER_OVERFLOW` if `rest` does not fit. The arguments after the argument `class` are the buffer, its
-/// length, and the place for the required length.
-fn store(call: &Call, class: u64, head: &[u8], rest: &[u8]) -> Outcome {
+/// `STATUS_BUFFER_OVERFLOW` if `rest` does not fit.
+fn store((buffer, length): Target, head: &[u8], rest: &[u8]) -> Outcome {
     let all = [head, rest].concat();
-    call.ptr(class + 3).write(all.len() as u32)?;
-    let room = call.u32(class + 2) as usize;
-    if room < head.len() {
+    length.set(all.len() as u32)?;
+    if buffer.len() < head.len() as u64 {
         return fail(NtStatus::BufferTooSmall);
     }
-    call.ptr(class + 1).array(room as u64).write(&all)?;
-    if room < all.len() { fail(NtStatus::BufferOverflow) } else { Ok(()) }
+    buffer.write(&all)?;
+    if buffer.len() < all.len() as u64 { fail(NtStatus::BufferOverflow) } else { Ok(()) }
 }
