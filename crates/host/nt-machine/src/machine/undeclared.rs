@@ -1,7 +1,8 @@
 //! The routines whose signatures do not come from Microsoft's metadata.
 
 /// Routines that the metadata declares otherwise than drivers call them, with the reason.
-pub(super) const DIFFERENT: &[(&str, &str)] = &[];
+pub(super) const DIFFERENT: &[(&str, &str)] =
+    &[("PoSetPowerState", "POWER_STATE is a union of 32-bit enumerations, which a register holds like an integer")];
 
 /// Routines that the metadata lacks, by the source of their signatures.
 pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
@@ -102,9 +103,11 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "ExAllocatePoolUninitialized",
             "ExAllocatePoolZero",
             "ExInitializeFastMutex",
+            "ExInitializeWorkItem",
             "ExInterlockedPopEntrySList",
             "ExInterlockedPushEntrySList",
             "IoGetRemainingStackSize",
+            "KeGetCurrentProcessorNumber",
             "KeGetCurrentThread",
             "KeQueryInterruptTime",
             "KeQuerySystemTime",
@@ -174,6 +177,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "PsIsProtectedProcess",
             "PsIsSystemProcess",
             "RtlAnsiCharToUnicodeChar",
+            "RtlFailFast",
             "RtlFindExportedRoutineByName",
             "RtlImageNtHeader",
             "RtlImageNtHeaderEx",
@@ -182,5 +186,9 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "ZwOpenThread",
             "ZwYieldExecution",
         ],
+    ),
+    (
+        "the compiler calls them: the sources of Visual C++'s runtime library",
+        &["__report_gsfailure", "__report_rangecheckfailure", "_purecall"],
     ),
 ];

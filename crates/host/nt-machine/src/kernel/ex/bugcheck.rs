@@ -2,8 +2,8 @@
 
 use crate::kernel::{kernel, lock};
 use crate::layout::{KBUGCHECK_CALLBACK_RECORD, KBUGCHECK_REASON_CALLBACK_RECORD};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, Call, Routine, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, Call, Ignored, routines};
 use crate::verify::{self, Rule};
 
 /// "RPNC": the bug check code of Microsoft's `wdk-panic`. Its parameters are the file name, its length, the line and
@@ -17,81 +17,123 @@ const WHAT: &str = "bug-check callback";
 /// The maximum length of a file name.
 const LONGEST_NAME: u64 = 1024;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("KeBugCheckEx", ANY, |call| bug_check(call, [call.arg(1), call.arg(2), call.arg(3), call.arg(4)])),
-    routine!("KeBugCheck", ANY, |call| bug_check(call, [0; 4])),
-    // Arguments: record, routine, buffer, length, component.
-    routine!("KeRegisterBugCheckCallback", ANY, |call| {
-        let record = call.ptr::<KBUGCHECK_CALLBACK_RECORD>(0);
-        if !insert(call, record.State())? {
-            return Ok(false);
-        }
-        record.CallbackRoutine().write(call.ptr(1))?;
-        record.Buffer().write(call.ptr(2))?;
-        record.Length().write(call.u32(3))?;
-        record.Component().write(call.ptr(4))?;
-        Ok::<bool, Fault>(true)
-    })
-    .keeps(),
-    routine!("KeDeregisterBugCheckCallback", ANY, |call| {
-        remove(call, call.ptr::<KBUGCHECK_CALLBACK_RECORD>(0).State())
-    }),
-    // Arguments: record, routine, reason, component.
-    routine!("KeRegisterBugCheckReasonCallback", ANY, |call| {
-        let record = call.ptr::<KBUGCHECK_REASON_CALLBACK_RECORD>(0);
-        if !insert(call, record.State())? {
-            return Ok(false);
-        }
-        record.CallbackRoutine().write(call.ptr(1))?;
-        record.Reason().write(call.u32(2))?;
-        record.Component().write(call.ptr(3))?;
-        Ok::<bool, Fault>(true)
-    })
-    .keeps(),
-    routine!("KeDeregisterBugCheckReasonCallback", ANY, |call| {
-        remove(call, call.ptr::<KBUGCHECK_REASON_CALLBACK_RECORD>(0).State())
-    }),
-    routine!("__report_gsfailure", ANY, |call| fast_fail(call, "the stack cookie was overwritten")),
-    routine!("__report_rangecheckfailure", ANY, |call| fast_fail(call, "a range check failed")),
-    // Arguments: condition, file, line, message.
-    routine!("RtlAssert", ANY, |call| {
-        let condition = call.ptr::<u8>(0).terminated()?;
-        let condition = String::from_utf8_lossy(&condition);
-        verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("an assertion failed: {condition}"));
-        #[expect(unreachable_code, reason = "the type of the closure")]
-        Ok::<(), Fault>(())
-    }),
-    routine!("_purecall", ANY, |call| fast_fail(call, "a pure virtual function was called")),
-    routine!("RtlFailFast", ANY, |call| fast_fail(call, "RtlFailFast")),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn KeBugCheckEx(&call, code: u32, a: u64, b: u64, c: u64, d: u64) -> Result<(), Fault> {
+        bug_check(call, code, [a, b, c, d])
+    }
 
-/// Registers the record in the first argument. Returns `false` if it is registered already, or if
+    #[irql(ANY)]
+    fn KeBugCheck(&call, code: u32) -> Result<(), Fault> {
+        bug_check(call, code, [0; 4])
+    }
+
+    #[irql(ANY), keeps]
+    fn KeRegisterBugCheckCallback(
+        &call,
+        record: GuestPtr<KBUGCHECK_CALLBACK_RECORD>,
+        routine: GuestPtr<Code>,
+        buffer: GuestPtr<Opaque>,
+        length: u32,
+        component: GuestPtr<u8>,
+    ) -> Result<bool, Fault> {
+        if !insert(call, record.address(), record.State())? {
+            return Ok(false);
+        }
+        record.CallbackRoutine().write(routine.cast())?;
+        record.Buffer().write(buffer.cast())?;
+        record.Length().write(length)?;
+        record.Component().write(component.cast())?;
+        Ok(true)
+    }
+
+    #[irql(ANY)]
+    fn KeDeregisterBugCheckCallback(record: GuestPtr<KBUGCHECK_CALLBACK_RECORD>) -> Result<bool, Fault> {
+        remove(record.address(), record.State())
+    }
+
+    #[irql(ANY), keeps]
+    fn KeRegisterBugCheckReasonCallback(
+        &call,
+        record: GuestPtr<KBUGCHECK_REASON_CALLBACK_RECORD>,
+        routine: GuestPtr<Code>,
+        reason: i32,
+        component: GuestPtr<u8>,
+    ) -> Result<bool, Fault> {
+        if !insert(call, record.address(), record.State())? {
+            return Ok(false);
+        }
+        record.CallbackRoutine().write(routine.cast())?;
+        record.Reason().write(reason.cast_unsigned())?;
+        record.Component().write(component.cast())?;
+        Ok(true)
+    }
+
+    #[irql(ANY)]
+    fn KeDeregisterBugCheckReasonCallback(record: GuestPtr<KBUGCHECK_REASON_CALLBACK_RECORD>) -> Result<bool, Fault> {
+        remove(record.address(), record.State())
+    }
+
+    #[irql(ANY)]
+    fn __report_gsfailure(&call, _cookie: Ignored<u64>) {
+        fast_fail(call, "the stack cookie was overwritten")
+    }
+
+    #[irql(ANY)]
+    fn __report_rangecheckfailure(&call) {
+        fast_fail(call, "a range check failed")
+    }
+
+    #[irql(ANY)]
+    fn RtlAssert(
+        &call,
+        condition: GuestPtr<u8>,
+        _file: Ignored<GuestPtr<u8>>,
+        _line: Ignored<u32>,
+        _message: Ignored<GuestPtr<u8>>,
+    ) -> Result<(), Fault> {
+        let condition = condition.terminated()?;
+        let condition = String::from_utf8_lossy(&condition);
+        verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("an assertion failed: {condition}"))
+    }
+
+    #[irql(ANY)]
+    fn _purecall(&call) -> i32 {
+        fast_fail(call, "a pure virtual function was called")
+    }
+
+    #[irql(ANY)]
+    fn RtlFailFast(&call, _code: Ignored<u32>) {
+        fast_fail(call, "RtlFailFast")
+    }
+}
+
+/// Registers a record. Returns `false` if it is registered already, or if
 /// `KeInitializeCallbackRecord` did not initialise it. The callbacks do not run: a bug check ends the run.
-fn insert(call: &Call, state: GuestPtr<u8>) -> Result<bool, Fault> {
+fn insert(call: &Call, record: u64, state: GuestPtr<u8>) -> Result<bool, Fault> {
     let mut io = lock(&kernel().io);
-    if state.read()? != EMPTY || io.is_registered(WHAT, call.arg(0)) {
+    if state.read()? != EMPTY || io.is_registered(WHAT, record) {
         return Ok(false);
     }
     state.write(INSERTED)?;
-    io.register(WHAT, call.arg(0), call.from);
+    io.register(WHAT, record, call.from);
     Ok(true)
 }
 
-/// Removes the record in the first argument. Returns `false` if it is not registered.
-fn remove(call: &Call, state: GuestPtr<u8>) -> Result<bool, Fault> {
-    let removed = lock(&kernel().io).forget(WHAT, call.arg(0));
+/// Removes a record. Returns `false` if it is not registered.
+fn remove(record: u64, state: GuestPtr<u8>) -> Result<bool, Fault> {
+    let removed = lock(&kernel().io).forget(WHAT, record);
     if removed {
         state.write(EMPTY)?;
     }
     Ok(removed)
 }
 
-fn fast_fail(call: &Call, what: &str) -> u64 {
+fn fast_fail(call: &Call, what: &str) -> ! {
     verify::stop(Rule::FastFail, Some(call.name()), call.from, format_args!("{what}"))
 }
 
-fn bug_check(call: &Call, [a, b, c, d]: [u64; 4]) -> Result<(), Fault> {
-    let code = call.u32(0);
+fn bug_check(call: &Call, code: u32, [a, b, c, d]: [u64; 4]) -> Result<(), Fault> {
     if code == RUST_PANIC && a != 0 && b <= LONGEST_NAME {
         let name = GuestPtr::new(a).array(b).read()?;
         let file = String::from_utf8_lossy(&name);

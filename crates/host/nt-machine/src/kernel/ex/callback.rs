@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::object;
+use super::object::{self, KernelHandle};
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
-use crate::memory::{Code, GuestPtr};
-use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::memory::{Code, GuestPtr, Opaque};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// `PowerDeviceD3`: the power state of a device that never reported one.
 const D3: u32 = 4;
@@ -20,7 +20,7 @@ const SIZE: u64 = 0x40;
 /// A routine that is registered with a callback object.
 #[derive(Clone, Copy)]
 struct Registered {
-    handle: object::KernelHandle,
+    handle: KernelHandle,
     object: u64,
     routine: GuestPtr<Code>,
     context: u64,
@@ -43,15 +43,21 @@ impl Callbacks {
     }
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: pointer to the object, attributes, whether to create it, whether multiple registrations are allowed.
-    routine!("ExCreateCallback", PASSIVE, |call| {
-        let name = call.ptr::<OBJECT_ATTRIBUTES>(1).ObjectName().read()?.text()?;
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ExCreateCallback(
+        &call,
+        place: Out<u64>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        create: bool,
+        _multiple: Ignored<bool>,
+    ) -> Outcome {
+        let name = attributes.ObjectName().read()?.text()?;
         let mut callbacks = lock(&kernel().callbacks);
         let known = callbacks.objects.iter().find(|(known, _)| !name.is_empty() && known.eq_ignore_ascii_case(&name));
         let object = match known.map(|(_, object)| *object) {
             Some(object) => object,
-            None if !call.is(2) => return fail(NtStatus::ObjectNameNotFound),
+            None if !create => return fail(NtStatus::ObjectNameNotFound),
             None => {
                 let object = lock(&kernel().pool).try_new_objects::<u8>(SIZE)?.address();
                 callbacks.objects.push((name, object));
@@ -59,52 +65,83 @@ pub(super) const ROUTINES: &[Routine] = &[
             }
         };
         object::reference(object, call.from);
-        call.ptr(0).write(object)?;
+        place.set(object)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    // Arguments: object, routine, context.
-    routine!("ExRegisterCallback", APC, |call| {
+    }
+
+    #[irql(APC), fails_with_zero]
+    fn ExRegisterCallback(
+        &call,
+        object: GuestPtr<Opaque>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> KernelHandle {
+        let (object, context) = (object.address(), context.address());
         // The routine returns NULL, not a status.
-        let Ok(handle) = object::open("callback", call.arg(0), call.from) else {
-            return object::KernelHandle::default();
-        };
-        let registered = Registered { handle, object: call.arg(0), routine: call.ptr(1), context: call.arg(2) };
-        lock(&kernel().callbacks).registered.push(registered);
+        let Ok(handle) = object::open("callback", object, call.from) else { return KernelHandle::default() };
+        lock(&kernel().callbacks).registered.push(Registered { handle, object, routine, context });
         handle
-    })
-    .fails_with_zero(),
-    routine!("ExUnregisterCallback", APC, |call| {
-        lock(&kernel().callbacks).registered.retain(|registered| registered.handle != call.kernel_handle(0));
-        object::close(call.kernel_handle(0))
-    }),
-    // Arguments: object, two arguments for the routines.
-    routine!("ExNotifyCallback", DISPATCH, |call| {
+    }
+
+    #[irql(APC)]
+    fn ExUnregisterCallback(registration: KernelHandle) {
+        lock(&kernel().callbacks).registered.retain(|registered| registered.handle != registration);
+        object::close(registration);
+    }
+
+    #[irql(DISPATCH)]
+    fn ExNotifyCallback(object: GuestPtr<Opaque>, argument1: GuestPtr<Opaque>, argument2: GuestPtr<Opaque>) {
         let registered = lock(&kernel().callbacks).registered.clone();
-        for known in registered.into_iter().filter(|known| known.object == call.arg(0)) {
-            let arguments = [known.context, call.arg(1), call.arg(2)];
+        for known in registered.into_iter().filter(|known| known.object == object.address()) {
+            let arguments = [known.context, argument1.address(), argument2.address()];
             call_back("callback routine", thread::irql(), known.routine, &arguments);
         }
-    }),
-    routine!("PoRegisterPowerSettingCallback", PASSIVE, |call| {
-        call.ptr(4).write(object::open("power setting", call.arg(2), call.from)?)?;
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn PoRegisterPowerSettingCallback(
+        &call,
+        _device: Ignored<GuestPtr<Opaque>>,
+        _setting: Ignored<GuestPtr<Opaque>>,
+        callback: GuestPtr<Code>,
+        _context: Ignored<GuestPtr<Opaque>>,
+        place: Out<KernelHandle>,
+    ) -> Outcome {
+        place.set(object::open("power setting", callback.address(), call.from)?)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    routine!("PoUnregisterPowerSettingCallback", PASSIVE, |call| object::close(call.kernel_handle(0))),
-    // Arguments: device, type of state, state. Returns the previous state.
-    routine!("PoSetPowerState", DISPATCH, |call| {
-        lock(&kernel().callbacks).power.insert(call.arg(0), call.u32(2)).unwrap_or(D3)
-    }),
-    routine!("ExUuidCreate", PASSIVE, |call| {
+    }
+
+    #[irql(PASSIVE)]
+    fn PoUnregisterPowerSettingCallback(registration: KernelHandle) -> NtStatus {
+        object::close(registration)
+    }
+
+    /// `POWER_STATE` is a union of 32-bit enumerations. Returns the previous state.
+    #[irql(DISPATCH)]
+    fn PoSetPowerState(device: GuestPtr<Opaque>, _kind: Ignored<i32>, state: u32) -> u32 {
+        lock(&kernel().callbacks).power.insert(device.address(), state).unwrap_or(D3)
+    }
+
+    #[irql(PASSIVE)]
+    fn ExUuidCreate(id: Out<[u64; 2]>) -> Outcome {
         let now = kernel().scheduler.now();
-        let words = [now ^ 0x9E37_79B9_7F4A_7C15, now.wrapping_mul(0xBF58_476D_1CE4_E5B9) | 0x80];
-        call.ptr(0).write(words)
-    }),
-    routine!("ExIsProcessorFeaturePresent", ANY, |call| has_feature(call.u32(0))),
-    fixed("KeSaveExtendedProcessorState", DISPATCH, 0).fails(NO_RESOURCES),
-    fixed("KeRestoreExtendedProcessorState", DISPATCH, 0),
-];
+        id.set([now ^ 0x9E37_79B9_7F4A_7C15, now.wrapping_mul(0xBF58_476D_1CE4_E5B9) | 0x80])?;
+        done(())
+    }
+
+    #[irql(ANY)]
+    fn ExIsProcessorFeaturePresent(feature: u32) -> bool {
+        has_feature(feature)
+    }
+
+    #[irql(DISPATCH), fixed, fails(NO_RESOURCES)]
+    fn KeSaveExtendedProcessorState(_mask: Ignored<u64>, _save: Ignored<GuestPtr<Opaque>>) -> NtStatus {
+        NtStatus::Success
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn KeRestoreExtendedProcessorState(_save: Ignored<GuestPtr<Opaque>>) {}
+}
 
 /// Returns whether the processor that runs the driver has a `PF_*` feature.
 fn has_feature(number: u32) -> bool {

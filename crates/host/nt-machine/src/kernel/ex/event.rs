@@ -7,7 +7,7 @@ use super::object::{self, KernelHandle};
 use crate::kernel::{kernel, lock};
 use crate::layout::{KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, Failure, NO_RESOURCES, Outcome, PASSIVE, Routine, done, routine};
+use crate::routine::{Call, Failure, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, routines};
 
 /// `NotificationEvent`, `SynchronizationEvent`.
 const NOTIFICATION: u8 = 0;
@@ -15,25 +15,52 @@ const SYNCHRONIZATION: u8 = 1;
 /// `OBJ_OPENIF`.
 const OPEN_IF: u32 = 0x80;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: pointer to the handle, access, attributes, type, state.
-    routine!("ZwCreateEvent", PASSIVE, |call| {
-        let make = || new_event(call.u8(3), call.is(4));
-        let (event, status) = namespace::create(call.ptr(2), EVENT, call.from, make)?;
-        call.ptr(0).write(object::open_counted(EVENT, event, call.from)?)?;
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ZwCreateEvent(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+        kind: i32,
+        state: bool,
+    ) -> Outcome<NtStatus> {
+        let make = || new_event(kind as u8, state);
+        let (event, status) = namespace::create(attributes, EVENT, call.from, make)?;
+        place.set(object::open_counted(EVENT, event, call.from)?)?;
         done(status)
-    })
-    .fails(NO_RESOURCES),
-    // Arguments: pointer to the handle, access, attributes.
-    routine!("ZwOpenEvent", PASSIVE, |call| {
-        let event = namespace::open(call.ptr(2), EVENT)?;
-        call.ptr(0).write(object::open(EVENT, event, call.from)?)?;
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ZwOpenEvent(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+    ) -> Outcome {
+        let event = namespace::open(attributes, EVENT)?;
+        place.set(object::open(EVENT, event, call.from)?)?;
         done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
-    routine!("IoCreateNotificationEvent", PASSIVE, |call| named_event(call, NOTIFICATION)).fails_with_zero(),
-    routine!("IoCreateSynchronizationEvent", PASSIVE, |call| named_event(call, SYNCHRONIZATION)).fails_with_zero(),
-];
+    }
+
+    #[irql(PASSIVE), fails_with_zero]
+    fn IoCreateNotificationEvent(
+        &call,
+        name: GuestPtr<UNICODE_STRING>,
+        place: Out<KernelHandle>,
+    ) -> Result<GuestPtr<KEVENT>, Fault> {
+        named_event(call, name, place, NOTIFICATION)
+    }
+
+    #[irql(PASSIVE), fails_with_zero]
+    fn IoCreateSynchronizationEvent(
+        &call,
+        name: GuestPtr<UNICODE_STRING>,
+        place: Out<KernelHandle>,
+    ) -> Result<GuestPtr<KEVENT>, Fault> {
+        named_event(call, name, place, SYNCHRONIZATION)
+    }
+}
 
 fn new_event(kind: u8, state: bool) -> Outcome<u64> {
     let event: GuestPtr<KEVENT> = lock(&kernel().pool).try_new_object()?;
@@ -41,21 +68,26 @@ fn new_event(kind: u8, state: bool) -> Outcome<u64> {
     Ok(event.address())
 }
 
-/// Creates a signaled event, or opens the one with this name. Arguments: name, pointer to the handle.
-fn named_event(call: &Call, kind: u8) -> Result<GuestPtr<KEVENT>, Fault> {
-    let (event, handle) = match create_or_open(call, kind) {
+/// Creates a signaled event, or opens the one with this name.
+fn named_event(
+    call: &Call,
+    name: GuestPtr<UNICODE_STRING>,
+    place: Out<KernelHandle>,
+    kind: u8,
+) -> Result<GuestPtr<KEVENT>, Fault> {
+    let (event, handle) = match create_or_open(call, name, kind) {
         Ok(opened) => opened,
         // The routine has no status; it returns NULL.
         Err(Failure::Status(_)) => (0, KernelHandle::default()),
         Err(Failure::Fault(fault)) => return Err(fault),
     };
-    call.ptr(1).write(handle)?;
+    place.set(handle)?;
     Ok(GuestPtr::new(event))
 }
 
-fn create_or_open(call: &Call, kind: u8) -> Outcome<(u64, KernelHandle)> {
+fn create_or_open(call: &Call, name: GuestPtr<UNICODE_STRING>, kind: u8) -> Outcome<(u64, KernelHandle)> {
     let attributes: GuestPtr<OBJECT_ATTRIBUTES> = lock(&kernel().pool).try_new_object()?;
-    attributes.ObjectName().write(call.ptr::<UNICODE_STRING>(0))?;
+    attributes.ObjectName().write(name)?;
     attributes.Attributes().write(OPEN_IF)?;
     let created = namespace::create(attributes, EVENT, call.from, || new_event(kind, true));
     lock(&kernel().pool).free_object(attributes.address());

@@ -3,36 +3,48 @@
 use etw_types::NtStatus;
 
 use super::namespace::type_name;
-use super::object::{self, FILE_TYPE};
+use super::object::{self, FILE_TYPE, KernelHandle};
 use crate::kernel::{kernel, lock};
 use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, UNICODE_STRING};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::memory::{Fault, GuestPtr, Opaque};
+use crate::routine::{Outcome, PASSIVE, done, fail, routines};
 
 /// The classes of `ZwQueryObject`.
-const BASIC: u32 = 0;
-const NAME: u32 = 1;
-const TYPE: u32 = 2;
+const BASIC: i32 = 0;
+const NAME: i32 = 1;
+const TYPE: i32 = 2;
 /// The sizes of `PUBLIC_OBJECT_BASIC_INFORMATION` and `PUBLIC_OBJECT_TYPE_INFORMATION`.
 const BASIC_SIZE: u32 = 56;
 const TYPE_SIZE: u32 = 0x68;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: object, buffer for the information, its size, pointer to the length.
-    routine!("ObQueryNameString", PASSIVE, |call| {
-        string(&name_of(call.arg(0))?, call.ptr(1), 16, (call.u32(2), call.ptr(3)))
-    })
-    .fails(NtStatus::InvalidParameter),
-    // Arguments: handle, class, buffer, its size, pointer to the length.
-    routine!("ZwQueryObject", PASSIVE, query),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NtStatus::InvalidParameter)]
+    fn ObQueryNameString(
+        object: GuestPtr<Opaque>,
+        information: GuestPtr<UNICODE_STRING>,
+        room: u32,
+        length: GuestPtr<u32>,
+    ) -> Outcome {
+        string(&name_of(object.address())?, information, 16, (room, length))
+    }
 
-fn query(call: &Call) -> Outcome {
-    let Some((kind, object)) = object::kind_and_object(call.kernel_handle(0)) else {
+    #[irql(PASSIVE)]
+    fn ZwQueryObject(
+        handle: KernelHandle,
+        class: i32,
+        information: GuestPtr<u32>,
+        room: u32,
+        length: GuestPtr<u32>,
+    ) -> Outcome {
+        query(handle, class, information, room, length)
+    }
+}
+
+fn query(handle: KernelHandle, class: i32, place: GuestPtr<u32>, room: u32, length: GuestPtr<u32>) -> Outcome {
+    let Some((kind, object)) = object::kind_and_object(handle) else {
         return fail(NtStatus::InvalidHandle);
     };
-    let (place, room, length) = (call.ptr::<u32>(2), call.u32(3), call.ptr::<u32>(4));
-    match call.u32(1) {
+    match class {
         BASIC => {
             length.write_if(BASIC_SIZE)?;
             if room < BASIC_SIZE {

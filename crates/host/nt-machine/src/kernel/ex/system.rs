@@ -2,12 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use etw_types::NtStatus;
+
 use crate::cpu::thread;
 use crate::exception::shared_data;
 use crate::kernel::{call_back, kernel};
 use crate::layout::{OSVERSIONINFOW, UNICODE_STRING};
-use crate::memory::{Fault, Opaque};
-use crate::routine::{ANY, APC, Call, DISPATCH, PASSIVE, Routine, done, fixed, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, routines};
 use crate::verify::gap;
 
 /// `VER_PLATFORM_WIN32_NT`.
@@ -24,9 +26,10 @@ fn version() -> (u32, u32, u32) {
     (nt.major.into(), nt.minor.into(), os.build())
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("MmGetSystemRoutineAddress", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails_with_zero]
+    fn MmGetSystemRoutineAddress(name: GuestPtr<UNICODE_STRING>) -> Result<Option<GuestPtr<Code>>, Fault> {
+        let name = name.text()?;
         let address = kernel().table.address(&name);
         if address.is_none() {
             let os = kernel().config.os;
@@ -37,63 +40,117 @@ pub(super) const ROUTINES: &[Routine] = &[
                 None => format!("MmGetSystemRoutineAddress did not find {name}"),
             });
         }
-        done(address.unwrap_or_default())
-    })
-    .fails_with_zero(),
-    routine!("RtlGetVersion", PASSIVE, |call| {
+        Ok(address.map(GuestPtr::new))
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlGetVersion(information: GuestPtr<OSVERSIONINFOW>) -> Outcome {
         let (major, minor, build) = version();
-        let information = call.ptr::<OSVERSIONINFOW>(0);
         information.dwMajorVersion().write(major)?;
         information.dwMinorVersion().write(minor)?;
         information.dwBuildNumber().write(build)?;
         information.dwPlatformId().write(PLATFORM_NT)?;
-        information.szCSDVersion().cast::<u16>().write(0)
-    }),
-    routine!("RtlIsNtDdiVersionAvailable", PASSIVE, |call| {
+        information.szCSDVersion().cast::<u16>().write(0)?;
+        done(())
+    }
+
+    #[irql(PASSIVE)]
+    fn RtlIsNtDdiVersionAvailable(wanted: u32) -> bool {
         let (major, minor, _) = version();
-        (major << 24 | minor << 16) >= call.u32(0) & 0xFFFF_0000
-    }),
-    routine!("PsGetVersion", PASSIVE, |call| {
-        let (major, minor, build) = version();
-        call.ptr(0).write_if(major)?;
-        call.ptr(1).write_if(minor)?;
-        call.ptr(2).write_if(build)
-    }),
-    routine!("KeQueryActiveProcessorCount", ANY, |call| {
-        call.ptr(0).write_if(3_u64)?;
-        done(2_u32)
-    })
-    .fixed(),
-    fixed("KeQueryMaximumProcessorCount", ANY, 2),
-    fixed("KeQueryActiveProcessors", ANY, 3),
-    fixed("KeQueryActiveGroupCount", ANY, 1),
-    // Argument: pointer to a `PROCESSOR_NUMBER`: group, number, reserved. Returns the index.
-    routine!("KeGetCurrentProcessorNumberEx", ANY, |call| {
-        call.ptr(0).write_if(thread::processor() << 16)?;
-        done(thread::processor())
-    }),
-    routine!("KeGetCurrentProcessorNumber", ANY, |_| thread::processor()),
-    routine!("KeIpiGenericCall", DISPATCH, |call| call_back("IPI", IPI, call.ptr(0), &[call.arg(1)])),
-    routine!("RtlRandomEx", APC, random),
-    routine!("RtlRandom", APC, random),
-    // Arguments: buffer, length.
-    routine!("SystemPrng", DISPATCH, |call| {
-        for place in call.ptr::<u8>(0).array(call.arg(1)).places() {
+        (major << 24 | minor << 16) >= wanted & 0xFFFF_0000
+    }
+
+    /// Returns whether this is a checked build.
+    #[irql(PASSIVE)]
+    fn PsGetVersion(
+        major: Out<u32>,
+        minor: Out<u32>,
+        build: Out<u32>,
+        _service_pack: Ignored<GuestPtr<UNICODE_STRING>>,
+    ) -> Result<bool, Fault> {
+        let version = version();
+        major.set_if_wanted(version.0)?;
+        minor.set_if_wanted(version.1)?;
+        build.set_if_wanted(version.2)?;
+        Ok(false)
+    }
+
+    #[irql(ANY), fixed]
+    fn KeQueryActiveProcessorCount(affinity: Out<u64>) -> Result<u32, Fault> {
+        affinity.set_if_wanted(3)?;
+        Ok(2)
+    }
+
+    #[irql(ANY), fixed]
+    fn KeQueryMaximumProcessorCount() -> u32 {
+        2
+    }
+
+    #[irql(ANY), fixed]
+    fn KeQueryActiveProcessors() -> u64 {
+        3
+    }
+
+    #[irql(ANY), fixed]
+    fn KeQueryActiveGroupCount() -> u16 {
+        1
+    }
+
+    /// `processor` is a `PROCESSOR_NUMBER`: group, number, reserved. Returns the index.
+    #[irql(ANY)]
+    fn KeGetCurrentProcessorNumberEx(processor: Out<u32>) -> Result<u32, Fault> {
+        processor.set_if_wanted(thread::processor() << 16)?;
+        Ok(thread::processor())
+    }
+
+    #[irql(ANY)]
+    fn KeGetCurrentProcessorNumber() -> u32 {
+        thread::processor()
+    }
+
+    #[irql(DISPATCH)]
+    fn KeIpiGenericCall(routine: GuestPtr<Code>, context: u64) -> u64 {
+        call_back("IPI", IPI, routine, &[context])
+    }
+
+    #[irql(APC)]
+    fn RtlRandomEx(seed: GuestPtr<u32>) -> Result<u32, Fault> {
+        random(seed)
+    }
+
+    #[irql(APC)]
+    fn RtlRandom(seed: GuestPtr<u32>) -> Result<u32, Fault> {
+        random(seed)
+    }
+
+    #[irql(DISPATCH)]
+    fn SystemPrng(buffer: GuestPtr<u8>, length: u64) -> Result<i32, Fault> {
+        for place in buffer.array(length).places() {
             let step = |x: u64| Some(x.rotate_left(7).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             let word = kernel().random.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).unwrap_or_default();
             place.write((word >> 32) as u8)?;
         }
-        done(true)
-    }),
-    routine!("RtlNtStatusToDosError", ANY, |call| etw_symbols::win32_from_nt(call.status(0)).as_int()),
-    routine!("MmIsAddressValid", DISPATCH, |call| shared_data::contains(call.arg(0))
-        || call.ptr::<Opaque>(0).is_mapped()),
-    fixed("KeInvalidateAllCaches", ANY, 1),
-];
+        Ok(1)
+    }
+
+    #[irql(ANY)]
+    fn RtlNtStatusToDosError(status: NtStatus) -> u32 {
+        etw_symbols::win32_from_nt(status).as_int()
+    }
+
+    #[irql(DISPATCH)]
+    fn MmIsAddressValid(address: GuestPtr<Opaque>) -> bool {
+        shared_data::contains(address.address()) || address.is_mapped()
+    }
+
+    #[irql(ANY), fixed]
+    fn KeInvalidateAllCaches() -> bool {
+        true
+    }
+}
 
 /// Returns the next number of a sequence whose seed is in the driver's memory.
-fn random(call: &Call) -> Result<u32, Fault> {
-    let seed = call.ptr::<u32>(0);
+fn random(seed: GuestPtr<u32>) -> Result<u32, Fault> {
     let next = u64::from(seed.read()?).wrapping_mul(0x7FFF_FFED).wrapping_add(0x7FFF_FFC3);
     let next = (next % 0x7FFF_FFFF) as u32;
     seed.write(next)?;

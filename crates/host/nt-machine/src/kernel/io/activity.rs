@@ -8,27 +8,53 @@ use etw_types::{Guid, NtStatus};
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
 use crate::layout::{GUID, IRP};
-use crate::memory::GuestPtr;
-use crate::routine::{ANY, Call, Outcome, Routine, done, fixed, routine};
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{ANY, Ignored, Out, routines};
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: IRP, id.
-    routine!("IoGetActivityIdIrp", ANY, |call| {
-        let Some(id) = kernel().engine.irp_activity(call.arg(0)) else { return Ok(NtStatus::NotFound) };
-        call.ptr::<GUID>(1).set_id(id)?;
-        done(NtStatus::Success)
-    }),
-    routine!("IoSetActivityIdIrp", ANY, set),
-    routine!("IoGetActivityIdThread", ANY, |_| of_thread()),
-    routine!("IoSetActivityIdThread", ANY, |call| replace_for_thread(call.ptr(0))),
-    routine!("IoClearActivityIdThread", ANY, |call| {
-        replace_for_thread(call.ptr(0));
-        done(())
-    }),
-    routine!("IoPropagateActivityIdToThread", ANY, propagate),
-    // Arguments: id, related id. It writes an event of the I/O manager's provider, which no session of this host enables.
-    fixed("IoTransferActivityId", ANY, 0),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn IoGetActivityIdIrp(request: GuestPtr<IRP>, place: GuestPtr<GUID>) -> Result<NtStatus, Fault> {
+        let Some(id) = kernel().engine.irp_activity(request.address()) else { return Ok(NtStatus::NotFound) };
+        place.set_id(id)?;
+        Ok(NtStatus::Success)
+    }
+
+    #[irql(ANY)]
+    fn IoSetActivityIdIrp(request: GuestPtr<IRP>, id: Option<GuestPtr<GUID>>) -> Result<NtStatus, Fault> {
+        set(request, id)
+    }
+
+    #[irql(ANY)]
+    fn IoGetActivityIdThread() -> GuestPtr<GUID> {
+        of_thread()
+    }
+
+    #[irql(ANY)]
+    fn IoSetActivityIdThread(id: GuestPtr<GUID>) -> GuestPtr<GUID> {
+        replace_for_thread(id)
+    }
+
+    #[irql(ANY)]
+    fn IoClearActivityIdThread(original: GuestPtr<GUID>) {
+        replace_for_thread(original);
+    }
+
+    #[irql(ANY)]
+    fn IoPropagateActivityIdToThread(
+        request: GuestPtr<IRP>,
+        place: GuestPtr<GUID>,
+        original: Out<GuestPtr<GUID>>,
+    ) -> Result<NtStatus, Fault> {
+        let Some(id) = kernel().engine.irp_activity(request.address()) else { return Ok(NtStatus::NotFound) };
+        place.set_id(id)?;
+        original.set(replace_for_thread(place))?;
+        Ok(NtStatus::Success)
+    }
+
+    /// It writes an event of the I/O manager's provider, which no session of this host enables.
+    #[irql(ANY), fixed]
+    fn IoTransferActivityId(_id: Ignored<GuestPtr<GUID>>, _related: Ignored<GuestPtr<GUID>>) {}
+}
 
 /// Gives a request of a client an id, if the configuration says that a session traces I/O activities. Otherwise removes the id of
 /// an earlier request at the same address.
@@ -43,24 +69,14 @@ pub(super) fn end(request: GuestPtr<IRP>) {
 }
 
 /// Without an id, takes that of the thread, if this thread sent the request.
-fn set(call: &Call) -> Outcome<NtStatus> {
-    let request = call.ptr::<IRP>(0);
-    let id: Option<Guid> = match call.ptr::<GUID>(1).non_null() {
+fn set(request: GuestPtr<IRP>, id: Option<GuestPtr<GUID>>) -> Result<NtStatus, Fault> {
+    let id: Option<Guid> = match id {
         Some(id) => Some(id.id()?),
         None if request.Thread().read()? == thread::object() => of_thread().non_null().map(GuestPtr::id).transpose()?,
         None => None,
     };
     let Some(id) = id else { return Ok(NtStatus::NotSupported) };
     kernel().engine.set_irp_activity(request.address(), Some(id));
-    Ok(NtStatus::Success)
-}
-
-/// Arguments: IRP, memory for the id, the previous address.
-fn propagate(call: &Call) -> Outcome<NtStatus> {
-    let Some(id) = kernel().engine.irp_activity(call.arg(0)) else { return Ok(NtStatus::NotFound) };
-    let place = call.ptr::<GUID>(1);
-    place.set_id(id)?;
-    call.ptr::<GuestPtr<GUID>>(2).write(replace_for_thread(place))?;
     Ok(NtStatus::Success)
 }
 

@@ -5,8 +5,8 @@ use std::mem::offset_of;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IRP, KDEVICE_QUEUE, KDEVICE_QUEUE_ENTRY, LIST_ENTRY};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{DISPATCH, Outcome, Routine, done, routine};
+use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{DISPATCH, Ignored, routines};
 
 /// `DeviceQueueObject`.
 const TYPE: u16 = 20;
@@ -14,41 +14,60 @@ const TYPE: u16 = 20;
 type Queue = GuestPtr<KDEVICE_QUEUE>;
 type Entry = GuestPtr<KDEVICE_QUEUE_ENTRY>;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("KeInitializeDeviceQueue", DISPATCH, |call| {
-        let queue = call.ptr::<KDEVICE_QUEUE>(0);
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH)]
+    fn KeInitializeDeviceQueue(queue: Queue) -> Result<(), Fault> {
         queue.zero()?;
         queue.Type().write(TYPE)?;
         queue.Size().write(size_of::<KDEVICE_QUEUE>() as u16)?;
         queue.DeviceListHead().initialize()
-    }),
-    routine!("KeInsertDeviceQueue", DISPATCH, |call| insert(call.ptr(0), call.ptr(1), None)),
-    routine!("KeInsertByKeyDeviceQueue", DISPATCH, |call| insert(call.ptr(0), call.ptr(1), Some(call.u32(2)))),
-    routine!("KeRemoveDeviceQueue", DISPATCH, |call| remove(call.ptr(0))),
-    routine!("KeRemoveEntryDeviceQueue", DISPATCH, |call| {
+    }
+
+    #[irql(DISPATCH)]
+    fn KeInsertDeviceQueue(queue: Queue, entry: Entry) -> Result<bool, Fault> {
+        insert(queue, entry, None)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeInsertByKeyDeviceQueue(queue: Queue, entry: Entry, key: u32) -> Result<bool, Fault> {
+        insert(queue, entry, Some(key))
+    }
+
+    #[irql(DISPATCH)]
+    fn KeRemoveDeviceQueue(queue: Queue) -> Result<Entry, Fault> {
+        remove(queue)
+    }
+
+    #[irql(DISPATCH)]
+    fn KeRemoveEntryDeviceQueue(_queue: Ignored<Queue>, entry: Entry) -> Result<bool, Fault> {
         kernel().scheduler.change(|_| {
-            let entry: Entry = call.ptr(1);
             let was_in = entry.Inserted().read()? != 0;
             if was_in {
                 unlink(entry)?;
             }
-            done(was_in)
+            Ok(was_in)
         })
-    }),
-    // Arguments: device, IRP, place of a key or NULL, cancel routine.
-    routine!("IoStartPacket", DISPATCH, |call| {
-        let (device, packet) = (call.ptr(0), call.ptr::<IRP>(1));
-        packet.CancelRoutine().write(call.ptr(3))?;
+    }
+
+    #[irql(DISPATCH)]
+    fn IoStartPacket(
+        device: GuestPtr<DEVICE_OBJECT>,
+        packet: GuestPtr<IRP>,
+        _key: Ignored<GuestPtr<u32>>,
+        cancel: GuestPtr<Code>,
+    ) -> Result<(), Fault> {
+        packet.CancelRoutine().write(cancel)?;
         let is_busy = {
             let mut io = lock(&kernel().io);
             let is_busy = io.started.iter().any(|(known, _)| *known == device);
             io.started.push((device, if is_busy { packet } else { GuestPtr::NULL }));
             is_busy
         };
-        if is_busy { done(()) } else { start(device, packet) }
-    }),
-    routine!("IoStartNextPacket", DISPATCH, |call| {
-        let device = call.ptr::<DEVICE_OBJECT>(0);
+        if is_busy { Ok(()) } else { start(device, packet) }
+    }
+
+    #[irql(DISPATCH)]
+    fn IoStartNextPacket(device: GuestPtr<DEVICE_OBJECT>, _cancelable: Ignored<bool>) -> Result<(), Fault> {
         device.CurrentIrp().write(GuestPtr::NULL)?;
         let next = {
             let mut io = lock(&kernel().io);
@@ -60,8 +79,8 @@ pub(super) const ROUTINES: &[Routine] = &[
             next
         };
         next.map_or(Ok(()), |packet| start(device, packet))
-    }),
-];
+    }
+}
 
 /// Returns the entry that contains a link.
 const fn entry_of(link: GuestPtr<LIST_ENTRY>) -> Entry {
@@ -70,7 +89,7 @@ const fn entry_of(link: GuestPtr<LIST_ENTRY>) -> Entry {
 
 /// Inserts an entry if the queue is busy; otherwise only marks the queue as busy. Returns whether the entry was
 /// inserted.
-fn insert(queue: Queue, entry: Entry, key: Option<u32>) -> Outcome<bool> {
+fn insert(queue: Queue, entry: Entry, key: Option<u32>) -> Result<bool, Fault> {
     kernel().scheduler.change(|_| {
         if queue.Busy().read()? == 0 {
             queue.Busy().write(1)?;
@@ -98,7 +117,7 @@ fn unlink(entry: Entry) -> Result<(), Fault> {
 }
 
 /// Removes the first entry. If the queue is empty, marks it as not busy and returns NULL.
-fn remove(queue: Queue) -> Outcome<Entry> {
+fn remove(queue: Queue) -> Result<Entry, Fault> {
     kernel().scheduler.change(|_| {
         let first = queue.DeviceListHead().Flink().read()?;
         if first == queue.DeviceListHead() {
@@ -111,7 +130,7 @@ fn remove(queue: Queue) -> Outcome<Entry> {
 }
 
 /// Calls the driver's `StartIo` for an IRP, at `DISPATCH_LEVEL`.
-fn start(device: GuestPtr<DEVICE_OBJECT>, packet: GuestPtr<IRP>) -> Outcome {
+fn start(device: GuestPtr<DEVICE_OBJECT>, packet: GuestPtr<IRP>) -> Result<(), Fault> {
     let routine = device.DriverObject().read()?.DriverStartIo().read()?;
     device.CurrentIrp().write(packet)?;
     packet.CurrentStackLocation().read()?.DeviceObject().write(device)?;

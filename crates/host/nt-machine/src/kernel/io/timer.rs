@@ -6,57 +6,86 @@ use crate::kernel::pool;
 use crate::kernel::sync::scheduler::Timer;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, EX_TIMER};
-use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, routines};
 
 /// The period of a device's timer: one second in units of 100 ns.
 const SECOND: u64 = 10_000_000;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("ExAllocateTimer", DISPATCH, |call| {
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH), fails_with_zero]
+    fn ExAllocateTimer(
+        &call,
+        callback: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+        _attributes: Ignored<u32>,
+    ) -> Result<GuestPtr<EX_TIMER>, Fault> {
         let memory = lock(&kernel().pool).allocate(size_of::<EX_TIMER>() as u64, *b"ExTm", false, call.from);
         let timer = GuestPtr::<EX_TIMER>::new(memory.unwrap_or_default());
-        timer.write_if(EX_TIMER { Callback: call.ptr(0), Context: call.arg(1), Unused: [0; 2] })?;
-        done(timer)
-    })
-    .fails_with_zero(),
-    // Arguments: timer, due time, period, parameters.
-    routine!("ExSetTimer", DISPATCH, |call| {
-        let timer = call.ptr::<EX_TIMER>(0);
+        timer.write_if(EX_TIMER { Callback: callback, Context: context.address(), Unused: [0; 2] })?;
+        Ok(timer)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExSetTimer(
+        &call,
+        timer: GuestPtr<EX_TIMER>,
+        due: i64,
+        period: i64,
+        _parameters: Ignored<GuestPtr<Opaque>>,
+    ) -> Result<bool, Fault> {
         let EX_TIMER { Callback: callback, Context: context, .. } = timer.read()?;
-        let (due, period) = (call.arg(1).cast_signed(), call.arg(2));
-        done(set(call, timer, (due, period), "timer callback", callback, vec![timer.address(), context]))
-    }),
-    routine!("ExCancelTimer", DISPATCH, |call| cancel(call.ptr(0))),
-    // Arguments: timer, whether to cancel, whether to wait, parameters.
-    routine!("ExDeleteTimer", DISPATCH, |call| {
-        let timer = call.arg(0);
-        let was_set = call.is(1) && cancel(call.ptr(0));
-        if call.is(2) {
-            kernel().scheduler.wait_for_job(timer);
+        let times = (due, period.cast_unsigned());
+        Ok(set(call, timer, times, "timer callback", callback, vec![timer.address(), context]))
+    }
+
+    #[irql(DISPATCH)]
+    fn ExCancelTimer(timer: GuestPtr<EX_TIMER>, _parameters: Ignored<GuestPtr<Opaque>>) -> bool {
+        cancel(timer)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExDeleteTimer(
+        timer: GuestPtr<EX_TIMER>,
+        stop: bool,
+        wait: bool,
+        _parameters: Ignored<GuestPtr<Opaque>>,
+    ) -> bool {
+        let was_set = stop && cancel(timer);
+        if wait {
+            kernel().scheduler.wait_for_job(timer.address());
         }
-        pool::free(timer, None);
+        pool::free(timer.address(), None);
         was_set
-    }),
-    // Arguments: device, routine, context.
-    routine!("IoInitializeTimer", PASSIVE, |call| {
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoInitializeTimer(
+        device: GuestPtr<DEVICE_OBJECT>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Outcome {
         let timer: GuestPtr<EX_TIMER> = lock(&kernel().pool).try_new_object()?;
-        timer.write(EX_TIMER { Callback: call.ptr(1), Context: call.arg(2), Unused: [0; 2] })?;
-        call.ptr::<DEVICE_OBJECT>(0).Timer().write(timer)?;
+        timer.write(EX_TIMER { Callback: routine, Context: context.address(), Unused: [0; 2] })?;
+        device.Timer().write(timer)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoStartTimer", DISPATCH, |call| {
-        let timer = call.ptr::<DEVICE_OBJECT>(0).Timer().read()?;
+    }
+
+    #[irql(DISPATCH)]
+    fn IoStartTimer(&call, device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+        let timer = device.Timer().read()?;
         let EX_TIMER { Callback: callback, Context: context, .. } = timer.read()?;
         let times = (-SECOND.cast_signed(), SECOND);
-        done(set(call, timer, times, "IoTimer routine", callback, vec![call.arg(0), context]))
-    }),
-    routine!("IoStopTimer", DISPATCH, |call| {
-        cancel(call.ptr::<DEVICE_OBJECT>(0).Timer().read()?);
-        done(())
-    }),
-];
+        set(call, timer, times, "IoTimer routine", callback, vec![device.address(), context]);
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn IoStopTimer(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+        cancel(device.Timer().read()?);
+        Ok(())
+    }
+}
 
 /// Sets a timer with a due time and a period. Returns whether the timer was already set.
 fn set(

@@ -6,60 +6,96 @@ use super::device::Held;
 use crate::cpu::thread;
 use crate::kernel::pool;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{IO_WORKITEM, WORK_QUEUE_ITEM};
-use crate::memory::GuestPtr;
-use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, routine};
+use crate::layout::{DEVICE_OBJECT, IO_WORKITEM, WORK_QUEUE_ITEM};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{APC, DISPATCH, Ignored, NO_RESOURCES, PASSIVE, routines};
 use crate::verify::{self, Rule};
 
 const SIZE: u64 = size_of::<IO_WORKITEM>() as u64;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("IoAllocateWorkItem", DISPATCH, |call| {
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH), fails_with_zero]
+    fn IoAllocateWorkItem(&call, device: GuestPtr<DEVICE_OBJECT>) -> Result<Option<GuestPtr<IO_WORKITEM>>, Fault> {
         let memory = lock(&kernel().pool).allocate(SIZE, *b"IoWk", false, call.from);
-        let Some(item) = memory.map(GuestPtr::<IO_WORKITEM>::new) else { return done(None) };
-        item.Object().write(call.ptr(0))?;
-        done(Some(item))
-    })
-    .fails_with_zero(),
-    routine!("IoSizeofWorkItem", DISPATCH, |_| SIZE),
-    routine!("IoInitializeWorkItem", DISPATCH, |call| {
-        call.ptr::<IO_WORKITEM>(1).zero()?;
-        call.ptr::<IO_WORKITEM>(1).Object().write(call.ptr(0))
-    }),
-    routine!("IoUninitializeWorkItem", DISPATCH, |_| ()),
-    routine!("IoFreeWorkItem", DISPATCH, |call| {
-        let item = call.arg(0);
-        if kernel().scheduler.look(|state| state.has_work(item)) {
+        let Some(item) = memory.map(GuestPtr::<IO_WORKITEM>::new) else { return Ok(None) };
+        item.Object().write(device.cast())?;
+        Ok(Some(item))
+    }
+
+    #[irql(DISPATCH)]
+    fn IoSizeofWorkItem() -> u32 {
+        SIZE as u32
+    }
+
+    #[irql(DISPATCH)]
+    fn IoInitializeWorkItem(device: GuestPtr<DEVICE_OBJECT>, item: GuestPtr<IO_WORKITEM>) -> Result<(), Fault> {
+        item.zero()?;
+        item.Object().write(device.cast())
+    }
+
+    #[irql(DISPATCH)]
+    fn IoUninitializeWorkItem(_item: Ignored<GuestPtr<IO_WORKITEM>>) {}
+
+    #[irql(DISPATCH)]
+    fn IoFreeWorkItem(item: GuestPtr<IO_WORKITEM>) {
+        if kernel().scheduler.look(|state| state.has_work(item.address())) {
             verify::find(Rule::UseAfterFree, format_args!("a work item is freed while it is queued"));
         }
-        pool::free(item, None);
-    }),
-    routine!("IoQueueWorkItem", DISPATCH, |call| queue_io(call, false)),
-    routine!("IoQueueWorkItemEx", DISPATCH, |call| queue_io(call, true)),
-    routine!("ExQueueWorkItem", DISPATCH, |call| {
-        let WORK_QUEUE_ITEM { WorkerRoutine: target, Parameter: context, .. } = call.ptr(0).read()?;
-        submit(call.arg(0), move || {
+        pool::free(item.address(), None);
+    }
+
+    #[irql(DISPATCH)]
+    fn IoQueueWorkItem(
+        item: GuestPtr<IO_WORKITEM>,
+        routine: GuestPtr<Code>,
+        _queue: Ignored<i32>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<(), Fault> {
+        queue_io(item, routine, context, false)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoQueueWorkItemEx(
+        item: GuestPtr<IO_WORKITEM>,
+        routine: GuestPtr<Code>,
+        _queue: Ignored<i32>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<(), Fault> {
+        queue_io(item, routine, context, true)
+    }
+
+    #[irql(DISPATCH)]
+    fn ExQueueWorkItem(item: GuestPtr<WORK_QUEUE_ITEM>, _queue: Ignored<i32>) -> Result<(), Fault> {
+        let WORK_QUEUE_ITEM { WorkerRoutine: target, Parameter: context, .. } = item.read()?;
+        submit(item.address(), move || {
             call_back("work item", PASSIVE, target, &[context]);
         });
-        done(())
-    }),
-    routine!("ExInitializeWorkItem", APC, |call| {
-        let item = call.ptr::<WORK_QUEUE_ITEM>(0);
-        item.zero()?;
-        item.WorkerRoutine().write(call.ptr(1))?;
-        item.Parameter().write(call.arg(2))
-    })
-    .fails(NO_RESOURCES),
-];
+        Ok(())
+    }
 
-/// Arguments: item, routine, queue, context.
-fn queue_io(call: &Call, extended: bool) -> Outcome {
-    let (item, target, context) = (call.arg(0), call.ptr(1), call.arg(3));
-    let object = call.ptr::<IO_WORKITEM>(0).Object().read()?;
+    #[irql(APC), fails(NO_RESOURCES)]
+    fn ExInitializeWorkItem(
+        item: GuestPtr<WORK_QUEUE_ITEM>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<(), Fault> {
+        item.zero()?;
+        item.WorkerRoutine().write(routine)?;
+        item.Parameter().write(context.address())
+    }
+}
+
+fn queue_io(
+    item: GuestPtr<IO_WORKITEM>,
+    target: GuestPtr<Code>,
+    context: GuestPtr<Opaque>,
+    extended: bool,
+) -> Result<(), Fault> {
+    let object = item.Object().read()?;
     // As in Windows, a queued work item has a reference to its device. It is released after the routine has returned.
     let held = Held::new(object);
-    submit(item, move || {
-        let arguments = [object.address(), context, if extended { item } else { 0 }];
+    submit(item.address(), move || {
+        let arguments = [object.address(), context.address(), if extended { item.address() } else { 0 }];
         call_back("work item", PASSIVE, target, &arguments);
         drop(held);
     });
