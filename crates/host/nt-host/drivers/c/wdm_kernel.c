@@ -388,9 +388,44 @@ static NTSTATUS ByName(void)
     return 0;
 }
 
+/* The bits of a slot above its argument are undefined. */
+#define GARBAGE 0xA5A5A5A500000000ULL
+
+static NTSTATUS UpperHalves(void)
+{
+    OBJECT_ATTRIBUTES attributes = {0};
+    IO_STATUS_BLOCK block;
+    UNICODE_STRING name;
+    KEVENT events[2];
+    PVOID objects[2] = {&events[0], &events[1]};
+    ULONG input = 0;
+    NTSTATUS status;
+    HANDLE file;
+
+    KeInitializeEvent(&events[0], 0, TRUE);
+    KeInitializeEvent(&events[1], 0, TRUE);
+    status = (NTSTATUS)((ANY)KeWaitForMultipleObjects)(GARBAGE | 2, objects, GARBAGE, GARBAGE, GARBAGE, GARBAGE, NULL, NULL);
+    CHECK(status == 0);
+
+    RtlInitUnicodeString(&name, DeviceName);
+    attributes.Length = sizeof(attributes);
+    attributes.ObjectName = &name;
+    attributes.Attributes = 0x240;
+    status = ZwOpenFile(&file, 0x80000000, &attributes, &block, 0, 0);
+    if (status < 0) {
+        return status;
+    }
+    /* There is no room for the output. */
+    status = (NTSTATUS)((ANY)ZwDeviceIoControlFile)(file, NULL, NULL, NULL, &block, GARBAGE | 0x222000, &input,
+                                                    GARBAGE | sizeof(input), NULL, GARBAGE);
+    ZwClose(file);
+    return status == (NTSTATUS)0xC0000023 ? 0 : status;
+}
+
 static NTSTATUS (*const Steps[])(void) = {
     Pool,     Mdl,   Resource,      FastMutex, PushLock,    SpinLocks, WorkItem,
     Timer,    ExtendedTimer, Registry,  Dispatchers, Bits,      ByName,
+    UpperHalves,
 };
 
 #define STEPS (sizeof(Steps) / sizeof(Steps[0]))

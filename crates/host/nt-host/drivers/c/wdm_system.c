@@ -101,8 +101,12 @@ static NTSTATUS Security(void)
     CHECK(((ULONG *)administrators)[2] == 32 && ((ULONG *)administrators)[3] == 544);
     CHECK((UCHAR)CALL(ANY, "RtlValidSid", world) == 1);
     CHECK((UCHAR)CALL(ANY, "RtlEqualSid", world, system) == 0);
+    /* Sizes, counts and revisions are ULONGs: no bit of their lower halves is ignored. */
+    CHECK((ULONG)CALL(ANY, "RtlLengthRequiredSid", 0x102) == 8 + 4 * 0x102);
+    CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 64, 0x102) == (NTSTATUS)0xC000000D);
     CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 4, 2) == (NTSTATUS)0xC0000023);
     CHECK((NTSTATUS)CALL(ANY, "RtlCreateAcl", list, 8 + 20 + 24, 2) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 0x102, 0x10000000, system) == (NTSTATUS)0xC0000059);
     CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0x10000000, system) == 0);
     CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0xE0000000, administrators) == 0);
     CHECK((NTSTATUS)CALL(ANY, "RtlAddAccessAllowedAce", list, 2, 0x80000000, world) == (NTSTATUS)0xC0000099);

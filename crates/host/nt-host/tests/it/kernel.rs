@@ -11,7 +11,7 @@ const WAIT: u32 = 0x0022_2000;
 const BELOW: u32 = 0x0022_2004;
 
 /// The steps of `wdm_kernel`, in order.
-const STEPS: [&str; 13] = [
+const STEPS: [&str; 14] = [
     "pool and lookaside lists",
     "memory descriptor lists",
     "resources and system threads",
@@ -25,6 +25,7 @@ const STEPS: [&str; 13] = [
     "semaphores and mutexes",
     "bit maps",
     "devices by name",
+    "the upper halves of slots",
 ];
 
 fn start() -> (NtHost, Device, Log) {

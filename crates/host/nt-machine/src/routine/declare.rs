@@ -28,7 +28,6 @@ pub(crate) use routines;
 macro_rules! functions {
     ($($declarations:tt)*) => { $crate::routine::declare! { 1; $($declarations)* } };
 }
-#[allow(unused_imports, reason = "no function of the framework is declared with it yet")]
 pub(crate) use functions;
 
 /// Implements [`routines!`] and [`functions!`]: the number is that of implicit arguments.

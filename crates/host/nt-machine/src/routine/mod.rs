@@ -230,14 +230,6 @@ impl Call {
         self.arg(index) as u32
     }
 
-    pub(crate) fn i32(&self, index: u64) -> i32 {
-        self.arg(index) as i32
-    }
-
-    pub(crate) fn u16(&self, index: u64) -> u16 {
-        self.arg(index) as u16
-    }
-
     pub(crate) fn u8(&self, index: u64) -> u8 {
         self.arg(index) as u8
     }

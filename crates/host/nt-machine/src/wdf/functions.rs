@@ -53,7 +53,52 @@ fn names() -> impl Iterator<Item = &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FAMILIES, functions, names};
+    use super::{FAMILIES, TABLE, functions, names};
+    use crate::routine::{Kind, Signature};
+
+    /// Returns whether a kind is that of a type in the kit's list.
+    fn agrees(kind: Kind, of: &str) -> bool {
+        match of {
+            "VOID" => kind == Kind::Void,
+            "NTSTATUS" => kind == Kind::Status,
+            "BOOLEAN" => kind == Kind::Boolean,
+            "UCHAR" | "KIRQL" => kind == Kind::Unsigned(1),
+            "USHORT" => kind == Kind::Unsigned(2),
+            "ULONG" | "ACCESS_MASK" | "DEVICE_TYPE" => kind == Kind::Unsigned(4),
+            "LONG" => kind == Kind::Signed(4),
+            "LONGLONG" => kind == Kind::Signed(8),
+            "size_t" | "ULONG_PTR" | "KAFFINITY" => kind == Kind::Unsigned(8),
+            "HANDLE" => kind == Kind::Handle,
+            "WDFCONTEXT" => kind == Kind::Pointer,
+            "POOL_TYPE" => kind == Kind::Signed(4),
+            _ if of.ends_with('*') || of.starts_with("PFN_") || of.starts_with('P') => kind == Kind::Pointer,
+            _ if of.starts_with("WDF_") => kind == Kind::Signed(4),
+            _ if of.starts_with("WDF") => kind == Kind::Handle,
+            _ => panic!("the type {of} has no kind"),
+        }
+    }
+
+    fn agree(ours: Signature, types: &str) -> bool {
+        let (parameters, result) = types.split_once("->").expect("a result");
+        let parameters: Vec<&str> = parameters.split(',').map(str::trim).filter(|of| !of.is_empty()).collect();
+        ours.parameters().count() == parameters.len()
+            && ours.parameters().zip(parameters).all(|(kind, of)| agrees(kind, of))
+            && agrees(ours.result, result.trim())
+    }
+
+    #[test]
+    fn signatures_agree_with_the_kits_list() {
+        let mut wrong = Vec::new();
+        for function in FAMILIES.iter().copied().flatten() {
+            let Some(ours) = function.signature else { continue };
+            let line = TABLE.lines().find_map(|line| line.split_once(&format!(" {}:", function.name)));
+            let (_, types) = line.unwrap_or_else(|| panic!("the list has no types for {}", function.name));
+            if !agree(ours, types) {
+                wrong.push(format!("{}: {ours}, but the list has {types}", function.name));
+            }
+        }
+        assert_eq!(wrong, [""; 0]);
+    }
 
     #[test]
     fn names_have_their_public_indices() {

@@ -8,37 +8,54 @@ use super::object::{self, Data, change, create, created};
 use crate::cpu::thread;
 use crate::kernel::sync::{irql, spinlock};
 use crate::kernel::{self, kernel};
-use crate::memory::GuestPtr;
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, routine};
+use crate::layout::WDF_OBJECT_ATTRIBUTES;
+use crate::memory::{Fault, GuestPtr};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, functions};
 use crate::verify::{self, Rule};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfSpinLockCreate", DISPATCH, |call| {
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfSpinLockCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
         let word = kernel::lock(&kernel().pool).new_object();
-        created(create(call, call.ptr(1), None, Data::SpinLock { word, old_irql: 0 }), call.ptr(2))
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfSpinLockAcquire", DISPATCH, |call| {
-        let (handle, (word, _)) = (call.handle(1), spin_lock(call.handle(1)));
+        created(create(call, attributes, None, Data::SpinLock { word, old_irql: 0 }), place)
+    }
+
+    #[irql(DISPATCH), keeps]
+    fn WdfSpinLockAcquire(&call, handle: Handle) -> Result<(), Fault> {
+        let (word, _) = spin_lock(handle);
         let old = irql::raise(DISPATCH);
         spinlock::acquire(word, call.from)?;
         set_old_irql(handle, old);
-        done(())
-    })
-    .keeps(),
-    routine!("WdfSpinLockRelease", DISPATCH, |call| {
-        let (word, old) = spin_lock(call.handle(1));
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfSpinLockRelease(handle: Handle) -> Result<(), Fault> {
+        let (word, old) = spin_lock(handle);
         spinlock::release(word)?;
         irql::lower(old);
-        done(())
-    }),
-    routine!("WdfWaitLockCreate", DISPATCH, |call| {
-        created(create(call, call.ptr(1), None, Data::WaitLock { owner: 0 }), call.ptr(2))
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfWaitLockAcquire", DISPATCH, acquire),
-    routine!("WdfWaitLockRelease", DISPATCH, release),
-];
+        Ok(())
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfWaitLockCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
+        created(create(call, attributes, None, Data::WaitLock { owner: 0 }), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWaitLockAcquire(&call, handle: Handle, timeout: Option<GuestPtr<i64>>) -> Result<NtStatus, Fault> {
+        acquire(call, handle, timeout)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWaitLockRelease(handle: Handle) {
+        let before = owner(handle, std::mem::take);
+        if before != thread::number() {
+            verify::find(Rule::LockMisuse, format_args!("releases a wait lock that this thread does not hold"));
+        }
+        kernel().scheduler.change(|_| ());
+    }
+}
 
 fn spin_lock(handle: Handle) -> (GuestPtr<u64>, u8) {
     object::part(handle, |data| match data {
@@ -90,10 +107,8 @@ pub(super) fn give_wait_lock(handle: Handle) {
     kernel().scheduler.change(|_| ());
 }
 
-/// Arguments: lock, address of a timeout or NULL.
-fn acquire(call: &Call) -> Outcome<NtStatus> {
-    let handle = call.handle(1);
-    let limit = call.ptr::<i64>(2).non_null().map(GuestPtr::read).transpose()?;
+fn acquire(call: &Call, handle: Handle, timeout: Option<GuestPtr<i64>>) -> Result<NtStatus, Fault> {
+    let limit = timeout.map(GuestPtr::read).transpose()?;
     let irql = thread::irql();
     if irql > PASSIVE && limit != Some(0) {
         verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed only at 0"));
@@ -111,12 +126,4 @@ fn acquire(call: &Call) -> Outcome<NtStatus> {
     let deadline = limit.map(|limit| scheduler.deadline(limit));
     let taken = scheduler.wait(deadline, |_| owner(handle, |owner| (*owner == 0).then(|| *owner = me)));
     Ok(if taken.is_some() { NtStatus::Success } else { NtStatus::Timeout })
-}
-
-fn release(call: &Call) {
-    let before = owner(call.handle(1), std::mem::take);
-    if before != thread::number() {
-        verify::find(Rule::LockMisuse, format_args!("releases a wait lock that this thread does not hold"));
-    }
-    kernel().scheduler.change(|_| ());
 }

@@ -8,53 +8,93 @@ use super::object::{self, Data, change, create, created};
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, routine};
+use crate::routine::{Call, DISPATCH, Ignored, Out, Outcome, done, fail, functions};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfMemoryCreate", DISPATCH, create_memory).fails(NtStatus::InsufficientResources),
-    routine!("WdfMemoryCreatePreallocated", DISPATCH, |call| {
-        let data = Data::Memory { bytes: call.ptr(2).array(call.arg(3)), owned: false };
-        created(create(call, call.ptr(1), None, data), call.ptr(4))
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfMemoryGetBuffer", DISPATCH, |call| {
-        let bytes = range(call.handle(1));
-        call.ptr(2).write_if(bytes.len())?;
-        done(bytes.start())
-    }),
-    routine!("WdfMemoryAssignBuffer", DISPATCH, |call| {
-        let data = Data::Memory { bytes: call.ptr(2).array(call.arg(3)), owned: false };
-        change(call.handle(1), |object| object.data = data);
-    }),
-    // Arguments: attributes, size, pool type, attributes of the memory, tag, place for the handle.
-    routine!("WdfLookasideListCreate", DISPATCH, |call| {
-        let size = call.arg(2);
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfMemoryCreate(
+        &call,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        _pool: Ignored<i32>,
+        _tag: Ignored<u32>,
+        size: u64,
+        place: GuestPtr<Handle>,
+        buffer: Out<GuestPtr<u8>>,
+    ) -> Outcome {
         if size == 0 {
             return fail(NtStatus::InvalidParameter);
         }
-        let memory = Attributes::read(call.ptr(4))?;
-        created(create(call, call.ptr(1), None, Data::Lookaside { size, memory }), call.ptr(6))
-    })
-    .fails(NtStatus::InsufficientResources),
-    // Arguments: list, place for the handle. The list is the parent unless the attributes of the memory name another
-    // one.
-    routine!("WdfMemoryCreateFromLookaside", DISPATCH, |call| {
-        let list = call.handle(1);
+        let (handle, bytes) = with_memory(size, |data| create(call, attributes, None, data))?;
+        buffer.set_if_wanted(bytes.start())?;
+        created(Ok(handle), place)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfMemoryCreatePreallocated(
+        &call,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        buffer: GuestPtr<u8>,
+        size: u64,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        let data = Data::Memory { bytes: buffer.array(size), owned: false };
+        created(create(call, attributes, None, data), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfMemoryGetBuffer(memory: Handle, size: Out<u64>) -> Result<GuestPtr<u8>, Fault> {
+        let bytes = range(memory);
+        size.set_if_wanted(bytes.len())?;
+        Ok(bytes.start())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfMemoryAssignBuffer(memory: Handle, buffer: GuestPtr<u8>, size: u64) -> NtStatus {
+        let data = Data::Memory { bytes: buffer.array(size), owned: false };
+        change(memory, |object| object.data = data);
+        NtStatus::Success
+    }
+
+    /// `memory` has the attributes of the memory objects.
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfLookasideListCreate(
+        &call,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        size: u64,
+        _pool: Ignored<i32>,
+        memory: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        _tag: Ignored<u32>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        if size == 0 {
+            return fail(NtStatus::InvalidParameter);
+        }
+        let memory = Attributes::read(memory)?;
+        created(create(call, attributes, None, Data::Lookaside { size, memory }), place)
+    }
+
+    /// The list is the parent unless the attributes of the memory name another one.
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfMemoryCreateFromLookaside(&call, list: Handle, place: GuestPtr<Handle>) -> Outcome {
         let (size, attributes) = object::part(list, |data| match data {
             Data::Lookaside { size, memory } => Some((*size, *memory)),
             _ => None,
         });
         let create = |data| object::create_with(call.from, &attributes, Some(list), data);
-        created(with_memory(size, create).map(|(memory, _)| memory), call.ptr(2))
-    })
-    .fails(NtStatus::InsufficientResources),
-    // Arguments: memory, offset in it, buffer, length.
-    routine!("WdfMemoryCopyToBuffer", DISPATCH, |call| {
-        call.ptr::<u8>(3).array(call.arg(4)).copy_from(part(call)?.start())?;
+        created(with_memory(size, create).map(|(memory, _)| memory), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfMemoryCopyToBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
+        buffer.array(length).copy_from(part(memory, offset, length)?.start())?;
         done(())
-    }),
-    routine!("WdfMemoryCopyFromBuffer", DISPATCH, |call| done(part(call)?.copy_from(call.ptr(3))?)),
-];
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfMemoryCopyFromBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
+        done(part(memory, offset, length)?.copy_from(buffer)?)
+    }
+}
 
 /// Allocates a buffer and calls `create` to create the memory object that owns it. Returns the object and the buffer.
 fn with_memory(size: u64, create: impl FnOnce(Data) -> Outcome<Handle>) -> Outcome<(Handle, GuestSlice<u8>)> {
@@ -69,17 +109,6 @@ fn with_memory(size: u64, create: impl FnOnce(Data) -> Outcome<Handle>) -> Outco
             Err(error)
         }
     }
-}
-
-/// Arguments: attributes, pool type, tag, size, place for the handle, place for the address.
-fn create_memory(call: &Call) -> Outcome {
-    let size = call.arg(4);
-    if size == 0 {
-        return fail(NtStatus::InvalidParameter);
-    }
-    let (handle, bytes) = with_memory(size, |data| create(call, call.ptr(1), None, data))?;
-    call.ptr(6).write_if(bytes.start())?;
-    created(Ok(handle), call.ptr(5))
 }
 
 /// Creates a memory object with a copy of `bytes`.
@@ -119,8 +148,8 @@ fn range(handle: Handle) -> GuestSlice<u8> {
 }
 
 /// Returns the part of a memory object that a copy uses. Fails if it is not inside the object.
-fn part(call: &Call) -> Outcome<GuestSlice<u8>> {
-    let (all, offset, length) = (range(call.handle(1)), call.arg(2), call.arg(4));
+fn part(memory: Handle, offset: u64, length: u64) -> Outcome<GuestSlice<u8>> {
+    let all = range(memory);
     if offset.checked_add(length).is_none_or(|end| end > all.len()) {
         return fail(NtStatus::BufferTooSmall);
     }

@@ -3,8 +3,6 @@
 //! The thread that holds the lock may acquire it again, as with the framework's presentation lock. If the callbacks of
 //! the device need not run at passive level, the lock is a spin lock, so they run at `DISPATCH_LEVEL`.
 
-use etw_types::NtStatus;
-
 use super::attributes::Scope;
 use super::device;
 use super::object::{self, Data, change, is_passive};
@@ -12,12 +10,13 @@ use super::{Handle, with};
 use crate::cpu::thread;
 use crate::kernel::kernel;
 use crate::kernel::sync::irql;
-use crate::routine::{DISPATCH, Routine, routine};
+use crate::routine::{DISPATCH, functions};
 use crate::verify::{self, Rule};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfObjectAcquireLock", DISPATCH, |call| {
-        let holder = lockable(call.handle(1));
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH)]
+    fn WdfObjectAcquireLock(object: Handle) {
+        let holder = lockable(object);
         if is_passive(holder) {
             acquire(holder);
         } else {
@@ -25,10 +24,11 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             acquire(holder);
             with(|framework| framework.lock_irqls.push((holder, old)));
         }
-        NtStatus::Success
-    }),
-    routine!("WdfObjectReleaseLock", DISPATCH, |call| {
-        let holder = lockable(call.handle(1));
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectReleaseLock(object: Handle) {
+        let holder = lockable(object);
         release(holder);
         let old = with(|framework| {
             let position = framework.lock_irqls.iter().rposition(|(known, _)| *known == holder)?;
@@ -37,9 +37,8 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         if let Some(old) = old {
             irql::lower(old);
         }
-        NtStatus::Success
-    }),
-];
+    }
+}
 
 /// Returns the device or queue whose lock an object's callbacks run under; `None` if they need no lock.
 pub(super) fn holder_for(handle: Handle) -> Option<Handle> {

@@ -9,20 +9,40 @@ use super::object::{self, Data, create, created, lookup, needs_passive, parent_u
 use super::{Handle, device, life, structures, sync, with};
 use crate::kernel::sync::scheduler::Timer as Entry;
 use crate::kernel::{call_back, kernel, submit};
-use crate::layout::WDF_TIMER_CONFIG;
+use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_TIMER_CONFIG};
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Rule};
 
 /// One millisecond in units of 100 ns.
 const MILLISECOND: u64 = 10_000;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfTimerCreate", DISPATCH, create_timer).fails(NtStatus::InsufficientResources),
-    routine!("WdfTimerStart", DISPATCH, start),
-    routine!("WdfTimerStop", DISPATCH, |call| stop(call.handle(1), call.is(2))),
-    routine!("WdfTimerGetParentObject", DISPATCH, |call| parent_until_disposed(call.handle(1))),
-];
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfTimerCreate(
+        &call,
+        config: GuestPtr<WDF_TIMER_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        create_timer(call, config, attributes, place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfTimerStart(&call, handle: Handle, due: i64) -> bool {
+        start(call, handle, due)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfTimerStop(handle: Handle, wait: bool) -> bool {
+        stop(handle, wait)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfTimerGetParentObject(handle: Handle) -> Handle {
+        parent_until_disposed(handle)
+    }
+}
 
 /// A timer.
 #[derive(Clone, Copy, Debug)]
@@ -32,34 +52,35 @@ pub(super) struct Timer {
     serialized: bool,
 }
 
-/// Arguments: configuration, attributes, place for the handle.
-fn create_timer(call: &Call) -> Outcome {
-    let config = call.ptr::<WDF_TIMER_CONFIG>(1);
+fn create_timer(
+    call: &Call,
+    config: GuestPtr<WDF_TIMER_CONFIG>,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    place: GuestPtr<Handle>,
+) -> Outcome {
     structures::TIMER_CONFIG.check(config)?;
     let data = Timer {
         callback: config.EvtTimerFunc().read()?,
         period: u64::from(config.Period().read()?) * MILLISECOND,
         serialized: config.AutomaticSerialization().read()? != 0,
     };
-    let handle = create(call, call.ptr(2), None, Data::Timer(data))?;
+    let handle = create(call, attributes, None, Data::Timer(data))?;
     if device::of(lookup(handle, |object| object.parent)).is_none() {
         life::delete(handle);
         verify::find(Rule::FrameworkMisuse, format_args!("the parent of a timer must be a device or belong to one"));
         return fail(NtStatus::InvalidParameter);
     }
-    created(Ok(handle), call.ptr(3))
+    created(Ok(handle), place)
 }
 
-/// Arguments: timer, due time.
-fn start(call: &Call) -> bool {
-    let handle = call.handle(1);
+fn start(call: &Call, handle: Handle, due: i64) -> bool {
     let passive = lookup(handle, |object| object.level == Level::Passive);
     let timer = object::part(handle, |data| match data {
         Data::Timer(timer) => Some(*timer),
         _ => None,
     });
     let scheduler = &kernel().scheduler;
-    let due = scheduler.deadline(call.arg(2).cast_signed());
+    let due = scheduler.deadline(due);
     let entry = Entry {
         key: handle.as_int(),
         due,

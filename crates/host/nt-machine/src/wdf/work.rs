@@ -6,45 +6,72 @@ use super::object::{self, Data, create, created, lookup, parent_until_disposed};
 use super::structures::{self, Structure};
 use super::{Handle, sync};
 use crate::kernel::{call_back, kernel, submit};
-use crate::layout::WDF_WORK_CONFIG;
+use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WORK_CONFIG};
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, routine};
+use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, functions};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfWorkItemCreate", DISPATCH, |call| create_work(call, &structures::WORKITEM_CONFIG))
-        .fails(NtStatus::InsufficientResources),
-    routine!("WdfWorkItemEnqueue", DISPATCH, |call| {
-        let (handle, work) = (call.handle(1), work(call.handle(1)));
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfWorkItemCreate(
+        &call,
+        config: GuestPtr<WDF_WORK_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        create_work(call, &structures::WORKITEM_CONFIG, config, attributes, place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWorkItemEnqueue(handle: Handle) {
+        let work = work(handle);
         if !kernel().scheduler.look(|state| state.has_work(handle.as_int())) {
             submit(handle.as_int(), move || work.run("EvtWorkItem", handle, PASSIVE));
         }
-    }),
-    routine!("WdfWorkItemGetParentObject", DISPATCH, |call| parent_until_disposed(call.handle(1))),
-    routine!("WdfWorkItemFlush", PASSIVE, |call| {
-        let handle = call.handle(1);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWorkItemGetParentObject(handle: Handle) -> Handle {
+        parent_until_disposed(handle)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfWorkItemFlush(handle: Handle) {
         kernel().scheduler.wait(None, |state| {
             (!state.has_work(handle.as_int()) && !state.active.contains(&handle.as_int())).then_some(())
         });
-    }),
-    routine!("WdfDpcCreate", DISPATCH, |call| create_work(call, &structures::DPC_CONFIG))
-        .fails(NtStatus::InsufficientResources),
-    routine!("WdfDpcEnqueue", DISPATCH, |call| {
-        let (handle, work) = (call.handle(1), work(call.handle(1)));
-        kernel()
-            .scheduler
-            .change(|state| state.defer(handle.as_int(), move || work.run("EvtDpcFunc", handle, DISPATCH)))
-    }),
-    routine!("WdfDpcCancel", DISPATCH, |call| {
-        let (handle, wait) = (call.handle(1), call.is(2));
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    fn WdfDpcCreate(
+        &call,
+        config: GuestPtr<WDF_WORK_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        create_work(call, &structures::DPC_CONFIG, config, attributes, place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDpcEnqueue(handle: Handle) -> bool {
+        let work = work(handle);
+        kernel().scheduler.change(|state| state.defer(handle.as_int(), move || work.run("EvtDpcFunc", handle, DISPATCH)))
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDpcCancel(handle: Handle, wait: bool) -> bool {
         object::needs_passive(wait);
         let removed = kernel().scheduler.change(|state| state.undefer(handle.as_int()));
         if wait {
             kernel().scheduler.wait_for_job(handle.as_int());
         }
         removed
-    }),
-    routine!("WdfDpcGetParentObject", DISPATCH, |call| parent_until_disposed(call.handle(1))),
-];
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDpcGetParentObject(handle: Handle) -> Handle {
+        parent_until_disposed(handle)
+    }
+}
 
 /// A work item or a DPC.
 #[derive(Clone, Copy, Debug)]
@@ -54,12 +81,17 @@ pub(super) struct Work {
     serialized: bool,
 }
 
-/// Arguments: configuration, attributes, place for the handle.
-fn create_work(call: &Call, structure: &Structure) -> Outcome {
-    structure.check(call.ptr::<WDF_WORK_CONFIG>(1))?;
-    let config = call.ptr::<WDF_WORK_CONFIG>(1).read()?;
+fn create_work(
+    call: &Call,
+    structure: &Structure,
+    config: GuestPtr<WDF_WORK_CONFIG>,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    place: GuestPtr<Handle>,
+) -> Outcome {
+    structure.check(config)?;
+    let config = config.read()?;
     let work = Work { callback: config.EvtFunc, serialized: config.AutomaticSerialization != 0 };
-    created(create(call, call.ptr(2), None, Data::Work(work)), call.ptr(3))
+    created(create(call, attributes, None, Data::Work(work)), place)
 }
 
 fn work(handle: Handle) -> Work {
