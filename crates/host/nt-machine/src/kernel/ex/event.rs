@@ -25,7 +25,7 @@ routines! { pub(super) ROUTINES;
         kind: i32,
         state: bool,
     ) -> Outcome<NtStatus> {
-        let make = || new_event(kind as u8, state);
+        let make = || new_event(kind.cast_unsigned() as u8, state);
         let (event, status) = namespace::create(attributes, EVENT, call.from, make)?;
         place.set(object::open_counted(EVENT, event, call.from)?)?;
         done(status)

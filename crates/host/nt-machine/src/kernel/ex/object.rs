@@ -10,8 +10,8 @@ use crate::kernel::{kernel, lock, submit};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
 use crate::routine::{
-    ANY, APC, Argument, Call, DISPATCH, IntoReply, Kind, NO_RESOURCES, Outcome, PASSIVE, Routine, Slots, done, fail,
-    fixed, routine,
+    ANY, APC, Argument, Call, DISPATCH, Ignored, IntoReply, Kind, NO_RESOURCES, Out, Outcome, PASSIVE, Slots, done,
+    fail, routines,
 };
 use crate::verify::{self, Rule};
 
@@ -72,70 +72,202 @@ impl Call {
     }
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("ZwClose", PASSIVE, |call| close(call.kernel_handle(0))),
-    routine!("NtClose", PASSIVE, |call| close(call.kernel_handle(0))),
-    routine!("ObCloseHandle", PASSIVE, |call| close(call.kernel_handle(0))),
-    routine!("ObReferenceObjectByHandle", PASSIVE, |call| by_handle_and_type(call, 4)).fails(NtStatus::InvalidHandle),
-    // The same, with a tag before the pointer to the object.
-    routine!("ObReferenceObjectByHandleWithTag", PASSIVE, |call| by_handle_and_type(call, 5))
-        .fails(NtStatus::InvalidHandle),
-    // Arguments: name, attributes, access state, access, type, mode, context, pointer to the object.
-    routine!("ObReferenceObjectByName", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
-        let Some(named) = namespace::find(&name)? else { return fail(NtStatus::ObjectNameNotFound) };
-        let object = named.object;
-        reference(object, call.from);
-        call.ptr(7).write(object)?;
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE)]
+    fn ZwClose(handle: KernelHandle) -> NtStatus {
+        close(handle)
+    }
+
+    #[irql(PASSIVE)]
+    fn NtClose(handle: KernelHandle) -> NtStatus {
+        close(handle)
+    }
+
+    #[irql(PASSIVE)]
+    fn ObCloseHandle(handle: KernelHandle, _mode: Ignored<i8>) -> NtStatus {
+        close(handle)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ObReferenceObjectByHandle(
+        &call,
+        handle: KernelHandle,
+        _access: Ignored<u32>,
+        kind: Option<GuestPtr<Opaque>>,
+        _mode: Ignored<i8>,
+        place: Out<u64>,
+        _information: Ignored<GuestPtr<Opaque>>,
+    ) -> Outcome {
+        by_handle_and_type(call, handle, kind, place)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ObReferenceObjectByHandleWithTag(
+        &call,
+        handle: KernelHandle,
+        _access: Ignored<u32>,
+        kind: Option<GuestPtr<Opaque>>,
+        _mode: Ignored<i8>,
+        _tag: Ignored<u32>,
+        place: Out<u64>,
+        _information: Ignored<GuestPtr<Opaque>>,
+    ) -> Outcome {
+        by_handle_and_type(call, handle, kind, place)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ObReferenceObjectByName(
+        &call,
+        name: GuestPtr<UNICODE_STRING>,
+        _attributes: Ignored<u32>,
+        _state: Ignored<GuestPtr<Opaque>>,
+        _access: Ignored<u32>,
+        _type: Ignored<GuestPtr<Opaque>>,
+        _mode: Ignored<i8>,
+        _context: Ignored<GuestPtr<Opaque>>,
+        place: Out<u64>,
+    ) -> Outcome {
+        let Some(named) = namespace::find(&name.text()?)? else { return fail(NtStatus::ObjectNameNotFound) };
+        reference(named.object, call.from);
+        place.set(named.object)?;
         done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
-    routine!("ObIsKernelHandle", ANY, |call| call.arg(0) >= KernelHandle::FIRST & !0xFFF),
-    routine!("ObfReferenceObjectWithTag", DISPATCH, |call| reference(call.arg(0), call.from)),
-    routine!("ObfDereferenceObjectWithTag", DISPATCH, |call| dereference(call.arg(0))),
-    routine!("ObDereferenceObjectDeferDeleteWithTag", DISPATCH, |call| dereference(call.arg(0))),
-    routine!("ObReferenceObjectByPointerWithTag", DISPATCH, |call| {
-        reference(call.arg(0), call.from);
-    })
-    .fails(NtStatus::AccessDenied),
-    routine!("ObOpenObjectByPointerWithTag", PASSIVE, |call| {
-        call.ptr(7).write(open(kind_of(call.arg(0)), call.arg(0), call.from)?)?;
+    }
+
+    #[irql(ANY)]
+    fn ObIsKernelHandle(handle: KernelHandle) -> bool {
+        handle.0 >= KernelHandle::FIRST & !0xFFF
+    }
+
+    #[irql(DISPATCH)]
+    fn ObfReferenceObjectWithTag(&call, object: GuestPtr<Opaque>, _tag: Ignored<u32>) -> i64 {
+        reference(object.address(), call.from).cast_signed()
+    }
+
+    #[irql(DISPATCH)]
+    fn ObfDereferenceObjectWithTag(object: GuestPtr<Opaque>, _tag: Ignored<u32>) -> i64 {
+        dereference(object.address()).cast_signed()
+    }
+
+    #[irql(DISPATCH)]
+    fn ObDereferenceObjectDeferDeleteWithTag(object: GuestPtr<Opaque>, _tag: Ignored<u32>) {
+        dereference(object.address());
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::AccessDenied)]
+    fn ObReferenceObjectByPointerWithTag(
+        &call,
+        object: GuestPtr<Opaque>,
+        _access: Ignored<u32>,
+        _type: Ignored<GuestPtr<Opaque>>,
+        _mode: Ignored<i8>,
+        _tag: Ignored<u32>,
+    ) -> NtStatus {
+        reference(object.address(), call.from);
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    fn ObOpenObjectByPointerWithTag(
+        &call,
+        object: GuestPtr<Opaque>,
+        _attributes: Ignored<u32>,
+        _state: Ignored<GuestPtr<Opaque>>,
+        _access: Ignored<u32>,
+        _type: Ignored<GuestPtr<Opaque>>,
+        _mode: Ignored<i8>,
+        _tag: Ignored<u32>,
+        place: Out<KernelHandle>,
+    ) -> Outcome {
+        let object = object.address();
+        place.set(open(kind_of(object), object, call.from)?)?;
         done(())
-    })
-    .fails(NtStatus::AccessDenied),
-    // Arguments: source process, handle, target process, pointer to the new handle, access, attributes, options.
-    routine!("ZwDuplicateObject", PASSIVE, |call| {
-        let known = lock(&kernel().objects).handles.get(&call.kernel_handle(1)).map(|known| (known.kind, known.object));
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    fn ObOpenObjectByPointer(
+        &call,
+        object: GuestPtr<Opaque>,
+        _attributes: Ignored<u32>,
+        _state: Ignored<GuestPtr<Opaque>>,
+        _access: Ignored<u32>,
+        _type: Ignored<GuestPtr<Opaque>>,
+        _mode: Ignored<i8>,
+        place: Out<KernelHandle>,
+    ) -> Outcome {
+        let object = object.address();
+        place.set(open(kind_of(object), object, call.from)?)?;
+        done(())
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ZwDuplicateObject(
+        &call,
+        _source_process: Ignored<KernelHandle>,
+        source: KernelHandle,
+        _target_process: Ignored<KernelHandle>,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        _attributes: Ignored<u32>,
+        options: u32,
+    ) -> Outcome {
+        let known = lock(&kernel().objects).handles.get(&source).map(|known| (known.kind, known.object));
         let Some((kind, object)) = known else { return fail(NtStatus::InvalidHandle) };
-        call.ptr(3).write(open(kind, object, call.from)?)?;
-        if call.u32(6) & CLOSE_SOURCE != 0 {
-            close(call.kernel_handle(1));
+        place.set(open(kind, object, call.from)?)?;
+        if options & CLOSE_SOURCE != 0 {
+            close(source);
         }
         done(())
-    })
-    .fails(NtStatus::InvalidHandle),
-    // Arguments: object, attributes, access state, access, type, mode, pointer to the handle.
-    routine!("ObOpenObjectByPointer", PASSIVE, |call| {
-        call.ptr(6).write(open(kind_of(call.arg(0)), call.arg(0), call.from)?)?;
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::AccessDenied)]
+    fn ObReferenceObjectByPointer(
+        &call,
+        object: GuestPtr<Opaque>,
+        _access: Ignored<u32>,
+        _type: Ignored<GuestPtr<Opaque>>,
+        _mode: Ignored<i8>,
+    ) -> NtStatus {
+        reference(object.address(), call.from);
+        NtStatus::Success
+    }
+
+    #[irql(DISPATCH)]
+    fn ObfReferenceObject(&call, object: GuestPtr<Opaque>) -> i64 {
+        reference(object.address(), call.from).cast_signed()
+    }
+
+    #[irql(DISPATCH)]
+    fn ObReferenceObject(&call, object: GuestPtr<Opaque>) -> i64 {
+        reference(object.address(), call.from).cast_signed()
+    }
+
+    #[irql(DISPATCH)]
+    fn ObfDereferenceObject(object: GuestPtr<Opaque>) -> i64 {
+        dereference(object.address()).cast_signed()
+    }
+
+    #[irql(DISPATCH)]
+    fn ObDereferenceObject(object: GuestPtr<Opaque>) -> i64 {
+        dereference(object.address()).cast_signed()
+    }
+
+    #[irql(DISPATCH)]
+    fn ObDereferenceObjectDeferDelete(object: GuestPtr<Opaque>) {
+        dereference(object.address());
+    }
+
+    #[irql(ANY), fixed]
+    fn ExGetPreviousMode() -> i8 {
+        0
+    }
+
+    #[irql(APC), fixed]
+    fn ObGetObjectSecurity(_object: Ignored<GuestPtr<Opaque>>, descriptor: Out<u64>, allocated: Out<u8>) -> Outcome {
+        descriptor.set(0)?;
+        allocated.set(0)?;
         done(())
-    })
-    .fails(NtStatus::AccessDenied),
-    routine!("ObReferenceObjectByPointer", DISPATCH, |call| {
-        reference(call.arg(0), call.from);
-    })
-    .fails(NtStatus::AccessDenied),
-    routine!("ObfReferenceObject", DISPATCH, |call| reference(call.arg(0), call.from)),
-    routine!("ObReferenceObject", DISPATCH, |call| reference(call.arg(0), call.from)),
-    routine!("ObfDereferenceObject", DISPATCH, |call| dereference(call.arg(0))),
-    routine!("ObDereferenceObject", DISPATCH, |call| dereference(call.arg(0))),
-    routine!("ObDereferenceObjectDeferDelete", DISPATCH, |call| dereference(call.arg(0))),
-    fixed("ExGetPreviousMode", ANY, 0),
-    routine!("ObGetObjectSecurity", APC, |call| {
-        call.ptr(1).write(0_u64)?;
-        call.ptr(2).write(0_u8)
-    })
-    .fixed(),
-];
+    }
+}
 
 struct Handle {
     kind: &'static str,
@@ -294,22 +426,22 @@ fn type_of(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// Arguments: handle, access, type or NULL, mode. `place` is the index of the argument that points to the object.
-fn by_handle_and_type(call: &Call, place: u64) -> Outcome {
-    let known = lock(&kernel().objects).handles.get(&call.kernel_handle(0)).map(|known| (known.kind, known.object));
-    let (kind, object) = match (known, call.arg(0)) {
+/// References the object of a handle, if it has the wanted type.
+fn by_handle_and_type(call: &Call, handle: KernelHandle, wanted: Option<GuestPtr<Opaque>>, place: Out<u64>) -> Outcome {
+    let known = lock(&kernel().objects).handles.get(&handle).map(|known| (known.kind, known.object));
+    let (kind, object) = match (known, handle.0) {
         (Some(known), _) => known,
         // NtCurrentProcess and NtCurrentThread.
         (None, u64::MAX) => ("process", exports_process()),
         (None, 0xFFFF_FFFF_FFFF_FFFE) => ("thread", thread::object().address()),
         (None, _) => return fail(NtStatus::InvalidHandle),
     };
-    if let (Some(wanted), Some(own)) = (call.ptr::<Opaque>(2).non_null(), type_of(kind))
+    if let (Some(wanted), Some(own)) = (wanted, type_of(kind))
         && kernel().table.variables().object_type(own)? != wanted
     {
         return fail(NtStatus::ObjectTypeMismatch);
     }
-    call.ptr(place).write(object)?;
+    place.set(object)?;
     reference(object, call.from);
     Ok(())
 }

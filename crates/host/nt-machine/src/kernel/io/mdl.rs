@@ -5,8 +5,8 @@ use etw_types::NtStatus;
 use crate::kernel::pool::{self, Kind, PAGE_EXECUTE, paging};
 use crate::kernel::{kernel, lock};
 use crate::layout::{IRP, MDL};
-use crate::memory::{Fault, GuestPtr, PAGE};
-use crate::routine::{APC, Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
+use crate::memory::{Fault, GuestPtr, Opaque, PAGE};
+use crate::routine::{APC, Call, DISPATCH, Ignored, Outcome, done, fail, routines};
 use crate::verify::{self, Rule};
 
 /// `MDL_MAPPED_TO_SYSTEM_VA`, `MDL_PAGES_LOCKED`, `MDL_SOURCE_IS_NONPAGED_POOL`, `MDL_PARTIAL`.
@@ -22,93 +22,209 @@ pub(super) const MOST_LISTS: u32 = 64;
 /// The pool tag of lists that drivers allocate.
 pub(super) const TAG: [u8; 4] = *b"Mdl ";
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("IoAllocateMdl", DISPATCH, allocate).fails_with_zero(),
-    routine!("IoFreeMdl", DISPATCH, |call| pool::free(call.arg(0), None)),
-    routine!("MmBuildMdlForNonPagedPool", DISPATCH, |call| map(call.ptr(0), NON_PAGED | MAPPED_TO_SYSTEM)),
-    routine!("MmProbeAndLockPages", DISPATCH, |call| map(call.ptr(0), LOCKED).map(drop)),
-    routine!("MmUnlockPages", DISPATCH, |call| {
-        call.ptr::<MDL>(0).MdlFlags().change(|flags| flags & !LOCKED).map(drop)
-    }),
-    // The sixth argument is a priority with flags.
-    routine!("MmMapLockedPagesSpecifyCache", DISPATCH, |call| {
-        let address = map(call.ptr(0), MAPPED_TO_SYSTEM)?;
-        if call.u32(5) & MAPPING_NO_EXECUTE == 0 {
+routines! { pub(super) ROUTINES;
+    /// A secondary list is the last one of the IRP.
+    #[irql(DISPATCH), fails_with_zero]
+    fn IoAllocateMdl(
+        &call,
+        address: GuestPtr<u8>,
+        length: u32,
+        secondary: bool,
+        _quota: Ignored<bool>,
+        irp: Option<GuestPtr<IRP>>,
+    ) -> Result<Option<GuestPtr<MDL>>, Fault> {
+        let Some(list) = allocate_list(address, length.into(), call.from) else { return Ok(None) };
+        list.zero()?;
+        set(list, address, length)?;
+        if let Some(irp) = irp {
+            let mut place = irp.MdlAddress();
+            for _ in 0..MOST_LISTS {
+                let Some(before) = place.read()?.non_null().filter(|_| secondary) else { break };
+                place = before.Next();
+            }
+            place.write(list)?;
+        }
+        Ok(Some(list))
+    }
+
+    #[irql(DISPATCH)]
+    fn IoFreeMdl(list: GuestPtr<MDL>) {
+        pool::free(list.address(), None);
+    }
+
+    #[irql(DISPATCH)]
+    fn MmBuildMdlForNonPagedPool(list: GuestPtr<MDL>) -> Result<(), Fault> {
+        map(list, NON_PAGED | MAPPED_TO_SYSTEM).map(drop)
+    }
+
+    #[irql(DISPATCH)]
+    fn MmProbeAndLockPages(list: GuestPtr<MDL>, _mode: Ignored<i8>, _operation: Ignored<i32>) -> Result<(), Fault> {
+        map(list, LOCKED).map(drop)
+    }
+
+    #[irql(DISPATCH)]
+    fn MmUnlockPages(list: GuestPtr<MDL>) -> Result<(), Fault> {
+        list.MdlFlags().change(|flags| flags & !LOCKED).map(drop)
+    }
+
+    /// The priority has flags.
+    #[irql(DISPATCH), fails_with_zero]
+    fn MmMapLockedPagesSpecifyCache(
+        list: GuestPtr<MDL>,
+        _mode: Ignored<i8>,
+        _cache: Ignored<i32>,
+        _address: Ignored<GuestPtr<Opaque>>,
+        _bug_check: Ignored<u32>,
+        priority: u32,
+    ) -> Result<GuestPtr<u8>, Fault> {
+        let address = map(list, MAPPED_TO_SYSTEM)?;
+        if priority & MAPPING_NO_EXECUTE == 0 {
             lock(&kernel().pool).make_executable(address.address());
         }
-        done(address)
-    })
-    .fails_with_zero(),
-    routine!("MmMapLockedPages", DISPATCH, |call| {
-        let address = map(call.ptr(0), MAPPED_TO_SYSTEM)?;
+        Ok(address)
+    }
+
+    #[irql(DISPATCH)]
+    fn MmMapLockedPages(list: GuestPtr<MDL>, _mode: Ignored<i8>) -> Result<GuestPtr<u8>, Fault> {
+        let address = map(list, MAPPED_TO_SYSTEM)?;
         lock(&kernel().pool).make_executable(address.address());
-        done(address)
-    }),
-    // Arguments: address, list.
-    routine!("MmUnmapLockedPages", DISPATCH, |call| {
-        call.ptr::<MDL>(1).MdlFlags().change(|flags| flags & !MAPPED_TO_SYSTEM).map(drop)
-    }),
-    routine!("IoBuildPartialMdl", DISPATCH, build_partial),
-    routine!("MmSizeOfMdl", DISPATCH, |call| size(call.ptr(0), call.arg(1))),
-    routine!("MmAllocatePagesForMdlEx", DISPATCH, allocate_pages).fails_with_zero(),
-    routine!("MmAllocatePagesForMdl", DISPATCH, allocate_pages).fails_with_zero(),
-    // Arguments: list, protection. The pages become executable; they stay writable in any case.
-    routine!("MmProtectMdlSystemAddress", APC, |call| {
-        if call.u32(1) & PAGE_EXECUTE != 0 {
-            lock(&kernel().pool).make_executable(start(call.ptr(0))?.address());
+        Ok(address)
+    }
+
+    #[irql(DISPATCH)]
+    fn MmUnmapLockedPages(_address: Ignored<GuestPtr<Opaque>>, list: GuestPtr<MDL>) -> Result<(), Fault> {
+        list.MdlFlags().change(|flags| flags & !MAPPED_TO_SYSTEM).map(drop)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoBuildPartialMdl(
+        source: GuestPtr<MDL>,
+        target: GuestPtr<MDL>,
+        address: GuestPtr<u8>,
+        length: u32,
+    ) -> Result<(), Fault> {
+        build_partial(source, target, address, length)
+    }
+
+    #[irql(DISPATCH)]
+    fn MmSizeOfMdl(address: GuestPtr<u8>, length: u64) -> u64 {
+        size(address, length)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn MmAllocatePagesForMdlEx(
+        &call,
+        _low: Ignored<i64>,
+        _high: Ignored<i64>,
+        _skip: Ignored<i64>,
+        size: u64,
+        _cache: Ignored<i32>,
+        _flags: Ignored<u32>,
+    ) -> Result<Option<GuestPtr<MDL>>, Fault> {
+        allocate_pages(call, size)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn MmAllocatePagesForMdl(
+        &call,
+        _low: Ignored<i64>,
+        _high: Ignored<i64>,
+        _skip: Ignored<i64>,
+        size: u64,
+    ) -> Result<Option<GuestPtr<MDL>>, Fault> {
+        allocate_pages(call, size)
+    }
+
+    /// The pages become executable; they stay writable in any case.
+    #[irql(APC)]
+    fn MmProtectMdlSystemAddress(list: GuestPtr<MDL>, protect: u32) -> Outcome {
+        if protect & PAGE_EXECUTE != 0 {
+            lock(&kernel().pool).make_executable(start(list)?.address());
         }
         done(())
-    }),
-    // Arguments: list, number of bytes to skip at its start.
-    routine!("MmAdvanceMdl", DISPATCH, |call| {
-        let (list, skip) = (call.ptr::<MDL>(0), call.u32(1));
+    }
+
+    #[irql(DISPATCH)]
+    fn MmAdvanceMdl(list: GuestPtr<MDL>, skip: u32) -> Outcome {
         let Some(left) = list.ByteCount().read()?.checked_sub(skip) else { return fail(NtStatus::InvalidParameter) };
         let begin = start(list)?.at(skip.into());
         set(list, begin, left)?;
         list.MappedSystemVa().write(begin)?;
         done(())
-    }),
-    routine!("MmFreePagesFromMdl", DISPATCH, |call| {
-        let list = call.ptr::<MDL>(0);
-        lock(&kernel().pool).free_object(start(list)?.address());
-        list.MdlFlags().write(0)?;
-        done(())
-    }),
-    routine!("MmMapIoSpace", APC, |call| map_device(Kind::Executable, call.arg(1))).fails_with_zero(),
-    // The third argument is the protection.
-    routine!("MmMapIoSpaceEx", APC, |call| {
-        map_device(Kind::non_paged(call.u32(2) & PAGE_EXECUTE != 0), call.arg(1))
-    })
-    .fails_with_zero(),
-    routine!("MmUnmapIoSpace", APC, |call| lock(&kernel().pool).free_object(call.arg(0))),
-    routine!("MmGetPhysicalAddress", DISPATCH, |call| call.arg(0)).fixed(),
-    // The handle of a section is an address inside it.
-    routine!("MmLockPagableDataSection", APC, |call| {
-        paging::lock_section(call.arg(0), true);
-        call.arg(0)
-    }),
-    routine!("MmLockPagableSectionByHandle", APC, |call| paging::lock_section(call.arg(0), true)),
-    routine!("MmUnlockPagableImageSection", APC, |call| paging::lock_section(call.arg(0), false)),
-    // Only sections with a pageable flag are pageable here, never the whole driver.
-    routine!("MmPageEntireDriver", APC, |call| call.arg(0)).fixed(),
-    fixed("MmResetDriverPaging", APC, 0),
-    fixed("MmQuerySystemSize", DISPATCH, 2),
-];
+    }
 
-/// Allocates a list and its pages. Arguments: lowest address, highest address, skip, number of bytes.
-fn allocate_pages(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
-    let Some(size) = call.arg(3).checked_next_multiple_of(PAGE) else { return done(None) };
+    #[irql(DISPATCH)]
+    fn MmFreePagesFromMdl(list: GuestPtr<MDL>) -> Result<(), Fault> {
+        lock(&kernel().pool).free_object(start(list)?.address());
+        list.MdlFlags().write(0)
+    }
+
+    #[irql(APC), fails_with_zero]
+    fn MmMapIoSpace(_physical: Ignored<i64>, size: u64, _cache: Ignored<i32>) -> GuestPtr<u8> {
+        map_device(Kind::Executable, size)
+    }
+
+    #[irql(APC), fails_with_zero]
+    fn MmMapIoSpaceEx(_physical: Ignored<i64>, size: u64, protect: u32) -> GuestPtr<u8> {
+        map_device(Kind::non_paged(protect & PAGE_EXECUTE != 0), size)
+    }
+
+    #[irql(APC)]
+    fn MmUnmapIoSpace(address: GuestPtr<u8>, _size: Ignored<u64>) {
+        lock(&kernel().pool).free_object(address.address());
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn MmGetPhysicalAddress(address: GuestPtr<Opaque>) -> i64 {
+        address.address().cast_signed()
+    }
+
+    /// The handle of a section is an address inside it.
+    #[irql(APC)]
+    fn MmLockPagableDataSection(address: GuestPtr<Opaque>) -> GuestPtr<Opaque> {
+        paging::lock_section(address.address(), true);
+        address
+    }
+
+    #[irql(APC)]
+    fn MmLockPagableSectionByHandle(section: GuestPtr<Opaque>) {
+        paging::lock_section(section.address(), true);
+    }
+
+    #[irql(APC)]
+    fn MmUnlockPagableImageSection(section: GuestPtr<Opaque>) {
+        paging::lock_section(section.address(), false);
+    }
+
+    /// Only sections with a pageable flag are pageable here, never the whole driver.
+    #[irql(APC), fixed]
+    fn MmPageEntireDriver(address: GuestPtr<Opaque>) -> GuestPtr<Opaque> {
+        address
+    }
+
+    #[irql(APC), fixed]
+    fn MmResetDriverPaging(_address: Ignored<GuestPtr<Opaque>>) {}
+
+    #[irql(DISPATCH), fixed]
+    fn MmQuerySystemSize() -> i32 {
+        2
+    }
+}
+
+/// Allocates a list and its pages.
+fn allocate_pages(call: &Call, size: u64) -> Result<Option<GuestPtr<MDL>>, Fault> {
+    let Some(size) = size.checked_next_multiple_of(PAGE) else { return Ok(None) };
     let pages = GuestPtr::new(lock(&kernel().pool).object(size));
-    let Some(list) = allocate_list(pages, size, call.from).filter(|_| !pages.is_null()) else { return done(None) };
+    let Some(list) = allocate_list(pages, size, call.from).filter(|_| !pages.is_null()) else { return Ok(None) };
     list.zero()?;
     set(list, pages, size as u32)?;
     list.MdlFlags().write(LOCKED)?;
-    done(Some(list))
+    Ok(Some(list))
 }
 
 /// Maps memory of a device.
-fn map_device(kind: Kind, size: u64) -> u64 {
-    lock(&kernel().pool).object_as(kind, *b"MmIo", size)
+fn map_device(kind: Kind, size: u64) -> GuestPtr<u8> {
+    GuestPtr::new(lock(&kernel().pool).object_as(kind, *b"MmIo", size))
 }
 
 /// Returns the size of a list, including its page numbers.
@@ -121,40 +237,22 @@ fn allocate_list(address: GuestPtr<u8>, length: u64, from: u64) -> Option<GuestP
     lock(&kernel().pool).allocate(size(address, length), TAG, false, from).map(GuestPtr::new)
 }
 
-/// Arguments: address, length, secondary, charge, IRP. A secondary list is the last one of the IRP.
-fn allocate(call: &Call) -> Outcome<Option<GuestPtr<MDL>>> {
-    let (address, length) = (call.ptr(0), call.u32(1));
-    let Some(list) = allocate_list(address, length.into(), call.from) else { return Ok(None) };
-    list.zero()?;
-    set(list, address, length)?;
-    if let Some(irp) = call.ptr::<IRP>(4).non_null() {
-        let mut place = irp.MdlAddress();
-        for _ in 0..MOST_LISTS {
-            let Some(before) = place.read()?.non_null().filter(|_| call.is(2)) else { break };
-            place = before.Next();
-        }
-        place.write(list)?;
-    }
-    Ok(Some(list))
-}
-
-/// Arguments: source, target, address, length.
-fn build_partial(call: &Call) -> Outcome {
-    let (source, target, address) = (call.ptr::<MDL>(0), call.ptr::<MDL>(1), call.arg(2));
+/// Describes a part of the source's memory, from `place` on; the rest of it if the length is 0.
+fn build_partial(source: GuestPtr<MDL>, target: GuestPtr<MDL>, place: GuestPtr<u8>, length: u32) -> Result<(), Fault> {
+    let address = place.address();
     let begin = start(source)?.address();
     let end = begin.wrapping_add(source.ByteCount().read()?.into());
-    let length = match call.u32(3) {
+    let length = match length {
         0 => end.saturating_sub(address) as u32,
         length => length,
     };
     if address < begin || address.saturating_add(length.into()) > end {
         verify::find(Rule::BadArgument, format_args!("the partial range is not inside the source MDL"));
     }
-    set(target, call.ptr(2), length)?;
+    set(target, place, length)?;
     let flags = source.MdlFlags().read()? & (NON_PAGED | LOCKED | MAPPED_TO_SYSTEM);
     target.MdlFlags().write(flags | PARTIAL)?;
-    target.MappedSystemVa().write(call.ptr(2))?;
-    Ok(())
+    target.MappedSystemVa().write(place)
 }
 
 /// Creates a list for nonpaged memory, which is mapped.

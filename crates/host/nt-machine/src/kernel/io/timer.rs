@@ -75,8 +75,8 @@ routines! { pub(super) ROUTINES;
     fn IoStartTimer(&call, device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
         let timer = device.Timer().read()?;
         let EX_TIMER { Callback: callback, Context: context, .. } = timer.read()?;
-        let times = (-SECOND.cast_signed(), SECOND);
-        set(call, timer, times, "IoTimer routine", callback, vec![device.address(), context]);
+        let every_second = (-SECOND.cast_signed(), SECOND);
+        set(call, timer, every_second, "IoTimer routine", callback, vec![device.address(), context]);
         Ok(())
     }
 

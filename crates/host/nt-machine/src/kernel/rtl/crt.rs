@@ -89,12 +89,12 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn strchr(text: GuestPtr<u8>, wanted: i32) -> Result<Option<GuestPtr<u8>>, Fault> {
-        find(text, wanted as u8, false)
+        find(text, byte(wanted), false)
     }
 
     #[irql(ANY)]
     fn strrchr(text: GuestPtr<u8>, wanted: i32) -> Result<Option<GuestPtr<u8>>, Fault> {
-        find(text, wanted as u8, true)
+        find(text, byte(wanted), true)
     }
 
     #[irql(ANY)]
@@ -119,12 +119,12 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn toupper(character: i32) -> i32 {
-        (character as u8).to_ascii_uppercase().into()
+        byte(character).to_ascii_uppercase().into()
     }
 
     #[irql(ANY)]
     fn tolower(character: i32) -> i32 {
-        (character as u8).to_ascii_lowercase().into()
+        byte(character).to_ascii_lowercase().into()
     }
 
     #[irql(ANY)]
@@ -219,42 +219,42 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn isdigit(character: i32) -> i32 {
-        (character as u8).is_ascii_digit().into()
+        byte(character).is_ascii_digit().into()
     }
 
     #[irql(ANY)]
     fn isxdigit(character: i32) -> i32 {
-        (character as u8).is_ascii_hexdigit().into()
+        byte(character).is_ascii_hexdigit().into()
     }
 
     #[irql(ANY)]
     fn isalpha(character: i32) -> i32 {
-        (character as u8).is_ascii_alphabetic().into()
+        byte(character).is_ascii_alphabetic().into()
     }
 
     #[irql(ANY)]
     fn isalnum(character: i32) -> i32 {
-        (character as u8).is_ascii_alphanumeric().into()
+        byte(character).is_ascii_alphanumeric().into()
     }
 
     #[irql(ANY)]
     fn isspace(character: i32) -> i32 {
-        matches!(character as u8, b' ' | 9..=13).into()
+        matches!(byte(character), b' ' | 9..=13).into()
     }
 
     #[irql(ANY)]
     fn isupper(character: i32) -> i32 {
-        (character as u8).is_ascii_uppercase().into()
+        byte(character).is_ascii_uppercase().into()
     }
 
     #[irql(ANY)]
     fn islower(character: i32) -> i32 {
-        (character as u8).is_ascii_lowercase().into()
+        byte(character).is_ascii_lowercase().into()
     }
 
     #[irql(ANY)]
     fn isprint(character: i32) -> i32 {
-        matches!(character as u8, b' '..=b'~').into()
+        matches!(byte(character), b' '..=b'~').into()
     }
 
     #[irql(ANY)]
@@ -314,6 +314,11 @@ const OUT_OF_RANGE: i32 = 34;
 /// `STRUNCATE`, and the count that requests truncation.
 const CUT: i32 = 80;
 pub(super) const TRUNCATE: u64 = u64::MAX;
+
+/// Returns the character in an `int`.
+const fn byte(character: i32) -> u8 {
+    character.cast_unsigned() as u8
+}
 
 fn text<T: Unit>(place: GuestPtr<T>) -> Result<Vec<T>, Fault> {
     place.until(T::default(), u64::MAX)

@@ -40,7 +40,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY), leavable]
     fn memset(target: GuestPtr<u8>, byte: i32, count: u64) -> Result<GuestPtr<u8>, Fault> {
-        target.array(count).fill(byte as u8)?;
+        target.array(count).fill(byte.cast_unsigned() as u8)?;
         Ok(target)
     }
 
@@ -75,7 +75,7 @@ routines! { pub(super) ROUTINES;
     #[irql(ANY), leavable]
     fn memchr(start: GuestPtr<u8>, wanted: i32, count: u64) -> Result<Option<GuestPtr<u8>>, Fault> {
         for place in start.array(count).places() {
-            if place.read()? == wanted as u8 {
+            if place.read()? == wanted.cast_unsigned() as u8 {
                 return Ok(Some(place));
             }
         }

@@ -49,7 +49,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn KeSetImportanceDpc(dpc: GuestPtr<KDPC>, importance: i32) -> Result<(), Fault> {
-        dpc.Importance().write(importance as u8)
+        dpc.Importance().write(importance.cast_unsigned() as u8)
     }
 
     #[irql(ANY)]

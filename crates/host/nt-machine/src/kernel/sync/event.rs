@@ -26,7 +26,7 @@ const MOST_OBJECTS: u32 = 64;
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
     fn KeInitializeEvent(event: GuestPtr<KEVENT>, kind: i32, state: bool) -> Result<(), Fault> {
-        event.Header().initialize(kind as u8, i32::from(state))
+        event.Header().initialize(kind.cast_unsigned() as u8, i32::from(state))
     }
 
     #[irql(DISPATCH)]

@@ -128,7 +128,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn ExIsResourceAcquiredSharedLite(resource: GuestPtr<ERESOURCE>) -> Result<u32, Fault> {
         if resource.Writer().read()? == thread::object() {
-            return Ok(resource.WriterDepth().read()?);
+            return resource.WriterDepth().read();
         }
         let key = reader(resource, thread::object().address());
         Ok(kernel().scheduler.look(|state| state.readers.get(&key).copied().unwrap_or_default()))

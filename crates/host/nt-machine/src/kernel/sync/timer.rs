@@ -28,7 +28,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY)]
     fn KeInitializeTimerEx(timer: GuestPtr<KTIMER>, kind: i32) -> Result<(), Fault> {
-        initialize(timer, kind as u8)
+        initialize(timer, kind.cast_unsigned() as u8)
     }
 
     #[irql(DISPATCH), keeps]
