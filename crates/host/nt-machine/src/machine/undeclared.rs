@@ -106,6 +106,8 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "ExInitializeWorkItem",
             "ExInterlockedPopEntrySList",
             "ExInterlockedPushEntrySList",
+            "IoCallDriver",
+            "IoCompleteRequest",
             "IoGetRemainingStackSize",
             "KeGetCurrentProcessorNumber",
             "KeGetCurrentThread",

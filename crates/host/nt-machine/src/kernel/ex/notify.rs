@@ -9,7 +9,7 @@ use super::object::{self, KernelHandle};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};
 use crate::memory::{Code, GuestPtr, Opaque};
-use crate::routine::{APC, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The maximum number of routines of a kind.
 const MOST: usize = 64;
@@ -56,47 +56,104 @@ pub(crate) struct Notifications {
     pub(super) keys: Keys,
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("PsSetCreateProcessNotifyRoutine", PASSIVE, |call| set(call, About::Process, call.ptr(0), call.is(1)))
-        .fails(NtStatus::InvalidParameter)
-        .undoes(Some(|call| call.is(1))),
-    routine!("PsSetCreateProcessNotifyRoutineEx", PASSIVE, |call| {
-        set(call, About::ProcessEx, call.ptr(0), call.is(1))
-    })
-    .fails(NtStatus::AccessDenied)
-    .undoes(Some(|call| call.is(1))),
-    // Arguments: type, routine, whether to remove it.
-    routine!("PsSetCreateProcessNotifyRoutineEx2", PASSIVE, |call| {
-        set(call, About::ProcessEx, call.ptr(1), call.is(2))
-    })
-    .fails(NtStatus::AccessDenied)
-    .undoes(Some(|call| call.is(2))),
-    routine!("PsSetCreateThreadNotifyRoutine", PASSIVE, |call| set(call, About::Thread, call.ptr(0), false))
-        .fails(NO_RESOURCES),
-    routine!("PsSetCreateThreadNotifyRoutineEx", PASSIVE, |call| set(call, About::Thread, call.ptr(1), false))
-        .fails(NO_RESOURCES),
-    routine!("PsRemoveCreateThreadNotifyRoutine", PASSIVE, |call| set(call, About::Thread, call.ptr(0), true)),
-    routine!("PsSetLoadImageNotifyRoutine", PASSIVE, |call| set(call, About::Image, call.ptr(0), false))
-        .fails(NO_RESOURCES),
-    routine!("PsSetLoadImageNotifyRoutineEx", PASSIVE, |call| set(call, About::Image, call.ptr(0), false))
-        .fails(NO_RESOURCES),
-    routine!("PsRemoveLoadImageNotifyRoutine", PASSIVE, |call| set(call, About::Image, call.ptr(0), true)),
-    // Arguments: routine, context, pointer to the cookie.
-    routine!("CmRegisterCallback", APC, |call| registry(call, call.arg(1), call.ptr(2))).fails(NO_RESOURCES),
-    // Arguments: routine, altitude, driver, context, pointer to the cookie.
-    routine!("CmRegisterCallbackEx", APC, |call| registry(call, call.arg(3), call.ptr(4))).fails(NO_RESOURCES),
-    routine!("CmUnRegisterCallback", APC, |call| {
-        let is_it = |about| matches!(about, About::Registry { cookie, .. } if cookie == call.arg(0));
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NtStatus::InvalidParameter)]
+    #[undoes(remove)]
+    fn PsSetCreateProcessNotifyRoutine(&call, routine: GuestPtr<Code>, remove: bool) -> NtStatus {
+        set(call, About::Process, routine, remove)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    #[undoes(remove)]
+    fn PsSetCreateProcessNotifyRoutineEx(&call, routine: GuestPtr<Code>, remove: bool) -> NtStatus {
+        set(call, About::ProcessEx, routine, remove)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    #[undoes(remove)]
+    fn PsSetCreateProcessNotifyRoutineEx2(
+        &call,
+        _kind: Ignored<i32>,
+        routine: GuestPtr<Code>,
+        remove: bool,
+    ) -> NtStatus {
+        set(call, About::ProcessEx, routine, remove)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn PsSetCreateThreadNotifyRoutine(&call, routine: GuestPtr<Code>) -> NtStatus {
+        set(call, About::Thread, routine, false)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn PsSetCreateThreadNotifyRoutineEx(&call, _kind: Ignored<i32>, routine: GuestPtr<Code>) -> NtStatus {
+        set(call, About::Thread, routine, false)
+    }
+
+    #[irql(PASSIVE)]
+    fn PsRemoveCreateThreadNotifyRoutine(&call, routine: GuestPtr<Code>) -> NtStatus {
+        set(call, About::Thread, routine, true)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn PsSetLoadImageNotifyRoutine(&call, routine: GuestPtr<Code>) -> NtStatus {
+        set(call, About::Image, routine, false)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn PsSetLoadImageNotifyRoutineEx(&call, routine: GuestPtr<Code>, _flags: Ignored<u64>) -> NtStatus {
+        set(call, About::Image, routine, false)
+    }
+
+    #[irql(PASSIVE)]
+    fn PsRemoveLoadImageNotifyRoutine(&call, routine: GuestPtr<Code>) -> NtStatus {
+        set(call, About::Image, routine, true)
+    }
+
+    #[irql(APC), fails(NO_RESOURCES)]
+    fn CmRegisterCallback(&call, routine: GuestPtr<Code>, context: GuestPtr<Opaque>, cookie: Out<u64>) -> Outcome {
+        registry(call, routine, context, cookie)
+    }
+
+    #[irql(APC), fails(NO_RESOURCES)]
+    fn CmRegisterCallbackEx(
+        &call,
+        routine: GuestPtr<Code>,
+        _altitude: Ignored<GuestPtr<UNICODE_STRING>>,
+        _driver: Ignored<GuestPtr<Opaque>>,
+        context: GuestPtr<Opaque>,
+        cookie: Out<u64>,
+        _reserved: Ignored<GuestPtr<Opaque>>,
+    ) -> Outcome {
+        registry(call, routine, context, cookie)
+    }
+
+    #[irql(APC)]
+    fn CmUnRegisterCallback(wanted: i64) -> NtStatus {
+        let is_it = |about| matches!(about, About::Registry { cookie, .. } if cookie == wanted.cast_unsigned());
         if remove(is_it) { NtStatus::Success } else { NtStatus::InvalidParameter }
-    }),
-    routine!("ObRegisterCallbacks", APC, handles).fails(NtStatus::AccessDenied),
-    routine!("ObUnRegisterCallbacks", APC, |call| {
-        let wanted = call.kernel_handle(0);
+    }
+
+    #[irql(APC), fails(NtStatus::AccessDenied)]
+    fn ObRegisterCallbacks(
+        &call,
+        registration: GuestPtr<OB_CALLBACK_REGISTRATION>,
+        place: Out<KernelHandle>,
+    ) -> Outcome {
+        handles(call, registration, place)
+    }
+
+    #[irql(APC)]
+    fn ObUnRegisterCallbacks(wanted: KernelHandle) {
         remove(|about| matches!(about, About::Handles { handle, .. } if handle == wanted));
         object::close(wanted);
-    }),
-    routine!("ObGetFilterVersion", APC, |_| VERSION),
-];
+    }
+
+    #[irql(APC)]
+    fn ObGetFilterVersion() -> u16 {
+        VERSION
+    }
+}
 
 /// Registers a routine, or removes it if `take_back` is set.
 fn set(call: &Call, about: About, routine: GuestPtr<Code>, take_back: bool) -> NtStatus {
@@ -126,22 +183,21 @@ fn remove(is_it: impl Fn(About) -> bool) -> bool {
     registered.len() != before
 }
 
-fn registry(call: &Call, context: u64, place: GuestPtr<u64>) -> Outcome {
+fn registry(call: &Call, routine: GuestPtr<Code>, context: GuestPtr<Opaque>, place: Out<u64>) -> Outcome {
     let cookie = {
         let mut notifications = lock(&kernel().notifications);
         notifications.cookies += 1;
         let cookie = notifications.cookies;
-        let about = About::Registry { cookie, context };
-        notifications.registered.push(Registered { about, routine: call.ptr(0), from: call.from });
+        let about = About::Registry { cookie, context: context.address() };
+        notifications.registered.push(Registered { about, routine, from: call.from });
         cookie
     };
-    place.write(cookie)?;
+    place.set(cookie)?;
     Ok(())
 }
 
-/// Arguments: registration, pointer to the handle.
-fn handles(call: &Call) -> Outcome {
-    let registration = call.ptr::<OB_CALLBACK_REGISTRATION>(0).read()?;
+fn handles(call: &Call, asking: GuestPtr<OB_CALLBACK_REGISTRATION>, place: Out<KernelHandle>) -> Outcome {
+    let registration = asking.read()?;
     if registration.Version != VERSION || registration.OperationRegistrationCount == 0 {
         return fail(NtStatus::InvalidParameter);
     }
@@ -155,7 +211,7 @@ fn handles(call: &Call) -> Outcome {
         }
         asked.push((operation, operation.ObjectType.read()?));
     }
-    let handle = object::open("object callback", call.arg(0), call.from)?;
+    let handle = object::open("object callback", asking.address(), call.from)?;
     let mut notifications = lock(&kernel().notifications);
     for (operation, of) in asked {
         let (operations, post, context) =
@@ -164,7 +220,7 @@ fn handles(call: &Call) -> Outcome {
         notifications.registered.push(Registered { about, routine: operation.PreOperation, from: call.from });
     }
     drop(notifications);
-    call.ptr(1).write(handle)?;
+    place.set(handle)?;
     done(())
 }
 

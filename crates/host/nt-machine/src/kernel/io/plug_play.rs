@@ -7,12 +7,12 @@ use super::{device, names};
 use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::ex::{TargetEvent, Told};
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};
-use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{NO_RESOURCES, PASSIVE, Routine, done, routine};
+use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, routines};
 
 /// `EventCategoryTargetDeviceChange`.
-const TARGET_DEVICE: u32 = 3;
+const TARGET_DEVICE: i32 = 3;
 
 /// A routine that is notified about the device of a file.
 #[derive(Clone, Copy)]
@@ -23,23 +23,39 @@ pub(crate) struct Registered {
     context: u64,
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: category, flags, data of the category, driver, routine, context, place for the registration.
-    routine!("IoRegisterPlugPlayNotification", PASSIVE, |call| {
-        let handle = object::open("notification", call.arg(4), call.from)?;
-        if call.u32(0) == TARGET_DEVICE {
-            let (file, routine, context) = (call.ptr(2), call.ptr(4), call.arg(5));
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoRegisterPlugPlayNotification(
+        &call,
+        category: i32,
+        _flags: Ignored<u32>,
+        data: GuestPtr<Opaque>,
+        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+        place: Out<KernelHandle>,
+    ) -> Outcome {
+        let handle = object::open("notification", routine.address(), call.from)?;
+        if category == TARGET_DEVICE {
             // A registration has a reference to the file object, which the driver may close before it is notified.
-            object::reference(call.arg(2), call.from);
+            object::reference(data.address(), call.from);
+            let (file, context) = (data.cast(), context.address());
             lock(&kernel().plug_play).push(Registered { handle, file, routine, context });
         }
-        call.ptr(6).write(handle)?;
+        place.set(handle)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoUnregisterPlugPlayNotification", PASSIVE, |call| unregister(call.kernel_handle(0))),
-    routine!("IoUnregisterPlugPlayNotificationEx", PASSIVE, |call| unregister(call.kernel_handle(0))),
-];
+    }
+
+    #[irql(PASSIVE)]
+    fn IoUnregisterPlugPlayNotification(registration: KernelHandle) -> NtStatus {
+        unregister(registration)
+    }
+
+    #[irql(PASSIVE)]
+    fn IoUnregisterPlugPlayNotificationEx(registration: KernelHandle) -> NtStatus {
+        unregister(registration)
+    }
+}
 
 fn unregister(handle: KernelHandle) -> NtStatus {
     let gone: Vec<Registered> =

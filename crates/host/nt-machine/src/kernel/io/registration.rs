@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
-use crate::memory::{Code, GuestPtr};
-use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, routine};
+use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify;
 
 /// `ERROR_LOG_MAXIMUM_SIZE`.
@@ -23,58 +23,93 @@ pub(crate) struct Registrations {
     again: Vec<(GuestPtr<Code>, u64)>,
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: driver, client, size, place for the extension.
-    routine!("IoAllocateDriverObjectExtension", APC, |call| {
+routines! { pub(super) ROUTINES;
+    #[irql(APC), fails(NO_RESOURCES)]
+    fn IoAllocateDriverObjectExtension(
+        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
+        client: GuestPtr<Opaque>,
+        size: u32,
+        place: Out<GuestPtr<u8>>,
+    ) -> Outcome {
         let mut registrations = lock(&kernel().registrations);
-        if registrations.extensions.contains_key(&call.arg(1)) {
-            call.ptr(3).write(0_u64)?;
+        if registrations.extensions.contains_key(&client.address()) {
+            place.set(GuestPtr::NULL)?;
             return fail(NtStatus::ObjectNameCollision);
         }
-        let memory: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(u64::from(call.u32(2)))?;
-        registrations.extensions.insert(call.arg(1), memory.address());
-        call.ptr(3).write(memory)?;
+        let memory: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(size.into())?;
+        registrations.extensions.insert(client.address(), memory.address());
+        place.set(memory)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoGetDriverObjectExtension", DISPATCH, |call| {
-        lock(&kernel().registrations).extensions.get(&call.arg(1)).copied().unwrap_or_default()
-    }),
-    // Arguments: driver, routine, context.
-    routine!("IoRegisterDriverReinitialization", PASSIVE, |call| {
-        lock(&kernel().registrations).again.push((call.ptr(1), call.arg(2)));
-    }),
-    routine!("IoRegisterBootDriverReinitialization", PASSIVE, |call| {
-        lock(&kernel().registrations).again.push((call.ptr(1), call.arg(2)));
-    }),
-    routine!("IoRegisterShutdownNotification", PASSIVE, |call| {
-        lock(&kernel().io).register("shutdown notification", call.arg(0), call.from);
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoRegisterLastChanceShutdownNotification", PASSIVE, |call| {
-        lock(&kernel().io).register("shutdown notification", call.arg(0), call.from);
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoUnregisterShutdownNotification", PASSIVE, |call| {
-        lock(&kernel().io).forget("shutdown notification", call.arg(0));
-    }),
-    // Arguments: device or driver, size.
-    routine!("IoAllocateErrorLogEntry", DISPATCH, |call| {
-        let size = u64::from(call.u8(1));
-        if size == 0 || size > LONGEST_ENTRY { 0 } else { lock(&kernel().pool).object(size) }
-    })
-    .fails_with_zero(),
-    routine!("IoWriteErrorLogEntry", DISPATCH, |call| {
-        let entry = call.ptr::<IO_ERROR_LOG_PACKET>(0);
+    }
+
+    #[irql(DISPATCH)]
+    fn IoGetDriverObjectExtension(
+        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
+        client: GuestPtr<Opaque>,
+    ) -> Option<GuestPtr<u8>> {
+        lock(&kernel().registrations).extensions.get(&client.address()).copied().map(GuestPtr::new)
+    }
+
+    #[irql(PASSIVE)]
+    fn IoRegisterDriverReinitialization(
+        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) {
+        lock(&kernel().registrations).again.push((routine, context.address()));
+    }
+
+    #[irql(PASSIVE)]
+    fn IoRegisterBootDriverReinitialization(
+        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) {
+        lock(&kernel().registrations).again.push((routine, context.address()));
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoRegisterShutdownNotification(&call, device: GuestPtr<DEVICE_OBJECT>) -> NtStatus {
+        lock(&kernel().io).register("shutdown notification", device.address(), call.from);
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoRegisterLastChanceShutdownNotification(&call, device: GuestPtr<DEVICE_OBJECT>) -> NtStatus {
+        lock(&kernel().io).register("shutdown notification", device.address(), call.from);
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE)]
+    fn IoUnregisterShutdownNotification(device: GuestPtr<DEVICE_OBJECT>) {
+        lock(&kernel().io).forget("shutdown notification", device.address());
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn IoAllocateErrorLogEntry(_object: Ignored<GuestPtr<Opaque>>, size: u8) -> GuestPtr<u8> {
+        let size = u64::from(size);
+        if size == 0 || size > LONGEST_ENTRY { GuestPtr::NULL } else { GuestPtr::new(lock(&kernel().pool).object(size)) }
+    }
+
+    #[irql(DISPATCH)]
+    fn IoWriteErrorLogEntry(entry: GuestPtr<IO_ERROR_LOG_PACKET>) -> Result<(), Fault> {
         let (code, status) = (entry.ErrorCode().read()?.as_int(), entry.FinalStatus().read()?.as_int());
         verify::announce(&format!("nt-host: error log: code {code:#010X}, status {status:#010X}"));
         lock(&kernel().pool).free_object(entry.address());
-        done(())
-    }),
-    routine!("IoFreeErrorLogEntry", DISPATCH, |call| lock(&kernel().pool).free_object(call.arg(0))),
-    // Windows Vista and all later releases have WDM 6.0.
-    routine!("IoIsWdmVersionAvailable", ANY, |call| (call.u8(0), call.u8(1)) <= (6, 0)),
-];
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn IoFreeErrorLogEntry(entry: GuestPtr<Opaque>) {
+        lock(&kernel().pool).free_object(entry.address());
+    }
+
+    /// Windows Vista and all later releases have WDM 6.0.
+    #[irql(ANY)]
+    fn IoIsWdmVersionAvailable(major: u8, minor: u8) -> bool {
+        (major, minor) <= (6, 0)
+    }
+}
 
 /// Runs the reinitialisation routines after `DriverEntry` has succeeded. They may register again, up to 16 times.
 pub(crate) fn reinitialize(driver: GuestPtr<DRIVER_OBJECT>) {

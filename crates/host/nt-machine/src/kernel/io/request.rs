@@ -14,7 +14,7 @@ use crate::kernel::sync::irql;
 use crate::kernel::{RequestKind, call_back, kernel, lock};
 use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{APC, DISPATCH, Routine, fixed, routine};
+use crate::routine::{APC, DISPATCH, Ignored, Irql, Out, routines};
 use crate::verify::{self, Rule};
 
 /// The major functions.
@@ -30,19 +30,62 @@ pub(super) const ON_CANCEL: u8 = 0x20;
 pub(super) const ON_SUCCESS: u8 = 0x40;
 pub(super) const ON_ERROR: u8 = 0x80;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("IofCallDriver", DISPATCH, |call| call_driver(call.ptr(0), call.ptr(1))),
-    routine!("IoCallDriver", DISPATCH, |call| call_driver(call.ptr(0), call.ptr(1))),
-    routine!("PoCallDriver", DISPATCH, |call| call_driver(call.ptr(0), call.ptr(1))),
-    routine!("IofCompleteRequest", DISPATCH, |call| complete(call.ptr(0))),
-    routine!("IoCompleteRequest", DISPATCH, |call| complete(call.ptr(0))),
-    routine!("IoCancelIrp", DISPATCH, |call| cancel(call.ptr(0))),
-    routine!("IoAcquireCancelSpinLock", DISPATCH, |call| call.ptr(0).write(irql::raise(DISPATCH))),
-    routine!("IoReleaseCancelSpinLock", DISPATCH, |call| irql::lower(call.u8(0))),
-    fixed("IoGetRequestorProcessId", DISPATCH, 4),
-    fixed("IoIs32bitProcess", APC, 0),
-    fixed("IoSetThreadHardErrorMode", APC, 1),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH)]
+    fn IofCallDriver(device: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
+        call_driver(device, irp)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoCallDriver(device: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
+        call_driver(device, irp)
+    }
+
+    #[irql(DISPATCH)]
+    fn PoCallDriver(device: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
+        call_driver(device, irp)
+    }
+
+    #[irql(DISPATCH)]
+    fn IofCompleteRequest(irp: GuestPtr<IRP>, _boost: Ignored<i8>) -> Result<(), Fault> {
+        complete(irp)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoCompleteRequest(irp: GuestPtr<IRP>, _boost: Ignored<i8>) -> Result<(), Fault> {
+        complete(irp)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoCancelIrp(irp: GuestPtr<IRP>) -> Result<bool, Fault> {
+        cancel(irp)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoAcquireCancelSpinLock(old: Out<u8>) -> Result<(), Fault> {
+        old.set(irql::raise(DISPATCH))
+    }
+
+    #[irql(DISPATCH)]
+    fn IoReleaseCancelSpinLock(old: Irql) {
+        irql::lower(old.0);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn IoGetRequestorProcessId(_irp: Ignored<GuestPtr<IRP>>) -> u32 {
+        4
+    }
+
+    #[irql(APC), fixed]
+    fn IoIs32bitProcess(_irp: Ignored<GuestPtr<IRP>>) -> bool {
+        false
+    }
+
+    #[irql(APC), fixed]
+    fn IoSetThreadHardErrorMode(_enable: Ignored<bool>) -> bool {
+        true
+    }
+}
 
 /// The state of an IRP.
 #[derive(Clone, Copy, Debug, Default)]
