@@ -8,6 +8,7 @@ static PDEVICE_OBJECT TheDevice;
 static KDPC Dpc;
 static KTIMER Timer;
 static KEVENT Never;
+static volatile BOOLEAN SpinsInUnload;
 static struct {
     ULONG Value;
 } *Global;
@@ -300,6 +301,18 @@ static void Overwrite(void)
     check(NULL, NULL, 0, 0, 0, NULL, NULL, 0, place, &status); /* overwrite */
 }
 
+/* Overwrites what the host keeps for this thread. */
+static void Smash(void)
+{
+    UCHAR *block;
+    ULONG index;
+
+    __asm__ volatile("mov %%fs:0, %0" : "=r"(block));
+    for (index = 1; index <= 1024; index++) {
+        *(volatile UCHAR *)(block - index) = 0xA5;
+    }
+}
+
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
     PIO_STACK_LOCATION location = Current(Irp);
@@ -365,6 +378,17 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     case CODE(18):
         *(ULONG *)Irp->AssociatedIrp.SystemBuffer = Devices((NTSTATUS *)Irp->AssociatedIrp.SystemBuffer + 1);
         return Finish(Irp, 0, 8);
+    case CODE(19):
+        Smash();
+        *(volatile ULONG *)8 = 0;
+        break;
+    case CODE(20):
+        Smash();
+        Spin(&Dpc, NULL, NULL, NULL);
+        break;
+    case CODE(21):
+        SpinsInUnload = TRUE;
+        break;
     }
     return Finish(Irp, 0, 0);
 }
@@ -372,6 +396,8 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
 {
     IoDeleteDevice(Driver->DeviceObject);
+    while (SpinsInUnload) { /* spin in unload */
+    }
 }
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)

@@ -206,6 +206,35 @@ fn a_routine_that_overwrites_data_of_the_host_ends_the_run_with_a_finding() {
     assert!(source.ends_with("/* overwrite */"), "{source}");
 }
 
+/// The handler for faults cannot work without the data of its thread, so it faults itself. The run ends all the same.
+#[test]
+fn a_fault_inside_the_handler_for_faults_ends_the_run_with_a_finding() {
+    let (_host, device) = start(plain("wdm_limits"));
+    let Err(Error::Stopped(report)) = device.ioctl(code(19), &[], 0) else { panic!("the run goes on") };
+    let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
+    assert_eq!(finding.rule, Rule::Host, "{finding:?}");
+    assert!(finding.detail.contains(" while "), "names both faults: {}", finding.detail);
+}
+
+/// The thread cannot say where it is, because the handler that would ask it faults.
+#[test]
+fn a_thread_that_cannot_be_asked_does_not_outlast_the_timeout() {
+    let (_host, device) = start(plain("wdm_limits").patience(Duration::from_millis(500)));
+    let Err(Error::Stopped(report)) = device.ioctl(code(20), &[], 0) else { panic!("the run goes on") };
+    let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
+    assert!(matches!(finding.rule, Rule::Host | Rule::Hang), "{finding:?}");
+}
+
+#[test]
+fn an_unload_routine_that_does_not_return_is_a_hang() {
+    let (host, device) = start(plain("wdm_limits").patience(Duration::from_millis(500)));
+    device.ioctl(code(21), &[], 0).expect("a reply");
+    drop(device);
+    let Err(Error::Stopped(report)) = host.unload() else { panic!("the run goes on") };
+    let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
+    assert_eq!(finding.rule, Rule::Hang, "{finding:?}");
+}
+
 #[test]
 fn by_command_a_hang_names_the_thread_and_the_line_and_ends_with_3() {
     let image = c::build("wdm_limits", 0, "DriverEntry", &["ntoskrnl"]);
