@@ -123,6 +123,11 @@ impl Routine {
         self.fails != Fails::Never && !self.undoes.is_some_and(|undoes| undoes(call))
     }
 
+    /// The routine has another name than the function that implements it: one that no driver can import.
+    pub(crate) const fn name(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
     /// The routine cannot fail, and creates or acquires something that the driver may leak.
     pub(crate) const fn keeps(self) -> Self {
         Self { keeps: true, ..self }
@@ -251,6 +256,11 @@ impl Call {
     /// Returns the address of the first slot, which is on the stack even if the routine has no parameters.
     pub(crate) const fn slots(&self) -> GuestPtr<u64> {
         self.slots
+    }
+
+    /// Returns rcx, rdx, r8 and r9 as they were at the call. The entry of all imports stores them in the first slots.
+    pub(crate) fn argument_registers(&self) -> [u64; 4] {
+        [0, 1, 2, 3].map(|index| self.arg(index))
     }
 
     /// Returns the name of the routine.
