@@ -23,6 +23,12 @@ pub(crate) const APC: u8 = 1;
 pub(crate) const DISPATCH: u8 = 2;
 pub(crate) const ANY: u8 = 15;
 
+/// The modules whose routines this host has. Those of the framework are in `wdf`.
+pub(crate) const KERNEL: &str = "ntoskrnl.exe";
+pub(crate) const HAL: &str = "hal.dll";
+pub(crate) const WMI_LIBRARY: &str = "wmilib.sys";
+pub(crate) const WPP_RECORDER: &str = "wpprecorder.sys";
+
 /// The status with which most routines fail.
 pub(crate) const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
 
@@ -48,6 +54,8 @@ enum Body {
 /// A routine that this host implements.
 pub(crate) struct Routine {
     pub(crate) name: &'static str,
+    /// The module that exports it.
+    pub(crate) module: &'static str,
     /// The highest IRQL at which it may be called.
     pub(crate) irql: u8,
     pub(crate) fails: Fails,
@@ -92,6 +100,7 @@ impl Routine {
         let fails = Fails::Never;
         Self {
             name,
+            module: KERNEL,
             irql,
             fails,
             undoes: None,
@@ -126,6 +135,11 @@ impl Routine {
     /// The routine has another name than the function that implements it: one that no driver can import.
     pub(crate) const fn name(self, name: &'static str) -> Self {
         Self { name, ..self }
+    }
+
+    /// Another module than the kernel exports the routine.
+    pub(crate) const fn module(self, module: &'static str) -> Self {
+        Self { module, ..self }
     }
 
     /// The routine cannot fail, and creates or acquires something that the driver may leak.

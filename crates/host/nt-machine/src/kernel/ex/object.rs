@@ -176,7 +176,7 @@ routines! { pub(super) ROUTINES;
         done(())
     }
 
-    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    #[irql(APC), fails(NtStatus::AccessDenied)]
     fn ObOpenObjectByPointer(
         &call,
         object: GuestPtr<Opaque>,

@@ -13,9 +13,7 @@ use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT, MDL, THREAD};
 use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
-use crate::routine::{
-    APC, Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines,
-};
+use crate::routine::{APC, Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Out, Outcome, done, fail, routines};
 
 /// The major functions.
 const READ: u32 = 3;
@@ -59,7 +57,7 @@ routines! { pub(super) ROUTINES;
         Ok(())
     }
 
-    #[irql(PASSIVE), fails_with_zero]
+    #[irql(APC), fails_with_zero]
     fn IoBuildDeviceIoControlRequest(
         &call,
         code: u32,
@@ -74,7 +72,7 @@ routines! { pub(super) ROUTINES;
         build_control(call, (major, code), device, (input, output), End { event, block })
     }
 
-    #[irql(PASSIVE), fails_with_zero]
+    #[irql(APC), fails_with_zero]
     fn IoBuildSynchronousFsdRequest(
         &call,
         major: u32,
@@ -133,7 +131,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fixed]
     fn PoStartNextPowerIrp(_request: Ignored<GuestPtr<IRP>>) {}
 
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn IoGetRequestorProcess(_request: Ignored<GuestPtr<IRP>>) -> GuestPtr<THREAD> {
         process()
     }

@@ -6,7 +6,7 @@ use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{kernel, lock, shared_data};
 use crate::layout::{CONFIGURATION_INFORMATION, DRIVER_OBJECT, MDL, OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr, Opaque, PAGE};
-use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{ANY, APC, DISPATCH, HAL, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// `PCIConfiguration`, and `PCI_INVALID_VENDORID`, which a read returns if the slot has no device.
 const PCI: i32 = 4;
@@ -20,7 +20,7 @@ const VIRTUAL: u32 = 2;
 const PHYSICAL_MEMORY: &str = r"\Device\PhysicalMemory";
 
 routines! { pub(super) ROUTINES;
-    #[irql(DISPATCH)]
+    #[irql(DISPATCH), module(HAL)]
     fn HalGetBusDataByOffset(
         kind: i32,
         _bus: Ignored<u32>,
@@ -32,7 +32,7 @@ routines! { pub(super) ROUTINES;
         bus_data(kind, buffer, length)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(DISPATCH), module(HAL)]
     fn HalGetBusData(
         kind: i32,
         _bus: Ignored<u32>,
@@ -56,7 +56,7 @@ routines! { pub(super) ROUTINES;
         Ok(made)
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH), module(HAL), fixed]
     fn HalSetBusDataByOffset(
         _kind: Ignored<i32>,
         _bus: Ignored<u32>,
@@ -68,7 +68,7 @@ routines! { pub(super) ROUTINES;
         0
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH), module(HAL), fixed]
     fn HalSetBusData(
         _kind: Ignored<i32>,
         _bus: Ignored<u32>,
@@ -79,7 +79,7 @@ routines! { pub(super) ROUTINES;
         0
     }
 
-    #[irql(DISPATCH)]
+    #[irql(DISPATCH), module(HAL)]
     fn HalTranslateBusAddress(
         _interface: Ignored<i32>,
         _bus: Ignored<u32>,

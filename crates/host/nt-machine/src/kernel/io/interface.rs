@@ -8,7 +8,7 @@ use super::device;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
-use crate::routine::{Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::gap;
 
 /// `DEVICE_INTERFACE_INCLUDE_NONACTIVE`.
@@ -95,7 +95,7 @@ routines! { pub(super) ROUTINES;
         }
     }
 
-    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    #[irql(APC), fails(NtStatus::ObjectNameNotFound)]
     fn IoGetDevicePropertyData(
         _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
         key: GuestPtr<Key>,
@@ -112,7 +112,7 @@ routines! { pub(super) ROUTINES;
         store(&data, buffer, room, length)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(APC), fails(NO_RESOURCES)]
     #[undoes(data.is_none())]
     fn IoSetDevicePropertyData(
         _device: Ignored<GuestPtr<DEVICE_OBJECT>>,

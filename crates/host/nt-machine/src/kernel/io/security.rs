@@ -8,7 +8,7 @@ use crate::kernel::rtl::security::Parts;
 use crate::kernel::{kernel, lock};
 use crate::layout::{IRP, SECURITY_DESCRIPTOR, SECURITY_SUBJECT_CONTEXT, THREAD};
 use crate::memory::{Fault, GuestPtr, GuestSlice, Opaque};
-use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{ANY, APC, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The size of a token, which is opaque.
 const TOKEN: u64 = 0x100;
@@ -217,7 +217,7 @@ routines! { pub(super) ROUTINES;
     #[irql(APC), fixed]
     fn ObReleaseObjectSecurity(_descriptor: Ignored<GuestPtr<SECURITY_DESCRIPTOR>>, _allocated: Ignored<bool>) {}
 
-    #[irql(DISPATCH), fixed]
+    #[irql(ANY), fixed]
     fn IoValidateDeviceIoControlAccess(_request: Ignored<GuestPtr<IRP>>, _access: Ignored<u32>) -> NtStatus {
         NtStatus::Success
     }

@@ -14,7 +14,7 @@ use crate::layout::{
     DEVICE_OBJECT, GUID, IRP, UNICODE_STRING, WMIGUIDREGINFO, WMILIB_CONTEXT, WMIREGGUID, WMIREGINFO, WNODE_ITEM,
 };
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, routines};
+use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, WMI_LIBRARY, done, routines};
 
 /// `SYSCTL_IRP_DISPOSITION`.
 const PROCESSED: u32 = 0;
@@ -23,7 +23,7 @@ const NOT_WMI: u32 = 2;
 const FORWARD: u32 = 3;
 
 routines! { pub(super) ROUTINES;
-    #[irql(PASSIVE)]
+    #[irql(PASSIVE), module(WMI_LIBRARY)]
     fn WmiSystemControl(
         &call,
         context: GuestPtr<WMILIB_CONTEXT>,
@@ -34,7 +34,7 @@ routines! { pub(super) ROUTINES;
         system_control(&Driver { context, device: device.address(), from: call.from }, irp, disposition)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(DISPATCH), module(WMI_LIBRARY)]
     fn WmiCompleteRequest(
         _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
         irp: GuestPtr<IRP>,
@@ -46,7 +46,7 @@ routines! { pub(super) ROUTINES;
     }
 
     /// The library frees the data.
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    #[irql(DISPATCH), module(WMI_LIBRARY), fails(NO_RESOURCES)]
     fn WmiFireEvent(
         _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
         guid: GuestPtr<GUID>,
