@@ -207,6 +207,14 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Microsoft's public source of the framework: shared/inc/private/common/fxldr.h",
+        &["WdfVersionBind", "WdfVersionUnbind"],
+    ),
+    (
+        "the framework stores them in driver objects: DRIVER_UNLOAD, DRIVER_ADD_DEVICE, DRIVER_DISPATCH",
+        &["(framework add device)", "(framework dispatch)", "(framework unload)"],
+    ),
+    (
         "the compiler calls them: the sources of Visual C++'s runtime library",
         &["__report_gsfailure", "__report_rangecheckfailure", "_local_unwind", "_purecall"],
     ),

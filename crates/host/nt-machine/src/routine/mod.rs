@@ -162,6 +162,11 @@ impl Routine {
         Self { fixed: true, ..self }
     }
 
+    /// The routine has this name, which no Rust function can have.
+    pub(crate) const fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
     /// The routine has this signature.
     pub(crate) const fn signature(self, signature: Signature) -> Self {
         Self { signature: Some(signature), ..self }
