@@ -100,7 +100,7 @@ routines! { pub(super) ROUTINES;
     }
 
     /// Called with the cancel spin lock held.
-    #[irql(DISPATCH), name(CANCEL)]
+    #[irql(DISPATCH), named(CANCEL)]
     fn cancel(_device: Ignored<GuestPtr<DEVICE_OBJECT>>, packet: GuestPtr<IRP>) -> Result<(), Fault> {
         irql::lower(packet.CancelIrql().read()?);
         let Some(link) = link_of(packet) else { return Ok(()) };
