@@ -16,4 +16,4 @@ mod tests;
 
 pub use kmdf::{Binding, Client, Kmdf, Refusal};
 pub use release::{NtVersion, Release, UnknownRelease};
-pub use routines::{first_with_routine, routines};
+pub use routines::{Documented, documented, first_with_routine, routines};

@@ -1,116 +1,81 @@
-//! For each kernel routine that is newer than Windows 7, the first release that has it.
+//! What Microsoft's reference pages say about each routine: where its page is, the highest IRQL, and the first release
+//! that has it.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::Release;
 
-/// Routines of ntoskrnl.exe and fltmgr.sys that were added after Windows 7, grouped by the first release that has them
-/// according to their reference pages. The table has no macros, no inline functions, and no routines that are known to
-/// be older than their page says. A name that is not listed is assumed to exist in every release.
-#[rustfmt::skip]
-const ROUTINES: &[(Release, &str)] = &[
-    (Release::Win8, "\
-        CcCopyReadEx CcCopyWriteEx CcScheduleReadAheadEx CcSetAdditionalCacheAttributesEx CmCallbackGetKeyObjectIDEx \
-        CmCallbackReleaseKeyObjectIDEx ExGetFirmwareEnvironmentVariable ExSetFirmwareEnvironmentVariable \
-        FltCloseSectionForDataScan FltCreateMailslotFile FltCreateNamedPipeFile FltCreateSectionForDataScan \
-        FltEnumerateInstanceInformationByDeviceObject FltEnumerateInstanceInformationByVolumeName \
-        FltGetActivityIdCallbackData FltGetContextsEx FltGetSectionContext FltOplockFsctrlEx FltOplockKeysEqual \
-        FltPrepareToReuseEcp FltPropagateActivityIdToThread FltQueryQuotaInformationFile FltReadFileEx \
-        FltRegisterForDataScan FltReleaseContextsEx FltSetActivityIdCallbackData FltSetQuotaInformationFile \
-        FltWriteFileEx FsRtlCheckLockForOplockRequest FsRtlGetSectorSizeInformation FsRtlGetSupportedFeatures \
-        FsRtlIsSystemPagingFile FsRtlIssueDeviceIoControl FsRtlMdlReadEx FsRtlPrepareToReuseEcp FsRtlQueryCachedVdl \
-        FsRtlQueryKernelEaFile FsRtlSetKernelEaFile IoClearActivityIdThread IoCreateStreamFileObjectEx2 \
-        IoCreateSystemThread IoDecrementKeepAliveCount IoGetActivityIdIrp IoGetActivityIdThread \
-        IoGetDeviceInterfacePropertyData IoGetOplockKeyContextEx IoIncrementKeepAliveCount \
-        IoPropagateActivityIdToThread IoRegisterBootDriverCallback IoReportInterruptActive IoReportInterruptInactive \
-        IoSetActivityIdIrp IoSetActivityIdThread IoSetDeviceInterfacePropertyData IoSetMasterIrpStatus \
-        IoTransferActivityId IoUnregisterBootDriverCallback KeQuerySystemTimePrecise MmAllocateContiguousNodeMemory \
-        MmAllocateMdlForIoSpace MmAllocateNodePagesForMdlEx MmIsDriverSuspectForVerifier PoFxActivateComponent \
-        PoFxCompleteDevicePowerNotRequired PoFxCompleteIdleCondition PoFxCompleteIdleState PoFxIdleComponent \
-        PoFxNotifySurprisePowerOn PoFxPowerControl PoFxRegisterDevice PoFxReportDevicePoweredOn \
-        PoFxSetComponentLatency PoFxSetComponentResidency PoFxSetComponentWake PoFxSetDeviceIdleTimeout \
-        PoFxStartDevicePowerManagement PoFxUnregisterDevice PsIsDiskCountersEnabled PsUpdateDiskCounters \
-        ZwFlushBuffersFileEx"),
-    (Release::Win81, "\
-        ExAllocateTimer ExCancelTimer ExDeleteTimer ExInitializeRundownProtectionCacheAwareEx ExSetTimer \
-        FsRtlCheckUpperOplock FsRtlUpperOplockFsctrl IoQueryFullDriverPath KeQueryInterruptTimePrecise MmCopyMemory \
-        PoFxPowerOnCrashdumpDevice PoFxRegisterCrashdumpDevice RtlQueryPackageIdentityEx"),
-    (Release::Win10_1507, "\
-        EtwSetInformation IoAllocateIrpEx KeConvertAuxiliaryCounterToPerformanceCounter \
-        KeConvertPerformanceCounterToAuxiliaryCounter KeDeregisterBoundCallback KeQueryAuxiliaryCounterFrequency \
-        KeRegisterBoundCallback MmMapIoSpaceEx PoFxIssueComponentPerfStateChange \
-        PoFxIssueComponentPerfStateChangeMultiple PoFxQueryCurrentComponentPerfState PoFxRegisterComponentPerfStates \
-        PsSetCreateThreadNotifyRoutineEx RtlDecompressBufferEx2 RtlDecompressFragmentEx SeEtwWriteKMCveEvent \
-        VslCreateSecureSection VslDeleteSecureSection"),
-    (Release::Win10_1511, "\
-        ZwSetInformationVirtualMemory"),
-    (Release::Win10_1607, "\
-        FltAddOpenReparseEntry FltCopyOpenReparseList FltFreeOpenReparseList FltPropagateIrpExtension \
-        FltRemoveOpenReparseEntry FsRtlIsDaxVolume IoGetSiloParameters PsAllocSiloContextSlot \
-        PsAttachSiloToCurrentThread PsCreateSiloContext PsDereferenceSiloContext PsDetachSiloFromCurrentThread \
-        PsFreeSiloContextSlot PsGetCurrentServerSilo PsGetCurrentSilo PsGetEffectiveServerSilo PsGetHostSilo \
-        PsGetJobServerSilo PsGetJobSilo PsGetPermanentSiloContext PsGetSiloContext PsGetSiloMonitorContextSlot \
-        PsInsertPermanentSiloContext PsInsertSiloContext PsIsHostSilo PsMakeSiloContextPermanent \
-        PsReferenceSiloContext PsRegisterSiloMonitor PsRemoveSiloContext PsReplaceSiloContext PsStartSiloMonitor \
-        PsTerminateServerSilo PsUnregisterSiloMonitor"),
-    (Release::Win10_1703, "\
-        FltQueryInformationByName PsGetProcessStartKey PsSetCreateProcessNotifyRoutineEx2 RtlDrainNonVolatileFlush \
-        RtlFlushNonVolatileMemory RtlFlushNonVolatileMemoryRanges RtlFreeNonVolatileToken RtlGetNonVolatileToken \
-        RtlWriteNonVolatileMemory"),
-    (Release::Win10_1709, "\
-        ExGetFirmwareType ExIsSoftBoot FltQueryDirectoryFileEx IoCheckLinkShareAccess IoRemoveLinkShareAccess \
-        IoSetLinkShareAccess IoUpdateLinkShareAccess MmMapMdl PoFxSetTargetDripsDevicePowerState PsGetParentSilo \
-        PsGetServerSiloActiveConsoleId PsSetLoadImageNotifyRoutineEx RtlExtendCorrelationVector \
-        RtlIncrementCorrelationVector RtlInitializeCorrelationVector RtlIsPartialPlaceholder \
-        RtlIsPartialPlaceholderFileHandle RtlIsPartialPlaceholderFileInfo RtlIsStateSeparationEnabled \
-        RtlQueryThreadPlaceholderCompatibilityMode RtlSetThreadPlaceholderCompatibilityMode \
-        RtlValidateCorrelationVector SeTokenGetNoChildProcessRestricted SeTokenIsNoChildProcessRestrictionEnforced \
-        SeTokenSetNoChildProcessRestricted ZwQueryDirectoryFileEx"),
-    (Release::Win10_1803, "\
-        ClfsCreateMarshallingAreaEx FsRtlIsNameInUnUpcasedExpression IoGetDeviceDirectory IoGetDriverDirectory \
-        IoGetIommuInterface IoOpenDriverRegistryKey KeAddTriageDumpDataBlock KeInitializeTriageDumpDataArray \
-        MmForceSectionClosedEx RtlGetPersistedStateLocation RtlQueryProcessPlaceholderCompatibilityMode \
-        RtlRaiseCustomSystemEventTrigger RtlSetProcessPlaceholderCompatibilityMode"),
-    (Release::Win10_1809, "\
-        FltRetrieveFileInfoOnCreateCompletionEx MmSecureVirtualMemoryEx PsGetSiloContainerId PsGetThreadServerSilo \
-        RtlQueryRegistryValueWithFallback"),
-    (Release::Win10_1903, "\
-        FltFlushBuffers2 IoRemoveLinkShareAccessEx IoUpdateLinkShareAccessEx PoFxCompleteDirectedPowerDown \
-        RtlFillNonVolatileMemory WheaReportHwError WheaReportHwErrorDeviceDriver"),
-    (Release::Win10_2004, "\
-        ExAllocatePool2 ExAllocatePool3 FsRtlCheckOplockEx2 FsRtlOplockGetAnyBreakOwnerProcess \
-        IoAcquireKsrPersistentMemory IoFreeKsrPersistentMemory IoQueryKsrPersistentMemorySize \
-        IoReserveKsrPersistentMemory IoWriteKsrPersistentMemory MmAllocateMappingAddressEx \
-        MmGetPhysicalMemoryRangesEx2 MmMapMemoryDumpMdlEx RtlFreeUTF8String RtlInitUTF8String RtlInitUTF8StringEx \
-        RtlIsZeroMemory RtlNormalizeSecurityDescriptor RtlUTF8StringToUnicodeString RtlUnicodeStringToUTF8String \
-        WheaAddErrorSourceDeviceDriver WheaAddErrorSourceDeviceDriverV1 WheaAddHwErrorReportSectionDeviceDriver \
-        WheaCreateHwErrorReportDeviceDriver WheaHwErrorReportAbandonDeviceDriver \
-        WheaHwErrorReportSetSectionNameDeviceDriver WheaHwErrorReportSetSeverityDeviceDriver \
-        WheaHwErrorReportSubmitDeviceDriver WheaLogInternalEvent WheaRemoveErrorSourceDeviceDriver"),
-    (Release::Win10_20H2, "\
-        FsRtlAllocateAePushLock FsRtlFreeAePushLock FsRtlSetupAdvancedHeaderEx2"),
-    (Release::Server2022, "\
-        ExFreePool2 MmProtectDriverSection"),
-    (Release::Win11_21H2, "\
-        FltVetoBypassIo FsRtlGetBypassIoOpenCount FsRtlGetBypassIoOpenCountPtr PsAllocateAffinityToken \
-        PsFreeAffinityToken PsRevertToUserMultipleGroupAffinityThread PsSetSystemMultipleGroupAffinityThread"),
-    (Release::Win11_22H2, "\
-        CcGetCacheFileSize CcSetCacheFileSizes FltGetCopyInformationFromCallbackData \
-        IoCheckFileObjectOpenedAsCopyDestination IoCheckFileObjectOpenedAsCopySource IoGetShadowFileInformation \
-        IoSetShadowFileInformation WheaRegisterErrorSourceOverride WheaSignalHandlerOverride \
-        WheaUnregisterErrorSourceOverride"),
-];
+/// The documented routines, one per line, sorted by name. The comment at its start describes the columns.
+///
+/// The first releases are those of exports. The pages of some routines name a release for a macro or an inline function,
+/// or a newer release than the first one; the table has no release for these. A routine that is not in the table is
+/// assumed to exist in every release.
+const TABLE: &str = include_str!("routines.txt");
+
+/// Where the pages are.
+const PAGES: &str = "https://learn.microsoft.com/windows-hardware/drivers/ddi";
+
+/// What the reference page of a routine says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Documented {
+    /// The name of the routine.
+    pub name: &'static str,
+    /// The highest IRQL at which it may be called: 15 for any IRQL, `None` if the page does not state it or states a
+    /// condition.
+    pub irql: Option<u8>,
+    /// The first release that has it, `None` if every release has it.
+    pub since: Option<Release>,
+    /// The header that declares it, or the path of its page.
+    page: &'static str,
+}
+
+impl Documented {
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (name, page) = (words.next()?, words.next()?);
+        let irql = match words.next()? {
+            "passive" => Some(0),
+            "apc" => Some(1),
+            "dispatch" => Some(2),
+            "any" => Some(15),
+            _ => None,
+        };
+        Some(Self { name, irql, since: words.next()?.parse().ok(), page })
+    }
+
+    /// Returns the address of its page on Microsoft Learn.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let Self { name, page, .. } = self;
+        if page.contains('/') {
+            return format!("{PAGES}/{page}");
+        }
+        format!("{PAGES}/{page}/nf-{page}-{}", name.to_ascii_lowercase())
+    }
+}
+
+/// Returns the lines of the table.
+fn lines() -> impl Iterator<Item = &'static str> {
+    TABLE.lines().filter(|line| !line.starts_with('#'))
+}
+
+/// Returns what the reference page of a routine says, or `None` if there is no page for drivers.
+#[must_use]
+pub fn documented(name: &str) -> Option<Documented> {
+    // This is called for every import and every export. The lines are only found once, and parsed when they are used.
+    static LINES: LazyLock<Vec<&str>> = LazyLock::new(|| lines().collect());
+    let name_of = |line: &&'static str| line.split(' ').next().unwrap_or_default();
+    let index = LINES.binary_search_by(|line| name_of(line).cmp(name)).ok()?;
+    Documented::parse(LINES.get(index)?)
+}
 
 /// Returns the routines that were added after Windows 7, each with the first release that has it.
 pub fn routines() -> impl Iterator<Item = (&'static str, Release)> {
-    ROUTINES.iter().flat_map(|&(release, names)| names.split_whitespace().map(move |name| (name, release)))
+    lines().filter_map(Documented::parse).filter_map(|routine| Some((routine.name, routine.since?)))
 }
 
 /// Returns the first release that has a routine, or `None` if every release has it or the table does not contain it.
 #[must_use]
 pub fn first_with_routine(name: &str) -> Option<Release> {
-    // This is called for every import and every export, so the text is parsed only once.
-    static BY_NAME: LazyLock<HashMap<&str, Release>> = LazyLock::new(|| routines().collect());
-    BY_NAME.get(name).copied()
+    documented(name)?.since
 }

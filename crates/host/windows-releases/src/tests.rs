@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::{Binding, Client, Kmdf, Refusal, Release, first_with_routine, routines};
+use crate::{Binding, Client, Kmdf, Refusal, Release, documented, first_with_routine, routines};
 
 fn client(minor: u32, functions: u32, minimum: Option<u32>) -> Client {
     Client { major: 1, minor, functions, minimum }
@@ -131,6 +131,32 @@ fn the_first_release_with_something_is_found() {
 #[test]
 fn each_routine_is_there_once() {
     let names: BTreeSet<&str> = routines().map(|(name, _)| name).collect();
-    assert_eq!(names.len(), routines().count());
+    assert_eq!((names.len(), routines().count()), (256, 256));
     assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_alphanumeric())));
+}
+
+#[test]
+fn every_line_of_the_table_is_complete_and_in_order() {
+    let lines: Vec<&str> = include_str!("routines.txt").lines().filter(|line| !line.starts_with('#')).collect();
+    let first_words = lines.iter().map(|line| line.split(' ').next().unwrap_or_default());
+    assert!(first_words.clone().is_sorted_by(|one, next| one < next));
+    for (line, name) in lines.iter().zip(first_words) {
+        let [_, _, irql, since] = line.split(' ').collect::<Vec<&str>>()[..] else { panic!("{line}: four columns") };
+        assert!(["passive", "apc", "dispatch", "any", "-"].contains(&irql), "{line}");
+        assert!(since == "-" || Release::NAMES.contains(&since), "{line}");
+        assert!(documented(name).is_some_and(|found| found.name == name), "{line}");
+    }
+}
+
+#[test]
+fn a_page_is_found_by_header_and_name_or_by_its_own_path() {
+    let ddi = "https://learn.microsoft.com/windows-hardware/drivers/ddi";
+    let device = documented("IoCreateDevice").expect("a documented routine");
+    assert_eq!((device.irql, device.since), (Some(1), None));
+    assert_eq!(device.url(), format!("{ddi}/wdm/nf-wdm-iocreatedevice"));
+    let pool = documented("ExAllocatePool2").expect("a documented routine");
+    assert_eq!((pool.irql, pool.since), (Some(2), Some(Release::Win10_2004)));
+    let names = documented("FsRtlIsNameInExpression").expect("a documented routine");
+    assert_eq!(names.url(), format!("{ddi}/ntifs/nf-ntifs-_fsrtl_advanced_fcb_header-fsrtlisnameinexpression"));
+    assert_eq!(documented("KeFooBar"), None);
 }

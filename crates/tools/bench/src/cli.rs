@@ -11,8 +11,8 @@ use command_line::{VERSION, end, error, exit, print};
 
 use crate::machine::ProcessorTime;
 use crate::part::{
-    Findings, Images, Settings, build, decode, devices, engine, export, facades, host, image, instructions, matrix,
-    setup, size,
+    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, host, image, instructions,
+    matrix, setup, size,
 };
 use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
 use crate::{machine, worker};
@@ -23,7 +23,7 @@ const DOCUMENT: &str = "docs/performance.md";
 const CHART: &str = "docs/images/performance.svg";
 
 /// The parts by name.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     "instructions",
     "facades",
     "size",
@@ -31,6 +31,7 @@ const PARTS: [&str; 12] = [
     "engine",
     "decode",
     "export",
+    "calls",
     "host",
     "matrix",
     "devices",
@@ -132,7 +133,7 @@ fn run(options: &Options) -> Result<bool, String> {
 fn measure(settings: &Settings, options: &Options) -> Report {
     let mut report = Report { quick: settings.quick, machine: machine::describe(), ..Report::default() };
     let before = ProcessorTime::now();
-    let images = if ["instructions", "facades", "size"].into_iter().any(|part| options.wants(part)) {
+    let images = if ["instructions", "facades", "size", "calls"].into_iter().any(|part| options.wants(part)) {
         Images::build(settings)
     } else {
         Err(String::from("not requested"))
@@ -149,6 +150,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
             "image" => image(settings),
             "decode" => decode(settings),
             "export" => export(settings),
+            "calls" => images().and_then(calls),
             "host" => host(settings),
             "matrix" => matrix(settings),
             "devices" => devices(settings),

@@ -1,5 +1,6 @@
 //! Measurements that need their own process. The bench starts it, and it prints one line of JSON.
 
+mod calls;
 mod decode;
 mod engine;
 mod kernel;
@@ -29,6 +30,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         }
         ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
         ["decode", file] => decode::decode(&PathBuf::from(file)),
+        ["calls", thousands, image] => calls::calls(number(thousands)?, &PathBuf::from(image)),
         ["devices", count, image] => run_devices(number(count)?, &PathBuf::from(image)),
         ["requests", count, image] => run_requests(number(count)?, &PathBuf::from(image)),
         ["threads", count, image] => run_threads(number(count)?, &PathBuf::from(image)),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use etw_types::NtStatus;
 use nt_machine::{
-    Below, Config, Failure, GapKind, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time, can_fail,
-    everything, notes, plan_image,
+    Below, Config, Failure, GapKind, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time, all_routines,
+    can_fail, notes, plan_image,
 };
 use pe_image::{Image, Symbols};
 use windows_releases::first_with_routine;
@@ -237,20 +237,23 @@ impl Builder {
 
     /// Checks that the routines that the description names exist.
     fn check_names(&self, layout: &Layout) -> Result<(), String> {
-        let all = everything(self.config.os);
-        let is_known = |name: &str| all.iter().any(|listed| listed.name == name);
+        if self.config.failures.is_empty() && self.config.hidden.is_empty() {
+            return Ok(());
+        }
+        let all = all_routines(self.config.os);
+        let is_known = |name: &str| all.iter().any(|routine| routine.name == name);
         if let Some(Failure { routine, .. }) = self.config.failures.iter().find(|failure| !can_fail(&failure.routine)) {
             if is_known(routine) {
                 return Err(format!("{routine} is not a routine that can fail"));
             }
-            let names: Vec<&str> = all.iter().map(|listed| listed.name).filter(|name| can_fail(name)).collect();
+            let names: Vec<&str> = all.iter().filter(|routine| routine.can_fail).map(|routine| routine.name).collect();
             return Err(format!("there is no routine {routine} that can fail{}", suggestion(routine, &names)));
         }
         let imports = layout.imports.iter().filter_map(|import| match &import.name {
             ImportName::Name(name) => Some(name.as_str()),
             ImportName::Ordinal(_) => None,
         });
-        let exported = all.iter().filter(|listed| listed.of == "kernel").map(|listed| listed.name);
+        let exported = all.iter().filter(|routine| !routine.is_of_framework()).map(|routine| routine.name);
         let names: Vec<&str> = exported.chain(imports).collect();
         let can_hide = |name: &str| names.contains(&name) || first_with_routine(name).is_some();
         match self.config.hidden.iter().find(|hidden| !can_hide(hidden)) {

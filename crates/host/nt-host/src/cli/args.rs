@@ -44,7 +44,7 @@ pub(super) enum Command {
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),
     /// List which imports of a driver are supported, or how far each routine is supported
-    #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all\n\n{}", notes()))]
+    #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all --json\n\n{}", notes()))]
     List(List),
 }
 
@@ -57,6 +57,9 @@ pub(super) struct List {
     /// List every routine and how far it is supported: full, fixed result, missing
     #[arg(long, conflicts_with = "path")]
     pub(super) all: bool,
+    /// With `--all`: print the table of routines as JSON
+    #[arg(long, requires = "all")]
+    pub(super) json: bool,
     /// The Windows release to imitate, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
     pub(super) os: Os,

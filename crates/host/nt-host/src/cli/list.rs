@@ -7,8 +7,9 @@ use std::path::Path;
 
 use command_line::exit::{SUCCESS, USAGE};
 use command_line::{escaped, print};
-use nt_machine::{Layout, Listed, component, everything, is_modelled};
+use nt_machine::{Layout, RoutineInfo, all_routines, component, is_modelled};
 use pe_image::framework_calls;
+use serde_json::{Value, json};
 
 use crate::{ImportName, Known, Os, known, plan};
 
@@ -71,11 +72,11 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
 
 /// Lists the framework functions that the driver calls, one per line.
 fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> String {
-    let all: Vec<Listed> = everything(os).into_iter().filter(|listed| listed.of == "framework").collect();
+    let all: Vec<RoutineInfo> = all_routines(os).into_iter().filter(RoutineInfo::is_of_framework).collect();
     let calls = framework_calls(layout).into_iter().filter_map(|index| all.get(index as usize));
     let mut text = String::new();
     for function in calls {
-        let (word, index) = match function.known {
+        let (word, index) = match function.support {
             Known::Implemented | Known::Data => ("implemented", 0),
             Known::Fixed => ("fixed", 1),
             Known::Newer(_) | Known::Trapped => ("trapped", 2),
@@ -88,13 +89,18 @@ fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> Stri
     text
 }
 
-/// `list --all`: lists everything that this host has, how far it is supported, and the framework functions that are
-/// missing.
-pub(super) fn list_all(os: Os) -> u8 {
+/// `list --all`: prints the table of all routines, and the framework functions that are missing.
+pub(super) fn list_all(os: Os, json: bool) -> u8 {
+    let table = all_routines(os);
+    if json {
+        let rows: Vec<Value> = table.iter().map(row).collect();
+        print(&(Value::Array(rows).to_string() + "\n"));
+        return SUCCESS;
+    }
     let mut text = String::new();
     let (mut full, mut fixed, mut missing) = (0, 0, 0);
-    for Listed { of, name, known } in everything(os) {
-        let (word, count) = match known {
+    for routine in &table {
+        let (word, count) = match routine.support {
             Known::Implemented => ("full".to_owned(), &mut full),
             Known::Data => ("data".to_owned(), &mut full),
             Known::Fixed => ("fixed result".to_owned(), &mut fixed),
@@ -102,9 +108,46 @@ pub(super) fn list_all(os: Os) -> u8 {
             Known::Trapped => ("missing".to_owned(), &mut missing),
         };
         *count += 1;
-        let _ = writeln!(text, "{word:<16} {of:<10} {name}");
+        let irql = routine.irql.map_or("", irql_name);
+        let since = routine.since.map_or("", Os::name);
+        let signature = routine.signature.as_deref().unwrap_or_default();
+        let page = routine.page.as_deref().unwrap_or_default();
+        let line =
+            format!("{word:<16} {:<15} {irql:<8} {since:<10} {} ({signature}) {page}", routine.module, routine.name);
+        let _ = writeln!(text, "{}", line.trim_end().replace(" ()", ""));
     }
     let _ = writeln!(text, "{full} in full, {fixed} with a fixed result, {missing} missing on {os}");
     print(&text);
     SUCCESS
+}
+
+/// Returns the name of an IRQL limit.
+const fn irql_name(limit: u8) -> &'static str {
+    match limit {
+        0 => "passive",
+        1 => "apc",
+        2 => "dispatch",
+        _ => "any",
+    }
+}
+
+/// Returns a row of the table for `--json`.
+fn row(routine: &RoutineInfo) -> Value {
+    let support = match routine.support {
+        Known::Implemented => "full",
+        Known::Data => "data",
+        Known::Fixed => "fixed",
+        Known::Newer(_) => "newer",
+        Known::Trapped => "missing",
+    };
+    json!({
+        "name": routine.name,
+        "module": routine.module,
+        "signature": routine.signature,
+        "irql": routine.irql.map(irql_name),
+        "since": routine.since.map(Os::name),
+        "can_fail": routine.can_fail,
+        "support": support,
+        "page": routine.page,
+    })
 }

@@ -34,7 +34,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Matrix(options) => matrix::matrix(&options),
         Command::List(list) => match &list.path {
             Some(path) => list::list(path, list.os),
-            None => list::list_all(list.os),
+            None => list::list_all(list.os, list.json),
         },
     })
 }

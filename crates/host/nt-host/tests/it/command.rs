@@ -101,19 +101,46 @@ fn the_header_of_a_trace_names_the_file_itself() {
 }
 
 #[test]
-fn a_list_of_everything_says_how_far_each_routine_goes() {
-    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).args(["list", "--all", "--os", "win7"]).output();
-    let text = text(&output.expect("the command"));
+fn the_table_of_all_routines_says_what_each_is_and_how_far_it_goes() {
+    let list = |options: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).args(["list", "--all"]).args(options).output();
+        text(&output.expect("the command"))
+    };
+    let table = list(&["--os", "win7"]);
+    let ddi = "https://learn.microsoft.com/windows-hardware/drivers/ddi";
     for line in [
-        "full             kernel     IoCreateDevice",
-        "data             kernel     ExEventObjectType",
-        "fixed result     kernel     KeQueryActiveGroupCount",
-        "full             framework  WdfIoQueueCreate",
-        "missing          framework  WdfDmaEnablerCreate",
+        format!(
+            "full             ntoskrnl.exe    apc                 IoCreateDevice \
+             (pointer, u32, pointer, u32, u32, boolean, pointer -> status) {ddi}/wdm/nf-wdm-iocreatedevice"
+        ),
+        "data             ntoskrnl.exe                        ExEventObjectType".to_owned(),
+        format!(
+            "fixed result     hal.dll         any                 KeStallExecutionProcessor (u32 -> void) \
+             {ddi}/wdm/nf-wdm-kestallexecutionprocessor"
+        ),
+        format!(
+            "missing          wdf01000.sys                        WdfDmaEnablerCreate \
+             {ddi}/wdfdmaenabler/nf-wdfdmaenabler-wdfdmaenablercreate"
+        ),
     ] {
-        assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+        assert!(table.lines().any(|row| row == line), "{line}\n{table}");
     }
-    assert!(text.lines().any(|line| line.starts_with("since ") && line.ends_with("kernel     EtwSetInformation")));
+    let newer = "since win10-1507 ntoskrnl.exe    passive  win10-1507 EtwSetInformation ";
+    assert!(table.lines().any(|row| row.starts_with(newer)), "{table}");
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&list(&["--json"])).expect("JSON");
+    assert_eq!(rows.len(), table.lines().count() - 1);
+    let pool = rows.iter().find(|row| row["name"] == "ExAllocatePool2").expect("a row");
+    let expected = serde_json::json!({
+        "name": "ExAllocatePool2",
+        "module": "ntoskrnl.exe",
+        "signature": "u64, u64, u32 -> pointer",
+        "irql": "dispatch",
+        "since": "win10-2004",
+        "can_fail": true,
+        "support": "full",
+        "page": format!("{ddi}/wdm/nf-wdm-exallocatepool2"),
+    });
+    assert_eq!(*pool, expected);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod common;
 mod control;
 mod exceptions;
 mod framework;
+mod garbage;
 mod hardware;
 mod kernel;
 mod limits;

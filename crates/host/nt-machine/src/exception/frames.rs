@@ -4,7 +4,8 @@ use crate::cpu::crossing::{Crossing, word};
 use crate::cpu::{thread, walk};
 use crate::image;
 use crate::layout::CONTEXT;
-use crate::routine::{ANY, Call, Outcome, Routine, done, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, Ignored, Out, routines};
 use pe_image::unwind::Handler;
 
 /// `UNW_FLAG_EHANDLER` and `UNW_FLAG_UHANDLER`.
@@ -13,45 +14,84 @@ const ON_UNWIND: u32 = 2;
 /// The maximum number of addresses that are written, whatever count the driver passes: a count is 16 bits wide.
 const MOST: usize = 0xFFFF;
 
-pub(crate) const ROUTINES: &[Routine] = &[
-    // Arguments: frames to skip, frames to capture, buffer for the addresses, pointer to their hash.
-    routine!("RtlCaptureStackBackTrace", ANY, |call| {
-        let addresses = back_trace(call.u32(0), call.u32(1));
-        call.ptr(2).write_all(&addresses)?;
-        // The hash is the sum of the addresses, as documented.
-        call.ptr(3).write_if(addresses.iter().fold(0, |sum: u32, address| sum.wrapping_add(*address as u32)))?;
-        done(addresses.len() as u64)
-    }),
-    // Arguments: buffer for the addresses, their maximum number, flags. A flag selects user-mode frames; there are
-    // none.
-    routine!("RtlWalkFrameChain", ANY, |call| {
-        let addresses = if call.u32(2) & 1 == 0 { back_trace(0, call.u32(1)) } else { Vec::new() };
-        call.ptr(0).write_all(&addresses)?;
-        done(addresses.len() as u64)
-    }),
-    routine!("RtlCaptureContext", ANY, |call| {
+routines! { pub(crate) ROUTINES;
+    /// The hash is the sum of the addresses, as documented.
+    #[irql(ANY)]
+    fn RtlCaptureStackBackTrace(skip: u32, count: u32, buffer: GuestPtr<u64>, hash: Out<u32>) -> Result<u16, Fault> {
+        let addresses = back_trace(skip, count);
+        buffer.write_all(&addresses)?;
+        hash.set_if_wanted(addresses.iter().fold(0, |sum: u32, address| sum.wrapping_add(*address as u32)))?;
+        Ok(addresses.len() as u16)
+    }
+
+    /// A flag selects user-mode frames; there are none.
+    #[irql(ANY)]
+    fn RtlWalkFrameChain(buffer: GuestPtr<u64>, count: u32, flags: u32) -> Result<u32, Fault> {
+        let addresses = if flags & 1 == 0 { back_trace(0, count) } else { Vec::new() };
+        buffer.write_all(&addresses)?;
+        Ok(addresses.len() as u32)
+    }
+
+    #[irql(ANY)]
+    fn RtlCaptureContext(&call, context: GuestPtr<CONTEXT>) -> Result<(), Fault> {
         let Some(crossing) = Crossing::current() else { return Ok(()) };
         let mut registers = crossing.all_registers();
-        // Of the volatile registers, only the arguments are known.
-        for (number, index) in [(1, 0), (2, 1), (8, 2), (9, 3)] {
-            registers.set(number, call.arg(index));
+        // Of the volatile registers, only those of the arguments are known: rcx, rdx, r8 and r9.
+        for (number, value) in [1, 2, 8, 9].into_iter().zip(call.argument_registers()) {
+            registers.set(number, value);
         }
-        call.ptr::<CONTEXT>(0).set(&registers, None)
-    }),
-    routine!("RtlLookupFunctionEntry", ANY, |call| {
-        let Some(base) = image::base_of(call.arg(0)) else { return done(0) };
-        call.ptr(1).write_if(base)?;
-        let rva = (call.arg(0) - base) as u32;
-        let found = image::functions().and_then(|functions| functions.find(rva));
-        done(found.map_or(0, |(_, entry)| base + u64::from(entry)))
-    }),
-    routine!("RtlPcToFileHeader", ANY, |call| {
-        let base = image::base_of(call.arg(0)).unwrap_or_default();
-        call.ptr(1).write_if(base)?;
-        done(base)
-    }),
-    routine!("RtlVirtualUnwind", ANY, virtual_unwind),
-];
+        context.set(&registers, None)
+    }
+
+    #[irql(ANY)]
+    fn RtlLookupFunctionEntry(
+        address: u64,
+        place: Out<u64>,
+        _history: Ignored<GuestPtr<Opaque>>,
+    ) -> Result<GuestPtr<Opaque>, Fault> {
+        let Some(base) = image::base_of(address) else { return Ok(GuestPtr::NULL) };
+        place.set_if_wanted(base)?;
+        let found = image::functions().and_then(|functions| functions.find((address - base) as u32));
+        Ok(GuestPtr::new(found.map_or(0, |(_, entry)| base + u64::from(entry))))
+    }
+
+    #[irql(ANY)]
+    fn RtlPcToFileHeader(address: GuestPtr<Code>, place: Out<u64>) -> Result<GuestPtr<Opaque>, Fault> {
+        let base = image::base_of(address.address()).unwrap_or_default();
+        place.set_if_wanted(base)?;
+        Ok(GuestPtr::new(base))
+    }
+
+    /// The addresses of registers are for debuggers and are not written.
+    #[irql(ANY)]
+    fn RtlVirtualUnwind(
+        kind: u32,
+        base: u64,
+        address: u64,
+        _function: Ignored<GuestPtr<Opaque>>,
+        context: GuestPtr<CONTEXT>,
+        data: Out<u64>,
+        frame: Out<u64>,
+        _registers: Ignored<GuestPtr<Opaque>>,
+    ) -> Result<GuestPtr<Code>, Fault> {
+        let (Some(functions), Some(stack)) = (image::functions(), thread::stack()) else { return Ok(GuestPtr::NULL) };
+        let mut registers = context.registers()?;
+        registers.rip = address;
+        let Ok(unwound) = functions.unwind(base, &mut registers, &mut |address| word(stack, address)) else {
+            // As at the end of a stack, where there is no caller.
+            context.Rip().write(0)?;
+            return Ok(GuestPtr::NULL);
+        };
+        context.update(&registers)?;
+        frame.set_if_wanted(unwound.frame)?;
+        let wanted = |handler: &Handler| {
+            (handler.on_exception && kind & ON_EXCEPTION != 0) || (handler.on_unwind && kind & ON_UNWIND != 0)
+        };
+        let Some(handler) = unwound.handler.filter(wanted) else { return Ok(GuestPtr::NULL) };
+        data.set_if_wanted(base + u64::from(handler.data))?;
+        Ok(GuestPtr::new(base + u64::from(handler.address)))
+    }
+}
 
 /// Returns return addresses, starting with the caller's.
 fn back_trace(skip: u32, count: u32) -> Vec<u64> {
@@ -67,26 +107,4 @@ fn back_trace(skip: u32, count: u32) -> Vec<u64> {
         });
     }
     addresses
-}
-
-/// Arguments: handler type, image base, control address, function entry, context, pointers to handler data, to the
-/// establisher frame and to the addresses of registers. The last one is for debuggers and is not written.
-fn virtual_unwind(call: &Call) -> Outcome<u64> {
-    let (kind, base, context) = (call.u32(0), call.arg(1), call.ptr::<CONTEXT>(4));
-    let (Some(functions), Some(stack)) = (image::functions(), thread::stack()) else { return Ok(0) };
-    let mut registers = context.registers()?;
-    registers.rip = call.arg(2);
-    let Ok(unwound) = functions.unwind(base, &mut registers, &mut |address| word(stack, address)) else {
-        // As at the end of a stack, where there is no caller.
-        context.Rip().write(0)?;
-        return Ok(0);
-    };
-    context.update(&registers)?;
-    call.ptr(6).write_if(unwound.frame)?;
-    let wanted = |handler: &Handler| {
-        (handler.on_exception && kind & ON_EXCEPTION != 0) || (handler.on_unwind && kind & ON_UNWIND != 0)
-    };
-    let Some(handler) = unwound.handler.filter(wanted) else { return Ok(0) };
-    call.ptr(5).write_if(base + u64::from(handler.data))?;
-    Ok(base + u64::from(handler.address))
 }

@@ -9,7 +9,6 @@ use super::dispatch::{CONTINUE_EXECUTION, CONTINUE_SEARCH, Request, request};
 use crate::cpu::thread;
 use crate::layout::{CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_POINTERS, EXCEPTION_RECORD, SCOPE_RECORD};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, Outcome};
 
 /// A filter that is not a function: the exception is always handled.
 const ALWAYS: u32 = 1;
@@ -25,9 +24,13 @@ impl SCOPE_RECORD {
     }
 }
 
-/// Arguments: exception record, establisher frame, context, dispatcher context.
-pub(super) fn handle(call: &Call) -> Outcome<u32> {
-    let (record, frame, dispatcher) = (call.ptr::<EXCEPTION_RECORD>(0), call.arg(1), call.ptr::<DISPATCHER_CONTEXT>(3));
+/// Runs the filters or termination handlers of a frame. Returns an `EXCEPTION_DISPOSITION`.
+pub(super) fn handle(
+    record: GuestPtr<EXCEPTION_RECORD>,
+    frame: u64,
+    context: GuestPtr<CONTEXT>,
+    dispatcher: GuestPtr<DISPATCHER_CONTEXT>,
+) -> Result<u32, Fault> {
     let DISPATCHER_CONTEXT { ControlPc, ImageBase: base, TargetIp, HandlerData: table, ScopeIndex, .. } =
         dispatcher.read()?;
     let (rva, target) = (ControlPc.wrapping_sub(base), TargetIp.wrapping_sub(base));
@@ -38,7 +41,7 @@ pub(super) fn handle(call: &Call) -> Outcome<u32> {
             continue;
         }
         if flags & ANY_UNWIND == 0 {
-            if let Some(disposition) = filter(&scope, base, record, frame, call.ptr(2))? {
+            if let Some(disposition) = filter(&scope, base, record, frame, context)? {
                 return Ok(disposition);
             }
             continue;

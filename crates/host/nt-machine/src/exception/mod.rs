@@ -33,7 +33,7 @@ use crate::routine::Routine;
 use crate::verify::Rule;
 
 /// The families of routines.
-pub(crate) const ROUTINES: [&[Routine]; 2] = [frames::ROUTINES, raise::ROUTINES];
+pub(crate) const ROUTINES: &[&[Routine]] = &[frames::ROUTINES, raise::ROUTINES];
 
 /// The functions of the kernel, the layer above, that fault handling needs.
 pub(crate) struct Hooks {

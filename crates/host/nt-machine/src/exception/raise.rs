@@ -10,37 +10,76 @@ use super::dispatch::{Request, dispatch, is_guarded, leave};
 use super::{fault, language, resume};
 use crate::cpu::crossing::Crossing;
 use crate::cpu::thread;
-use crate::layout::EXCEPTION_RECORD;
-use crate::memory::{Fault, GuestPtr, OrStop as _, PAGE};
-use crate::routine::{ANY, APC, Call, Routine, done, routine};
+use crate::layout::{CONTEXT, DISPATCHER_CONTEXT, EXCEPTION_RECORD};
+use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _, PAGE};
+use crate::routine::{ANY, APC, Call, routines};
 use crate::verify::{self, Rule};
 
 /// `MmUserProbeAddress` of x64.
 const HIGHEST_USER: u64 = 0x7FFF_FFFF_0000;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("__C_specific_handler", ANY, language::handle),
-    routine!("_local_unwind", ANY, local_unwind),
-    routine!("ExRaiseStatus", ANY, |call| raise_status(call, call.status(0))),
-    routine!("RtlRaiseStatus", ANY, |call| raise_status(call, call.status(0))),
-    routine!("ExRaiseAccessViolation", ANY, |call| raise_status(call, NtStatus::AccessViolation)),
-    routine!("ExRaiseDatatypeMisalignment", ANY, |call| raise_status(call, NtStatus::DatatypeMisalignment)),
-    routine!("RtlRaiseException", ANY, |call| {
-        let record = call.ptr::<EXCEPTION_RECORD>(0);
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn __C_specific_handler(
+        record: GuestPtr<EXCEPTION_RECORD>,
+        frame: GuestPtr<Opaque>,
+        context: GuestPtr<CONTEXT>,
+        dispatcher: GuestPtr<DISPATCHER_CONTEXT>,
+    ) -> Result<i32, Fault> {
+        language::handle(record, frame.address(), context, dispatcher).map(u32::cast_signed)
+    }
+
+    #[irql(ANY)]
+    fn _local_unwind(&call, frame: GuestPtr<Opaque>, target: GuestPtr<Code>) {
+        let exception = Exception { code: NtStatus::Unwind, continuable: false, address: call.from, parameters: None };
+        let request = Request { frame: frame.address(), target: target.address(), value: 0 };
+        if let Some(crossing) = Crossing::current() {
+            leave_routine(crossing, &exception, |area| leave(area, &area.Context().registers()?, request));
+        }
+        verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("{frame:#x} is not a stack frame"))
+    }
+
+    #[irql(ANY)]
+    fn ExRaiseStatus(&call, status: NtStatus) -> Result<(), Fault> {
+        raise_status(call, status)
+    }
+
+    #[irql(ANY)]
+    fn RtlRaiseStatus(&call, status: NtStatus) -> Result<(), Fault> {
+        raise_status(call, status)
+    }
+
+    #[irql(ANY)]
+    fn ExRaiseAccessViolation(&call) -> Result<(), Fault> {
+        raise_status(call, NtStatus::AccessViolation)
+    }
+
+    #[irql(ANY)]
+    fn ExRaiseDatatypeMisalignment(&call) -> Result<(), Fault> {
+        raise_status(call, NtStatus::DatatypeMisalignment)
+    }
+
+    #[irql(ANY)]
+    fn RtlRaiseException(&call, record: GuestPtr<EXCEPTION_RECORD>) -> Result<(), Fault> {
         raise(call, record.ExceptionCode().read()?, true, Some(record))
-    }),
-    routine!("ProbeForRead", APC, probe).leavable(),
-    routine!("ProbeForWrite", APC, |call| {
-        probe(call)?;
-        let (start, length) = (call.arg(0), call.arg(1));
+    }
+
+    #[irql(APC), leavable]
+    fn ProbeForRead(&call, address: GuestPtr<u8>, length: u64, alignment: u32) -> Result<(), Fault> {
+        probe(call, address.address(), length, alignment)
+    }
+
+    #[irql(APC), leavable]
+    fn ProbeForWrite(&call, address: GuestPtr<u8>, length: u64, alignment: u32) -> Result<(), Fault> {
+        let start = address.address();
+        probe(call, start, length, alignment)?;
         let pages = (start & !(PAGE - 1)..start + length).step_by(PAGE as usize).skip(1);
         for place in [start].into_iter().chain(pages).take_while(|_| length != 0).map(GuestPtr::<u8>::new) {
             place.change(|byte| byte)?;
         }
-        done(())
-    })
-    .leavable(),
-];
+        Ok(())
+    }
+}
 
 /// Prepares the handling of a fault in driver code. Returns the argument for [`handle_fault`], or `None` if there is no
 /// handler or no room on the stack. Called by the signal handler.
@@ -118,25 +157,13 @@ fn raise_status(call: &Call, status: NtStatus) -> Result<(), Fault> {
     raise(call, status, false, None)
 }
 
-/// Arguments: establisher frame, target.
-fn local_unwind(call: &Call) -> u64 {
-    let exception = Exception { code: NtStatus::Unwind, continuable: false, address: call.from, parameters: None };
-    let request = Request { frame: call.arg(0), target: call.arg(1), value: 0 };
-    if let Some(crossing) = Crossing::current() {
-        leave_routine(crossing, &exception, |area| leave(area, &area.Context().registers()?, request));
-    }
-    let frame = request.frame;
-    verify::stop(Rule::BadArgument, Some(call.name()), call.from, format_args!("{frame:#x} is not a stack frame"))
-}
-
 /// Does the checks of both probes: the alignment of the address, and that the range lies in the user-mode part. This
 /// host has no separate user-mode part, so every address below its end is accepted.
-fn probe(call: &Call) -> Result<(), Fault> {
-    let (start, length, alignment) = (call.arg(0), call.arg(1), u64::from(call.u32(2)));
+fn probe(call: &Call, start: u64, length: u64, alignment: u32) -> Result<(), Fault> {
     if length == 0 {
         return Ok(());
     }
-    if start & alignment.saturating_sub(1) != 0 {
+    if start & u64::from(alignment).saturating_sub(1) != 0 {
         raise_status(call, NtStatus::DatatypeMisalignment)?;
     }
     if start.checked_add(length).is_none_or(|end| end > HIGHEST_USER) {

@@ -1,6 +1,8 @@
 //! Modules that export routines to drivers but are not modelled by this host, with the names in Microsoft's
 //! documentation.
 
+use crate::routine::{HAL, KERNEL, WMI_LIBRARY, WPP_RECORDER};
+
 /// The file name in lower case, and the component.
 const COMPONENTS: [(&str, &str); 32] = [
     ("bthport.sys", "Bluetooth"),
@@ -46,7 +48,7 @@ pub fn component(module: &str) -> Option<&'static str> {
 /// Returns whether this host implements routines of a module.
 #[must_use]
 pub fn is_modelled(module: &str) -> bool {
-    let modules = ["ntoskrnl.exe", "hal.dll", "wdfldr.sys", "wmilib.sys", "wpprecorder.sys"];
+    let modules = [KERNEL, HAL, "wdfldr.sys", WMI_LIBRARY, WPP_RECORDER];
     modules.iter().any(|name| name.eq_ignore_ascii_case(module))
 }
 

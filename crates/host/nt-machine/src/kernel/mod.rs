@@ -44,16 +44,9 @@ use sync::scheduler::Scheduler;
 
 /// Returns the kernel's routines of all families.
 pub(crate) fn routines() -> impl Iterator<Item = &'static Routine> {
-    let families: [&'static [&'static [Routine]]; 7] = [
-        &etw::ROUTINES,
-        &ex::ROUTINES,
-        &io::ROUTINES,
-        &pool::ROUTINES,
-        &registry::ROUTINES,
-        &rtl::ROUTINES,
-        &sync::ROUTINES,
-    ];
-    families.into_iter().flatten().copied().flatten()
+    const FAMILIES: &[&[&[Routine]]] =
+        &[etw::ROUTINES, ex::ROUTINES, io::ROUTINES, pool::ROUTINES, registry::ROUTINES, rtl::ROUTINES, sync::ROUTINES];
+    FAMILIES.iter().copied().flatten().copied().flatten()
 }
 
 /// The kind of a client's request: the IRP's major function, which is also the number in the framework's

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::routines::all;
 use super::undeclared::{DIFFERENT, UNDECLARED};
-use crate::routine::{Kind, Signature};
+use crate::routine::{HAL, KERNEL, Kind, Routine, Signature};
 
 /// The folders of windows-sys with declarations for drivers.
 const FOLDERS: [&str; 5] = ["Wdk", "Win32/Foundation", "Win32/Security", "Win32/Storage", "Win32/System"];
@@ -31,6 +31,8 @@ enum Type {
 #[derive(Default)]
 struct Metadata {
     functions: BTreeMap<String, String>,
+    /// The modules of functions.
+    modules: BTreeMap<String, String>,
     types: BTreeMap<String, String>,
 }
 
@@ -77,8 +79,10 @@ impl Metadata {
         let mut condition = "";
         for line in text.lines() {
             if let Some(function) = line.strip_prefix(FUNCTION) {
-                let (_, function) = function.split_once("fn ").expect("a function");
+                let (module, function) = function.split_once("fn ").expect("a function");
                 let (name, rest) = function.split_once('(').expect("parameters");
+                let module = module.split('"').nth(1).expect("a module");
+                self.modules.entry(name.to_owned()).or_insert_with(|| module.to_owned());
                 self.functions.entry(name.to_owned()).or_insert_with(|| rest.to_owned());
             } else if let Some((name, target)) = line.strip_prefix("pub type ").and_then(|rest| rest.split_once(" = "))
             {
@@ -160,10 +164,8 @@ fn agree(ours: Signature, (parameters, result): &(Vec<Type>, Type)) -> bool {
 fn signatures_agree_with_the_metadata() {
     let metadata = Metadata::read();
     assert!(metadata.functions.len() > 5000, "{} functions", metadata.functions.len());
-    let declared: Vec<(&str, Signature)> =
-        all().filter_map(|routine| Some((routine.name, routine.signature?))).collect();
     let mut wrong = Vec::new();
-    for (name, ours) in &declared {
+    for Routine { name, signature: ours, .. } in all() {
         let Some(theirs) = metadata.function(name) else { continue };
         let is_known = DIFFERENT.iter().any(|(known, _)| known == name);
         if agree(*ours, &theirs) == is_known {
@@ -173,11 +175,23 @@ fn signatures_agree_with_the_metadata() {
     assert_eq!(wrong, [""; 0], "signatures that differ, or listed differences that do not exist");
 }
 
+/// Modules of user mode export some routines as well, and the metadata names only those.
+#[test]
+fn modules_agree_with_the_metadata() {
+    let metadata = Metadata::read();
+    let of_kernel = |name: &str| metadata.modules.get(name).filter(|module| [KERNEL, HAL].contains(&module.as_str()));
+    let compared = all().filter_map(|routine| Some((routine.name, routine.module, of_kernel(routine.name)?.as_str())));
+    let compared: Vec<(&str, &str, &str)> = compared.collect();
+    assert!(compared.len() > 400, "{} routines", compared.len());
+    let wrong: Vec<_> = compared.iter().filter(|(_, ours, theirs)| ours != theirs).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
 #[test]
 fn each_signature_that_the_metadata_lacks_has_another_source() {
     let metadata = Metadata::read();
-    let declared = all().filter(|routine| routine.signature.is_some()).map(|routine| routine.name);
-    let lacking: BTreeSet<&str> = declared.filter(|name| !metadata.functions.contains_key(*name)).collect();
+    let lacking: BTreeSet<&str> =
+        all().map(|routine| routine.name).filter(|name| !metadata.functions.contains_key(*name)).collect();
     let listed = UNDECLARED.iter().flat_map(|(_, names)| names.iter().copied());
     assert_eq!(lacking, listed.clone().collect());
     assert_eq!(listed.count(), lacking.len(), "a routine is listed twice");

@@ -3,10 +3,14 @@
 //! A process creates it once. Each layer finds its part through a reference that is set here, so that no layer depends
 //! on those above it.
 
+#[cfg(test)]
+mod documentation;
 mod gaps;
 mod load;
 #[cfg(test)]
 mod metadata;
+#[cfg(test)]
+mod pages;
 mod plug;
 mod routines;
 mod threads;
@@ -29,7 +33,7 @@ use crate::wdf;
 
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
-pub use routines::{Known, Listed, can_fail, everything, known, routines, signature};
+pub use routines::{Known, RoutineInfo, all_routines, can_fail, known};
 
 /// The parts that the machine owns.
 struct Parts {

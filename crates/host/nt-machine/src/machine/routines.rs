@@ -1,9 +1,9 @@
 //! The routines that this host has.
 
-use windows_releases::first_with_routine;
+use windows_releases::{documented, first_with_routine};
 
 use crate::Os;
-use crate::routine::{Fails, Routine};
+use crate::routine::{Fails, KERNEL, Routine};
 use crate::{exception, kernel, wdf};
 
 /// How far this host supports a routine.
@@ -36,54 +36,96 @@ pub fn known(name: &str, os: Os) -> Known {
     }
 }
 
-/// A routine, a variable or a function of the framework, and how far this host supports it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Its owner: `kernel` for imports by name, `framework` for functions of KMDF.
-    pub of: &'static str,
+/// The module of the framework's functions, and of the routines that bind a driver to it.
+const FRAMEWORK: &str = "wdf01000.sys";
+const FRAMEWORK_LOADER: &str = "wdfldr.sys";
+
+/// A routine, a variable or a function of the framework, with what is stated about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoutineInfo {
+    /// The module that exports it.
+    pub module: &'static str,
     /// Its name.
     pub name: &'static str,
+    /// The kinds of its parameters and of its result, like `u32, pointer -> status`. `None` for variables, and for
+    /// functions that this host lacks.
+    pub signature: Option<String>,
+    /// The highest IRQL at which it may be called: 15 for any IRQL.
+    pub irql: Option<u8>,
+    /// The first release that has it. `None` if every release has it.
+    pub since: Option<Os>,
+    /// Whether a call can be made to fail.
+    pub can_fail: bool,
     /// How far this host supports it.
-    pub known: Known,
+    pub support: Known,
+    /// The address of its page on Microsoft Learn.
+    pub page: Option<String>,
 }
 
-/// Returns everything that this host has, sorted by name, followed by all functions of the framework, including those
-/// that it lacks.
+impl RoutineInfo {
+    fn new(module: &'static str, name: &'static str, routine: Option<&Routine>, support: Known) -> Self {
+        let documented = documented(name);
+        Self {
+            module,
+            name,
+            signature: routine.map(|routine| routine.signature.to_string()),
+            irql: routine.map(|routine| routine.irql),
+            since: documented.and_then(|documented| documented.since),
+            can_fail: routine.is_some_and(|routine| routine.fails != Fails::Never),
+            support,
+            page: documented.map(|documented| documented.url()),
+        }
+    }
+
+    /// Returns whether this is a function of the framework, which no driver imports by name.
+    #[must_use]
+    pub fn is_of_framework(&self) -> bool {
+        self.module == FRAMEWORK
+    }
+}
+
+/// Returns the table of everything that drivers can call or read here: routines and variables by name, then the functions
+/// of the framework by index, including those that this host lacks.
 #[must_use]
-pub fn everything(os: Os) -> Vec<Listed> {
-    let imports = all().map(|routine| routine.name).chain(kernel::data::names()).chain(["__chkstk"]);
+pub fn all_routines(os: Os) -> Vec<RoutineInfo> {
+    let exports = kernel_routines().map(|routine| (routine.module, routine));
+    let exports = exports.chain(wdf::LOADER.iter().map(|routine| (FRAMEWORK_LOADER, routine)));
     // Names in parentheses are internal: no driver can import them.
-    let imports = imports.filter(|name| !name.starts_with('('));
-    let mut listed: Vec<Listed> = imports.map(|name| Listed { of: "kernel", name, known: known(name, os) }).collect();
-    listed.sort_by_key(|listed| listed.name);
-    let functions = wdf::functions().map(|entry| {
-        let known = match entry.routine {
-            Some(routine) if routine.fixed => Known::Fixed,
-            Some(_) => Known::Implemented,
-            None => Known::Trapped,
+    let exports = exports.filter(|(_, routine)| !routine.name.starts_with('('));
+    let mut table: Vec<RoutineInfo> = exports
+        .map(|(module, routine)| RoutineInfo::new(module, routine.name, Some(routine), known(routine.name, os)))
+        .chain(
+            kernel::data::names().chain(["__chkstk"]).map(|name| RoutineInfo::new(KERNEL, name, None, known(name, os))),
+        )
+        .collect();
+    table.sort_by_key(|routine| routine.name);
+    table.extend((0..).zip(wdf::functions()).map(|(index, entry)| {
+        let since = first_with_function(index);
+        let support = match (since.filter(|since| *since > os), entry.routine) {
+            (Some(since), _) => Known::Newer(since),
+            (None, Some(routine)) if routine.fixed => Known::Fixed,
+            (None, Some(_)) => Known::Implemented,
+            (None, None) => Known::Trapped,
         };
-        Listed { of: "framework", name: entry.name, known }
-    });
-    listed.extend(functions);
-    listed
+        RoutineInfo { since, ..RoutineInfo::new(FRAMEWORK, entry.name, entry.routine, support) }
+    }));
+    table
+}
+
+/// Returns the first release whose framework has the function with this index. Returns `None` if every release has it.
+fn first_with_function(index: u32) -> Option<Os> {
+    let first = Os::ALL.into_iter().find(|release| index < release.kmdf().functions)?;
+    Some(first).filter(|first| *first != Os::Win7)
+}
+
+/// Returns the routines of the kernel.
+pub(super) fn kernel_routines() -> impl Iterator<Item = &'static Routine> {
+    kernel::routines().chain(exception::ROUTINES.iter().copied().flatten())
 }
 
 /// Returns all routines of the kernel and of the framework's loader.
 pub(super) fn all() -> impl Iterator<Item = &'static Routine> {
-    kernel::routines().chain(exception::ROUTINES.into_iter().flatten()).chain(wdf::LOADER)
-}
-
-/// Returns the names of all routines that this host has, of the kernel and of the framework's loader.
-pub fn routines() -> impl Iterator<Item = &'static str> {
-    all().map(|routine| routine.name)
-}
-
-/// Returns the kinds of a routine's parameters and of its result, like `u32, pointer -> status`. Returns `None` if this
-/// host does not have the routine, or has it without a signature.
-#[must_use]
-pub fn signature(name: &str) -> Option<String> {
-    let framework = wdf::functions().find(|entry| entry.name == name).and_then(|entry| entry.routine);
-    find(name).or(framework)?.signature.map(|signature| signature.to_string())
+    kernel_routines().chain(wdf::LOADER)
 }
 
 fn find(name: &str) -> Option<&'static Routine> {
@@ -101,7 +143,7 @@ pub fn can_fail(name: &str) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Known, all, everything, known};
+    use super::{Known, all, all_routines, known};
     use crate::Os;
     use crate::routine::{Fails, Routine};
     use crate::wdf;
@@ -152,11 +194,29 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_listed_once_and_the_framework_in_full() {
-        let listed = everything(Os::NEWEST);
-        let names: BTreeSet<&str> = listed.iter().map(|listed| listed.name).collect();
-        assert_eq!(names.len(), listed.len());
-        assert_eq!(listed.iter().filter(|listed| listed.of == "framework").count(), 458);
-        assert!(!listed.iter().any(|listed| listed.of == "kernel" && listed.known == Known::Trapped));
+    fn each_routine_is_listed_once_and_the_framework_in_full() {
+        let table = all_routines(Os::NEWEST);
+        let names: BTreeSet<&str> = table.iter().map(|routine| routine.name).collect();
+        assert_eq!(names.len(), table.len());
+        let (functions, imports): (Vec<_>, Vec<_>) = table.iter().partition(|routine| routine.is_of_framework());
+        assert_eq!(functions.len(), wdf::functions().count());
+        assert!(imports.iter().all(|routine| routine.support != Known::Trapped));
+    }
+
+    #[test]
+    fn each_row_of_the_table_has_what_its_declaration_and_its_page_state() {
+        let table = all_routines(Os::Win10_1809);
+        let row = |name: &str| table.iter().find(|routine| routine.name == name).expect("a row").clone();
+        let pool = row("ExAllocatePool2");
+        assert_eq!((pool.module, pool.irql, pool.can_fail), ("ntoskrnl.exe", Some(2), true));
+        assert_eq!(pool.signature.as_deref(), Some("u64, u64, u32 -> pointer"));
+        assert_eq!((pool.since, pool.support), (Some(Os::Win10_2004), Known::Newer(Os::Win10_2004)));
+        let page = "https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-exallocatepool2";
+        assert_eq!(pool.page.as_deref(), Some(page));
+        assert_eq!(row("WmiFireEvent").module, "wmilib.sys");
+        assert_eq!(row("KeStallExecutionProcessor").module, "hal.dll");
+        assert_eq!(row("WdfVersionBind").module, "wdfldr.sys");
+        assert_eq!(row("WdfDeviceInitSetIoTypeEx").since, Some(Os::Win81));
+        assert_eq!((row("WdfDriverCreate").since, row("WdfDriverCreate").support), (None, Known::Implemented));
     }
 }

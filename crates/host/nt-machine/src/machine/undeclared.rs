@@ -1,8 +1,12 @@
 //! The routines whose signatures do not come from Microsoft's metadata.
 
 /// Routines that the metadata declares otherwise than drivers call them, with the reason.
-pub(super) const DIFFERENT: &[(&str, &str)] =
-    &[("PoSetPowerState", "POWER_STATE is a union of 32-bit enumerations, which a register holds like an integer")];
+pub(super) const DIFFERENT: &[(&str, &str)] = &[
+    ("MmCopyMemory", "MM_COPY_ADDRESS is a union of addresses, which a register holds like a pointer"),
+    ("PoRequestPowerIrp", "POWER_STATE is a union of 32-bit enumerations, which a register holds like an integer"),
+    ("PoSetPowerState", "POWER_STATE is a union of 32-bit enumerations, which a register holds like an integer"),
+    ("SeSinglePrivilegeCheck", "LUID is a structure of 8 bytes, which a register holds like an integer"),
+];
 
 /// Routines that the metadata lacks, by the source of their signatures.
 pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
@@ -37,6 +41,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "KeLowerIrql",
             "KeReleaseSpinLock",
             "KeReleaseSpinLockFromDpcLevel",
+            "__C_specific_handler",
             "_stricmp",
             "_strlwr",
             "_strnicmp",
@@ -127,6 +132,10 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "RtlMoveMemory",
             "RtlSecureZeroMemory",
             "RtlZeroMemory",
+            "WdmlibIoCreateDeviceSecure",
+            "WmiCompleteRequest",
+            "WmiFireEvent",
+            "WmiSystemControl",
         ],
     ),
     (
@@ -171,6 +180,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "KeRaiseIrqlToSynchLevel",
             "KeSetAffinityThread",
             "ObReferenceObjectByName",
+            "ObSetSecurityObjectByPointer",
             "PsGetCurrentProcessSessionId",
             "PsGetCurrentThreadProcessId",
             "PsGetProcessImageFileName",
@@ -187,13 +197,44 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "RtlImageNtHeader",
             "RtlImageNtHeaderEx",
             "RtlQueryRegistryValuesEx",
+            "RtlRaiseStatus",
             "RtlSetSaclSecurityDescriptor",
+            "SeCaptureSecurityDescriptor",
+            "SeReleaseSecurityDescriptor",
+            "ZwMakePermanentObject",
             "ZwOpenThread",
             "ZwYieldExecution",
         ],
     ),
     (
-        "the compiler calls them: the sources of Visual C++'s runtime library",
-        &["__report_gsfailure", "__report_rangecheckfailure", "_purecall"],
+        "Microsoft's public source of the framework: shared/inc/private/common/fxldr.h",
+        &["WdfVersionBind", "WdfVersionUnbind"],
     ),
+    (
+        "the framework stores them in driver objects: DRIVER_UNLOAD, DRIVER_ADD_DEVICE, DRIVER_DISPATCH",
+        &["(framework add device)", "(framework dispatch)", "(framework unload)"],
+    ),
+    (
+        "the compiler calls them: the sources of Visual C++'s runtime library",
+        &["__report_gsfailure", "__report_rangecheckfailure", "_local_unwind", "_purecall"],
+    ),
+    (
+        "the driver kit's preprocessor generates the calls: the declarations in public drivers with a WPP recorder",
+        &[
+            "WppAutoLogStart",
+            "WppAutoLogStop",
+            "WppAutoLogTrace",
+            "imp_WppRecorderConfigure",
+            "imp_WppRecorderDumpLiveDriverData",
+            "imp_WppRecorderIsDefaultLogAvailable",
+            "imp_WppRecorderLinkCounters",
+            "imp_WppRecorderLogCreate",
+            "imp_WppRecorderLogDelete",
+            "imp_WppRecorderLogDumpLiveData",
+            "imp_WppRecorderLogGetDefault",
+            "imp_WppRecorderLogSetIdentifier",
+            "imp_WppRecorderReplay",
+        ],
+    ),
+    ("this host: names that no driver can import", &["(cancel-safe queue)"]),
 ];

@@ -30,7 +30,7 @@ impl<'a> Slots<'a> {
     /// Reads the next slot.
     fn take(&mut self) -> u64 {
         let index = self.advance();
-        self.call.arg(index)
+        self.call.slot(index)
     }
 }
 

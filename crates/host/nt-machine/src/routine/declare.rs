@@ -65,22 +65,26 @@ macro_rules! declare {
 
         $visibility const $table: &[$crate::routine::Routine] = &[
             $(
-                $crate::routine::Routine::new(stringify!($name), $irql, |call| {
-                    #[allow(unused_mut, unused_variables, reason = "a routine may have no parameters")]
-                    let mut slots = $crate::routine::Slots::new(call, $implicit);
-                    let result = $name(
-                        $({
-                            let $call = call;
-                            $call
-                        },)?
-                        $(<$type as $crate::routine::Argument>::take(&mut slots)),*
-                    );
-                    $crate::routine::IntoReply::into_reply(result)
-                })
-                .signature($crate::routine::Signature {
-                    declared: &[$(<$type as $crate::routine::Argument>::KINDS),*],
-                    result: $crate::routine::declare!(@kind $($result)?),
-                })
+                $crate::routine::Routine::new(
+                    stringify!($name),
+                    $irql,
+                    $crate::routine::Signature {
+                        declared: &[$(<$type as $crate::routine::Argument>::KINDS),*],
+                        result: $crate::routine::declare!(@kind $($result)?),
+                    },
+                    |call| {
+                        #[allow(unused_mut, unused_variables, reason = "a routine may have no parameters")]
+                        let mut slots = $crate::routine::Slots::new(call, $implicit);
+                        let result = $name(
+                            $({
+                                let $call = call;
+                                $call
+                            },)?
+                            $(<$type as $crate::routine::Argument>::take(&mut slots)),*
+                        );
+                        $crate::routine::IntoReply::into_reply(result)
+                    },
+                )
                 $(.$property($($value)?))*
                 .undoes($crate::routine::declare!(@undoes $implicit, [$($argument: $type),*] $(, $undoes)?))
             ),*

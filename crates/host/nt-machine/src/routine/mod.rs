@@ -23,6 +23,12 @@ pub(crate) const APC: u8 = 1;
 pub(crate) const DISPATCH: u8 = 2;
 pub(crate) const ANY: u8 = 15;
 
+/// The modules whose routines this host has. Those of the framework are in `wdf`.
+pub(crate) const KERNEL: &str = "ntoskrnl.exe";
+pub(crate) const HAL: &str = "hal.dll";
+pub(crate) const WMI_LIBRARY: &str = "wmilib.sys";
+pub(crate) const WPP_RECORDER: &str = "wpprecorder.sys";
+
 /// The status with which most routines fail.
 pub(crate) const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
 
@@ -37,17 +43,11 @@ pub(crate) enum Fails {
     Zero,
 }
 
-/// What a call of a routine does.
-#[derive(Clone, Copy)]
-enum Body {
-    Run(fn(&Call) -> Result<u64, Fault>),
-    /// Returns a value and does nothing else.
-    Fixed(u64),
-}
-
 /// A routine that this host implements.
 pub(crate) struct Routine {
     pub(crate) name: &'static str,
+    /// The module that exports it.
+    pub(crate) module: &'static str,
     /// The highest IRQL at which it may be called.
     pub(crate) irql: u8,
     pub(crate) fails: Fails,
@@ -60,46 +60,31 @@ pub(crate) struct Routine {
     pub(crate) keeps: bool,
     /// It holds nothing while it accesses the driver's memory, so a handler of the driver may take its faults.
     pub(crate) leavable: bool,
-    /// Its parameters and result, if it was declared with them.
-    pub(crate) signature: Option<Signature>,
-    body: Body,
-}
-
-/// Declares a routine: its name, the highest IRQL, and a closure or function that takes the call. The body may return
-/// any type that implements [`IntoReply`]. The routine cannot fail unless a method of [`Routine`] says otherwise.
-macro_rules! routine {
-    ($name:expr, $irql:expr, $body:expr) => {
-        $crate::routine::Routine::new($name, $irql, |call| {
-            $crate::routine::IntoReply::into_reply($crate::routine::apply(call, $body))
-        })
-    };
-}
-pub(crate) use routine;
-
-/// Calls a body. Exists so that the compiler can infer the type of a closure's argument.
-pub(crate) fn apply<R>(call: &Call, body: impl FnOnce(&Call) -> R) -> R {
-    body(call)
-}
-
-/// Declares a routine that returns a fixed value. That is enough for a driver to continue, but does not imitate
-/// Windows.
-pub(crate) const fn fixed(name: &'static str, irql: u8, value: u64) -> Routine {
-    Routine { body: Body::Fixed(value), fixed: true, ..Routine::new(name, irql, |_| Ok(0)) }
+    /// Its parameters and result.
+    pub(crate) signature: Signature,
+    /// Reads the arguments, and calls the body.
+    run: fn(&Call) -> Result<u64, Fault>,
 }
 
 impl Routine {
-    pub(crate) const fn new(name: &'static str, irql: u8, run: fn(&Call) -> Result<u64, Fault>) -> Self {
-        let fails = Fails::Never;
+    /// Describes a routine. It cannot fail unless a method says otherwise. [`routines!`] and [`functions!`] call this.
+    pub(crate) const fn new(
+        name: &'static str,
+        irql: u8,
+        signature: Signature,
+        run: fn(&Call) -> Result<u64, Fault>,
+    ) -> Self {
         Self {
             name,
+            module: KERNEL,
             irql,
-            fails,
+            fails: Fails::Never,
             undoes: None,
             fixed: false,
             keeps: false,
             leavable: false,
-            signature: None,
-            body: Body::Run(run),
+            signature,
+            run,
         }
     }
 
@@ -123,6 +108,11 @@ impl Routine {
         self.fails != Fails::Never && !self.undoes.is_some_and(|undoes| undoes(call))
     }
 
+    /// Another module than the kernel exports the routine.
+    pub(crate) const fn module(self, module: &'static str) -> Self {
+        Self { module, ..self }
+    }
+
     /// The routine cannot fail, and creates or acquires something that the driver may leak.
     pub(crate) const fn keeps(self) -> Self {
         Self { keeps: true, ..self }
@@ -143,17 +133,14 @@ impl Routine {
         Self { fixed: true, ..self }
     }
 
-    /// The routine has this signature.
-    pub(crate) const fn signature(self, signature: Signature) -> Self {
-        Self { signature: Some(signature), ..self }
+    /// The routine has this name, which no Rust function can have.
+    pub(crate) const fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 
     /// Runs the routine.
     pub(crate) fn run(&self, call: &Call) -> Result<u64, Fault> {
-        match self.body {
-            Body::Run(run) => run(call),
-            Body::Fixed(value) => Ok(value),
-        }
+        (self.run)(call)
     }
 }
 
@@ -216,41 +203,25 @@ impl Call {
         Self { slots, from, name }
     }
 
-    /// Returns an argument, counted from 0.
-    pub(crate) fn arg(&self, index: u64) -> u64 {
+    /// Reads a slot, counted from 0. Only the types of arguments do this: the position of an argument follows from the
+    /// declaration of the routine.
+    fn slot(&self, index: u64) -> u64 {
         self.slots.at(index).read().or_stop()
     }
 
-    /// Returns an argument that is an address.
-    pub(crate) fn ptr<T>(&self, index: u64) -> GuestPtr<T> {
-        GuestPtr::new(self.arg(index))
-    }
-
-    pub(crate) fn u32(&self, index: u64) -> u32 {
-        self.arg(index) as u32
-    }
-
-    pub(crate) fn u8(&self, index: u64) -> u8 {
-        self.arg(index) as u8
-    }
-
-    pub(crate) fn status(&self, index: u64) -> NtStatus {
-        NtStatus::from_int(self.u32(index))
-    }
-
-    /// Returns a `BOOLEAN` argument. Only its lowest byte is used.
-    pub(crate) fn is(&self, index: u64) -> bool {
-        self.u8(index) != 0
-    }
-
-    /// Returns the address of the arguments from `index` on, for variadic routines.
-    pub(crate) const fn rest(&self, index: u64) -> GuestPtr<u64> {
+    /// Returns the address of the slots from `index` on, for variadic routines.
+    const fn rest(&self, index: u64) -> GuestPtr<u64> {
         self.slots.at(index)
     }
 
     /// Returns the address of the first slot, which is on the stack even if the routine has no parameters.
     pub(crate) const fn slots(&self) -> GuestPtr<u64> {
         self.slots
+    }
+
+    /// Returns rcx, rdx, r8 and r9 as they were at the call. The entry of all imports stores them in the first slots.
+    pub(crate) fn argument_registers(&self) -> [u64; 4] {
+        [0, 1, 2, 3].map(|index| self.slot(index))
     }
 
     /// Returns the name of the routine.

@@ -70,12 +70,12 @@ fn a_counted_buffer_takes_two_slots_and_an_ignored_argument_its_own() {
 fn the_globals_of_the_framework_are_implicit() {
     let [function] = FUNCTIONS else { panic!("one function") };
     assert_eq!(run(function, &[1, GARBAGE | 2]), Ok(0xA5A5_A502));
-    assert_eq!(function.signature.expect("declared").to_string(), "u32 -> u32");
+    assert_eq!(function.signature.to_string(), "u32 -> u32");
 }
 
 #[test]
 fn signatures_and_properties_follow_from_the_declaration() {
-    let signature = |name| find(name).signature.expect("declared").to_string();
+    let signature = |name| find(name).signature.to_string();
     assert_eq!(signature("Narrow"), "u8, u16, u32, boolean, u8 -> u64");
     assert_eq!(signature("Signed"), "i8, i16, i32, i64 -> i64");
     assert_eq!(signature("Register"), "pointer, pointer, u32, boolean -> status");

@@ -8,26 +8,37 @@ use super::{Handle, queue, queue_state, send, sync, with};
 use crate::cpu::thread;
 use crate::kernel::call_back;
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Routine, routine};
+use crate::routine::{DISPATCH, functions};
 use crate::verify::{self, Rule};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfRequestIsCanceled", DISPATCH, |call| with_request(call.handle(1), |request| request.canceled)),
-    routine!("WdfRequestMarkCancelable", DISPATCH, |call| {
-        if mark(call) == NtStatus::Cancelled {
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH)]
+    fn WdfRequestIsCanceled(request: Handle) -> bool {
+        with_request(request, |request| request.canceled)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestMarkCancelable(request: Handle, callback: GuestPtr<Code>) {
+        if mark(request, callback) == NtStatus::Cancelled {
             // This variant returns no status, so the callback is called immediately.
-            tell_canceled(call.handle(1), call.ptr(2));
+            tell_canceled(request, callback);
         }
-    }),
-    routine!("WdfRequestMarkCancelableEx", DISPATCH, mark).fails(NtStatus::Cancelled),
-    routine!("WdfRequestUnmarkCancelable", DISPATCH, |call| {
-        with_request(call.handle(1), |request| match (std::mem::take(&mut request.cancel), request.canceled) {
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::Cancelled)]
+    fn WdfRequestMarkCancelableEx(request: Handle, callback: GuestPtr<Code>) -> NtStatus {
+        mark(request, callback)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestUnmarkCancelable(request: Handle) -> NtStatus {
+        with_request(request, |request| match (std::mem::take(&mut request.cancel), request.canceled) {
             (callback, _) if !callback.is_null() => NtStatus::Success,
             (_, true) => NtStatus::Cancelled,
             (_, false) => NtStatus::InvalidParameter,
         })
-    }),
-];
+    }
+}
 
 /// Cancels a request. If the driver marked it cancelable, calls the driver's callback. If it waits in a queue, removes
 /// it from there. Otherwise it is only marked as canceled.
@@ -58,10 +69,9 @@ fn tell_canceled(handle: Handle, callback: GuestPtr<Code>) {
     });
 }
 
-/// Arguments: request, callback.
-fn mark(call: &Call) -> NtStatus {
-    let callback = call.ptr(2);
-    let (canceled, before) = with_request(call.handle(1), |request| {
+/// Marks a request cancelable. Returns `STATUS_CANCELLED` if it is already canceled.
+fn mark(request: Handle, callback: GuestPtr<Code>) -> NtStatus {
+    let (canceled, before) = with_request(request, |request| {
         if !request.canceled {
             return (false, std::mem::replace(&mut request.cancel, callback));
         }

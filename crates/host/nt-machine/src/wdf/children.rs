@@ -8,14 +8,17 @@ use etw_types::NtStatus;
 
 use super::attributes::Attributes;
 use super::device::{self, with_device};
-use super::init::Init;
+use super::init::{self, Init};
 use super::object::{self, Data};
 use super::{Handle, life, structures};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel};
-use crate::layout::{UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO};
-use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::layout::{
+    GUID, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO,
+    WDF_OBJECT_ATTRIBUTES,
+};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions, status_of};
 use crate::verify::{GapKind, gap};
 
 /// `WDF_RETRIEVE_CHILD_FLAGS`: children that are present, that are missing, and whose devices are not created yet.
@@ -27,69 +30,54 @@ const SUCCESS: u32 = 1;
 const NOT_YET_CREATED: u32 = 2;
 const NO_SUCH_DEVICE: u32 = 3;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    // Arguments: init structure of the device, configuration, attributes.
-    routine!("WdfFdoInitSetDefaultChildListConfig", PASSIVE, |call| {
-        if !structures::CHILD_LIST_CONFIG.fits(call.ptr::<WDF_CHILD_LIST_CONFIG>(2))? {
-            return done(());
-        }
-        let config = call.ptr(2).read()?;
-        let attributes = Attributes::read(call.ptr(3))?;
-        object::part(call.handle(1), |data| match data {
-            Data::Init(init) => {
-                init.children = Some((config, attributes));
-                Some(())
-            }
-            _ => None,
-        });
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE)]
+    fn WdfFdoInitSetDefaultChildListConfig(
+        init: Handle,
+        config: GuestPtr<WDF_CHILD_LIST_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    ) -> Result<(), Fault> {
+        // A wrong size has no effect, apart from the finding.
+        status_of(set_default_list(init, config, attributes)).map(drop)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfFdoGetDefaultChildList(device: Handle) -> Handle {
+        with_device(device, |device| device.lists.first().copied().unwrap_or_default())
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfChildListCreate(
+        &call,
+        device: Handle,
+        config: GuestPtr<WDF_CHILD_LIST_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        structures::CHILD_LIST_CONFIG.check(config)?;
+        let (config, attributes) = (config.read()?, Attributes::read(attributes)?);
+        let list = new_list(device, &config, &attributes, call.from)?;
+        place.write(list)?;
         done(())
-    }),
-    routine!("WdfFdoGetDefaultChildList", DISPATCH, |call| with_device(call.handle(1), |device| device
-        .lists
-        .first()
-        .copied()
-        .unwrap_or_default())),
-    // Arguments: device, configuration, attributes, place for the list.
-    routine!("WdfChildListCreate", PASSIVE, |call| {
-        structures::CHILD_LIST_CONFIG.check(call.ptr::<WDF_CHILD_LIST_CONFIG>(2))?;
-        let (config, attributes) = (call.ptr(2).read()?, Attributes::read(call.ptr(3))?);
-        let list = new_list(call.handle(1), &config, &attributes, call.from)?;
-        call.ptr(4).write(list)?;
-        done(())
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfChildListGetDevice", DISPATCH, |call| with_list(call.handle(1), |list| list.device)),
-    // Arguments: list, identification, address.
-    routine!("WdfChildListAddOrUpdateChildDescriptionAsPresent", DISPATCH, |call| {
-        let (list, identification) = (call.handle(1), call.ptr(2));
-        let config = with_list(list, |list| list.config);
-        if let Some(index) = find(list, identification, GuestPtr::NULL)? {
-            let (address, was_present) = with_list(list, |list| {
-                list.children.get_mut(index).map_or((GuestPtr::NULL, false), |child| {
-                    child.seen = true;
-                    (child.address, std::mem::replace(&mut child.is_present, true))
-                })
-            });
-            if let Some(given) = call.ptr::<u8>(3).non_null() {
-                address.array(config.AddressDescriptionSize.into()).copy_from(given)?;
-            }
-            if was_present {
-                return done(NtStatus::ObjectNameExists);
-            }
-        } else {
-            let identification = duplicate(identification, config.IdentificationDescriptionSize)?;
-            let address = duplicate(call.ptr(3), config.AddressDescriptionSize)
-                .inspect_err(|_| kernel::lock(&kernel().pool).free_object(identification.address()))?;
-            let child = Child { identification, address, device: Handle::NULL, is_present: true, seen: true };
-            with_list(list, |list| list.children.push(child));
-        }
-        later(list);
-        done(NtStatus::Success)
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfChildListUpdateChildDescriptionAsMissing", DISPATCH, |call| {
-        let list = call.handle(1);
-        let Some(index) = find(list, call.ptr(2), GuestPtr::NULL)? else { return fail(NtStatus::NoSuchDevice) };
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfChildListGetDevice(list: Handle) -> Handle {
+        with_list(list, |list| list.device)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfChildListAddOrUpdateChildDescriptionAsPresent(
+        list: Handle,
+        identification: GuestPtr<u8>,
+        address: GuestPtr<u8>,
+    ) -> Outcome<NtStatus> {
+        add_or_update(list, identification, address)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfChildListUpdateChildDescriptionAsMissing(list: Handle, identification: GuestPtr<u8>) -> Outcome {
+        let Some(index) = find(list, identification, GuestPtr::NULL)? else { return fail(NtStatus::NoSuchDevice) };
         with_list(list, |list| {
             if let Some(child) = list.children.get_mut(index) {
                 child.is_present = false;
@@ -97,41 +85,62 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         });
         later(list);
         done(())
-    }),
-    routine!("WdfChildListBeginScan", DISPATCH, |call| with_list(call.handle(1), |list| {
-        list.scans += 1;
-        for child in &mut list.children {
-            child.seen = false;
-        }
-    })),
-    routine!("WdfChildListEndScan", DISPATCH, |call| {
-        with_list(call.handle(1), |list| {
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfChildListBeginScan(list: Handle) {
+        with_list(list, |list| {
+            list.scans += 1;
+            for child in &mut list.children {
+                child.seen = false;
+            }
+        });
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfChildListEndScan(list: Handle) {
+        with_list(list, |list| {
             list.scans = list.scans.saturating_sub(1);
             for child in &mut list.children {
                 child.is_present &= child.seen;
             }
         });
-        later(call.handle(1));
-    }),
-    routine!("WdfChildListUpdateAllChildDescriptionsAsPresent", DISPATCH, |call| with_list(call.handle(1), |list| {
-        for child in &mut list.children {
-            (child.is_present, child.seen) = (true, true);
-        }
-    })),
-    // Arguments: list, iterator. The iterator's flags select the children.
-    routine!("WdfChildListBeginIteration", DISPATCH, |call| {
-        with_list(call.handle(1), |_| ());
-        call.ptr::<WDF_CHILD_LIST_ITERATOR>(2).Reserved().write([0; 4])
-    }),
-    routine!("WdfChildListEndIteration", DISPATCH, |call| with_list(call.handle(1), |_| ())),
-    // Arguments: list, iterator, place for the device, place for the descriptions.
-    routine!("WdfChildListRetrieveNextDevice", DISPATCH, |call| {
-        let (iterator, info) = (call.ptr::<WDF_CHILD_LIST_ITERATOR>(2), call.ptr::<WDF_CHILD_RETRIEVE_INFO>(4));
+        later(list);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfChildListUpdateAllChildDescriptionsAsPresent(list: Handle) {
+        with_list(list, |list| {
+            for child in &mut list.children {
+                (child.is_present, child.seen) = (true, true);
+            }
+        });
+    }
+
+    /// The iterator's flags select the children.
+    #[irql(DISPATCH)]
+    fn WdfChildListBeginIteration(list: Handle, iterator: GuestPtr<WDF_CHILD_LIST_ITERATOR>) -> Result<(), Fault> {
+        with_list(list, |_| ());
+        iterator.Reserved().write([0; 4])
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfChildListEndIteration(list: Handle, _iterator: Ignored<GuestPtr<WDF_CHILD_LIST_ITERATOR>>) {
+        with_list(list, |_| ());
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfChildListRetrieveNextDevice(
+        list: Handle,
+        iterator: GuestPtr<WDF_CHILD_LIST_ITERATOR>,
+        device: Out<Handle>,
+        info: Option<GuestPtr<WDF_CHILD_RETRIEVE_INFO>>,
+    ) -> Outcome {
         let (flags, position) = (iterator.Flags().read()?, iterator.Reserved().cast::<u64>());
         loop {
             let index = position.read()?;
-            let Some((child, config)) = child_at(call.handle(1), index as usize) else {
-                call.ptr(3).write_if(Handle::NULL)?;
+            let Some((child, config)) = child_at(list, index as usize) else {
+                device.set_if_wanted(Handle::NULL)?;
                 return fail(NtStatus::NoMoreEntries);
             };
             position.write(index + 1)?;
@@ -143,73 +152,131 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             if flags & kind == 0 {
                 continue;
             }
-            if let Some(info) = info.non_null() {
+            if let Some(info) = info {
                 describe(&child, &config, info)?;
             }
-            call.ptr(3).write_if(child.device)?;
+            device.set_if_wanted(child.device)?;
             return done(());
         }
-    }),
-    // Arguments: list, information: the identification of the child, and the place for its descriptions.
-    routine!("WdfChildListRetrievePdo", DISPATCH, |call| {
-        let info = call.ptr::<WDF_CHILD_RETRIEVE_INFO>(2);
+    }
+
+    /// `info` has the identification of the child, and the places for its descriptions.
+    #[irql(DISPATCH)]
+    fn WdfChildListRetrievePdo(list: Handle, info: GuestPtr<WDF_CHILD_RETRIEVE_INFO>) -> Result<Handle, Fault> {
         let compare = info.EvtChildListIdentificationDescriptionCompare().read()?;
-        let found = find(call.handle(1), info.IdentificationDescription().read()?, compare)?;
-        let Some((child, config)) = found.and_then(|index| child_at(call.handle(1), index)) else {
+        let found = find(list, info.IdentificationDescription().read()?, compare)?;
+        let Some((child, config)) = found.and_then(|index| child_at(list, index)) else {
             info.Status().write(NO_SUCH_DEVICE)?;
-            return done(Handle::NULL);
+            return Ok(Handle::NULL);
         };
         describe(&child, &config, info)?;
-        done(child.device)
-    }),
-    routine!("WdfPdoInitAllocate", DISPATCH, |call| {
-        let init = Init { parent: call.handle(1), ..Init::default() };
+        Ok(child.device)
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn WdfPdoInitAllocate(&call, parent: Handle) -> Handle {
+        let init = Init { parent, ..Init::default() };
         let made = object::create_with(call.from, &Attributes::default(), None, Data::Init(Box::new(init)));
         made.ok().unwrap_or_default()
-    })
-    .fails_with_zero(),
-    routine!("WdfPdoInitAssignDeviceID", PASSIVE, identify).fails(NtStatus::InsufficientResources),
-    routine!("WdfPdoInitAssignInstanceID", PASSIVE, identify).fails(NtStatus::InsufficientResources),
-    routine!("WdfPdoInitAddHardwareID", PASSIVE, identify).fails(NtStatus::InsufficientResources),
-    routine!("WdfPdoInitAddCompatibleID", PASSIVE, identify).fails(NtStatus::InsufficientResources),
-    routine!("WdfPdoInitAssignContainerID", PASSIVE, identify).fails(NtStatus::InsufficientResources),
-    routine!("WdfPdoInitAddDeviceText", PASSIVE, identify).fails(NtStatus::InsufficientResources),
-    routine!("WdfPdoInitAssignRawDevice", PASSIVE, ignore).fails(NtStatus::InsufficientResources).fixed(),
-    routine!("WdfPdoInitSetDefaultLocale", DISPATCH, ignore).fixed(),
-    routine!("WdfPdoInitSetEventCallbacks", DISPATCH, ignore).fixed(),
-    routine!("WdfPdoInitAllowForwardingRequestToParent", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceSetBusInformationForChildren", DISPATCH, |call| with_device(call.handle(1), |_| ())).fixed(),
-    routine!("WdfPdoGetParent", DISPATCH, |call| with_device(call.handle(1), |device| device.init.parent)),
-    // Arguments: parent, child.
-    routine!("WdfFdoAddStaticChild", PASSIVE, |call| {
-        let child = call.handle(2);
-        with_device(call.handle(1), |device| device.static_children.push(child));
-        if with_device(call.handle(1), |device| device.started) {
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAssignDeviceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAssignInstanceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAddHardwareID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAddCompatibleID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAssignContainerID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAddDeviceText(
+        init: Handle,
+        description: GuestPtr<UNICODE_STRING>,
+        location: GuestPtr<UNICODE_STRING>,
+        _locale: Ignored<u32>,
+    ) -> Outcome {
+        location.units()?;
+        identify(init, description)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES), fixed]
+    fn WdfPdoInitAssignRawDevice(init: Handle, _class: Ignored<GuestPtr<GUID>>) -> NtStatus {
+        init::check(init);
+        NtStatus::Success
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfPdoInitSetDefaultLocale(init: Handle, _locale: Ignored<u32>) {
+        init::check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfPdoInitSetEventCallbacks(init: Handle, _callbacks: Ignored<GuestPtr<Opaque>>) {
+        init::check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfPdoInitAllowForwardingRequestToParent(init: Handle) {
+        init::check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceSetBusInformationForChildren(device: Handle, _information: Ignored<GuestPtr<Opaque>>) {
+        device::check(device);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfPdoGetParent(device: Handle) -> Handle {
+        with_device(device, |device| device.init.parent)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfFdoAddStaticChild(parent: Handle, child: Handle) -> NtStatus {
+        with_device(parent, |device| device.static_children.push(child));
+        if with_device(parent, |device| device.started) {
             submit(child, move || start(child));
         }
         NtStatus::Success
-    }),
-    routine!("WdfPdoMarkMissing", DISPATCH, |call| {
-        let child = call.handle(1);
-        with_device(child, |_| ());
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfPdoMarkMissing(child: Handle) -> NtStatus {
+        device::check(child);
         submit(child, move || remove(child));
         NtStatus::Success
-    }),
-    // Arguments: device, place for the description.
-    routine!("WdfPdoRetrieveIdentificationDescription", DISPATCH, |call| {
-        let device = call.handle(1);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfPdoRetrieveIdentificationDescription(device: Handle, place: GuestPtr<u8>) -> Outcome {
         let lists = with_device(with_device(device, |device| device.init.parent), |parent| parent.lists.clone());
         for list in lists {
             let (children, size) = with_list(list, |list| (list.children.clone(), list.config));
             if let Some(child) = children.iter().find(|child| child.device == device) {
                 let size = size.IdentificationDescriptionSize.into();
-                call.ptr::<u8>(2).array(size).copy_from(child.identification)?;
+                place.array(size).copy_from(child.identification)?;
                 return done(());
             }
         }
         fail(NtStatus::InvalidParameter)
-    }),
-];
+    }
+}
 
 /// A child.
 #[derive(Clone, Copy, Debug)]
@@ -318,15 +385,50 @@ fn describe(
     info.Status().write(if child.device.is_null() { NOT_YET_CREATED } else { SUCCESS })
 }
 
-fn ignore(call: &Call) -> NtStatus {
-    object::part(call.handle(1), |data| matches!(data, Data::Init(_)).then_some(NtStatus::Success))
-}
-
 /// Checks that the ID or text is a valid string, and ignores it. Windows uses it to select a driver, which this host
 /// does not do.
-fn identify(call: &Call) -> Outcome<NtStatus> {
-    call.ptr::<UNICODE_STRING>(2).units()?;
-    Ok(ignore(call))
+fn identify(init: Handle, text: GuestPtr<UNICODE_STRING>) -> Outcome {
+    text.units()?;
+    init::check(init);
+    done(())
+}
+
+fn set_default_list(
+    init: Handle,
+    config: GuestPtr<WDF_CHILD_LIST_CONFIG>,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+) -> Outcome {
+    structures::CHILD_LIST_CONFIG.check(config)?;
+    let (config, attributes) = (config.read()?, Attributes::read(attributes)?);
+    init::with_init(init, |init| init.children = Some((config, attributes)));
+    done(())
+}
+
+/// Reports a child as present. A child that is already present gets the new address.
+fn add_or_update(list: Handle, identification: GuestPtr<u8>, address: GuestPtr<u8>) -> Outcome<NtStatus> {
+    let config = with_list(list, |list| list.config);
+    if let Some(index) = find(list, identification, GuestPtr::NULL)? {
+        let (known, was_present) = with_list(list, |list| {
+            list.children.get_mut(index).map_or((GuestPtr::NULL, false), |child| {
+                child.seen = true;
+                (child.address, std::mem::replace(&mut child.is_present, true))
+            })
+        });
+        if let Some(given) = address.non_null() {
+            known.array(config.AddressDescriptionSize.into()).copy_from(given)?;
+        }
+        if was_present {
+            return done(NtStatus::ObjectNameExists);
+        }
+    } else {
+        let identification = duplicate(identification, config.IdentificationDescriptionSize)?;
+        let address = duplicate(address, config.AddressDescriptionSize)
+            .inspect_err(|_| kernel::lock(&kernel().pool).free_object(identification.address()))?;
+        let child = Child { identification, address, device: Handle::NULL, is_present: true, seen: true };
+        with_list(list, |list| list.children.push(child));
+    }
+    later(list);
+    done(NtStatus::Success)
 }
 
 fn submit(key: Handle, work: impl FnOnce() + Send + 'static) {

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::init::Init;
+use super::init::{self, Init};
 use super::misc::set_string;
 use super::object::{self, Data, create, created, lookup};
 use super::query_interface::Offer;
@@ -13,103 +13,234 @@ use crate::kernel::RequestKind;
 use crate::kernel::io::request::{PNP, POWER};
 use crate::kernel::io::{device as wdm, names, stack};
 use crate::kernel::{self, call_back, kernel};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING};
-use crate::memory::GuestPtr;
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
+use crate::memory::{GuestPtr, Opaque};
+use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, At, GapKind, Rule, gap};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfDeviceCreate", PASSIVE, create_device).fails(NtStatus::InsufficientResources),
-    routine!("WdfDeviceCreateDeviceInterface", PASSIVE, |call| {
-        with_device(call.handle(1), |device| device.interfaces += 1);
+/// `PowerActionNone`.
+const NO_POWER_ACTION: i32 = 0;
+
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceCreate(
+        &call,
+        init: GuestPtr<Handle>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(create_device(call, init, attributes), place)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceCreateDeviceInterface(
+        device: Handle,
+        _class: Ignored<GuestPtr<GUID>>,
+        _reference: Ignored<GuestPtr<UNICODE_STRING>>,
+    ) -> NtStatus {
+        with_device(device, |device| device.interfaces += 1);
         NtStatus::Success
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfDeviceSetDeviceInterfaceState", PASSIVE, ignore).fixed(),
-    routine!("WdfDeviceSetDeviceInterfaceStateEx", PASSIVE, ignore).fixed(),
-    routine!("WdfDeviceCreateSymbolicLink", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(2).text()?;
-        let taken = with(|framework| {
-            let mut devices = framework.objects.values();
-            devices.any(|object| matches!(&object.data, Data::Device(device) if device.links.iter().any(|link| names::are_same(link, &name))))
-        });
-        if taken {
+    }
+
+    #[irql(PASSIVE), fixed]
+    fn WdfDeviceSetDeviceInterfaceState(
+        device: Handle,
+        _class: Ignored<GuestPtr<GUID>>,
+        _reference: Ignored<GuestPtr<UNICODE_STRING>>,
+        _enabled: Ignored<bool>,
+    ) {
+        check(device);
+    }
+
+    #[irql(PASSIVE), fixed]
+    fn WdfDeviceSetDeviceInterfaceStateEx(
+        device: Handle,
+        _class: Ignored<GuestPtr<GUID>>,
+        _reference: Ignored<GuestPtr<UNICODE_STRING>>,
+        _enabled: Ignored<bool>,
+    ) {
+        check(device);
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceCreateSymbolicLink(device: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
+        let name = name.text()?;
+        let is_taken = |device: &Device| device.links.iter().any(|link| names::are_same(link, &name));
+        if any_device(is_taken) {
             return fail(NtStatus::ObjectNameCollision);
         }
-        with_device(call.handle(1), |device| device.links.push(name));
+        with_device(device, |device| device.links.push(name));
         done(())
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfDeviceGetDriver", DISPATCH, |_| with(|framework| framework.driver())),
-    routine!("WdfDeviceGetDefaultQueue", DISPATCH, |call| with_device(call.handle(1), |device| device.default_queue)),
-    routine!("WdfDeviceConfigureRequestDispatching", DISPATCH, |call| {
-        let (queue, kind) = (call.handle(2), RequestKind::from_int(call.u8(3)));
-        with_device(call.handle(1), |device| device.dispatching.push((kind, queue)));
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceGetDriver(_device: Ignored<Handle>) -> Handle {
+        with(|framework| framework.driver())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceGetDefaultQueue(device: Handle) -> Handle {
+        with_device(device, |device| device.default_queue)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfDeviceConfigureRequestDispatching(device: Handle, queue: Handle, kind: i32) -> NtStatus {
+        let kind = RequestKind::from_int(kind as u8);
+        with_device(device, |device| device.dispatching.push((kind, queue)));
         NtStatus::Success
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfDeviceWdmGetDeviceObject", DISPATCH, |call| with_device(call.handle(1), |device| device.wdm)),
-    routine!("WdfDeviceWdmGetAttachedDevice", DISPATCH, |call| with_device(call.handle(1), |device| device
-        .init
-        .physical)),
-    routine!("WdfDeviceWdmGetPhysicalDevice", DISPATCH, |call| with_device(call.handle(1), |device| device
-        .init
-        .physical)),
-    routine!("WdfWdmDeviceGetWdfDeviceHandle", DISPATCH, |call| {
-        of_object(call.ptr(1)).unwrap_or_default()
-    }),
-    fixed("WdfDeviceGetSystemPowerAction", DISPATCH, 0),
-    // Arguments: device, class, reference string, string object.
-    routine!("WdfDeviceRetrieveDeviceInterfaceString", PASSIVE, |call| {
-        with_device(call.handle(1), |_| ());
-        let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{}}}", call.ptr::<GUID>(2).id()?);
-        if let Some(reference) = call.ptr::<UNICODE_STRING>(3).non_null() {
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceWdmGetDeviceObject(device: Handle) -> GuestPtr<DEVICE_OBJECT> {
+        with_device(device, |device| device.wdm)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceWdmGetAttachedDevice(device: Handle) -> GuestPtr<DEVICE_OBJECT> {
+        with_device(device, |device| device.init.physical)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceWdmGetPhysicalDevice(device: Handle) -> GuestPtr<DEVICE_OBJECT> {
+        with_device(device, |device| device.init.physical)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWdmDeviceGetWdfDeviceHandle(object: GuestPtr<DEVICE_OBJECT>) -> Handle {
+        of_object(object).unwrap_or_default()
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceGetSystemPowerAction(_device: Ignored<Handle>) -> i32 {
+        NO_POWER_ACTION
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceRetrieveDeviceInterfaceString(
+        device: Handle,
+        class: GuestPtr<GUID>,
+        reference: Option<GuestPtr<UNICODE_STRING>>,
+        string: Handle,
+    ) -> Outcome {
+        check(device);
+        let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{}}}", class.id()?);
+        if let Some(reference) = reference {
             text = format!("{text}\\{}", reference.text()?);
         }
-        set_string(call.handle(4), &text.encode_utf16().collect::<Vec<u16>>())?;
+        set_string(string, &text.encode_utf16().collect::<Vec<u16>>())?;
         done(())
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfDeviceSetPnpCapabilities", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceSetPowerCapabilities", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceSetCharacteristics", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceGetCharacteristics", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceSetAlignmentRequirement", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceGetAlignmentRequirement", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceSetStaticStopRemove", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceSetSpecialFileSupport", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceSetDeviceState", DISPATCH, ignore).fixed(),
-    // Arguments: device, request.
-    routine!("WdfDeviceEnqueueRequest", DISPATCH, |call| {
-        let kind = super::request::with_request(call.handle(2), |request| request.kind);
-        match super::queue::for_kind(call.handle(1), kind) {
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceSetPnpCapabilities(device: Handle, _capabilities: Ignored<GuestPtr<Opaque>>) {
+        check(device);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceSetPowerCapabilities(device: Handle, _capabilities: Ignored<GuestPtr<Opaque>>) {
+        check(device);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceSetCharacteristics(device: Handle, _characteristics: Ignored<u32>) {
+        check(device);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceGetCharacteristics(device: Handle) -> u32 {
+        check(device);
+        0
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceSetAlignmentRequirement(device: Handle, _alignment: Ignored<u32>) {
+        check(device);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceGetAlignmentRequirement(device: Handle) -> u32 {
+        check(device);
+        0
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceSetStaticStopRemove(device: Handle, _stoppable: Ignored<bool>) {
+        check(device);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceSetSpecialFileSupport(device: Handle, _kind: Ignored<i32>, _supported: Ignored<bool>) {
+        check(device);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceSetDeviceState(device: Handle, _state: Ignored<GuestPtr<Opaque>>) {
+        check(device);
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfDeviceEnqueueRequest(device: Handle, request: Handle) -> NtStatus {
+        let kind = super::request::with_request(request, |request| request.kind);
+        match super::queue::for_kind(device, kind) {
             Handle::NULL => NtStatus::InvalidDeviceRequest,
-            queue if super::deliver::add(queue, call.handle(2), super::deliver::End::Back) => NtStatus::Success,
+            queue if super::deliver::add(queue, request, super::deliver::End::Back) => NtStatus::Success,
             _ => NtStatus::WdfBusy,
         }
-    })
-    .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfDeviceAssignS0IdleSettings", PASSIVE, |call| {
-        structures::IDLE_SETTINGS.check(call.ptr::<u32>(2))?;
-        done(ignore(call))
-    })
-    .fails(NtStatus::InvalidDeviceState)
-    .fixed(),
-    routine!("WdfDeviceAssignSxWakeSettings", PASSIVE, |call| {
-        structures::WAKE_SETTINGS.check(call.ptr::<u32>(2))?;
-        done(ignore(call))
-    })
-    .fails(NtStatus::InvalidDeviceState)
-    .fixed(),
-    routine!("WdfDeviceStopIdleNoTrack", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceStopIdleActual", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceResumeIdleNoTrack", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceResumeIdleActual", DISPATCH, ignore).fixed(),
-    routine!("WdfControlFinishInitializing", PASSIVE, |call| {
-        with_device(call.handle(1), |device| device.in_d0 = true);
-        super::queue_state::start_all(call.handle(1));
-    }),
-];
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidDeviceState), fixed]
+    fn WdfDeviceAssignS0IdleSettings(device: Handle, settings: GuestPtr<Opaque>) -> Outcome {
+        structures::IDLE_SETTINGS.check(settings)?;
+        check(device);
+        done(())
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidDeviceState), fixed]
+    fn WdfDeviceAssignSxWakeSettings(device: Handle, settings: GuestPtr<Opaque>) -> Outcome {
+        structures::WAKE_SETTINGS.check(settings)?;
+        check(device);
+        done(())
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceStopIdleNoTrack(device: Handle, _wait: Ignored<bool>) -> NtStatus {
+        check(device);
+        NtStatus::Success
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceStopIdleActual(
+        device: Handle,
+        _wait: Ignored<bool>,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _line: Ignored<i32>,
+        _file: Ignored<GuestPtr<u8>>,
+    ) -> NtStatus {
+        check(device);
+        NtStatus::Success
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceResumeIdleNoTrack(device: Handle) {
+        check(device);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceResumeIdleActual(
+        device: Handle,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _line: Ignored<i32>,
+        _file: Ignored<GuestPtr<u8>>,
+    ) {
+        check(device);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfControlFinishInitializing(device: Handle) {
+        with_device(device, |device| device.in_d0 = true);
+        super::queue_state::start_all(device);
+    }
+}
 
 /// A device.
 #[derive(Clone, Debug, Default)]
@@ -168,25 +299,23 @@ pub(super) fn with_device<R>(handle: Handle, body: impl FnOnce(&mut Device) -> R
     })
 }
 
-fn ignore(call: &Call) -> NtStatus {
-    with_device(call.handle(1), |_| NtStatus::Success)
+/// Stops the machine unless the object is a device.
+pub(super) fn check(handle: Handle) {
+    with_device(handle, |_| ());
 }
 
-/// Arguments: place of the init structure, attributes, place for the handle.
-fn create_device(call: &Call) -> Outcome {
-    let handle: Handle = call.ptr(1).read()?;
-    let init = object::part(handle, |data| match data {
-        Data::Init(init) => Some((**init).clone()),
-        _ => None,
-    });
-    let taken = with(|framework| {
-        let same = |object: &object::Object| match &object.data {
-            Data::Device(device) => device.init.name.eq_ignore_ascii_case(&init.name),
-            _ => false,
-        };
-        !init.name.is_empty() && framework.objects.values().any(same)
-    });
-    if taken {
+/// Returns whether there is a device that `is_wanted` accepts.
+fn any_device(is_wanted: impl Fn(&Device) -> bool) -> bool {
+    with(|framework| {
+        framework.objects.values().any(|object| matches!(&object.data, Data::Device(device) if is_wanted(device)))
+    })
+}
+
+/// Creates the device that the init structure at `place` describes.
+fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Outcome<Handle> {
+    let handle = place.read()?;
+    let init = init::with_init(handle, |init| init.clone());
+    if !init.name.is_empty() && any_device(|device| device.init.name.eq_ignore_ascii_case(&init.name)) {
         return fail(NtStatus::ObjectNameCollision);
     }
     let driver = kernel::lock(&kernel().io).driver;
@@ -203,12 +332,12 @@ fn create_device(call: &Call) -> Outcome {
     if !device.init.parent.is_null() {
         device.init.physical = wdm;
     }
-    let device = create(call, call.ptr(2), None, Data::Device(Box::new(device)))?;
+    let device = create(call, attributes, None, Data::Device(Box::new(device)))?;
     children::device_created(device, call.from)?;
     // The framework owns the init structure now, so the driver's pointer to it becomes NULL.
     life::delete(handle);
-    call.ptr(1).write(Handle::NULL)?;
-    created(Ok(device), call.ptr(3))
+    place.write(Handle::NULL)?;
+    Ok(device)
 }
 
 /// Returns the device with this name, and the part of the name that follows the device's name.

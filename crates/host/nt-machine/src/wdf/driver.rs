@@ -5,25 +5,75 @@ use etw_types::NtStatus;
 use super::object::{self, Data, create, created};
 use super::{Handle, life, loader, structures, with};
 use crate::kernel::{self, call_back, kernel};
-use crate::layout::{DRIVER_OBJECT, UNICODE_STRING, WDF_DRIVER_CONFIG, WDF_DRIVER_VERSION_AVAILABLE_PARAMS};
-use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::layout::{
+    DRIVER_OBJECT, UNICODE_STRING, WDF_DRIVER_CONFIG, WDF_DRIVER_VERSION_AVAILABLE_PARAMS, WDF_OBJECT_ATTRIBUTES,
+};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Rule};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfDriverCreate", PASSIVE, create_driver).fails(NtStatus::InsufficientResources),
-    routine!("WdfDriverGetRegistryPath", PASSIVE, |call| with_driver(call.handle(1), |driver| driver.registry_path)),
-    routine!("WdfDriverWdmGetDriverObject", DISPATCH, |call| with_driver(call.handle(1), |driver| driver.object)),
-    routine!("WdfWdmDriverGetWdfDriverHandle", DISPATCH, |_| with(|framework| framework.driver())),
-    // A miniport calls this at unload, because the framework does not change the dispatch table of a miniport driver.
-    routine!("WdfDriverMiniportUnload", PASSIVE, |_| unload()),
-    routine!("WdfDriverRegisterTraceInfo", PASSIVE, |_| NtStatus::Success).fixed(),
-    routine!("WdfDriverIsVersionAvailable", PASSIVE, |call| {
-        let wanted = call.ptr::<WDF_DRIVER_VERSION_AVAILABLE_PARAMS>(2).read()?;
-        done(wanted.MajorVersion == 1 && wanted.MinorVersion <= kernel().config.os.kmdf().minor)
-    }),
-    fixed("WdfDriverErrorReportApiMissing", DISPATCH, NtStatus::NotSupported.as_int() as u64),
-];
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDriverCreate(
+        &call,
+        driver: GuestPtr<DRIVER_OBJECT>,
+        registry_path: GuestPtr<UNICODE_STRING>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        config: GuestPtr<WDF_DRIVER_CONFIG>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(create_driver(call, driver, registry_path, attributes, config), place)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfDriverGetRegistryPath(driver: Handle) -> GuestPtr<u16> {
+        with_driver(driver, |driver| driver.registry_path)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDriverWdmGetDriverObject(driver: Handle) -> GuestPtr<DRIVER_OBJECT> {
+        with_driver(driver, |driver| driver.object)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWdmDriverGetWdfDriverHandle(_driver: Ignored<GuestPtr<DRIVER_OBJECT>>) -> Handle {
+        with(|framework| framework.driver())
+    }
+
+    /// A miniport calls this at unload, because the framework does not change the dispatch table of a miniport driver.
+    #[irql(PASSIVE)]
+    fn WdfDriverMiniportUnload(_driver: Ignored<Handle>) {
+        unload();
+    }
+
+    #[irql(PASSIVE), fixed]
+    fn WdfDriverRegisterTraceInfo(
+        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
+        _callback: Ignored<GuestPtr<Code>>,
+        _context: Ignored<GuestPtr<Opaque>>,
+    ) -> NtStatus {
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfDriverIsVersionAvailable(
+        _driver: Ignored<Handle>,
+        wanted: GuestPtr<WDF_DRIVER_VERSION_AVAILABLE_PARAMS>,
+    ) -> Result<bool, Fault> {
+        let wanted = wanted.read()?;
+        Ok(wanted.MajorVersion == 1 && wanted.MinorVersion <= kernel().config.os.kmdf().minor)
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDriverErrorReportApiMissing(
+        _driver: Ignored<Handle>,
+        _extension: Ignored<GuestPtr<u16>>,
+        _index: Ignored<u32>,
+        _must_exist: Ignored<bool>,
+    ) -> NtStatus {
+        NtStatus::NotSupported
+    }
+}
 
 /// `WDF_DRIVER_INIT_FLAGS`.
 const NON_PNP: u32 = 1;
@@ -48,9 +98,13 @@ fn with_driver<R>(handle: Handle, look: impl FnOnce(&Driver) -> R) -> R {
     })
 }
 
-/// Arguments: driver object, registry path, attributes, configuration, place for the handle.
-fn create_driver(call: &Call) -> Outcome {
-    let (driver, config) = (call.ptr::<DRIVER_OBJECT>(1), call.ptr::<WDF_DRIVER_CONFIG>(4));
+fn create_driver(
+    call: &Call,
+    driver: GuestPtr<DRIVER_OBJECT>,
+    path: GuestPtr<UNICODE_STRING>,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    config: GuestPtr<WDF_DRIVER_CONFIG>,
+) -> Outcome<Handle> {
     structures::DRIVER_CONFIG.check(config)?;
     if with(|framework| framework.driver()).non_null().is_some() {
         verify::find(Rule::FrameworkMisuse, format_args!("WdfDriverCreate is called a second time"));
@@ -60,7 +114,7 @@ fn create_driver(call: &Call) -> Outcome {
     if flags & !(NON_PNP | NO_DISPATCH_OVERRIDE | COMPANION) != 0 {
         return fail(NtStatus::InvalidParameter);
     }
-    let path = call.ptr::<UNICODE_STRING>(2).units()?;
+    let path = path.units()?;
     let registry_path: GuestPtr<u16> = kernel::lock(&kernel().pool).new_objects(path.len() as u64 + 1);
     registry_path.write_all(&path)?;
     let config = config.read()?;
@@ -69,13 +123,13 @@ fn create_driver(call: &Call) -> Outcome {
     let (device_add, unload) =
         if dispatches { (config.EvtDriverDeviceAdd, config.EvtDriverUnload) } else { (GuestPtr::NULL, GuestPtr::NULL) };
     let data = Driver { object: driver, registry_path, device_add, unload, dispatches };
-    let handle = create(call, call.ptr(3), Some(Handle::NULL), Data::Driver(data))?;
+    let handle = create(call, attributes, Some(Handle::NULL), Data::Driver(data))?;
     let displaces = flags & (NON_PNP | NO_DISPATCH_OVERRIDE) == 0 || !config.EvtDriverUnload.is_null();
     with(|framework| framework.driver_created(handle, displaces));
     if dispatches {
         take_over(driver, flags & NON_PNP == 0, !unload.is_null())?;
     }
-    created(Ok(handle), call.ptr(5))
+    Ok(handle)
 }
 
 /// Stores the framework's routines in the driver object, as Microsoft's framework does (core/fxdriver.cpp). Only a Plug

@@ -3,8 +3,8 @@
 use etw_types::NtStatus;
 
 use super::device::with_device;
-use super::object::{self, Data, change};
-use super::request::Request;
+use super::object::{self, Data};
+use super::request::{Request, SYSTEM_PROCESS};
 use super::{Handle, client, life, preprocess, sync};
 use crate::kernel::RequestKind;
 use crate::kernel::call_back;
@@ -12,25 +12,35 @@ use crate::kernel::io::device::new_string;
 use crate::kernel::io::open;
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
-use crate::routine::{DISPATCH, Outcome, PASSIVE, Routine, fail, fixed, routine};
+use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, functions};
 
 /// The major functions of IRPs about files.
 const CREATE: u8 = 0x00;
 const CLOSE: u8 = 0x02;
 const CLEANUP: u8 = 0x12;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfFileObjectGetDevice", DISPATCH, |call| device_of(call.handle(1))),
-    fixed("WdfFileObjectGetFlags", DISPATCH, 0),
-    // The name is empty if nothing follows the device's name.
-    routine!("WdfFileObjectGetFileName", DISPATCH, |call| {
-        change(call.handle(1), |object| match object.data {
-            Data::File(file) => file.name,
-            _ => GuestPtr::NULL,
-        })
-    }),
-    fixed("WdfFileObjectGetInitiatorProcessId", DISPATCH, 4),
-];
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH)]
+    fn WdfFileObjectGetDevice(file: Handle) -> Handle {
+        with_file(file, |file| file.device)
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfFileObjectGetFlags(_file: Ignored<Handle>) -> u32 {
+        0
+    }
+
+    /// The name is empty if nothing follows the device's name.
+    #[irql(DISPATCH)]
+    fn WdfFileObjectGetFileName(file: Handle) -> GuestPtr<UNICODE_STRING> {
+        with_file(file, |file| file.name)
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfFileObjectGetInitiatorProcessId(_file: Ignored<Handle>) -> u32 {
+        SYSTEM_PROCESS
+    }
+}
 
 /// An open file.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +50,9 @@ pub(super) struct File {
     pub(super) name: GuestPtr<UNICODE_STRING>,
 }
 
-fn device_of(handle: Handle) -> Handle {
+fn with_file<R>(handle: Handle, look: impl FnOnce(&File) -> R) -> R {
     object::part(handle, |data| match data {
-        Data::File(file) => Some(file.device),
+        Data::File(file) => Some(look(file)),
         _ => None,
     })
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::memory::{Fault, Plain};
-use crate::routine::{Argument, Call, IntoReply, Kind, Slots};
+use crate::routine::{Argument, IntoReply, Kind, Slots};
 
 /// `WDFOBJECT` or another handle type of the framework. A handle is not an address: a driver that dereferences it
 /// faults.
@@ -66,12 +66,5 @@ impl IntoReply for Handle {
 
     fn into_reply(self) -> Result<u64, Fault> {
         Ok(self.0)
-    }
-}
-
-impl Call {
-    /// Returns an argument as a handle of the framework.
-    pub(super) fn handle(&self, index: u64) -> Handle {
-        Handle(self.arg(index))
     }
 }

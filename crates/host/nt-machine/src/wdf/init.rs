@@ -8,11 +8,11 @@ use super::object::{self, Data};
 use super::preprocess::Wanted;
 use super::{Handle, structures};
 use crate::layout::{
-    DEVICE_OBJECT, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG,
-    WDF_IO_TYPE_CONFIG,
+    DEVICE_OBJECT, GUID, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG,
+    WDF_IO_TYPE_CONFIG, WDF_OBJECT_ATTRIBUTES,
 };
-use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{Call, DISPATCH, Failure, PASSIVE, Routine, done, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{DISPATCH, Failure, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, functions};
 
 /// The callbacks of `WDF_PNPPOWER_EVENT_CALLBACKS`, by their index after the `Size` field.
 pub(super) const D0_ENTRY: usize = 0;
@@ -29,72 +29,173 @@ pub(super) const IO_RESTART: usize = 10;
 pub(super) const SURPRISE_REMOVAL: usize = 11;
 pub(super) const QUERY_REMOVE: usize = 12;
 const CALLBACKS: usize = 16;
+/// `WdfDeviceIoDirect`.
+const DIRECT: i32 = 3;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfDeviceInitSetPnpPowerEventCallbacks", DISPATCH, |call| {
-        let callbacks = call.ptr::<WDF_DEVICE_PNP_CALLBACKS>(2);
-        if !structures::PNPPOWER_EVENT_CALLBACKS.fits(callbacks)? {
-            return done(NtStatus::Success);
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitSetPnpPowerEventCallbacks(
+        init: Handle,
+        callbacks: GuestPtr<WDF_DEVICE_PNP_CALLBACKS>,
+    ) -> Result<(), Fault> {
+        if structures::PNPPOWER_EVENT_CALLBACKS.fits(callbacks)? {
+            let callbacks = callbacks.Callbacks().read()?;
+            with_init(init, |init| init.callbacks = callbacks);
         }
-        let callbacks = callbacks.Callbacks().read()?;
-        done(set(call, |init| init.callbacks = callbacks))
-    }),
-    routine!("WdfDeviceInitSetPowerPolicyEventCallbacks", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitSetPowerPolicyOwnership", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitSetIoType", DISPATCH, |call| set(call, |init| init.direct = call.u32(2) == 3)),
-    routine!("WdfDeviceInitSetIoTypeEx", DISPATCH, |call| {
-        let kind = call.ptr::<WDF_IO_TYPE_CONFIG>(2).ReadWriteIoType().read()?;
-        done(set(call, |init| init.direct = kind == 3))
-    }),
-    routine!("WdfDeviceInitSetExclusive", DISPATCH, |call| set(call, |init| init.exclusive = call.is(2))),
-    routine!("WdfDeviceInitSetPowerNotPageable", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitSetPowerPageable", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitSetPowerInrush", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitSetDeviceType", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitSetDeviceClass", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitSetCharacteristics", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitSetReleaseHardwareOrderOnFailure", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitAssignSDDLString", PASSIVE, ignore).fails(NtStatus::InsufficientResources).fixed(),
-    routine!("WdfDeviceInitAssignName", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(2).text()?;
-        done(set(call, |init| init.name = name))
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfDeviceInitSetFileObjectConfig", DISPATCH, |call| {
-        if !structures::FILEOBJECT_CONFIG.fits(call.ptr::<WDF_FILEOBJECT_CONFIG>(2))? {
-            return done(NtStatus::Success);
+        Ok(())
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetPowerPolicyEventCallbacks(init: Handle, _callbacks: Ignored<GuestPtr<Opaque>>) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetPowerPolicyOwnership(init: Handle, _is_owner: Ignored<bool>) {
+        check(init);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitSetIoType(init: Handle, kind: i32) {
+        with_init(init, |init| init.direct = kind == DIRECT);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitSetIoTypeEx(init: Handle, config: GuestPtr<WDF_IO_TYPE_CONFIG>) -> Result<(), Fault> {
+        let kind = config.ReadWriteIoType().read()?;
+        with_init(init, |init| init.direct = kind.cast_signed() == DIRECT);
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitSetExclusive(init: Handle, exclusive: bool) {
+        with_init(init, |init| init.exclusive = exclusive);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetPowerNotPageable(init: Handle) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetPowerPageable(init: Handle) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetPowerInrush(init: Handle) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetDeviceType(init: Handle, _kind: Ignored<u32>) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetDeviceClass(init: Handle, _class: Ignored<GuestPtr<GUID>>) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetCharacteristics(init: Handle, _characteristics: Ignored<u32>, _or: Ignored<bool>) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetReleaseHardwareOrderOnFailure(init: Handle, _order: Ignored<i32>) {
+        check(init);
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES), fixed]
+    fn WdfDeviceInitAssignSDDLString(init: Handle, _sddl: Ignored<GuestPtr<UNICODE_STRING>>) -> NtStatus {
+        check(init);
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceInitAssignName(init: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
+        let name = name.text()?;
+        with_init(init, |init| init.name = name);
+        done(())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitSetFileObjectConfig(
+        init: Handle,
+        config: GuestPtr<WDF_FILEOBJECT_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    ) -> Result<(), Fault> {
+        if structures::FILEOBJECT_CONFIG.fits(config)? {
+            let config = config.read()?;
+            let (create, close, cleanup) = (config.EvtDeviceFileCreate, config.EvtFileClose, config.EvtFileCleanup);
+            let attributes = for_later(attributes)?;
+            with_init(init, |init| init.file = Some(FileEvents { create, close, cleanup, attributes }));
         }
-        let config = call.ptr::<WDF_FILEOBJECT_CONFIG>(2).read()?;
-        let (create, close, cleanup) = (config.EvtDeviceFileCreate, config.EvtFileClose, config.EvtFileCleanup);
-        let attributes = attributes(call, 3)?;
-        done(set(call, |init| init.file = Some(FileEvents { create, close, cleanup, attributes })))
-    }),
-    routine!("WdfDeviceInitSetRequestAttributes", DISPATCH, |call| {
-        let attributes = attributes(call, 2)?;
-        done(set(call, |init| init.request = attributes))
-    }),
-    routine!("WdfDeviceInitSetIoInCallerContextCallback", DISPATCH, |call| {
-        set(call, |init| init.in_caller_context = call.ptr(2))
-    }),
-    routine!("WdfDeviceInitSetRemoveLockOptions", DISPATCH, ignore).fixed(),
-    routine!("WdfFdoInitSetFilter", DISPATCH, ignore).fixed(),
-    routine!("WdfFdoInitSetEventCallbacks", DISPATCH, ignore).fixed(),
-    routine!("WdfFdoInitWdmGetPhysicalDevice", DISPATCH, |call| {
-        object::part(call.handle(1), |data| match data {
-            Data::Init(init) => Some(init.physical),
-            _ => None,
-        })
-    }),
-    routine!("WdfControlDeviceInitAllocate", PASSIVE, |call| {
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitSetRequestAttributes(
+        init: Handle,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    ) -> Result<(), Fault> {
+        let attributes = for_later(attributes)?;
+        with_init(init, |init| init.request = attributes);
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitSetIoInCallerContextCallback(init: Handle, callback: GuestPtr<Code>) {
+        with_init(init, |init| init.in_caller_context = callback);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfDeviceInitSetRemoveLockOptions(init: Handle, _options: Ignored<GuestPtr<Opaque>>) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfFdoInitSetFilter(init: Handle) {
+        check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfFdoInitSetEventCallbacks(init: Handle, _callbacks: Ignored<GuestPtr<Opaque>>) {
+        check(init);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfFdoInitWdmGetPhysicalDevice(init: Handle) -> GuestPtr<DEVICE_OBJECT> {
+        with_init(init, |init| init.physical)
+    }
+
+    #[irql(PASSIVE), fails_with_zero]
+    fn WdfControlDeviceInitAllocate(
+        &call,
+        _driver: Ignored<Handle>,
+        _sddl: Ignored<GuestPtr<UNICODE_STRING>>,
+    ) -> Handle {
         let init = Init { control: true, ..Init::default() };
         object::create_with(call.from, &Attributes::default(), None, Data::Init(Box::new(init)))
             .ok()
             .unwrap_or_default()
-    })
-    .fails_with_zero(),
-    routine!("WdfControlDeviceInitSetShutdownNotification", DISPATCH, ignore).fixed(),
-    routine!("WdfDeviceInitFree", DISPATCH, |call| life::delete(call.handle(1))),
-];
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfControlDeviceInitSetShutdownNotification(
+        init: Handle,
+        _callback: Ignored<GuestPtr<Code>>,
+        _flags: Ignored<u8>,
+    ) {
+        check(init);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceInitFree(init: Handle) {
+        life::delete(init);
+    }
+}
 
 /// Callbacks for files.
 #[derive(Clone, Copy, Debug, Default)]
@@ -129,24 +230,22 @@ pub(super) struct Init {
 
 /// Reads the attributes of objects that are created later. If their size is wrong, which is then already reported, the
 /// objects get default attributes.
-fn attributes(call: &Call, index: u64) -> Result<Attributes, Fault> {
-    match Attributes::read(call.ptr(index)) {
+fn for_later(attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Result<Attributes, Fault> {
+    match Attributes::read(attributes) {
         Err(Failure::Fault(fault)) => Err(fault),
         read => Ok(read.unwrap_or_default()),
     }
 }
 
-fn ignore(call: &Call) -> NtStatus {
-    set(call, |_| ())
-}
-
-/// Changes the init structure in the first argument. Another kind of object stops the machine.
-pub(super) fn set(call: &Call, body: impl FnOnce(&mut Init)) -> NtStatus {
-    object::part(call.handle(1), |data| match data {
-        Data::Init(init) => {
-            body(init);
-            Some(NtStatus::Success)
-        }
+/// Reads or changes an init structure. Another kind of object stops the machine.
+pub(super) fn with_init<R>(init: Handle, body: impl FnOnce(&mut Init) -> R) -> R {
+    object::part(init, |data| match data {
+        Data::Init(init) => Some(body(init)),
         _ => None,
     })
+}
+
+/// Stops the machine unless the object is an init structure.
+pub(super) fn check(init: Handle) {
+    with_init(init, |_| ());
 }

@@ -15,19 +15,31 @@ use super::{Handle, life, locks, structures, sync, with};
 use crate::kernel::io::interrupt::{self as io, Service};
 use crate::kernel::io::resources::{self, DEVICE_IRQL, Interrupt as Resource};
 use crate::kernel::{self, call_back, kernel, submit};
-use crate::layout::{CM_PARTIAL_RESOURCE_DESCRIPTOR, INTERRUPT_OBJECT, WDF_INTERRUPT_CONFIG, WDF_INTERRUPT_INFO};
-use crate::memory::{Code, GuestPtr, OrStop as _};
-use crate::routine::{ANY, Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::layout::{
+    CM_PARTIAL_RESOURCE_DESCRIPTOR, DEVICE_OBJECT, INTERRUPT_OBJECT, WDF_INTERRUPT_CONFIG, WDF_INTERRUPT_INFO,
+    WDF_OBJECT_ATTRIBUTES,
+};
+use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
+use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Rule};
 
 /// The size of `WDF_INTERRUPT_CONFIG` before version 1.11.
 const OLD_CONFIG: u32 = 56;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    // Arguments: device, configuration, attributes, place for the interrupt.
-    routine!("WdfInterruptCreate", DISPATCH, create_interrupt).fails(NtStatus::InsufficientResources),
-    routine!("WdfInterruptQueueDpcForIsr", ANY, |call| {
-        let handle = call.handle(1);
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfInterruptCreate(
+        &call,
+        device: Handle,
+        config: GuestPtr<WDF_INTERRUPT_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(create_interrupt(call, device, config, attributes), place)
+    }
+
+    #[irql(ANY)]
+    fn WdfInterruptQueueDpcForIsr(handle: Handle) -> bool {
         let interrupt = interrupt(handle);
         let run = move || later(handle, "EvtInterruptDpc", interrupt.dpc, DISPATCH);
         if interrupt.dpc.is_null() {
@@ -35,9 +47,10 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             return false;
         }
         kernel().scheduler.change(|state| state.defer(handle.as_int(), run))
-    }),
-    routine!("WdfInterruptQueueWorkItemForIsr", ANY, |call| {
-        let handle = call.handle(1);
+    }
+
+    #[irql(ANY)]
+    fn WdfInterruptQueueWorkItemForIsr(handle: Handle) -> bool {
         let interrupt = interrupt(handle);
         if interrupt.work.is_null() {
             verify::find(Rule::FrameworkMisuse, format_args!("the interrupt has no EvtInterruptWorkItem"));
@@ -48,36 +61,62 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             submit(handle.as_int(), move || later(handle, "EvtInterruptWorkItem", interrupt.work, PASSIVE));
         }
         !queued
-    }),
-    // Arguments: interrupt, routine, context.
-    routine!("WdfInterruptSynchronize", ANY, |call| {
-        let (handle, routine, context) = (call.handle(1), call.ptr(2), call.arg(3));
-        locked(handle, |irql| {
-            call_back("EvtInterruptSynchronize", irql, routine, &[handle.as_int(), context]) as u8 != 0
-        })
-    }),
-    routine!("WdfInterruptAcquireLock", ANY, |call| acquire(call.handle(1), call.from)).keeps(),
-    routine!("WdfInterruptReleaseLock", ANY, |call| release(call.handle(1))),
-    routine!("WdfInterruptTryToAcquireLock", PASSIVE, |call| {
-        let handle = call.handle(1);
-        if !interrupt(handle).passive {
+    }
+
+    #[irql(ANY)]
+    fn WdfInterruptSynchronize(
+        handle: Handle,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<bool, Fault> {
+        let arguments = [handle.as_int(), context.address()];
+        locked(handle, |irql| call_back("EvtInterruptSynchronize", irql, routine, &arguments) as u8 != 0)
+    }
+
+    #[irql(ANY), keeps]
+    fn WdfInterruptAcquireLock(&call, handle: Handle) -> Result<(), Fault> {
+        acquire(handle, call.from)
+    }
+
+    #[irql(ANY)]
+    fn WdfInterruptReleaseLock(handle: Handle) -> Result<(), Fault> {
+        release(handle)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfInterruptTryToAcquireLock(handle: Handle) -> bool {
+        let interrupt = interrupt(handle);
+        if !interrupt.passive {
             verify::find(Rule::FrameworkMisuse, format_args!("the interrupt is not handled at passive level"));
             return false;
         }
-        locks::try_wait_lock(interrupt(handle).wait_lock)
-    }),
-    routine!("WdfInterruptEnable", PASSIVE, |call| {
-        let _ = enable(call.handle(1));
-    }),
-    routine!("WdfInterruptDisable", PASSIVE, |call| disable(call.handle(1))),
-    routine!("WdfInterruptGetDevice", ANY, |call| interrupt(call.handle(1)).device),
-    routine!("WdfInterruptWdmGetInterrupt", DISPATCH, |call| {
-        let interrupt = interrupt(call.handle(1));
+        locks::try_wait_lock(interrupt.wait_lock)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfInterruptEnable(handle: Handle) {
+        let _ = enable(handle);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfInterruptDisable(handle: Handle) {
+        disable(handle);
+    }
+
+    #[irql(ANY)]
+    fn WdfInterruptGetDevice(handle: Handle) -> Handle {
+        interrupt(handle).device
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfInterruptWdmGetInterrupt(handle: Handle) -> GuestPtr<INTERRUPT_OBJECT> {
+        let interrupt = interrupt(handle);
         if interrupt.connected { interrupt.object } else { GuestPtr::NULL }
-    }),
-    // Arguments: interrupt, place for the information.
-    routine!("WdfInterruptGetInfo", DISPATCH, |call| {
-        let (resource, info) = (interrupt(call.handle(1)).resource, call.ptr::<WDF_INTERRUPT_INFO>(2));
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfInterruptGetInfo(handle: Handle, info: GuestPtr<WDF_INTERRUPT_INFO>) -> Result<(), Fault> {
+        let resource = interrupt(handle).resource;
         info.TargetProcessorSet().write(1)?;
         let Some(resource) = resource else { return Ok(()) };
         info.MessageNumber().write(resource.message.unwrap_or_default())?;
@@ -85,18 +124,37 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         info.Irql().write(DEVICE_IRQL)?;
         info.Mode().write(resource.message.is_some().into())?;
         info.MessageSignaled().write(resource.message.is_some().into())
-    }),
-    fixed("WdfInterruptSetPolicy", DISPATCH, 0),
-    fixed("WdfInterruptSetExtendedPolicy", DISPATCH, 0),
-    fixed("WdfInterruptReportActive", DISPATCH, 0),
-    fixed("WdfInterruptReportInactive", DISPATCH, 0),
-    // Arguments: list.
-    routine!("WdfCmResourceListGetCount", DISPATCH, |call| descriptors(call.handle(1), |list| list.len() as u32)),
-    // Arguments: list, index. Returns NULL for an index after the last descriptor.
-    routine!("WdfCmResourceListGetDescriptor", DISPATCH, |call| {
-        descriptors(call.handle(1), |list| list.get(call.u32(2) as usize).copied())
-    }),
-];
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfInterruptSetPolicy(
+        _interrupt: Ignored<Handle>,
+        _policy: Ignored<i32>,
+        _priority: Ignored<i32>,
+        _processors: Ignored<u64>,
+    ) {
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfInterruptSetExtendedPolicy(_interrupt: Ignored<Handle>, _policy: Ignored<GuestPtr<Opaque>>) {}
+
+    #[irql(DISPATCH), fixed]
+    fn WdfInterruptReportActive(_interrupt: Ignored<Handle>) {}
+
+    #[irql(DISPATCH), fixed]
+    fn WdfInterruptReportInactive(_interrupt: Ignored<Handle>) {}
+
+    #[irql(DISPATCH)]
+    fn WdfCmResourceListGetCount(list: Handle) -> u32 {
+        descriptors(list, |list| list.len() as u32)
+    }
+
+    /// Returns NULL for an index after the last descriptor.
+    #[irql(DISPATCH)]
+    fn WdfCmResourceListGetDescriptor(list: Handle, index: u32) -> Option<GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>> {
+        descriptors(list, |list| list.get(index as usize).copied())
+    }
+}
 
 /// An interrupt object.
 #[derive(Clone, Copy, Debug)]
@@ -131,18 +189,22 @@ fn interrupt(handle: Handle) -> Interrupt {
     with_interrupt(handle, |interrupt| *interrupt)
 }
 
-fn create_interrupt(call: &Call) -> Outcome {
-    let (device, place) = (call.handle(1), call.ptr::<WDF_INTERRUPT_CONFIG>(2));
+fn create_interrupt(
+    call: &Call,
+    device: Handle,
+    config: GuestPtr<WDF_INTERRUPT_CONFIG>,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+) -> Outcome<Handle> {
     let (late, preparing) = with_device(device, |device| (device.resources != [Handle::NULL; 2], device.preparing));
-    let old = structures::INTERRUPT_CONFIG.check(place)? <= OLD_CONFIG;
+    let old = structures::INTERRUPT_CONFIG.check(config)? <= OLD_CONFIG;
     let newer = |part: GuestPtr<GuestPtr<Code>>| if old { Ok(GuestPtr::NULL) } else { part.read() };
-    let (dpc, work) = (place.EvtInterruptDpc().read()?, newer(place.EvtInterruptWorkItem())?);
-    let isr = place.EvtInterruptIsr().read()?;
-    let passive = !old && place.PassiveHandling().read()? != 0;
-    let spin_lock = Handle::new(place.SpinLock().read()?);
-    let wait_lock = Handle::new(if old { 0 } else { place.WaitLock().read()? });
+    let (dpc, work) = (config.EvtInterruptDpc().read()?, newer(config.EvtInterruptWorkItem())?);
+    let isr = config.EvtInterruptIsr().read()?;
+    let passive = !old && config.PassiveHandling().read()? != 0;
+    let spin_lock = Handle::new(config.SpinLock().read()?);
+    let wait_lock = Handle::new(if old { 0 } else { config.WaitLock().read()? });
     let [raw, named] =
-        if old { [GuestPtr::NULL; 2] } else { [place.InterruptRaw().read()?, place.InterruptTranslated().read()?] };
+        if old { [GuestPtr::NULL; 2] } else { [config.InterruptRaw().read()?, config.InterruptTranslated().read()?] };
     let (parameter, state) = (NtStatus::InvalidParameter, NtStatus::InvalidDeviceState);
     let rules = [
         (isr.is_null(), parameter, "EvtInterruptIsr is NULL"),
@@ -172,10 +234,10 @@ fn create_interrupt(call: &Call) -> Outcome {
         device,
         isr,
         dpc,
-        enable: place.EvtInterruptEnable().read()?,
-        disable: place.EvtInterruptDisable().read()?,
+        enable: config.EvtInterruptEnable().read()?,
+        disable: config.EvtInterruptDisable().read()?,
         work,
-        serialized: place.AutomaticSerialization().read()? != 0,
+        serialized: config.AutomaticSerialization().read()? != 0,
         passive,
         wait_lock,
         object: io::new_object(service)?,
@@ -184,9 +246,9 @@ fn create_interrupt(call: &Call) -> Outcome {
         for_hardware: late,
         connected: false,
     };
-    let handle = create(call, call.ptr(3), Some(device), Data::Interrupt(Box::new(data)))?;
+    let handle = create(call, attributes, Some(device), Data::Interrupt(Box::new(data)))?;
     with_device(device, |device| device.interrupts.push(handle));
-    created(Ok(handle), call.ptr(4))
+    Ok(handle)
 }
 
 /// Passes the descriptors of a resource list to `body`.
@@ -277,7 +339,7 @@ fn disable(handle: Handle) {
     }
 }
 
-fn physical(handle: Handle) -> (Interrupt, GuestPtr<crate::layout::DEVICE_OBJECT>) {
+fn physical(handle: Handle) -> (Interrupt, GuestPtr<DEVICE_OBJECT>) {
     let interrupt = interrupt(handle);
     (interrupt, with_device(interrupt.device, |device| device.init.physical))
 }
@@ -291,7 +353,7 @@ fn tell(handle: Handle, name: &'static str, callback: GuestPtr<Code>) -> NtStatu
 }
 
 /// Runs `body` under the interrupt's lock, and passes it the IRQL of the lock.
-fn locked<R>(handle: Handle, body: impl FnOnce(u8) -> R) -> Result<R, crate::memory::Fault> {
+fn locked<R>(handle: Handle, body: impl FnOnce(u8) -> R) -> Result<R, Fault> {
     let interrupt = interrupt(handle);
     if !interrupt.passive {
         return io::locked(interrupt.object, body);
@@ -302,25 +364,25 @@ fn locked<R>(handle: Handle, body: impl FnOnce(u8) -> R) -> Result<R, crate::mem
     Ok(result)
 }
 
-fn acquire(handle: Handle, from: u64) -> Outcome {
+fn acquire(handle: Handle, from: u64) -> Result<(), Fault> {
     let interrupt = interrupt(handle);
     if interrupt.passive {
         object::needs_passive(true);
         locks::take_wait_lock(interrupt.wait_lock);
-        return done(());
+        return Ok(());
     }
     let old = io::acquire(interrupt.object, from)?;
     with_interrupt(handle, |interrupt| interrupt.old_irql = old);
-    done(())
+    Ok(())
 }
 
-fn release(handle: Handle) -> Outcome {
+fn release(handle: Handle) -> Result<(), Fault> {
     let interrupt = interrupt(handle);
     if interrupt.passive {
         locks::give_wait_lock(interrupt.wait_lock);
-        return done(());
+        return Ok(());
     }
-    Ok(io::release(interrupt.object, interrupt.old_irql)?)
+    io::release(interrupt.object, interrupt.old_irql)
 }
 
 /// Runs the DPC or work item of an interrupt.
@@ -335,7 +397,7 @@ fn later(handle: Handle, name: &'static str, callback: GuestPtr<Code>, irql: u8)
 }
 
 /// Returns the physical device object whose interrupts a framework device handles.
-pub(crate) fn source(handle: Handle) -> Option<GuestPtr<crate::layout::DEVICE_OBJECT>> {
+pub(crate) fn source(handle: Handle) -> Option<GuestPtr<DEVICE_OBJECT>> {
     let exists = with(|framework| framework.objects.contains_key(&handle));
     (exists && device::of(handle) == Some(handle)).then(|| with_device(handle, |device| device.init.physical))
 }

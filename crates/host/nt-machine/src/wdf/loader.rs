@@ -5,23 +5,52 @@ use windows_releases::Client;
 
 use super::{Framework, Handle, structures, with};
 use crate::kernel::{self, kernel};
-use crate::layout::{WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS};
+use crate::layout::{
+    DEVICE_OBJECT, DRIVER_OBJECT, IRP, UNICODE_STRING, WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS,
+};
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, fail, routine};
+use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, routines};
 use crate::verify::{self, Rule};
 
 const COMPONENT: &str = "KmdfLibrary";
 
-/// The routines of WDFLDR.SYS, and those that the framework stores in the driver object.
-pub(crate) const LOADER: &[Routine] = &[
-    routine!("WdfVersionBind", PASSIVE, bind).fails(NtStatus::ObjectNameNotFound),
-    routine!("WdfVersionUnbind", PASSIVE, |_| unbind()),
-    routine!(FRAMEWORK_UNLOAD, PASSIVE, |_| super::driver::unload()),
-    // Arguments: driver, physical device.
-    routine!(FRAMEWORK_ADD_DEVICE, PASSIVE, |call| super::device::add(call.ptr(1))),
-    // Arguments: device, IRP.
-    routine!(FRAMEWORK_DISPATCH, DISPATCH, |call| super::preprocess::receive(call.ptr(0), call.ptr(1))),
-];
+// The routines of WDFLDR.SYS, and those that the framework stores in the driver object.
+routines! { pub(crate) LOADER;
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn WdfVersionBind(
+        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
+        _registry_path: Ignored<GuestPtr<UNICODE_STRING>>,
+        info: GuestPtr<WDF_BIND_INFO>,
+        globals: GuestPtr<GuestPtr<WDF_DRIVER_GLOBALS>>,
+    ) -> Outcome {
+        bind(info, globals)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfVersionUnbind(
+        _registry_path: Ignored<GuestPtr<UNICODE_STRING>>,
+        _info: Ignored<GuestPtr<WDF_BIND_INFO>>,
+        _globals: Ignored<GuestPtr<WDF_DRIVER_GLOBALS>>,
+    ) -> NtStatus {
+        unbind();
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE), named(FRAMEWORK_UNLOAD)]
+    fn unload(_driver: Ignored<GuestPtr<DRIVER_OBJECT>>) {
+        super::driver::unload();
+    }
+
+    #[irql(PASSIVE), named(FRAMEWORK_ADD_DEVICE)]
+    fn add_device(_driver: Ignored<GuestPtr<DRIVER_OBJECT>>, physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
+        super::device::add(physical)
+    }
+
+    #[irql(DISPATCH), named(FRAMEWORK_DISPATCH)]
+    fn dispatch(device: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
+        super::preprocess::receive(device, irp)
+    }
+}
 
 /// The routines that the framework stores in the driver object. No driver can import them, because no export can have
 /// these names.
@@ -43,9 +72,7 @@ pub(super) struct Bound {
     structures: Option<GuestPtr<u64>>,
 }
 
-/// Arguments: driver object, registry path, bind information, place for the globals.
-fn bind(call: &Call) -> Outcome {
-    let (place, place_of_globals) = (call.ptr::<WDF_BIND_INFO>(2), call.ptr(3));
+fn bind(place: GuestPtr<WDF_BIND_INFO>, place_of_globals: GuestPtr<GuestPtr<WDF_DRIVER_GLOBALS>>) -> Outcome {
     let size = place.Size().read()? as usize;
     let extended = size == size_of::<WDF_BIND_INFO2>();
     if !(extended || size == size_of::<WDF_BIND_INFO>()) || place_of_globals.is_null() {

@@ -10,11 +10,11 @@ use crate::kernel::sync::{irql, spinlock};
 use crate::kernel::{self, kernel};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, functions};
+use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, functions};
 use crate::verify::{self, Rule};
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfSpinLockCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
         let word = kernel::lock(&kernel().pool).new_object();
         created(create(call, attributes, None, Data::SpinLock { word, old_irql: 0 }), place)
@@ -37,7 +37,7 @@ functions! { pub(super) FUNCTIONS;
         Ok(())
     }
 
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfWaitLockCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
         created(create(call, attributes, None, Data::WaitLock { owner: 0 }), place)
     }

@@ -8,10 +8,10 @@ use super::object::{self, Data, change, create, created};
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Call, DISPATCH, Ignored, Out, Outcome, done, fail, functions};
+use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfMemoryCreate(
         &call,
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
@@ -29,7 +29,7 @@ functions! { pub(super) FUNCTIONS;
         created(Ok(handle), place)
     }
 
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfMemoryCreatePreallocated(
         &call,
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
@@ -56,7 +56,7 @@ functions! { pub(super) FUNCTIONS;
     }
 
     /// `memory` has the attributes of the memory objects.
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfLookasideListCreate(
         &call,
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
@@ -74,7 +74,7 @@ functions! { pub(super) FUNCTIONS;
     }
 
     /// The list is the parent unless the attributes of the memory name another one.
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfMemoryCreateFromLookaside(&call, list: Handle, place: GuestPtr<Handle>) -> Outcome {
         let (size, attributes) = object::part(list, |data| match data {
             Data::Lookaside { size, memory } => Some((*size, *memory)),

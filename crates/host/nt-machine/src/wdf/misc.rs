@@ -6,61 +6,98 @@ use super::Handle;
 use super::attributes::Attributes;
 use super::object::{self, Data, change, create, created};
 use crate::kernel::{self, kernel};
-use crate::layout::UNICODE_STRING;
+use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, routine};
+use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, functions};
 use crate::verify::{self, Rule};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfStringCreate", PASSIVE, |call| {
-        let attributes = Attributes::read(call.ptr(2))?;
-        let text = call.ptr::<UNICODE_STRING>(1).units()?;
-        created(new_string(call.from, &attributes, &text), call.ptr(3))
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfStringGetUnicodeString", PASSIVE, |call| {
-        let units = string(call.handle(1));
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfStringCreate(
+        &call,
+        text: GuestPtr<UNICODE_STRING>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        let attributes = Attributes::read(attributes)?;
+        created(new_string(call.from, &attributes, &text.units()?), place)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfStringGetUnicodeString(handle: Handle, place: GuestPtr<UNICODE_STRING>) -> Result<(), Fault> {
+        let units = string(handle);
         let length = units.len() as u16 * 2;
-        call.ptr::<UNICODE_STRING>(2).set(length, length + 2, units.start())
-    }),
-    routine!("WdfCollectionCreate", DISPATCH, |call| {
-        created(create(call, call.ptr(1), None, Data::Collection(Vec::new())), call.ptr(2))
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfCollectionGetCount", DISPATCH, |call| items(call, |items| items.len() as u64)),
-    routine!("WdfCollectionAdd", DISPATCH, |call| {
-        items(call, |items| items.push(call.handle(2)));
+        place.set(length, length + 2, units.start())
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfCollectionCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
+        created(create(call, attributes, None, Data::Collection(Vec::new())), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfCollectionGetCount(collection: Handle) -> u32 {
+        with_items(collection, |items| items.len() as u32)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfCollectionAdd(collection: Handle, item: Handle) -> NtStatus {
+        add_item(collection, item);
         NtStatus::Success
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfCollectionRemove", DISPATCH, |call| {
-        items(call, |items| {
-            if let Some(position) = items.iter().position(|item| *item == call.handle(2)) {
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfCollectionRemove(collection: Handle, item: Handle) {
+        with_items(collection, |items| {
+            if let Some(position) = items.iter().position(|known| *known == item) {
                 items.remove(position);
             }
         });
-    }),
-    routine!("WdfCollectionRemoveItem", DISPATCH, |call| {
-        items(call, |items| {
-            if (call.u32(2) as usize) < items.len() {
-                items.remove(call.u32(2) as usize);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfCollectionRemoveItem(collection: Handle, index: u32) {
+        with_items(collection, |items| {
+            if (index as usize) < items.len() {
+                items.remove(index as usize);
             }
         });
-    }),
-    routine!("WdfCollectionGetItem", DISPATCH, |call| {
-        items(call, |items| items.get(call.u32(2) as usize).copied().unwrap_or_default())
-    }),
-    routine!("WdfCollectionGetFirstItem", DISPATCH, |call| {
-        items(call, |items| items.first().copied().unwrap_or_default())
-    }),
-    routine!("WdfCollectionGetLastItem", DISPATCH, |call| {
-        items(call, |items| items.last().copied().unwrap_or_default())
-    }),
-    routine!("WdfVerifierDbgBreakPoint", DISPATCH, |call| stop(call, "a breakpoint without a debugger")),
-    routine!("WdfVerifierKeBugCheck", DISPATCH, |call| stop(call, "the driver called WdfVerifierKeBugCheck")),
-];
+    }
 
-fn stop(call: &Call, what: &str) -> u64 {
+    #[irql(DISPATCH)]
+    fn WdfCollectionGetItem(collection: Handle, index: u32) -> Handle {
+        with_items(collection, |items| items.get(index as usize).copied().unwrap_or_default())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfCollectionGetFirstItem(collection: Handle) -> Handle {
+        with_items(collection, |items| items.first().copied().unwrap_or_default())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfCollectionGetLastItem(collection: Handle) -> Handle {
+        with_items(collection, |items| items.last().copied().unwrap_or_default())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfVerifierDbgBreakPoint(&call) {
+        stop(call, "a breakpoint without a debugger");
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfVerifierKeBugCheck(
+        &call,
+        _code: Ignored<u32>,
+        _first: Ignored<u64>,
+        _second: Ignored<u64>,
+        _third: Ignored<u64>,
+        _fourth: Ignored<u64>,
+    ) {
+        stop(call, "the driver called WdfVerifierKeBugCheck");
+    }
+}
+
+fn stop(call: &Call, what: &str) -> ! {
     verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("{what}"))
 }
 
@@ -103,10 +140,6 @@ pub(super) fn items_of(handle: Handle) -> Vec<Handle> {
 /// Adds an item to a collection.
 pub(super) fn add_item(handle: Handle, item: Handle) {
     with_items(handle, |items| items.push(item));
-}
-
-fn items<R>(call: &Call, body: impl FnOnce(&mut Vec<Handle>) -> R) -> R {
-    with_items(call.handle(1), body)
 }
 
 fn with_items<R>(handle: Handle, body: impl FnOnce(&mut Vec<Handle>) -> R) -> R {

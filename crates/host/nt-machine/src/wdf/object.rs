@@ -7,41 +7,83 @@ pub(super) use super::data::Data;
 use super::{Framework, Handle, device, life, with};
 use crate::cpu::thread;
 use crate::kernel::{self, kernel};
-use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
-use crate::memory::{Code, GuestPtr};
-use crate::routine::{ANY, Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::layout::{GUID, WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, At, Rule};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfObjectGetTypedContextWorker", ANY, |call| {
-        let wanted = ContextType::read(call.ptr(2))?.unique;
-        done(lookup(call.handle(1), |object| object.context(wanted)))
-    }),
-    routine!("WdfObjectAllocateContext", DISPATCH, allocate_context).fails(NtStatus::InsufficientResources),
-    routine!("WdfObjectContextGetObject", DISPATCH, |call| {
-        let address = call.ptr(1);
+functions! { pub(super) FUNCTIONS;
+    #[irql(ANY)]
+    fn WdfObjectGetTypedContextWorker(
+        object: Handle,
+        info: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        let wanted = ContextType::read(info)?.unique;
+        Ok(lookup(object, |object| object.context(wanted)))
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfObjectAllocateContext(
+        object: Handle,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: Out<GuestPtr<u8>>,
+    ) -> Outcome {
+        allocate_context(object, attributes, place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectContextGetObject(context: GuestPtr<u8>) -> Handle {
         with(|framework| {
-            let has = |object: &Object| object.contexts.iter().any(|(_, memory)| *memory == address);
+            let has = |object: &Object| object.contexts.iter().any(|(_, memory)| *memory == context);
             framework.objects.iter().find(|(_, object)| has(object)).map_or(Handle::NULL, |(handle, _)| *handle)
         })
-    }),
-    routine!("WdfObjectReferenceActual", DISPATCH, |call| {
-        change(call.handle(1), |object| object.references += 1);
-    }),
-    routine!("WdfObjectDereferenceActual", DISPATCH, |call| dereference(call.handle(1))),
-    routine!("WdfObjectCreate", DISPATCH, |call| created(create(call, call.ptr(1), None, Data::General), call.ptr(2)))
-        .fails(NtStatus::InsufficientResources),
-    routine!("WdfObjectDelete", DISPATCH, |call| {
-        let object = call.handle(1);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectReferenceActual(
+        object: Handle,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _line: Ignored<i32>,
+        _file: Ignored<GuestPtr<u8>>,
+    ) {
+        change(object, |object| object.references += 1);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectDereferenceActual(
+        object: Handle,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _line: Ignored<i32>,
+        _file: Ignored<GuestPtr<u8>>,
+    ) {
+        dereference(object);
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfObjectCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
+        created(create(call, attributes, None, Data::General), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectDelete(object: Handle) {
         if let Some(kind) = deleted_by_framework(object) {
             verify::find(Rule::FrameworkMisuse, format_args!("only the framework deletes this object: {kind}"));
         } else {
             life::delete(object);
         }
-    }),
-    // Drivers here have no way to give an object a type that this function would find.
-    fixed("WdfObjectQuery", DISPATCH, NtStatus::ObjectNameNotFound.as_int() as u64),
-];
+    }
+
+    /// Drivers here have no way to give an object a type that this function would find.
+    #[irql(DISPATCH), fixed]
+    fn WdfObjectQuery(
+        _object: Ignored<Handle>,
+        _kind: Ignored<GuestPtr<GUID>>,
+        _length: Ignored<u32>,
+        _place: Ignored<GuestPtr<Opaque>>,
+    ) -> NtStatus {
+        NtStatus::ObjectNameNotFound
+    }
+}
 
 /// The callbacks that run when an object is deleted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -201,23 +243,22 @@ pub(super) fn parent_until_disposed(handle: Handle) -> Handle {
     lookup(handle, |object| if object.disposed { Handle::NULL } else { object.parent })
 }
 
-/// Arguments: object, attributes, place for the address.
-fn allocate_context(call: &Call) -> Outcome {
-    let attributes = Attributes::read(call.ptr(2))?;
+fn allocate_context(object: Handle, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: Out<GuestPtr<u8>>) -> Outcome {
+    let attributes = Attributes::read(attributes)?;
     let Some(context) = attributes.context else { return fail(NtStatus::InvalidParameter) };
-    if let Some(memory) = lookup(call.handle(1), |object| object.context(context.unique)) {
-        call.ptr(3).write_if(memory)?;
+    if let Some(memory) = lookup(object, |object| object.context(context.unique)) {
+        place.set_if_wanted(memory)?;
         return fail(NtStatus::ObjectNameExists);
     }
     let memory: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
     if memory.is_null() {
         return fail(NtStatus::InsufficientResources);
     }
-    change(call.handle(1), |object| {
+    change(object, |object| {
         object.contexts.push((context.unique, memory));
         object.farewells.push(Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy });
     });
-    call.ptr(3).write_if(memory)?;
+    place.set_if_wanted(memory)?;
     Ok(())
 }
 

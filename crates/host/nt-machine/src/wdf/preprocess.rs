@@ -9,13 +9,13 @@ use super::device::{self, with_device};
 use super::loader::FRAMEWORK_DISPATCH;
 use super::object::{self, Data};
 use super::request::Request;
-use super::{Handle, cancel, client, query_interface, target, with};
+use super::{Handle, cancel, client, init, query_interface, target, with};
 use crate::kernel::io::client::{self as packets, Mode, Submission};
 use crate::kernel::io::{open, pnp, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, OrStop as _};
-use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{DISPATCH, Failure, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Rule};
 
 /// The highest major function.
@@ -25,22 +25,34 @@ const CREATE: u8 = 0x00;
 const CLOSE: u8 = 0x02;
 const CLEANUP: u8 = 0x12;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    // Arguments: init structure, callback, major function, minor functions, number of minor functions.
-    routine!("WdfDeviceInitAssignWdmIrpPreprocessCallback", DISPATCH, |call| {
-        let (callback, major) = (call.ptr(2), call.u8(3));
-        let minors =
-            call.ptr::<u8>(4).non_null().map_or(Ok(Vec::new()), |list| list.array(call.u32(5).into()).read())?;
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfDeviceInitAssignWdmIrpPreprocessCallback(
+        init: Handle,
+        callback: GuestPtr<Code>,
+        major: u8,
+        minors: Option<GuestPtr<u8>>,
+        count: u32,
+    ) -> Outcome {
+        let minors = minors.map_or(Ok(Vec::new()), |list| list.array(count.into()).read())?;
         if major > LAST_MAJOR {
             return fail(NtStatus::InvalidParameter);
         }
-        done(super::init::set(call, |init| init.preprocess.push(Wanted { major, minors, callback })))
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfDeviceWdmDispatchPreprocessedIrp", DISPATCH, dispatch),
-    // If the request did not come as an IRP, an IRP that describes it is created.
-    routine!("WdfRequestWdmGetIrp", DISPATCH, packet_of),
-];
+        init::with_init(init, |init| init.preprocess.push(Wanted { major, minors, callback }));
+        done(())
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceWdmDispatchPreprocessedIrp(device: Handle, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
+        dispatch(device, irp)
+    }
+
+    /// If the request did not come as an IRP, an IRP that describes it is created.
+    #[irql(DISPATCH)]
+    fn WdfRequestWdmGetIrp(request: Handle) -> Outcome<GuestPtr<IRP>> {
+        packet_of(request)
+    }
+}
 
 /// The IRPs that one callback preprocesses.
 #[derive(Clone, Debug)]
@@ -133,9 +145,8 @@ fn file_object(device: Handle, file: Handle) -> Outcome<GuestPtr<FILE_OBJECT>> {
     Ok(object)
 }
 
-/// Arguments: device, IRP. The driver must have set up the next stack location for the framework.
-fn dispatch(call: &Call) -> Outcome<NtStatus> {
-    let (device, irp) = (call.handle(1), call.ptr::<IRP>(2));
+/// Passes an IRP on to the framework. The driver must have set up the next stack location for it.
+fn dispatch(device: Handle, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
     let wdm = with_device(device, |device| device.wdm);
     let Some(then) = with(|framework| framework.packets.remove(&irp)) else {
         verify::find(Rule::RequestMisuse, format_args!("{irp:#x} is not an IRP that the driver preprocesses"));
@@ -249,9 +260,8 @@ pub(super) fn ended(irp: GuestPtr<IRP>, status: NtStatus, information: u64) {
     end().or_stop();
 }
 
-/// Arguments: request.
-fn packet_of(call: &Call) -> Outcome<GuestPtr<IRP>> {
-    let handle = call.handle(1);
+/// Returns the IRP of a request, or else one that describes it.
+fn packet_of(handle: Handle) -> Outcome<GuestPtr<IRP>> {
     let data = super::request::with_request(handle, |request| request.clone());
     if let Some(known) = data.irp.non_null().or(data.shown.non_null()) {
         return Ok(known);

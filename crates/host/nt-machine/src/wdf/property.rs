@@ -4,65 +4,117 @@ use etw_types::NtStatus;
 
 use super::device::with_device;
 use super::object::{self, Data, created};
-use super::{memory, misc, target};
+use super::{Handle, memory, misc, target};
 use crate::kernel::io::interface::{property, store};
 use crate::kernel::kernel;
-use crate::layout::DEVICE_OBJECT;
+use crate::layout::{DEVICE_OBJECT, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::GuestPtr;
-use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
-const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfDeviceQueryProperty", PASSIVE, query).fails(NOT_FOUND),
-    routine!("WdfFdoInitQueryProperty", PASSIVE, query).fails(NOT_FOUND),
-    routine!("WdfIoTargetQueryTargetProperty", PASSIVE, query).fails(NOT_FOUND),
-    routine!("WdfDeviceAllocAndQueryProperty", PASSIVE, query_memory).fails(NO_RESOURCES),
-    routine!("WdfFdoInitAllocAndQueryProperty", PASSIVE, query_memory).fails(NO_RESOURCES),
-    routine!("WdfIoTargetAllocAndQueryTargetProperty", PASSIVE, query_memory).fails(NO_RESOURCES),
-    // Arguments: device, string.
-    routine!("WdfDeviceRetrieveDeviceName", PASSIVE, |call| {
-        let name = with_device(call.handle(1), |device| device.init.name.clone());
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfDeviceQueryProperty(
+        device: Handle,
+        property: i32,
+        length: u32,
+        buffer: GuestPtr<u8>,
+        result_length: GuestPtr<u32>,
+    ) -> Outcome {
+        store(&value(device, property)?, buffer, length, result_length)
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfFdoInitQueryProperty(
+        init: Handle,
+        property: i32,
+        length: u32,
+        buffer: GuestPtr<u8>,
+        result_length: GuestPtr<u32>,
+    ) -> Outcome {
+        store(&value(init, property)?, buffer, length, result_length)
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfIoTargetQueryTargetProperty(
+        target: Handle,
+        property: i32,
+        length: u32,
+        buffer: GuestPtr<u8>,
+        result_length: GuestPtr<u32>,
+    ) -> Outcome {
+        store(&value(target, property)?, buffer, length, result_length)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceAllocAndQueryProperty(
+        &call,
+        device: Handle,
+        property: i32,
+        _pool: Ignored<i32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(memory::with_bytes(call, attributes, &value(device, property)?), place)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfFdoInitAllocAndQueryProperty(
+        &call,
+        init: Handle,
+        property: i32,
+        _pool: Ignored<i32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(memory::with_bytes(call, attributes, &value(init, property)?), place)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfIoTargetAllocAndQueryTargetProperty(
+        &call,
+        target: Handle,
+        property: i32,
+        _pool: Ignored<i32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(memory::with_bytes(call, attributes, &value(target, property)?), place)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceRetrieveDeviceName(device: Handle, string: Handle) -> Outcome {
+        let name = with_device(device, |device| device.init.name.clone());
         if name.is_empty() {
             return fail(NtStatus::InvalidDeviceState);
         }
-        misc::set_string(call.handle(2), &name.encode_utf16().collect::<Vec<u16>>())?;
+        misc::set_string(string, &name.encode_utf16().collect::<Vec<u16>>())?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    routine!("WdfDriverRetrieveVersionString", PASSIVE, |call| {
-        let text = format!("Kernel Mode Driver Framework {}", kernel().config.os.kmdf());
-        misc::set_string(call.handle(2), &text.encode_utf16().collect::<Vec<u16>>())
-    })
-    .fails(NO_RESOURCES),
-];
-
-/// Returns the physical device of the device, init structure or I/O target in the first argument.
-fn physical(call: &Call) -> GuestPtr<DEVICE_OBJECT> {
-    let is_target = object::lookup(call.handle(1), |object| matches!(object.data, Data::Target(_)));
-    if is_target {
-        return target::physical(call.handle(1));
     }
-    object::part(call.handle(1), |data| match data {
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDriverRetrieveVersionString(_driver: Ignored<Handle>, string: Handle) -> Outcome {
+        let text = format!("Kernel Mode Driver Framework {}", kernel().config.os.kmdf());
+        misc::set_string(string, &text.encode_utf16().collect::<Vec<u16>>())?;
+        done(())
+    }
+}
+
+/// Returns the physical device of a device, init structure or I/O target.
+fn physical(handle: Handle) -> GuestPtr<DEVICE_OBJECT> {
+    let is_target = object::lookup(handle, |object| matches!(object.data, Data::Target(_)));
+    if is_target {
+        return target::physical(handle);
+    }
+    object::part(handle, |data| match data {
         Data::Init(init) => Some(init.physical),
         Data::Device(device) => Some(device.init.physical),
         _ => None,
     })
 }
 
-/// Arguments: device (or its init structure), property, length, buffer, place for the length.
-fn query(call: &Call) -> Outcome {
-    match property(physical(call), call.u32(2)) {
-        Some(data) => store(&data, call.ptr(4), call.u32(3), call.ptr(5)),
-        None => fail(NOT_FOUND),
-    }
-}
-
-/// Arguments: device (or its init structure), property, pool type, attributes, place for the memory.
-fn query_memory(call: &Call) -> Outcome {
-    match property(physical(call), call.u32(2)) {
-        Some(data) => created(memory::with_bytes(call, call.ptr(4), &data), call.ptr(5)),
-        None => fail(NOT_FOUND),
-    }
+/// Returns a `DEVICE_REGISTRY_PROPERTY` of the physical device of a device, init structure or I/O target.
+fn value(handle: Handle, number: i32) -> Outcome<Vec<u8>> {
+    property(physical(handle), number.cast_unsigned()).ok_or(NOT_FOUND.into())
 }

@@ -15,16 +15,27 @@ use crate::kernel::io::interface;
 use crate::kernel::io::pnp::QUERY_INTERFACE;
 use crate::kernel::io::request::PNP;
 use crate::layout::{GUID, INTERFACE, WDF_QUERY_INTERFACE_CONFIG};
-use crate::memory::{Code, GuestPtr, OrStop as _};
-use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine, status_of};
+use crate::memory::{Code, GuestPtr, Opaque, OrStop as _};
+use crate::routine::{NO_RESOURCES, Outcome, PASSIVE, done, fail, functions, status_of};
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    // Arguments: device, configuration.
-    routine!("WdfDeviceAddQueryInterface", PASSIVE, add).fails(NtStatus::InsufficientResources),
-    // Arguments: device, type of the interface, place for the interface, size, version, specific data.
-    routine!("WdfFdoQueryForInterface", PASSIVE, |call| query(call.handle(1), parameters(call)))
-        .fails(NtStatus::NotSupported),
-];
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceAddQueryInterface(device: Handle, config: GuestPtr<WDF_QUERY_INTERFACE_CONFIG>) -> Outcome {
+        add(device, config)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::NotSupported)]
+    fn WdfFdoQueryForInterface(
+        device: Handle,
+        class: GuestPtr<GUID>,
+        place: GuestPtr<INTERFACE>,
+        size: u16,
+        version: u16,
+        data: GuestPtr<Opaque>,
+    ) -> Outcome {
+        query(device, parameters(class, place, size, version, data))
+    }
+}
 
 /// An interface that a device offers.
 #[derive(Clone, Debug)]
@@ -40,13 +51,13 @@ pub(super) struct Offer {
 }
 
 /// Checks the configuration as Microsoft's framework does, and copies the driver's structure.
-fn add(call: &Call) -> Outcome {
-    let (device, config) = (call.handle(1), call.ptr::<WDF_QUERY_INTERFACE_CONFIG>(2).read()?);
+fn add(device: Handle, place: GuestPtr<WDF_QUERY_INTERFACE_CONFIG>) -> Outcome {
+    let config = place.read()?;
     let (is_control, is_child) = with_device(device, |device| (device.init.control, !device.init.parent.is_null()));
     if is_control {
         return fail(NtStatus::InvalidDeviceRequest);
     }
-    structures::QUERY_INTERFACE_CONFIG.check(call.ptr::<WDF_QUERY_INTERFACE_CONFIG>(2))?;
+    structures::QUERY_INTERFACE_CONFIG.check(place)?;
     let (imports, to_parent) = (config.ImportInterface != 0, config.SendQueryToParentStack != 0);
     let callback = config.EvtDeviceProcessQueryInterfaceRequest;
     let interface = match config.Interface.non_null() {
@@ -66,11 +77,16 @@ fn add(call: &Call) -> Outcome {
     done(())
 }
 
-/// Returns the parameters of the IRP that asks for an interface: type, size and version, place, specific data. In the
-/// call, they follow the device or the target.
-pub(super) fn parameters(call: &Call) -> [u64; 4] {
-    let size_and_version = call.arg(4) & 0xFFFF | (call.arg(5) & 0xFFFF) << 16;
-    [call.arg(2), size_and_version, call.arg(3), call.arg(6)]
+/// Returns the parameters of the IRP that asks for an interface: type, size and version, place, specific data.
+pub(super) fn parameters(
+    class: GuestPtr<GUID>,
+    place: GuestPtr<INTERFACE>,
+    size: u16,
+    version: u16,
+    data: GuestPtr<Opaque>,
+) -> [u64; 4] {
+    let size_and_version = u64::from(size) | u64::from(version) << 16;
+    [class.address(), size_and_version, place.address(), data.address()]
 }
 
 /// Asks a framework device for an interface. `parameters` are those of the IRP.

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use super::device::with_device;
 use super::object::{self, Data, create, created};
 use super::queue_state::{self, Until};
-use super::{Handle, deliver, retrieve, structures, with};
+use super::{Handle, deliver, structures, with};
 use crate::kernel::RequestKind;
-use crate::layout::WDF_IO_QUEUE_CONFIG;
-use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::layout::{WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Rule};
 
 /// `WDF_IO_QUEUE_DISPATCH_TYPE`.
@@ -19,69 +19,101 @@ const SEQUENTIAL: u32 = 1;
 pub(super) const PARALLEL: u32 = 2;
 pub(super) const MANUAL: u32 = 3;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfIoQueueCreate", DISPATCH, create_queue).fails(NtStatus::InsufficientResources),
-    routine!("WdfIoQueueGetDevice", DISPATCH, |call| with_queue(call.handle(1), |queue| queue.device)),
-    routine!("WdfIoQueueGetState", DISPATCH, get_state),
-    routine!("WdfIoQueueStart", DISPATCH, |call| {
-        with_queue(call.handle(1), |queue| (queue.stopped, queue.closed) = (false, false));
-        deliver::notify_ready(call.handle(1));
-        deliver::dispatch(call.handle(1));
-    }),
-    routine!("WdfIoQueueStop", DISPATCH, |call| {
-        with_queue(call.handle(1), |queue| queue.stopped = true);
-        queue_state::then(call, Until::Idle);
-    }),
-    routine!("WdfIoQueueStopSynchronously", PASSIVE, |call| {
-        with_queue(call.handle(1), |queue| queue.stopped = true);
-        queue_state::wait(call.handle(1), Until::Idle);
-    }),
-    routine!("WdfIoQueueDrain", DISPATCH, |call| {
-        with_queue(call.handle(1), |queue| queue.closed = true);
-        queue_state::then(call, Until::Empty);
-    }),
-    routine!("WdfIoQueueDrainSynchronously", PASSIVE, |call| {
-        with_queue(call.handle(1), |queue| queue.closed = true);
-        queue_state::wait(call.handle(1), Until::Empty);
-    }),
-    routine!("WdfIoQueuePurge", DISPATCH, |call| {
-        queue_state::purge(call.handle(1));
-        queue_state::then(call, Until::Empty);
-    }),
-    routine!("WdfIoQueuePurgeSynchronously", PASSIVE, |call| {
-        queue_state::purge(call.handle(1));
-        queue_state::wait(call.handle(1), Until::Empty);
-    }),
-    routine!("WdfIoQueueStopAndPurge", DISPATCH, |call| {
-        queue_state::stop_and_purge(call.handle(1));
-        queue_state::then(call, Until::Idle);
-    }),
-    routine!("WdfIoQueueStopAndPurgeSynchronously", PASSIVE, |call| {
-        queue_state::stop_and_purge(call.handle(1));
-        queue_state::wait(call.handle(1), Until::Idle);
-    }),
-    routine!("WdfIoQueueRetrieveNextRequest", DISPATCH, retrieve::next).fails(NtStatus::WdfPaused),
-    routine!("WdfIoQueueRetrieveRequestByFileObject", DISPATCH, retrieve::of_file).fails(NtStatus::WdfPaused),
-    routine!("WdfIoQueueFindRequest", DISPATCH, retrieve::find).fails(NtStatus::NotFound),
-    routine!("WdfIoQueueRetrieveFoundRequest", DISPATCH, retrieve::found).fails(NtStatus::NotFound),
-    routine!("WdfIoQueueReadyNotify", DISPATCH, |call| {
-        let (callback, context) = (call.ptr::<Code>(2), call.arg(3));
-        let accepted = with_queue(call.handle(1), |queue| {
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfIoQueueCreate(
+        &call,
+        device: Handle,
+        config: GuestPtr<WDF_IO_QUEUE_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(create_queue(call, device, config, attributes), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueGetDevice(queue: Handle) -> Handle {
+        with_queue(queue, |queue| queue.device)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueGetState(queue: Handle, waiting: Out<u32>, presented: Out<u32>) -> Result<i32, Fault> {
+        get_state(queue, waiting, presented)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueStart(queue: Handle) {
+        with_queue(queue, |queue| (queue.stopped, queue.closed) = (false, false));
+        deliver::notify_ready(queue);
+        deliver::dispatch(queue);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueStop(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        with_queue(queue, |queue| queue.stopped = true);
+        queue_state::then(queue, Until::Idle, callback, context);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoQueueStopSynchronously(queue: Handle) {
+        with_queue(queue, |queue| queue.stopped = true);
+        queue_state::wait(queue, Until::Idle);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueDrain(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        with_queue(queue, |queue| queue.closed = true);
+        queue_state::then(queue, Until::Empty, callback, context);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoQueueDrainSynchronously(queue: Handle) {
+        with_queue(queue, |queue| queue.closed = true);
+        queue_state::wait(queue, Until::Empty);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueuePurge(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        queue_state::purge(queue);
+        queue_state::then(queue, Until::Empty, callback, context);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoQueuePurgeSynchronously(queue: Handle) {
+        queue_state::purge(queue);
+        queue_state::wait(queue, Until::Empty);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueStopAndPurge(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        queue_state::stop_and_purge(queue);
+        queue_state::then(queue, Until::Idle, callback, context);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoQueueStopAndPurgeSynchronously(queue: Handle) {
+        queue_state::stop_and_purge(queue);
+        queue_state::wait(queue, Until::Idle);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueReadyNotify(queue: Handle, callback: GuestPtr<Code>, context: GuestPtr<Opaque>) -> NtStatus {
+        let accepted = with_queue(queue, |queue| {
             // A driver can set a callback only if there is none, and can remove it only while the queue is stopped.
             let accepted =
                 queue.kind == MANUAL && if callback.is_null() { queue.stopped } else { queue.ready.0.is_null() };
             if accepted {
-                queue.ready = (callback, context);
+                queue.ready = (callback, context.address());
             }
             accepted
         });
         if !accepted {
             return NtStatus::InvalidDeviceRequest;
         }
-        deliver::notify_ready(call.handle(1));
+        deliver::notify_ready(queue);
         NtStatus::Success
-    }),
-];
+    }
+}
 
 /// A queue.
 #[derive(Clone, Debug, Default)]
@@ -122,9 +154,12 @@ pub(super) fn with_queue<R>(handle: Handle, body: impl FnOnce(&mut Queue) -> R) 
 /// The size of `WDF_IO_QUEUE_CONFIG` before version 1.9.
 const FIRST_CONFIG: u32 = 80;
 
-/// Arguments: device, configuration, attributes, place for the handle.
-fn create_queue(call: &Call) -> Outcome {
-    let (device, config) = (call.handle(1), call.ptr::<WDF_IO_QUEUE_CONFIG>(2));
+fn create_queue(
+    call: &Call,
+    device: Handle,
+    config: GuestPtr<WDF_IO_QUEUE_CONFIG>,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+) -> Outcome<Handle> {
     let size = structures::IO_QUEUE_CONFIG.check(config)?;
     let config = config.read()?;
     let kind = config.DispatchType;
@@ -168,14 +203,14 @@ fn create_queue(call: &Call) -> Outcome {
         verify::find(Rule::FrameworkMisuse, format_args!("the device already has a default queue"));
         return fail(NtStatus::Unsuccessful);
     }
-    let handle = create(call, call.ptr(3), Some(device), Data::Queue(Box::new(queue)))?;
+    let handle = create(call, attributes, Some(device), Data::Queue(Box::new(queue)))?;
     with_device(device, |device| {
         device.queues.push(handle);
         if is_default {
             device.default_queue = handle;
         }
     });
-    created(Ok(handle), call.ptr(4))
+    Ok(handle)
 }
 
 /// Returns how many requests of a queue the driver may have at the same time. `presented` is the driver's
@@ -204,14 +239,14 @@ fn limit(kind: u32, presented: Option<u32>) -> Outcome<u32> {
 
 /// Returns `WDF_IO_QUEUE_STATE`: 1 if the queue accepts requests, 2 if it dispatches them, 4 if none waits, 8 if the
 /// driver has none, 16 if power management holds the queue.
-fn get_state(call: &Call) -> Outcome<u32> {
-    let held = !deliver::is_powered(call.handle(1));
+fn get_state(queue: Handle, place_of_waiting: Out<u32>, place_of_presented: Out<u32>) -> Result<i32, Fault> {
+    let held = !deliver::is_powered(queue);
     let (waiting, presented, stopped, closed) =
-        with_queue(call.handle(1), |queue| (queue.waiting.len() as u32, queue.presented, queue.stopped, queue.closed));
-    call.ptr(2).write_if(waiting)?;
-    call.ptr(3).write_if(presented)?;
-    let bit = |set: bool, bit: u32| if set { bit } else { 0 };
-    done(bit(!closed, 1) | bit(!stopped, 2) | bit(waiting == 0, 4) | bit(presented == 0, 8) | bit(held, 16))
+        with_queue(queue, |queue| (queue.waiting.len() as u32, queue.presented, queue.stopped, queue.closed));
+    place_of_waiting.set_if_wanted(waiting)?;
+    place_of_presented.set_if_wanted(presented)?;
+    let bit = |set: bool, bit: i32| if set { bit } else { 0 };
+    Ok(bit(!closed, 1) | bit(!stopped, 2) | bit(waiting == 0, 4) | bit(presented == 0, 8) | bit(held, 16))
 }
 
 /// Returns the queue for requests of a kind, or NULL.

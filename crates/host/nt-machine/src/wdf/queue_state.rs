@@ -8,8 +8,8 @@ use super::queue::{Queue, with_queue};
 use super::{Handle, cancel, deliver, request, sync};
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel};
-use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, PASSIVE};
+use crate::memory::{Code, GuestPtr, Opaque};
+use crate::routine::PASSIVE;
 use crate::verify::{self, At, Rule};
 
 /// `WDF_REQUEST_STOP_ACTION_FLAGS`.
@@ -34,10 +34,9 @@ impl Until {
 
 /// Registers the callback of an operation. It runs as soon as the queue reaches the state; immediately if it already
 /// has.
-pub(super) fn then(call: &Call, until: Until) {
-    let (queue, callback, context) = (call.handle(1), call.ptr::<Code>(2), call.arg(3));
-    if !callback.is_null() {
-        with_queue(queue, |queue| queue.watchers.push((until, callback, context)));
+pub(super) fn then(queue: Handle, until: Until, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+    if let Some(callback) = callback {
+        with_queue(queue, |queue| queue.watchers.push((until, callback, context.address())));
         tell_watchers(queue);
     }
 }

@@ -8,130 +8,241 @@ use super::{Handle, life, memory, misc};
 use crate::kernel::ex::object::{self as kernel_object, KernelHandle};
 use crate::kernel::registry::keys;
 use crate::kernel::{self, kernel};
-use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
+use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
-const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;
+/// `REG_CREATED_NEW_KEY`.
+const CREATED_NEW: u32 = 1;
+/// `REG_OPENED_EXISTING_KEY`.
+const OPENED_EXISTING: u32 = 2;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfDriverOpenParametersRegistryKey", PASSIVE, |call| {
-        opened(call, Some(keys::open_parameters(call.from)), call.ptr(3), call.ptr(4))
-    })
-    .fails(NOT_FOUND),
-    routine!("WdfDeviceOpenRegistryKey", PASSIVE, |call| {
-        opened(call, Some(keys::open_device(call.u32(2), call.from)), call.ptr(4), call.ptr(5))
-    })
-    .fails(NOT_FOUND),
-    routine!("WdfFdoInitOpenRegistryKey", PASSIVE, |call| {
-        opened(call, Some(keys::open_device(call.u32(2), call.from)), call.ptr(4), call.ptr(5))
-    })
-    .fails(NOT_FOUND),
-    routine!("WdfRegistryOpenKey", PASSIVE, |call| {
-        let key = open_below(call, false)?;
-        opened(call, key, call.ptr(4), call.ptr(5))
-    })
-    .fails(NOT_FOUND),
-    // Arguments: parent or NULL, name, access, options, place for the disposition, attributes, place for the key.
-    routine!("WdfRegistryCreateKey", PASSIVE, |call| {
-        let existing = open_below(call, false)?;
-        call.ptr(5).write_if(if existing.is_some() { 2_u32 } else { 1 })?;
-        let key = if existing.is_some() { existing } else { open_below(call, true)? };
-        opened(call, key, call.ptr(6), call.ptr(7))
-    })
-    .fails(NO_RESOURCES),
-    routine!("WdfRegistryClose", PASSIVE, |call| {
-        key(call.handle(1));
-        life::delete(call.handle(1));
-    }),
-    routine!("WdfRegistryWdmGetHandle", PASSIVE, |call| handle(call.handle(1))),
-    routine!("WdfRegistryRemoveKey", PASSIVE, |call| {
-        let removed = kernel::lock(&kernel().registry).delete(key(call.handle(1)));
-        life::delete(call.handle(1));
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfDriverOpenParametersRegistryKey(
+        &call,
+        _driver: Ignored<Handle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        opened(call, Some(keys::open_parameters(call.from)), attributes, place)
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfDeviceOpenRegistryKey(
+        &call,
+        _device: Ignored<Handle>,
+        kind: u32,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        opened(call, Some(keys::open_device(kind, call.from)), attributes, place)
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfFdoInitOpenRegistryKey(
+        &call,
+        _init: Ignored<Handle>,
+        kind: u32,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        opened(call, Some(keys::open_device(kind, call.from)), attributes, place)
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfRegistryOpenKey(
+        &call,
+        parent: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        opened(call, open_below(call, parent, name, false)?, attributes, place)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRegistryCreateKey(
+        &call,
+        parent: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        _access: Ignored<u32>,
+        _options: Ignored<u32>,
+        disposition: Out<u32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        let existing = open_below(call, parent, name, false)?;
+        disposition.set_if_wanted(if existing.is_some() { OPENED_EXISTING } else { CREATED_NEW })?;
+        let key = if existing.is_some() { existing } else { open_below(call, parent, name, true)? };
+        opened(call, key, attributes, place)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfRegistryClose(object: Handle) {
+        key(object);
+        life::delete(object);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfRegistryWdmGetHandle(object: Handle) -> KernelHandle {
+        handle(object)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfRegistryRemoveKey(object: Handle) -> NtStatus {
+        let removed = kernel::lock(&kernel().registry).delete(key(object));
+        life::delete(object);
         if removed { NtStatus::Success } else { NtStatus::CannotDelete }
-    }),
-    routine!("WdfRegistryRemoveValue", PASSIVE, |call| {
-        let (key, name) = (key(call.handle(1)), call.ptr::<UNICODE_STRING>(2).text()?);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfRegistryRemoveValue(object: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
+        let (key, name) = (key(object), name.text()?);
         if kernel::lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
-    }),
-    routine!("WdfRegistryQueryULong", PASSIVE, |call| {
-        let data = value_of(call, keys::DWORD)?;
-        call.ptr(3).write_all(&data)?;
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfRegistryQueryULong(object: Handle, name: GuestPtr<UNICODE_STRING>, place: Out<u32>) -> Outcome {
+        // A driver can assign a value of this type and another length.
+        let data = <[u8; 4]>::try_from(value_of(object, name, keys::DWORD)?).map_err(|_| NtStatus::BufferOverflow)?;
+        place.set(u32::from_le_bytes(data))?;
         done(())
-    })
-    .fails(NOT_FOUND),
-    // Arguments: key, name, length, buffer, place for the length, place for the type.
-    routine!("WdfRegistryQueryValue", PASSIVE, |call| {
-        let (kind, data) = value(call)?;
-        call.ptr(5).write_if(data.len() as u32)?;
-        call.ptr(6).write_if(kind)?;
-        if data.len() > call.u32(3) as usize {
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfRegistryQueryValue(
+        object: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        length: u32,
+        buffer: GuestPtr<u8>,
+        place_of_length: Out<u32>,
+        place_of_type: Out<u32>,
+    ) -> Outcome {
+        let (kind, data) = value(object, name)?;
+        place_of_length.set_if_wanted(data.len() as u32)?;
+        place_of_type.set_if_wanted(kind)?;
+        if data.len() > length as usize {
             return fail(NtStatus::BufferOverflow);
         }
-        call.ptr(4).write_all(&data)?;
+        buffer.write_all(&data)?;
         done(())
-    })
-    .fails(NOT_FOUND),
-    // Arguments: key, name, pool type, attributes, place for the memory, place for the type.
-    routine!("WdfRegistryQueryMemory", PASSIVE, |call| {
-        let (kind, data) = value(call)?;
-        call.ptr(6).write_if(kind)?;
-        created(memory::with_bytes(call, call.ptr(4), &data), call.ptr(5))
-    })
-    .fails(NOT_FOUND),
-    routine!("WdfRegistryQueryString", PASSIVE, |call| {
-        let data = value_of(call, keys::TEXT)?;
-        misc::set_string(call.handle(3), &units(&data))?;
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfRegistryQueryMemory(
+        &call,
+        object: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        _pool: Ignored<i32>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+        place_of_type: Out<u32>,
+    ) -> Outcome {
+        let (kind, data) = value(object, name)?;
+        place_of_type.set_if_wanted(kind)?;
+        created(memory::with_bytes(call, attributes, &data), place)
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfRegistryQueryString(object: Handle, name: GuestPtr<UNICODE_STRING>, string: Handle) -> Outcome {
+        misc::set_string(string, &units(&value_of(object, name, keys::TEXT)?))?;
         done(())
-    })
-    .fails(NOT_FOUND),
-    // Arguments: key, name, place for the length, string.
-    routine!("WdfRegistryQueryUnicodeString", PASSIVE, |call| {
-        let data = value_of(call, keys::TEXT)?;
-        query_text(call, &units(&data))
-    })
-    .fails(NOT_FOUND),
-    // Arguments: key, name, attributes of the strings, collection.
-    routine!("WdfRegistryQueryMultiString", PASSIVE, |call| {
-        let data = value_of(call, keys::TEXTS)?;
-        query_texts(call, &data)
-    })
-    .fails(NOT_FOUND),
-    routine!("WdfRegistryAssignULong", PASSIVE, |call| assign(call, keys::DWORD, call.u32(3).to_le_bytes().to_vec()))
-        .fails(NO_RESOURCES),
-    // Arguments: key, name, type, length, data.
-    routine!("WdfRegistryAssignValue", PASSIVE, |call| {
-        let data = call.ptr::<u8>(5).array(call.u32(4).into()).read()?;
-        assign(call, call.u32(3), data)
-    })
-    .fails(NO_RESOURCES),
-    routine!("WdfRegistryAssignUnicodeString", PASSIVE, |call| {
-        let units = call.ptr::<UNICODE_STRING>(3).units()?;
-        assign(call, keys::TEXT, terminated(&units))
-    })
-    .fails(NO_RESOURCES),
-    routine!("WdfRegistryAssignString", PASSIVE, |call| {
-        let units = misc::string_units(call.handle(3))?;
-        assign(call, keys::TEXT, terminated(&units))
-    })
-    .fails(NO_RESOURCES),
-    routine!("WdfRegistryAssignMultiString", PASSIVE, |call| {
+    }
+
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfRegistryQueryUnicodeString(
+        object: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        place_of_length: Out<u16>,
+        string: Option<GuestPtr<UNICODE_STRING>>,
+    ) -> Outcome {
+        let units = units(&value_of(object, name, keys::TEXT)?);
+        let length = units.len() as u16 * 2;
+        place_of_length.set_if_wanted(length + 2)?;
+        let Some(string) = string else { return done(()) };
+        if string.MaximumLength().read()? < length {
+            return fail(NtStatus::BufferOverflow);
+        }
+        string.Buffer().read()?.write_all(&units)?;
+        string.Length().write(length)?;
+        done(())
+    }
+
+    /// `attributes` are those of the strings.
+    #[irql(PASSIVE), fails(NOT_FOUND)]
+    fn WdfRegistryQueryMultiString(
+        &call,
+        object: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        collection: Handle,
+    ) -> Outcome {
+        let data = value_of(object, name, keys::TEXTS)?;
+        let attributes = Attributes::read(attributes)?;
+        let all: Vec<u16> = data.as_chunks().0.iter().copied().map(u16::from_le_bytes).collect();
+        for text in all.split(|unit| *unit == 0).filter(|text| !text.is_empty()) {
+            misc::add_item(collection, misc::new_string(call.from, &attributes, text)?);
+        }
+        done(())
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRegistryAssignULong(object: Handle, name: GuestPtr<UNICODE_STRING>, value: u32) -> Outcome {
+        assign(object, name, keys::DWORD, value.to_le_bytes().to_vec())
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRegistryAssignValue(
+        object: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        kind: u32,
+        length: u32,
+        data: GuestPtr<u8>,
+    ) -> Outcome {
+        assign(object, name, kind, data.array(length.into()).read()?)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRegistryAssignUnicodeString(
+        object: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        text: GuestPtr<UNICODE_STRING>,
+    ) -> Outcome {
+        assign(object, name, keys::TEXT, terminated(&text.units()?))
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRegistryAssignString(object: Handle, name: GuestPtr<UNICODE_STRING>, string: Handle) -> Outcome {
+        assign(object, name, keys::TEXT, terminated(&misc::string_units(string)?))
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRegistryAssignMultiString(object: Handle, name: GuestPtr<UNICODE_STRING>, strings: Handle) -> Outcome {
         let mut data = Vec::new();
-        for item in misc::items_of(call.handle(3)) {
+        for item in misc::items_of(strings) {
             data.extend(terminated(&misc::string_units(item)?));
         }
         data.extend([0, 0]);
-        assign(call, keys::TEXTS, data)
-    })
-    .fails(NO_RESOURCES),
-    // Arguments: key, name, type, memory, part of it or NULL.
-    routine!("WdfRegistryAssignMemory", PASSIVE, |call| {
-        let data = memory::bytes(call.handle(4), call.ptr(5))?;
-        assign(call, call.u32(3), data)
-    })
-    .fails(NO_RESOURCES),
-];
+        assign(object, name, keys::TEXTS, data)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRegistryAssignMemory(
+        object: Handle,
+        name: GuestPtr<UNICODE_STRING>,
+        kind: u32,
+        memory: Handle,
+        part: GuestPtr<WDFMEMORY_OFFSET>,
+    ) -> Outcome {
+        assign(object, name, kind, memory::bytes(memory, part)?)
+    }
+}
 
 /// Creates the framework object for a kernel handle.
 fn opened(
@@ -146,11 +257,14 @@ fn opened(
     }
 }
 
-/// Arguments: parent or NULL, name.
-fn open_below(call: &Call, create: bool) -> Result<Option<KernelHandle>, Fault> {
-    let parent = call.handle(1).non_null().map(key);
-    let name = call.ptr::<UNICODE_STRING>(2).text()?;
-    Ok(keys::open_key(parent, &name, create, call.from))
+/// Opens a key by its name, which is relative to `parent` unless that is NULL.
+fn open_below(
+    call: &Call,
+    parent: Handle,
+    name: GuestPtr<UNICODE_STRING>,
+    create: bool,
+) -> Result<Option<KernelHandle>, Fault> {
+    Ok(keys::open_key(parent.non_null().map(key), &name.text()?, create, call.from))
 }
 
 /// Returns the kernel handle of a key object.
@@ -165,20 +279,20 @@ fn key(object: Handle) -> u64 {
     kernel_object::by_handle(handle(object)).unwrap_or_default()
 }
 
-/// Returns the value that the first two arguments (key and name) select.
-fn value(call: &Call) -> Outcome<keys::Value> {
-    let (key, name) = (key(call.handle(1)), call.ptr::<UNICODE_STRING>(2).text()?);
+/// Returns a value of a key object.
+fn value(object: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome<keys::Value> {
+    let (key, name) = (key(object), name.text()?);
     kernel::lock(&kernel().registry).value(key, &name).ok_or(NOT_FOUND.into())
 }
 
 /// Returns the data of a value. Fails if the value's type is not `wanted`.
-fn value_of(call: &Call, wanted: u32) -> Outcome<Vec<u8>> {
-    let (kind, data) = value(call)?;
+fn value_of(object: Handle, name: GuestPtr<UNICODE_STRING>, wanted: u32) -> Outcome<Vec<u8>> {
+    let (kind, data) = value(object, name)?;
     if kind == wanted { Ok(data) } else { fail(NtStatus::ObjectTypeMismatch) }
 }
 
-fn assign(call: &Call, kind: u32, data: Vec<u8>) -> Outcome {
-    let (key, name) = (key(call.handle(1)), call.ptr::<UNICODE_STRING>(2).text()?);
+fn assign(object: Handle, name: GuestPtr<UNICODE_STRING>, kind: u32, data: Vec<u8>) -> Outcome {
+    let (key, name) = (key(object), name.text()?);
     kernel::lock(&kernel().registry).set(key, &name, (kind, data));
     Ok(())
 }
@@ -192,27 +306,4 @@ fn units(data: &[u8]) -> Vec<u16> {
 /// Returns text with a terminating zero.
 fn terminated(units: &[u16]) -> Vec<u8> {
     units.iter().copied().chain([0]).flat_map(u16::to_le_bytes).collect()
-}
-
-fn query_text(call: &Call, units: &[u16]) -> Outcome {
-    let (string, length) = (call.ptr::<UNICODE_STRING>(4), units.len() as u16 * 2);
-    call.ptr(3).write_if(length + 2)?;
-    if string.is_null() {
-        return Ok(());
-    }
-    if string.MaximumLength().read()? < length {
-        return fail(NtStatus::BufferOverflow);
-    }
-    string.Buffer().read()?.write_all(units)?;
-    string.Length().write(length)?;
-    done(())
-}
-
-fn query_texts(call: &Call, data: &[u8]) -> Outcome {
-    let attributes = Attributes::read(call.ptr(3))?;
-    let all: Vec<u16> = data.as_chunks().0.iter().copied().map(u16::from_le_bytes).collect();
-    for text in all.split(|unit| *unit == 0).filter(|text| !text.is_empty()) {
-        misc::add_item(call.handle(4), misc::new_string(call.from, &attributes, text)?);
-    }
-    Ok(())
 }

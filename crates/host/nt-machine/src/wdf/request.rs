@@ -11,72 +11,169 @@ use crate::kernel::io::mdl;
 use crate::kernel::kernel;
 use crate::layout::{IRP, MDL, WDF_REQUEST_PARAMETERS};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
-use crate::routine::{Call, DISPATCH, Outcome, Routine, done, fail, fixed, routine};
+use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
 use crate::verify::{self, Rule};
 
 /// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
 pub(super) const PATIENCE: u64 = 600_000_000;
+/// `UserMode`.
+const USER_MODE: i8 = 1;
+/// The number of the System process.
+pub(super) const SYSTEM_PROCESS: u32 = 4;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfRequestComplete", DISPATCH, |call| {
-        let information = lookup(call.handle(1), |request| request.information);
-        complete(call.handle(1), call.status(2), information);
-    }),
-    routine!("WdfRequestCompleteWithInformation", DISPATCH, |call| {
-        complete(call.handle(1), call.status(2), call.arg(3));
-    }),
-    routine!("WdfRequestCompleteWithPriorityBoost", DISPATCH, |call| {
-        let information = lookup(call.handle(1), |request| request.information);
-        complete(call.handle(1), call.status(2), information);
-    }),
-    routine!("WdfRequestSetInformation", DISPATCH, |call| {
-        with_request(call.handle(1), |request| request.information = call.arg(2));
-    }),
-    routine!("WdfRequestGetInformation", DISPATCH, |call| with_request(call.handle(1), |request| request.information)),
-    routine!("WdfRequestGetStatus", DISPATCH, |call| with_request(call.handle(1), |request| request.result.0)),
-    routine!("WdfRequestRetrieveInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
-        .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfRequestRetrieveOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
-        .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfRequestRetrieveUnsafeUserInputBuffer", DISPATCH, |call| retrieve(call, Direction::Input))
-        .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfRequestRetrieveUnsafeUserOutputBuffer", DISPATCH, |call| retrieve(call, Direction::Output))
-        .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfRequestRetrieveInputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Input))
-        .fails(NtStatus::InsufficientResources),
-    routine!("WdfRequestRetrieveOutputMemory", DISPATCH, |call| retrieve_memory(call, Direction::Output))
-        .fails(NtStatus::InsufficientResources),
-    routine!("WdfRequestRetrieveInputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Input))
-        .fails(NtStatus::InsufficientResources),
-    routine!("WdfRequestRetrieveOutputWdmMdl", DISPATCH, |call| retrieve_list(call, Direction::Output))
-        .fails(NtStatus::InsufficientResources),
-    routine!("WdfRequestGetParameters", DISPATCH, |call| describe(call.handle(1), call.ptr(2))),
-    routine!("WdfRequestGetFileObject", DISPATCH, |call| with_request(call.handle(1), |request| request.file)),
-    routine!("WdfRequestGetIoQueue", DISPATCH, |call| with_request(call.handle(1), |request| request.queue)),
-    fixed("WdfRequestGetRequestorMode", DISPATCH, 1),
-    fixed("WdfRequestGetRequestorProcessId", DISPATCH, 4),
-    fixed("WdfRequestIsFrom32BitProcess", DISPATCH, 0),
-    fixed("WdfRequestIsReserved", DISPATCH, 0),
-    routine!("WdfRequestForwardToIoQueue", DISPATCH, |call| pass_on(call, call.handle(2), End::Back))
-        .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfRequestRequeue", DISPATCH, |call| {
-        let from = with_request(call.handle(1), |request| request.queue);
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH)]
+    fn WdfRequestComplete(request: Handle, status: NtStatus) {
+        let information = lookup(request, |request| request.information);
+        complete(request, status, information);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestCompleteWithInformation(request: Handle, status: NtStatus, information: u64) {
+        complete(request, status, information);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestCompleteWithPriorityBoost(request: Handle, status: NtStatus, _boost: Ignored<i8>) {
+        let information = lookup(request, |request| request.information);
+        complete(request, status, information);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestSetInformation(request: Handle, information: u64) {
+        with_request(request, |request| request.information = information);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestGetInformation(request: Handle) -> u64 {
+        with_request(request, |request| request.information)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestGetStatus(request: Handle) -> NtStatus {
+        with_request(request, |request| request.result.0)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfRequestRetrieveInputBuffer(
+        request: Handle,
+        least: u64,
+        place: Out<GuestPtr<u8>>,
+        length: Out<u64>,
+    ) -> Outcome {
+        retrieve(request, Direction::Input, least, place, length)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfRequestRetrieveOutputBuffer(
+        request: Handle,
+        least: u64,
+        place: Out<GuestPtr<u8>>,
+        length: Out<u64>,
+    ) -> Outcome {
+        retrieve(request, Direction::Output, least, place, length)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfRequestRetrieveUnsafeUserInputBuffer(
+        request: Handle,
+        least: u64,
+        place: Out<GuestPtr<u8>>,
+        length: Out<u64>,
+    ) -> Outcome {
+        retrieve(request, Direction::Input, least, place, length)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfRequestRetrieveUnsafeUserOutputBuffer(
+        request: Handle,
+        least: u64,
+        place: Out<GuestPtr<u8>>,
+        length: Out<u64>,
+    ) -> Outcome {
+        retrieve(request, Direction::Output, least, place, length)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfRequestRetrieveInputMemory(&call, request: Handle, place: GuestPtr<Handle>) -> Outcome {
+        retrieve_memory(call, request, Direction::Input, place)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfRequestRetrieveOutputMemory(&call, request: Handle, place: GuestPtr<Handle>) -> Outcome {
+        retrieve_memory(call, request, Direction::Output, place)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfRequestRetrieveInputWdmMdl(request: Handle, place: Out<GuestPtr<MDL>>) -> Outcome {
+        retrieve_list(request, Direction::Input, place)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfRequestRetrieveOutputWdmMdl(request: Handle, place: Out<GuestPtr<MDL>>) -> Outcome {
+        retrieve_list(request, Direction::Output, place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestGetParameters(request: Handle, place: GuestPtr<WDF_REQUEST_PARAMETERS>) -> Result<(), Fault> {
+        describe(request, place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestGetFileObject(request: Handle) -> Handle {
+        with_request(request, |request| request.file)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestGetIoQueue(request: Handle) -> Handle {
+        with_request(request, |request| request.queue)
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfRequestGetRequestorMode(_request: Ignored<Handle>) -> i8 {
+        USER_MODE
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfRequestGetRequestorProcessId(_request: Ignored<Handle>) -> u32 {
+        SYSTEM_PROCESS
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfRequestIsFrom32BitProcess(_request: Ignored<Handle>) -> bool {
+        false
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfRequestIsReserved(_request: Ignored<Handle>) -> bool {
+        false
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfRequestForwardToIoQueue(request: Handle, queue: Handle) -> NtStatus {
+        pass_on(request, queue, End::Back)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfRequestRequeue(request: Handle) -> NtStatus {
+        let from = with_request(request, |request| request.queue);
         if from.is_null() || queue::with_queue(from, |queue| queue.kind != queue::MANUAL) {
             return NtStatus::InvalidDeviceRequest;
         }
-        pass_on(call, from, End::Front)
-    })
-    .fails(NtStatus::InvalidDeviceRequest),
-    routine!("WdfRequestStopAcknowledge", DISPATCH, |call| {
-        let from = with_request(call.handle(1), |request| request.queue);
-        if call.is(2) {
-            pass_on(call, from, End::Front);
+        pass_on(request, from, End::Front)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestStopAcknowledge(request: Handle, requeue: bool) {
+        if requeue {
+            let from = with_request(request, |request| request.queue);
+            pass_on(request, from, End::Front);
         } else {
-            with_request(call.handle(1), |request| request.acknowledged = true);
+            with_request(request, |request| request.acknowledged = true);
             kernel().scheduler.change(|_| ());
         }
-    }),
-];
+    }
+}
 
 /// A request.
 #[derive(Clone, Debug, Default)]
@@ -216,8 +313,7 @@ fn for_client(status: NtStatus) -> NtStatus {
 }
 
 /// Adds a request that the driver has to a queue.
-fn pass_on(call: &Call, to: Handle, end: End) -> NtStatus {
-    let request = call.handle(1);
+fn pass_on(request: Handle, to: Handle, end: End) -> NtStatus {
     let (from, cancelable, presented) =
         with_request(request, |request| (request.queue, !request.cancel.is_null(), request.presented));
     if cancelable || !presented {
@@ -246,28 +342,27 @@ fn buffer(handle: Handle, direction: Direction) -> Outcome<GuestSlice<u8>> {
     }
 }
 
-/// Arguments: request, minimum length, place for the address, place for the length.
-fn retrieve(call: &Call, direction: Direction) -> Outcome {
-    let buffer = buffer(call.handle(1), direction)?;
-    if buffer.len() < call.arg(2) {
+/// Stores the address and the length of a buffer that has at least `least` bytes.
+fn retrieve(request: Handle, direction: Direction, least: u64, place: Out<GuestPtr<u8>>, length: Out<u64>) -> Outcome {
+    let buffer = buffer(request, direction)?;
+    if buffer.len() < least {
         return fail(NtStatus::BufferTooSmall);
     }
-    call.ptr(3).write(buffer.start())?;
-    call.ptr(4).write_if(buffer.len())?;
+    place.set(buffer.start())?;
+    length.set_if_wanted(buffer.len())?;
     Ok(())
 }
 
-fn retrieve_memory(call: &Call, direction: Direction) -> Outcome {
-    let buffer = buffer(call.handle(1), direction)?;
-    object::created(memory::describe(call.from, call.handle(1), buffer), call.ptr(2))
+fn retrieve_memory(call: &Call, request: Handle, direction: Direction, place: GuestPtr<Handle>) -> Outcome {
+    let buffer = buffer(request, direction)?;
+    object::created(memory::describe(call.from, request, buffer), place)
 }
 
-/// Arguments: request, place for the MDL.
-fn retrieve_list(call: &Call, direction: Direction) -> Outcome {
-    let buffer = buffer(call.handle(1), direction)?;
+fn retrieve_list(request: Handle, direction: Direction, place: Out<GuestPtr<MDL>>) -> Outcome {
+    let buffer = buffer(request, direction)?;
     let list = mdl::new(buffer.start(), buffer.len() as u32)?;
-    with_request(call.handle(1), |request| request.lists.push(list));
-    call.ptr(2).write(list)?;
+    with_request(request, |request| request.lists.push(list));
+    place.set(list)?;
     Ok(())
 }
 

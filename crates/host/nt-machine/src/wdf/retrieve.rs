@@ -5,8 +5,63 @@ use etw_types::NtStatus;
 use super::queue::{PARALLEL, with_queue};
 use super::request::{self, with_request};
 use super::{Handle, deliver, object};
+use crate::layout::WDF_REQUEST_PARAMETERS;
 use crate::memory::GuestPtr;
-use crate::routine::{Call, Outcome, fail};
+use crate::routine::{Call, DISPATCH, Out, Outcome, done, fail, functions};
+
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NtStatus::WdfPaused)]
+    fn WdfIoQueueRetrieveNextRequest(&call, queue: Handle, place: Out<Handle>) -> Outcome {
+        take(call, queue, place, |_| true, NtStatus::NoMoreEntries)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::WdfPaused)]
+    fn WdfIoQueueRetrieveRequestByFileObject(
+        &call,
+        queue: Handle,
+        file: Handle,
+        place: Out<Handle>,
+    ) -> Outcome {
+        let wanted = |request| request::lookup(request, |request| request.file) == file;
+        take(call, queue, place, wanted, NtStatus::NoMoreEntries)
+    }
+
+    /// Finds a request without taking it, and references it. The search starts after the request `after`, if that is
+    /// not NULL.
+    #[irql(DISPATCH), fails(NtStatus::NotFound)]
+    fn WdfIoQueueFindRequest(
+        queue: Handle,
+        after: Handle,
+        file: Handle,
+        parameters: Option<GuestPtr<WDF_REQUEST_PARAMETERS>>,
+        place: Out<Handle>,
+    ) -> Outcome {
+        check(queue)?;
+        let waiting = with_queue(queue, |queue| queue.waiting.clone());
+        let mut rest = waiting.into_iter();
+        if !after.is_null() && !rest.any(|request| request == after) {
+            return fail(NtStatus::NotFound);
+        }
+        let found = rest.find(|request| file.is_null() || request::lookup(*request, |request| request.file) == file);
+        let Some(found) = found else { return fail(NtStatus::NoMoreEntries) };
+        if let Some(parameters) = parameters {
+            request::describe(found, parameters)?;
+        }
+        object::change(found, |object| object.references += 1);
+        place.set(found)?;
+        done(())
+    }
+
+    /// Takes a request that `WdfIoQueueFindRequest` found.
+    #[irql(DISPATCH), fails(NtStatus::NotFound)]
+    fn WdfIoQueueRetrieveFoundRequest(&call, queue: Handle, wanted: Handle, place: Out<Handle>) -> Outcome {
+        // The request may have been completed since then. The driver's reference keeps the handle valid.
+        if !object::exists(wanted) {
+            object::violation(wanted);
+        }
+        take(call, queue, place, |request| request == wanted, NtStatus::NotFound)
+    }
+}
 
 /// Fails if a driver cannot take requests out of a queue now.
 fn check(queue: Handle) -> Outcome {
@@ -19,8 +74,7 @@ fn check(queue: Handle) -> Outcome {
 }
 
 /// Takes the first request that `wanted` accepts; fails with `none` if there is no such request.
-fn take(call: &Call, place: GuestPtr<Handle>, wanted: impl Fn(Handle) -> bool, none: NtStatus) -> Outcome {
-    let (queue, from) = (call.handle(1), call.from);
+fn take(call: &Call, queue: Handle, place: Out<Handle>, wanted: impl Fn(Handle) -> bool, none: NtStatus) -> Outcome {
     check(queue)?;
     // Most drivers take the first request, however many wait behind it.
     let first = with_queue(queue, |queue| queue.waiting.front().copied()).filter(|first| wanted(*first));
@@ -29,7 +83,7 @@ fn take(call: &Call, place: GuestPtr<Handle>, wanted: impl Fn(Handle) -> bool, n
         waiting.into_iter().find(|request| wanted(*request))
     });
     let Some(found) = found else {
-        place.write(Handle::NULL)?;
+        place.set(Handle::NULL)?;
         return fail(none);
     };
     if !super::queue::withdraw(queue, found) {
@@ -39,51 +93,9 @@ fn take(call: &Call, place: GuestPtr<Handle>, wanted: impl Fn(Handle) -> bool, n
     with_request(found, |request| {
         (request.presented, request.delivered, request.acknowledged) = (true, true, false);
         if request.handler == 0 {
-            request.handler = from;
+            request.handler = call.from;
         }
     });
-    place.write(found)?;
+    place.set(found)?;
     Ok(())
-}
-
-/// Arguments: queue, place for the request.
-pub(super) fn next(call: &Call) -> Outcome {
-    take(call, call.ptr(2), |_| true, NtStatus::NoMoreEntries)
-}
-
-/// Arguments: queue, file, place for the request.
-pub(super) fn of_file(call: &Call) -> Outcome {
-    let file = call.handle(2);
-    let wanted = |request| request::lookup(request, |request| request.file) == file;
-    take(call, call.ptr(3), wanted, NtStatus::NoMoreEntries)
-}
-
-/// Finds a request without taking it, and references it. Arguments: queue, request after which the search starts or
-/// NULL, file or NULL, parameters or NULL, place for the request.
-pub(super) fn find(call: &Call) -> Outcome {
-    let (queue, after, file) = (call.handle(1), call.handle(2), call.handle(3));
-    check(queue)?;
-    let waiting = with_queue(queue, |queue| queue.waiting.clone());
-    let mut rest = waiting.into_iter();
-    if !after.is_null() && !rest.any(|request| request == after) {
-        return fail(NtStatus::NotFound);
-    }
-    let found = rest.find(|request| file.is_null() || request::lookup(*request, |request| request.file) == file);
-    let Some(found) = found else { return fail(NtStatus::NoMoreEntries) };
-    if let Some(parameters) = call.ptr(4).non_null() {
-        request::describe(found, parameters)?;
-    }
-    object::change(found, |object| object.references += 1);
-    call.ptr(5).write(found)?;
-    Ok(())
-}
-
-/// Takes a request that [`find`] found. Arguments: queue, request, place for the request.
-pub(super) fn found(call: &Call) -> Outcome {
-    let wanted = call.handle(2);
-    // The request may have been completed since then. The driver's reference keeps the handle valid.
-    if !object::exists(wanted) {
-        object::violation(wanted);
-    }
-    take(call, call.ptr(3), |request| request == wanted, NtStatus::NotFound)
 }

@@ -13,9 +13,12 @@ use crate::kernel::io::below::{self, Response};
 use crate::kernel::io::client::{Mode, Packet};
 use crate::kernel::io::{pnp, request as packets};
 use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel};
-use crate::layout::{MDL, WDF_MEMORY_DESCRIPTOR, WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
-use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
-use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::layout::{
+    MDL, WDF_MEMORY_DESCRIPTOR, WDF_OBJECT_ATTRIBUTES, WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS,
+    WDFMEMORY_OFFSET,
+};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque, OrStop as _};
+use crate::routine::{Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Rule};
 
 /// `WDF_REQUEST_SEND_OPTION_…`.
@@ -24,34 +27,81 @@ const SYNCHRONOUS: u32 = 0x2;
 const IGNORE_TARGET_STATE: u32 = 0x4;
 const SEND_AND_FORGET: u32 = 0x8;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    // Arguments: target, request, code, input, output, options, place for the number of bytes.
-    routine!("WdfIoTargetSendIoctlSynchronously", PASSIVE, |call| send_control(call, RequestKind::DEVICE_CONTROL))
-        .fails(NtStatus::InsufficientResources)
-        .keeps_nothing(),
-    routine!("WdfIoTargetSendInternalIoctlSynchronously", PASSIVE, |call| {
-        send_control(call, RequestKind::INTERNAL_DEVICE_CONTROL)
-    })
-    .fails(NtStatus::InsufficientResources)
-    .keeps_nothing(),
-    // Arguments: target, request, memory, offset, options, place for the number of bytes.
-    routine!("WdfIoTargetSendReadSynchronously", PASSIVE, |call| send_transfer(call, RequestKind::READ))
-        .fails(NtStatus::InsufficientResources)
-        .keeps_nothing(),
-    routine!("WdfIoTargetSendWriteSynchronously", PASSIVE, |call| send_transfer(call, RequestKind::WRITE))
-        .fails(NtStatus::InsufficientResources)
-        .keeps_nothing(),
-    // Arguments: attributes, target, place for the request.
-    routine!("WdfRequestCreate", DISPATCH, |call| {
-        created(create(call, call.ptr(1), None, Data::Request(Box::new(own()))), call.ptr(3))
-    })
-    .fails(NtStatus::InsufficientResources),
-    // Arguments: request, reuse parameters.
-    routine!("WdfRequestReuse", DISPATCH, |call| {
-        if !structures::REUSE_PARAMS.fits(call.ptr::<u32>(2))? {
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
+    fn WdfIoTargetSendIoctlSynchronously(
+        &call,
+        target: Handle,
+        request: Handle,
+        code: u32,
+        input: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
+        output: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
+        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
+        returned: Out<u64>,
+    ) -> Outcome {
+        let parts = Parts::new(RequestKind::DEVICE_CONTROL, code, described(input)?, described(output)?);
+        synchronously(call, target, request, parts, options, returned)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
+    fn WdfIoTargetSendInternalIoctlSynchronously(
+        &call,
+        target: Handle,
+        request: Handle,
+        code: u32,
+        input: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
+        output: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
+        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
+        returned: Out<u64>,
+    ) -> Outcome {
+        let parts = Parts::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, described(input)?, described(output)?);
+        synchronously(call, target, request, parts, options, returned)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
+    fn WdfIoTargetSendReadSynchronously(
+        &call,
+        target: Handle,
+        request: Handle,
+        memory: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
+        _offset: Ignored<GuestPtr<i64>>,
+        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
+        returned: Out<u64>,
+    ) -> Outcome {
+        let parts = Parts::new(RequestKind::READ, 0, GuestSlice::default(), described(memory)?);
+        synchronously(call, target, request, parts, options, returned)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
+    fn WdfIoTargetSendWriteSynchronously(
+        &call,
+        target: Handle,
+        request: Handle,
+        memory: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
+        _offset: Ignored<GuestPtr<i64>>,
+        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
+        returned: Out<u64>,
+    ) -> Outcome {
+        let parts = Parts::new(RequestKind::WRITE, 0, described(memory)?, GuestSlice::default());
+        synchronously(call, target, request, parts, options, returned)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfRequestCreate(
+        &call,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        _target: Ignored<Handle>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(create(call, attributes, None, Data::Request(Box::new(own()))), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestReuse(request: Handle, params: GuestPtr<Opaque>) -> Outcome {
+        if !structures::REUSE_PARAMS.fits(params)? {
             return fail(NtStatus::InvalidParameter);
         }
-        let sent = with_request(call.handle(1), |request| {
+        let sent = with_request(request, |request| {
             (request.result, request.completion) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0));
             request.sent.is_some()
         });
@@ -60,56 +110,107 @@ pub(super) const FUNCTIONS: &[Routine] = &[
             return fail(NtStatus::RequestNotAccepted);
         }
         done(())
-    }),
-    // Every target accepts every request here, because a request has as many stack locations as the target needs.
-    routine!("WdfRequestChangeTarget", DISPATCH, |call| {
-        with_target(call.handle(2), |_| ());
-        with_request(call.handle(1), |_| NtStatus::Success)
-    }),
-    // Arguments: target, request, code, input, part of the input, output, part of the output.
-    routine!("WdfIoTargetFormatRequestForIoctl", DISPATCH, |call| format_control(call, RequestKind::DEVICE_CONTROL))
-        .fails(NtStatus::InsufficientResources)
-        .keeps_nothing(),
-    routine!("WdfIoTargetFormatRequestForInternalIoctl", DISPATCH, |call| {
-        format_control(call, RequestKind::INTERNAL_DEVICE_CONTROL)
-    })
-    .fails(NtStatus::InsufficientResources)
-    .keeps_nothing(),
-    // Arguments: target, request, memory, part of the memory.
-    routine!("WdfIoTargetFormatRequestForRead", DISPATCH, |call| {
-        let output = memory(call, 3, 4)?;
-        format(call.handle(2), RequestKind::READ, 0, GuestPtr::NULL.array(0), output)
-    })
-    .fails(NtStatus::InsufficientResources)
-    .keeps_nothing(),
-    routine!("WdfIoTargetFormatRequestForWrite", DISPATCH, |call| {
-        let input = memory(call, 3, 4)?;
-        format(call.handle(2), RequestKind::WRITE, 0, input, GuestPtr::NULL.array(0))
-    })
-    .fails(NtStatus::InsufficientResources)
-    .keeps_nothing(),
-    // A request is sent in the form in which it was received, so there is nothing to format.
-    routine!("WdfRequestFormatRequestUsingCurrentType", DISPATCH, |call| with_request(call.handle(1), |_| ())),
-    // Arguments: request, routine, context.
-    routine!("WdfRequestSetCompletionRoutine", DISPATCH, |call| {
-        with_request(call.handle(1), |request| request.completion = (call.ptr(2), call.arg(3)));
-    }),
-    // Arguments: request, target, options. Returns whether the request was sent.
-    routine!("WdfRequestSend", DISPATCH, |call| {
-        let options = Options::read(call.ptr(3))?;
+    }
+
+    /// Every target accepts every request here, because a request has as many stack locations as the target needs.
+    #[irql(DISPATCH)]
+    fn WdfRequestChangeTarget(request: Handle, target: Handle) -> NtStatus {
+        with_target(target, |_| ());
+        with_request(request, |_| NtStatus::Success)
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
+    fn WdfIoTargetFormatRequestForIoctl(
+        _target: Ignored<Handle>,
+        request: Handle,
+        code: u32,
+        input: Handle,
+        part_of_input: GuestPtr<WDFMEMORY_OFFSET>,
+        output: Handle,
+        part_of_output: GuestPtr<WDFMEMORY_OFFSET>,
+    ) -> Outcome {
+        let (input, output) = (memory(input, part_of_input)?, memory(output, part_of_output)?);
+        format(request, Parts::new(RequestKind::DEVICE_CONTROL, code, input, output));
+        done(())
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
+    fn WdfIoTargetFormatRequestForInternalIoctl(
+        _target: Ignored<Handle>,
+        request: Handle,
+        code: u32,
+        input: Handle,
+        part_of_input: GuestPtr<WDFMEMORY_OFFSET>,
+        output: Handle,
+        part_of_output: GuestPtr<WDFMEMORY_OFFSET>,
+    ) -> Outcome {
+        let (input, output) = (memory(input, part_of_input)?, memory(output, part_of_output)?);
+        format(request, Parts::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, input, output));
+        done(())
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
+    fn WdfIoTargetFormatRequestForRead(
+        _target: Ignored<Handle>,
+        request: Handle,
+        buffer: Handle,
+        part: GuestPtr<WDFMEMORY_OFFSET>,
+        _offset: Ignored<GuestPtr<i64>>,
+    ) -> Outcome {
+        format(request, Parts::new(RequestKind::READ, 0, GuestSlice::default(), memory(buffer, part)?));
+        done(())
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
+    fn WdfIoTargetFormatRequestForWrite(
+        _target: Ignored<Handle>,
+        request: Handle,
+        buffer: Handle,
+        part: GuestPtr<WDFMEMORY_OFFSET>,
+        _offset: Ignored<GuestPtr<i64>>,
+    ) -> Outcome {
+        format(request, Parts::new(RequestKind::WRITE, 0, memory(buffer, part)?, GuestSlice::default()));
+        done(())
+    }
+
+    /// A request is sent in the form in which it was received, so there is nothing to format.
+    #[irql(DISPATCH)]
+    fn WdfRequestFormatRequestUsingCurrentType(request: Handle) {
+        with_request(request, |_| ());
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestSetCompletionRoutine(request: Handle, routine: GuestPtr<Code>, context: GuestPtr<Opaque>) {
+        with_request(request, |request| request.completion = (routine, context.address()));
+    }
+
+    /// Returns whether the request was sent.
+    #[irql(DISPATCH)]
+    fn WdfRequestSend(
+        request: Handle,
+        target: Handle,
+        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
+    ) -> Result<bool, Fault> {
+        let options = Options::read(options)?;
         object::needs_passive(options.has(SYNCHRONOUS));
-        done(send(call.handle(1), call.handle(2), options)?)
-    }),
-    routine!("WdfRequestCancelSentRequest", DISPATCH, |call| {
-        with_request(call.handle(1), |_| ());
-        cancel_sent(call.handle(1))
-    }),
-    // Arguments: request, place for the parameters.
-    routine!("WdfRequestGetCompletionParams", DISPATCH, |call| {
-        let (params, place) = (completion_params(call.handle(1)), call.ptr(2));
+        send(request, target, options)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestCancelSentRequest(request: Handle) -> bool {
+        with_request(request, |_| ());
+        cancel_sent(request)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfRequestGetCompletionParams(
+        request: Handle,
+        place: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS>,
+    ) -> Result<(), Fault> {
+        let params = completion_params(request);
         if structures::COMPLETION_PARAMS.fits(place)? { place.write(params) } else { Ok(()) }
-    }),
-];
+    }
+}
 
 /// A request that a target has.
 #[derive(Clone, Copy, Debug)]
@@ -160,28 +261,38 @@ fn own() -> Request {
     Request { presented: true, delivered: true, ..Request::default() }
 }
 
-fn memory(call: &Call, handle: u64, part: u64) -> Outcome<GuestSlice<u8>> {
-    match call.handle(handle) {
-        Handle::NULL => Ok(GuestPtr::NULL.array(0)),
-        memory => Ok(part_of(memory, call.ptr(part))?),
+/// What a request asks for.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    kind: RequestKind,
+    code: u32,
+    input: GuestSlice<u8>,
+    output: GuestSlice<u8>,
+}
+
+impl Parts {
+    const fn new(kind: RequestKind, code: u32, input: GuestSlice<u8>, output: GuestSlice<u8>) -> Self {
+        Self { kind, code, input, output }
     }
 }
 
-fn format_control(call: &Call, kind: RequestKind) -> Outcome {
-    let (input, output) = (memory(call, 4, 5)?, memory(call, 6, 7)?);
-    format(call.handle(2), kind, call.u32(3), input, output)
+/// Returns a part of a memory object; empty for NULL.
+fn memory(memory: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<GuestSlice<u8>, Fault> {
+    match memory {
+        Handle::NULL => Ok(GuestSlice::default()),
+        memory => part_of(memory, part),
+    }
 }
 
-fn format(request: Handle, kind: RequestKind, code: u32, input: GuestSlice<u8>, output: GuestSlice<u8>) -> Outcome {
+fn format(request: Handle, Parts { kind, code, input, output }: Parts) {
     with_request(request, |request| {
         (request.kind, request.code, request.input, request.output) = (kind, code, input, output);
     });
-    done(())
 }
 
 /// Returns the memory that a descriptor describes; empty for NULL.
 fn described(place: GuestPtr<WDF_MEMORY_DESCRIPTOR>) -> Outcome<GuestSlice<u8>> {
-    let Some(place) = place.non_null() else { return Ok(GuestPtr::NULL.array(0)) };
+    let Some(place) = place.non_null() else { return Ok(GuestSlice::default()) };
     let WDF_MEMORY_DESCRIPTOR { Type: kind, First: first, Second: second, .. } = place.read()?;
     match kind {
         1 => Ok(GuestPtr::new(first).array(u64::from(second as u32))),
@@ -195,42 +306,29 @@ fn described(place: GuestPtr<WDF_MEMORY_DESCRIPTOR>) -> Outcome<GuestSlice<u8>> 
     }
 }
 
-fn send_control(call: &Call, kind: RequestKind) -> Outcome {
-    let (input, output) = (described(call.ptr(4))?, described(call.ptr(5))?);
-    synchronously(call, kind, call.u32(3), (input, output), Options::read(call.ptr(6))?, call.ptr(7))
-}
-
-fn send_transfer(call: &Call, kind: RequestKind) -> Outcome {
-    let memory = described(call.ptr(3))?;
-    let none = GuestPtr::NULL.array(0);
-    let buffers = if kind == RequestKind::READ { (none, memory) } else { (memory, none) };
-    synchronously(call, kind, 0, buffers, Options::read(call.ptr(5))?, call.ptr(6))
-}
-
 /// Sends the driver's request, or a temporary one if the driver passes none, and waits until it is completed.
 fn synchronously(
     call: &Call,
-    kind: RequestKind,
-    code: u32,
-    (input, output): (GuestSlice<u8>, GuestSlice<u8>),
-    options: Options,
-    place: GuestPtr<u64>,
+    target: Handle,
+    given: Handle,
+    parts: Parts,
+    options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
+    returned: Out<u64>,
 ) -> Outcome {
-    let target = call.handle(1);
-    let given = call.handle(2).non_null();
-    let request = if let Some(request) = given {
-        request
-    } else {
+    let options = Options::read(options)?;
+    let request = if given.is_null() {
         let data = Data::Request(Box::new(own()));
         object::create_with(call.from, &Attributes::default(), Some(target), data)?
+    } else {
+        given
     };
-    format(request, kind, code, input, output)?;
+    format(request, parts);
     send(request, target, Options { flags: options.flags | SYNCHRONOUS, ..options })?;
     let (status, information) = with_request(request, |request| request.result);
-    if given.is_none() {
+    if given.is_null() {
         life::delete(request);
     }
-    place.write_if(information)?;
+    returned.set_if_wanted(information)?;
     Ok(status.ok()?)
 }
 

@@ -9,73 +9,121 @@ use std::collections::VecDeque;
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::device::with_device;
+use super::device::{self, with_device};
 use super::object::{self, Data, Object, create, created};
 use super::{Handle, file, query_interface, request, send, target_open, with};
 use crate::kernel::ex::TargetEvent;
 use crate::kernel::ex::object::{self as references, KernelHandle};
 use crate::kernel::io::{bus, names, pnp};
 use crate::kernel::{call_back, kernel};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP};
-use crate::memory::{Code, GuestPtr, OrStop as _};
-use crate::routine::{Call, DISPATCH, Failure, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::layout::{
+    DEVICE_OBJECT, FILE_OBJECT, GUID, INTERFACE, IRP, WDF_IO_TARGET_OPEN_PARAMS, WDF_OBJECT_ATTRIBUTES,
+};
+use crate::memory::{Code, GuestPtr, Opaque, OrStop as _};
+use crate::routine::{Call, DISPATCH, Failure, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Rule};
 
 /// `WDF_IO_TARGET_SENT_IO_ACTION`.
-const CANCEL_SENT: u32 = 1;
-const WAIT_FOR_SENT: u32 = 2;
-const LEAVE_SENT: u32 = 3;
+const CANCEL_SENT: i32 = 1;
+const WAIT_FOR_SENT: i32 = 2;
+const LEAVE_SENT: i32 = 3;
 /// `WDF_IO_TARGET_PURGE_IO_ACTION`.
-const PURGE_AND_WAIT: u32 = 1;
+const PURGE_AND_WAIT: i32 = 1;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfDeviceGetIoTarget", DISPATCH, target_of),
-    // Arguments: device, attributes, place for the target.
-    routine!("WdfIoTargetCreate", PASSIVE, |call| {
-        let device = call.handle(1);
-        with_device(device, |_| ());
+functions! { pub(super) FUNCTIONS;
+    /// The first call creates the target.
+    #[irql(DISPATCH)]
+    fn WdfDeviceGetIoTarget(&call, device: Handle) -> Outcome<Handle> {
+        default_target(call, device)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfIoTargetCreate(
+        &call,
+        device: Handle,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        device::check(device);
         // As in Microsoft's framework (targets/general/fxiotarget.cpp), a target is started before it is first opened.
         let target = Target::new(device, State::STARTED, Behind::Nothing);
-        created(create(call, call.ptr(2), Some(device), Data::Target(Box::new(target))), call.ptr(3))
-    })
-    .fails(NtStatus::InsufficientResources),
-    // Arguments: target, parameters.
-    routine!("WdfIoTargetOpen", PASSIVE, target_open::open).fails(NtStatus::ObjectNameNotFound),
-    // Drivers before 1.9 see the state that they knew.
-    routine!("WdfIoTargetClose", PASSIVE, |call| {
+        created(create(call, attributes, Some(device), Data::Target(Box::new(target))), place)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn WdfIoTargetOpen(&call, target: Handle, params: GuestPtr<WDF_IO_TARGET_OPEN_PARAMS>) -> Outcome {
+        target_open::open(target, params, call.from)
+    }
+
+    /// Drivers before 1.9 see the state that they knew.
+    #[irql(PASSIVE)]
+    fn WdfIoTargetClose(target: Handle) {
         let is_old = with(|framework| framework.client_minor()) < 9;
-        close(call.handle(1), if is_old { State::CLOSED_FOR_QUERY_REMOVE } else { State::CLOSED });
-        with_target(call.handle(1), |target| target.watched = None);
-    }),
-    routine!("WdfIoTargetCloseForQueryRemove", PASSIVE, |call| close(call.handle(1), State::CLOSED_FOR_QUERY_REMOVE)),
-    routine!("WdfIoTargetGetDevice", DISPATCH, |call| with_target(call.handle(1), |target| target.device)),
-    routine!("WdfIoTargetWdmGetTargetDeviceObject", DISPATCH, |call| device_object(call.handle(1))),
-    // The device that the opened device returned as its target device; NULL if it returned none.
-    routine!("WdfIoTargetWdmGetTargetPhysicalDevice", DISPATCH, |call| physical(call.handle(1))),
-    // A framework device has no file object of the I/O manager here, so the result is NULL.
-    routine!("WdfIoTargetWdmGetTargetFileObject", DISPATCH, |call| {
-        with_target(call.handle(1), |target| match target.behind {
+        close(target, if is_old { State::CLOSED_FOR_QUERY_REMOVE } else { State::CLOSED });
+        with_target(target, |target| target.watched = None);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoTargetCloseForQueryRemove(target: Handle) {
+        close(target, State::CLOSED_FOR_QUERY_REMOVE);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoTargetGetDevice(target: Handle) -> Handle {
+        with_target(target, |target| target.device)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoTargetWdmGetTargetDeviceObject(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
+        device_object(target)
+    }
+
+    /// The device that the opened device returned as its target device; NULL if it returned none.
+    #[irql(DISPATCH)]
+    fn WdfIoTargetWdmGetTargetPhysicalDevice(target: Handle) -> GuestPtr<DEVICE_OBJECT> {
+        physical(target)
+    }
+
+    /// A framework device has no file object of the I/O manager here, so the result is NULL.
+    #[irql(DISPATCH)]
+    fn WdfIoTargetWdmGetTargetFileObject(target: Handle) -> GuestPtr<FILE_OBJECT> {
+        with_target(target, |target| match target.behind {
             Behind::Scripted { file, .. } | Behind::Packets { file, .. } => file,
             _ => GuestPtr::NULL,
         })
-    }),
-    routine!("WdfIoTargetWdmGetTargetFileHandle", DISPATCH, |call| {
-        with_target(call.handle(1), |target| target.handle.as_int())
-    }),
-    // Arguments: target, type of the interface, place for the interface, size, version, specific data. The devices of
-    // other drivers have no interfaces.
-    routine!("WdfIoTargetQueryForInterface", PASSIVE, |call| {
-        match with_target(call.handle(1), |target| target.behind.clone()) {
-            Behind::Packets { device, .. } => pnp::query_interface(device, query_interface::parameters(call)),
-            Behind::Framework { device, .. } => query_interface::query(device, query_interface::parameters(call)),
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoTargetWdmGetTargetFileHandle(target: Handle) -> KernelHandle {
+        with_target(target, |target| target.handle)
+    }
+
+    /// The devices of other drivers have no interfaces.
+    #[irql(PASSIVE), fails(NtStatus::NotSupported)]
+    fn WdfIoTargetQueryForInterface(
+        target: Handle,
+        class: GuestPtr<GUID>,
+        place: GuestPtr<INTERFACE>,
+        size: u16,
+        version: u16,
+        data: GuestPtr<Opaque>,
+    ) -> Outcome {
+        let parameters = query_interface::parameters(class, place, size, version, data);
+        match with_target(target, |target| target.behind.clone()) {
+            Behind::Packets { device, .. } => pnp::query_interface(device, parameters),
+            Behind::Framework { device, .. } => query_interface::query(device, parameters),
             _ => fail(NtStatus::NotSupported),
         }
-    })
-    .fails(NtStatus::NotSupported),
-    routine!("WdfIoTargetGetState", DISPATCH, |call| with_target(call.handle(1), |target| target.state.0)),
-    routine!("WdfIoTargetStart", DISPATCH, |call| {
-        let target = call.handle(1);
-        // Also a target that is not open.
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoTargetGetState(target: Handle) -> i32 {
+        with_target(target, |target| target.state.0)
+    }
+
+    /// Also starts a target that is not open.
+    #[irql(DISPATCH)]
+    fn WdfIoTargetStart(target: Handle) -> Outcome {
         let starts = with_target(target, |target| {
             let starts = target.state != State::DELETED;
             if starts {
@@ -88,10 +136,10 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         }
         send::resend(target)?;
         done(())
-    }),
-    // Arguments: target, what to do with the requests that were sent.
-    routine!("WdfIoTargetStop", DISPATCH, |call| {
-        let (target, action) = (call.handle(1), call.u32(2));
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoTargetStop(target: Handle, action: i32) {
         if !matches!(action, CANCEL_SENT | WAIT_FOR_SENT | LEAVE_SENT) {
             verify::find(
                 Rule::BadArgument,
@@ -110,10 +158,11 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         if action != LEAVE_SENT {
             wait(target);
         }
-    }),
-    // Arguments: target, whether to wait.
-    routine!("WdfIoTargetPurge", DISPATCH, |call| {
-        let (target, waits) = (call.handle(1), call.u32(2) == PURGE_AND_WAIT);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoTargetPurge(target: Handle, action: i32) {
+        let waits = action == PURGE_AND_WAIT;
         object::needs_passive(waits);
         with_target(target, |target| {
             if matches!(target.state, State::STARTED | State::STOPPED) {
@@ -124,12 +173,12 @@ pub(super) const FUNCTIONS: &[Routine] = &[
         if waits {
             wait(target);
         }
-    }),
-];
+    }
+}
 
 /// `WDF_IO_TARGET_STATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State(u32);
+pub(super) struct State(i32);
 
 impl State {
     pub(super) const STARTED: Self = Self(1);
@@ -215,9 +264,8 @@ fn below(device: Handle) -> Behind {
     Behind::Scripted { name: None, device: physical, file: GuestPtr::NULL }
 }
 
-/// Returns the default I/O target of a device. The first call creates it.
-fn target_of(call: &Call) -> Outcome<Handle> {
-    let device = call.handle(1);
+/// Returns the default I/O target of a device, which it creates if there is none.
+fn default_target(call: &Call, device: Handle) -> Outcome<Handle> {
     let known = with_device(device, |device| device.target);
     if object::exists(known) {
         return Ok(known);

@@ -9,7 +9,7 @@ use crate::kernel::ex::object::KernelHandle;
 use crate::kernel::io::{below, bus, device as wdm, file as files, names};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
 use crate::memory::GuestPtr;
-use crate::routine::{Call, Failure, Outcome, done, fail};
+use crate::routine::{Failure, Outcome, done, fail};
 use crate::verify::{self, Rule};
 
 /// `WDF_IO_TARGET_OPEN_TYPE`.
@@ -19,22 +19,21 @@ const REOPEN: u32 = 3;
 /// `FILE_OPENED`.
 const OPENED: u32 = 1;
 
-/// Arguments: target, parameters.
-pub(super) fn open(call: &Call) -> Outcome {
-    let (target, params) = (call.handle(1), call.ptr::<WDF_IO_TARGET_OPEN_PARAMS>(2));
+/// Opens a target. `from` is the return address of the driver's call.
+pub(super) fn open(target: Handle, params: GuestPtr<WDF_IO_TARGET_OPEN_PARAMS>, from: u64) -> Outcome {
     let (kind, name) = with_target(target, |target| target.opened.clone());
     structures::IO_TARGET_OPEN_PARAMS.check(params)?;
     match params.Type().read()? {
         // As in Microsoft's framework, only a target that was opened by name can be opened again.
         REOPEN if kind != BY_NAME => return fail(NtStatus::InvalidDeviceRequest),
-        REOPEN => reopen(target, name, call.from)?,
+        REOPEN => reopen(target, name, from)?,
         BY_NAME => {
             let events = TargetEvents {
                 query_remove: params.EvtIoTargetQueryRemove().read()?,
                 remove_canceled: params.EvtIoTargetRemoveCanceled().read()?,
                 remove_complete: params.EvtIoTargetRemoveComplete().read()?,
             };
-            reopen(target, params.TargetDeviceName().text()?, call.from)?;
+            reopen(target, params.TargetDeviceName().text()?, from)?;
             with_target(target, |target| target.events = events);
         }
         EXISTING_DEVICE => {

@@ -11,14 +11,14 @@ use crate::kernel::sync::scheduler::Timer as Entry;
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_TIMER_CONFIG};
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, fail, functions};
+use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Rule};
 
 /// One millisecond in units of 100 ns.
 const MILLISECOND: u64 = 10_000;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfTimerCreate(
         &call,
         config: GuestPtr<WDF_TIMER_CONFIG>,

@@ -6,24 +6,32 @@
 
 use etw_types::NtStatus;
 
-use super::device::{Device, remove_device};
+use super::device::{self, Device, remove_device, with_device};
 use super::object::Data;
 use super::{Framework, Handle, object, preprocess, with};
 use crate::kernel::io::request::PNP;
 use crate::kernel::{self, kernel};
 use crate::memory::OrStop as _;
-use crate::routine::{Call, DISPATCH, Routine, routine};
+use crate::routine::{DISPATCH, functions};
 use crate::verify::{self, GapKind, Rule, gap};
 
 /// `IRP_MN_QUERY_PNP_DEVICE_STATE`.
 const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    routine!("WdfDeviceSetFailed", DISPATCH, set_failed),
-    routine!("WdfDeviceGetDevicePowerPolicyState", DISPATCH, |call| {
-        super::device::with_device(call.handle(1), |device| policy_state(device).0)
-    }),
-];
+functions! { pub(super) FUNCTIONS;
+    /// As in Microsoft's framework (irphandlers/pnp/fxpkgpnp.cpp), the Plug and Play manager is only told that the state
+    /// of the device has changed. It asks for the state, and then removes the device by surprise. Whether the device
+    /// comes back is the decision of the bus.
+    #[irql(DISPATCH)]
+    fn WdfDeviceSetFailed(device: Handle, action: i32) {
+        set_failed(device, action);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceGetDevicePowerPolicyState(device: Handle) -> i32 {
+        with_device(device, |device| policy_state(device).0)
+    }
+}
 
 /// What is happening to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,12 +81,8 @@ fn state_of(framework: &mut Framework, device: Handle) -> Option<&mut Device> {
     }
 }
 
-/// Arguments: device, action. As in Microsoft's framework (irphandlers/pnp/fxpkgpnp.cpp), the Plug and Play manager
-/// is only told that the state of the device has changed. It asks for the state, and then removes the device by surprise.
-/// Whether the device comes back is the decision of the bus.
-fn set_failed(call: &Call) {
-    let (device, action) = (call.handle(1), call.u32(2));
-    super::device::with_device(device, |_| ());
+fn set_failed(device: Handle, action: i32) {
+    device::check(device);
     // WdfDeviceFailedAttemptRestart, WdfDeviceFailedNoRestart.
     if !matches!(action, 1 | 2) {
         let what = format_args!("invalid WDF_DEVICE_FAILED_ACTION {action}: expected 1 or 2");
@@ -97,7 +101,7 @@ fn set_failed(call: &Call) {
 
 /// `WDF_DEVICE_POWER_POLICY_STATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PolicyState(u32);
+struct PolicyState(i32);
 
 impl PolicyState {
     const OBJECT_CREATED: Self = Self(0x500);

@@ -3,67 +3,101 @@
 use etw_types::{Guid, NtStatus};
 
 use super::attributes::Attributes;
-use super::device::with_device;
+use super::device;
 use super::object::{self, Data, create, created};
 use super::{Handle, life, structures};
 use crate::kernel::io::wmi::{self, WmiOperation, WmiRequest};
 use crate::kernel::{self, Answer, call_back, kernel};
-use crate::layout::{WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG};
+use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG};
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
 /// `WDF_WMI_PROVIDER_CONTROL`.
-const EVENTS: u32 = 1;
-const INSTANCES: u32 = 2;
+const EVENTS: i32 = 1;
+const INSTANCES: i32 = 2;
 /// `WDF_WMI_PROVIDER_FLAGS`.
 const EVENT_ONLY: u32 = 1;
 const EXPENSIVE: u32 = 2;
 const TRACING: u32 = 4;
 
-pub(super) const FUNCTIONS: &[Routine] = &[
-    // Arguments: device, configuration, attributes, place for the provider.
-    routine!("WdfWmiProviderCreate", PASSIVE, |call| {
-        let (attributes, place) = (Attributes::read(call.ptr(3))?, call.ptr(4));
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfWmiProviderCreate(
+        &call,
+        device: Handle,
+        config: GuestPtr<WDF_WMI_PROVIDER_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        let attributes = Attributes::read(attributes)?;
         object::needs_place(place);
-        created(new_provider(call, call.ptr(2), &attributes), place)
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfWmiProviderGetDevice", DISPATCH, |call| provider(call.handle(1)).device),
-    // Arguments: provider, control: events or instances.
-    routine!("WdfWmiProviderIsEnabled", DISPATCH, |call| {
-        let provider = provider(call.handle(1));
-        match call.u32(2) {
+        created(new_provider(call, device, config, &attributes), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWmiProviderGetDevice(handle: Handle) -> Handle {
+        provider(handle).device
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWmiProviderIsEnabled(handle: Handle, control: i32) -> bool {
+        let provider = provider(handle);
+        match control {
             EVENTS => provider.events,
             INSTANCES => provider.instances,
             _ => false,
         }
-    }),
-    // Tracing through WMI is not supported, so there is no handle.
-    fixed("WdfWmiProviderGetTracingHandle", DISPATCH, 0),
-    // Arguments: device, configuration, attributes, place for the instance.
-    routine!("WdfWmiInstanceCreate", PASSIVE, create_instance).fails(NtStatus::InsufficientResources),
-    routine!("WdfWmiInstanceRegister", PASSIVE, |call| {
-        with_instance(call.handle(1), |instance| instance.registered = true);
+    }
+
+    /// Tracing through WMI is not supported, so there is no handle.
+    #[irql(DISPATCH), fixed]
+    fn WdfWmiProviderGetTracingHandle(_provider: Ignored<Handle>) -> u64 {
+        0
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfWmiInstanceCreate(
+        &call,
+        device: Handle,
+        config: GuestPtr<WDF_WMI_INSTANCE_CONFIG>,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        created(create_instance(call, device, config, attributes), place)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfWmiInstanceRegister(handle: Handle) -> NtStatus {
+        with_instance(handle, |instance| instance.registered = true);
         NtStatus::Success
-    })
-    .fails(NtStatus::InsufficientResources),
-    routine!("WdfWmiInstanceDeregister", PASSIVE, |call| {
-        with_instance(call.handle(1), |instance| instance.registered = false);
-    }),
-    routine!("WdfWmiInstanceGetDevice", DISPATCH, |call| provider(instance(call.handle(1)).provider).device),
-    routine!("WdfWmiInstanceGetProvider", DISPATCH, |call| instance(call.handle(1)).provider),
-    // Arguments: instance, size, data.
-    routine!("WdfWmiInstanceFireEvent", DISPATCH, |call| {
-        let instance = instance(call.handle(1));
-        let data = call.ptr::<u8>(3).array(call.u32(2).into());
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfWmiInstanceDeregister(handle: Handle) {
+        with_instance(handle, |instance| instance.registered = false);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWmiInstanceGetDevice(handle: Handle) -> Handle {
+        provider(instance(handle).provider).device
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfWmiInstanceGetProvider(handle: Handle) -> Handle {
+        instance(handle).provider
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfWmiInstanceFireEvent(handle: Handle, size: u32, data: GuestPtr<u8>) -> Outcome {
+        let instance = instance(handle);
+        let data = data.array(size.into());
         if !data.is_empty() {
             data.read()?;
         }
         wmi::event(provider(instance.provider).guid, data.len());
         done(())
-    })
-    .fails(NtStatus::InsufficientResources),
-];
+    }
+}
 
 /// A provider.
 #[derive(Clone, Copy, Debug)]
@@ -131,9 +165,13 @@ fn find(device: Handle, guid: Guid) -> Option<Handle> {
 }
 
 /// Checks the configuration as Microsoft's framework does (irphandlers/wmi/fxwmiprovider.cpp).
-fn new_provider(call: &Call, config: GuestPtr<WDF_WMI_PROVIDER_CONFIG>, attributes: &Attributes) -> Outcome<Handle> {
-    let device = call.handle(1);
-    with_device(device, |_| ());
+fn new_provider(
+    call: &Call,
+    device: Handle,
+    config: GuestPtr<WDF_WMI_PROVIDER_CONFIG>,
+    attributes: &Attributes,
+) -> Outcome<Handle> {
+    device::check(device);
     structures::WMI_PROVIDER_CONFIG.check(config)?;
     let (guid, flags) = (config.Guid().id()?, config.Flags().read()?);
     let control = config.EvtWmiProviderFunctionControl().read()?;
@@ -155,16 +193,21 @@ fn new_provider(call: &Call, config: GuestPtr<WDF_WMI_PROVIDER_CONFIG>, attribut
     object::create_with(call.from, attributes, Some(device), Data::WmiProvider(provider))
 }
 
-fn create_instance(call: &Call) -> Outcome {
-    structures::WMI_INSTANCE_CONFIG.check(call.ptr::<WDF_WMI_INSTANCE_CONFIG>(2))?;
-    let config = call.ptr::<WDF_WMI_INSTANCE_CONFIG>(2).read()?;
+fn create_instance(
+    call: &Call,
+    device: Handle,
+    config: GuestPtr<WDF_WMI_INSTANCE_CONFIG>,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+) -> Outcome<Handle> {
+    structures::WMI_INSTANCE_CONFIG.check(config)?;
+    let config = config.read()?;
     let (given, described) = (Handle::new(config.Provider), config.ProviderConfig);
     let owner = match (given.non_null(), described.non_null()) {
-        (None, Some(described)) => new_provider(call, described, &Attributes::default())?,
+        (None, Some(described)) => new_provider(call, device, described, &Attributes::default())?,
         (Some(given), None) => given,
         _ => return fail(NtStatus::InvalidParameter),
     };
-    new_instance(call, &config, owner).inspect_err(|_| {
+    new_instance(call, &config, attributes, owner).inspect_err(|_| {
         if given.is_null() {
             life::delete(owner);
         }
@@ -172,13 +215,18 @@ fn create_instance(call: &Call) -> Outcome {
 }
 
 /// Checks the configuration as Microsoft's framework does (irphandlers/wmi/fxwmiinstance.cpp).
-fn new_instance(call: &Call, config: &WDF_WMI_INSTANCE_CONFIG, owner: Handle) -> Outcome {
+fn new_instance(
+    call: &Call,
+    config: &WDF_WMI_INSTANCE_CONFIG,
+    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+    owner: Handle,
+) -> Outcome<Handle> {
     let Provider { flags, least, .. } = provider(owner);
     let sets = !config.EvtWmiInstanceSetInstance.is_null() || !config.EvtWmiInstanceSetItem.is_null();
     let has_callback =
         sets || !config.EvtWmiInstanceQueryInstance.is_null() || !config.EvtWmiInstanceExecuteMethod.is_null();
     let uses_context = config.UseContextForQuery != 0;
-    let context = Attributes::read(call.ptr(3))?.context.map(|context| context.size);
+    let context = Attributes::read(attributes)?.context.map(|context| context.size);
     if flags & EVENT_ONLY != 0 && (uses_context || has_callback) || uses_context && (sets || context.is_none()) {
         return fail(NtStatus::InvalidParameter);
     }
@@ -194,8 +242,7 @@ fn new_instance(call: &Call, config: &WDF_WMI_INSTANCE_CONFIG, owner: Handle) ->
         set_item: config.EvtWmiInstanceSetItem,
         method: config.EvtWmiInstanceExecuteMethod,
     };
-    let handle = create(call, call.ptr(3), Some(owner), Data::WmiInstance(instance))?;
-    created(Ok(handle), call.ptr(4))
+    create(call, attributes, Some(owner), Data::WmiInstance(instance))
 }
 
 /// Sends a WMI request to a framework device. The statuses are those of Microsoft's framework
@@ -291,7 +338,7 @@ fn control(owner: Handle, events: bool, on: bool) -> Answer {
     let mut status = NtStatus::Success;
     if let Some(callback) = callback.non_null() {
         let control = if events { EVENTS } else { INSTANCES };
-        let arguments = [owner.as_int(), control.into(), on.into()];
+        let arguments = [owner.as_int(), control.cast_unsigned().into(), on.into()];
         status = NtStatus::from_int(call_back("EvtWmiProviderFunctionControl", PASSIVE, callback, &arguments) as u32);
     }
     if status.is_error() {

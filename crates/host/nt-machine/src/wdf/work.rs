@@ -1,17 +1,15 @@
 //! Work items and DPCs.
 
-use etw_types::NtStatus;
-
 use super::object::{self, Data, create, created, lookup, parent_until_disposed};
 use super::structures::{self, Structure};
 use super::{Handle, sync};
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WORK_CONFIG};
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, Outcome, PASSIVE, functions};
+use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, functions};
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfWorkItemCreate(
         &call,
         config: GuestPtr<WDF_WORK_CONFIG>,
@@ -41,7 +39,7 @@ functions! { pub(super) FUNCTIONS;
         });
     }
 
-    #[irql(DISPATCH), fails(NtStatus::InsufficientResources)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfDpcCreate(
         &call,
         config: GuestPtr<WDF_WORK_CONFIG>,

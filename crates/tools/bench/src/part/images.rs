@@ -1,7 +1,7 @@
 //! The images with the same events, written with our macros and with Microsoft's.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use test_images::{Toolchain, built, named};
 
@@ -39,7 +39,16 @@ impl Images {
     ///
     /// Returns an error if it cannot be read.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, String> {
-        let path = named(&self.files, &format!("{name}.dll"))?;
+        let path = self.path(name)?;
         fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Returns the path of an image.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it was not built.
+    pub fn path(&self, name: &str) -> Result<&Path, String> {
+        named(&self.files, &format!("{name}.dll"))
     }
 }

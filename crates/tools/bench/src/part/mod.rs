@@ -1,6 +1,7 @@
 //! The measurements, with one module each. A part returns its tables and the goals that they decide.
 
 mod build;
+mod calls;
 mod decode;
 mod devices;
 mod engine;
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 use crate::report::{Goal, Section};
 
 pub use build::build;
+pub use calls::calls;
 pub use decode::decode;
 pub use devices::devices;
 pub(crate) use devices::run_devices;

@@ -9,4 +9,4 @@ pub(crate) use routines::{Writers, report_leaks};
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 1] = [routines::ROUTINES];
+pub(super) const ROUTINES: &[&[Routine]] = &[routines::ROUTINES];

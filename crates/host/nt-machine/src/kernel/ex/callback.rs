@@ -44,7 +44,7 @@ impl Callbacks {
 }
 
 routines! { pub(super) ROUTINES;
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(APC), fails(NO_RESOURCES)]
     fn ExCreateCallback(
         &call,
         place: Out<u64>,

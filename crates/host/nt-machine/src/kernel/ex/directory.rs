@@ -3,64 +3,119 @@
 use etw_types::NtStatus;
 
 use super::namespace::{self, DIRECTORY};
-use super::object;
+use super::object::{self, KernelHandle};
 use crate::kernel::{kernel, lock};
 use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{APC, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::memory::{Fault, GuestPtr, GuestSlice, Opaque};
+use crate::routine::{APC, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The size of `OBJECT_DIRECTORY_INFORMATION`: the strings of name and type.
 const ENTRY: u64 = 0x20;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: pointer to the handle, access, attributes.
-    routine!("ZwCreateDirectoryObject", PASSIVE, |call| {
-        let (object, status) = namespace::create(call.ptr(2), DIRECTORY, call.from, namespace::new_directory)?;
-        call.ptr(0).write(object::open_counted(DIRECTORY, object, call.from)?)?;
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ZwCreateDirectoryObject(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+    ) -> Outcome<NtStatus> {
+        let (object, status) = namespace::create(attributes, DIRECTORY, call.from, namespace::new_directory)?;
+        place.set(object::open_counted(DIRECTORY, object, call.from)?)?;
         done(status)
-    })
-    .fails(NO_RESOURCES),
-    routine!("ZwOpenDirectoryObject", PASSIVE, |call| {
-        let object = namespace::open(call.ptr(2), DIRECTORY)?;
-        call.ptr(0).write(object::open(DIRECTORY, object, call.from)?)?;
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ZwOpenDirectoryObject(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+    ) -> Outcome {
+        let object = namespace::open(attributes, DIRECTORY)?;
+        place.set(object::open(DIRECTORY, object, call.from)?)?;
         done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
-    // Arguments: handle, buffer, its length, whether to return one entry, whether to restart, place of the position,
-    // place for the length.
-    routine!("ZwQueryDirectoryObject", PASSIVE, query_directory),
-    routine!("ZwMakeTemporaryObject", PASSIVE, |call| set_permanent(call, false)),
-    routine!("ZwMakePermanentObject", PASSIVE, |call| set_permanent(call, true)),
-    routine!("ObMakeTemporaryObject", APC, |call| lock(&kernel().objects).set_permanent(call.arg(0), false)),
-    routine!("ZwOpenSymbolicLinkObject", PASSIVE, |call| {
-        let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
+    }
+
+    #[irql(PASSIVE)]
+    fn ZwQueryDirectoryObject(
+        handle: KernelHandle,
+        buffer: GuestSlice<u8>,
+        single: bool,
+        restart: bool,
+        position: GuestPtr<u32>,
+        length: Out<u32>,
+    ) -> Outcome<NtStatus> {
+        match object::of_kind(handle, DIRECTORY) {
+            Some(directory) => query_directory(directory, buffer, single, restart, position, length),
+            None => fail(NtStatus::InvalidHandle),
+        }
+    }
+
+    #[irql(PASSIVE)]
+    fn ZwMakeTemporaryObject(handle: KernelHandle) -> Outcome {
+        set_permanent(handle, false)
+    }
+
+    #[irql(PASSIVE)]
+    fn ZwMakePermanentObject(handle: KernelHandle) -> Outcome {
+        set_permanent(handle, true)
+    }
+
+    #[irql(APC)]
+    fn ObMakeTemporaryObject(object: GuestPtr<Opaque>) {
+        lock(&kernel().objects).set_permanent(object.address(), false);
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ZwOpenSymbolicLinkObject(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+    ) -> Outcome {
+        let name = attributes.ObjectName().read()?.text()?;
         let found = lock(&kernel().io).links.iter().find(|link| link.is_called(&name)).cloned();
         let Some(link) = found else { return fail(NtStatus::ObjectNameNotFound) };
         let object = lock(&kernel().objects).link(link.name, link.target);
-        call.ptr(0).write(object::open("symbolic link", object, call.from)?)?;
+        place.set(object::open("symbolic link", object, call.from)?)?;
         done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
-    routine!("ZwQuerySymbolicLinkObject", PASSIVE, query_link),
-];
+    }
 
-fn set_permanent(call: &Call, permanent: bool) -> Outcome {
-    let Some(object) = object::by_handle(call.kernel_handle(0)) else { return fail(NtStatus::InvalidHandle) };
+    #[irql(PASSIVE)]
+    fn ZwQuerySymbolicLinkObject(
+        handle: KernelHandle,
+        target: GuestPtr<UNICODE_STRING>,
+        length: Out<u32>,
+    ) -> Outcome {
+        match object::of_kind(handle, "symbolic link") {
+            Some(link) => query_link(link, target, length),
+            None => fail(NtStatus::InvalidHandle),
+        }
+    }
+}
+
+fn set_permanent(handle: KernelHandle, permanent: bool) -> Outcome {
+    let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
     lock(&kernel().objects).set_permanent(object, permanent);
     Ok(())
 }
 
-fn query_directory(call: &Call) -> Outcome<NtStatus> {
-    let Some(directory) = object::of_kind(call.kernel_handle(0), DIRECTORY) else {
-        return fail(NtStatus::InvalidHandle);
-    };
-    let (buffer, room, single) = (call.ptr::<u8>(1), u64::from(call.u32(2)), call.is(3));
-    let (position, length) = (call.ptr::<u32>(5), call.ptr::<u32>(6));
-    let first = if call.is(4) { 0 } else { position.read()? };
+/// Stores the entries of a directory from the position on, all that have room or a single one.
+fn query_directory(
+    directory: u64,
+    buffer: GuestSlice<u8>,
+    single: bool,
+    restart: bool,
+    position: GuestPtr<u32>,
+    length: Out<u32>,
+) -> Outcome<NtStatus> {
+    let (buffer, room) = (buffer.start(), buffer.len());
+    let first = if restart { 0 } else { position.read()? };
     let children = namespace::children(directory)?;
     let left = children.get(first as usize..).unwrap_or_default();
     if left.is_empty() {
-        length.write_if(0)?;
+        length.set_if_wanted(0)?;
         return fail(NtStatus::NoMoreEntries);
     }
     // An entry of zeros ends the list, and the strings follow it.
@@ -74,10 +129,10 @@ fn query_directory(call: &Call) -> Outcome<NtStatus> {
         (count, needed) = (count + 1, sum);
     }
     if count == 0 {
-        length.write_if((ENTRY + left.first().map_or(0, size_of)) as u32)?;
+        length.set_if_wanted((ENTRY + left.first().map_or(0, size_of)) as u32)?;
         return fail(NtStatus::BufferTooSmall);
     }
-    length.write_if(needed as u32)?;
+    length.set_if_wanted(needed as u32)?;
     let entries = left.get(..count).unwrap_or_default();
     buffer.array(needed).fill(0)?;
     let mut text = buffer.at(ENTRY * (count as u64 + 1));
@@ -104,15 +159,12 @@ fn put(string: GuestPtr<UNICODE_STRING>, text: &str, place: GuestPtr<u16>) -> Re
     string.set(length, length + 2, place)
 }
 
-/// Arguments: handle, string for the target, pointer to its length including the terminator.
-fn query_link(call: &Call) -> Outcome {
-    let Some(object) = object::of_kind(call.kernel_handle(0), "symbolic link") else {
-        return fail(NtStatus::InvalidHandle);
-    };
-    let target = lock(&kernel().objects).target(object);
+/// Stores the target of a link. `length` receives its size with a terminator.
+fn query_link(link: u64, place: GuestPtr<UNICODE_STRING>, length: Out<u32>) -> Outcome {
+    let target = lock(&kernel().objects).target(link);
     let units: Vec<u16> = target.encode_utf16().collect();
-    let (place, size) = (call.ptr::<UNICODE_STRING>(1), units.len() as u32 * 2);
-    call.ptr::<u32>(2).write_if(size + 2)?;
+    let size = units.len() as u32 * 2;
+    length.set_if_wanted(size + 2)?;
     if u32::from(place.MaximumLength().read()?) < size {
         return fail(NtStatus::BufferTooSmall);
     }

@@ -10,10 +10,10 @@ use super::raise::{Told, free, free_text, new, text};
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     REG_CREATE_KEY_INFORMATION, REG_DELETE_KEY_INFORMATION, REG_NAME_KEY_INFORMATION, REG_POST_OPERATION_INFORMATION,
-    REG_QUERY_VALUE_KEY_INFORMATION, REG_SET_VALUE_KEY_INFORMATION, THREAD, UNICODE_STRING,
+    REG_QUERY_VALUE_KEY_INFORMATION, REG_SET_VALUE_KEY_INFORMATION, THREAD,
 };
 use crate::memory::{Fault, GuestPtr, Opaque};
-use crate::routine::{APC, Call, Failure, Outcome, Routine, done, fail, routine, status_of};
+use crate::routine::{APC, Failure, Ignored, Out, Outcome, done, fail, routines, status_of};
 
 /// What is done to the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,20 +62,42 @@ impl Change<'_> {
 /// Keys that callbacks are told about, by their objects.
 pub(crate) type Keys = BTreeMap<u64, String>;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: cookie, object, place for its number, place for its name.
-    routine!("CmCallbackGetKeyObjectID", APC, key_name),
-    // One more argument: flags. The driver gives the name back.
-    routine!("CmCallbackGetKeyObjectIDEx", APC, key_name),
-    routine!("CmCallbackReleaseKeyObjectIDEx", APC, |call| free_text(call.ptr(0))),
-];
+routines! { pub(super) ROUTINES;
+    #[irql(APC)]
+    fn CmCallbackGetKeyObjectID(
+        _cookie: Ignored<GuestPtr<i64>>,
+        object: GuestPtr<Opaque>,
+        id: Out<u64>,
+        name: Option<GuestPtr<Text>>,
+    ) -> Outcome {
+        key_name(object, id, name)
+    }
 
-fn key_name(call: &Call) -> Outcome {
-    let Some(path) = lock(&kernel().notifications).keys.get(&call.arg(1)).cloned() else {
+    /// The driver releases the name.
+    #[irql(APC)]
+    fn CmCallbackGetKeyObjectIDEx(
+        _cookie: Ignored<GuestPtr<i64>>,
+        object: GuestPtr<Opaque>,
+        id: Out<u64>,
+        name: Option<GuestPtr<Text>>,
+        _flags: Ignored<u32>,
+    ) -> Outcome {
+        key_name(object, id, name)
+    }
+
+    #[irql(APC)]
+    fn CmCallbackReleaseKeyObjectIDEx(name: Text) -> Result<(), Fault> {
+        free_text(name)
+    }
+}
+
+/// Stores the number and the name of a key, each if it is wanted.
+fn key_name(object: GuestPtr<Opaque>, id: Out<u64>, name: Option<GuestPtr<Text>>) -> Outcome {
+    let Some(path) = lock(&kernel().notifications).keys.get(&object.address()).cloned() else {
         return fail(NtStatus::InvalidParameter);
     };
-    call.ptr(2).write_if(call.arg(1))?;
-    if let Some(place) = call.ptr::<GuestPtr<UNICODE_STRING>>(3).non_null() {
+    id.set_if_wanted(object.address())?;
+    if let Some(place) = name {
         place.write(text(&path)?)?;
     }
     done(())

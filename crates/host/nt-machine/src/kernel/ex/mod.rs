@@ -23,7 +23,7 @@ pub(crate) use system::SEED;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 10] = [
+pub(super) const ROUTINES: &[&[Routine]] = &[
     bugcheck::ROUTINES,
     callback::ROUTINES,
     directory::ROUTINES,

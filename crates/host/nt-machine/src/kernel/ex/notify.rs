@@ -90,7 +90,7 @@ routines! { pub(super) ROUTINES;
         set(call, About::Thread, routine, false)
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn PsRemoveCreateThreadNotifyRoutine(&call, routine: GuestPtr<Code>) -> NtStatus {
         set(call, About::Thread, routine, true)
     }
@@ -105,7 +105,7 @@ routines! { pub(super) ROUTINES;
         set(call, About::Image, routine, false)
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn PsRemoveLoadImageNotifyRoutine(&call, routine: GuestPtr<Code>) -> NtStatus {
         set(call, About::Image, routine, true)
     }

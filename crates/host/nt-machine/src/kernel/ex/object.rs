@@ -65,13 +65,6 @@ impl IntoReply for KernelHandle {
     }
 }
 
-impl Call {
-    /// Returns an argument that is a kernel handle.
-    pub(crate) fn kernel_handle(&self, index: u64) -> KernelHandle {
-        KernelHandle(self.arg(index))
-    }
-}
-
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
     fn ZwClose(handle: KernelHandle) -> NtStatus {
@@ -183,7 +176,7 @@ routines! { pub(super) ROUTINES;
         done(())
     }
 
-    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    #[irql(APC), fails(NtStatus::AccessDenied)]
     fn ObOpenObjectByPointer(
         &call,
         object: GuestPtr<Opaque>,

@@ -7,7 +7,7 @@ use super::object::{self, FILE_TYPE, KernelHandle};
 use crate::kernel::{kernel, lock};
 use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, Opaque};
-use crate::routine::{Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{APC, Outcome, PASSIVE, done, fail, routines};
 
 /// The classes of `ZwQueryObject`.
 const BASIC: i32 = 0;
@@ -18,7 +18,7 @@ const BASIC_SIZE: u32 = 56;
 const TYPE_SIZE: u32 = 0x68;
 
 routines! { pub(super) ROUTINES;
-    #[irql(PASSIVE), fails(NtStatus::InvalidParameter)]
+    #[irql(APC), fails(NtStatus::InvalidParameter)]
     fn ObQueryNameString(
         object: GuestPtr<Opaque>,
         information: GuestPtr<UNICODE_STRING>,

@@ -3,23 +3,73 @@
 
 use etw_types::NtStatus;
 
-use crate::routine::{ANY, Routine, fixed};
+use crate::memory::{GuestPtr, Opaque};
+use crate::routine::{ANY, Ignored, Rest, WPP_RECORDER, routines};
 
 /// The status of routines for logs, which do not exist here.
-const NO_LOG: u64 = NtStatus::Unsuccessful.as_int() as u64;
+const NO_LOG: NtStatus = NtStatus::Unsuccessful;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    fixed("WppAutoLogStart", ANY, 0),
-    fixed("WppAutoLogStop", ANY, 0),
-    fixed("WppAutoLogTrace", ANY, 0),
-    fixed("imp_WppRecorderConfigure", ANY, 0),
-    fixed("imp_WppRecorderDumpLiveDriverData", ANY, 0),
-    fixed("imp_WppRecorderIsDefaultLogAvailable", ANY, 0),
-    fixed("imp_WppRecorderLinkCounters", ANY, 0),
-    fixed("imp_WppRecorderLogCreate", ANY, NO_LOG),
-    fixed("imp_WppRecorderLogDelete", ANY, 0),
-    fixed("imp_WppRecorderLogDumpLiveData", ANY, NO_LOG),
-    fixed("imp_WppRecorderLogGetDefault", ANY, 0),
-    fixed("imp_WppRecorderLogSetIdentifier", ANY, 0),
-    fixed("imp_WppRecorderReplay", ANY, 0),
-];
+/// A pointer to something that only the recorder uses: its control block, a log, parameters, or a place for a result.
+type Unused = Ignored<GuestPtr<Opaque>>;
+
+routines! { pub(super) ROUTINES;
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn WppAutoLogStart(_control: Unused, _driver: Unused, _registry_path: Unused) {}
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn WppAutoLogStop(_control: Unused, _driver: Unused) {}
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn WppAutoLogTrace(
+        _log: Unused,
+        _level: Ignored<u8>,
+        _flags: Ignored<u32>,
+        _guid: Unused,
+        _message: Ignored<u16>,
+        _arguments: Rest,
+    ) -> NtStatus {
+        NtStatus::Success
+    }
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderConfigure(_control: Unused, _parameters: Unused) {}
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderDumpLiveDriverData(_control: Unused, _buffer: Unused, _length: Unused, _guid: Unused) {}
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderIsDefaultLogAvailable(_control: Unused) -> bool {
+        false
+    }
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderLinkCounters(_control: Unused, _owner: Unused) -> NtStatus {
+        NtStatus::Success
+    }
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderLogCreate(_control: Unused, _parameters: Unused, _log: Unused) -> NtStatus {
+        NO_LOG
+    }
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderLogDelete(_control: Unused, _log: Unused) {}
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderLogDumpLiveData(_control: Unused, _log: Unused, _buffer: Unused, _length: Unused) -> NtStatus {
+        NO_LOG
+    }
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderLogGetDefault(_control: Unused) -> GuestPtr<Opaque> {
+        GuestPtr::NULL
+    }
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderLogSetIdentifier(_control: Unused, _log: Unused, _identifier: Unused) -> NtStatus {
+        NtStatus::Success
+    }
+
+    #[irql(ANY), module(WPP_RECORDER), fixed]
+    fn imp_WppRecorderReplay(_control: Unused, _logger: Ignored<u64>, _flags: Ignored<u32>, _level: Ignored<u8>) {}
+}

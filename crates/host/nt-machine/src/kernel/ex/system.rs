@@ -108,7 +108,7 @@ routines! { pub(super) ROUTINES;
         thread::processor()
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn KeIpiGenericCall(routine: GuestPtr<Code>, context: u64) -> u64 {
         call_back("IPI", IPI, routine, &[context])
     }

@@ -10,12 +10,10 @@ use crate::kernel::pool;
 use crate::kernel::sync::event;
 use crate::kernel::sync::process::process;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT, MDL};
+use crate::layout::{DEVICE_OBJECT, IO_STATUS_BLOCK, IRP, KEVENT, MDL, THREAD};
 use crate::memory::OrStop as _;
-use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
-use crate::routine::{
-    APC, Call, DISPATCH, Failure, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine,
-};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
+use crate::routine::{APC, Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Out, Outcome, done, fail, routines};
 
 /// The major functions.
 const READ: u32 = 3;
@@ -31,39 +29,113 @@ pub(super) const DIRECT_IO: u32 = 16;
 /// `DevicePowerState`.
 const DEVICE_STATE: u64 = 1;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("IoAllocateIrp", DISPATCH, |call| allocate(call.u8(0), call.from)).fails_with_zero(),
-    // Arguments: IRP, size, number of stack locations.
-    routine!("IoInitializeIrp", DISPATCH, |call| {
-        irp::initialize(call.ptr(0), call.u8(2))?;
-        lock(&kernel().io).track(call.ptr(0), call.u8(2), Request::default());
-        done(())
-    }),
-    routine!("IoFreeIrp", DISPATCH, |call| free(call.ptr(0))),
-    routine!("IoReuseIrp", DISPATCH, |call| {
-        let request = call.ptr::<IRP>(0);
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH), fails_with_zero]
+    fn IoAllocateIrp(&call, stack: i8, _quota: Ignored<bool>) -> Result<Option<GuestPtr<IRP>>, Fault> {
+        allocate(stack.cast_unsigned(), call.from)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoInitializeIrp(request: GuestPtr<IRP>, _size: Ignored<u16>, stack: i8) -> Result<(), Fault> {
+        let stack = stack.cast_unsigned();
+        irp::initialize(request, stack)?;
+        lock(&kernel().io).track(request, stack, Request::default());
+        Ok(())
+    }
+
+    #[irql(DISPATCH)]
+    fn IoFreeIrp(request: GuestPtr<IRP>) {
+        free(request);
+    }
+
+    #[irql(DISPATCH)]
+    fn IoReuseIrp(request: GuestPtr<IRP>, status: NtStatus) -> Result<(), Fault> {
         let stack = request.StackCount().read()?;
         irp::initialize(request, stack)?;
-        request.IoStatus().Status().write(call.status(1))?;
+        request.IoStatus().Status().write(status)?;
         lock(&kernel().io).track(request, stack, Request::default());
+        Ok(())
+    }
+
+    #[irql(APC), fails_with_zero]
+    fn IoBuildDeviceIoControlRequest(
+        &call,
+        code: u32,
+        device: GuestPtr<DEVICE_OBJECT>,
+        input: GuestSlice<u8>,
+        output: GuestSlice<u8>,
+        internal: bool,
+        event: GuestPtr<KEVENT>,
+        block: GuestPtr<IO_STATUS_BLOCK>,
+    ) -> Outcome<Option<GuestPtr<IRP>>> {
+        let major = if internal { INTERNAL_CONTROL } else { DEVICE_CONTROL };
+        build_control(call, (major, code), device, (input, output), End { event, block })
+    }
+
+    #[irql(APC), fails_with_zero]
+    fn IoBuildSynchronousFsdRequest(
+        &call,
+        major: u32,
+        device: GuestPtr<DEVICE_OBJECT>,
+        buffer: GuestSlice<u8>,
+        offset: Option<GuestPtr<u64>>,
+        event: GuestPtr<KEVENT>,
+        block: GuestPtr<IO_STATUS_BLOCK>,
+    ) -> Outcome<Option<GuestPtr<IRP>>> {
+        build_transfer(call, major, device, buffer, offset, (true, End { event, block }))
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn IoBuildAsynchronousFsdRequest(
+        &call,
+        major: u32,
+        device: GuestPtr<DEVICE_OBJECT>,
+        buffer: GuestSlice<u8>,
+        offset: Option<GuestPtr<u64>>,
+        block: GuestPtr<IO_STATUS_BLOCK>,
+    ) -> Outcome<Option<GuestPtr<IRP>>> {
+        build_transfer(call, major, device, buffer, offset, (false, End { event: GuestPtr::NULL, block }))
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn IoSetCompletionRoutineEx(
+        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        request: GuestPtr<IRP>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+        on_success: bool,
+        on_error: bool,
+        on_cancel: bool,
+    ) -> Outcome {
+        let next = request.next_location()?;
+        let bit = |wanted: bool, bit: u8| if wanted { bit } else { 0 };
+        next.CompletionRoutine().write(routine)?;
+        next.Context().write(context.address())?;
+        next.Control().write(bit(on_success, ON_SUCCESS) | bit(on_error, ON_ERROR) | bit(on_cancel, ON_CANCEL))?;
         done(())
-    }),
-    routine!("IoBuildDeviceIoControlRequest", PASSIVE, build_control).fails_with_zero(),
-    routine!("IoBuildSynchronousFsdRequest", PASSIVE, |call| build_transfer(call, true)).fails_with_zero(),
-    routine!("IoBuildAsynchronousFsdRequest", DISPATCH, |call| build_transfer(call, false)).fails_with_zero(),
-    // Arguments: device, IRP, routine, context, on success, on error, on cancel.
-    routine!("IoSetCompletionRoutineEx", DISPATCH, |call| {
-        let next = call.ptr::<IRP>(1).next_location()?;
-        let bit = |index: u64, bit: u8| if call.is(index) { bit } else { 0 };
-        next.CompletionRoutine().write(call.ptr(2))?;
-        next.Context().write(call.arg(3))?;
-        next.Control().write(bit(4, ON_SUCCESS) | bit(5, ON_ERROR) | bit(6, ON_CANCEL))
-    })
-    .fails(NO_RESOURCES),
-    routine!("PoRequestPowerIrp", DISPATCH, request_power).fails(NO_RESOURCES),
-    fixed("PoStartNextPowerIrp", DISPATCH, 0),
-    routine!("IoGetRequestorProcess", APC, |_| process()),
-];
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn PoRequestPowerIrp(
+        &call,
+        device: GuestPtr<DEVICE_OBJECT>,
+        minor: u8,
+        state: u32,
+        callback: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+        place: Out<GuestPtr<IRP>>,
+    ) -> Outcome<NtStatus> {
+        request_power(call, Power { device, minor, state, callback, context: context.address() }, place)
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn PoStartNextPowerIrp(_request: Ignored<GuestPtr<IRP>>) {}
+
+    #[irql(DISPATCH)]
+    fn IoGetRequestorProcess(_request: Ignored<GuestPtr<IRP>>) -> GuestPtr<THREAD> {
+        process()
+    }
+}
 
 fn allocate(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> {
     let request = irp::new(stack, from)?;
@@ -95,12 +167,21 @@ fn packet(
     Ok(Some(request))
 }
 
-/// Arguments: code, device, input, length of the input, output, length of the output, whether internal, event, status
-/// block.
-fn build_control(call: &Call) -> Outcome<Option<GuestPtr<IRP>>> {
-    let (code, device) = (call.u32(0), call.ptr(1));
-    let (input, output) = (call.ptr::<u8>(2).array(call.u32(3).into()), call.ptr::<u8>(4).array(call.u32(5).into()));
-    let major = if call.is(6) { INTERNAL_CONTROL } else { DEVICE_CONTROL };
+/// What is told about the end of an IRP: its event and its status block.
+#[derive(Clone, Copy)]
+struct End {
+    event: GuestPtr<KEVENT>,
+    block: GuestPtr<IO_STATUS_BLOCK>,
+}
+
+/// Builds a control request with this major function.
+fn build_control(
+    call: &Call,
+    (major, code): (u8, u32),
+    device: GuestPtr<DEVICE_OBJECT>,
+    (input, output): (GuestSlice<u8>, GuestSlice<u8>),
+    end: End,
+) -> Outcome<Option<GuestPtr<IRP>>> {
     let method = code & 3;
     let type3 = if method == NEITHER { input.start().address() } else { 0 };
     let request = packet(call, device, major, [output.len(), input.len(), code.into(), type3])?;
@@ -120,17 +201,21 @@ fn build_control(call: &Call) -> Outcome<Option<GuestPtr<IRP>>> {
             request.MdlAddress().write(mdl::describe(output.start(), output.len() as u32)?)?;
         }
         let built = Built { copy: (method == BUFFERED).then_some(output), synchronous: true };
-        Ok(own(request, built, output.start(), call.ptr(7), call.ptr(8))?)
+        Ok(own(request, built, output.start(), end)?)
     };
     finish_building(request, build())
 }
 
-/// Arguments: major function, device, buffer, length, place of the offset, then event (if synchronous) and status
-/// block.
-fn build_transfer(call: &Call, synchronous: bool) -> Outcome<Option<GuestPtr<IRP>>> {
-    let (major, device) = (call.u32(0), call.ptr::<DEVICE_OBJECT>(1));
-    let buffer = call.ptr::<u8>(2).array(call.u32(3).into());
-    let offset = call.ptr::<u64>(4).non_null().map_or(Ok(0), GuestPtr::read)?;
+/// Builds a request with this major function. `place` has the offset; the request is synchronous if `end` has an event.
+fn build_transfer(
+    call: &Call,
+    major: u32,
+    device: GuestPtr<DEVICE_OBJECT>,
+    buffer: GuestSlice<u8>,
+    place: Option<GuestPtr<u64>>,
+    (synchronous, end): (bool, End),
+) -> Outcome<Option<GuestPtr<IRP>>> {
+    let offset = place.map_or(Ok(0), GuestPtr::read)?;
     let has_data = matches!(major, READ | WRITE);
     let parameters = if has_data { [buffer.len(), 0, offset, 0] } else { [0; 4] };
     let Some(request) = packet(call, device, major as u8, parameters)? else { return Ok(None) };
@@ -150,8 +235,7 @@ fn build_transfer(call: &Call, synchronous: bool) -> Outcome<Option<GuestPtr<IRP
                 request.MdlAddress().write(mdl::describe(buffer.start(), buffer.len() as u32)?)?;
             }
         }
-        let (event, block) = if synchronous { (call.ptr(5), call.ptr(6)) } else { (GuestPtr::NULL, call.ptr(5)) };
-        Ok(own(request, Built { copy, synchronous }, buffer.start(), event, block)?)
+        Ok(own(request, Built { copy, synchronous }, buffer.start(), end)?)
     };
     finish_building(request, build())
 }
@@ -185,16 +269,10 @@ pub(crate) struct Built {
     synchronous: bool,
 }
 
-fn own(
-    request: GuestPtr<IRP>,
-    built: Built,
-    user: GuestPtr<u8>,
-    event: GuestPtr<KEVENT>,
-    block: GuestPtr<IO_STATUS_BLOCK>,
-) -> Result<(), Fault> {
+fn own(request: GuestPtr<IRP>, built: Built, user: GuestPtr<u8>, end: End) -> Result<(), Fault> {
     request.UserBuffer().write(user)?;
-    request.UserEvent().write(event)?;
-    request.UserIosb().write(block)?;
+    request.UserEvent().write(end.event)?;
+    request.UserIosb().write(end.block)?;
     let first = request.next_location()?;
     let buffers = Buffers::new(
         first.MajorFunction().read()?,
@@ -238,9 +316,8 @@ pub(crate) struct Power {
     context: u64,
 }
 
-/// Arguments: device, minor function, state, callback, context, place for the IRP.
-fn request_power(call: &Call) -> Outcome<NtStatus> {
-    let (device, minor, state) = (call.ptr(0), call.u8(1), call.u32(2));
+fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcome<NtStatus> {
+    let Power { device, minor, state, .. } = power;
     // IRP_MN_WAIT_WAKE, IRP_MN_SET_POWER, IRP_MN_QUERY_POWER.
     if !matches!(minor, 0 | 2 | 3) {
         return fail(NtStatus::InvalidParameter);
@@ -250,8 +327,7 @@ fn request_power(call: &Call) -> Outcome<NtStatus> {
     let Some(request) = request else { return fail(NO_RESOURCES) };
     request.next_location()?.MinorFunction().write(minor)?;
     request.IoStatus().Status().write(NtStatus::NotSupported)?;
-    call.ptr(5).write_if(request)?;
-    let power = Power { device, minor, state, callback: call.ptr(3), context: call.arg(4) };
+    place.set_if_wanted(request)?;
     let stack = request.StackCount().read()?;
     lock(&kernel().io).track(request, stack, Request { power: Some(power), ..Request::default() });
     // As in Windows, a thread of the power manager sends power IRPs.

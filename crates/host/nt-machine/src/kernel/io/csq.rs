@@ -8,8 +8,8 @@ use crate::cpu::thread;
 use crate::kernel::kernel;
 use crate::kernel::sync::irql;
 use crate::layout::{DEVICE_OBJECT, IO_CSQ, IO_CSQ_IRP_CONTEXT, IRP};
-use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{ANY, Call, DISPATCH, Outcome, Routine, done, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, DISPATCH, Ignored, Outcome, routines};
 
 /// `IO_TYPE_CSQ_IRP_CONTEXT`, `IO_TYPE_CSQ`, `IO_TYPE_CSQ_EX`.
 const CONTEXT: u32 = 1;
@@ -20,70 +20,113 @@ const CANCEL: &str = "(cancel-safe queue)";
 
 type Queue = GuestPtr<IO_CSQ>;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: queue, routines to insert, remove, peek, lock, unlock and complete.
-    routine!("IoCsqInitialize", ANY, |call| initialize(call, PLAIN)),
-    routine!("IoCsqInitializeEx", ANY, |call| initialize(call, EXTENDED)),
-    // Arguments: queue, IRP, context of the IRP.
-    routine!("IoCsqInsertIrp", DISPATCH, |call| insert(call, 0).map(drop)),
-    // Arguments: as above, and a context for the insert routine.
-    routine!("IoCsqInsertIrpEx", DISPATCH, |call| insert(call, call.arg(3))),
-    // Arguments: queue, context for the peek routine.
-    routine!("IoCsqRemoveNextIrp", DISPATCH, |call| {
-        let queue: Queue = call.ptr(0);
+routines! { pub(super) ROUTINES;
+    #[irql(ANY)]
+    fn IoCsqInitialize(
+        queue: Queue,
+        insert: GuestPtr<Code>,
+        remove: GuestPtr<Code>,
+        peek: GuestPtr<Code>,
+        acquire: GuestPtr<Code>,
+        release: GuestPtr<Code>,
+        complete: GuestPtr<Code>,
+    ) -> Outcome {
+        initialize(queue, PLAIN, [insert, remove, peek, acquire, release, complete])
+    }
+
+    #[irql(ANY)]
+    fn IoCsqInitializeEx(
+        queue: Queue,
+        insert: GuestPtr<Code>,
+        remove: GuestPtr<Code>,
+        peek: GuestPtr<Code>,
+        acquire: GuestPtr<Code>,
+        release: GuestPtr<Code>,
+        complete: GuestPtr<Code>,
+    ) -> Outcome {
+        initialize(queue, EXTENDED, [insert, remove, peek, acquire, release, complete])
+    }
+
+    #[irql(DISPATCH)]
+    fn IoCsqInsertIrp(
+        queue: Queue,
+        packet: GuestPtr<IRP>,
+        context: Option<GuestPtr<IO_CSQ_IRP_CONTEXT>>,
+    ) -> Result<(), Fault> {
+        insert(queue, packet, context, 0).map(drop)
+    }
+
+    /// The last argument is for the driver's insert routine.
+    #[irql(DISPATCH)]
+    fn IoCsqInsertIrpEx(
+        queue: Queue,
+        packet: GuestPtr<IRP>,
+        context: Option<GuestPtr<IO_CSQ_IRP_CONTEXT>>,
+        insert_context: GuestPtr<Opaque>,
+    ) -> Result<NtStatus, Fault> {
+        insert(queue, packet, context, insert_context.address())
+    }
+
+    /// The context is for the driver's peek routine.
+    #[irql(DISPATCH)]
+    fn IoCsqRemoveNextIrp(queue: Queue, context: GuestPtr<Opaque>) -> Result<GuestPtr<IRP>, Fault> {
         let held = Held::take(queue)?;
-        let mut packet = peek(queue, GuestPtr::NULL, call.arg(1))?;
+        let mut packet = peek(queue, GuestPtr::NULL, context.address())?;
         while let Some(found) = packet.non_null() {
             if take_cancel_routine(found)?.is_some() {
                 remove(queue, found)?;
                 break;
             }
             // The IRP is being canceled: its cancel routine waits for the lock and will complete the IRP.
-            packet = peek(queue, found, call.arg(1))?;
+            packet = peek(queue, found, context.address())?;
         }
         held.give_back()?;
-        done(packet)
-    }),
-    // Arguments: queue, context of an IRP.
-    routine!("IoCsqRemoveIrp", DISPATCH, |call| {
-        let (queue, context) = (call.ptr::<IO_CSQ>(0), call.ptr::<IO_CSQ_IRP_CONTEXT>(1));
+        Ok(packet)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoCsqRemoveIrp(queue: Queue, context: GuestPtr<IO_CSQ_IRP_CONTEXT>) -> Result<Option<GuestPtr<IRP>>, Fault> {
         let held = Held::take(queue)?;
         let packet = GuestPtr::<IRP>::new(context.Irp().read()?);
         let packet = match packet.non_null() {
             Some(packet) if take_cancel_routine(packet)?.is_some() => {
                 remove(queue, packet)?;
-                packet
+                Some(packet)
             }
-            _ => GuestPtr::NULL,
+            _ => None,
         };
         held.give_back()?;
-        done(packet)
-    }),
-    // Arguments: device, IRP. Called with the cancel spin lock held.
-    routine!(CANCEL, DISPATCH, |call| {
-        let (_, packet) = (call.ptr::<DEVICE_OBJECT>(0), call.ptr::<IRP>(1));
+        Ok(packet)
+    }
+
+    /// Called with the cancel spin lock held.
+    #[irql(DISPATCH), named(CANCEL)]
+    fn cancel(_device: Ignored<GuestPtr<DEVICE_OBJECT>>, packet: GuestPtr<IRP>) -> Result<(), Fault> {
         irql::lower(packet.CancelIrql().read()?);
-        let Some(link) = link_of(packet) else { return done(()) };
+        let Some(link) = link_of(packet) else { return Ok(()) };
         let link = GuestPtr::<IO_CSQ_IRP_CONTEXT>::new(link.read()?);
         let queue = if link.Type().read()? == CONTEXT { link.Csq().read()? } else { link.cast() };
         let held = Held::take(queue)?;
         remove(queue, packet)?;
         held.give_back()?;
         complete_canceled(queue, packet)
-    }),
-];
+    }
+}
 
-fn initialize(call: &Call, kind: u32) -> Outcome<NtStatus> {
-    let queue: Queue = call.ptr(0);
+/// The driver's routines to insert, remove, peek, lock, unlock and complete.
+type Routines = [GuestPtr<Code>; 6];
+
+fn initialize(queue: Queue, kind: u32, routines: Routines) -> Outcome {
+    let [insert, remove, peek, acquire, release, complete] = routines;
     queue.Type().write(kind)?;
-    queue.CsqInsertIrp().write(call.ptr(1))?;
-    queue.CsqRemoveIrp().write(call.ptr(2))?;
-    queue.CsqPeekNextIrp().write(call.ptr(3))?;
-    queue.CsqAcquireLock().write(call.ptr(4))?;
-    queue.CsqReleaseLock().write(call.ptr(5))?;
-    queue.CsqCompleteCanceledIrp().write(call.ptr(6))?;
+    queue.CsqInsertIrp().write(insert)?;
+    queue.CsqRemoveIrp().write(remove)?;
+    queue.CsqPeekNextIrp().write(peek)?;
+    queue.CsqAcquireLock().write(acquire)?;
+    queue.CsqReleaseLock().write(release)?;
+    queue.CsqCompleteCanceledIrp().write(complete)?;
     queue.ReservePointer().write(0)?;
-    Ok(NtStatus::Success)
+    Ok(())
 }
 
 /// Calls a routine of the queue. Does not check the IRQL afterwards, because the lock routines change it.
@@ -132,19 +175,22 @@ fn take_cancel_routine(packet: GuestPtr<IRP>) -> Result<Option<u64>, Fault> {
     Ok(Some(packet.CancelRoutine().cast::<u64>().swap(0)?).filter(|routine| *routine != 0))
 }
 
-fn complete_canceled(queue: Queue, packet: GuestPtr<IRP>) -> Outcome {
-    call(queue.CsqCompleteCanceledIrp(), &[queue.address(), packet.address()])?;
-    Ok(())
+fn complete_canceled(queue: Queue, packet: GuestPtr<IRP>) -> Result<(), Fault> {
+    call(queue.CsqCompleteCanceledIrp(), &[queue.address(), packet.address()]).map(drop)
 }
 
-fn insert(call_: &Call, insert_context: u64) -> Outcome<NtStatus> {
-    let (queue, packet, context) = (call_.ptr::<IO_CSQ>(0), call_.ptr::<IRP>(1), call_.ptr::<IO_CSQ_IRP_CONTEXT>(2));
+fn insert(
+    queue: Queue,
+    packet: GuestPtr<IRP>,
+    context: Option<GuestPtr<IO_CSQ_IRP_CONTEXT>>,
+    insert_context: u64,
+) -> Result<NtStatus, Fault> {
     let held = Held::take(queue)?;
-    let link = context.non_null().map_or(queue.address(), GuestPtr::address);
+    let link = context.map_or(queue.address(), GuestPtr::address);
     if let Some(place) = link_of(packet) {
         place.write(link)?;
     }
-    if let Some(context) = context.non_null() {
+    if let Some(context) = context {
         context.write(IO_CSQ_IRP_CONTEXT { Type: CONTEXT, Padding: 0, Irp: packet.address(), Csq: queue })?;
     }
     packet.CurrentStackLocation().read()?.Control().change(|control| control | PENDING_RETURNED)?;

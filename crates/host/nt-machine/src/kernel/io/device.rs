@@ -6,9 +6,9 @@ use super::stack::{attach, lower, top};
 use super::{names, pnp};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
-use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, UNICODE_STRING};
+use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
-use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::{self, Rule};
 
 /// `IO_TYPE_DEVICE`, `IO_TYPE_DRIVER`.
@@ -21,56 +21,134 @@ pub(super) const EXCLUSIVE: u32 = 0x08;
 const HAS_NAME: u32 = 0x40;
 const INITIALIZING: u32 = 0x80;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("IoCreateDevice", APC, |call| create_device(call, 6)).fails(NO_RESOURCES),
-    // `IoCreateDeviceSecure` has this name in wdmsec.lib. The place for the device comes after an SDDL string and a
-    // class.
-    routine!("WdmlibIoCreateDeviceSecure", PASSIVE, |call| {
-        if call.ptr::<UNICODE_STRING>(2).is_null() && call.ptr::<UNICODE_STRING>(6).is_null() {
+routines! { pub(super) ROUTINES;
+    #[irql(APC), fails(NO_RESOURCES)]
+    fn IoCreateDevice(
+        &call,
+        driver: GuestPtr<DRIVER_OBJECT>,
+        extension: u32,
+        name: GuestPtr<UNICODE_STRING>,
+        kind: u32,
+        characteristics: u32,
+        exclusive: bool,
+        place: Out<GuestPtr<DEVICE_OBJECT>>,
+    ) -> Outcome {
+        create_device(call, driver, &Description { extension, name, kind, characteristics, exclusive }, place)
+    }
+
+    /// `IoCreateDeviceSecure` has this name in wdmsec.lib.
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdmlibIoCreateDeviceSecure(
+        &call,
+        driver: GuestPtr<DRIVER_OBJECT>,
+        extension: u32,
+        name: GuestPtr<UNICODE_STRING>,
+        kind: u32,
+        characteristics: u32,
+        exclusive: bool,
+        sddl: GuestPtr<UNICODE_STRING>,
+        _class: Ignored<GuestPtr<GUID>>,
+        place: Out<GuestPtr<DEVICE_OBJECT>>,
+    ) -> Outcome {
+        if name.is_null() && sddl.is_null() {
             return fail(NtStatus::InvalidParameter);
         }
-        create_device(call, 8)
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoDeleteDevice", APC, |call| delete(call.ptr(0))),
-    routine!("IoCreateSymbolicLink", PASSIVE, link).fails(NO_RESOURCES),
-    routine!("IoCreateUnprotectedSymbolicLink", PASSIVE, link).fails(NO_RESOURCES),
-    routine!("IoDeleteSymbolicLink", PASSIVE, |call| {
-        let name = call.ptr::<UNICODE_STRING>(0).text()?;
+        create_device(call, driver, &Description { extension, name, kind, characteristics, exclusive }, place)
+    }
+
+    #[irql(APC)]
+    fn IoDeleteDevice(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+        delete(device)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoCreateSymbolicLink(
+        &call,
+        name: GuestPtr<UNICODE_STRING>,
+        target: GuestPtr<UNICODE_STRING>,
+    ) -> Outcome {
+        link(call, name, target)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoCreateUnprotectedSymbolicLink(
+        &call,
+        name: GuestPtr<UNICODE_STRING>,
+        target: GuestPtr<UNICODE_STRING>,
+    ) -> Outcome {
+        link(call, name, target)
+    }
+
+    #[irql(PASSIVE)]
+    fn IoDeleteSymbolicLink(name: GuestPtr<UNICODE_STRING>) -> Outcome {
+        let name = name.text()?;
         let mut io = lock(&kernel().io);
         let before = io.links.len();
         io.links.retain(|link| !names::are_same(&link.name, &name));
         if io.links.len() == before { fail(NtStatus::ObjectNameNotFound) } else { done(()) }
-    }),
-    routine!("IoAttachDeviceToDeviceStack", DISPATCH, |call| attach(call.ptr(0), call.ptr(1))).fails_with_zero(),
-    routine!("IoAttachDeviceToDeviceStackSafe", DISPATCH, |call| {
-        let lower = attach(call.ptr(0), call.ptr(1))?;
-        call.ptr(2).write(lower)
-    })
-    .fails(NtStatus::NoSuchDevice),
-    routine!("IoDetachDevice", PASSIVE, |call| {
-        let lower = call.ptr::<DEVICE_OBJECT>(0);
+    }
+
+    #[irql(DISPATCH), fails_with_zero]
+    fn IoAttachDeviceToDeviceStack(
+        source: GuestPtr<DEVICE_OBJECT>,
+        target: GuestPtr<DEVICE_OBJECT>,
+    ) -> Result<GuestPtr<DEVICE_OBJECT>, Fault> {
+        attach(source, target)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::NoSuchDevice)]
+    fn IoAttachDeviceToDeviceStackSafe(
+        source: GuestPtr<DEVICE_OBJECT>,
+        target: GuestPtr<DEVICE_OBJECT>,
+        place: Out<GuestPtr<DEVICE_OBJECT>>,
+    ) -> Outcome {
+        place.set(attach(source, target)?)?;
+        done(())
+    }
+
+    #[irql(PASSIVE)]
+    fn IoDetachDevice(lower: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
         if let Some(upper) = lower.AttachedDevice().read()?.non_null() {
             upper.extension()?.AttachedTo().write(GuestPtr::NULL)?;
         }
         lower.AttachedDevice().write(GuestPtr::NULL)
-    }),
-    routine!("IoGetAttachedDevice", DISPATCH, |call| top(call.ptr(0))),
-    routine!("IoGetAttachedDeviceReference", DISPATCH, |call| {
-        let device = top(call.ptr(0))?;
+    }
+
+    #[irql(DISPATCH)]
+    fn IoGetAttachedDevice(device: GuestPtr<DEVICE_OBJECT>) -> Result<GuestPtr<DEVICE_OBJECT>, Fault> {
+        top(device)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoGetAttachedDeviceReference(
+        &call,
+        device: GuestPtr<DEVICE_OBJECT>,
+    ) -> Result<GuestPtr<DEVICE_OBJECT>, Fault> {
+        let device = top(device)?;
         object::reference(device.address(), call.from);
-        done(device)
-    }),
-    routine!("IoGetLowerDeviceObject", DISPATCH, |call| {
-        let lower = lower(call.ptr(0))?;
+        Ok(device)
+    }
+
+    #[irql(DISPATCH)]
+    fn IoGetLowerDeviceObject(
+        &call,
+        device: GuestPtr<DEVICE_OBJECT>,
+    ) -> Result<Option<GuestPtr<DEVICE_OBJECT>>, Fault> {
+        let lower = lower(device)?;
         if let Some(lower) = lower {
             object::reference(lower.address(), call.from);
         }
-        done(lower)
-    }),
-    fixed("IoInvalidateDeviceRelations", DISPATCH, 0),
-    routine!("IoInvalidateDeviceState", DISPATCH, |call| pnp::invalidate_state(call.ptr(0))),
-];
+        Ok(lower)
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn IoInvalidateDeviceRelations(_device: Ignored<GuestPtr<DEVICE_OBJECT>>, _type: Ignored<i32>) {}
+
+    #[irql(DISPATCH)]
+    fn IoInvalidateDeviceState(device: GuestPtr<DEVICE_OBJECT>) {
+        pnp::invalidate_state(device);
+    }
+}
 
 /// A device.
 #[derive(Clone, Debug)]
@@ -149,27 +227,38 @@ pub(crate) fn add_device_routine(driver: GuestPtr<DRIVER_OBJECT>) -> Result<Opti
     Ok(driver.DriverExtension().read()?.AddDevice().read()?.non_null())
 }
 
-/// Arguments: driver, size of the extension, name, type, characteristics, exclusive. `place` is the index of the
-/// argument that receives the device.
-fn create_device(call: &Call, place: u64) -> Outcome {
-    let (driver, name) = (call.ptr::<DRIVER_OBJECT>(0), call.ptr::<UNICODE_STRING>(2).text()?);
+/// What a driver says about a new device.
+struct Description {
+    extension: u32,
+    name: GuestPtr<UNICODE_STRING>,
+    kind: u32,
+    characteristics: u32,
+    exclusive: bool,
+}
+
+fn create_device(
+    call: &Call,
+    driver: GuestPtr<DRIVER_OBJECT>,
+    new: &Description,
+    place: Out<GuestPtr<DEVICE_OBJECT>>,
+) -> Outcome {
+    let name = new.name.text()?;
     if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);
     }
-    let extension = u64::from(call.u32(1));
-    let device = new_device(driver, extension)?;
+    let device = new_device(driver, new.extension.into())?;
     if device.is_null() {
         return fail(NO_RESOURCES);
     }
     device.NextDevice().write(driver.DeviceObject().read()?)?;
     let named = if name.is_empty() { 0 } else { HAS_NAME };
-    device.Flags().write(INITIALIZING | named | if call.is(5) { EXCLUSIVE } else { 0 })?;
-    device.Characteristics().write(call.u32(4))?;
-    device.DeviceExtension().write(if extension == 0 { GuestPtr::NULL } else { device.after() })?;
-    device.DeviceType().write(call.u32(3))?;
+    device.Flags().write(INITIALIZING | named | if new.exclusive { EXCLUSIVE } else { 0 })?;
+    device.Characteristics().write(new.characteristics)?;
+    device.DeviceExtension().write(if new.extension == 0 { GuestPtr::NULL } else { device.after() })?;
+    device.DeviceType().write(new.kind)?;
     driver.DeviceObject().write(device)?;
     lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, owner: Owner::Driver });
-    call.ptr(place).write(device)?;
+    place.set(device)?;
     Ok(())
 }
 
@@ -284,9 +373,8 @@ impl Drop for Held {
     }
 }
 
-/// Arguments: name, target.
-fn link(call: &Call) -> Outcome {
-    let (name, target) = (call.ptr::<UNICODE_STRING>(0).text()?, call.ptr::<UNICODE_STRING>(1).text()?);
+fn link(call: &Call, name: GuestPtr<UNICODE_STRING>, target: GuestPtr<UNICODE_STRING>) -> Outcome {
+    let (name, target) = (name.text()?, target.text()?);
     let mut io = lock(&kernel().io);
     if io.links.iter().any(|link| names::are_same(&link.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);

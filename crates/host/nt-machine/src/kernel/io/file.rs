@@ -9,7 +9,7 @@ use crate::kernel::sync::event;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque, OrStop as _};
-use crate::routine::{APC, Call, Failure, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{Call, DISPATCH, Failure, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The classes of information about files of the volume.
 const BASIC: u32 = 4;
@@ -239,7 +239,7 @@ routines! { pub(super) ROUTINES;
         done(())
     }
 
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn IoGetRelatedDeviceObject(file: GuestPtr<FILE_OBJECT>) -> Result<Device, Fault> {
         stack::top(file.DeviceObject().read()?)
     }

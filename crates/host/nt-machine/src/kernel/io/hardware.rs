@@ -2,14 +2,14 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::ex::object;
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{kernel, lock, shared_data};
-use crate::layout::{CONFIGURATION_INFORMATION, OBJECT_ATTRIBUTES};
-use crate::memory::{GuestPtr, PAGE};
-use crate::routine::{ANY, APC, DISPATCH, NO_RESOURCES, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::layout::{CONFIGURATION_INFORMATION, DRIVER_OBJECT, MDL, OBJECT_ATTRIBUTES};
+use crate::memory::{Fault, GuestPtr, Opaque, PAGE};
+use crate::routine::{ANY, APC, DISPATCH, HAL, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// `PCIConfiguration`, and `PCI_INVALID_VENDORID`, which a read returns if the slot has no device.
-const PCI: u32 = 4;
+const PCI: i32 = 4;
 const NO_DEVICE: [u8; 2] = [0xFF; 2];
 /// The start and the size of the only range of physical memory. It begins at the second page of the address space. A
 /// range of zeros ends the list.
@@ -19,106 +19,203 @@ const PHYSICAL: u32 = 1;
 const VIRTUAL: u32 = 2;
 const PHYSICAL_MEMORY: &str = r"\Device\PhysicalMemory";
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: type of data, bus, slot, buffer, offset, length. Returns the number of bytes.
-    routine!("HalGetBusDataByOffset", DISPATCH, |call| {
-        if call.u32(0) != PCI || call.u32(5) < 2 {
-            return done(0_u32);
-        }
-        call.ptr(3).write_all(&NO_DEVICE)?;
-        done(2)
-    }),
-    routine!("HalGetBusData", DISPATCH, |call| {
-        if call.u32(0) != PCI || call.u32(4) < 2 {
-            return done(0_u32);
-        }
-        call.ptr(3).write_all(&NO_DEVICE)?;
-        done(2)
-    }),
-    // Drivers count their devices in this structure. All counts start at 0, because there are no other drivers.
-    routine!("IoGetConfigurationInformation", PASSIVE, |_| {
+routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH), module(HAL)]
+    fn HalGetBusDataByOffset(
+        kind: i32,
+        _bus: Ignored<u32>,
+        _slot: Ignored<u32>,
+        buffer: GuestPtr<u8>,
+        _offset: Ignored<u32>,
+        length: u32,
+    ) -> Result<u32, Fault> {
+        bus_data(kind, buffer, length)
+    }
+
+    #[irql(DISPATCH), module(HAL)]
+    fn HalGetBusData(
+        kind: i32,
+        _bus: Ignored<u32>,
+        _slot: Ignored<u32>,
+        buffer: GuestPtr<u8>,
+        length: u32,
+    ) -> Result<u32, Fault> {
+        bus_data(kind, buffer, length)
+    }
+
+    /// Drivers count their devices in this structure. All counts start at 0, because there are no other drivers.
+    #[irql(PASSIVE)]
+    fn IoGetConfigurationInformation() -> Result<GuestPtr<CONFIGURATION_INFORMATION>, Fault> {
         let known = lock(&kernel().io).configuration;
         if !known.is_null() {
-            return done(known);
+            return Ok(known);
         }
         let made = lock(&kernel().pool).new_objects::<CONFIGURATION_INFORMATION>(1);
         made.Version().write(size_of::<CONFIGURATION_INFORMATION>() as u32)?;
         lock(&kernel().io).configuration = made;
-        done(made)
-    }),
-    fixed("HalSetBusDataByOffset", DISPATCH, 0),
-    fixed("HalSetBusData", DISPATCH, 0),
-    // Arguments: type of the bus, number of the bus, address, place for the address space, place for the translation.
-    routine!("HalTranslateBusAddress", DISPATCH, |call| {
-        call.ptr(4).write(call.arg(2))?;
-        done(true)
-    }),
-    routine!("MmGetVirtualForPhysical", DISPATCH, |call| call.arg(0)).fixed(),
-    // The driver must free the list.
-    routine!("MmGetPhysicalMemoryRanges", PASSIVE, |call| {
+        Ok(made)
+    }
+
+    #[irql(DISPATCH), module(HAL), fixed]
+    fn HalSetBusDataByOffset(
+        _kind: Ignored<i32>,
+        _bus: Ignored<u32>,
+        _slot: Ignored<u32>,
+        _buffer: Ignored<GuestPtr<u8>>,
+        _offset: Ignored<u32>,
+        _length: Ignored<u32>,
+    ) -> u32 {
+        0
+    }
+
+    #[irql(DISPATCH), module(HAL), fixed]
+    fn HalSetBusData(
+        _kind: Ignored<i32>,
+        _bus: Ignored<u32>,
+        _slot: Ignored<u32>,
+        _buffer: Ignored<GuestPtr<u8>>,
+        _length: Ignored<u32>,
+    ) -> u32 {
+        0
+    }
+
+    #[irql(DISPATCH), module(HAL)]
+    fn HalTranslateBusAddress(
+        _interface: Ignored<i32>,
+        _bus: Ignored<u32>,
+        address: i64,
+        _space: Ignored<GuestPtr<u32>>,
+        translated: Out<i64>,
+    ) -> Result<bool, Fault> {
+        translated.set(address)?;
+        Ok(true)
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn MmGetVirtualForPhysical(physical: i64) -> GuestPtr<Opaque> {
+        GuestPtr::new(physical.cast_unsigned())
+    }
+
+    /// The driver must free the list.
+    #[irql(PASSIVE), fails_with_zero]
+    fn MmGetPhysicalMemoryRanges(&call) -> Result<Option<GuestPtr<u64>>, Fault> {
         let memory = lock(&kernel().pool).allocate(size_of_val(&MEMORY) as u64, *b"MmPh", false, call.from);
-        let Some(ranges) = memory.map(GuestPtr::<u64>::new) else { return done(GuestPtr::NULL) };
+        let Some(ranges) = memory.map(GuestPtr::<u64>::new) else { return Ok(None) };
         ranges.write_all(&MEMORY)?;
-        done(ranges)
-    })
-    .fails_with_zero(),
-    // Arguments: target, source, number of bytes, type of address, place for the number of copied bytes.
-    routine!("MmCopyMemory", APC, |call| {
-        call.ptr(4).write(0_u64)?;
-        if !matches!(call.u32(3), PHYSICAL | VIRTUAL) {
+        Ok(Some(ranges))
+    }
+
+    #[irql(APC)]
+    fn MmCopyMemory(
+        target: GuestPtr<u8>,
+        source: GuestPtr<u8>,
+        size: u64,
+        flags: u32,
+        copied: Out<u64>,
+    ) -> Outcome {
+        copied.set(0)?;
+        if !matches!(flags, PHYSICAL | VIRTUAL) {
             return fail(NtStatus::InvalidParameter);
         }
-        match call.ptr::<u8>(1).array(call.arg(2)).read() {
+        match source.array(size).read() {
             Ok(bytes) => {
-                call.ptr(0).write_all(&bytes)?;
-                call.ptr(4).write(bytes.len() as u64)?;
+                target.write_all(&bytes)?;
+                copied.set(bytes.len() as u64)?;
                 done(())
             }
             Err(_) => fail(NtStatus::AccessViolation),
         }
-    }),
-    fixed("MmIsDriverVerifying", DISPATCH, 0),
-    // Arguments: place for the handle, access, attributes.
-    routine!("ZwOpenSection", PASSIVE, |call| {
-        let name = call.ptr::<OBJECT_ATTRIBUTES>(2).ObjectName().read()?.text()?;
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn MmIsDriverVerifying(_driver: Ignored<GuestPtr<DRIVER_OBJECT>>) -> u32 {
+        0
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ZwOpenSection(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        attributes: GuestPtr<OBJECT_ATTRIBUTES>,
+    ) -> Outcome {
+        let name = attributes.ObjectName().read()?.text()?;
         if !name.eq_ignore_ascii_case(PHYSICAL_MEMORY) {
             return fail(NtStatus::ObjectNameNotFound);
         }
-        call.ptr(0).write(object::open("section", 0, call.from)?)?;
+        place.set(object::open("section", 0, call.from)?)?;
         done(())
-    })
-    .fails(NtStatus::ObjectNameNotFound),
-    // Arguments: section, process, place of the address, zero bits, bytes to commit, place of the offset, place of the
-    // size.
-    routine!("ZwMapViewOfSection", PASSIVE, |call| {
-        if object::of_kind(call.kernel_handle(0), "section").is_none() {
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn ZwMapViewOfSection(
+        section: KernelHandle,
+        _process: Ignored<KernelHandle>,
+        address: Out<u64>,
+        _zero_bits: Ignored<u64>,
+        _commit: Ignored<u64>,
+        _offset: Ignored<GuestPtr<i64>>,
+        size: GuestPtr<u64>,
+        _inherit: Ignored<i32>,
+        _allocation: Ignored<u32>,
+        _protection: Ignored<u32>,
+    ) -> Outcome {
+        if object::of_kind(section, "section").is_none() {
             return fail(NtStatus::InvalidHandle);
         }
-        let size = call.ptr::<u64>(6).read()?.max(PAGE);
-        let Some(view) = Some(lock(&kernel().pool).object(size)).filter(|view| *view != 0) else {
+        let wanted = size.read()?.max(PAGE);
+        let Some(view) = Some(lock(&kernel().pool).object(wanted)).filter(|view| *view != 0) else {
             return fail(NO_RESOURCES);
         };
-        call.ptr(2).write(view)?;
-        call.ptr(6).write(size.next_multiple_of(PAGE))?;
+        address.set(view)?;
+        size.write(wanted.next_multiple_of(PAGE))?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    // Arguments: process, address.
-    routine!("ZwUnmapViewOfSection", PASSIVE, |call| lock(&kernel().pool).free_object(call.arg(1))),
-    // Arguments: process, place of the address, zero bits or place of the size, place of the size.
-    routine!("ZwAllocateVirtualMemory", PASSIVE, |call| {
-        let size = call.ptr::<u64>(3).read()?.next_multiple_of(PAGE);
-        let Some(memory) = Some(lock(&kernel().pool).object(size)).filter(|memory| *memory != 0) else {
+    }
+
+    #[irql(PASSIVE)]
+    fn ZwUnmapViewOfSection(_process: Ignored<KernelHandle>, address: GuestPtr<Opaque>) -> NtStatus {
+        lock(&kernel().pool).free_object(address.address());
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::NoMemory)]
+    fn ZwAllocateVirtualMemory(
+        _process: Ignored<KernelHandle>,
+        address: Out<u64>,
+        _zero_bits: Ignored<u64>,
+        size: GuestPtr<u64>,
+        _allocation: Ignored<u32>,
+        _protection: Ignored<u32>,
+    ) -> Outcome {
+        let wanted = size.read()?.next_multiple_of(PAGE);
+        let Some(memory) = Some(lock(&kernel().pool).object(wanted)).filter(|memory| *memory != 0) else {
             return fail(NtStatus::NoMemory);
         };
-        call.ptr(1).write(memory)?;
-        call.ptr(3).write(size)?;
+        address.set(memory)?;
+        size.write(wanted)?;
         done(())
-    })
-    .fails(NtStatus::NoMemory),
-    routine!("ZwFreeVirtualMemory", PASSIVE, |call| {
-        lock(&kernel().pool).free_object(call.ptr::<u64>(1).read()?);
+    }
+
+    #[irql(PASSIVE)]
+    fn ZwFreeVirtualMemory(
+        _process: Ignored<KernelHandle>,
+        address: GuestPtr<u64>,
+        _size: Ignored<GuestPtr<u64>>,
+        _kind: Ignored<u32>,
+    ) -> Outcome {
+        lock(&kernel().pool).free_object(address.read()?);
         done(())
-    }),
-    fixed("KeFlushIoBuffers", ANY, 0),
-];
+    }
+
+    #[irql(ANY), fixed]
+    fn KeFlushIoBuffers(_list: Ignored<GuestPtr<MDL>>, _read: Ignored<bool>, _dma: Ignored<bool>) {}
+}
+
+/// Stores the data of a slot without a device. Returns the number of bytes.
+fn bus_data(kind: i32, buffer: GuestPtr<u8>, length: u32) -> Result<u32, Fault> {
+    if kind != PCI || length < 2 {
+        return Ok(0);
+    }
+    buffer.write_all(&NO_DEVICE)?;
+    Ok(2)
+}

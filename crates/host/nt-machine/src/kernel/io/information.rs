@@ -2,51 +2,57 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::ex::object;
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::registry::keys;
 use crate::kernel::shared_data::PHYSICAL_PAGES;
 use crate::kernel::sync::process::{self, SYSTEM};
 use crate::kernel::{kernel, lock};
-use crate::layout::{CLIENT_ID, DRIVER_OBJECT, UNICODE_STRING};
-use crate::memory::GuestPtr;
-use crate::routine::{Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::layout::{CLIENT_ID, DRIVER_OBJECT, OBJECT_ATTRIBUTES, UNICODE_STRING};
+use crate::memory::{GuestPtr, GuestSlice};
+use crate::routine::{Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The classes of system information.
-const BASIC: u32 = 0;
-const PROCESSES: u32 = 5;
-const MODULES: u32 = 11;
-const DEBUGGER: u32 = 35;
-const CODE_INTEGRITY: u32 = 103;
+const BASIC: i32 = 0;
+const PROCESSES: i32 = 5;
+const MODULES: i32 = 11;
+const DEBUGGER: i32 = 35;
+const CODE_INTEGRITY: i32 = 103;
 /// The classes of process information.
-const PROCESS_BASIC: u32 = 0;
-const PROCESS_WOW64: u32 = 26;
+const PROCESS_BASIC: i32 = 0;
+const PROCESS_WOW64: i32 = 26;
 /// The size of `RTL_PROCESS_MODULE_INFORMATION`, and of the path at its end.
 const MODULE: usize = 0x128;
 const PATH: usize = 0x100;
 /// The size of `SYSTEM_PROCESS_INFORMATION` without threads.
 const PROCESS: usize = 0x100;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: class, buffer, length of the buffer, place for the length of the information.
-    routine!("ZwQuerySystemInformation", PASSIVE, |call| {
-        let information = match call.u32(0) {
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE)]
+    fn ZwQuerySystemInformation(class: i32, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
+        let information = match class {
             BASIC => basic(),
-            PROCESSES => processes(call.arg(1)),
+            PROCESSES => processes(buffer.start().address()),
             MODULES => modules()?,
             DEBUGGER => vec![0, 1],
             CODE_INTEGRITY => [8_u32, 1].iter().flat_map(|word| word.to_le_bytes()).collect(),
             _ => return fail(NtStatus::InvalidInfoClass),
         };
-        store(&information, call.ptr(1), call.u32(2), call.ptr(3))
-    }),
-    // Arguments: handle, class, buffer, length of the buffer, place for the length of the information.
-    routine!("ZwQueryInformationProcess", PASSIVE, |call| {
-        let id = match (call.arg(0), object::of_kind(call.kernel_handle(0), "process")) {
+        store(&information, buffer, length)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
+    fn ZwQueryInformationProcess(
+        handle: KernelHandle,
+        class: i32,
+        buffer: GuestSlice<u8>,
+        length: Out<u32>,
+    ) -> Outcome {
+        let id = match (handle.as_int(), object::of_kind(handle, "process")) {
             (u64::MAX, _) => SYSTEM,
             (_, Some(object)) => process::process_id(GuestPtr::new(object)),
             (_, None) => return fail(NtStatus::InvalidHandle),
         };
-        let information: Vec<u8> = match call.u32(1) {
+        let information: Vec<u8> = match class {
             // Exit status, PEB, affinity, priority, process ID, process ID of the parent.
             PROCESS_BASIC => {
                 let words = [NtStatus::Pending.as_int().into(), 0, 3, 8, id, 0];
@@ -55,39 +61,43 @@ pub(super) const ROUTINES: &[Routine] = &[
             PROCESS_WOW64 => vec![0; 8],
             _ => return fail(NtStatus::InvalidInfoClass),
         };
-        store(&information, call.ptr(2), call.u32(3), call.ptr(4))
-    })
-    .fails(NtStatus::InvalidHandle),
-    // Arguments: place for the handle, access, attributes, IDs of process and thread.
-    routine!("ZwOpenProcess", PASSIVE, |call| {
-        let id = call.ptr::<CLIENT_ID>(3).UniqueProcess().read()?;
-        let Some(found) = process::by_id(id) else { return fail(NtStatus::InvalidCid) };
-        call.ptr(0).write(object::open("process", found.address(), call.from)?)?;
+        store(&information, buffer, length)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::InvalidCid)]
+    fn ZwOpenProcess(
+        &call,
+        place: Out<KernelHandle>,
+        _access: Ignored<u32>,
+        _attributes: Ignored<GuestPtr<OBJECT_ATTRIBUTES>>,
+        ids: GuestPtr<CLIENT_ID>,
+    ) -> Outcome {
+        let Some(found) = process::by_id(ids.UniqueProcess().read()?) else { return fail(NtStatus::InvalidCid) };
+        place.set(object::open("process", found.address(), call.from)?)?;
         done(())
-    })
-    .fails(NtStatus::InvalidCid),
-    // Both routines take the path of a service key. The only service is the driver itself, which is already loaded.
-    routine!("ZwLoadDriver", PASSIVE, |call| {
-        let path = call.ptr::<UNICODE_STRING>(0).text()?;
-        let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config));
-        fail::<()>(if is_own { NtStatus::ImageAlreadyLoaded } else { NtStatus::ObjectNameNotFound })
-    })
-    .fails(NtStatus::ObjectNameNotFound),
-    routine!("ZwUnloadDriver", PASSIVE, |call| {
-        let path = call.ptr::<UNICODE_STRING>(0).text()?;
-        let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config));
-        fail::<()>(if is_own { NtStatus::InvalidDeviceRequest } else { NtStatus::ObjectNameNotFound })
-    })
-    .fails(NtStatus::ObjectNameNotFound),
-];
+    }
+
+    /// The only service is the driver itself, which is already loaded.
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ZwLoadDriver(path: GuestPtr<UNICODE_STRING>) -> Outcome {
+        let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config));
+        fail(if is_own { NtStatus::ImageAlreadyLoaded } else { NtStatus::ObjectNameNotFound })
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn ZwUnloadDriver(path: GuestPtr<UNICODE_STRING>) -> Outcome {
+        let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config));
+        fail(if is_own { NtStatus::InvalidDeviceRequest } else { NtStatus::ObjectNameNotFound })
+    }
+}
 
 /// Stores the length of the information, and the information itself if the buffer has room for all of it.
-fn store(information: &[u8], place: GuestPtr<u8>, room: u32, length: GuestPtr<u32>) -> Outcome {
-    length.write_if(information.len() as u32)?;
-    if (room as usize) < information.len() {
+fn store(information: &[u8], buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
+    length.set_if_wanted(information.len() as u32)?;
+    if buffer.len() < information.len() as u64 {
         return fail(NtStatus::InfoLengthMismatch);
     }
-    place.write_all(information)?;
+    buffer.start().write_all(information)?;
     Ok(())
 }
 

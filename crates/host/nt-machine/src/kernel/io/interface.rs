@@ -8,7 +8,7 @@ use super::device;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::GuestPtr;
-use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::gap;
 
 /// `DEVICE_INTERFACE_INCLUDE_NONACTIVE`.
@@ -26,28 +26,45 @@ pub(crate) struct Interfaces {
     properties: BTreeMap<Key, (u32, Vec<u8>)>,
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("IoRegisterDeviceInterface", PASSIVE, register).fails(NtStatus::InvalidDeviceRequest),
-    // Arguments: link, whether to enable it.
-    routine!("IoSetDeviceInterfaceState", PASSIVE, |call| {
-        let link = call.ptr::<UNICODE_STRING>(0).text()?;
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NtStatus::InvalidDeviceRequest)]
+    fn IoRegisterDeviceInterface(
+        &call,
+        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        class: GuestPtr<GUID>,
+        reference: Option<GuestPtr<UNICODE_STRING>>,
+        link: GuestPtr<UNICODE_STRING>,
+    ) -> Outcome {
+        register(call, class.id()?, reference, link)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    #[undoes(!enable)]
+    fn IoSetDeviceInterfaceState(link: GuestPtr<UNICODE_STRING>, enable: bool) -> Outcome {
+        let link = link.text()?;
         let mut interfaces = lock(&kernel().interfaces);
         match interfaces.enabled.get_mut(&link) {
-            Some(enabled) if *enabled && call.is(1) => fail(NtStatus::ObjectNameExists),
+            Some(enabled) if *enabled && enable => fail(NtStatus::ObjectNameExists),
             Some(enabled) => {
-                *enabled = call.is(1);
+                *enabled = enable;
                 done(())
             }
             None => fail(NtStatus::ObjectNameNotFound),
         }
-    })
-    .fails(NtStatus::ObjectNameNotFound)
-    .undoes(Some(|call| !call.is(1))),
-    // Arguments: class, device, flags, place for the list of links, which the driver frees.
-    routine!("IoGetDeviceInterfaces", PASSIVE, |call| {
-        let class = format!("{{{}}}", call.ptr::<GUID>(0).id()?);
+    }
+
+    /// The driver frees the list of links.
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoGetDeviceInterfaces(
+        &call,
+        class: GuestPtr<GUID>,
+        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        flags: u32,
+        place: Out<GuestPtr<u16>>,
+    ) -> Outcome {
+        let class = format!("{{{}}}", class.id()?);
         let wanted = |(link, enabled): &(&String, &bool)| {
-            (**enabled || call.u32(2) & INCLUDE_NON_ACTIVE != 0) && link.contains(&class)
+            (**enabled || flags & INCLUDE_NON_ACTIVE != 0) && link.contains(&class)
         };
         let links: String = lock(&kernel().interfaces)
             .enabled
@@ -60,32 +77,72 @@ pub(super) const ROUTINES: &[Routine] = &[
         let memory = lock(&kernel().pool).allocate(units.len() as u64 * 2, *b"IfLs", true, call.from);
         let Some(list) = memory.map(GuestPtr::<u16>::new) else { return fail(NO_RESOURCES) };
         list.write_all(&units)?;
-        call.ptr(3).write(list)?;
+        place.set(list)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoGetDeviceProperty", PASSIVE, get_property).fails(NtStatus::ObjectNameNotFound),
-    routine!("IoGetDevicePropertyData", PASSIVE, get_data).fails(NtStatus::ObjectNameNotFound),
-    // Arguments: device, key, language, flags, type, size, data.
-    routine!("IoSetDevicePropertyData", PASSIVE, |call| {
-        let key = call.ptr::<Key>(1).read()?;
-        let data = call.ptr::<u8>(6).non_null().map(|data| data.array(call.u32(5).into()).read()).transpose()?;
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn IoGetDeviceProperty(
+        device: GuestPtr<DEVICE_OBJECT>,
+        number: i32,
+        room: u32,
+        buffer: GuestPtr<u8>,
+        length: GuestPtr<u32>,
+    ) -> Outcome {
+        match property(device, number.cast_unsigned()) {
+            Some(data) => store(&data, buffer, room, length),
+            None => fail(NtStatus::ObjectNameNotFound),
+        }
+    }
+
+    #[irql(APC), fails(NtStatus::ObjectNameNotFound)]
+    fn IoGetDevicePropertyData(
+        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        key: GuestPtr<Key>,
+        _language: Ignored<u32>,
+        _flags: Ignored<u32>,
+        room: u32,
+        buffer: GuestPtr<u8>,
+        length: GuestPtr<u32>,
+        kind: Out<u32>,
+    ) -> Outcome {
+        let found = lock(&kernel().interfaces).properties.get(&key.read()?).cloned();
+        let Some((known, data)) = found else { return fail(NtStatus::ObjectNameNotFound) };
+        kind.set_if_wanted(known)?;
+        store(&data, buffer, room, length)
+    }
+
+    #[irql(APC), fails(NO_RESOURCES)]
+    #[undoes(data.is_none())]
+    fn IoSetDevicePropertyData(
+        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        key: GuestPtr<Key>,
+        _language: Ignored<u32>,
+        _flags: Ignored<u32>,
+        kind: u32,
+        size: u32,
+        data: Option<GuestPtr<u8>>,
+    ) -> Outcome {
+        let key = key.read()?;
+        let data = data.map(|data| data.array(size.into()).read()).transpose()?;
         let properties = &mut lock(&kernel().interfaces).properties;
         match data {
             None => properties.remove(&key),
-            Some(data) => properties.insert(key, (call.u32(4), data)),
+            Some(data) => properties.insert(key, (kind, data)),
         };
         done(())
-    })
-    .fails(NO_RESOURCES)
-    .undoes(Some(|call| call.arg(6) == 0)),
-];
+    }
+}
 
-/// Arguments: device, class, reference string, place for the link's name.
-fn register(call: &Call) -> Outcome {
-    let class = call.ptr::<GUID>(1).id()?;
+/// Registers an interface of this class. Its link is stored in `place`.
+fn register(
+    call: &Call,
+    class: Guid,
+    reference: Option<GuestPtr<UNICODE_STRING>>,
+    place: GuestPtr<UNICODE_STRING>,
+) -> Outcome {
     let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{class}}}");
-    if let Some(reference) = call.ptr::<UNICODE_STRING>(2).non_null() {
+    if let Some(reference) = reference {
         text = format!("{text}\\{}", reference.text()?);
     }
     let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
@@ -93,7 +150,7 @@ fn register(call: &Call) -> Outcome {
     let memory = lock(&kernel().pool).allocate(size.into(), *b"IfNm", true, call.from);
     let Some(buffer) = memory.map(GuestPtr::new) else { return fail(NO_RESOURCES) };
     buffer.write_all(&units)?;
-    call.ptr::<UNICODE_STRING>(3).set(size - 2, size, buffer)?;
+    place.set(size - 2, size, buffer)?;
     lock(&kernel().interfaces).enabled.entry(text).or_insert(false);
     Ok(())
 }
@@ -126,23 +183,6 @@ pub(crate) fn property(physical: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option
         14 => Some(0_u32.to_le_bytes().to_vec()),
         _ => None,
     }
-}
-
-/// Arguments: device, property, length, buffer, place for the length.
-fn get_property(call: &Call) -> Outcome {
-    match property(call.ptr(0), call.u32(1)) {
-        Some(data) => store(&data, call.ptr(3), call.u32(2), call.ptr(4)),
-        None => fail(NtStatus::ObjectNameNotFound),
-    }
-}
-
-/// Arguments: device, key, language, flags, size, data, place for the size, place for the type.
-fn get_data(call: &Call) -> Outcome {
-    let key = call.ptr::<Key>(1).read()?;
-    let found = lock(&kernel().interfaces).properties.get(&key).cloned();
-    let Some((kind, data)) = found else { return fail(NtStatus::ObjectNameNotFound) };
-    call.ptr(7).write_if(kind)?;
-    store(&data, call.ptr(5), call.u32(4), call.ptr(6))
 }
 
 /// Stores the length of the data, and the data itself if the buffer has room for all of it.

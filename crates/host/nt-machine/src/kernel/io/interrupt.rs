@@ -16,8 +16,8 @@ use crate::layout::{
     DEVICE_OBJECT, INTERRUPT_OBJECT, IO_CONNECT_INTERRUPT_PARAMETERS, IO_DISCONNECT_INTERRUPT_PARAMETERS,
     IO_INTERRUPT_MESSAGE_INFO, IO_INTERRUPT_MESSAGE_INFO_ENTRY,
 };
-use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
-use crate::routine::{ANY, Call, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
+use crate::routine::{ANY, Ignored, Irql, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::{self, Rule};
 
 /// `CONNECT_…`.
@@ -30,30 +30,49 @@ const WHAT: &str = "connected interrupt";
 
 type Object = GuestPtr<INTERRUPT_OBJECT>;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("IoConnectInterruptEx", PASSIVE, connect_ex).fails(NO_RESOURCES),
-    // Arguments: place for the object, routine, context, lock, vector, IRQL, IRQL of the routine, mode, sharing,
-    // processors.
-    routine!("IoConnectInterrupt", PASSIVE, |call| {
-        let vector = call.u32(4);
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoConnectInterruptEx(&call, params: GuestPtr<IO_CONNECT_INTERRUPT_PARAMETERS>) -> Outcome {
+        connect_ex(params, call.from)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn IoConnectInterrupt(
+        &call,
+        place: Out<Object>,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+        lock: GuestPtr<u64>,
+        vector: u32,
+        _irql: Ignored<Irql>,
+        irql: Irql,
+        _mode: Ignored<i32>,
+        _share: Ignored<bool>,
+        _processors: Ignored<u64>,
+        _floating: Ignored<bool>,
+    ) -> Outcome {
         let Some(interrupt) = resources::interrupts().into_iter().find(|known| known.vector == vector) else {
             return fail(NtStatus::InvalidParameter);
         };
-        let service = Service { routine: call.ptr(1), context: call.arg(2), lock: call.ptr(3), irql: call.u8(6) };
+        let service = Service { routine, context: context.address(), lock, irql: irql.0 };
         // The driver gives no device, and only one line has this vector.
         let object = new_object(service)?;
         connect(object, GuestPtr::NULL, interrupt, false, call.from);
-        call.ptr(0).write(object)?;
+        place.set(object)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    routine!("IoDisconnectInterrupt", PASSIVE, |call| disconnect_driver(call.ptr(0))),
-    routine!("IoDisconnectInterruptEx", PASSIVE, |call| {
-        let params = call.ptr::<IO_DISCONNECT_INTERRUPT_PARAMETERS>(0);
+    }
+
+    #[irql(PASSIVE)]
+    fn IoDisconnectInterrupt(object: Object) {
+        disconnect_driver(object);
+    }
+
+    #[irql(PASSIVE)]
+    fn IoDisconnectInterruptEx(params: GuestPtr<IO_DISCONNECT_INTERRUPT_PARAMETERS>) -> Result<(), Fault> {
         let context = params.ConnectionContext().read()?;
         if params.Version().read()? != MESSAGE_BASED {
             disconnect_driver(context.cast());
-            return done(());
+            return Ok(());
         }
         let table = context.cast::<IO_INTERRUPT_MESSAGE_INFO>();
         for entry in
@@ -62,18 +81,34 @@ pub(super) const ROUTINES: &[Routine] = &[
             disconnect_driver(entry.InterruptObject().read()?);
         }
         lock(&kernel().pool).free_object(table.address());
-        done(())
-    }),
-    // Arguments: interrupt, routine, context.
-    routine!("KeSynchronizeExecution", ANY, |call| {
-        let (routine, context) = (call.ptr(1), call.arg(2));
-        locked(call.ptr(0), |irql| call_back("SynchCritSection", irql, routine, &[context]) as u8 != 0)
-    }),
-    routine!("KeAcquireInterruptSpinLock", ANY, |call| acquire(call.ptr(0), call.from)).keeps(),
-    routine!("KeReleaseInterruptSpinLock", ANY, |call| release(call.ptr(0), call.u8(1))),
-    fixed("IoReportInterruptActive", ANY, 0),
-    fixed("IoReportInterruptInactive", ANY, 0),
-];
+        Ok(())
+    }
+
+    #[irql(ANY)]
+    fn KeSynchronizeExecution(
+        interrupt: Object,
+        routine: GuestPtr<Code>,
+        context: GuestPtr<Opaque>,
+    ) -> Result<bool, Fault> {
+        locked(interrupt, |irql| call_back("SynchCritSection", irql, routine, &[context.address()]) as u8 != 0)
+    }
+
+    #[irql(ANY), keeps]
+    fn KeAcquireInterruptSpinLock(&call, interrupt: Object) -> Result<Irql, Fault> {
+        acquire(interrupt, call.from).map(Irql)
+    }
+
+    #[irql(ANY)]
+    fn KeReleaseInterruptSpinLock(interrupt: Object, old: Irql) -> Result<(), Fault> {
+        release(interrupt, old.0)
+    }
+
+    #[irql(ANY), fixed]
+    fn IoReportInterruptActive(_params: Ignored<GuestPtr<Opaque>>) {}
+
+    #[irql(ANY), fixed]
+    fn IoReportInterruptInactive(_params: Ignored<GuestPtr<Opaque>>) {}
+}
 
 /// A service routine that is connected to an interrupt.
 #[derive(Clone, Copy, Debug)]
@@ -206,8 +241,7 @@ pub(crate) fn raise(device: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option<bool
     }))
 }
 
-fn connect_ex(call: &Call) -> Outcome {
-    let params = call.ptr::<IO_CONNECT_INTERRUPT_PARAMETERS>(0);
+fn connect_ex(params: GuestPtr<IO_CONNECT_INTERRUPT_PARAMETERS>, from: u64) -> Outcome {
     let version = params.Version().read()?;
     let device = params.PhysicalDeviceObject().read()?;
     if !matches!(version, FULLY_SPECIFIED..=FULLY_SPECIFIED_GROUP) || !stack::physical().contains(&device) {
@@ -226,7 +260,11 @@ fn connect_ex(call: &Call) -> Outcome {
     let line = all.iter().find(|interrupt| interrupt.message.is_none()).copied();
     let messages: Vec<Interrupt> = all.iter().filter(|interrupt| interrupt.message.is_some()).copied().collect();
     let (interrupt, service) = match version {
-        MESSAGE_BASED if !messages.is_empty() => return connect_messages(call, device, service, &messages),
+        MESSAGE_BASED if !messages.is_empty() => {
+            let table = connect_messages(device, service, &messages, from)?;
+            params.InterruptObject().read()?.cast().write(table)?;
+            return done(());
+        }
         // The device has no messages. The fallback routine is connected to its line, and the version reports that.
         MESSAGE_BASED => {
             let fallback = params.FallBackServiceRoutine().read()?;
@@ -244,12 +282,18 @@ fn connect_ex(call: &Call) -> Outcome {
     };
     let Some(interrupt) = interrupt else { return fail(NtStatus::NotFound) };
     let object = new_object(service)?;
-    connect(object, device, interrupt, false, call.from);
+    connect(object, device, interrupt, false, from);
     params.InterruptObject().read()?.cast().write(object)?;
     done(())
 }
 
-fn connect_messages(call: &Call, device: GuestPtr<DEVICE_OBJECT>, service: Service, messages: &[Interrupt]) -> Outcome {
+/// Connects all messages of a device. Returns the table of them, for the driver.
+fn connect_messages(
+    device: GuestPtr<DEVICE_OBJECT>,
+    service: Service,
+    messages: &[Interrupt],
+    from: u64,
+) -> Outcome<GuestPtr<IO_INTERRUPT_MESSAGE_INFO>> {
     let size = size_of::<IO_INTERRUPT_MESSAGE_INFO>() + size_of::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>() * messages.len();
     let memory: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(size as u64)?;
     let table = memory.cast::<IO_INTERRUPT_MESSAGE_INFO>();
@@ -258,7 +302,7 @@ fn connect_messages(call: &Call, device: GuestPtr<DEVICE_OBJECT>, service: Servi
     let entries = table.after::<IO_INTERRUPT_MESSAGE_INFO_ENTRY>().array(messages.len() as u64);
     for (interrupt, entry) in messages.iter().zip(entries.places()) {
         let object = new_object(service)?;
-        connect(object, device, *interrupt, true, call.from);
+        connect(object, device, *interrupt, true, from);
         entry.TargetProcessorSet().write(1)?;
         entry.InterruptObject().write(object)?;
         entry.Vector().write(interrupt.vector)?;
@@ -266,7 +310,5 @@ fn connect_messages(call: &Call, device: GuestPtr<DEVICE_OBJECT>, service: Servi
         // Latched.
         entry.Mode().write(1)?;
     }
-    let params = call.ptr::<IO_CONNECT_INTERRUPT_PARAMETERS>(0);
-    params.InterruptObject().read()?.cast().write(table)?;
-    done(())
+    done(table)
 }

@@ -6,7 +6,7 @@ use crate::kernel::pool::{self, Kind, PAGE_EXECUTE, paging};
 use crate::kernel::{kernel, lock};
 use crate::layout::{IRP, MDL};
 use crate::memory::{Fault, GuestPtr, Opaque, PAGE};
-use crate::routine::{APC, Call, DISPATCH, Ignored, Outcome, done, fail, routines};
+use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Outcome, done, fail, routines};
 use crate::verify::{self, Rule};
 
 /// `MDL_MAPPED_TO_SYSTEM_VA`, `MDL_PAGES_LOCKED`, `MDL_SOURCE_IS_NONPAGED_POOL`, `MDL_PARTIAL`.
@@ -106,7 +106,7 @@ routines! { pub(super) ROUTINES;
         build_partial(source, target, address, length)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn MmSizeOfMdl(address: GuestPtr<u8>, length: u64) -> u64 {
         size(address, length)
     }
@@ -136,7 +136,7 @@ routines! { pub(super) ROUTINES;
     }
 
     /// The pages become executable; they stay writable in any case.
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn MmProtectMdlSystemAddress(list: GuestPtr<MDL>, protect: u32) -> Outcome {
         if protect & PAGE_EXECUTE != 0 {
             lock(&kernel().pool).make_executable(start(list)?.address());
@@ -159,22 +159,22 @@ routines! { pub(super) ROUTINES;
         list.MdlFlags().write(0)
     }
 
-    #[irql(APC), fails_with_zero]
+    #[irql(DISPATCH), fails_with_zero]
     fn MmMapIoSpace(_physical: Ignored<i64>, size: u64, _cache: Ignored<i32>) -> GuestPtr<u8> {
         map_device(Kind::Executable, size)
     }
 
-    #[irql(APC), fails_with_zero]
+    #[irql(DISPATCH), fails_with_zero]
     fn MmMapIoSpaceEx(_physical: Ignored<i64>, size: u64, protect: u32) -> GuestPtr<u8> {
         map_device(Kind::non_paged(protect & PAGE_EXECUTE != 0), size)
     }
 
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn MmUnmapIoSpace(address: GuestPtr<u8>, _size: Ignored<u64>) {
         lock(&kernel().pool).free_object(address.address());
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(ANY), fixed]
     fn MmGetPhysicalAddress(address: GuestPtr<Opaque>) -> i64 {
         address.address().cast_signed()
     }
@@ -205,7 +205,7 @@ routines! { pub(super) ROUTINES;
     #[irql(APC), fixed]
     fn MmResetDriverPaging(_address: Ignored<GuestPtr<Opaque>>) {}
 
-    #[irql(DISPATCH), fixed]
+    #[irql(ANY), fixed]
     fn MmQuerySystemSize() -> i32 {
         2
     }

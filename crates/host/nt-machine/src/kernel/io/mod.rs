@@ -33,7 +33,7 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 19] = [
+pub(super) const ROUTINES: &[&[Routine]] = &[
     activity::ROUTINES,
     build::ROUTINES,
     csq::ROUTINES,

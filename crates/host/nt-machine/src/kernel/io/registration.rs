@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{ANY, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify;
 
 /// `ERROR_LOG_MAXIMUM_SIZE`.
@@ -24,7 +24,7 @@ pub(crate) struct Registrations {
 }
 
 routines! { pub(super) ROUTINES;
-    #[irql(APC), fails(NO_RESOURCES)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn IoAllocateDriverObjectExtension(
         _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
         client: GuestPtr<Opaque>,

@@ -14,7 +14,7 @@ use crate::kernel::sync::irql;
 use crate::kernel::{RequestKind, call_back, kernel, lock};
 use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{APC, DISPATCH, Ignored, Irql, Out, routines};
+use crate::routine::{DISPATCH, Ignored, Irql, Out, routines};
 use crate::verify::{self, Rule};
 
 /// The major functions.
@@ -76,12 +76,12 @@ routines! { pub(super) ROUTINES;
         4
     }
 
-    #[irql(APC), fixed]
+    #[irql(DISPATCH), fixed]
     fn IoIs32bitProcess(_irp: Ignored<GuestPtr<IRP>>) -> bool {
         false
     }
 
-    #[irql(APC), fixed]
+    #[irql(DISPATCH), fixed]
     fn IoSetThreadHardErrorMode(_enable: Ignored<bool>) -> bool {
         true
     }

@@ -2,13 +2,13 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::ex::object;
+use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::pool;
 use crate::kernel::rtl::security::Parts;
 use crate::kernel::{kernel, lock};
-use crate::layout::{SECURITY_DESCRIPTOR, SECURITY_SUBJECT_CONTEXT};
-use crate::memory::GuestPtr;
-use crate::routine::{ANY, APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::layout::{IRP, SECURITY_DESCRIPTOR, SECURITY_SUBJECT_CONTEXT, THREAD};
+use crate::memory::{Fault, GuestPtr, GuestSlice, Opaque};
+use crate::routine::{ANY, APC, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The size of a token, which is opaque.
 const TOKEN: u64 = 0x100;
@@ -16,45 +16,114 @@ const TOKEN: u64 = 0x100;
 const MAXIMUM_ALLOWED: u32 = 0x0200_0000;
 const GENERIC_ALL: u64 = 3;
 /// `TokenUser`.
-const USER: u32 = 1;
+const USER: i32 = 1;
 /// S-1-5-18, the local system account.
 const SYSTEM: [u8; 12] = [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
 /// The default security descriptor: owner and group are the local system account, and there is no ACL.
 const DEFAULT: [u8; 20] = [1, 0, 0, 0x80, 20, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-pub(super) const ROUTINES: &[Routine] = &[
-    routine!("SeCaptureSubjectContext", PASSIVE, |call| {
-        let context = call.ptr::<SECURITY_SUBJECT_CONTEXT>(0);
+/// A subject context that no routine looks into.
+type Subject = Ignored<GuestPtr<SECURITY_SUBJECT_CONTEXT>>;
+
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE)]
+    fn SeCaptureSubjectContext(context: GuestPtr<SECURITY_SUBJECT_CONTEXT>) -> Result<(), Fault> {
         context.zero()?;
         context.PrimaryToken().write(token())
-    }),
-    fixed("SeLockSubjectContext", PASSIVE, 0),
-    fixed("SeUnlockSubjectContext", PASSIVE, 0),
-    fixed("SeReleaseSubjectContext", PASSIVE, 0),
-    // Arguments: descriptor, subject, whether it is locked, desired and previously granted access, place for
-    // privileges, mapping, mode, places for the access and the status.
-    routine!("SeAccessCheck", PASSIVE, |call| {
-        let mut granted = (call.u32(3) & !MAXIMUM_ALLOWED) | call.u32(4);
-        if call.u32(3) & MAXIMUM_ALLOWED != 0 {
-            granted |= call.ptr::<u32>(6).at(GENERIC_ALL).read()?;
+    }
+
+    #[irql(PASSIVE), fixed]
+    fn SeLockSubjectContext(_context: Subject) {}
+
+    #[irql(PASSIVE), fixed]
+    fn SeUnlockSubjectContext(_context: Subject) {}
+
+    #[irql(PASSIVE), fixed]
+    fn SeReleaseSubjectContext(_context: Subject) {}
+
+    #[irql(PASSIVE)]
+    fn SeAccessCheck(
+        _descriptor: Ignored<GuestPtr<SECURITY_DESCRIPTOR>>,
+        _subject: Subject,
+        _locked: Ignored<bool>,
+        desired: u32,
+        previously_granted: u32,
+        privileges: Out<u64>,
+        mapping: GuestPtr<u32>,
+        _mode: Ignored<i8>,
+        access: Out<u32>,
+        status: Out<NtStatus>,
+    ) -> Result<bool, Fault> {
+        let mut granted = (desired & !MAXIMUM_ALLOWED) | previously_granted;
+        if desired & MAXIMUM_ALLOWED != 0 {
+            granted |= mapping.at(GENERIC_ALL).read()?;
         }
-        call.ptr(5).write_if(0_u64)?;
-        call.ptr(8).write(granted)?;
-        call.ptr(9).write(NtStatus::Success)?;
-        done(true)
-    }),
-    fixed("SeSinglePrivilegeCheck", PASSIVE, 1),
-    fixed("SePrivilegeCheck", PASSIVE, 1),
-    fixed("SeTokenIsAdmin", ANY, 1),
-    fixed("SeTokenIsRestricted", ANY, 0),
-    fixed("SeTokenIsWriteRestricted", ANY, 0),
-    routine!("PsReferencePrimaryToken", APC, referenced_token),
-    routine!("PsReferenceImpersonationToken", APC, |_| 0_u64).fixed(),
-    routine!("PsDereferencePrimaryToken", APC, |call| object::dereference(call.arg(0))),
-    routine!("PsDereferenceImpersonationToken", APC, |_| 0_u64).fixed(),
-    // Arguments: token, class, place for the information, which the driver frees.
-    routine!("SeQueryInformationToken", PASSIVE, |call| {
-        if call.u32(1) != USER {
+        privileges.set_if_wanted(0)?;
+        access.set(granted)?;
+        status.set(NtStatus::Success)?;
+        Ok(true)
+    }
+
+    /// The privilege is an `LUID`.
+    #[irql(PASSIVE), fixed]
+    fn SeSinglePrivilegeCheck(_privilege: Ignored<u64>, _mode: Ignored<i8>) -> bool {
+        true
+    }
+
+    #[irql(PASSIVE), fixed]
+    fn SePrivilegeCheck(_privileges: Ignored<GuestPtr<Opaque>>, _subject: Subject, _mode: Ignored<i8>) -> bool {
+        true
+    }
+
+    #[irql(ANY), fixed]
+    fn SeTokenIsAdmin(_token: Ignored<GuestPtr<Opaque>>) -> bool {
+        true
+    }
+
+    #[irql(ANY), fixed]
+    fn SeTokenIsRestricted(_token: Ignored<GuestPtr<Opaque>>) -> bool {
+        false
+    }
+
+    #[irql(ANY), fixed]
+    fn SeTokenIsWriteRestricted(_token: Ignored<GuestPtr<Opaque>>) -> bool {
+        false
+    }
+
+    #[irql(APC)]
+    fn PsReferencePrimaryToken(&call, _process: Ignored<GuestPtr<THREAD>>) -> GuestPtr<Opaque> {
+        let token = token();
+        object::reference(token, call.from);
+        GuestPtr::new(token)
+    }
+
+    #[irql(APC), fixed]
+    fn PsReferenceImpersonationToken(
+        _thread: Ignored<GuestPtr<THREAD>>,
+        _copy: Ignored<GuestPtr<u8>>,
+        _effective: Ignored<GuestPtr<u8>>,
+        _level: Ignored<GuestPtr<u32>>,
+    ) -> GuestPtr<Opaque> {
+        GuestPtr::NULL
+    }
+
+    #[irql(APC)]
+    fn PsDereferencePrimaryToken(token: GuestPtr<Opaque>) {
+        object::dereference(token.address());
+    }
+
+    #[irql(APC), fixed]
+    fn PsDereferenceImpersonationToken(_token: Ignored<GuestPtr<Opaque>>) {}
+
+    /// The driver frees the information.
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn SeQueryInformationToken(
+        &call,
+        _token: Ignored<GuestPtr<Opaque>>,
+        class: i32,
+        information: Out<GuestPtr<u64>>,
+    ) -> Outcome {
+        if class != USER {
             return fail(NtStatus::InvalidInfoClass);
         }
         let memory = lock(&kernel().pool).allocate(16 + SYSTEM.len() as u64, *b"SeTk", true, call.from);
@@ -63,62 +132,96 @@ pub(super) const ROUTINES: &[Routine] = &[
         place.write(sid.address())?;
         place.at(1).write(0)?;
         sid.write_all(&SYSTEM)?;
-        call.ptr(2).write(place)?;
+        information.set(place)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    // Arguments: descriptor, mode, pool type, whether to copy a descriptor of the kernel, place for the descriptor.
-    routine!("SeCaptureSecurityDescriptor", PASSIVE, |call| {
-        let descriptor = call.ptr::<SECURITY_DESCRIPTOR>(0);
-        if descriptor.is_null() || (call.u8(1) == 0 && !call.is(3)) {
-            call.ptr(4).write(descriptor)?;
+    }
+
+    /// A descriptor of the kernel is copied only on request.
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn SeCaptureSecurityDescriptor(
+        &call,
+        descriptor: GuestPtr<SECURITY_DESCRIPTOR>,
+        mode: i8,
+        pool_type: i32,
+        capture_if_kernel: bool,
+        place: Out<GuestPtr<u8>>,
+    ) -> Outcome {
+        if descriptor.is_null() || (mode == 0 && !capture_if_kernel) {
+            place.set(descriptor.cast())?;
             return done(());
         }
         let copy = Parts::of(descriptor)?.self_relative()?;
-        let memory = lock(&kernel().pool).allocate(copy.len() as u64, *b"SeSd", call.u32(2) & 1 != 0, call.from);
-        let Some(place) = memory.map(GuestPtr::<u8>::new) else { return fail(NO_RESOURCES) };
-        place.write_all(&copy)?;
-        call.ptr(4).write(place)?;
+        let memory = lock(&kernel().pool).allocate(copy.len() as u64, *b"SeSd", pool_type & 1 != 0, call.from);
+        let Some(memory) = memory.map(GuestPtr::<u8>::new) else { return fail(NO_RESOURCES) };
+        memory.write_all(&copy)?;
+        place.set(memory)?;
         done(())
-    })
-    .fails(NO_RESOURCES),
-    // Arguments: descriptor, mode, whether a descriptor of the kernel was copied.
-    routine!("SeReleaseSecurityDescriptor", PASSIVE, |call| {
-        if call.arg(0) != 0 && (call.u8(1) != 0 || call.is(2)) {
-            pool::free(call.arg(0), None);
+    }
+
+    /// Frees what `SeCaptureSecurityDescriptor` copied.
+    #[irql(PASSIVE)]
+    fn SeReleaseSecurityDescriptor(
+        descriptor: GuestPtr<SECURITY_DESCRIPTOR>,
+        mode: i8,
+        captured_if_kernel: bool,
+    ) -> NtStatus {
+        if !descriptor.is_null() && (mode != 0 || captured_if_kernel) {
+            pool::free(descriptor.address(), None);
         }
-    }),
-    // Arguments: length, descriptor, required parts.
-    routine!("SeValidSecurityDescriptor", PASSIVE, |call| {
-        let descriptor = call.ptr::<SECURITY_DESCRIPTOR>(1);
-        let length = Parts::of(descriptor)?.self_relative()?.len();
-        done(descriptor.Revision().read()? == 1 && length <= call.u32(0) as usize)
-    }),
-    // Arguments: handle, parts to set, descriptor.
-    routine!("ZwSetSecurityObject", PASSIVE, |call| {
-        let Some(object) = object::by_handle(call.kernel_handle(0)) else { return fail(NtStatus::InvalidHandle) };
-        set(object, call.ptr(2))
-    })
-    .fails(NtStatus::AccessDenied),
-    // Arguments: object, parts to set, descriptor.
-    routine!("ObSetSecurityObjectByPointer", PASSIVE, |call| set(call.arg(0), call.ptr(2)))
-        .fails(NtStatus::AccessDenied),
-    // Arguments: handle, parts to return, buffer for the descriptor, size of the buffer, place for the length.
-    routine!("ZwQuerySecurityObject", PASSIVE, |call| {
-        let Some(object) = object::by_handle(call.kernel_handle(0)) else { return fail(NtStatus::InvalidHandle) };
+        NtStatus::Success
+    }
+
+    #[irql(PASSIVE)]
+    fn SeValidSecurityDescriptor(length: u32, descriptor: GuestPtr<SECURITY_DESCRIPTOR>) -> Result<bool, Fault> {
+        let needed = Parts::of(descriptor)?.self_relative()?.len();
+        Ok(descriptor.Revision().read()? == 1 && needed <= length as usize)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    fn ZwSetSecurityObject(
+        handle: KernelHandle,
+        _parts: Ignored<u32>,
+        descriptor: GuestPtr<SECURITY_DESCRIPTOR>,
+    ) -> Outcome {
+        let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
+        set(object, descriptor)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    fn ObSetSecurityObjectByPointer(
+        object: GuestPtr<Opaque>,
+        _parts: Ignored<u32>,
+        descriptor: GuestPtr<SECURITY_DESCRIPTOR>,
+    ) -> Outcome {
+        set(object.address(), descriptor)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    fn ZwQuerySecurityObject(
+        handle: KernelHandle,
+        _parts: Ignored<u32>,
+        buffer: GuestSlice<u8>,
+        length: Out<u32>,
+    ) -> Outcome {
+        let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
         let known = lock(&kernel().objects).descriptor(object);
         let descriptor = known.unwrap_or_else(|| DEFAULT.iter().chain(&SYSTEM).copied().collect());
-        call.ptr(4).write(descriptor.len() as u32)?;
-        if (call.u32(3) as usize) < descriptor.len() {
+        length.set(descriptor.len() as u32)?;
+        if buffer.len() < descriptor.len() as u64 {
             return fail(NtStatus::BufferTooSmall);
         }
-        call.ptr(2).write_all(&descriptor)?;
+        buffer.start().write_all(&descriptor)?;
         done(())
-    })
-    .fails(NtStatus::AccessDenied),
-    fixed("ObReleaseObjectSecurity", APC, 0),
-    fixed("IoValidateDeviceIoControlAccess", DISPATCH, 0),
-];
+    }
+
+    #[irql(APC), fixed]
+    fn ObReleaseObjectSecurity(_descriptor: Ignored<GuestPtr<SECURITY_DESCRIPTOR>>, _allocated: Ignored<bool>) {}
+
+    #[irql(ANY), fixed]
+    fn IoValidateDeviceIoControlAccess(_request: Ignored<GuestPtr<IRP>>, _access: Ignored<u32>) -> NtStatus {
+        NtStatus::Success
+    }
+}
 
 /// Returns the token of the local system account. The first call creates it.
 pub(super) fn token() -> u64 {
@@ -127,12 +230,6 @@ pub(super) fn token() -> u64 {
     }
     let token = lock(&kernel().pool).object(TOKEN);
     lock(&kernel().objects).set_token(token);
-    token
-}
-
-fn referenced_token(call: &Call) -> u64 {
-    let token = token();
-    object::reference(token, call.from);
     token
 }
 

@@ -13,7 +13,7 @@ use crate::layout::{
     DEVICE_OBJECT, WMIREGGUID, WMIREGINFO, WNODE_HEADER, WNODE_ITEM, WNODE_SINGLE_INSTANCE, WNODE_TOO_SMALL,
 };
 use crate::memory::{Fault, GuestPtr, OrStop as _, PAGE};
-use crate::routine::{DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
+use crate::routine::{DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::{self, Rule};
 
 /// `IRP_MJ_SYSTEM_CONTROL` and its minor functions.
@@ -80,20 +80,21 @@ pub struct WmiRequest {
     pub output: u32,
 }
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: event. It only goes to the debug output. As in Windows, the kernel frees it.
-    routine!("IoWMIWriteEvent", DISPATCH, |call| {
-        let node = call.ptr::<WNODE_HEADER>(0);
+routines! { pub(super) ROUTINES;
+    /// The event only goes to the debug output. As in Windows, the kernel frees it.
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn IoWMIWriteEvent(node: GuestPtr<WNODE_HEADER>) -> Outcome {
         event(node.Guid().id()?, node.BufferSize().read()?.into());
         pool::free(node.address(), None);
         done(())
-    })
-    .fails(NO_RESOURCES),
-    // Arguments: device or callback, action.
-    routine!("IoWMIRegistrationControl", PASSIVE, |call| {
-        let device = call.ptr::<DEVICE_OBJECT>(0);
+    }
+
+    /// The first argument may also be a callback.
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[undoes(action == DEREGISTER)]
+    fn IoWMIRegistrationControl(&call, device: GuestPtr<DEVICE_OBJECT>, action: u32) -> NtStatus {
         let is_known = lock(&kernel().io).is_registered(WHAT, device.address());
-        match call.u32(1) {
+        match action {
             REGISTER => {
                 lock(&kernel().io).register(WHAT, device.address(), call.from);
                 query_later(device, FIRST, call.from);
@@ -107,10 +108,8 @@ pub(super) const ROUTINES: &[Routine] = &[
             _ => {}
         }
         NtStatus::Success
-    })
-    .fails(NO_RESOURCES)
-    .undoes(Some(|call| call.u32(1) == DEREGISTER)),
-];
+    }
+}
 
 /// Adds a WMI event to the debug output.
 pub(crate) fn event(guid: Guid, bytes: u64) {

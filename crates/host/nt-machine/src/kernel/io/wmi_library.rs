@@ -14,7 +14,7 @@ use crate::layout::{
     DEVICE_OBJECT, GUID, IRP, UNICODE_STRING, WMIGUIDREGINFO, WMILIB_CONTEXT, WMIREGGUID, WMIREGINFO, WNODE_ITEM,
 };
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, routine};
+use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, WMI_LIBRARY, done, routines};
 
 /// `SYSCTL_IRP_DISPOSITION`.
 const PROCESSED: u32 = 0;
@@ -22,27 +22,60 @@ const NOT_COMPLETED: u32 = 1;
 const NOT_WMI: u32 = 2;
 const FORWARD: u32 = 3;
 
-pub(super) const ROUTINES: &[Routine] = &[
-    // Arguments: context, device, IRP, place for the disposition.
-    routine!("WmiSystemControl", PASSIVE, system_control),
-    // Arguments: device, IRP, status, number of bytes used, priority boost.
-    routine!("WmiCompleteRequest", DISPATCH, complete),
-    // Arguments: device, GUID, instance, size, data, which the library frees.
-    routine!("WmiFireEvent", DISPATCH, |call| {
-        event(call.ptr::<GUID>(1).id()?, call.u32(3).into());
-        if let Some(data) = call.ptr::<u8>(4).non_null() {
+routines! { pub(super) ROUTINES;
+    #[irql(PASSIVE), module(WMI_LIBRARY)]
+    fn WmiSystemControl(
+        &call,
+        context: GuestPtr<WMILIB_CONTEXT>,
+        device: GuestPtr<DEVICE_OBJECT>,
+        irp: GuestPtr<IRP>,
+        disposition: GuestPtr<u32>,
+    ) -> Outcome<NtStatus> {
+        system_control(&Driver { context, device: device.address(), from: call.from }, irp, disposition)
+    }
+
+    #[irql(DISPATCH), module(WMI_LIBRARY)]
+    fn WmiCompleteRequest(
+        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        irp: GuestPtr<IRP>,
+        status: NtStatus,
+        used: u32,
+        _boost: Ignored<i8>,
+    ) -> Outcome<NtStatus> {
+        complete(irp, status, used)
+    }
+
+    /// The library frees the data.
+    #[irql(DISPATCH), module(WMI_LIBRARY), fails(NO_RESOURCES)]
+    fn WmiFireEvent(
+        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        guid: GuestPtr<GUID>,
+        _instance: Ignored<u32>,
+        size: u32,
+        data: Option<GuestPtr<u8>>,
+    ) -> Outcome {
+        event(guid.id()?, size.into());
+        if let Some(data) = data {
             pool::free(data.address(), None);
         }
         done(())
-    })
-    .fails(NO_RESOURCES),
-];
+    }
+}
+
+/// The driver that passes an IRP.
+#[derive(Clone, Copy)]
+struct Driver {
+    context: GuestPtr<WMILIB_CONTEXT>,
+    /// The address of its device.
+    device: u64,
+    /// The address that the library returns to.
+    from: u64,
+}
 
 /// Passes an IRP to the driver's WMI routine for it.
-fn system_control(call: &Call) -> Outcome<NtStatus> {
-    let (context, device, irp) = (call.ptr::<WMILIB_CONTEXT>(0), call.arg(1), call.ptr::<IRP>(2));
+fn system_control(driver: &Driver, irp: GuestPtr<IRP>, disposition: GuestPtr<u32>) -> Outcome<NtStatus> {
+    let Driver { context, device, .. } = *driver;
     let place = irp.CurrentStackLocation().read()?;
-    let disposition = call.ptr::<u32>(3);
     let [provider, _, size_of_buffer, buffer] = place.Parameters().read()?;
     if place.MajorFunction().read()? != SYSTEM_CONTROL {
         disposition.write(NOT_WMI)?;
@@ -54,7 +87,7 @@ fn system_control(call: &Call) -> Outcome<NtStatus> {
     }
     let minor = place.MinorFunction().read()?;
     if minor == REGINFO_EX {
-        let (status, used) = registration(call, GuestPtr::new(buffer), size_of_buffer as u32)?;
+        let (status, used) = registration(driver, GuestPtr::new(buffer), size_of_buffer as u32)?;
         return finish(irp, disposition, status, used);
     }
     let node = GuestPtr::<WNODE_ITEM>::new(buffer);
@@ -137,8 +170,8 @@ struct Information {
 
 /// Queries the registration information of the driver and stores it in the buffer of an IRP. If the buffer is too small,
 /// stores the size that is needed. Returns the number of bytes stored.
-fn registration(call: &Call, buffer: GuestPtr<u8>, room: u32) -> Outcome<(NtStatus, u64)> {
-    let (context, device) = (call.ptr::<WMILIB_CONTEXT>(0), call.arg(1));
+fn registration(driver: &Driver, buffer: GuestPtr<u8>, room: u32) -> Outcome<(NtStatus, u64)> {
+    let Driver { context, device, from } = *driver;
     let routine = context.QueryWmiRegInfo().read()?;
     if routine.is_null() {
         return Ok((NtStatus::Success, 0));
@@ -165,7 +198,7 @@ fn registration(call: &Call, buffer: GuestPtr<u8>, room: u32) -> Outcome<(NtStat
         pool::free(text.address(), None);
     }
     lock(&kernel().pool).free_object(places.address());
-    let used = if status.is_error() { 0 } else { store(context, &information, (buffer, room), call.from)? };
+    let used = if status.is_error() { 0 } else { store(context, &information, (buffer, room), from)? };
     Ok((status, used))
 }
 
@@ -221,8 +254,7 @@ fn store(
 
 /// Completes an IRP that the library passed to the driver. If the buffer was too small, the IRP succeeds with a node that
 /// says how much is needed, as documented for `WmiCompleteRequest`.
-fn complete(call: &Call) -> Outcome<NtStatus> {
-    let (irp, mut status, used) = (call.ptr::<IRP>(1), call.status(2), call.u32(3));
+fn complete(irp: GuestPtr<IRP>, mut status: NtStatus, used: u32) -> Outcome<NtStatus> {
     let place = irp.CurrentStackLocation().read()?;
     let ([.., buffer], minor) = (place.Parameters().read()?, place.MinorFunction().read()?);
     let node = GuestPtr::<WNODE_ITEM>::new(buffer);

@@ -8,7 +8,7 @@ use crate::kernel::pool;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_WORKITEM, WORK_QUEUE_ITEM};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{APC, DISPATCH, Ignored, NO_RESOURCES, PASSIVE, routines};
+use crate::routine::{ANY, DISPATCH, Ignored, NO_RESOURCES, PASSIVE, routines};
 use crate::verify::{self, Rule};
 
 const SIZE: u64 = size_of::<IO_WORKITEM>() as u64;
@@ -22,18 +22,18 @@ routines! { pub(super) ROUTINES;
         Ok(Some(item))
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn IoSizeofWorkItem() -> u32 {
         SIZE as u32
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn IoInitializeWorkItem(device: GuestPtr<DEVICE_OBJECT>, item: GuestPtr<IO_WORKITEM>) -> Result<(), Fault> {
         item.zero()?;
         item.Object().write(device.cast())
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn IoUninitializeWorkItem(_item: Ignored<GuestPtr<IO_WORKITEM>>) {}
 
     #[irql(DISPATCH)]
@@ -73,7 +73,7 @@ routines! { pub(super) ROUTINES;
         Ok(())
     }
 
-    #[irql(APC), fails(NO_RESOURCES)]
+    #[irql(ANY), fails(NO_RESOURCES)]
     fn ExInitializeWorkItem(
         item: GuestPtr<WORK_QUEUE_ITEM>,
         routine: GuestPtr<Code>,

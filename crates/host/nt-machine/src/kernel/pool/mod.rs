@@ -12,4 +12,4 @@ pub(crate) use routines::free;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 2] = [lookaside::ROUTINES, routines::ROUTINES];
+pub(super) const ROUTINES: &[&[Routine]] = &[lookaside::ROUTINES, routines::ROUTINES];

@@ -6,4 +6,4 @@ mod routines;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 2] = [query::ROUTINES, routines::ROUTINES];
+pub(super) const ROUTINES: &[&[Routine]] = &[query::ROUTINES, routines::ROUTINES];

@@ -64,7 +64,7 @@ routines! { pub(super) ROUTINES;
         push(head, entry)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn ExInterlockedPushEntrySList(
         head: GuestPtr<SLIST_HEADER>,
         entry: Single,
@@ -78,7 +78,7 @@ routines! { pub(super) ROUTINES;
         pop(head)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn ExInterlockedPopEntrySList(
         head: GuestPtr<SLIST_HEADER>,
         _lock: Ignored<GuestPtr<u64>>,

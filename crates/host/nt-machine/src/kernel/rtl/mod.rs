@@ -15,7 +15,7 @@ pub(crate) mod table;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 11] = [
+pub(super) const ROUTINES: &[&[Routine]] = &[
     bitmap::ROUTINES,
     crt::ROUTINES,
     crt_print::ROUTINES,

@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use super::string::store_text;
 use crate::layout::{ACE, ACL, SECURITY_DESCRIPTOR, SECURITY_DESCRIPTOR_RELATIVE, SID, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, APC, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{ANY, APC, Out, Outcome, done, fail, routines};
 
 /// `SECURITY_DESCRIPTOR_REVISION` and `SID_REVISION`; the valid revisions of access control lists.
 const REVISION: u8 = 1;
@@ -43,7 +43,7 @@ routines! { pub(super) ROUTINES;
         is_valid_sid(sid)
     }
 
-    #[irql(APC)]
+    #[irql(ANY)]
     fn RtlEqualSid(one: GuestPtr<SID>, other: GuestPtr<SID>) -> Result<bool, Fault> {
         Ok(bytes(one.cast(), one.size()?)? == bytes(other.cast(), other.size()?)?)
     }
@@ -77,7 +77,7 @@ routines! { pub(super) ROUTINES;
         sid.SubAuthorityCount()
     }
 
-    #[irql(PASSIVE), fails(NtStatus::NoMemory)]
+    #[irql(APC), fails(NtStatus::NoMemory)]
     fn RtlConvertSidToUnicodeString(
         &call,
         string: GuestPtr<UNICODE_STRING>,

@@ -8,7 +8,7 @@ use crate::kernel::pool;
 use crate::kernel::{kernel, lock};
 use crate::layout::{GUID, STRING, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, GuestSlice, Plain};
-use crate::routine::{ANY, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{ANY, APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 
 /// The maximum size of a counted string in bytes.
 const MOST: usize = 0xFFFE;
@@ -66,18 +66,18 @@ routines! { pub(super) ROUTINES;
         Ok(folded(string, ignore_case)?.starts_with(&folded(prefix, ignore_case)?))
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(APC), fails(NO_RESOURCES)]
     fn RtlUpcaseUnicodeString(&call, target: Unicode, source: Unicode, allocate: bool) -> Outcome {
         let units: Vec<u16> = source.units()?.into_iter().map(upcase).collect();
         store(call, target, &units, allocate)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(APC), fails(NO_RESOURCES)]
     fn RtlDowncaseUnicodeString(&call, target: Unicode, source: Unicode, allocate: bool) -> Outcome {
         store_text(call, target, &source.text()?.to_lowercase(), allocate)
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn RtlUpcaseUnicodeChar(unit: u16) -> u16 {
         upcase(unit)
     }
@@ -101,12 +101,12 @@ routines! { pub(super) ROUTINES;
         unicode_to_ansi(call, target, source, allocate)
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn RtlFreeUnicodeString(string: Unicode) -> Result<(), Fault> {
         free_string(string.cast())
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn RtlFreeAnsiString(string: GuestPtr<STRING>) -> Result<(), Fault> {
         free_string(string)
     }
@@ -175,7 +175,7 @@ routines! { pub(super) ROUTINES;
         Ok(ansi_folded(one, ignore_case)? == ansi_folded(other, ignore_case)?)
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn RtlUpperChar(character: i8) -> i8 {
         character.cast_unsigned().to_ascii_uppercase().cast_signed()
     }
@@ -200,7 +200,7 @@ routines! { pub(super) ROUTINES;
         Ok((u32::from(string.Length().read()?) + 1) * 2)
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn RtlUnicodeToMultiByteN(
         target: GuestPtr<u8>,
         room: u32,
@@ -216,7 +216,7 @@ routines! { pub(super) ROUTINES;
         done(())
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn RtlMultiByteToUnicodeN(target: GuestPtr<u16>, room: u32, length: Out<u32>, source: GuestSlice<u8>) -> Outcome {
         let wide = super::print::widen(&source.read()?);
         let count = wide.len().min(room as usize / 2);
@@ -259,7 +259,7 @@ routines! { pub(super) ROUTINES;
         }
     }
 
-    #[irql(PASSIVE)]
+    #[irql(APC)]
     fn RtlHashUnicodeString(string: Unicode, ignore_case: bool, _algorithm: Ignored<u32>, hash: Out<u32>) -> Outcome {
         let units = folded(string, ignore_case)?.into_iter();
         hash.set(units.fold(0_u32, |hash, unit| hash.wrapping_mul(65_599).wrapping_add(unit.into())))?;

@@ -10,7 +10,7 @@ use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{RTL_AVL_TABLE, RTL_GENERIC_TABLE};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{APC, Out, routines};
+use crate::routine::{ANY, APC, DISPATCH, Out, routines};
 
 /// The size of the links before an element in bytes: `RTL_BALANCED_LINKS`, or `RTL_SPLAY_LINKS` and a list entry.
 const BALANCED: u64 = 0x20;
@@ -39,7 +39,7 @@ struct Table {
 }
 
 routines! { pub(super) ROUTINES;
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn RtlInitializeGenericTableAvl(
         table: GuestPtr<RTL_AVL_TABLE>,
         compare: GuestPtr<Code>,
@@ -56,7 +56,7 @@ routines! { pub(super) ROUTINES;
         Ok(())
     }
 
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn RtlInitializeGenericTable(
         table: GuestPtr<RTL_GENERIC_TABLE>,
         compare: GuestPtr<Code>,
@@ -180,12 +180,12 @@ routines! { pub(super) ROUTINES;
         next(splayed(table)?, key)
     }
 
-    #[irql(APC)]
+    #[irql(ANY)]
     fn RtlGetElementGenericTableAvl(table: GuestPtr<RTL_AVL_TABLE>, index: u32) -> Option<GuestPtr<u8>> {
         get(table.address(), index, BALANCED)
     }
 
-    #[irql(APC)]
+    #[irql(ANY)]
     fn RtlGetElementGenericTable(table: GuestPtr<RTL_GENERIC_TABLE>, index: u32) -> Option<GuestPtr<u8>> {
         get(table.address(), index, SPLAYED)
     }

@@ -15,7 +15,7 @@ pub(crate) mod timer;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 9] = [
+pub(super) const ROUTINES: &[&[Routine]] = &[
     dpc::ROUTINES,
     event::ROUTINES,
     irql::ROUTINES,

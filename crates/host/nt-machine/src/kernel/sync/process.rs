@@ -228,17 +228,17 @@ routines! { pub(super) ROUTINES;
         expanded(routine, parameter)
     }
 
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn KeSetSystemAffinityThreadEx(affinity: u64) -> u64 {
         set_affinity(affinity)
     }
 
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn KeSetSystemAffinityThread(affinity: u64) {
         set_affinity(affinity);
     }
 
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn KeRevertToUserAffinityThreadEx(affinity: u64) {
         set_affinity(affinity);
     }
@@ -249,13 +249,13 @@ routines! { pub(super) ROUTINES;
     }
 
     /// Both parameters point to a `GROUP_AFFINITY`: mask, group.
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn KeSetSystemGroupAffinityThread(affinity: GuestPtr<[u64; 2]>, previous: Out<[u64; 2]>) -> Result<(), Fault> {
         let [new, _] = affinity.read()?;
         previous.set_if_wanted([set_affinity(new), 0])
     }
 
-    #[irql(APC)]
+    #[irql(DISPATCH)]
     fn KeRevertToUserGroupAffinityThread(previous: GuestPtr<[u64; 2]>) -> Result<(), Fault> {
         let [old, _] = previous.read()?;
         set_affinity(old);

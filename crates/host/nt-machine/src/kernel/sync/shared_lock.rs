@@ -21,12 +21,12 @@ routines! { pub(super) ROUTINES;
         raised(lock, false)
     }
 
-    #[irql(DISPATCH), keeps]
+    #[irql(ANY), keeps]
     fn ExAcquireSpinLockExclusiveAtDpcLevel(lock: GuestPtr<u32>) -> Result<(), Fault> {
         at_dispatch(lock, true)
     }
 
-    #[irql(DISPATCH), keeps]
+    #[irql(ANY), keeps]
     fn ExAcquireSpinLockSharedAtDpcLevel(lock: GuestPtr<u32>) -> Result<(), Fault> {
         at_dispatch(lock, false)
     }
@@ -50,12 +50,12 @@ routines! { pub(super) ROUTINES;
         Ok(())
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn ExReleaseSpinLockExclusiveFromDpcLevel(lock: GuestPtr<u32>) -> Result<(), Fault> {
         release(lock, true)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn ExReleaseSpinLockSharedFromDpcLevel(lock: GuestPtr<u32>) -> Result<(), Fault> {
         release(lock, false)
     }

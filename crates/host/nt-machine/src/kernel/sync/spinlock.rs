@@ -65,7 +65,7 @@ routines! { pub(super) ROUTINES;
         Ok(())
     }
 
-    #[irql(DISPATCH), keeps]
+    #[irql(ANY), keeps]
     fn KeAcquireInStackQueuedSpinLockAtDpcLevel(
         &call,
         spin_lock: GuestPtr<u64>,

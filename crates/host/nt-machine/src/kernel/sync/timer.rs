@@ -8,7 +8,7 @@ use crate::cpu::thread;
 use crate::kernel::kernel;
 use crate::layout::{KDPC, KTIMER, TIME_FIELDS};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Out, Outcome, done, routines};
+use crate::routine::{ANY, APC, Call, DISPATCH, HAL, Ignored, Out, Outcome, done, routines};
 
 /// A millisecond in 100 ns units.
 const MILLISECOND: u64 = 10_000;
@@ -106,13 +106,13 @@ routines! { pub(super) ROUTINES;
         count.set(kernel().scheduler.now() / TICK)
     }
 
-    #[irql(ANY)]
+    #[irql(ANY), module(HAL)]
     fn KeQueryPerformanceCounter(frequency: Out<u64>) -> Result<i64, Fault> {
         frequency.set_if_wanted(10_000_000)?;
         Ok(kernel().scheduler.now().cast_signed())
     }
 
-    #[irql(ANY), fixed]
+    #[irql(ANY), module(HAL), fixed]
     fn KeStallExecutionProcessor(_microseconds: Ignored<u32>) {}
 
     #[irql(ANY)]
