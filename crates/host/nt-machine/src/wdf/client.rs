@@ -2,15 +2,14 @@
 
 use etw_types::NtStatus;
 
-use super::deliver::{self, End};
 use super::device::with_device;
-use super::object::{self, Data};
-use super::request::{self, Ended, PATIENCE, Request, complete};
-use super::{Handle, cancel, preprocess, queue, with};
+use super::request::{self, PATIENCE, Request};
+use super::state::{Ended, with};
+use super::{Handle, deliver, object, preprocess};
 use crate::kernel::io::pnp;
-use crate::kernel::{self, Answer, IoRequest, RequestKind, call_back, kernel};
+use crate::kernel::{self, Answer, IoRequest, kernel};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Outcome, PASSIVE, fail};
+use crate::routine::{Outcome, fail};
 use crate::verify::{self, At, Rule};
 
 /// A request that was sent.
@@ -60,34 +59,14 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     let (input, output) = buffers(&asked.input, asked.output, buffered)?;
     let request = Request { kind: asked.kind, code: asked.code, file, input, output, ..Request::default() };
     let attributes = with_device(device, |device| device.init.request);
-    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))
-        .inspect_err(|_| free(input, output))?;
-    submit(device, request, asked.kind);
+    let request = object::create_with(0, &attributes, Some(device), request).inspect_err(|_| free(input, output))?;
+    deliver::submit(device, request, asked.kind);
     Ok(Begun::Request(Sent { request, input, output }))
-}
-
-/// Gives a request to its queue, or to `EvtIoInCallerContext` if the driver has set that.
-pub(super) fn submit(device: Handle, request: Handle, kind: RequestKind) {
-    let callback = with_device(device, |device| device.init.in_caller_context);
-    if !callback.is_null() && kind != RequestKind::CREATE {
-        // The driver receives the request in the client's thread. It must add the request to a queue or complete it.
-        request::with_request(request, |request| {
-            (request.presented, request.delivered, request.handler) = (true, true, callback.address());
-        });
-        call_back("EvtIoInCallerContext", PASSIVE, callback, &[device.as_int(), request.as_int()]);
-        return;
-    }
-    match queue::for_kind(device, kind) {
-        Handle::NULL => complete(request, NtStatus::InvalidDeviceRequest, 0),
-        // The queue was drained or purged, so it does not accept requests.
-        queue if !deliver::add(queue, request, End::Back) => complete(request, NtStatus::InvalidDeviceState, 0),
-        _ => {}
-    }
 }
 
 /// Cancels a request for its client.
 pub(crate) fn cancel_sent(sent: &Sent) {
-    cancel::cancel(sent.request);
+    deliver::cancel(sent.request);
 }
 
 /// Waits until a request is completed, and frees its buffers.
@@ -104,7 +83,7 @@ pub(super) fn wait(handle: Handle) -> Ended {
         if let Some(end) = kernel().scheduler.wait_for_request(deadline, handle.as_int(), |_| ended()) {
             return end;
         }
-        cancel::cancel(handle);
+        deliver::cancel(handle);
         if let Some(end) = ended() {
             return end;
         }

@@ -3,13 +3,12 @@
 use etw_types::NtStatus;
 
 use super::device::with_device;
-use super::object::{self, Data};
+use super::kind::Kind;
 use super::request::{Request, SYSTEM_PROCESS};
-use super::{Handle, client, life, preprocess, sync};
-use crate::kernel::RequestKind;
-use crate::kernel::call_back;
+use super::{Handle, client, deliver, life, object, preprocess, sync};
 use crate::kernel::io::device::new_string;
 use crate::kernel::io::open;
+use crate::kernel::{self, RequestKind, call_back, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, functions};
@@ -44,17 +43,28 @@ functions! { pub(super) FUNCTIONS;
 
 /// An open file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct File {
+struct File {
     device: Handle,
     /// The part of the name that follows the device's name.
-    pub(super) name: GuestPtr<UNICODE_STRING>,
+    name: GuestPtr<UNICODE_STRING>,
+}
+
+impl Kind for File {
+    fn name(&self) -> &'static str {
+        "file object"
+    }
+
+    fn is_kept(&self) -> bool {
+        true
+    }
+
+    fn free(&self) {
+        kernel::lock(&kernel().pool).free_object(self.name.address());
+    }
 }
 
 fn with_file<R>(handle: Handle, look: impl FnOnce(&File) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::File(file) => Some(look(file)),
-        _ => None,
-    })
+    object::part(handle, |file: &mut File| look(file))
 }
 
 /// Opens a device. `name` is the part of the name that follows the device's name. Returns the file object, or NULL if
@@ -88,7 +98,7 @@ fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
         return Ok(Handle::NULL);
     };
     let name = new_string(name)?;
-    let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device, name }))?;
+    let file = object::create_with(0, &events.attributes, Some(device), File { device, name })?;
     let status = preprocess::through(device, (CREATE, 0), file, move || {
         create(device, file, events.create).unwrap_or(NtStatus::InsufficientResources)
     })?;
@@ -113,13 +123,13 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
     if queue.is_none() {
         (data.presented, data.delivered, data.handler) = (true, true, callback.address());
     }
-    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(data)))?;
+    let request = object::create_with(0, &attributes, Some(device), data)?;
     if queue.is_none() {
         sync::locked(scope(device), PASSIVE, |irql| {
             call_back("EvtDeviceFileCreate", irql, callback, &[device.as_int(), request.as_int(), file.as_int()])
         });
     } else {
-        client::submit(device, request, RequestKind::CREATE);
+        deliver::submit(device, request, RequestKind::CREATE);
     }
     Ok(client::wait(request).status)
 }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, children, device, driver, file, init, interrupt, locks, memory, misc, object, preprocess, property,
-    query_interface, queue, registry, request, retrieve, send, sync, target, timer, turn, wmi, work,
+    cancel, children, complete, create, device, device_state, driver, file, format, init, interrupt, life, locks,
+    memory, misc, pdo, preprocess, property, query_interface, queue, queue_create, queue_state, registry, request,
+    resource_list, retrieve, send, sync, target, target_open, target_state, timer, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,30 +13,39 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 25] = [
+static FAMILIES: [&[Routine]; 34] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
+    complete::FUNCTIONS,
+    create::FUNCTIONS,
     device::FUNCTIONS,
+    device_state::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,
+    format::FUNCTIONS,
     init::FUNCTIONS,
     interrupt::FUNCTIONS,
+    life::FUNCTIONS,
     locks::FUNCTIONS,
     memory::FUNCTIONS,
     misc::FUNCTIONS,
-    object::FUNCTIONS,
+    pdo::FUNCTIONS,
     preprocess::FUNCTIONS,
     property::FUNCTIONS,
     query_interface::FUNCTIONS,
     queue::FUNCTIONS,
+    queue_create::FUNCTIONS,
+    queue_state::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,
+    resource_list::FUNCTIONS,
     retrieve::FUNCTIONS,
     send::FUNCTIONS,
     sync::FUNCTIONS,
     target::FUNCTIONS,
+    target_open::FUNCTIONS,
+    target_state::FUNCTIONS,
     timer::FUNCTIONS,
-    turn::FUNCTIONS,
     wmi::FUNCTIONS,
     work::FUNCTIONS,
 ];
