@@ -28,7 +28,7 @@ impl Sent {
     /// Calls `run` when the request is completed; immediately if it already is.
     pub(super) fn then(self, run: impl FnOnce() + Send + 'static) {
         let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
-            if framework.ended.contains_key(&self.request) {
+            if framework.has_ended(self.request) {
                 return Some(Box::new(run) as _);
             }
             framework.ends.insert(self.request, Box::new(run));
@@ -57,7 +57,8 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     }
     let buffered = asked.kind.has_code() && asked.code.trailing_zeros() >= 2;
     let (input, output) = buffers(&asked.input, asked.output, buffered)?;
-    let request = Request { kind: asked.kind, code: asked.code, file, input, output, ..Request::default() };
+    let request =
+        Request { kind: asked.kind, code: asked.code, file, input, output, awaited: true, ..Request::default() };
     let attributes = with_device(device, |device| device.init.request);
     let request = object::create_with(0, &attributes, Some(device), request).inspect_err(|_| free(input, output))?;
     deliver::submit(device, request, asked.kind);
@@ -77,7 +78,7 @@ pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
 
 /// Waits until a request is completed. Cancels it after [`PATIENCE`], and gives up after twice that time.
 pub(super) fn wait(handle: Handle) -> Ended {
-    let ended = || with(|framework| framework.ended.get(&handle).copied());
+    let ended = || with(|framework| framework.take_end(handle));
     for _ in 0..2 {
         let deadline = kernel().scheduler.now() + PATIENCE;
         if let Some(end) = kernel().scheduler.wait_for_request(deadline, handle.as_int(), |_| ended()) {
@@ -91,7 +92,7 @@ pub(super) fn wait(handle: Handle) -> Ended {
     let handler = request::lookup(handle, |request| request.handler);
     let what = format_args!("a request is not completed, even after it was canceled");
     verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
-    Ended { status: NtStatus::Cancelled, information: 0, delivered: true }
+    Ended { status: NtStatus::Cancelled, information: 0, delivered: true, awaited: false }
 }
 
 /// Allocates a client's buffers. If the method is buffered, one buffer serves both directions.
@@ -115,7 +116,7 @@ fn buffers(input: &[u8], output: u32, buffered: bool) -> Outcome<(GuestSlice<u8>
 fn outcome(
     input: GuestSlice<u8>,
     output: GuestSlice<u8>,
-    Ended { status, information, delivered }: Ended,
+    Ended { status, information, delivered, .. }: Ended,
 ) -> Result<Answer, Fault> {
     let bytes = if status.is_error() { Vec::new() } else { output.take(information).read()? };
     free(input, output);

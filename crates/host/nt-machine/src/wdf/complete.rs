@@ -55,6 +55,10 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
     fn WdfDeviceEnqueueRequest(device: Handle, request: Handle) -> NtStatus {
         let kind = with_request(request, |request| request.kind);
+        if let Some(forward) = deliver::forwards(device, kind) {
+            forward(device, request);
+            return NtStatus::Success;
+        }
         match queue::for_kind(device, kind) {
             Handle::NULL => NtStatus::InvalidDeviceRequest,
             queue if deliver::add(queue, request, End::Back) => NtStatus::Success,

@@ -170,12 +170,24 @@ pub(super) fn submit(device: Handle, request: Handle, kind: RequestKind) {
         call_back("EvtIoInCallerContext", PASSIVE, callback, &[device.as_int(), request.as_int()]);
         return;
     }
+    if let Some(forward) = forwards(device, kind) {
+        return forward(device, request);
+    }
     match queue::for_kind(device, kind) {
         Handle::NULL => complete(request, NtStatus::InvalidDeviceRequest, 0),
         // The queue was drained or purged, so it does not accept requests.
         queue if !add(queue, request, End::Back) => complete(request, NtStatus::InvalidDeviceState, 0),
         _ => {}
     }
+}
+
+/// Returns the function that passes requests of a kind on, if the device is a filter that does not handle them. As in
+/// `FxPkgIo::DispatchStep1` (`shared/irphandlers/io/fxpkgio.cpp`), a default queue without a callback does not handle them.
+pub(super) fn forwards(device: Handle, kind: RequestKind) -> Option<fn(Handle, Handle)> {
+    let (forward, default) = with_device(device, |device| (device.forward, device.default_queue));
+    let queue = queue::for_kind(device, kind);
+    let is_handled = !queue.is_null() && (queue != default || with_queue(queue, |queue| queue.takes(kind)));
+    forward.filter(|_| !is_handled)
 }
 
 /// Runs the callbacks of the operations that have finished.
@@ -196,10 +208,10 @@ pub(super) fn tell_watchers(handle: Handle) {
 
 /// Completes a request. A second completion is a finding.
 pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
-    if with(|framework| framework.ended.contains_key(&handle)) {
+    if with(|framework| framework.has_ended(handle)) {
         return verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
     }
-    let (queue, cancel, room, waits, irp, delivered) = with_request(handle, |request| {
+    let (queue, cancel, room, waits, irp, (delivered, awaited)) = with_request(handle, |request| {
         // Microsoft's public framework source, core/fxrequest.cpp, checks the same: a control request without an output
         // buffer may return the number of used bytes of its input.
         let room = match request.kind {
@@ -209,7 +221,7 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
             _ => u64::MAX,
         };
         let waits = !request.presented && !request.queue.is_null();
-        (request.queue, request.cancel, room, waits, request.irp, request.delivered)
+        (request.queue, request.cancel, room, waits, request.irp, (request.delivered, request.awaited))
     });
     if waits && queue::withdraw(queue, handle) {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed while it waits in a queue"));
@@ -223,7 +235,7 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         verify::find(Rule::RequestMisuse, what);
     }
     let status = for_client(status);
-    with(|framework| framework.ended.insert(handle, Ended { status, information, delivered }));
+    with(|framework| framework.request_ended(handle, Ended { status, information, delivered, awaited }));
     kernel().scheduler.request_ended(handle.as_int());
     life::delete(handle);
     if let Some(irp) = irp.non_null() {
@@ -276,6 +288,14 @@ pub(super) fn cancel(handle: Handle) {
         Some((callback, ..)) if !callback.is_null() => tell_canceled(handle, callback),
         Some((_, queue, _)) if queue::withdraw(queue, handle) => canceled(queue, handle),
         _ => {}
+    }
+}
+
+/// Cancels a request if it waits in a queue.
+pub(super) fn cancel_waiting(queue: Handle, request: Handle) {
+    if queue::withdraw(queue, request) {
+        with_request(request, |request| request.canceled = true);
+        canceled(queue, request);
     }
 }
 

@@ -69,13 +69,6 @@ functions! { pub(super) FUNCTIONS;
         with_device(device, |device| device.default_queue)
     }
 
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
-    fn WdfDeviceConfigureRequestDispatching(device: Handle, queue: Handle, kind: i32) -> NtStatus {
-        let kind = RequestKind::from_int(kind as u8);
-        with_device(device, |device| device.dispatching.push((kind, queue)));
-        NtStatus::Success
-    }
-
     #[irql(DISPATCH)]
     fn WdfDeviceWdmGetDeviceObject(device: Handle) -> GuestPtr<DEVICE_OBJECT> {
         with_device(device, |device| device.wdm)
@@ -194,7 +187,6 @@ functions! { pub(super) FUNCTIONS;
     ) {
         check(device);
     }
-
 }
 
 /// A device.
@@ -224,6 +216,8 @@ pub(super) struct Device {
     pub(super) lists: Vec<Handle>,
     /// The children that are not in a list.
     pub(super) static_children: Vec<Handle>,
+    /// Passes a request on to the device below; set for a filter.
+    pub(super) forward: Option<fn(Handle, Handle)>,
     /// The default I/O target; NULL until the driver asks for it.
     pub(super) target: Handle,
     pub(super) interrupts: Vec<Handle>,

@@ -80,10 +80,9 @@ mod tests {
             "LONG" | "POOL_TYPE" | "POWER_ACTION" | "DEVICE_REGISTRY_PROPERTY" => kind == Kind::Signed(4),
             "LONGLONG" => kind == Kind::Signed(8),
             "size_t" | "ULONG_PTR" | "ULONGLONG" | "KAFFINITY" => kind == Kind::Unsigned(8),
-            "HANDLE" => kind == Kind::Handle,
             "WDFCONTEXT" | "LPCGUID" => kind == Kind::Pointer,
-            // Drivers cannot look into this structure: here it is an object with a handle, too.
-            "PWDFDEVICE_INIT" => kind == Kind::Handle,
+            // Drivers cannot look into `WDFDEVICE_INIT`: here it is an object with a handle, too.
+            "HANDLE" | "PWDFDEVICE_INIT" => kind == Kind::Handle,
             _ if of.ends_with('*') || of.starts_with("PFN_") || of.starts_with('P') => kind == Kind::Pointer,
             _ if of.starts_with("WDF_") => kind == Kind::Signed(4),
             _ if of.starts_with("WDF") => kind == Kind::Handle,

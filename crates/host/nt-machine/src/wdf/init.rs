@@ -153,9 +153,9 @@ functions! { pub(super) FUNCTIONS;
         check(init);
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH)]
     fn WdfFdoInitSetFilter(init: Handle) {
-        check(init);
+        with_init(init, |init| init.filter = true);
     }
 
     #[irql(DISPATCH), fixed]
@@ -207,6 +207,8 @@ pub(super) struct Init {
     pub(super) direct: bool,
     pub(super) control: bool,
     pub(super) exclusive: bool,
+    /// The device is that of a filter driver.
+    pub(super) filter: bool,
     /// `EvtIoInCallerContext`.
     pub(super) in_caller_context: GuestPtr<Code>,
     /// The configuration of the default child list.

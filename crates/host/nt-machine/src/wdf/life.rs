@@ -10,7 +10,7 @@ use etw_types::NtStatus;
 use super::attributes::{Attributes, ContextType};
 use super::kind::{Farewell, Kind, Object};
 use super::object::{self, change, create, created, lookup};
-use super::state::with;
+use super::state::{Framework, with};
 use super::{Handle, queue};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel, submit};
@@ -228,11 +228,7 @@ fn free(object: &Object) {
 
 /// Reports the objects that still exist, and frees them.
 pub(crate) fn report_leaks() {
-    let left = with(|framework| {
-        framework.ended.clear();
-        std::mem::take(&mut framework.objects)
-    });
-    for object in left.values() {
+    for object in with(Framework::clear).values() {
         let (kind, references) = (object.data.name(), object.references);
         let what = format_args!("a framework object was not deleted: {kind}, {references} references");
         verify::find_at(Rule::ObjectLeak, None, object.from, what);

@@ -29,6 +29,7 @@ mod dispatch;
 mod driver;
 mod enumerate;
 mod file;
+mod filter;
 mod format;
 mod functions;
 mod handle;

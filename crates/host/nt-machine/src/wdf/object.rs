@@ -93,7 +93,7 @@ pub(super) fn is<T: Kind>(handle: Handle) -> bool {
 /// Stops the machine with the bug check `WDF_VIOLATION`.
 pub(super) fn violation(handle: Handle) -> ! {
     let site = thread::site();
-    let ended = with(|framework| framework.ended.contains_key(&handle));
+    let ended = with(|framework| framework.has_ended(handle));
     let what = if ended { "a completed request" } else { "not a handle, or the handle of a deleted object" };
     verify::stop(
         Rule::FrameworkMisuse,

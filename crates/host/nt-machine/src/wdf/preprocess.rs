@@ -112,6 +112,8 @@ pub(super) fn through_with(
 /// Returns the I/O manager's file object for a framework file. If the driver does not use file objects, all files share
 /// one.
 fn file_object(device: Handle, file: Handle) -> Outcome<GuestPtr<FILE_OBJECT>> {
+    let uses_files = with_device(device, |device| device.init.file.is_some());
+    let file = if uses_files { file } else { Handle::NULL };
     let (known, wdm) = with_device(device, |device| {
         (device.file_objects.iter().find(|(known, _)| *known == file).map(|(_, object)| *object), device.wdm)
     });

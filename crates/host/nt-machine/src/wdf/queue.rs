@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
+use etw_types::NtStatus;
+
 use super::device::with_device;
 use super::state::with;
 use super::{Handle, object};
 use crate::kernel::RequestKind;
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{DISPATCH, Out, functions};
+use crate::routine::{DISPATCH, NO_RESOURCES, Out, functions};
 
 /// `WDF_IO_QUEUE_DISPATCH_TYPE`.
 pub(super) const SEQUENTIAL: u32 = 1;
@@ -18,6 +20,12 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfIoQueueGetDevice(queue: Handle) -> Handle {
         with_queue(queue, |queue| queue.device)
+    }
+
+    /// Checks the arguments as Microsoft's framework does (core/fxdeviceapi.cpp, irphandlers/io/fxpkgio.cpp).
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfDeviceConfigureRequestDispatching(device: Handle, queue: Handle, kind: i32) -> NtStatus {
+        configure_dispatching(device, queue, kind)
     }
 
     #[irql(DISPATCH)]
@@ -52,6 +60,22 @@ pub(super) struct Queue {
     pub(super) ready: (GuestPtr<Code>, u64),
     /// The callbacks that run when the queue reaches a state: the state, the callback, its context.
     pub(super) watchers: Vec<(Until, GuestPtr<Code>, u64)>,
+}
+
+impl Queue {
+    /// Returns whether the driver can get requests of a kind from the queue. It takes requests out of a manual queue
+    /// itself.
+    pub(super) fn takes(&self, kind: RequestKind) -> bool {
+        let [default, read, write, control, internal] = self.handlers.map(|handler| !handler.is_null());
+        let handles = match kind {
+            RequestKind::READ => read,
+            RequestKind::WRITE => write,
+            RequestKind::DEVICE_CONTROL => control,
+            RequestKind::INTERNAL_DEVICE_CONTROL => internal,
+            _ => false,
+        };
+        self.kind == MANUAL || default || handles
+    }
 }
 
 /// The state that an operation on a queue waits for.
@@ -91,6 +115,34 @@ pub(super) fn for_kind(device: Handle, kind: RequestKind) -> Handle {
     with_device(device, |device| {
         let special = device.dispatching.iter().find(|(known, _)| *known == kind);
         special.map_or(device.default_queue, |(_, queue)| *queue)
+    })
+}
+
+fn configure_dispatching(device: Handle, queue: Handle, kind: i32) -> NtStatus {
+    let kinds = [
+        RequestKind::CREATE,
+        RequestKind::READ,
+        RequestKind::WRITE,
+        RequestKind::DEVICE_CONTROL,
+        RequestKind::INTERNAL_DEVICE_CONTROL,
+    ];
+    let Some(kind) = kinds.into_iter().find(|known| i32::from(known.as_int()) == kind) else {
+        return NtStatus::InvalidParameter;
+    };
+    let (owner, takes) = with_queue(queue, |queue| (queue.device, queue.takes(kind)));
+    with_device(device, |state| {
+        // A control device is in D0 from the end of its initialisation on.
+        let is_late = if state.init.control { state.in_d0 } else { state.resources != [Handle::NULL; 2] };
+        if owner != device || !takes || state.default_queue == queue {
+            NtStatus::InvalidDeviceRequest
+        } else if is_late {
+            NtStatus::InvalidDeviceState
+        } else if state.dispatching.iter().any(|(known, _)| *known == kind) {
+            NtStatus::WdfBusy
+        } else {
+            state.dispatching.push((kind, queue));
+            NtStatus::Success
+        }
     })
 }
 

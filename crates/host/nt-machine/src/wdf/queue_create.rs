@@ -68,18 +68,19 @@ fn create_queue(
         }
         _ => {}
     }
-    let control = with_device(device, |device| device.init.control);
+    let (control, filter) = with_device(device, |device| (device.init.control, device.init.filter));
     // Version 1.9 added the number of presented requests.
     let presented = (size > FIRST_CONFIG).then_some(config.NumberOfPresentedRequests);
     let queue = Queue {
         device,
         kind,
         limit: limit(kind, presented)?,
-        power_managed: match config.PowerManaged {
-            0 => false,
-            1 => true,
-            _ => !control,
-        },
+        power_managed: !control
+            && match config.PowerManaged {
+                0 => false,
+                1 => true,
+                _ => !filter,
+            },
         handlers: config.EvtIo,
         stop: config.EvtIoStop,
         resume: config.EvtIoResume,

@@ -206,6 +206,17 @@ pub(super) fn purge_all(device: Handle, managed: bool) {
     }
 }
 
+/// Cancels the requests of a file that wait in the queues of a device. Called when a client closes the file.
+pub(super) fn cancel_waiting(device: Handle, file: Handle) {
+    for queue in with_device(device, |device| device.queues.clone()) {
+        // The driver may delete the queue while one of its requests is canceled.
+        let waiting = if object::exists(queue) { with_queue(queue, |queue| queue.waiting.clone()) } else { continue };
+        for request in waiting.into_iter().filter(|request| request::lookup(*request, |request| request.file) == file) {
+            deliver::cancel_waiting(queue, request);
+        }
+    }
+}
+
 /// Called before a queue is deleted: purges it and removes it from its device.
 pub(super) fn end(handle: Handle) {
     purge(handle);

@@ -2,6 +2,7 @@
 
 use etw_types::NtStatus;
 
+use super::device::{self, with_device};
 use super::kind::Kind;
 use super::state::with;
 use super::{Handle, memory, object};
@@ -100,9 +101,12 @@ functions! { pub(super) FUNCTIONS;
         describe(request, place)
     }
 
+    /// Returns NULL if the driver does not use file objects.
     #[irql(DISPATCH)]
     fn WdfRequestGetFileObject(request: Handle) -> Handle {
-        with_request(request, |request| request.file)
+        let file = with_request(request, |request| request.file);
+        let uses_files = device::nearest(request).is_some_and(|device| with_device(device, |device| device.init.file.is_some()));
+        if uses_files { file } else { Handle::NULL }
     }
 
     #[irql(DISPATCH)]
@@ -137,6 +141,7 @@ pub(super) struct Request {
     pub(super) kind: RequestKind,
     pub(super) code: u32,
     pub(super) queue: Handle,
+    /// The file that it was sent through. The driver sees it only if it uses file objects.
     pub(super) file: Handle,
     pub(super) input: GuestSlice<u8>,
     pub(super) output: GuestSlice<u8>,
@@ -145,6 +150,8 @@ pub(super) struct Request {
     pub(super) presented: bool,
     /// The driver has or had the request.
     pub(super) delivered: bool,
+    /// A client waits for the end of the request.
+    pub(super) awaited: bool,
     /// The driver acknowledged `EvtIoStop` and keeps the request while the device sleeps.
     pub(super) acknowledged: bool,
     /// The callback that received the request, or the driver's code that took it from a queue.

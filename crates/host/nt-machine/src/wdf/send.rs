@@ -19,8 +19,8 @@ use crate::verify::{self, Rule};
 /// `WDF_REQUEST_SEND_OPTION_…`.
 const TIMEOUT: u32 = 0x1;
 pub(super) const SYNCHRONOUS: u32 = 0x2;
-const IGNORE_TARGET_STATE: u32 = 0x4;
-const SEND_AND_FORGET: u32 = 0x8;
+pub(super) const IGNORE_TARGET_STATE: u32 = 0x4;
+pub(super) const SEND_AND_FORGET: u32 = 0x8;
 
 functions! { pub(super) FUNCTIONS;
     /// Returns whether the request was sent.

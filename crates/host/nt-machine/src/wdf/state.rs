@@ -18,8 +18,8 @@ pub(super) struct Framework {
     pub(super) bound: Option<Bound>,
     pub(super) objects: BTreeMap<Handle, Object>,
     pub(super) created: u64,
-    /// Completed requests. They are kept so that a second completion is noticed.
-    pub(super) ended: BTreeMap<Handle, Ended>,
+    /// The latest completed requests. They are kept so that a second completion is noticed.
+    ended: BTreeMap<Handle, Ended>,
     /// The functions that run when a request is completed.
     pub(super) ends: BTreeMap<Handle, Box<dyn FnOnce() + Send>>,
     /// IRPs that the driver preprocesses, and what the framework does with each afterwards.
@@ -50,7 +50,12 @@ pub(super) struct Ended {
     pub(super) information: u64,
     /// Whether the driver had the request.
     pub(super) delivered: bool,
+    /// Whether a client waits for the end.
+    pub(super) awaited: bool,
 }
+
+/// How many completed requests are kept. An older one is a handle like that of any deleted object.
+const KEPT: usize = 0x1_0000;
 
 /// What the framework does with an IRP that the driver passes on.
 pub(super) enum Then {
@@ -69,6 +74,34 @@ impl Framework {
     /// Returns the data of an object. Returns `None` if it does not exist or is of another kind.
     pub(super) fn get_mut<T: Kind>(&mut self, handle: Handle) -> Option<&mut T> {
         self.objects.get_mut(&handle)?.get_mut()
+    }
+
+    /// Records the end of a request. If too many are kept, the oldest goes whose end nobody waits for.
+    pub(super) fn request_ended(&mut self, request: Handle, end: Ended) {
+        self.ended.insert(request, end);
+        if self.ended.len() > KEPT
+            && let Some(oldest) = self.ended.iter().find(|(_, end)| !end.awaited).map(|(handle, _)| *handle)
+        {
+            self.ended.remove(&oldest);
+        }
+    }
+
+    /// Returns whether a request was completed, if that was not too long ago.
+    pub(super) fn has_ended(&self, request: Handle) -> bool {
+        self.ended.contains_key(&request)
+    }
+
+    /// Returns the end of a request to its client, who asks only once.
+    pub(super) fn take_end(&mut self, request: Handle) -> Option<Ended> {
+        let end = self.ended.get_mut(&request)?;
+        end.awaited = false;
+        Some(*end)
+    }
+
+    /// Returns all objects and forgets all requests.
+    pub(super) fn clear(&mut self) -> BTreeMap<Handle, Object> {
+        self.ended.clear();
+        std::mem::take(&mut self.objects)
     }
 
     /// Returns whether `ancestor` is the parent of an object or one of its further ancestors.
@@ -139,4 +172,25 @@ pub(super) fn with<R>(body: impl FnOnce(&mut Framework) -> R) -> R {
 /// Makes the clients of a device cancel their requests and close their files. Called before the device is removed.
 pub(super) fn close_clients(device: Handle) {
     (FRAMEWORK.get().close_clients)(device);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ended, Framework, KEPT};
+    use crate::wdf::Handle;
+
+    #[test]
+    fn completed_requests_are_forgotten_except_those_that_a_client_waits_for() {
+        let mut framework = Framework::default();
+        let end = |information, awaited| Ended { information, awaited, ..Ended::default() };
+        framework.request_ended(Handle::nth(0), end(7, true));
+        for number in 1..=2 * KEPT as u64 {
+            framework.request_ended(Handle::nth(number), end(0, false));
+        }
+        assert_eq!(framework.ended.len(), KEPT);
+        assert!(framework.has_ended(Handle::nth(2 * KEPT as u64)) && !framework.has_ended(Handle::nth(1)));
+        assert_eq!(framework.take_end(Handle::nth(0)).map(|end| end.information), Some(7));
+        framework.request_ended(Handle::nth(1), end(0, false));
+        assert!(!framework.has_ended(Handle::nth(0)) && framework.ended.len() == KEPT);
+    }
 }

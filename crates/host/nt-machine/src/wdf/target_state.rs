@@ -13,7 +13,7 @@ use crate::kernel::ex::object::{self as references, KernelHandle};
 use crate::kernel::kernel;
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
 use crate::memory::GuestPtr;
-use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
+use crate::routine::{DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Rule};
 
 /// `WDF_IO_TARGET_SENT_IO_ACTION`.
@@ -27,7 +27,7 @@ functions! { pub(super) FUNCTIONS;
     /// The first call creates the target.
     #[irql(DISPATCH)]
     fn WdfDeviceGetIoTarget(&call, device: Handle) -> Outcome<Handle> {
-        default_target(call, device)
+        default_target(call.from, device)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -132,13 +132,13 @@ fn below(device: Handle) -> Behind {
 }
 
 /// Returns the default I/O target of a device, which it creates if there is none.
-fn default_target(call: &Call, device: Handle) -> Outcome<Handle> {
+pub(super) fn default_target(from: u64, device: Handle) -> Outcome<Handle> {
     let known = with_device(device, |device| device.target);
     if object::exists(known) {
         return Ok(known);
     }
     let target = Target::new(device, State::STARTED, below(device));
-    let target = object::create_with(call.from, &Attributes::default(), Some(device), target)?;
+    let target = object::create_with(from, &Attributes::default(), Some(device), target)?;
     with_device(device, |device| device.target = target);
     Ok(target)
 }
