@@ -46,7 +46,10 @@ impl Imports {
             let inner = [module.as_slice(), std::slice::from_ref(&name)].concat();
             if path.is_dir() {
                 self.add_folder(&path, &inner);
-            } else if !["tests", "models"].contains(&name.as_str()) && !name.ends_with("_tests") {
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && !["tests", "models"].contains(&name.as_str())
+                && !name.ends_with("_tests")
+            {
                 let text = fs::read_to_string(&path).expect("a source");
                 let own = if ["lib", "main", "mod"].contains(&name.as_str()) { module } else { &inner };
                 self.add(own.clone(), &text);
@@ -88,20 +91,16 @@ impl Imports {
     /// cycle.
     #[must_use]
     pub fn cycles(&self) -> BTreeMap<String, BTreeSet<String>> {
-        let mut left = self.edges();
-        loop {
-            let used: BTreeSet<String> = left.values().flatten().cloned().collect();
-            let before = left.len();
-            // A module that imports none of the others, or that none of the others imports, is not part of a cycle.
-            left.retain(|module, imports| !imports.is_empty() && used.contains(module));
-            let names: BTreeSet<String> = left.keys().cloned().collect();
-            for imports in left.values_mut() {
-                imports.retain(|import| names.contains(import));
-            }
-            if left.len() == before {
-                return left;
-            }
-        }
+        cycles_among(self.edges())
+    }
+
+    /// Like [`Self::cycles`], among the modules in one module.
+    #[must_use]
+    pub fn cycles_in(&self, module: &str) -> BTreeMap<String, BTreeSet<String>> {
+        let is_inside =
+            |name: &str| name.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
+        let inside = self.edges().into_iter().filter(|(name, _)| is_inside(name));
+        cycles_among(inside.collect())
     }
 
     /// Returns the module that a path in a module refers to, through at most `depth` re-exports.
@@ -132,6 +131,22 @@ impl Imports {
         }
         let is_ours = ["crate", "self", "super"].contains(&first.as_str()) || at != *from;
         is_ours.then_some(at)
+    }
+}
+
+/// Returns the modules that import each other in a cycle, and modules between two cycles.
+fn cycles_among(mut left: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
+    loop {
+        let names: BTreeSet<String> = left.keys().cloned().collect();
+        for imports in left.values_mut() {
+            imports.retain(|import| names.contains(import));
+        }
+        let used: BTreeSet<String> = left.values().flatten().cloned().collect();
+        // A module that imports none of the others, or that none of the others imports, is not part of a cycle.
+        left.retain(|module, imports| !imports.is_empty() && used.contains(module));
+        if left.len() == names.len() {
+            return left;
+        }
     }
 }
 
@@ -248,5 +263,19 @@ mod tests {
             ("c", "use crate::a::A;"),
         ]);
         assert_eq!(all.cycles().into_keys().collect::<Vec<_>>(), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_circle_through_a_module_outside_is_none_of_those_inside() {
+        let all = of(&[
+            ("", ""),
+            ("a", "use crate::b;"),
+            ("a::x", "use super::y; use crate::b;"),
+            ("a::y", ""),
+            ("ab", ""),
+            ("b", "use crate::a::x;"),
+        ]);
+        assert_eq!(all.cycles().into_keys().collect::<Vec<_>>(), ["a::x", "b"]);
+        assert!(all.cycles_in("a").is_empty());
     }
 }

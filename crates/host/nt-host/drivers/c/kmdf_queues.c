@@ -1,6 +1,6 @@
 /* A KMDF driver with a queue of each kind. Some control requests stay pending, the others act on them. With BUG 1 its
    parallel queue, with BUG 2 its sequential queue has a wrong NumberOfPresentedRequests. With BUG 3 the sequential queue
-   has no callback, with BUG 4 the manual queue has one. */
+   has no callback, with BUG 4 the manual queue has one. BUG 5 is none: the driver sets which requests go to which queue. */
 
 #include "framework.h"
 
@@ -240,6 +240,19 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     }
 }
 
+#if BUG == 5
+static NTSTATUS Dispatch(WDFDEVICE Device, WDFQUEUE Queue, ULONGLONG Type)
+{
+    /* The type is an int. The upper half of its slot is garbage. */
+    NTSTATUS(NTAPI *configure)(PWDF_DRIVER_GLOBALS, WDFDEVICE, WDFQUEUE, ULONGLONG) =
+        (PVOID)WdfFunctions_01033[WdfDeviceConfigureRequestDispatchingTableIndex];
+    NTSTATUS status = configure(WdfDriverGlobals, Device, Queue, Type | 0xA5A5A5A500000000);
+
+    LOG("dispatching %x\n", status);
+    return status;
+}
+#endif
+
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
     WDF_IO_QUEUE_CONFIG config;
@@ -286,6 +299,15 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
         config.Settings.Parallel.NumberOfPresentedRequests = 2;
         status = WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, &Limited);
     }
+#if BUG == 5
+    if (status >= 0) {
+        Dispatch(device, Sequential, 2);
+        Dispatch(device, WDF(WDFDEVICEGETDEFAULTQUEUE, WdfDeviceGetDefaultQueue, device), WdfRequestTypeDeviceControl);
+        Dispatch(device, Sequential, WdfRequestTypeRead);
+        Dispatch(device, Manual, WdfRequestTypeRead);
+        Dispatch(device, Manual, WdfRequestTypeRead);
+    }
+#endif
     return status;
 }
 

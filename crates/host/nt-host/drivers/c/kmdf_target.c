@@ -1,4 +1,4 @@
-/* A KMDF driver that sends requests to the device below: synchronous, new and forwarded ones. */
+/* A KMDF driver that sends requests to the device below: synchronous, new and forwarded ones. With BUG 1 it is a filter. */
 
 #include "framework.h"
 
@@ -118,6 +118,9 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     NTSTATUS status;
 
     (void)Driver;
+#if BUG == 1
+    WDF(WDFFDOINITSETFILTER, WdfFdoInitSetFilter, Init);
+#endif
     status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &Init, NULL, &device);
     if (status < 0) {
         return status;

@@ -100,6 +100,40 @@ fn a_clients_request_goes_down_and_comes_back() {
     }
 }
 
+/// `FxPkgIo::DispatchStep1` in Microsoft's Windows-Driver-Frameworks, `shared/irphandlers/io/fxpkgio.cpp`.
+#[test]
+fn a_filter_passes_on_what_it_does_not_handle() {
+    let read = |milliseconds| Below {
+        kind: Some(RequestKind::READ),
+        code: None,
+        ..ioctl(0, NtStatus::Success, &[1, 2, 3], milliseconds)
+    };
+    let filter = || NtHost::builder().driver(build("kmdf_target", 1, "FxDriverEntry", &FRAMEWORK));
+    for milliseconds in [0, 30] {
+        let (host, device, mut log) =
+            start(filter().below(read(milliseconds)).below(ioctl(ASK, NtStatus::Success, &[1], 0)));
+        let reply = device.read(8).expect("a reply");
+        assert_eq!((reply.status, reply.output), (NtStatus::Success, vec![1, 2, 3]));
+        assert!(log.lines(&host).is_empty());
+        // The filter handles control requests.
+        assert_eq!(device.ioctl(ASK, &[], 0).expect("a reply").status, NtStatus::Success);
+        assert_eq!(log.lines(&host), ["asked: 0, 1 bytes, 1"]);
+        device.remove().expect("removal");
+        host.unload().expect("unload").assert_clean();
+    }
+    // A client's request is canceled in the device below.
+    let (host, device, _) = start(filter().below(read(60_000)));
+    let pending = device.begin_read(8).expect("a request");
+    pending.cancel().expect("a cancellation");
+    assert_eq!(pending.wait().expect("a reply").status, NtStatus::Cancelled);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+    // A function driver completes what it does not handle.
+    let (host, device, _) = start(framework("kmdf_target").below(read(0)));
+    assert_eq!(device.read(8).expect("a reply").status, NtStatus::InvalidDeviceRequest);
+    host.unload().expect("unload");
+}
+
 #[test]
 fn the_command_scripts_the_device_below() {
     let image = build("kmdf_target", 0, "FxDriverEntry", &FRAMEWORK);

@@ -1,7 +1,7 @@
 //! KMDF queues: when the driver gets a request, and what happens to canceled requests.
 
 use crate::common::c::{FRAMEWORK, Log, build};
-use nt_host::{Device, NtHost, PendingRequest, Rule};
+use nt_host::{Device, File, NtHost, PendingRequest, Rule};
 
 const fn code(function: u32) -> u32 {
     0x0022_2000 | function << 2
@@ -227,6 +227,54 @@ fn a_queue_with_a_limit_or_callbacks_that_its_type_does_not_have_is_refused() {
         let found: Vec<&str> = report.findings().iter().map(|finding| finding.detail.as_str()).collect();
         assert_eq!(found, [what], "{bug}");
     }
+}
+
+/// The statuses are those of Microsoft's Windows-Driver-Frameworks, `shared/core/fxdeviceapi.cpp` and
+/// `shared/irphandlers/io/fxpkgio.cpp`.
+#[test]
+fn requests_of_a_type_go_to_the_queue_that_is_configured_for_it() {
+    let mut run = Run::with_bug(5);
+    let dispatching = [
+        "dispatching c000000d",
+        "dispatching c0000010",
+        "dispatching c0000010",
+        "dispatching 0",
+        // STATUS_WDF_BUSY
+        "dispatching c0200204",
+    ];
+    assert_eq!(run.lines(), dispatching);
+    let read = run.device.begin_read(8).expect("a request");
+    assert_eq!(run.lines(), ["ready 9"]);
+    read.cancel().expect("a cancellation");
+    assert_eq!(ended(read), CANCELLED);
+    run.end();
+}
+
+/// `FxPkgGeneral::OnCleanup` in Microsoft's Windows-Driver-Frameworks, `shared/irphandlers/general/fxpkggeneral.cpp`.
+#[test]
+fn a_client_that_closes_its_file_cancels_the_requests_that_wait_in_queues() {
+    let mut run = Run::new();
+    let (first, second) = (run.device.open().expect("a file"), run.device.open().expect("another file"));
+    let begin = |file: &File, code, number| file.begin_ioctl(code, &[number], 0).expect("a request");
+    let held = begin(&first, HOLD_PLAIN, 1);
+    let mut canceled = vec![begin(&first, TO_MANUAL, 2)];
+    let current = begin(&first, TO_SEQUENTIAL, 3);
+    canceled.push(begin(&first, TO_SEQUENTIAL, 4));
+    let other = begin(&second, TO_MANUAL, 5);
+    assert_eq!(run.lines(), ["holds 1", "ready 9", "sequential 3"]);
+    first.close().expect("the end of the first file");
+    // The sequential queue has no EvtIoCanceledOnQueue.
+    assert_eq!(run.lines(), ["canceled on queue 2"]);
+    for request in canceled {
+        assert_eq!(ended(request), CANCELLED);
+    }
+    // The requests that the driver has, and those of other files, go on.
+    assert_eq!((run.order(RELEASE, 0), run.order(FINISH_SEQUENTIAL, 0), run.order(RETRIEVE, 0)), (0, 0, 0));
+    for request in [held, current, other] {
+        assert_eq!(ended(request), 0);
+    }
+    second.close().expect("the end of the second file");
+    run.end();
 }
 
 /// Microsoft's Windows-Driver-Frameworks, `shared/core/fxrequest.cpp`, `FxRequest::CompleteInternal`.

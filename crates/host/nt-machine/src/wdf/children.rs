@@ -1,25 +1,17 @@
-//! Bus drivers: child lists and the devices of the children.
-//!
-//! After the callback that reports a child as present, the driver creates the child's device in
-//! `EvtChildListCreateDevice`, and the device is started. No function driver is loaded for it. The device of a child
-//! that is reported as missing is removed by surprise. Children are removed before their parent, and in the same way.
+//! Bus drivers: the functions of child lists. [`super::enumerate`] creates and removes the devices of the children.
 
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
+use super::child_list::{Child, child_at, new_list, with_list};
 use super::device::{self, with_device};
-use super::init::{self, Init};
-use super::object::{self, Data};
-use super::{Handle, life, structures};
+use super::enumerate::later;
+use super::{Handle, init, structures};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel};
-use crate::layout::{
-    GUID, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO,
-    WDF_OBJECT_ATTRIBUTES,
-};
+use crate::layout::{WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions, status_of};
-use crate::verify::{GapKind, gap};
 
 /// `WDF_RETRIEVE_CHILD_FLAGS`: children that are present, that are missing, and whose devices are not created yet.
 const PRESENT: u32 = 1;
@@ -173,169 +165,10 @@ functions! { pub(super) FUNCTIONS;
         Ok(child.device)
     }
 
-    #[irql(DISPATCH), fails_with_zero]
-    fn WdfPdoInitAllocate(&call, parent: Handle) -> Handle {
-        let init = Init { parent, ..Init::default() };
-        let made = object::create_with(call.from, &Attributes::default(), None, Data::Init(Box::new(init)));
-        made.ok().unwrap_or_default()
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfPdoInitAssignDeviceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
-        identify(init, id)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfPdoInitAssignInstanceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
-        identify(init, id)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfPdoInitAddHardwareID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
-        identify(init, id)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfPdoInitAddCompatibleID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
-        identify(init, id)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfPdoInitAssignContainerID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
-        identify(init, id)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfPdoInitAddDeviceText(
-        init: Handle,
-        description: GuestPtr<UNICODE_STRING>,
-        location: GuestPtr<UNICODE_STRING>,
-        _locale: Ignored<u32>,
-    ) -> Outcome {
-        location.units()?;
-        identify(init, description)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES), fixed]
-    fn WdfPdoInitAssignRawDevice(init: Handle, _class: Ignored<GuestPtr<GUID>>) -> NtStatus {
-        init::check(init);
-        NtStatus::Success
-    }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfPdoInitSetDefaultLocale(init: Handle, _locale: Ignored<u32>) {
-        init::check(init);
-    }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfPdoInitSetEventCallbacks(init: Handle, _callbacks: Ignored<GuestPtr<Opaque>>) {
-        init::check(init);
-    }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfPdoInitAllowForwardingRequestToParent(init: Handle) {
-        init::check(init);
-    }
-
     #[irql(DISPATCH), fixed]
     fn WdfDeviceSetBusInformationForChildren(device: Handle, _information: Ignored<GuestPtr<Opaque>>) {
         device::check(device);
     }
-
-    #[irql(DISPATCH)]
-    fn WdfPdoGetParent(device: Handle) -> Handle {
-        with_device(device, |device| device.init.parent)
-    }
-
-    #[irql(PASSIVE)]
-    fn WdfFdoAddStaticChild(parent: Handle, child: Handle) -> NtStatus {
-        with_device(parent, |device| device.static_children.push(child));
-        if with_device(parent, |device| device.started) {
-            submit(child, move || start(child));
-        }
-        NtStatus::Success
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfPdoMarkMissing(child: Handle) -> NtStatus {
-        device::check(child);
-        submit(child, move || remove(child));
-        NtStatus::Success
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfPdoRetrieveIdentificationDescription(device: Handle, place: GuestPtr<u8>) -> Outcome {
-        let lists = with_device(with_device(device, |device| device.init.parent), |parent| parent.lists.clone());
-        for list in lists {
-            let (children, size) = with_list(list, |list| (list.children.clone(), list.config));
-            if let Some(child) = children.iter().find(|child| child.device == device) {
-                let size = size.IdentificationDescriptionSize.into();
-                place.array(size).copy_from(child.identification)?;
-                return done(());
-            }
-        }
-        fail(NtStatus::InvalidParameter)
-    }
-}
-
-/// A child.
-#[derive(Clone, Copy, Debug)]
-struct Child {
-    identification: GuestPtr<u8>,
-    address: GuestPtr<u8>,
-    /// NULL until the driver has created the device.
-    device: Handle,
-    is_present: bool,
-    /// The child was reported since the scan began.
-    seen: bool,
-}
-
-/// A list of children.
-#[derive(Clone, Debug)]
-pub(super) struct ChildList {
-    device: Handle,
-    config: WDF_CHILD_LIST_CONFIG,
-    children: Vec<Child>,
-    /// The number of scans that have begun and not ended.
-    scans: u32,
-    update: Update,
-}
-
-/// The state of the work item that updates the devices of a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Update {
-    #[default]
-    None,
-    Asked,
-    Running,
-    /// The work item runs, and the list has changed since its start.
-    Again,
-}
-
-fn with_list<R>(handle: Handle, body: impl FnOnce(&mut ChildList) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::ChildList(list) => Some(body(list)),
-        _ => None,
-    })
-}
-
-fn child_at(list: Handle, index: usize) -> Option<(Child, WDF_CHILD_LIST_CONFIG)> {
-    with_list(list, |list| Some((*list.children.get(index)?, list.config)))
-}
-
-fn new_list(device: Handle, config: &WDF_CHILD_LIST_CONFIG, attributes: &Attributes, from: u64) -> Outcome<Handle> {
-    let list = ChildList { device, config: *config, children: Vec::new(), scans: 0, update: Update::None };
-    let list = object::create_with(from, attributes, Some(device), Data::ChildList(Box::new(list)))?;
-    with_device(device, |device| device.lists.push(list));
-    Ok(list)
-}
-
-/// Creates the default child list of a new device, if its init structure has a configuration for one.
-pub(super) fn device_created(device: Handle, from: u64) -> Outcome {
-    if let Some((config, attributes)) = with_device(device, |device| device.init.children) {
-        new_list(device, &config, &attributes, from)?;
-    }
-    Ok(())
 }
 
 /// Copies a description; without one, the copy is zeroed.
@@ -385,14 +218,6 @@ fn describe(
     info.Status().write(if child.device.is_null() { NOT_YET_CREATED } else { SUCCESS })
 }
 
-/// Checks that the ID or text is a valid string, and ignores it. Windows uses it to select a driver, which this host
-/// does not do.
-fn identify(init: Handle, text: GuestPtr<UNICODE_STRING>) -> Outcome {
-    text.units()?;
-    init::check(init);
-    done(())
-}
-
 fn set_default_list(
     init: Handle,
     config: GuestPtr<WDF_CHILD_LIST_CONFIG>,
@@ -429,171 +254,4 @@ fn add_or_update(list: Handle, identification: GuestPtr<u8>, address: GuestPtr<u
     }
     later(list);
     done(NtStatus::Success)
-}
-
-fn submit(key: Handle, work: impl FnOnce() + Send + 'static) {
-    kernel::submit(key.as_int(), work);
-}
-
-/// Updates the devices of a list in a work item, after the callback that changed the list. Work items can run at the
-/// same time, so a list has at most one.
-fn later(list: Handle) {
-    let is_new = with_list(list, |list| {
-        let before = list.update;
-        list.update = match before {
-            Update::None | Update::Asked => Update::Asked,
-            Update::Running | Update::Again => Update::Again,
-        };
-        before == Update::None
-    });
-    if is_new {
-        submit(list, move || update(list));
-    }
-}
-
-/// Enumerates until the list does not change during an enumeration.
-fn update(list: Handle) {
-    while object::exists(list) {
-        with_list(list, |list| list.update = Update::Running);
-        enumerate(list);
-        if object::exists(list) {
-            let is_over = with_list(list, |list| {
-                let is_over = list.update == Update::Running;
-                if is_over {
-                    list.update = Update::None;
-                }
-                is_over
-            });
-            if is_over {
-                return;
-            }
-        }
-    }
-}
-
-/// Removes the devices of missing children, and creates the devices of present ones.
-fn enumerate(list: Handle) {
-    let (parent, scans) = with_list(list, |list| (list.device, list.scans));
-    if scans != 0 || !with_device(parent, |parent| parent.started) {
-        return;
-    }
-    let missing = with_list(list, |list| {
-        let missing: Vec<Child> = list.children.iter().filter(|child| !child.is_present).copied().collect();
-        list.children.retain(|child| child.is_present);
-        missing
-    });
-    for child in missing {
-        remove(child.device);
-        free(&child);
-    }
-    let mut index = 0;
-    while let Some((child, config)) = child_at(list, index) {
-        index += 1;
-        if child.device.is_null() {
-            let made = create(parent, list, &child, &config).ok().flatten();
-            with_list(list, |list| {
-                let same = |known: &&mut Child| known.identification == child.identification;
-                if let Some(known) = list.children.iter_mut().find(same) {
-                    known.device = made.unwrap_or_default();
-                }
-            });
-            if let Some(device) = made {
-                start(device);
-            }
-        }
-    }
-}
-
-fn free(child: &Child) {
-    let mut pool = kernel::lock(&kernel().pool);
-    pool.free_object(child.identification.address());
-    pool.free_object(child.address.address());
-}
-
-/// Calls the driver to create the device of a child. Returns `None` if the driver refuses or creates no device.
-fn create(parent: Handle, list: Handle, child: &Child, config: &WDF_CHILD_LIST_CONFIG) -> Outcome<Option<Handle>> {
-    let before = device::devices();
-    let init = Init { parent, ..Init::default() };
-    let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::new(init)))?;
-    let arguments = [list.as_int(), child.identification.address(), init.as_int()];
-    gap::forget_notes();
-    let status = call_back("EvtChildListCreateDevice", PASSIVE, config.EvtChildListCreateDevice, &arguments) as u32;
-    if object::exists(init) {
-        life::delete(init);
-    }
-    let made = device::devices().into_iter().find(|device| !before.contains(device));
-    let status = NtStatus::from_int(status);
-    if status.is_success() {
-        return Ok(made);
-    }
-    gap::add(GapKind::NotAdded, format!("EvtChildListCreateDevice returned {status}"));
-    if let Some(device) = made {
-        life::delete(device);
-    }
-    Ok(None)
-}
-
-fn start(device: Handle) {
-    if object::exists(device) {
-        let _ = device::start(device);
-    }
-}
-
-fn remove(device: Handle) {
-    let _ = device::remove_device(device, true);
-}
-
-/// Called after a parent was started: the driver scans for children, and the reported children get their devices.
-pub(super) fn parent_started(parent: Handle) {
-    let (lists, children) = with_device(parent, |parent| (parent.lists.clone(), parent.static_children.clone()));
-    for list in lists {
-        let scan = with_list(list, |list| list.config.EvtChildListScanForChildren);
-        if !scan.is_null() {
-            call_back("EvtChildListScanForChildren", PASSIVE, scan, &[list.as_int()]);
-        }
-        later(list);
-    }
-    for child in children {
-        submit(child, move || start(child));
-    }
-}
-
-/// Returns a device and its descendants, each child before its parent.
-pub(super) fn with_descendants(device: Handle) -> Vec<Handle> {
-    let (lists, single) = with_device(device, |device| (device.lists.clone(), device.static_children.clone()));
-    let listed = lists.into_iter().flat_map(|list| with_list(list, |list| list.children.clone()));
-    let children = listed.map(|child| child.device).chain(single);
-    let existing = children.filter(|child| object::exists(*child));
-    existing.flat_map(with_descendants).chain([device]).collect()
-}
-
-/// Removes the children of a parent with `remove`. Called before the parent is removed.
-pub(super) fn parent_goes(parent: Handle, remove: fn(Handle) -> Outcome) -> Outcome {
-    for list in with_device(parent, |parent| std::mem::take(&mut parent.lists)) {
-        for child in with_list(list, |list| std::mem::take(&mut list.children)) {
-            let removed = remove(child.device);
-            free(&child);
-            removed?;
-        }
-    }
-    with_device(parent, |parent| std::mem::take(&mut parent.static_children)).into_iter().try_for_each(remove)
-}
-
-/// Frees the children of a list that is about to be deleted. Only a list whose device was never started still has
-/// children then.
-pub(super) fn before_delete(handle: Handle) {
-    let children = object::lookup(handle, |object| match &object.data {
-        Data::ChildList(list) => list.children.clone(),
-        _ => Vec::new(),
-    });
-    for child in &children {
-        free(child);
-    }
-    if !children.is_empty() {
-        object::change(handle, |object| {
-            if let Data::ChildList(list) = &mut object.data {
-                list.children.clear();
-            }
-        });
-    }
 }

@@ -2,15 +2,14 @@
 
 use etw_types::NtStatus;
 
-use super::deliver::{self, End};
 use super::device::with_device;
-use super::object::{self, Data};
-use super::request::{self, Ended, PATIENCE, Request, complete};
-use super::{Handle, cancel, preprocess, queue, with};
+use super::request::{self, PATIENCE, Request};
+use super::state::{Ended, with};
+use super::{Handle, deliver, object, preprocess};
 use crate::kernel::io::pnp;
-use crate::kernel::{self, Answer, IoRequest, RequestKind, call_back, kernel};
+use crate::kernel::{self, Answer, IoRequest, kernel};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Outcome, PASSIVE, fail};
+use crate::routine::{Outcome, fail};
 use crate::verify::{self, At, Rule};
 
 /// A request that was sent.
@@ -29,7 +28,7 @@ impl Sent {
     /// Calls `run` when the request is completed; immediately if it already is.
     pub(super) fn then(self, run: impl FnOnce() + Send + 'static) {
         let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
-            if framework.ended.contains_key(&self.request) {
+            if framework.has_ended(self.request) {
                 return Some(Box::new(run) as _);
             }
             framework.ends.insert(self.request, Box::new(run));
@@ -58,36 +57,17 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     }
     let buffered = asked.kind.has_code() && asked.code.trailing_zeros() >= 2;
     let (input, output) = buffers(&asked.input, asked.output, buffered)?;
-    let request = Request { kind: asked.kind, code: asked.code, file, input, output, ..Request::default() };
+    let request =
+        Request { kind: asked.kind, code: asked.code, file, input, output, awaited: true, ..Request::default() };
     let attributes = with_device(device, |device| device.init.request);
-    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))
-        .inspect_err(|_| free(input, output))?;
-    submit(device, request, asked.kind);
+    let request = object::create_with(0, &attributes, Some(device), request).inspect_err(|_| free(input, output))?;
+    deliver::submit(device, request, asked.kind);
     Ok(Begun::Request(Sent { request, input, output }))
-}
-
-/// Gives a request to its queue, or to `EvtIoInCallerContext` if the driver has set that.
-pub(super) fn submit(device: Handle, request: Handle, kind: RequestKind) {
-    let callback = with_device(device, |device| device.init.in_caller_context);
-    if !callback.is_null() && kind != RequestKind::CREATE {
-        // The driver receives the request in the client's thread. It must add the request to a queue or complete it.
-        request::with_request(request, |request| {
-            (request.presented, request.delivered, request.handler) = (true, true, callback.address());
-        });
-        call_back("EvtIoInCallerContext", PASSIVE, callback, &[device.as_int(), request.as_int()]);
-        return;
-    }
-    match queue::for_kind(device, kind) {
-        Handle::NULL => complete(request, NtStatus::InvalidDeviceRequest, 0),
-        // The queue was drained or purged, so it does not accept requests.
-        queue if !deliver::add(queue, request, End::Back) => complete(request, NtStatus::InvalidDeviceState, 0),
-        _ => {}
-    }
 }
 
 /// Cancels a request for its client.
 pub(crate) fn cancel_sent(sent: &Sent) {
-    cancel::cancel(sent.request);
+    deliver::cancel(sent.request);
 }
 
 /// Waits until a request is completed, and frees its buffers.
@@ -98,13 +78,13 @@ pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
 
 /// Waits until a request is completed. Cancels it after [`PATIENCE`], and gives up after twice that time.
 pub(super) fn wait(handle: Handle) -> Ended {
-    let ended = || with(|framework| framework.ended.get(&handle).copied());
+    let ended = || with(|framework| framework.take_end(handle));
     for _ in 0..2 {
         let deadline = kernel().scheduler.now() + PATIENCE;
         if let Some(end) = kernel().scheduler.wait_for_request(deadline, handle.as_int(), |_| ended()) {
             return end;
         }
-        cancel::cancel(handle);
+        deliver::cancel(handle);
         if let Some(end) = ended() {
             return end;
         }
@@ -112,7 +92,7 @@ pub(super) fn wait(handle: Handle) -> Ended {
     let handler = request::lookup(handle, |request| request.handler);
     let what = format_args!("a request is not completed, even after it was canceled");
     verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
-    Ended { status: NtStatus::Cancelled, information: 0, delivered: true }
+    Ended { status: NtStatus::Cancelled, information: 0, delivered: true, awaited: false }
 }
 
 /// Allocates a client's buffers. If the method is buffered, one buffer serves both directions.
@@ -136,7 +116,7 @@ fn buffers(input: &[u8], output: u32, buffered: bool) -> Outcome<(GuestSlice<u8>
 fn outcome(
     input: GuestSlice<u8>,
     output: GuestSlice<u8>,
-    Ended { status, information, delivered }: Ended,
+    Ended { status, information, delivered, .. }: Ended,
 ) -> Result<Answer, Fault> {
     let bytes = if status.is_error() { Vec::new() } else { output.take(information).read()? };
     free(input, output);

@@ -1,15 +1,23 @@
-//! Delivery of requests: adds them to a queue and presents them to the queue's callbacks.
+//! The way of requests through queues: adds them to a queue, presents them to the queue's callbacks, cancels and completes
+//! them.
+//!
+//! A request that is completed makes room for the next one, which the driver may complete before its callback returns. So
+//! delivery, cancellation and completion call each other.
 
 use etw_types::NtStatus;
 
 use super::device::with_device;
-use super::object;
-use super::queue::{MANUAL, with_queue};
-use super::request::{self, with_request};
-use super::{Handle, cancel, queue_state, sync};
+use super::queue::{self, MANUAL, is_powered, with_queue};
+use super::request::{self, Request, update, with_request};
+use super::state::{Ended, with};
+use super::{Handle, life, object, sync};
 use crate::cpu::thread;
-use crate::kernel::{RequestKind, call_back, kernel, submit};
+use crate::kernel::io::request as packets;
+use crate::kernel::{RequestKind, call_back, kernel, submit as submit_work};
+use crate::layout::IRP;
+use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
 use crate::routine::PASSIVE;
+use crate::verify::{self, Rule};
 
 /// The end of a queue at which a request is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +25,6 @@ pub(super) enum End {
     Back,
     /// For a request that goes back to the queue that it came from.
     Front,
-}
-
-/// Returns whether power management allows a queue to deliver requests.
-pub(super) fn is_powered(handle: Handle) -> bool {
-    let (device, managed) = with_queue(handle, |queue| (queue.device, queue.power_managed));
-    !managed || object::exists(device) && with_device(device, |device| device.in_d0)
 }
 
 /// Adds a request to a queue and presents the requests that can be presented. Returns whether the queue accepted it.
@@ -46,7 +48,7 @@ pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
     };
     // A request that was canceled while the driver had it must not wait in a queue.
     if request::lookup(request, |request| request.canceled) {
-        cancel::cancel(request);
+        cancel(request);
         return true;
     }
     if length == 1 {
@@ -78,7 +80,7 @@ pub(super) fn returned(queue: Handle) {
     with_queue(queue, |queue| queue.presented = queue.presented.saturating_sub(1));
     kernel().scheduler.change(|_| ());
     dispatch(queue);
-    queue_state::tell_watchers(queue);
+    tell_watchers(queue);
 }
 
 /// Presents requests while the queue allows it. If a callback of this loop calls this again on the same thread, nothing
@@ -121,7 +123,7 @@ fn next(handle: Handle, me: u32) -> Option<Handle> {
         (None, later)
     });
     if later {
-        submit(handle.as_int(), move || {
+        submit_work(handle.as_int(), move || {
             if object::exists(handle) {
                 dispatch(handle);
             }
@@ -150,9 +152,181 @@ fn present(queue: Handle, request: Handle) {
         _ if !default.is_null() => ("EvtIoDefault", default, vec![queue.as_int(), request.as_int()]),
         _ => {
             with_request(request, |request| request.delivered = false);
-            return request::complete(request, NtStatus::InvalidDeviceRequest, 0);
+            return complete(request, NtStatus::InvalidDeviceRequest, 0);
         }
     };
     with_request(request, |request| request.handler = target.address());
     sync::locked(sync::holder_for(queue), thread::irql(), |irql| call_back(name, irql, target, &arguments));
+}
+
+/// Gives a request to its queue, or to `EvtIoInCallerContext` if the driver has set that.
+pub(super) fn submit(device: Handle, request: Handle, kind: RequestKind) {
+    let callback = with_device(device, |device| device.init.in_caller_context);
+    if !callback.is_null() && kind != RequestKind::CREATE {
+        // The driver receives the request in the client's thread. It must add the request to a queue or complete it.
+        with_request(request, |request| {
+            (request.presented, request.delivered, request.handler) = (true, true, callback.address());
+        });
+        call_back("EvtIoInCallerContext", PASSIVE, callback, &[device.as_int(), request.as_int()]);
+        return;
+    }
+    if let Some(forward) = forwards(device, kind) {
+        return forward(device, request);
+    }
+    match queue::for_kind(device, kind) {
+        Handle::NULL => complete(request, NtStatus::InvalidDeviceRequest, 0),
+        // The queue was drained or purged, so it does not accept requests.
+        queue if !add(queue, request, End::Back) => complete(request, NtStatus::InvalidDeviceState, 0),
+        _ => {}
+    }
+}
+
+/// Returns the function that passes requests of a kind on, if the device is a filter that does not handle them. As in
+/// `FxPkgIo::DispatchStep1` (`shared/irphandlers/io/fxpkgio.cpp`), a default queue without a callback does not handle them.
+pub(super) fn forwards(device: Handle, kind: RequestKind) -> Option<fn(Handle, Handle)> {
+    let (forward, default) = with_device(device, |device| (device.forward, device.default_queue));
+    let queue = queue::for_kind(device, kind);
+    let is_handled = !queue.is_null() && (queue != default || with_queue(queue, |queue| queue.takes(kind)));
+    forward.filter(|_| !is_handled)
+}
+
+/// Runs the callbacks of the operations that have finished.
+pub(super) fn tell_watchers(handle: Handle) {
+    if !object::exists(handle) {
+        return;
+    }
+    let over = with_queue(handle, |queue| {
+        let watchers = std::mem::take(&mut queue.watchers);
+        let (over, left): (Vec<_>, Vec<_>) = watchers.into_iter().partition(|(until, ..)| until.holds(queue));
+        queue.watchers = left;
+        over
+    });
+    for (_, callback, context) in over {
+        call_back("EvtIoQueueState", thread::irql(), callback, &[handle.as_int(), context]);
+    }
+}
+
+/// Completes a request. A second completion is a finding.
+pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
+    if with(|framework| framework.has_ended(handle)) {
+        return verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
+    }
+    let (queue, cancel, room, waits, irp, (delivered, awaited)) = with_request(handle, |request| {
+        // Microsoft's public framework source, core/fxrequest.cpp, checks the same: a control request without an output
+        // buffer may return the number of used bytes of its input.
+        let room = match request.kind {
+            RequestKind::READ => request.output.len(),
+            RequestKind::WRITE => request.input.len(),
+            RequestKind::DEVICE_CONTROL if !request.output.is_empty() => request.output.len(),
+            _ => u64::MAX,
+        };
+        let waits = !request.presented && !request.queue.is_null();
+        (request.queue, request.cancel, room, waits, request.irp, (request.delivered, request.awaited))
+    });
+    if waits && queue::withdraw(queue, handle) {
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it waits in a queue"));
+        with_queue(queue, |queue| queue.presented += 1);
+    }
+    if !cancel.is_null() {
+        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
+    }
+    if status.as_int() & 0xC000_0000 == 0 && information > room {
+        let what = format_args!("the request is completed with {information} bytes, but its buffer has {room}");
+        verify::find(Rule::RequestMisuse, what);
+    }
+    let status = for_client(status);
+    with(|framework| framework.request_ended(handle, Ended { status, information, delivered, awaited }));
+    kernel().scheduler.request_ended(handle.as_int());
+    life::delete(handle);
+    if let Some(irp) = irp.non_null() {
+        complete_irp(irp, status, information);
+    }
+    if let Some(then) = with(|framework| framework.ends.remove(&handle)) {
+        then();
+    }
+    if queue.is_null() {
+        kernel().scheduler.change(|_| ());
+    } else {
+        returned(queue);
+    }
+}
+
+/// Returns the status that a client gets for a request. Statuses of the framework's facility (0x020) are for drivers
+/// only: `FxRequest::CompleteInternal` in `shared/core/fxrequest.cpp` replaces them.
+fn for_client(status: NtStatus) -> NtStatus {
+    match status {
+        NtStatus::WdfPaused | NtStatus::WdfBusy => NtStatus::DeviceBusy,
+        NtStatus::WdfInternalError => NtStatus::InternalError,
+        NtStatus::WdfNotEnoughMapRegisters => NtStatus::InsufficientResources,
+        status if status.as_int() & 0x0FFF_0000 == 0x0020_0000 => NtStatus::InvalidDeviceRequest,
+        status => status,
+    }
+}
+
+/// Completes the IRP of a request that was completed.
+fn complete_irp(irp: GuestPtr<IRP>, status: NtStatus, information: u64) {
+    let end = || -> Result<(), Fault> {
+        irp.IoStatus().Status().write(status)?;
+        irp.IoStatus().Information().write(information)?;
+        packets::complete(irp)
+    };
+    end().or_stop();
+}
+
+/// Cancels a request. If the driver marked it cancelable, calls the driver's callback. If it waits in a queue, removes
+/// it from there. Otherwise it is only marked as canceled.
+pub(super) fn cancel(handle: Handle) {
+    let state = with(|framework| {
+        let object = framework.objects.get_mut(&handle).filter(|object| !object.deleted)?;
+        let request: &mut Request = object.get_mut()?;
+        request.canceled = true;
+        Some((std::mem::take(&mut request.cancel), request.queue, request.sent.map(|flight| flight.cancel)))
+    });
+    match state {
+        // An I/O target has the request: it is canceled there, and the driver's completion routine receives the result.
+        Some((.., Some(cancel_sent))) => drop(cancel_sent(handle)),
+        Some((callback, ..)) if !callback.is_null() => tell_canceled(handle, callback),
+        Some((_, queue, _)) if queue::withdraw(queue, handle) => canceled(queue, handle),
+        _ => {}
+    }
+}
+
+/// Cancels a request if it waits in a queue.
+pub(super) fn cancel_waiting(queue: Handle, request: Handle) {
+    if queue::withdraw(queue, request) {
+        with_request(request, |request| request.canceled = true);
+        canceled(queue, request);
+    }
+}
+
+/// Calls the driver's `EvtRequestCancel`.
+pub(super) fn tell_canceled(handle: Handle, callback: GuestPtr<Code>) {
+    let queue = update(handle, |request| {
+        request.cancel_told = true;
+        request.queue
+    });
+    sync::locked(sync::holder_for(queue.unwrap_or_default()), thread::irql(), |irql| {
+        call_back("EvtRequestCancel", irql, callback, &[handle.as_int()])
+    });
+}
+
+/// Handles a request that was removed from its queue because it was canceled. If the driver had the request before and
+/// has set `EvtIoCanceledOnQueue`, calls that; otherwise completes the request.
+fn canceled(queue: Handle, request: Handle) {
+    let callback = with_queue(queue, |queue| {
+        queue.presented += 1;
+        queue.canceled
+    });
+    let delivered = with_request(request, |request| {
+        request.presented = true;
+        request.delivered
+    });
+    if !callback.is_null() && delivered {
+        let arguments = [queue.as_int(), request.as_int()];
+        sync::locked(sync::holder_for(queue), thread::irql(), |irql| {
+            call_back("EvtIoCanceledOnQueue", irql, callback, &arguments)
+        });
+    } else {
+        complete(request, NtStatus::Cancelled, 0);
+    }
 }

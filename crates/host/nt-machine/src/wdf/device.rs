@@ -1,37 +1,23 @@
-//! Devices: creation, plug and play, names and interfaces.
+//! Devices: their state, names and interfaces. [`super::create`] creates them, [`super::pnp`] starts and removes them.
 
-use etw_types::NtStatus;
+use etw_types::{Guid, NtStatus};
 
-use super::attributes::Attributes;
-use super::init::{self, Init};
-use super::misc::set_string;
-use super::object::{self, Data, create, created, lookup};
-use super::query_interface::Offer;
-use super::turn::{Phase, Turn};
-use super::{Handle, children, driver, life, power, preprocess, structures, with};
+use super::init::Init;
+use super::kind::Kind;
+use super::object::{self, lookup};
+use super::state::with;
+use super::{Handle, structures};
 use crate::kernel::RequestKind;
-use crate::kernel::io::request::{PNP, POWER};
-use crate::kernel::io::{device as wdm, names, stack};
-use crate::kernel::{self, call_back, kernel};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
-use crate::memory::{GuestPtr, Opaque};
-use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
-use crate::verify::{self, At, GapKind, Rule, gap};
+use crate::kernel::ex::object as references;
+use crate::kernel::io::{device as wdm, names};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING};
+use crate::memory::{Code, GuestPtr, Opaque, OrStop as _};
+use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
 /// `PowerActionNone`.
 const NO_POWER_ACTION: i32 = 0;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfDeviceCreate(
-        &call,
-        init: GuestPtr<Handle>,
-        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
-        place: GuestPtr<Handle>,
-    ) -> Outcome {
-        created(create_device(call, init, attributes), place)
-    }
-
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn WdfDeviceCreateDeviceInterface(
         device: Handle,
@@ -66,7 +52,7 @@ functions! { pub(super) FUNCTIONS;
     fn WdfDeviceCreateSymbolicLink(device: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         let name = name.text()?;
         let is_taken = |device: &Device| device.links.iter().any(|link| names::are_same(link, &name));
-        if any_device(is_taken) {
+        if any(is_taken) {
             return fail(NtStatus::ObjectNameCollision);
         }
         with_device(device, |device| device.links.push(name));
@@ -81,13 +67,6 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfDeviceGetDefaultQueue(device: Handle) -> Handle {
         with_device(device, |device| device.default_queue)
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
-    fn WdfDeviceConfigureRequestDispatching(device: Handle, queue: Handle, kind: i32) -> NtStatus {
-        let kind = RequestKind::from_int(kind as u8);
-        with_device(device, |device| device.dispatching.push((kind, queue)));
-        NtStatus::Success
     }
 
     #[irql(DISPATCH)]
@@ -107,28 +86,12 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfWdmDeviceGetWdfDeviceHandle(object: GuestPtr<DEVICE_OBJECT>) -> Handle {
-        of_object(object).unwrap_or_default()
+        by_device_object(object).unwrap_or_default()
     }
 
     #[irql(DISPATCH), fixed]
     fn WdfDeviceGetSystemPowerAction(_device: Ignored<Handle>) -> i32 {
         NO_POWER_ACTION
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfDeviceRetrieveDeviceInterfaceString(
-        device: Handle,
-        class: GuestPtr<GUID>,
-        reference: Option<GuestPtr<UNICODE_STRING>>,
-        string: Handle,
-    ) -> Outcome {
-        check(device);
-        let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{}}}", class.id()?);
-        if let Some(reference) = reference {
-            text = format!("{text}\\{}", reference.text()?);
-        }
-        set_string(string, &text.encode_utf16().collect::<Vec<u16>>())?;
-        done(())
     }
 
     #[irql(DISPATCH), fixed]
@@ -178,16 +141,6 @@ functions! { pub(super) FUNCTIONS;
         check(device);
     }
 
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfDeviceEnqueueRequest(device: Handle, request: Handle) -> NtStatus {
-        let kind = super::request::with_request(request, |request| request.kind);
-        match super::queue::for_kind(device, kind) {
-            Handle::NULL => NtStatus::InvalidDeviceRequest,
-            queue if super::deliver::add(queue, request, super::deliver::End::Back) => NtStatus::Success,
-            _ => NtStatus::WdfBusy,
-        }
-    }
-
     #[irql(PASSIVE), fails(NtStatus::InvalidDeviceState), fixed]
     fn WdfDeviceAssignS0IdleSettings(device: Handle, settings: GuestPtr<Opaque>) -> Outcome {
         structures::IDLE_SETTINGS.check(settings)?;
@@ -234,12 +187,6 @@ functions! { pub(super) FUNCTIONS;
     ) {
         check(device);
     }
-
-    #[irql(PASSIVE)]
-    fn WdfControlFinishInitializing(device: Handle) {
-        with_device(device, |device| device.in_d0 = true);
-        super::queue_state::start_all(device);
-    }
 }
 
 /// A device.
@@ -269,6 +216,8 @@ pub(super) struct Device {
     pub(super) lists: Vec<Handle>,
     /// The children that are not in a list.
     pub(super) static_children: Vec<Handle>,
+    /// Passes a request on to the device below; set for a filter.
+    pub(super) forward: Option<fn(Handle, Handle)>,
     /// The default I/O target; NULL until the driver asks for it.
     pub(super) target: Handle,
     pub(super) interrupts: Vec<Handle>,
@@ -278,6 +227,12 @@ pub(super) struct Device {
     pub(super) resources: [Handle; 2],
     /// Files, each with the file object that IRPs have for it.
     pub(super) file_objects: Vec<(Handle, GuestPtr<FILE_OBJECT>)>,
+}
+
+impl Device {
+    pub(super) fn new(init: Init, wdm: GuestPtr<DEVICE_OBJECT>) -> Self {
+        Self { init, wdm, ..Self::default() }
+    }
 }
 
 /// How far the self-managed I/O of a device is.
@@ -291,12 +246,56 @@ pub(super) enum SelfManagedIo {
     Flushed,
 }
 
+/// What is happening to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Start,
+    Sleep,
+    Wake,
+    /// The Plug and Play manager asks for the state of the device.
+    Query,
+    Remove,
+}
+
+/// An interface that a device offers.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) class: Guid,
+    /// The driver's structure with its version; `None` if only the callback or the parent knows the interface.
+    pub(super) interface: Option<(u16, Vec<u8>)>,
+    pub(super) callback: GuestPtr<Code>,
+    /// The asking driver passes data in its structure, so the structure is left to the callback.
+    pub(super) imports: bool,
+    /// The query goes on to the parent of a child.
+    pub(super) to_parent: bool,
+}
+
+impl Kind for Device {
+    fn name(&self) -> &'static str {
+        "device"
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn is_kept(&self) -> bool {
+        // The driver may delete a child's device that it has not reported yet.
+        !self.init.control && self.init.parent.is_null()
+    }
+
+    fn free(&self) {
+        // The driver may have references to the device object and to its file objects.
+        for (_, file) in &self.file_objects {
+            references::free_when_unused(file.address());
+        }
+        wdm::release(self.wdm).or_stop();
+    }
+}
+
 /// Reads or changes a device.
 pub(super) fn with_device<R>(handle: Handle, body: impl FnOnce(&mut Device) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::Device(device) => Some(body(device)),
-        _ => None,
-    })
+    object::part(handle, body)
 }
 
 /// Stops the machine unless the object is a device.
@@ -305,51 +304,17 @@ pub(super) fn check(handle: Handle) {
 }
 
 /// Returns whether there is a device that `is_wanted` accepts.
-fn any_device(is_wanted: impl Fn(&Device) -> bool) -> bool {
-    with(|framework| {
-        framework.objects.values().any(|object| matches!(&object.data, Data::Device(device) if is_wanted(device)))
-    })
-}
-
-/// Creates the device that the init structure at `place` describes.
-fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Outcome<Handle> {
-    let handle = place.read()?;
-    let init = init::with_init(handle, |init| init.clone());
-    if !init.name.is_empty() && any_device(|device| device.init.name.eq_ignore_ascii_case(&init.name)) {
-        return fail(NtStatus::ObjectNameCollision);
-    }
-    let driver = kernel::lock(&kernel().io).driver;
-    let wdm = wdm::new_device(driver, 0)?;
-    // DO_DIRECT_IO, DO_BUFFERED_IO.
-    wdm.Flags().write(if init.direct { 16 } else { 4 })?;
-    if !init.preprocess.is_empty() {
-        // One more stack location, in which the preprocess callback can set a completion routine.
-        wdm.StackSize().change(|size| size + 1)?;
-    }
-    // A device on a physical device is started next.
-    let waits = !init.control && init.parent.is_null();
-    let mut device = Device { init, wdm, phase: waits.then_some(Phase::Start), ..Device::default() };
-    if !device.init.parent.is_null() {
-        device.init.physical = wdm;
-    }
-    let device = create(call, attributes, None, Data::Device(Box::new(device)))?;
-    children::device_created(device, call.from)?;
-    // The framework owns the init structure now, so the driver's pointer to it becomes NULL.
-    life::delete(handle);
-    place.write(Handle::NULL)?;
-    Ok(device)
+pub(super) fn any(is_wanted: impl Fn(&Device) -> bool) -> bool {
+    with(|framework| framework.all().any(|(_, device)| is_wanted(device)))
 }
 
 /// Returns the device with this name, and the part of the name that follows the device's name.
 pub(crate) fn find(name: &str) -> Option<(Handle, String)> {
     with(|framework| {
-        framework.objects.iter().find_map(|(handle, object)| match &object.data {
-            Data::Device(device) => {
-                let physical = wdm::name_of(device.init.physical).unwrap_or_default();
-                let mut own = device.links.iter().chain([&device.init.name, &physical]);
-                own.find_map(|own| names::rest_behind(name, own)).map(|rest| (*handle, rest))
-            }
-            _ => None,
+        framework.all::<Device>().find_map(|(handle, device)| {
+            let physical = wdm::name_of(device.init.physical).unwrap_or_default();
+            let mut own = device.links.iter().chain([&device.init.name, &physical]);
+            own.find_map(|own| names::rest_behind(name, own)).map(|rest| (handle, rest))
         })
     })
 }
@@ -362,190 +327,19 @@ pub(crate) fn names() -> Vec<String> {
 
 /// Returns the devices, oldest first.
 pub(crate) fn devices() -> Vec<Handle> {
-    with(|framework| {
-        let devices = framework.objects.iter().filter(|(_, object)| matches!(object.data, Data::Device(_)));
-        devices.map(|(handle, _)| *handle).collect()
-    })
-}
-
-/// Makes the driver add a device, and starts the device. For a driver without `EvtDriverDeviceAdd`, returns the first
-/// device that the driver created itself.
-pub(crate) fn add_device() -> Outcome<Handle> {
-    let object = kernel::lock(&kernel().io).driver;
-    let routine = wdm::add_device_routine(object)?;
-    let (Some(routine), false) = (routine, driver::device_add().1.is_null()) else {
-        return devices().first().copied().ok_or(NtStatus::NoSuchDevice.into());
-    };
-    let before = devices();
-    let physical = stack::new_physical_device()?;
-    if driver::is_add_device(routine) {
-        add(physical)?;
-    } else {
-        // The driver has replaced the framework's routine, which it may call.
-        let status = call_back("AddDevice", PASSIVE, routine, &[object.address(), physical.address()]) as u32;
-        if let Err(status) = NtStatus::from_int(status).ok() {
-            gap::add(GapKind::NotAdded, format!("AddDevice returned {status}"));
-            return fail(status);
-        }
-    }
-    let device = devices().into_iter().find(|device| !before.contains(device)).ok_or(NtStatus::NoSuchDevice)?;
-    start(device).map(|()| device)
-}
-
-/// The framework's `AddDevice` routine: calls `EvtDriverDeviceAdd`.
-pub(super) fn add(physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
-    let (driver, device_add) = driver::device_add();
-    let before = devices();
-    let init = Init { physical, ..Init::default() };
-    let init = object::create_with(0, &Attributes::default(), None, Data::Init(Box::new(init)))?;
-    let status =
-        NtStatus::from_int(
-            call_back("EvtDriverDeviceAdd", PASSIVE, device_add, &[driver.as_int(), init.as_int()]) as u32
-        );
-    let device = devices().into_iter().find(|device| !before.contains(device));
-    if object::exists(init) {
-        life::delete(init);
-    }
-    match (status.ok(), device) {
-        (Err(status), device) => {
-            if let Some(device) = device {
-                life::delete(device);
-            }
-            gap::add(GapKind::NotAdded, format!("EvtDriverDeviceAdd returned {status}"));
-            fail(status)
-        }
-        (Ok(()), None) => {
-            let what = format_args!("EvtDriverDeviceAdd returned success without creating a device");
-            verify::find_at(Rule::FrameworkMisuse, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
-            fail(NtStatus::NoSuchDevice)
-        }
-        (Ok(()), Some(_)) => Ok(()),
-    }
-}
-
-/// Starts a device (`IRP_MN_START_DEVICE`). A device that fails to start is removed.
-pub(super) fn start(device: Handle) -> Outcome {
-    let Some(_turn) = Turn::take(device, Phase::Start) else { return fail(NtStatus::NoSuchDevice) };
-    let started = preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device)))?;
-    if let Err(status) = started.ok() {
-        not_started(device, status);
-        finish_removal(device)?;
-        return fail(status);
-    }
-    Ok(())
-}
-
-/// Records that a device did not start, with the callback that failed.
-fn not_started(device: Handle, status: NtStatus) {
-    let detail = match with_device(device, |device| device.failed) {
-        Some((callback, status)) => format!("{callback} returned {status}"),
-        None => format!("the framework could not start the device: {status}"),
-    };
-    gap::add(GapKind::NotStarted, detail);
-}
-
-/// Returns whether the driver has `EvtDriverDeviceAdd`.
-pub(crate) fn adds_devices() -> bool {
-    !driver::device_add().1.is_null()
-}
-
-fn status_of(result: Result<(), NtStatus>) -> NtStatus {
-    result.err().unwrap_or(NtStatus::Success)
-}
-
-/// Removes a device and its children, children first. The driver may refuse, except if `surprise` is set. Control
-/// devices are not removed.
-///
-/// Clients close their files as Windows requires it: after `IRP_MN_QUERY_REMOVE_DEVICE` or `IRP_MN_SURPRISE_REMOVAL`,
-/// and before `IRP_MN_REMOVE_DEVICE`.
-pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
-    if !object::exists(device) || with_device(device, |device| device.init.control) {
-        return Ok(());
-    }
-    let Some(_turn) = Turn::take(device, Phase::Remove) else { return Ok(()) };
-    if surprise {
-        children::parent_goes(device, |child| remove_device(child, true))?;
-        // IRP_MN_SURPRISE_REMOVAL.
-        preprocess::through(device, (PNP, 0x17), Handle::NULL, move || {
-            power::surprise_remove(device);
-            NtStatus::Success
-        })?;
-        super::close_clients(device);
-        return finish_removal(device);
-    }
-    let tree = children::with_descendants(device);
-    // Parents first, as in a surprise removal: two removals never wait for each other.
-    let descendants = tree.iter().rev().filter(|other| **other != device);
-    let _turns: Vec<Turn> = descendants.filter_map(|child| Turn::take(*child, Phase::Remove)).collect();
-    query_remove(&tree)?;
-    tree.into_iter().for_each(super::close_clients);
-    remove_tree(device)
-}
-
-/// Asks the driver whether these devices can be removed. If it refuses one, tells it that none is.
-fn query_remove(devices: &[Handle]) -> Outcome {
-    for (index, device) in devices.iter().copied().enumerate() {
-        // IRP_MN_QUERY_REMOVE_DEVICE.
-        let asked =
-            preprocess::through(device, (PNP, 1), Handle::NULL, move || status_of(power::query_remove(device)))?;
-        if let Err(refused) = asked.ok() {
-            for asked in devices.iter().take(index + 1) {
-                // IRP_MN_CANCEL_REMOVE_DEVICE.
-                preprocess::through(*asked, (PNP, 3), Handle::NULL, || NtStatus::Success)?;
-            }
-            return fail(refused);
-        }
-    }
-    Ok(())
-}
-
-/// Removes a device after its children.
-fn remove_tree(device: Handle) -> Outcome {
-    if object::exists(device) {
-        children::parent_goes(device, remove_tree)?;
-        finish_removal(device)?;
-    }
-    Ok(())
-}
-
-/// Sends `IRP_MN_REMOVE_DEVICE` and deletes a device.
-fn finish_removal(device: Handle) -> Outcome {
-    preprocess::through(device, (PNP, 2), Handle::NULL, move || {
-        power::remove(device);
-        NtStatus::Success
-    })?;
-    life::delete(device);
-    Ok(())
-}
-
-/// Puts a device to sleep or wakes it up.
-pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
-    if !object::exists(device) {
-        return fail(NtStatus::NoSuchDevice);
-    }
-    let turn = Turn::take(device, if on { Phase::Wake } else { Phase::Sleep });
-    let Some(_turn) = turn else { return fail(NtStatus::NoSuchDevice) };
-    // IRP_MN_SET_POWER.
-    let set = move || {
-        if on {
-            return status_of(power::wake(device));
-        }
-        power::sleep(device);
-        NtStatus::Success
-    };
-    Ok(preprocess::through(device, (POWER, 2), Handle::NULL, set)?.ok()?)
+    with(|framework| framework.all::<Device>().map(|(handle, _)| handle).collect())
 }
 
 /// Returns the framework device of a device object.
-pub(super) fn of_object(object: GuestPtr<DEVICE_OBJECT>) -> Option<Handle> {
+pub(super) fn by_device_object(object: GuestPtr<DEVICE_OBJECT>) -> Option<Handle> {
     devices().into_iter().find(|device| with_device(*device, |device| device.wdm) == object)
 }
 
 /// Returns the device that an object belongs to: the object itself or its nearest ancestor that is a device.
-pub(super) fn of(handle: Handle) -> Option<Handle> {
+pub(super) fn nearest(handle: Handle) -> Option<Handle> {
     let mut handle = handle;
     while object::exists(handle) {
-        let (is_device, parent) = lookup(handle, |object| (matches!(object.data, Data::Device(_)), object.parent));
+        let (is_device, parent) = lookup(handle, |object| (object.is::<Device>(), object.parent));
         if is_device {
             return Some(handle);
         }

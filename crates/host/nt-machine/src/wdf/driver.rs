@@ -2,8 +2,10 @@
 
 use etw_types::NtStatus;
 
-use super::object::{self, Data, create, created};
-use super::{Handle, life, loader, structures, with};
+use super::kind::Kind;
+use super::object::{self, create, created};
+use super::state::with;
+use super::{Handle, life, structures};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{
     DRIVER_OBJECT, UNICODE_STRING, WDF_DRIVER_CONFIG, WDF_DRIVER_VERSION_AVAILABLE_PARAMS, WDF_OBJECT_ATTRIBUTES,
@@ -11,6 +13,12 @@ use crate::layout::{
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Rule};
+
+/// The routines that the framework stores in the driver object. No driver can import them, because no export can have
+/// these names.
+pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
+pub(super) const FRAMEWORK_ADD_DEVICE: &str = "(framework add device)";
+pub(super) const FRAMEWORK_DISPATCH: &str = "(framework dispatch)";
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -82,7 +90,7 @@ const COMPANION: u32 = 4;
 
 /// The data of the driver object.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Driver {
+struct Driver {
     object: GuestPtr<DRIVER_OBJECT>,
     registry_path: GuestPtr<u16>,
     device_add: GuestPtr<Code>,
@@ -91,11 +99,18 @@ pub(super) struct Driver {
     dispatches: bool,
 }
 
+impl Kind for Driver {
+    fn name(&self) -> &'static str {
+        "driver"
+    }
+
+    fn is_kept(&self) -> bool {
+        true
+    }
+}
+
 fn with_driver<R>(handle: Handle, look: impl FnOnce(&Driver) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::Driver(driver) => Some(look(driver)),
-        _ => None,
-    })
+    object::part(handle, |driver: &mut Driver| look(driver))
 }
 
 fn create_driver(
@@ -123,7 +138,7 @@ fn create_driver(
     let (device_add, unload) =
         if dispatches { (config.EvtDriverDeviceAdd, config.EvtDriverUnload) } else { (GuestPtr::NULL, GuestPtr::NULL) };
     let data = Driver { object: driver, registry_path, device_add, unload, dispatches };
-    let handle = create(call, attributes, Some(Handle::NULL), Data::Driver(data))?;
+    let handle = create(call, attributes, Some(Handle::NULL), data)?;
     let displaces = flags & (NON_PNP | NO_DISPATCH_OVERRIDE) == 0 || !config.EvtDriverUnload.is_null();
     with(|framework| framework.driver_created(handle, displaces));
     if dispatches {
@@ -135,11 +150,11 @@ fn create_driver(
 /// Stores the framework's routines in the driver object, as Microsoft's framework does (core/fxdriver.cpp). Only a Plug
 /// and Play driver has `AddDevice`. Other drivers can be unloaded only if they have `EvtDriverUnload`.
 fn take_over(driver: GuestPtr<DRIVER_OBJECT>, is_pnp: bool, has_unload: bool) -> Result<(), Fault> {
-    let add_device = if is_pnp { framework_routine(loader::FRAMEWORK_ADD_DEVICE) } else { GuestPtr::NULL };
-    let unload = if is_pnp || has_unload { framework_routine(loader::FRAMEWORK_UNLOAD) } else { GuestPtr::NULL };
+    let add_device = if is_pnp { framework_routine(FRAMEWORK_ADD_DEVICE) } else { GuestPtr::NULL };
+    let unload = if is_pnp || has_unload { framework_routine(FRAMEWORK_UNLOAD) } else { GuestPtr::NULL };
     driver.DriverExtension().read()?.AddDevice().write(add_device)?;
     driver.DriverUnload().write(unload)?;
-    driver.MajorFunction().write([framework_routine(loader::FRAMEWORK_DISPATCH); 28])
+    driver.MajorFunction().write([framework_routine(FRAMEWORK_DISPATCH); 28])
 }
 
 /// Returns the address of a routine that the framework stores in driver objects.
@@ -149,11 +164,12 @@ fn framework_routine(name: &str) -> GuestPtr<Code> {
 
 /// Returns whether a routine is the framework's `AddDevice`.
 pub(super) fn is_add_device(routine: GuestPtr<Code>) -> bool {
-    routine == framework_routine(loader::FRAMEWORK_ADD_DEVICE)
+    routine == framework_routine(FRAMEWORK_ADD_DEVICE)
 }
 
-/// Returns whether the framework handles the driver's IRPs.
-pub(super) fn dispatches() -> bool {
+/// Returns whether the framework handles the driver's IRPs. A driver that is only bound, or that has called
+/// `WdfDriverCreate` with `WdfDriverInitNoDispatchOverride`, handles them itself.
+pub(crate) fn dispatches() -> bool {
     let handle = with(|framework| framework.driver());
     !handle.is_null() && with_driver(handle, |driver| driver.dispatches)
 }

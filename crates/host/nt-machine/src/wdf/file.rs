@@ -2,14 +2,14 @@
 
 use etw_types::NtStatus;
 
+use super::attributes::Attributes;
 use super::device::with_device;
-use super::object::{self, Data};
+use super::kind::Kind;
 use super::request::{Request, SYSTEM_PROCESS};
-use super::{Handle, client, life, preprocess, sync};
-use crate::kernel::RequestKind;
-use crate::kernel::call_back;
+use super::{Handle, client, deliver, life, object, preprocess, queue_state, sync};
 use crate::kernel::io::device::new_string;
 use crate::kernel::io::open;
+use crate::kernel::{self, RequestKind, call_back, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, functions};
@@ -44,21 +44,34 @@ functions! { pub(super) FUNCTIONS;
 
 /// An open file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct File {
+struct File {
     device: Handle,
-    /// The part of the name that follows the device's name.
-    pub(super) name: GuestPtr<UNICODE_STRING>,
+    /// The part of the name that follows the device's name; NULL if the driver does not use file objects.
+    name: GuestPtr<UNICODE_STRING>,
+}
+
+impl Kind for File {
+    fn name(&self) -> &'static str {
+        "file object"
+    }
+
+    fn is_kept(&self) -> bool {
+        true
+    }
+
+    fn free(&self) {
+        if let Some(name) = self.name.non_null() {
+            kernel::lock(&kernel().pool).free_object(name.address());
+        }
+    }
 }
 
 fn with_file<R>(handle: Handle, look: impl FnOnce(&File) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::File(file) => Some(look(file)),
-        _ => None,
-    })
+    object::part(handle, |file: &mut File| look(file))
 }
 
-/// Opens a device. `name` is the part of the name that follows the device's name. Returns the file object, or NULL if
-/// the driver does not use file objects. Fails with the status of the driver if the driver refuses.
+/// Opens a device. `name` is the part of the name that follows the device's name. Returns the file object, which a driver
+/// that does not use file objects never sees. Fails with the status of the driver if the driver refuses.
 pub(crate) fn open(device: Handle, name: &str) -> Outcome<Handle> {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
@@ -83,14 +96,15 @@ pub(crate) fn why_not_opened(device: Handle) -> Option<&'static str> {
 }
 
 fn open_file(device: Handle, name: &str) -> Outcome<Handle> {
-    let Some(events) = with_device(device, |device| device.init.file) else {
-        preprocess::through(device, (CREATE, 0), Handle::NULL, || NtStatus::Success)?.ok()?;
-        return Ok(Handle::NULL);
+    let events = with_device(device, |device| device.init.file);
+    let (attributes, name) = match events {
+        Some(events) => (events.attributes, new_string(name)?),
+        None => (Attributes::default(), GuestPtr::NULL),
     };
-    let name = new_string(name)?;
-    let file = object::create_with(0, &events.attributes, Some(device), Data::File(File { device, name }))?;
-    let status = preprocess::through(device, (CREATE, 0), file, move || {
-        create(device, file, events.create).unwrap_or(NtStatus::InsufficientResources)
+    let file = object::create_with(0, &attributes, Some(device), File { device, name })?;
+    let status = preprocess::through(device, (CREATE, 0), file, move || match events {
+        Some(events) => create(device, file, events.create).unwrap_or(NtStatus::InsufficientResources),
+        None => NtStatus::Success,
     })?;
     if status.is_success() {
         return Ok(file);
@@ -109,17 +123,17 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
         return Ok(NtStatus::Success);
     }
     let attributes = with_device(device, |device| device.init.request);
-    let mut data = Request { kind: RequestKind::CREATE, file, ..Request::default() };
+    let mut data = Request { kind: RequestKind::CREATE, file, awaited: true, ..Request::default() };
     if queue.is_none() {
         (data.presented, data.delivered, data.handler) = (true, true, callback.address());
     }
-    let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(data)))?;
+    let request = object::create_with(0, &attributes, Some(device), data)?;
     if queue.is_none() {
         sync::locked(scope(device), PASSIVE, |irql| {
             call_back("EvtDeviceFileCreate", irql, callback, &[device.as_int(), request.as_int(), file.as_int()])
         });
     } else {
-        client::submit(device, request, RequestKind::CREATE);
+        deliver::submit(device, request, RequestKind::CREATE);
     }
     Ok(client::wait(request).status)
 }
@@ -132,16 +146,24 @@ pub(crate) fn close(device: Handle, file: Handle) {
     with_device(device, |device| device.opened = device.opened.saturating_sub(1));
     let events = with_device(device, |device| device.init.file);
     let events = events.filter(|_| !file.is_null() && object::exists(file)).unwrap_or_default();
-    for (major, callback, name) in [(CLEANUP, events.cleanup, "EvtFileCleanup"), (CLOSE, events.close, "EvtFileClose")]
-    {
-        let told = preprocess::through(device, (major, 0), file, move || {
-            if !callback.is_null() {
-                sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file.as_int()]));
-            }
-            NtStatus::Success
-        });
-        told.or_stop();
-    }
+    let notify = move |name, callback: GuestPtr<Code>| {
+        if !callback.is_null() {
+            sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file.as_int()]));
+        }
+    };
+    let cleanup = preprocess::through(device, (CLEANUP, 0), file, move || {
+        notify("EvtFileCleanup", events.cleanup);
+        // As in `FxPkgGeneral::OnCleanup` (`shared/irphandlers/general/fxpkggeneral.cpp`). The driver ends the requests
+        // that it has.
+        queue_state::cancel_waiting(device, file);
+        NtStatus::Success
+    });
+    cleanup.or_stop();
+    let close = preprocess::through(device, (CLOSE, 0), file, move || {
+        notify("EvtFileClose", events.close);
+        NtStatus::Success
+    });
+    close.or_stop();
     if object::exists(file) {
         life::delete(file);
     }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, children, device, driver, file, init, interrupt, locks, memory, misc, object, preprocess, property,
-    query_interface, queue, registry, request, retrieve, send, sync, target, timer, turn, wmi, work,
+    cancel, children, complete, create, device, device_state, driver, file, format, init, interrupt, life, locks,
+    memory, misc, pdo, preprocess, property, query_interface, queue, queue_create, queue_state, registry, request,
+    resource_list, retrieve, send, sync, target, target_open, target_state, timer, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -12,30 +13,39 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 25] = [
+static FAMILIES: [&[Routine]; 34] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
+    complete::FUNCTIONS,
+    create::FUNCTIONS,
     device::FUNCTIONS,
+    device_state::FUNCTIONS,
     driver::FUNCTIONS,
     file::FUNCTIONS,
+    format::FUNCTIONS,
     init::FUNCTIONS,
     interrupt::FUNCTIONS,
+    life::FUNCTIONS,
     locks::FUNCTIONS,
     memory::FUNCTIONS,
     misc::FUNCTIONS,
-    object::FUNCTIONS,
+    pdo::FUNCTIONS,
     preprocess::FUNCTIONS,
     property::FUNCTIONS,
     query_interface::FUNCTIONS,
     queue::FUNCTIONS,
+    queue_create::FUNCTIONS,
+    queue_state::FUNCTIONS,
     registry::FUNCTIONS,
     request::FUNCTIONS,
+    resource_list::FUNCTIONS,
     retrieve::FUNCTIONS,
     send::FUNCTIONS,
     sync::FUNCTIONS,
     target::FUNCTIONS,
+    target_open::FUNCTIONS,
+    target_state::FUNCTIONS,
     timer::FUNCTIONS,
-    turn::FUNCTIONS,
     wmi::FUNCTIONS,
     work::FUNCTIONS,
 ];
@@ -70,10 +80,9 @@ mod tests {
             "LONG" | "POOL_TYPE" | "POWER_ACTION" | "DEVICE_REGISTRY_PROPERTY" => kind == Kind::Signed(4),
             "LONGLONG" => kind == Kind::Signed(8),
             "size_t" | "ULONG_PTR" | "ULONGLONG" | "KAFFINITY" => kind == Kind::Unsigned(8),
-            "HANDLE" => kind == Kind::Handle,
             "WDFCONTEXT" | "LPCGUID" => kind == Kind::Pointer,
-            // Drivers cannot look into this structure: here it is an object with a handle, too.
-            "PWDFDEVICE_INIT" => kind == Kind::Handle,
+            // Drivers cannot look into `WDFDEVICE_INIT`: here it is an object with a handle, too.
+            "HANDLE" | "PWDFDEVICE_INIT" => kind == Kind::Handle,
             _ if of.ends_with('*') || of.starts_with("PFN_") || of.starts_with('P') => kind == Kind::Pointer,
             _ if of.starts_with("WDF_") => kind == Kind::Signed(4),
             _ if of.starts_with("WDF") => kind == Kind::Handle,

@@ -3,10 +3,8 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::life;
-use super::object::{self, Data};
-use super::preprocess::Wanted;
-use super::{Handle, structures};
+use super::kind::Kind;
+use super::{Handle, object, structures};
 use crate::layout::{
     DEVICE_OBJECT, GUID, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG,
     WDF_IO_TYPE_CONFIG, WDF_OBJECT_ATTRIBUTES,
@@ -155,9 +153,9 @@ functions! { pub(super) FUNCTIONS;
         check(init);
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH)]
     fn WdfFdoInitSetFilter(init: Handle) {
-        check(init);
+        with_init(init, |init| init.filter = true);
     }
 
     #[irql(DISPATCH), fixed]
@@ -177,9 +175,7 @@ functions! { pub(super) FUNCTIONS;
         _sddl: Ignored<GuestPtr<UNICODE_STRING>>,
     ) -> Handle {
         let init = Init { control: true, ..Init::default() };
-        object::create_with(call.from, &Attributes::default(), None, Data::Init(Box::new(init)))
-            .ok()
-            .unwrap_or_default()
+        new(call.from, init).ok().unwrap_or_default()
     }
 
     #[irql(DISPATCH), fixed]
@@ -189,11 +185,6 @@ functions! { pub(super) FUNCTIONS;
         _flags: Ignored<u8>,
     ) {
         check(init);
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfDeviceInitFree(init: Handle) {
-        life::delete(init);
     }
 }
 
@@ -216,6 +207,8 @@ pub(super) struct Init {
     pub(super) direct: bool,
     pub(super) control: bool,
     pub(super) exclusive: bool,
+    /// The device is that of a filter driver.
+    pub(super) filter: bool,
     /// `EvtIoInCallerContext`.
     pub(super) in_caller_context: GuestPtr<Code>,
     /// The configuration of the default child list.
@@ -226,6 +219,26 @@ pub(super) struct Init {
     pub(super) parent: Handle,
     /// The physical device object below the device.
     pub(super) physical: GuestPtr<DEVICE_OBJECT>,
+}
+
+impl Kind for Init {
+    fn name(&self) -> &'static str {
+        "device initialisation"
+    }
+}
+
+/// The IRPs that one callback preprocesses.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub(super) major: u8,
+    /// Empty means all minor functions.
+    pub(super) minors: Vec<u8>,
+    pub(super) callback: GuestPtr<Code>,
+}
+
+/// Creates an init structure. `from` is the return address of the driver's call, or 0.
+pub(super) fn new(from: u64, init: Init) -> Outcome<Handle> {
+    object::create_with(from, &Attributes::default(), None, init)
 }
 
 /// Reads the attributes of objects that are created later. If their size is wrong, which is then already reported, the
@@ -239,10 +252,7 @@ fn for_later(attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Result<Attributes, 
 
 /// Reads or changes an init structure. Another kind of object stops the machine.
 pub(super) fn with_init<R>(init: Handle, body: impl FnOnce(&mut Init) -> R) -> R {
-    object::part(init, |data| match data {
-        Data::Init(init) => Some(body(init)),
-        _ => None,
-    })
+    object::part(init, body)
 }
 
 /// Stops the machine unless the object is an init structure.

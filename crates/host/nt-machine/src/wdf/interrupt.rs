@@ -8,10 +8,10 @@
 
 use etw_types::NtStatus;
 
-use super::attributes::Attributes;
 use super::device::{self, with_device};
-use super::object::{self, Data, create, created};
-use super::{Handle, life, locks, structures, sync, with};
+use super::kind::Kind;
+use super::object::{self, create, created};
+use super::{Handle, life, locks, resource_list, structures, sync};
 use crate::kernel::io::interrupt::{self as io, Service};
 use crate::kernel::io::resources::{self, DEVICE_IRQL, Interrupt as Resource};
 use crate::kernel::{self, call_back, kernel, submit};
@@ -143,22 +143,11 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fixed]
     fn WdfInterruptReportInactive(_interrupt: Ignored<Handle>) {}
-
-    #[irql(DISPATCH)]
-    fn WdfCmResourceListGetCount(list: Handle) -> u32 {
-        descriptors(list, |list| list.len() as u32)
-    }
-
-    /// Returns NULL for an index after the last descriptor.
-    #[irql(DISPATCH)]
-    fn WdfCmResourceListGetDescriptor(list: Handle, index: u32) -> Option<GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>> {
-        descriptors(list, |list| list.get(index as usize).copied())
-    }
 }
 
 /// An interrupt object.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Interrupt {
+struct Interrupt {
     device: Handle,
     isr: GuestPtr<Code>,
     dpc: GuestPtr<Code>,
@@ -170,7 +159,7 @@ pub(super) struct Interrupt {
     /// The service routine runs at passive level, under a wait lock.
     passive: bool,
     wait_lock: Handle,
-    pub(super) object: GuestPtr<INTERRUPT_OBJECT>,
+    object: GuestPtr<INTERRUPT_OBJECT>,
     old_irql: u8,
     resource: Option<Resource>,
     /// Created in `EvtDevicePrepareHardware`, for the hardware resources of this start.
@@ -178,11 +167,22 @@ pub(super) struct Interrupt {
     connected: bool,
 }
 
+impl Kind for Interrupt {
+    fn name(&self) -> &'static str {
+        "interrupt"
+    }
+
+    fn is_kept(&self) -> bool {
+        true
+    }
+
+    fn free(&self) {
+        kernel::lock(&kernel().pool).free_object(self.object.address());
+    }
+}
+
 fn with_interrupt<R>(handle: Handle, body: impl FnOnce(&mut Interrupt) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::Interrupt(interrupt) => Some(body(interrupt)),
-        _ => None,
-    })
+    object::part(handle, body)
 }
 
 fn interrupt(handle: Handle) -> Interrupt {
@@ -246,24 +246,16 @@ fn create_interrupt(
         for_hardware: late,
         connected: false,
     };
-    let handle = create(call, attributes, Some(device), Data::Interrupt(Box::new(data)))?;
+    let handle = create(call, attributes, Some(device), data)?;
     with_device(device, |device| device.interrupts.push(handle));
     Ok(handle)
-}
-
-/// Passes the descriptors of a resource list to `body`.
-fn descriptors<R>(list: Handle, body: impl FnOnce(&[GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>]) -> R) -> R {
-    object::part(list, |data| match data {
-        Data::Resources(list) => Some(body(list)),
-        _ => None,
-    })
 }
 
 /// Returns the interrupt that a resource descriptor of a device describes.
 fn by_descriptor(device: Handle, named: GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR>) -> Option<Resource> {
     let lists = with_device(device, |device| device.resources);
     let vector = lists.into_iter().filter(|list| object::exists(*list)).find_map(|list| {
-        descriptors(list, |list| list.contains(&named))
+        resource_list::with_descriptors(list, |list| list.contains(&named))
             .then(|| named.read().or_stop().u.get(1).copied().unwrap_or_default())
     })?;
     resources::interrupts().into_iter().find(|interrupt| interrupt.vector == vector)
@@ -275,13 +267,7 @@ pub(super) fn assign(device: Handle) -> Outcome<[Handle; 2]> {
     let has_hardware = with_device(device, |device| !device.init.control && device.init.parent == Handle::NULL);
     let all = if has_hardware { resources::descriptors() } else { Default::default() };
     for (list, descriptors) in lists.iter_mut().zip(all) {
-        let mut places = Vec::new();
-        for descriptor in descriptors {
-            let place: GuestPtr<CM_PARTIAL_RESOURCE_DESCRIPTOR> = kernel::lock(&kernel().pool).new_object();
-            place.write(descriptor)?;
-            places.push(place);
-        }
-        *list = object::create_with(0, &Attributes::default(), Some(device), Data::Resources(places))?;
+        *list = resource_list::new(device, descriptors)?;
     }
     let interrupts = with_device(device, |device| {
         device.resources = lists;
@@ -398,6 +384,6 @@ fn later(handle: Handle, name: &'static str, callback: GuestPtr<Code>, irql: u8)
 
 /// Returns the physical device object whose interrupts a framework device handles.
 pub(crate) fn source(handle: Handle) -> Option<GuestPtr<DEVICE_OBJECT>> {
-    let exists = with(|framework| framework.objects.contains_key(&handle));
-    (exists && device::of(handle) == Some(handle)).then(|| with_device(handle, |device| device.init.physical))
+    (object::exists(handle) && device::nearest(handle) == Some(handle))
+        .then(|| with_device(handle, |device| device.init.physical))
 }

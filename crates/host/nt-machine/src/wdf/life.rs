@@ -1,17 +1,146 @@
-//! Deletion of objects: cleanup from the leaves of the tree to the root, then destruction in the same order.
+//! Objects from their creation by the driver to their deletion: contexts, references, cleanup and destruction.
 //!
 //! Microsoft's documentation of `EvtDestroyCallback` gives the order: the cleanup of the children, the cleanup of the
 //! parent, the destruction of the children that have no references, the destruction of the parent. Siblings are cleaned
 //! up and destroyed in the order of their creation: `shared/object/fxobject.cpp` adds a child at the tail of its parent's
 //! list, and `fxobjectstatemachine.cpp` walks that list from its head.
 
-use super::object::{self, Data, Farewell, Object, change};
-use super::{Handle, children, queue_state, target, timer, with};
+use etw_types::NtStatus;
+
+use super::attributes::{Attributes, ContextType};
+use super::kind::{Farewell, Kind, Object};
+use super::object::{self, change, create, created, lookup};
+use super::state::{Framework, with};
+use super::{Handle, queue};
 use crate::cpu::thread;
-use crate::kernel::io::device as wdm;
 use crate::kernel::{self, call_back, kernel, submit};
-use crate::memory::{GuestPtr, OrStop as _};
-use crate::routine::PASSIVE;
+use crate::layout::{GUID, WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
+use crate::memory::{Fault, GuestPtr, Opaque};
+use crate::routine::{ANY, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, functions};
+use crate::verify::{self, Rule};
+
+functions! { pub(super) FUNCTIONS;
+    #[irql(ANY)]
+    fn WdfObjectGetTypedContextWorker(
+        object: Handle,
+        info: GuestPtr<WDF_OBJECT_CONTEXT_TYPE_INFO>,
+    ) -> Result<Option<GuestPtr<u8>>, Fault> {
+        let wanted = ContextType::read(info)?.unique;
+        Ok(lookup(object, |object| object.context(wanted)))
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfObjectAllocateContext(
+        object: Handle,
+        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
+        place: Out<GuestPtr<u8>>,
+    ) -> Outcome {
+        allocate_context(object, attributes, place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectContextGetObject(context: GuestPtr<u8>) -> Handle {
+        with(|framework| {
+            let has = |object: &Object| object.contexts.iter().any(|(_, memory)| *memory == context);
+            framework.objects.iter().find(|(_, object)| has(object)).map_or(Handle::NULL, |(handle, _)| *handle)
+        })
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectReferenceActual(
+        object: Handle,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _line: Ignored<i32>,
+        _file: Ignored<GuestPtr<u8>>,
+    ) {
+        change(object, |object| object.references += 1);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectDereferenceActual(
+        object: Handle,
+        _tag: Ignored<GuestPtr<Opaque>>,
+        _line: Ignored<i32>,
+        _file: Ignored<GuestPtr<u8>>,
+    ) {
+        dereference(object);
+    }
+
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfObjectCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
+        created(create(call, attributes, None, General), place)
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfObjectDelete(object: Handle) {
+        if let Some(kind) = deleted_by_framework(object) {
+            verify::find(Rule::FrameworkMisuse, format_args!("only the framework deletes this object: {kind}"));
+        } else {
+            delete(object);
+        }
+    }
+
+    /// Drivers here have no way to give an object a type that this function would find.
+    #[irql(DISPATCH), fixed]
+    fn WdfObjectQuery(
+        _object: Ignored<Handle>,
+        _kind: Ignored<GuestPtr<GUID>>,
+        _length: Ignored<u32>,
+        _place: Ignored<GuestPtr<Opaque>>,
+    ) -> NtStatus {
+        NtStatus::ObjectNameNotFound
+    }
+}
+
+/// An object without a purpose of its own.
+struct General;
+
+impl Kind for General {
+    fn name(&self) -> &'static str {
+        "general object"
+    }
+}
+
+fn allocate_context(object: Handle, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: Out<GuestPtr<u8>>) -> Outcome {
+    let attributes = Attributes::read(attributes)?;
+    let Some(context) = attributes.context else { return fail(NtStatus::InvalidParameter) };
+    if let Some(memory) = lookup(object, |object| object.context(context.unique)) {
+        place.set_if_wanted(memory)?;
+        return fail(NtStatus::ObjectNameExists);
+    }
+    let memory: GuestPtr<u8> = kernel::lock(&kernel().pool).new_objects(context.size.max(1));
+    if memory.is_null() {
+        return fail(NO_RESOURCES);
+    }
+    change(object, |object| {
+        object.contexts.push((context.unique, memory));
+        object.farewells.push(Farewell { cleanup: attributes.cleanup, destroy: attributes.destroy });
+    });
+    place.set_if_wanted(memory)?;
+    Ok(())
+}
+
+/// Returns the name of an object's kind if drivers must not delete the object. As in Microsoft's framework, an attempt to
+/// delete one has no effect.
+fn deleted_by_framework(handle: Handle) -> Option<&'static str> {
+    let (kind, is_kept) = lookup(handle, |object| (object.data.name(), object.data.is_kept()));
+    (is_kept || queue::is_fed(handle)).then_some(kind)
+}
+
+fn dereference(handle: Handle) {
+    let left = change(handle, |object| {
+        object.references -= 1;
+        (object.references, object.deleted)
+    });
+    match left {
+        (..0, _) => verify::find(
+            Rule::FrameworkMisuse,
+            format_args!("an object is dereferenced more often than it was referenced"),
+        ),
+        (0, true) => destroy(handle),
+        _ => {}
+    }
+}
 
 /// Deletes an object and its children. Has no effect on an object whose deletion has begun.
 pub(super) fn delete(handle: Handle) {
@@ -28,11 +157,7 @@ pub(super) fn delete(handle: Handle) {
 
 /// Returns whether an object or one of its descendants must be deleted at passive level, because its deletion waits.
 fn needs_passive(handle: Handle) -> bool {
-    let (here, children) = object::lookup(handle, |object| {
-        let waits =
-            matches!(object.data, Data::Device(_) | Data::Timer(_) | Data::Work(_) | Data::Queue(_) | Data::Target(_));
-        (waits, object.children.clone())
-    });
+    let (here, children) = lookup(handle, |object| (object.data.waits(), object.children.clone()));
     here || children.into_iter().filter(|child| object::exists(*child)).any(needs_passive)
 }
 
@@ -41,17 +166,15 @@ fn clean(handle: Handle) {
     if again {
         return;
     }
-    let children = object::lookup(handle, |object| object.children.clone());
+    let children = lookup(handle, |object| object.children.clone());
     for child in children.into_iter().filter(|child| object::exists(*child)) {
         clean(child);
     }
     // As in `FxObject::DisposeChildrenWorker`: after the children, before the object's own cleanup callbacks.
-    timer::cancel_before_delete(handle);
-    queue_state::purge_before_delete(handle);
-    target::close_before_delete(handle);
-    children::before_delete(handle);
+    let end = lookup(handle, |object| object.data.end());
+    end(handle);
     change(handle, |object| object.disposed = true);
-    for Farewell { cleanup, .. } in object::lookup(handle, |object| object.farewells.clone()) {
+    for Farewell { cleanup, .. } in lookup(handle, |object| object.farewells.clone()) {
         if let Some(cleanup) = cleanup.non_null() {
             call_back("EvtCleanupCallback", thread::irql(), cleanup, &[handle.as_int()]);
         }
@@ -63,17 +186,17 @@ fn release(handle: Handle) {
     if !object::exists(handle) {
         return;
     }
-    for child in object::lookup(handle, |object| object.children.clone()) {
+    for child in lookup(handle, |object| object.children.clone()) {
         release(child);
     }
-    if object::exists(handle) && object::lookup(handle, |object| object.references <= 0) {
+    if object::exists(handle) && lookup(handle, |object| object.references <= 0) {
         destroy(handle);
     }
 }
 
 /// Calls the destroy callbacks of an object that was cleaned up, and removes the object.
-pub(super) fn destroy(handle: Handle) {
-    for Farewell { destroy, .. } in object::lookup(handle, |object| object.farewells.clone()) {
+fn destroy(handle: Handle) {
+    for Farewell { destroy, .. } in lookup(handle, |object| object.farewells.clone()) {
         if let Some(destroy) = destroy.non_null() {
             call_back("EvtDestroyCallback", thread::irql(), destroy, &[handle.as_int()]);
         }
@@ -95,38 +218,20 @@ pub(super) fn destroy(handle: Handle) {
     }
 }
 
-/// Frees the memory and closes the kernel handle of an object.
-pub(super) fn free(object: &Object) {
-    let mut pool = kernel::lock(&kernel().pool);
-    let own = match &object.data {
-        Data::Memory { bytes, owned: true } => Some(bytes.start().address()),
-        Data::SpinLock { word, .. } => Some(word.address()),
-        Data::String { units } => Some(units.start().address()),
-        Data::File(file) => Some(file.name.address()),
-        Data::Interrupt(interrupt) => Some(interrupt.object.address()),
-        _ => None,
-    };
-    let lists = match &object.data {
-        Data::Request(request) => {
-            let shown = request.shown.non_null().map(GuestPtr::address);
-            request.lists.iter().map(|list| list.address()).chain(shown).collect()
-        }
-        Data::Resources(list) => list.iter().map(|descriptor| descriptor.address()).collect(),
-        _ => Vec::new(),
-    };
-    let own = own.into_iter().chain(lists);
-    for address in object.contexts.iter().map(|(_, memory)| memory.address()).chain(own) {
-        pool.free_object(address);
+/// Frees the contexts of an object and what else it owns.
+fn free(object: &Object) {
+    for (_, memory) in &object.contexts {
+        kernel::lock(&kernel().pool).free_object(memory.address());
     }
-    drop(pool);
-    if let Data::Device(device) = &object.data {
-        // The driver may have references to the device object and to its file objects.
-        for (_, file) in &device.file_objects {
-            kernel::ex::object::free_when_unused(file.address());
-        }
-        wdm::release(device.wdm).or_stop();
-    }
-    if let Data::Key { handle } = object.data {
-        kernel::ex::object::close(handle);
+    object.data.free();
+}
+
+/// Reports the objects that still exist, and frees them.
+pub(crate) fn report_leaks() {
+    for object in with(Framework::clear).values() {
+        let (kind, references) = (object.data.name(), object.references);
+        let what = format_args!("a framework object was not deleted: {kind}, {references} references");
+        verify::find_at(Rule::ObjectLeak, None, object.from, what);
+        free(object);
     }
 }

@@ -3,12 +3,14 @@
 use etw_types::NtStatus;
 use windows_releases::Client;
 
-use super::{Framework, Handle, structures, with};
+use super::driver::{FRAMEWORK_ADD_DEVICE, FRAMEWORK_DISPATCH, FRAMEWORK_UNLOAD};
+use super::state::{Bound, Functions, with};
+use super::structures;
 use crate::kernel::{self, kernel};
 use crate::layout::{
     DEVICE_OBJECT, DRIVER_OBJECT, IRP, UNICODE_STRING, WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS,
 };
-use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
+use crate::memory::{Fault, GuestPtr};
 use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, routines};
 use crate::verify::{self, Rule};
 
@@ -43,33 +45,13 @@ routines! { pub(crate) LOADER;
 
     #[irql(PASSIVE), named(FRAMEWORK_ADD_DEVICE)]
     fn add_device(_driver: Ignored<GuestPtr<DRIVER_OBJECT>>, physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
-        super::device::add(physical)
+        super::add::add(physical)
     }
 
     #[irql(DISPATCH), named(FRAMEWORK_DISPATCH)]
     fn dispatch(device: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
-        super::preprocess::receive(device, irp)
+        super::dispatch::receive(device, irp)
     }
-}
-
-/// The routines that the framework stores in the driver object. No driver can import them, because no export can have
-/// these names.
-pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
-pub(super) const FRAMEWORK_ADD_DEVICE: &str = "(framework add device)";
-pub(super) const FRAMEWORK_DISPATCH: &str = "(framework dispatch)";
-
-type Functions = GuestPtr<GuestPtr<Code>>;
-
-/// A bound driver.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bound {
-    globals: GuestPtr<WDF_DRIVER_GLOBALS>,
-    /// The table of functions; `None` if the functions were copied into the driver's table.
-    table: Option<Functions>,
-    /// The minor version that the driver was built for.
-    minor: u32,
-    /// The table of structure sizes, for a driver that binds with `WDF_BIND_INFO2`.
-    structures: Option<GuestPtr<u64>>,
 }
 
 fn bind(place: GuestPtr<WDF_BIND_INFO>, place_of_globals: GuestPtr<GuestPtr<WDF_DRIVER_GLOBALS>>) -> Outcome {
@@ -137,7 +119,7 @@ fn unbind() {
     // The driver object still exists if `DriverEntry` failed after it created the object. It is documented that the
     // framework then deletes the object without calling `EvtDriverUnload`.
     super::driver::delete();
-    super::report_leaks();
+    super::life::report_leaks();
     let bound = with(|framework| framework.bound.take());
     if let Some(bound) = bound {
         let mut pool = kernel::lock(&kernel().pool);
@@ -145,34 +127,5 @@ fn unbind() {
         for memory in tables.into_iter().flatten().chain([bound.globals.address()]) {
             pool.free_object(memory);
         }
-    }
-}
-
-impl Framework {
-    /// Stores the handle of a new driver object in the globals. If `displaces` is set, the driver's entry stub replaces
-    /// the unload routine with its own, which calls the framework.
-    pub(super) fn driver_created(&self, driver: Handle, displaces: bool) {
-        if let Some(bound) = self.bound {
-            bound.globals.Driver().write(driver.as_int()).or_stop();
-            bound.globals.DisplaceDriverUnload().write(displaces.into()).or_stop();
-        }
-    }
-
-    /// Removes the handle of the deleted driver object from the globals.
-    pub(super) fn driver_gone(&self) {
-        if let Some(bound) = self.bound {
-            bound.globals.Driver().write(0).or_stop();
-        }
-    }
-
-    /// Returns the minor version of the framework that the driver was built for. It determines the sizes of the
-    /// driver's structures.
-    pub(super) fn client_minor(&self) -> u32 {
-        self.bound.map_or(u32::MAX, |bound| bound.minor)
-    }
-
-    /// Returns the handle of the driver object, or NULL.
-    pub(super) fn driver(&self) -> Handle {
-        self.bound.map_or(Handle::NULL, |bound| Handle::new(bound.globals.Driver().read().or_stop()))
     }
 }

@@ -4,7 +4,8 @@ use etw_types::NtStatus;
 
 use super::Handle;
 use super::attributes::Attributes;
-use super::object::{self, Data, change, create, created};
+use super::kind::Kind;
+use super::object::{self, create, created};
 use crate::cpu::thread;
 use crate::kernel::sync::{irql, spinlock};
 use crate::kernel::{self, kernel};
@@ -17,29 +18,28 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfSpinLockCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
         let word = kernel::lock(&kernel().pool).new_object();
-        created(create(call, attributes, None, Data::SpinLock { word, old_irql: 0 }), place)
+        created(create(call, attributes, None, SpinLock { word, old_irql: 0 }), place)
     }
 
     #[irql(DISPATCH), keeps]
     fn WdfSpinLockAcquire(&call, handle: Handle) -> Result<(), Fault> {
-        let (word, _) = spin_lock(handle);
         let old = irql::raise(DISPATCH);
-        spinlock::acquire(word, call.from)?;
-        set_old_irql(handle, old);
+        spinlock::acquire(word(handle), call.from)?;
+        object::part(handle, |lock: &mut SpinLock| lock.old_irql = old);
         Ok(())
     }
 
     #[irql(DISPATCH)]
     fn WdfSpinLockRelease(handle: Handle) -> Result<(), Fault> {
-        let (word, old) = spin_lock(handle);
-        spinlock::release(word)?;
-        irql::lower(old);
+        let lock = spin_lock(handle);
+        spinlock::release(lock.word)?;
+        irql::lower(lock.old_irql);
         Ok(())
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfWaitLockCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
-        created(create(call, attributes, None, Data::WaitLock { owner: 0 }), place)
+        created(create(call, attributes, None, WaitLock { owner: 0 }), place)
     }
 
     #[irql(DISPATCH)]
@@ -57,37 +57,52 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
-fn spin_lock(handle: Handle) -> (GuestPtr<u64>, u8) {
-    object::part(handle, |data| match data {
-        Data::SpinLock { word, old_irql } => Some((*word, *old_irql)),
-        _ => None,
-    })
+/// A spin lock, and the IRQL before it was acquired.
+#[derive(Clone, Copy, Debug)]
+struct SpinLock {
+    word: GuestPtr<u64>,
+    old_irql: u8,
 }
 
-fn set_old_irql(handle: Handle, irql: u8) {
-    change(handle, |object| {
-        if let Data::SpinLock { old_irql, .. } = &mut object.data {
-            *old_irql = irql;
-        }
-    });
+impl Kind for SpinLock {
+    fn name(&self) -> &'static str {
+        "spin lock"
+    }
+
+    fn free(&self) {
+        kernel::lock(&kernel().pool).free_object(self.word.address());
+    }
+}
+
+/// A wait lock, and the thread that holds it, or 0.
+#[derive(Clone, Copy, Debug)]
+struct WaitLock {
+    owner: u32,
+}
+
+impl Kind for WaitLock {
+    fn name(&self) -> &'static str {
+        "wait lock"
+    }
+}
+
+fn spin_lock(handle: Handle) -> SpinLock {
+    object::part(handle, |lock: &mut SpinLock| *lock)
 }
 
 /// Reads or changes the owner of a wait lock; 0 means that no thread holds it.
 fn owner<R>(handle: Handle, body: impl FnOnce(&mut u32) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::WaitLock { owner } => Some(body(owner)),
-        _ => None,
-    })
+    object::part(handle, |lock: &mut WaitLock| body(&mut lock.owner))
 }
 
 /// Returns the memory of a spin lock.
 pub(super) fn word(handle: Handle) -> GuestPtr<u64> {
-    spin_lock(handle).0
+    spin_lock(handle).word
 }
 
 /// Creates a wait lock that the framework uses itself.
 pub(super) fn new_wait_lock(from: u64, parent: Handle) -> Outcome<Handle> {
-    object::create_with(from, &Attributes::default(), Some(parent), Data::WaitLock { owner: 0 })
+    object::create_with(from, &Attributes::default(), Some(parent), WaitLock { owner: 0 })
 }
 
 /// Acquires a wait lock, and waits until it is free.

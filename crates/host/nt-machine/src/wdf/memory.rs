@@ -4,7 +4,8 @@ use etw_types::NtStatus;
 
 use super::Handle;
 use super::attributes::Attributes;
-use super::object::{self, Data, change, create, created};
+use super::kind::Kind;
+use super::object::{self, create, created};
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
@@ -37,7 +38,7 @@ functions! { pub(super) FUNCTIONS;
         size: u64,
         place: GuestPtr<Handle>,
     ) -> Outcome {
-        let data = Data::Memory { bytes: buffer.array(size), owned: false };
+        let data = Memory { bytes: buffer.array(size), owned: false };
         created(create(call, attributes, None, data), place)
     }
 
@@ -50,8 +51,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfMemoryAssignBuffer(memory: Handle, buffer: GuestPtr<u8>, size: u64) -> NtStatus {
-        let data = Data::Memory { bytes: buffer.array(size), owned: false };
-        change(memory, |object| object.data = data);
+        object::part(memory, |memory: &mut Memory| *memory = Memory { bytes: buffer.array(size), owned: false });
         NtStatus::Success
     }
 
@@ -70,16 +70,13 @@ functions! { pub(super) FUNCTIONS;
             return fail(NtStatus::InvalidParameter);
         }
         let memory = Attributes::read(memory)?;
-        created(create(call, attributes, None, Data::Lookaside { size, memory }), place)
+        created(create(call, attributes, None, Lookaside { size, memory }), place)
     }
 
     /// The list is the parent unless the attributes of the memory name another one.
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfMemoryCreateFromLookaside(&call, list: Handle, place: GuestPtr<Handle>) -> Outcome {
-        let (size, attributes) = object::part(list, |data| match data {
-            Data::Lookaside { size, memory } => Some((*size, *memory)),
-            _ => None,
-        });
+        let (size, attributes) = object::part(list, |list: &mut Lookaside| (list.size, list.memory));
         let create = |data| object::create_with(call.from, &attributes, Some(list), data);
         created(with_memory(size, create).map(|(memory, _)| memory), place)
     }
@@ -96,13 +93,46 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
+/// A memory object.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    bytes: GuestSlice<u8>,
+    /// Whether the object owns the buffer.
+    owned: bool,
+}
+
+impl Kind for Memory {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn free(&self) {
+        if self.owned {
+            kernel::lock(&kernel().pool).free_object(self.bytes.start().address());
+        }
+    }
+}
+
+/// A lookaside list: the size of the buffers, and the attributes of the memory objects.
+#[derive(Clone, Copy, Debug)]
+struct Lookaside {
+    size: u64,
+    memory: Attributes,
+}
+
+impl Kind for Lookaside {
+    fn name(&self) -> &'static str {
+        "lookaside list"
+    }
+}
+
 /// Allocates a buffer and calls `create` to create the memory object that owns it. Returns the object and the buffer.
-fn with_memory(size: u64, create: impl FnOnce(Data) -> Outcome<Handle>) -> Outcome<(Handle, GuestSlice<u8>)> {
+fn with_memory(size: u64, create: impl FnOnce(Memory) -> Outcome<Handle>) -> Outcome<(Handle, GuestSlice<u8>)> {
     let bytes: GuestSlice<u8> = kernel::lock(&kernel().pool).new_objects(size).array(size);
     if bytes.start().is_null() {
         return fail(NtStatus::InsufficientResources);
     }
-    match create(Data::Memory { bytes, owned: true }) {
+    match create(Memory { bytes, owned: true }) {
         Ok(handle) => Ok((handle, bytes)),
         Err(error) => {
             kernel::lock(&kernel().pool).free_object(bytes.start().address());
@@ -126,7 +156,7 @@ pub(super) fn bytes(handle: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<
 
 /// Creates a memory object for a buffer of a request.
 pub(super) fn describe(from: u64, parent: Handle, bytes: GuestSlice<u8>) -> Outcome<Handle> {
-    let data = Data::Memory { bytes, owned: false };
+    let data = Memory { bytes, owned: false };
     object::create_with(from, &Attributes::default(), Some(parent), data)
 }
 
@@ -141,10 +171,7 @@ pub(super) fn part_of(handle: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Resul
 }
 
 fn range(handle: Handle) -> GuestSlice<u8> {
-    object::part(handle, |data| match data {
-        Data::Memory { bytes, .. } => Some(*bytes),
-        _ => None,
-    })
+    object::part(handle, |memory: &mut Memory| memory.bytes)
 }
 
 /// Returns the part of a memory object that a copy uses. Fails if it is not inside the object.

@@ -4,7 +4,8 @@ use etw_types::NtStatus;
 
 use super::Handle;
 use super::attributes::Attributes;
-use super::object::{self, Data, change, create, created};
+use super::kind::Kind;
+use super::object::{self, create, created};
 use crate::kernel::{self, kernel};
 use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
@@ -32,7 +33,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfCollectionCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
-        created(create(call, attributes, None, Data::Collection(Vec::new())), place)
+        created(create(call, attributes, None, Collection(Vec::new())), place)
     }
 
     #[irql(DISPATCH)]
@@ -97,13 +98,36 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
+/// A string object: the text without its terminating zero.
+struct Text {
+    units: GuestSlice<u16>,
+}
+
+impl Kind for Text {
+    fn name(&self) -> &'static str {
+        "string"
+    }
+
+    fn free(&self) {
+        kernel::lock(&kernel().pool).free_object(self.units.start().address());
+    }
+}
+
+struct Collection(Vec<Handle>);
+
+impl Kind for Collection {
+    fn name(&self) -> &'static str {
+        "collection"
+    }
+}
+
 fn stop(call: &Call, what: &str) -> ! {
     verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("{what}"))
 }
 
 /// Creates a string object.
 pub(super) fn new_string(from: u64, attributes: &Attributes, units: &[u16]) -> Outcome<Handle> {
-    object::create_with(from, attributes, None, Data::String { units: copy(units)? })
+    object::create_with(from, attributes, None, Text { units: copy(units)? })
 }
 
 fn copy(units: &[u16]) -> Result<GuestSlice<u16>, Fault> {
@@ -113,10 +137,7 @@ fn copy(units: &[u16]) -> Result<GuestSlice<u16>, Fault> {
 }
 
 fn string(handle: Handle) -> GuestSlice<u16> {
-    object::part(handle, |data| match data {
-        Data::String { units } => Some(*units),
-        _ => None,
-    })
+    object::part(handle, |text: &mut Text| text.units)
 }
 
 /// Returns the text of a string object.
@@ -126,8 +147,8 @@ pub(super) fn string_units(handle: Handle) -> Result<Vec<u16>, Fault> {
 
 /// Replaces the text of a string object.
 pub(super) fn set_string(handle: Handle, units: &[u16]) -> Result<(), Fault> {
-    let (old, units) = (string(handle), copy(units)?);
-    change(handle, |object| object.data = Data::String { units });
+    let units = copy(units)?;
+    let old = object::part(handle, |text: &mut Text| std::mem::replace(&mut text.units, units));
     kernel::lock(&kernel().pool).free_object(old.start().address());
     Ok(())
 }
@@ -143,8 +164,5 @@ pub(super) fn add_item(handle: Handle, item: Handle) {
 }
 
 fn with_items<R>(handle: Handle, body: impl FnOnce(&mut Vec<Handle>) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::Collection(items) => Some(body(items)),
-        _ => None,
-    })
+    object::part(handle, |collection: &mut Collection| body(&mut collection.0))
 }

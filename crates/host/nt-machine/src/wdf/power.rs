@@ -7,7 +7,7 @@ use super::init::{
     D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_RESTART,
     IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
-use super::{Handle, children, interrupt, queue_state};
+use super::{Handle, interrupt, queue_state};
 use crate::exception::fault;
 use crate::kernel::call_back;
 use crate::kernel::io::resources;
@@ -38,8 +38,8 @@ fn tell(device: Handle, index: usize, name: &'static str, arguments: &[u64]) {
     let _ = event(device, index, name, arguments);
 }
 
-/// Starts a device: hardware, power, queues, self-managed I/O.
-pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
+/// Starts a device: hardware, power, queues, self-managed I/O. Then `scan` lets the driver look for children.
+pub(super) fn start(device: Handle, scan: fn(Handle)) -> Result<(), NtStatus> {
     resources::note_if_none();
     let [raw, translated] = match interrupt::assign(device) {
         Ok(lists) => lists,
@@ -59,7 +59,7 @@ pub(super) fn start(device: Handle) -> Result<(), NtStatus> {
         return result;
     }
     with_device(device, |device| device.started = true);
-    children::parent_started(device);
+    scan(device);
     result
 }
 

@@ -5,26 +5,20 @@
 
 use etw_types::NtStatus;
 
-use super::device::{self, with_device};
-use super::loader::FRAMEWORK_DISPATCH;
-use super::object::{self, Data};
-use super::request::Request;
-use super::{Handle, cancel, client, init, query_interface, target, with};
+use super::device::with_device;
+use super::request::{Request, with_request};
+use super::state::{Then, with};
+use super::{Handle, deliver, init, object};
 use crate::kernel::io::client::{self as packets, Mode, Submission};
 use crate::kernel::io::{open, pnp, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
-use crate::memory::{Code, Fault, GuestPtr, GuestSlice, OrStop as _};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
 use crate::routine::{DISPATCH, Failure, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Rule};
 
 /// The highest major function.
 const LAST_MAJOR: u8 = 0x1B;
-/// The major functions of IRPs about files.
-const CREATE: u8 = 0x00;
-const CLOSE: u8 = 0x02;
-const CLEANUP: u8 = 0x12;
-
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfDeviceInitAssignWdmIrpPreprocessCallback(
@@ -38,7 +32,7 @@ functions! { pub(super) FUNCTIONS;
         if major > LAST_MAJOR {
             return fail(NtStatus::InvalidParameter);
         }
-        init::with_init(init, |init| init.preprocess.push(Wanted { major, minors, callback }));
+        init::with_init(init, |init| init.preprocess.push(init::Wanted { major, minors, callback }));
         done(())
     }
 
@@ -54,27 +48,11 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
-/// The IRPs that one callback preprocesses.
-#[derive(Clone, Debug)]
-pub(super) struct Wanted {
-    major: u8,
-    /// Empty means all minor functions.
-    minors: Vec<u8>,
-    callback: GuestPtr<Code>,
-}
-
-/// What the framework does with an IRP that the driver passes on.
-pub(super) enum Then {
-    /// Creates a request for this open file.
-    Request(Handle),
-    /// Calls this function and completes the IRP with its status.
-    Run(Box<dyn FnOnce() -> NtStatus + Send>),
-}
-
 /// Returns the driver's callback for IRPs with these functions, and the device object.
-fn wanted(device: Handle, major: u8, minor: u8) -> Option<(GuestPtr<Code>, GuestPtr<DEVICE_OBJECT>)> {
+pub(super) fn wanted(device: Handle, major: u8, minor: u8) -> Option<(GuestPtr<Code>, GuestPtr<DEVICE_OBJECT>)> {
     with_device(device, |device| {
-        let fits = |known: &&Wanted| known.major == major && (known.minors.is_empty() || known.minors.contains(&minor));
+        let fits =
+            |known: &&init::Wanted| known.major == major && (known.minors.is_empty() || known.minors.contains(&minor));
         device.init.preprocess.iter().find(fits).map(|known| (known.callback, device.wdm))
     })
 }
@@ -134,6 +112,8 @@ pub(super) fn through_with(
 /// Returns the I/O manager's file object for a framework file. If the driver does not use file objects, all files share
 /// one.
 fn file_object(device: Handle, file: Handle) -> Outcome<GuestPtr<FILE_OBJECT>> {
+    let uses_files = with_device(device, |device| device.init.file.is_some());
+    let file = if uses_files { file } else { Handle::NULL };
     let (known, wdm) = with_device(device, |device| {
         (device.file_objects.iter().find(|(known, _)| *known == file).map(|(_, object)| *object), device.wdm)
     });
@@ -164,40 +144,8 @@ fn dispatch(device: Handle, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
     serve(device, irp, then)
 }
 
-/// The framework's dispatch routine. It receives the IRPs that drivers send to framework devices; the host's clients
-/// use no IRPs.
-pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
-    let Some(device) = device::of_object(object) else {
-        let what = format_args!("the framework's dispatch routine is called for a device that it did not create");
-        verify::stop(Rule::FrameworkMisuse, Some(FRAMEWORK_DISPATCH), 0, what);
-    };
-    let place = irp.CurrentStackLocation().read()?;
-    let (major, minor) = (place.MajorFunction().read()?, place.MinorFunction().read()?);
-    let kind = RequestKind::from_int(major);
-    let then = if kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE) {
-        Then::Request(Handle::NULL)
-    } else {
-        let (untouched, parameters) = (irp.IoStatus().Status().read()?, place.Parameters().read()?);
-        Then::Run(Box::new(move || match (major, minor) {
-            (request::PNP, pnp::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
-            (request::PNP, pnp::QUERY_DEVICE_RELATIONS) => target::reply(device, irp, parameters, untouched),
-            // The device below completes other Plug and Play requests. It does not know them, either.
-            (request::PNP, _) => untouched,
-            (CREATE | CLOSE | CLEANUP | request::POWER, _) => NtStatus::Success,
-            _ => NtStatus::InvalidDeviceRequest,
-        }))
-    };
-    if let Some((callback, _)) = wanted(device, major, minor) {
-        with(|framework| framework.packets.insert(irp, then));
-        let arguments = [device.as_int(), irp.address()];
-        let status = call_back("EvtDeviceWdmIrpPreprocess", PASSIVE, callback, &arguments) as u32;
-        return Ok(NtStatus::from_int(status));
-    }
-    serve(device, irp, then)
-}
-
 /// Does what the framework does with an IRP.
-fn serve(device: Handle, irp: GuestPtr<IRP>, then: Then) -> Outcome<NtStatus> {
+pub(super) fn serve(device: Handle, irp: GuestPtr<IRP>, then: Then) -> Outcome<NtStatus> {
     let place = irp.CurrentStackLocation().read()?;
     match then {
         Then::Run(run) => {
@@ -211,9 +159,9 @@ fn serve(device: Handle, irp: GuestPtr<IRP>, then: Then) -> Outcome<NtStatus> {
             let request = request_of(device, file, irp, place)?;
             let kind = request.kind;
             let attributes = with_device(device, |device| device.init.request);
-            let request = object::create_with(0, &attributes, Some(device), Data::Request(Box::new(request)))?;
-            request::when_canceled(irp, move || cancel::cancel(request));
-            client::submit(device, request, kind);
+            let request = object::create_with(0, &attributes, Some(device), request)?;
+            request::when_canceled(irp, move || deliver::cancel(request));
+            deliver::submit(device, request, kind);
             Ok(NtStatus::Pending)
         }
     }
@@ -250,19 +198,9 @@ fn request_of(
     Ok(Request { kind, code, file, input, output, irp, ..Request::default() })
 }
 
-/// Completes the IRP of a request that was completed.
-pub(super) fn ended(irp: GuestPtr<IRP>, status: NtStatus, information: u64) {
-    let end = || -> Result<(), Fault> {
-        irp.IoStatus().Status().write(status)?;
-        irp.IoStatus().Information().write(information)?;
-        request::complete(irp)
-    };
-    end().or_stop();
-}
-
 /// Returns the IRP of a request, or else one that describes it.
 fn packet_of(handle: Handle) -> Outcome<GuestPtr<IRP>> {
-    let data = super::request::with_request(handle, |request| request.clone());
+    let data = with_request(handle, |request| request.clone());
     if let Some(known) = data.irp.non_null().or(data.shown.non_null()) {
         return Ok(known);
     }
@@ -270,6 +208,6 @@ fn packet_of(handle: Handle) -> Outcome<GuestPtr<IRP>> {
     let buffers = [data.input.start(), data.output.start()].map(GuestPtr::address);
     let lengths = [data.input.len(), data.output.len()];
     let irp = packets::describe(&asked, buffers, lengths)?;
-    super::request::with_request(handle, |request| request.shown = irp);
+    with_request(handle, |request| request.shown = irp);
     Ok(irp)
 }

@@ -2,12 +2,13 @@
 
 use etw_types::NtStatus;
 
-use super::device::with_device;
-use super::object::{self, Data, created};
-use super::{Handle, memory, misc, target};
+use super::device::{self, Device, with_device};
+use super::object::{self, created};
+use super::target::{self, Target};
+use super::{Handle, init, memory, misc};
 use crate::kernel::io::interface::{property, store};
 use crate::kernel::kernel;
-use crate::layout::{DEVICE_OBJECT, WDF_OBJECT_ATTRIBUTES};
+use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::GuestPtr;
 use crate::routine::{Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
@@ -94,6 +95,22 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfDeviceRetrieveDeviceInterfaceString(
+        device: Handle,
+        class: GuestPtr<GUID>,
+        reference: Option<GuestPtr<UNICODE_STRING>>,
+        string: Handle,
+    ) -> Outcome {
+        device::check(device);
+        let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{}}}", class.id()?);
+        if let Some(reference) = reference {
+            text = format!("{text}\\{}", reference.text()?);
+        }
+        misc::set_string(string, &text.encode_utf16().collect::<Vec<u16>>())?;
+        done(())
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn WdfDriverRetrieveVersionString(_driver: Ignored<Handle>, string: Handle) -> Outcome {
         let text = format!("Kernel Mode Driver Framework {}", kernel().config.os.kmdf());
         misc::set_string(string, &text.encode_utf16().collect::<Vec<u16>>())?;
@@ -103,15 +120,13 @@ functions! { pub(super) FUNCTIONS;
 
 /// Returns the physical device of a device, init structure or I/O target.
 fn physical(handle: Handle) -> GuestPtr<DEVICE_OBJECT> {
-    let is_target = object::lookup(handle, |object| matches!(object.data, Data::Target(_)));
-    if is_target {
-        return target::physical(handle);
+    if object::is::<Target>(handle) {
+        target::physical(handle)
+    } else if object::is::<Device>(handle) {
+        with_device(handle, |device| device.init.physical)
+    } else {
+        init::with_init(handle, |init| init.physical)
     }
-    object::part(handle, |data| match data {
-        Data::Init(init) => Some(init.physical),
-        Data::Device(device) => Some(device.init.physical),
-        _ => None,
-    })
 }
 
 /// Returns a `DEVICE_REGISTRY_PROPERTY` of the physical device of a device, init structure or I/O target.

@@ -4,18 +4,19 @@
 //! Here only the driver itself asks: its device with `WdfFdoQueryForInterface`, or one of its other devices through an
 //! I/O target. The devices of other drivers have no interfaces, so a query never goes on to them.
 
-use etw_types::{Guid, NtStatus};
+use etw_types::NtStatus;
 
-use super::device::with_device;
+use super::device::{Offer, with_device};
+use super::target::{Behind, with_target};
 use super::{Handle, preprocess, structures};
 use crate::cpu::thread;
 use crate::kernel::call_back;
 use crate::kernel::io::client::Submission;
 use crate::kernel::io::interface;
-use crate::kernel::io::pnp::QUERY_INTERFACE;
+use crate::kernel::io::pnp::{self, QUERY_INTERFACE};
 use crate::kernel::io::request::PNP;
 use crate::layout::{GUID, INTERFACE, WDF_QUERY_INTERFACE_CONFIG};
-use crate::memory::{Code, GuestPtr, Opaque, OrStop as _};
+use crate::memory::{GuestPtr, Opaque, OrStop as _};
 use crate::routine::{NO_RESOURCES, Outcome, PASSIVE, done, fail, functions, status_of};
 
 functions! { pub(super) FUNCTIONS;
@@ -35,19 +36,24 @@ functions! { pub(super) FUNCTIONS;
     ) -> Outcome {
         query(device, parameters(class, place, size, version, data))
     }
-}
 
-/// An interface that a device offers.
-#[derive(Clone, Debug)]
-pub(super) struct Offer {
-    of_type: Guid,
-    /// The driver's structure with its version; `None` if only the callback or the parent knows the interface.
-    interface: Option<(u16, Vec<u8>)>,
-    callback: GuestPtr<Code>,
-    /// The asking driver passes data in its structure, so the structure is left to the callback.
-    imports: bool,
-    /// The query goes on to the parent of a child.
-    to_parent: bool,
+    /// The devices of other drivers have no interfaces.
+    #[irql(PASSIVE), fails(NtStatus::NotSupported)]
+    fn WdfIoTargetQueryForInterface(
+        target: Handle,
+        class: GuestPtr<GUID>,
+        place: GuestPtr<INTERFACE>,
+        size: u16,
+        version: u16,
+        data: GuestPtr<Opaque>,
+    ) -> Outcome {
+        let parameters = parameters(class, place, size, version, data);
+        match with_target(target, |target| target.behind.clone()) {
+            Behind::Packets { device, .. } => pnp::query_interface(device, parameters),
+            Behind::Framework { device, .. } => query(device, parameters),
+            _ => fail(NtStatus::NotSupported),
+        }
+    }
 }
 
 /// Checks the configuration as Microsoft's framework does, and copies the driver's structure.
@@ -72,13 +78,13 @@ fn add(device: Handle, place: GuestPtr<WDF_QUERY_INTERFACE_CONFIG>) -> Outcome {
     if is_short || lacks_interface || to_parent && !is_child || imports && callback.is_null() {
         return fail(NtStatus::InvalidParameter);
     }
-    let offer = Offer { of_type: config.InterfaceType.id()?, interface, callback, imports, to_parent };
+    let offer = Offer { class: config.InterfaceType.id()?, interface, callback, imports, to_parent };
     with_device(device, |device| device.offers.push(offer));
     done(())
 }
 
 /// Returns the parameters of the IRP that asks for an interface: type, size and version, place, specific data.
-pub(super) fn parameters(
+fn parameters(
     class: GuestPtr<GUID>,
     place: GuestPtr<INTERFACE>,
     size: u16,
@@ -90,7 +96,7 @@ pub(super) fn parameters(
 }
 
 /// Asks a framework device for an interface. `parameters` are those of the IRP.
-pub(super) fn query(device: Handle, parameters: [u64; 4]) -> Outcome {
+fn query(device: Handle, parameters: [u64; 4]) -> Outcome {
     let submission = Submission { major: PNP, minor: QUERY_INTERFACE, parameters, ..Submission::default() };
     let run = move || status_of(answer(device, parameters)).or_stop();
     Ok(preprocess::through_with(device, &submission, Handle::NULL, run)?.ok()?)
@@ -110,7 +116,7 @@ fn answer(device: Handle, parameters: [u64; 4]) -> Outcome {
     let id = GuestPtr::<GUID>::new(of_type).id()?;
     let place = GuestPtr::<INTERFACE>::new(place);
     let (offer, parent) = with_device(device, |device| {
-        (device.offers.iter().find(|offer| offer.of_type == id).cloned(), device.init.parent)
+        (device.offers.iter().find(|offer| offer.class == id).cloned(), device.init.parent)
     });
     let Some(offer) = offer else {
         interface::note_missing(id);

@@ -1,117 +1,36 @@
-//! Queues: their state and their functions. [`super::deliver`] presents requests to the driver.
-
-use etw_types::NtStatus;
+//! Queues: their state. [`super::deliver`] presents requests to the driver, [`super::queue_state`] starts and stops queues.
 
 use std::collections::VecDeque;
 
+use etw_types::NtStatus;
+
 use super::device::with_device;
-use super::object::{self, Data, create, created};
-use super::queue_state::{self, Until};
-use super::{Handle, deliver, structures, with};
+use super::state::with;
+use super::{Handle, object};
 use crate::kernel::RequestKind;
-use crate::layout::{WDF_IO_QUEUE_CONFIG, WDF_OBJECT_ATTRIBUTES};
-use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
-use crate::verify::{self, Rule};
+use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{DISPATCH, NO_RESOURCES, Out, functions};
 
 /// `WDF_IO_QUEUE_DISPATCH_TYPE`.
-const SEQUENTIAL: u32 = 1;
+pub(super) const SEQUENTIAL: u32 = 1;
 pub(super) const PARALLEL: u32 = 2;
 pub(super) const MANUAL: u32 = 3;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
-    fn WdfIoQueueCreate(
-        &call,
-        device: Handle,
-        config: GuestPtr<WDF_IO_QUEUE_CONFIG>,
-        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
-        place: GuestPtr<Handle>,
-    ) -> Outcome {
-        created(create_queue(call, device, config, attributes), place)
-    }
-
     #[irql(DISPATCH)]
     fn WdfIoQueueGetDevice(queue: Handle) -> Handle {
         with_queue(queue, |queue| queue.device)
     }
 
+    /// Checks the arguments as Microsoft's framework does (core/fxdeviceapi.cpp, irphandlers/io/fxpkgio.cpp).
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    fn WdfDeviceConfigureRequestDispatching(device: Handle, queue: Handle, kind: i32) -> NtStatus {
+        configure_dispatching(device, queue, kind)
+    }
+
     #[irql(DISPATCH)]
     fn WdfIoQueueGetState(queue: Handle, waiting: Out<u32>, presented: Out<u32>) -> Result<i32, Fault> {
         get_state(queue, waiting, presented)
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfIoQueueStart(queue: Handle) {
-        with_queue(queue, |queue| (queue.stopped, queue.closed) = (false, false));
-        deliver::notify_ready(queue);
-        deliver::dispatch(queue);
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfIoQueueStop(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
-        with_queue(queue, |queue| queue.stopped = true);
-        queue_state::then(queue, Until::Idle, callback, context);
-    }
-
-    #[irql(PASSIVE)]
-    fn WdfIoQueueStopSynchronously(queue: Handle) {
-        with_queue(queue, |queue| queue.stopped = true);
-        queue_state::wait(queue, Until::Idle);
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfIoQueueDrain(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
-        with_queue(queue, |queue| queue.closed = true);
-        queue_state::then(queue, Until::Empty, callback, context);
-    }
-
-    #[irql(PASSIVE)]
-    fn WdfIoQueueDrainSynchronously(queue: Handle) {
-        with_queue(queue, |queue| queue.closed = true);
-        queue_state::wait(queue, Until::Empty);
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfIoQueuePurge(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
-        queue_state::purge(queue);
-        queue_state::then(queue, Until::Empty, callback, context);
-    }
-
-    #[irql(PASSIVE)]
-    fn WdfIoQueuePurgeSynchronously(queue: Handle) {
-        queue_state::purge(queue);
-        queue_state::wait(queue, Until::Empty);
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfIoQueueStopAndPurge(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
-        queue_state::stop_and_purge(queue);
-        queue_state::then(queue, Until::Idle, callback, context);
-    }
-
-    #[irql(PASSIVE)]
-    fn WdfIoQueueStopAndPurgeSynchronously(queue: Handle) {
-        queue_state::stop_and_purge(queue);
-        queue_state::wait(queue, Until::Idle);
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfIoQueueReadyNotify(queue: Handle, callback: GuestPtr<Code>, context: GuestPtr<Opaque>) -> NtStatus {
-        let accepted = with_queue(queue, |queue| {
-            // A driver can set a callback only if there is none, and can remove it only while the queue is stopped.
-            let accepted =
-                queue.kind == MANUAL && if callback.is_null() { queue.stopped } else { queue.ready.0.is_null() };
-            if accepted {
-                queue.ready = (callback, context.address());
-            }
-            accepted
-        });
-        if !accepted {
-            return NtStatus::InvalidDeviceRequest;
-        }
-        deliver::notify_ready(queue);
-        NtStatus::Success
     }
 }
 
@@ -143,104 +62,46 @@ pub(super) struct Queue {
     pub(super) watchers: Vec<(Until, GuestPtr<Code>, u64)>,
 }
 
+impl Queue {
+    /// Returns whether the driver can get requests of a kind from the queue. It takes requests out of a manual queue
+    /// itself.
+    pub(super) fn takes(&self, kind: RequestKind) -> bool {
+        let [default, read, write, control, internal] = self.handlers.map(|handler| !handler.is_null());
+        let handles = match kind {
+            RequestKind::READ => read,
+            RequestKind::WRITE => write,
+            RequestKind::DEVICE_CONTROL => control,
+            RequestKind::INTERNAL_DEVICE_CONTROL => internal,
+            _ => false,
+        };
+        self.kind == MANUAL || default || handles
+    }
+}
+
+/// The state that an operation on a queue waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The driver has no requests of the queue.
+    Idle,
+    /// The driver has no requests of the queue, and none waits in it.
+    Empty,
+}
+
+impl Until {
+    pub(super) fn holds(self, queue: &Queue) -> bool {
+        queue.presented == 0 && (self == Self::Idle || queue.waiting.is_empty())
+    }
+}
+
 /// Reads or changes a queue.
 pub(super) fn with_queue<R>(handle: Handle, body: impl FnOnce(&mut Queue) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::Queue(queue) => Some(body(queue)),
-        _ => None,
-    })
-}
-
-/// The size of `WDF_IO_QUEUE_CONFIG` before version 1.9.
-const FIRST_CONFIG: u32 = 80;
-
-fn create_queue(
-    call: &Call,
-    device: Handle,
-    config: GuestPtr<WDF_IO_QUEUE_CONFIG>,
-    attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
-) -> Outcome<Handle> {
-    let size = structures::IO_QUEUE_CONFIG.check(config)?;
-    let config = config.read()?;
-    let kind = config.DispatchType;
-    if !(SEQUENTIAL..=MANUAL).contains(&kind) {
-        verify::find(Rule::BadArgument, format_args!("invalid dispatch type {kind}: expected 1 to 3"));
-        return fail(NtStatus::InvalidParameter);
-    }
-    // As in `FxIoQueue::Initialize` (`shared/irphandlers/io/fxioqueue.cpp`).
-    match (kind, config.EvtIo.iter().all(|callback| callback.is_null())) {
-        (MANUAL, false) => {
-            verify::find(Rule::BadArgument, format_args!("a manual queue has callbacks for requests: set none"));
-            return fail(NtStatus::InvalidParameter);
-        }
-        (SEQUENTIAL | PARALLEL, true) => {
-            let what = format_args!("the queue has no callback for requests: set EvtIoDefault or another one");
-            verify::find(Rule::BadArgument, what);
-            return fail(NtStatus::WdfNoCallback);
-        }
-        _ => {}
-    }
-    let control = with_device(device, |device| device.init.control);
-    // Version 1.9 added the number of presented requests.
-    let presented = (size > FIRST_CONFIG).then_some(config.NumberOfPresentedRequests);
-    let queue = Queue {
-        device,
-        kind,
-        limit: limit(kind, presented)?,
-        power_managed: match config.PowerManaged {
-            0 => false,
-            1 => true,
-            _ => !control,
-        },
-        handlers: config.EvtIo,
-        stop: config.EvtIoStop,
-        resume: config.EvtIoResume,
-        canceled: config.EvtIoCanceledOnQueue,
-        ..Queue::default()
-    };
-    let is_default = config.DefaultQueue != 0;
-    if is_default && with_device(device, |device| device.default_queue).non_null().is_some() {
-        verify::find(Rule::FrameworkMisuse, format_args!("the device already has a default queue"));
-        return fail(NtStatus::Unsuccessful);
-    }
-    let handle = create(call, attributes, Some(device), Data::Queue(Box::new(queue)))?;
-    with_device(device, |device| {
-        device.queues.push(handle);
-        if is_default {
-            device.default_queue = handle;
-        }
-    });
-    Ok(handle)
-}
-
-/// Returns how many requests of a queue the driver may have at the same time. `presented` is the driver's
-/// `NumberOfPresentedRequests`, which is checked as by `FxIoQueue::Initialize` in
-/// `shared/irphandlers/io/fxioqueue.cpp`.
-fn limit(kind: u32, presented: Option<u32>) -> Outcome<u32> {
-    match (kind, presented) {
-        (PARALLEL, Some(limit)) => {
-            if limit == 0 {
-                let what = "a parallel queue with NumberOfPresentedRequests = 0 never presents a request: set it to -1, \
-                            as WDF_IO_QUEUE_CONFIG_INIT does";
-                verify::find(Rule::FrameworkMisuse, format_args!("{what}"));
-            }
-            done(limit)
-        }
-        (_, Some(limit @ 1..)) => {
-            let what = format_args!("NumberOfPresentedRequests is {limit}, but the queue is not parallel: set it to 0");
-            verify::find(Rule::BadArgument, what);
-            fail(NtStatus::InvalidParameter)
-        }
-        (SEQUENTIAL, _) => done(1),
-        // A manual queue, or a parallel one of a driver before 1.9.
-        _ => done(u32::MAX),
-    }
+    object::part(handle, body)
 }
 
 /// Returns `WDF_IO_QUEUE_STATE`: 1 if the queue accepts requests, 2 if it dispatches them, 4 if none waits, 8 if the
 /// driver has none, 16 if power management holds the queue.
 fn get_state(queue: Handle, place_of_waiting: Out<u32>, place_of_presented: Out<u32>) -> Result<i32, Fault> {
-    let held = !deliver::is_powered(queue);
+    let held = !is_powered(queue);
     let (waiting, presented, stopped, closed) =
         with_queue(queue, |queue| (queue.waiting.len() as u32, queue.presented, queue.stopped, queue.closed));
     place_of_waiting.set_if_wanted(waiting)?;
@@ -257,34 +118,58 @@ pub(super) fn for_kind(device: Handle, kind: RequestKind) -> Handle {
     })
 }
 
-/// Removes a request from the queue in which it waits. Returns whether it was there.
-pub(super) fn withdraw(handle: Handle, request: Handle) -> bool {
-    with(|framework| match framework.objects.get_mut(&handle).map(|object| &mut object.data) {
-        Some(Data::Queue(queue)) => {
-            // The request is usually the first one.
-            let position = queue.waiting.iter().position(|waiting| *waiting == request);
-            position.and_then(|position| queue.waiting.remove(position)).is_some()
+fn configure_dispatching(device: Handle, queue: Handle, kind: i32) -> NtStatus {
+    let kinds = [
+        RequestKind::CREATE,
+        RequestKind::READ,
+        RequestKind::WRITE,
+        RequestKind::DEVICE_CONTROL,
+        RequestKind::INTERNAL_DEVICE_CONTROL,
+    ];
+    let Some(kind) = kinds.into_iter().find(|known| i32::from(known.as_int()) == kind) else {
+        return NtStatus::InvalidParameter;
+    };
+    let (owner, takes) = with_queue(queue, |queue| (queue.device, queue.takes(kind)));
+    with_device(device, |state| {
+        // A control device is in D0 from the end of its initialisation on.
+        let is_late = if state.init.control { state.in_d0 } else { state.resources != [Handle::NULL; 2] };
+        if owner != device || !takes || state.default_queue == queue {
+            NtStatus::InvalidDeviceRequest
+        } else if is_late {
+            NtStatus::InvalidDeviceState
+        } else if state.dispatching.iter().any(|(known, _)| *known == kind) {
+            NtStatus::WdfBusy
+        } else {
+            state.dispatching.push((kind, queue));
+            NtStatus::Success
         }
-        _ => false,
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{MANUAL, PARALLEL, SEQUENTIAL, limit};
+/// Removes a request from the queue in which it waits. Returns whether it was there.
+pub(super) fn withdraw(handle: Handle, request: Handle) -> bool {
+    with(|framework| {
+        framework.get_mut(handle).is_some_and(|queue: &mut Queue| {
+            // The request is usually the first one.
+            let position = queue.waiting.iter().position(|waiting| *waiting == request);
+            position.and_then(|position| queue.waiting.remove(position)).is_some()
+        })
+    })
+}
 
-    #[test]
-    fn a_driver_before_1_9_has_no_limit_for_parallel_queues() {
-        let cases = [
-            ((PARALLEL, None), u32::MAX),
-            ((PARALLEL, Some(2)), 2),
-            ((PARALLEL, Some(u32::MAX)), u32::MAX),
-            ((SEQUENTIAL, None), 1),
-            ((SEQUENTIAL, Some(0)), 1),
-            ((MANUAL, Some(0)), u32::MAX),
-        ];
-        for ((kind, presented), expected) in cases {
-            assert!(matches!(limit(kind, presented), Ok(limit) if limit == expected), "{kind} {presented:?}");
-        }
-    }
+/// Returns whether power management allows a queue to deliver requests.
+pub(super) fn is_powered(handle: Handle) -> bool {
+    let (device, managed) = with_queue(handle, |queue| (queue.device, queue.power_managed));
+    !managed || object::exists(device) && with_device(device, |device| device.in_d0)
+}
+
+/// Returns whether an object is a queue to which its device gives requests by itself. Such a queue stays as long as the
+/// device.
+pub(super) fn is_fed(handle: Handle) -> bool {
+    let device = object::lookup(handle, |object| object.get::<Queue>().map(|queue| queue.device));
+    device.filter(|device| object::exists(*device)).is_some_and(|device| {
+        with_device(device, |device| {
+            device.default_queue == handle || device.dispatching.iter().any(|(_, queue)| *queue == handle)
+        })
+    })
 }

@@ -1,15 +1,13 @@
-//! Stops, drains and purges one queue or all queues of a device.
+//! Starts, stops, drains and purges one queue or all queues of a device.
 
 use etw_types::NtStatus;
 
 use super::device::with_device;
-use super::object::{self, Data};
-use super::queue::{Queue, with_queue};
-use super::{Handle, cancel, deliver, request, sync};
-use crate::cpu::thread;
+use super::queue::{MANUAL, Until, with_queue};
+use super::{Handle, deliver, object, request, sync};
 use crate::kernel::{call_back, kernel};
 use crate::memory::{Code, GuestPtr, Opaque};
-use crate::routine::PASSIVE;
+use crate::routine::{DISPATCH, PASSIVE, functions};
 use crate::verify::{self, At, Rule};
 
 /// `WDF_REQUEST_STOP_ACTION_FLAGS`.
@@ -17,49 +15,93 @@ const SUSPEND: u64 = 1;
 const PURGE: u64 = 2;
 const CANCELABLE: u64 = 0x1000_0000;
 
-/// The state that an operation on a queue waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Until {
-    /// The driver has no requests of the queue.
-    Idle,
-    /// The driver has no requests of the queue, and none waits in it.
-    Empty,
-}
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH)]
+    fn WdfIoQueueStart(queue: Handle) {
+        with_queue(queue, |queue| (queue.stopped, queue.closed) = (false, false));
+        deliver::notify_ready(queue);
+        deliver::dispatch(queue);
+    }
 
-impl Until {
-    fn holds(self, queue: &Queue) -> bool {
-        queue.presented == 0 && (self == Self::Idle || queue.waiting.is_empty())
+    #[irql(DISPATCH)]
+    fn WdfIoQueueStop(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        with_queue(queue, |queue| queue.stopped = true);
+        then(queue, Until::Idle, callback, context);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoQueueStopSynchronously(queue: Handle) {
+        with_queue(queue, |queue| queue.stopped = true);
+        wait(queue, Until::Idle);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueDrain(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        with_queue(queue, |queue| queue.closed = true);
+        then(queue, Until::Empty, callback, context);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoQueueDrainSynchronously(queue: Handle) {
+        with_queue(queue, |queue| queue.closed = true);
+        wait(queue, Until::Empty);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueuePurge(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        purge(queue);
+        then(queue, Until::Empty, callback, context);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoQueuePurgeSynchronously(queue: Handle) {
+        purge(queue);
+        wait(queue, Until::Empty);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueStopAndPurge(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        stop_and_purge(queue);
+        then(queue, Until::Idle, callback, context);
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfIoQueueStopAndPurgeSynchronously(queue: Handle) {
+        stop_and_purge(queue);
+        wait(queue, Until::Idle);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfIoQueueReadyNotify(queue: Handle, callback: GuestPtr<Code>, context: GuestPtr<Opaque>) -> NtStatus {
+        let accepted = with_queue(queue, |queue| {
+            // A driver can set a callback only if there is none, and can remove it only while the queue is stopped.
+            let accepted =
+                queue.kind == MANUAL && if callback.is_null() { queue.stopped } else { queue.ready.0.is_null() };
+            if accepted {
+                queue.ready = (callback, context.address());
+            }
+            accepted
+        });
+        if !accepted {
+            return NtStatus::InvalidDeviceRequest;
+        }
+        deliver::notify_ready(queue);
+        NtStatus::Success
     }
 }
 
 /// Registers the callback of an operation. It runs as soon as the queue reaches the state; immediately if it already
 /// has.
-pub(super) fn then(queue: Handle, until: Until, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+fn then(queue: Handle, until: Until, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
     if let Some(callback) = callback {
         with_queue(queue, |queue| queue.watchers.push((until, callback, context.address())));
-        tell_watchers(queue);
-    }
-}
-
-/// Runs the callbacks of the operations that have finished.
-pub(super) fn tell_watchers(handle: Handle) {
-    if !object::exists(handle) {
-        return;
-    }
-    let over = with_queue(handle, |queue| {
-        let watchers = std::mem::take(&mut queue.watchers);
-        let (over, left): (Vec<_>, Vec<_>) = watchers.into_iter().partition(|(until, ..)| until.holds(queue));
-        queue.watchers = left;
-        over
-    });
-    for (_, callback, context) in over {
-        call_back("EvtIoQueueState", thread::irql(), callback, &[handle.as_int(), context]);
+        deliver::tell_watchers(queue);
     }
 }
 
 /// Waits until a queue reaches a state. If it does not within [`request::PATIENCE`], reports the handler of a request
 /// that the driver keeps.
-pub(super) fn wait(queue: Handle, until: Until) {
+fn wait(queue: Handle, until: Until) {
     wait_for(queue, || with_queue(queue, |queue| until.holds(queue)).then_some(()));
 }
 
@@ -129,44 +171,23 @@ fn tell(queue: Handle, name: &'static str, callback: GuestPtr<Code>, arguments: 
 }
 
 /// Cancels all requests of a queue, which then accepts no more requests.
-pub(super) fn purge(handle: Handle) {
+fn purge(handle: Handle) {
     with_queue(handle, |queue| queue.closed = true);
-    cancel_everything(handle);
+    cancel_all(handle);
 }
 
 /// Cancels all requests of a queue, which then presents no more requests.
-pub(super) fn stop_and_purge(handle: Handle) {
+fn stop_and_purge(handle: Handle) {
     with_queue(handle, |queue| queue.stopped = true);
-    cancel_everything(handle);
+    cancel_all(handle);
 }
 
-fn cancel_everything(handle: Handle) {
+fn cancel_all(handle: Handle) {
     for request in with_queue(handle, |queue| queue.waiting.clone()) {
-        cancel::cancel(request);
+        deliver::cancel(request);
     }
     for request in request::presented_in(handle) {
-        cancel::cancel(request);
-    }
-}
-
-/// Handles a request that was removed from its queue because it was canceled. If the driver had the request before and
-/// has set `EvtIoCanceledOnQueue`, calls that; otherwise completes the request.
-pub(super) fn canceled(queue: Handle, request: Handle) {
-    let callback = with_queue(queue, |queue| {
-        queue.presented += 1;
-        queue.canceled
-    });
-    let delivered = request::with_request(request, |request| {
-        request.presented = true;
-        request.delivered
-    });
-    if !callback.is_null() && delivered {
-        let arguments = [queue.as_int(), request.as_int()];
-        sync::locked(sync::holder_for(queue), thread::irql(), |irql| {
-            call_back("EvtIoCanceledOnQueue", irql, callback, &arguments)
-        });
-    } else {
-        request::complete(request, NtStatus::Cancelled, 0);
+        deliver::cancel(request);
     }
 }
 
@@ -185,17 +206,26 @@ pub(super) fn purge_all(device: Handle, managed: bool) {
     }
 }
 
-/// Called before an object is deleted. If it is a queue, purges it and removes it from its device.
-pub(super) fn purge_before_delete(handle: Handle) {
-    if object::lookup(handle, |object| matches!(object.data, Data::Queue(_))) {
-        purge(handle);
-        wait(handle, Until::Empty);
-        let device = with_queue(handle, |queue| queue.device);
-        if object::exists(device) {
-            with_device(device, |device| {
-                device.queues.retain(|queue| *queue != handle);
-                device.dispatching.retain(|(_, queue)| *queue != handle);
-            });
+/// Cancels the requests of a file that wait in the queues of a device. Called when a client closes the file.
+pub(super) fn cancel_waiting(device: Handle, file: Handle) {
+    for queue in with_device(device, |device| device.queues.clone()) {
+        // The driver may delete the queue while one of its requests is canceled.
+        let waiting = if object::exists(queue) { with_queue(queue, |queue| queue.waiting.clone()) } else { continue };
+        for request in waiting.into_iter().filter(|request| request::lookup(*request, |request| request.file) == file) {
+            deliver::cancel_waiting(queue, request);
         }
+    }
+}
+
+/// Called before a queue is deleted: purges it and removes it from its device.
+pub(super) fn end(handle: Handle) {
+    purge(handle);
+    wait(handle, Until::Empty);
+    let device = with_queue(handle, |queue| queue.device);
+    if object::exists(device) {
+        with_device(device, |device| {
+            device.queues.retain(|queue| *queue != handle);
+            device.dispatching.retain(|(_, queue)| *queue != handle);
+        });
     }
 }

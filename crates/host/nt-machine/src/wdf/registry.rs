@@ -3,7 +3,8 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::object::{self, Data, create, created};
+use super::kind::Kind;
+use super::object::{self, create, created};
 use super::{Handle, life, memory, misc};
 use crate::kernel::ex::object::{self as kernel_object, KernelHandle};
 use crate::kernel::registry::keys;
@@ -244,6 +245,20 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
+struct Key {
+    handle: KernelHandle,
+}
+
+impl Kind for Key {
+    fn name(&self) -> &'static str {
+        "key"
+    }
+
+    fn free(&self) {
+        kernel_object::close(self.handle);
+    }
+}
+
 /// Creates the framework object for a kernel handle.
 fn opened(
     call: &Call,
@@ -252,7 +267,7 @@ fn opened(
     place: GuestPtr<Handle>,
 ) -> Outcome {
     match key {
-        Some(handle) => created(create(call, attributes, None, Data::Key { handle }), place),
+        Some(handle) => created(create(call, attributes, None, Key { handle }), place),
         None => fail(NOT_FOUND),
     }
 }
@@ -269,10 +284,7 @@ fn open_below(
 
 /// Returns the kernel handle of a key object.
 fn handle(object: Handle) -> KernelHandle {
-    object::part(object, |data| match data {
-        Data::Key { handle } => Some(*handle),
-        _ => None,
-    })
+    object::part(object, |key: &mut Key| key.handle)
 }
 
 fn key(object: Handle) -> u64 {

@@ -1,18 +1,17 @@
-//! Requests: their data, their functions and their completion.
+//! Requests: their data and their buffers. [`super::deliver`] presents and completes them.
 
 use etw_types::NtStatus;
 
-use super::deliver::{self, End};
-use super::object::{self, Data};
-use super::send::Flight;
-use super::{Handle, life, memory, preprocess, queue, with};
-use crate::kernel::RequestKind;
+use super::device::{self, with_device};
+use super::kind::Kind;
+use super::state::with;
+use super::{Handle, memory, object};
+use crate::kernel::io::client::Packet;
 use crate::kernel::io::mdl;
-use crate::kernel::kernel;
+use crate::kernel::{self, RequestKind, kernel};
 use crate::layout::{IRP, MDL, WDF_REQUEST_PARAMETERS};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
 use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
-use crate::verify::{self, Rule};
 
 /// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
 pub(super) const PATIENCE: u64 = 600_000_000;
@@ -22,23 +21,6 @@ const USER_MODE: i8 = 1;
 pub(super) const SYSTEM_PROCESS: u32 = 4;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH)]
-    fn WdfRequestComplete(request: Handle, status: NtStatus) {
-        let information = lookup(request, |request| request.information);
-        complete(request, status, information);
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfRequestCompleteWithInformation(request: Handle, status: NtStatus, information: u64) {
-        complete(request, status, information);
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfRequestCompleteWithPriorityBoost(request: Handle, status: NtStatus, _boost: Ignored<i8>) {
-        let information = lookup(request, |request| request.information);
-        complete(request, status, information);
-    }
-
     #[irql(DISPATCH)]
     fn WdfRequestSetInformation(request: Handle, information: u64) {
         with_request(request, |request| request.information = information);
@@ -119,9 +101,12 @@ functions! { pub(super) FUNCTIONS;
         describe(request, place)
     }
 
+    /// Returns NULL if the driver does not use file objects.
     #[irql(DISPATCH)]
     fn WdfRequestGetFileObject(request: Handle) -> Handle {
-        with_request(request, |request| request.file)
+        let file = with_request(request, |request| request.file);
+        let uses_files = device::nearest(request).is_some_and(|device| with_device(device, |device| device.init.file.is_some()));
+        if uses_files { file } else { Handle::NULL }
     }
 
     #[irql(DISPATCH)]
@@ -148,31 +133,6 @@ functions! { pub(super) FUNCTIONS;
     fn WdfRequestIsReserved(_request: Ignored<Handle>) -> bool {
         false
     }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfRequestForwardToIoQueue(request: Handle, queue: Handle) -> NtStatus {
-        pass_on(request, queue, End::Back)
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfRequestRequeue(request: Handle) -> NtStatus {
-        let from = with_request(request, |request| request.queue);
-        if from.is_null() || queue::with_queue(from, |queue| queue.kind != queue::MANUAL) {
-            return NtStatus::InvalidDeviceRequest;
-        }
-        pass_on(request, from, End::Front)
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfRequestStopAcknowledge(request: Handle, requeue: bool) {
-        if requeue {
-            let from = with_request(request, |request| request.queue);
-            pass_on(request, from, End::Front);
-        } else {
-            with_request(request, |request| request.acknowledged = true);
-            kernel().scheduler.change(|_| ());
-        }
-    }
 }
 
 /// A request.
@@ -181,6 +141,7 @@ pub(super) struct Request {
     pub(super) kind: RequestKind,
     pub(super) code: u32,
     pub(super) queue: Handle,
+    /// The file that it was sent through. The driver sees it only if it uses file objects.
     pub(super) file: Handle,
     pub(super) input: GuestSlice<u8>,
     pub(super) output: GuestSlice<u8>,
@@ -189,6 +150,8 @@ pub(super) struct Request {
     pub(super) presented: bool,
     /// The driver has or had the request.
     pub(super) delivered: bool,
+    /// A client waits for the end of the request.
+    pub(super) awaited: bool,
     /// The driver acknowledged `EvtIoStop` and keeps the request while the device sleeps.
     pub(super) acknowledged: bool,
     /// The callback that received the request, or the driver's code that took it from a queue.
@@ -211,13 +174,51 @@ pub(super) struct Request {
     pub(super) lists: Vec<GuestPtr<MDL>>,
 }
 
-/// The end of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ended {
-    pub(super) status: NtStatus,
-    pub(super) information: u64,
-    /// Whether the driver had the request.
-    pub(super) delivered: bool,
+/// A request that a target has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub(super) target: Handle,
+    pub(super) options: Options,
+    /// The timeout has expired: the status is `STATUS_IO_TIMEOUT`, whatever the device returns.
+    pub(super) late: bool,
+    pub(super) place: Place,
+    /// Cancels the request where it is. Returns whether it was still waiting, or the device that has it was notified.
+    pub(super) cancel: fn(Handle) -> bool,
+}
+
+/// Where a request is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// In the target, which is stopped.
+    Waiting,
+    /// On its way to the device.
+    Leaving,
+    /// In a scripted device.
+    Scripted,
+    /// In a framework device, which received it as a new request.
+    Framework(Handle),
+    /// In a device that receives IRPs.
+    Packet(Packet),
+}
+
+/// How a request is sent: `WDF_REQUEST_SEND_OPTIONS`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Options {
+    pub(super) flags: u32,
+    pub(super) deadline: Option<u64>,
+}
+
+impl Kind for Request {
+    fn name(&self) -> &'static str {
+        "request"
+    }
+
+    fn free(&self) {
+        let shown = self.shown.non_null().map(GuestPtr::address);
+        for address in self.lists.iter().map(|list| list.address()).chain(shown) {
+            kernel::lock(&kernel().pool).free_object(address);
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -228,10 +229,7 @@ enum Direction {
 
 /// Reads or changes a request.
 pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::Request(request) => Some(body(request)),
-        _ => None,
-    })
+    object::part(handle, body)
 }
 
 /// Reads a request that may already be completed and deleted. In that case returns the default value.
@@ -241,91 +239,15 @@ pub(super) fn lookup<R: Default>(handle: Handle, look: impl FnOnce(&Request) -> 
 
 /// Reads or changes a request that may already be completed and deleted. In that case returns `None`.
 pub(super) fn update<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> Option<R> {
-    with(|framework| match framework.objects.get_mut(&handle).map(|object| &mut object.data) {
-        Some(Data::Request(request)) => Some(body(request)),
-        _ => None,
-    })
+    with(|framework| framework.get_mut(handle).map(body))
 }
 
 /// Returns the requests of a queue that the driver has.
 pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
     with(|framework| {
-        let has = |data: &Data| matches!(data, Data::Request(request) if request.queue == queue && request.presented);
-        framework.objects.iter().filter(|(_, object)| has(&object.data)).map(|(handle, _)| *handle).collect()
+        let has = |request: &Request| request.queue == queue && request.presented;
+        framework.all().filter(|(_, request)| has(request)).map(|(handle, _)| handle).collect()
     })
-}
-
-/// Completes a request. A second completion is a finding.
-pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
-    if with(|framework| framework.ended.contains_key(&handle)) {
-        return verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
-    }
-    let (queue, cancel, room, waits, irp, delivered) = with_request(handle, |request| {
-        // Microsoft's public framework source, core/fxrequest.cpp, checks the same: a control request without an output
-        // buffer may return the number of used bytes of its input.
-        let room = match request.kind {
-            RequestKind::READ => request.output.len(),
-            RequestKind::WRITE => request.input.len(),
-            RequestKind::DEVICE_CONTROL if !request.output.is_empty() => request.output.len(),
-            _ => u64::MAX,
-        };
-        let waits = !request.presented && !request.queue.is_null();
-        (request.queue, request.cancel, room, waits, request.irp, request.delivered)
-    });
-    if waits && queue::withdraw(queue, handle) {
-        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it waits in a queue"));
-        queue::with_queue(queue, |queue| queue.presented += 1);
-    }
-    if !cancel.is_null() {
-        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
-    }
-    if status.as_int() & 0xC000_0000 == 0 && information > room {
-        let what = format_args!("the request is completed with {information} bytes, but its buffer has {room}");
-        verify::find(Rule::RequestMisuse, what);
-    }
-    let status = for_client(status);
-    with(|framework| framework.ended.insert(handle, Ended { status, information, delivered }));
-    kernel().scheduler.request_ended(handle.as_int());
-    life::delete(handle);
-    if let Some(irp) = irp.non_null() {
-        preprocess::ended(irp, status, information);
-    }
-    if let Some(then) = with(|framework| framework.ends.remove(&handle)) {
-        then();
-    }
-    if queue.is_null() {
-        kernel().scheduler.change(|_| ());
-    } else {
-        deliver::returned(queue);
-    }
-}
-
-/// Returns the status that a client gets for a request. Statuses of the framework's facility (0x020) are for drivers
-/// only: `FxRequest::CompleteInternal` in `shared/core/fxrequest.cpp` replaces them.
-fn for_client(status: NtStatus) -> NtStatus {
-    match status {
-        NtStatus::WdfPaused | NtStatus::WdfBusy => NtStatus::DeviceBusy,
-        NtStatus::WdfInternalError => NtStatus::InternalError,
-        NtStatus::WdfNotEnoughMapRegisters => NtStatus::InsufficientResources,
-        status if status.as_int() & 0x0FFF_0000 == 0x0020_0000 => NtStatus::InvalidDeviceRequest,
-        status => status,
-    }
-}
-
-/// Adds a request that the driver has to a queue.
-fn pass_on(request: Handle, to: Handle, end: End) -> NtStatus {
-    let (from, cancelable, presented) =
-        with_request(request, |request| (request.queue, !request.cancel.is_null(), request.presented));
-    if cancelable || !presented {
-        let what = if cancelable { "is marked cancelable" } else { "is already in a queue" };
-        verify::find(Rule::RequestMisuse, format_args!("a request that {what} is added to a queue"));
-        return NtStatus::InvalidDeviceRequest;
-    }
-    if !deliver::add(to, request, end) {
-        return NtStatus::WdfBusy;
-    }
-    deliver::returned(from);
-    NtStatus::Success
 }
 
 /// Returns a request's buffer for a direction. Fails if there is none.

@@ -2,9 +2,9 @@
 
 use etw_types::NtStatus;
 
-use super::queue::{PARALLEL, with_queue};
+use super::queue::{PARALLEL, is_powered, with_queue, withdraw};
 use super::request::{self, with_request};
-use super::{Handle, deliver, object};
+use super::{Handle, object};
 use crate::layout::WDF_REQUEST_PARAMETERS;
 use crate::memory::GuestPtr;
 use crate::routine::{Call, DISPATCH, Out, Outcome, done, fail, functions};
@@ -65,7 +65,7 @@ functions! { pub(super) FUNCTIONS;
 
 /// Fails if a driver cannot take requests out of a queue now.
 fn check(queue: Handle) -> Outcome {
-    let powered = deliver::is_powered(queue);
+    let powered = is_powered(queue);
     with_queue(queue, |queue| match queue {
         queue if queue.kind == PARALLEL => fail(NtStatus::InvalidDeviceState),
         queue if queue.stopped || !powered => fail(NtStatus::WdfPaused),
@@ -86,7 +86,7 @@ fn take(call: &Call, queue: Handle, place: Out<Handle>, wanted: impl Fn(Handle) 
         place.set(Handle::NULL)?;
         return fail(none);
     };
-    if !super::queue::withdraw(queue, found) {
+    if !withdraw(queue, found) {
         return fail(none);
     }
     with_queue(queue, |queue| queue.presented += 1);

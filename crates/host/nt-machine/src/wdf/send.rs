@@ -1,189 +1,28 @@
-//! Requests that a driver sends to I/O targets: formats, sends, cancels and completes them.
+//! Requests that a driver sends to I/O targets: sends, cancels and completes them. [`super::format`] formats them.
 
 use etw_types::NtStatus;
 
-use super::attributes::Attributes;
-use super::memory::part_of;
-use super::object::{self, Data, create, created};
-use super::request::{Request, complete, lookup, with_request};
+use super::deliver::{self, complete};
+use super::request::{Flight, Options, Place, lookup, with_request};
 use super::target::{Behind, State, with_target};
-use super::{Handle, cancel, client, life, structures, sync};
+use super::{Handle, client, object, structures, sync};
 use crate::cpu::thread;
 use crate::kernel::io::below::{self, Response};
-use crate::kernel::io::client::{Mode, Packet};
+use crate::kernel::io::client::Mode;
 use crate::kernel::io::{pnp, request as packets};
-use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel};
-use crate::layout::{
-    MDL, WDF_MEMORY_DESCRIPTOR, WDF_OBJECT_ATTRIBUTES, WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS,
-    WDFMEMORY_OFFSET,
-};
-use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque, OrStop as _};
-use crate::routine::{Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
+use crate::kernel::{self, Answer, IoRequest, call_back, kernel};
+use crate::layout::{WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
+use crate::memory::{Fault, GuestPtr, OrStop as _};
+use crate::routine::{DISPATCH, Failure, functions};
 use crate::verify::{self, Rule};
 
 /// `WDF_REQUEST_SEND_OPTION_…`.
 const TIMEOUT: u32 = 0x1;
-const SYNCHRONOUS: u32 = 0x2;
-const IGNORE_TARGET_STATE: u32 = 0x4;
-const SEND_AND_FORGET: u32 = 0x8;
+pub(super) const SYNCHRONOUS: u32 = 0x2;
+pub(super) const IGNORE_TARGET_STATE: u32 = 0x4;
+pub(super) const SEND_AND_FORGET: u32 = 0x8;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
-    fn WdfIoTargetSendIoctlSynchronously(
-        &call,
-        target: Handle,
-        request: Handle,
-        code: u32,
-        input: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
-        output: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
-        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
-        returned: Out<u64>,
-    ) -> Outcome {
-        let parts = Parts::new(RequestKind::DEVICE_CONTROL, code, described(input)?, described(output)?);
-        synchronously(call, target, request, parts, options, returned)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
-    fn WdfIoTargetSendInternalIoctlSynchronously(
-        &call,
-        target: Handle,
-        request: Handle,
-        code: u32,
-        input: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
-        output: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
-        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
-        returned: Out<u64>,
-    ) -> Outcome {
-        let parts = Parts::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, described(input)?, described(output)?);
-        synchronously(call, target, request, parts, options, returned)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
-    fn WdfIoTargetSendReadSynchronously(
-        &call,
-        target: Handle,
-        request: Handle,
-        memory: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
-        _offset: Ignored<GuestPtr<i64>>,
-        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
-        returned: Out<u64>,
-    ) -> Outcome {
-        let parts = Parts::new(RequestKind::READ, 0, GuestSlice::default(), described(memory)?);
-        synchronously(call, target, request, parts, options, returned)
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
-    fn WdfIoTargetSendWriteSynchronously(
-        &call,
-        target: Handle,
-        request: Handle,
-        memory: GuestPtr<WDF_MEMORY_DESCRIPTOR>,
-        _offset: Ignored<GuestPtr<i64>>,
-        options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
-        returned: Out<u64>,
-    ) -> Outcome {
-        let parts = Parts::new(RequestKind::WRITE, 0, described(memory)?, GuestSlice::default());
-        synchronously(call, target, request, parts, options, returned)
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
-    fn WdfRequestCreate(
-        &call,
-        attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
-        _target: Ignored<Handle>,
-        place: GuestPtr<Handle>,
-    ) -> Outcome {
-        created(create(call, attributes, None, Data::Request(Box::new(own()))), place)
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfRequestReuse(request: Handle, params: GuestPtr<Opaque>) -> Outcome {
-        if !structures::REUSE_PARAMS.fits(params)? {
-            return fail(NtStatus::InvalidParameter);
-        }
-        let sent = with_request(request, |request| {
-            (request.result, request.completion) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0));
-            request.sent.is_some()
-        });
-        if sent {
-            verify::find(Rule::RequestMisuse, format_args!("a request is reused while an I/O target has it"));
-            return fail(NtStatus::RequestNotAccepted);
-        }
-        done(())
-    }
-
-    /// Every target accepts every request here, because a request has as many stack locations as the target needs.
-    #[irql(DISPATCH)]
-    fn WdfRequestChangeTarget(request: Handle, target: Handle) -> NtStatus {
-        with_target(target, |_| ());
-        with_request(request, |_| NtStatus::Success)
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
-    fn WdfIoTargetFormatRequestForIoctl(
-        _target: Ignored<Handle>,
-        request: Handle,
-        code: u32,
-        input: Handle,
-        part_of_input: GuestPtr<WDFMEMORY_OFFSET>,
-        output: Handle,
-        part_of_output: GuestPtr<WDFMEMORY_OFFSET>,
-    ) -> Outcome {
-        let (input, output) = (memory(input, part_of_input)?, memory(output, part_of_output)?);
-        format(request, Parts::new(RequestKind::DEVICE_CONTROL, code, input, output));
-        done(())
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
-    fn WdfIoTargetFormatRequestForInternalIoctl(
-        _target: Ignored<Handle>,
-        request: Handle,
-        code: u32,
-        input: Handle,
-        part_of_input: GuestPtr<WDFMEMORY_OFFSET>,
-        output: Handle,
-        part_of_output: GuestPtr<WDFMEMORY_OFFSET>,
-    ) -> Outcome {
-        let (input, output) = (memory(input, part_of_input)?, memory(output, part_of_output)?);
-        format(request, Parts::new(RequestKind::INTERNAL_DEVICE_CONTROL, code, input, output));
-        done(())
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
-    fn WdfIoTargetFormatRequestForRead(
-        _target: Ignored<Handle>,
-        request: Handle,
-        buffer: Handle,
-        part: GuestPtr<WDFMEMORY_OFFSET>,
-        _offset: Ignored<GuestPtr<i64>>,
-    ) -> Outcome {
-        format(request, Parts::new(RequestKind::READ, 0, GuestSlice::default(), memory(buffer, part)?));
-        done(())
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES), keeps_nothing]
-    fn WdfIoTargetFormatRequestForWrite(
-        _target: Ignored<Handle>,
-        request: Handle,
-        buffer: Handle,
-        part: GuestPtr<WDFMEMORY_OFFSET>,
-        _offset: Ignored<GuestPtr<i64>>,
-    ) -> Outcome {
-        format(request, Parts::new(RequestKind::WRITE, 0, memory(buffer, part)?, GuestSlice::default()));
-        done(())
-    }
-
-    /// A request is sent in the form in which it was received, so there is nothing to format.
-    #[irql(DISPATCH)]
-    fn WdfRequestFormatRequestUsingCurrentType(request: Handle) {
-        with_request(request, |_| ());
-    }
-
-    #[irql(DISPATCH)]
-    fn WdfRequestSetCompletionRoutine(request: Handle, routine: GuestPtr<Code>, context: GuestPtr<Opaque>) {
-        with_request(request, |request| request.completion = (routine, context.address()));
-    }
-
     /// Returns whether the request was sent.
     #[irql(DISPATCH)]
     fn WdfRequestSend(
@@ -212,130 +51,23 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
-/// A request that a target has.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Flight {
-    target: Handle,
-    options: Options,
-    /// The timeout has expired: the status is `STATUS_IO_TIMEOUT`, whatever the device returns.
-    late: bool,
-    place: Place,
-}
-
-/// Where a request is.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    /// In the target, which is stopped.
-    Waiting,
-    /// On its way to the device.
-    Leaving,
-    /// In a scripted device.
-    Scripted,
-    /// In a framework device, which received it as a new request.
-    Framework(client::Sent),
-    /// In a device that receives IRPs.
-    Packet(Packet),
-}
-
-/// How a request is sent.
-#[derive(Clone, Copy, Debug, Default)]
-struct Options {
-    flags: u32,
-    deadline: Option<u64>,
-}
-
 impl Options {
-    fn read(place: GuestPtr<WDF_REQUEST_SEND_OPTIONS>) -> Result<Self, Fault> {
+    /// Reads the options; NULL means none.
+    pub(super) fn read(place: GuestPtr<WDF_REQUEST_SEND_OPTIONS>) -> Result<Self, Fault> {
         let Some(place) = place.non_null() else { return Ok(Self::default()) };
         let WDF_REQUEST_SEND_OPTIONS { Flags: flags, Timeout: timeout, .. } = place.read()?;
         Ok(Self { flags, deadline: (flags & TIMEOUT != 0).then(|| kernel().scheduler.deadline(timeout)) })
     }
 
-    const fn has(self, flag: u32) -> bool {
+    pub(super) const fn has(self, flag: u32) -> bool {
         self.flags & flag != 0
     }
 }
 
-/// Returns the data of a request that the driver creates.
-fn own() -> Request {
-    Request { presented: true, delivered: true, ..Request::default() }
-}
-
-/// What a request asks for.
-#[derive(Clone, Copy, Debug)]
-struct Parts {
-    kind: RequestKind,
-    code: u32,
-    input: GuestSlice<u8>,
-    output: GuestSlice<u8>,
-}
-
-impl Parts {
-    const fn new(kind: RequestKind, code: u32, input: GuestSlice<u8>, output: GuestSlice<u8>) -> Self {
-        Self { kind, code, input, output }
-    }
-}
-
-/// Returns a part of a memory object; empty for NULL.
-fn memory(memory: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<GuestSlice<u8>, Fault> {
-    match memory {
-        Handle::NULL => Ok(GuestSlice::default()),
-        memory => part_of(memory, part),
-    }
-}
-
-fn format(request: Handle, Parts { kind, code, input, output }: Parts) {
-    with_request(request, |request| {
-        (request.kind, request.code, request.input, request.output) = (kind, code, input, output);
-    });
-}
-
-/// Returns the memory that a descriptor describes; empty for NULL.
-fn described(place: GuestPtr<WDF_MEMORY_DESCRIPTOR>) -> Outcome<GuestSlice<u8>> {
-    let Some(place) = place.non_null() else { return Ok(GuestSlice::default()) };
-    let WDF_MEMORY_DESCRIPTOR { Type: kind, First: first, Second: second, .. } = place.read()?;
-    match kind {
-        1 => Ok(GuestPtr::new(first).array(u64::from(second as u32))),
-        2 => {
-            let list = GuestPtr::<MDL>::new(first);
-            let start = list.StartVa().read()?.at(list.ByteOffset().read()?.into());
-            Ok(start.array(u64::from(list.ByteCount().read()?).min(u64::from(second as u32))))
-        }
-        3 => Ok(part_of(Handle::new(first), GuestPtr::new(second))?),
-        _ => fail(NtStatus::InvalidParameter),
-    }
-}
-
-/// Sends the driver's request, or a temporary one if the driver passes none, and waits until it is completed.
-fn synchronously(
-    call: &Call,
-    target: Handle,
-    given: Handle,
-    parts: Parts,
-    options: GuestPtr<WDF_REQUEST_SEND_OPTIONS>,
-    returned: Out<u64>,
-) -> Outcome {
-    let options = Options::read(options)?;
-    let request = if given.is_null() {
-        let data = Data::Request(Box::new(own()));
-        object::create_with(call.from, &Attributes::default(), Some(target), data)?
-    } else {
-        given
-    };
-    format(request, parts);
-    send(request, target, Options { flags: options.flags | SYNCHRONOUS, ..options })?;
-    let (status, information) = with_request(request, |request| request.result);
-    if given.is_null() {
-        life::delete(request);
-    }
-    returned.set_if_wanted(information)?;
-    Ok(status.ok()?)
-}
-
 /// Sends a request. Returns whether the target accepted it. With [`SYNCHRONOUS`], the request is completed on return.
-fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault> {
+pub(super) fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault> {
     let state = with_target(target, |target| target.state);
-    let flight = Flight { target, options, late: false, place: Place::Leaving };
+    let flight = Flight { target, options, late: false, place: Place::Leaving, cancel: cancel_sent };
     let waits = state == State::STOPPED && !options.has(IGNORE_TARGET_STATE);
     let takes = match state {
         State::STARTED | State::STOPPED => true,
@@ -410,7 +142,7 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
             let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
             match client::begin(device, file, &asked) {
                 Ok(client::Begun::Request(sent)) => {
-                    moved(request, Place::Framework(sent));
+                    moved(request, Place::Framework(sent.request()));
                     sent.then(move || ended(request, client::finish(sent)));
                 }
                 Ok(client::Begun::Packet(sent)) => with_packet(request, sent),
@@ -515,11 +247,11 @@ fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
     if flight.options.has(SEND_AND_FORGET) {
         complete(request, status, information);
     } else if !flight.options.has(SYNCHRONOUS) && !routine.is_null() {
-        let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = crate::kernel::lock(&kernel().pool).new_object();
+        let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = kernel::lock(&kernel().pool).new_object();
         params.write(completion_params(request)).or_stop();
         let arguments = [request.as_int(), flight.target.as_int(), params.address(), context];
         sync::locked(None, thread::irql(), |irql| call_back("EvtRequestCompletionRoutine", irql, routine, &arguments));
-        crate::kernel::lock(&kernel().pool).free_object(params.address());
+        kernel::lock(&kernel().pool).free_object(params.address());
     }
     // Removed only now: a thread that stops the target waits until the completion routine has returned.
     if object::exists(flight.target) {
@@ -568,8 +300,8 @@ pub(super) fn cancel_sent(request: Handle) -> bool {
             }
             waits
         }
-        Place::Framework(sent) => {
-            cancel::cancel(sent.request());
+        Place::Framework(request) => {
+            deliver::cancel(request);
             true
         }
         Place::Packet(packet) => {

@@ -3,10 +3,12 @@
 //! The thread that holds the lock may acquire it again, as with the framework's presentation lock. If the callbacks of
 //! the device need not run at passive level, the lock is a spin lock, so they run at `DISPATCH_LEVEL`.
 
+use super::Handle;
 use super::attributes::Scope;
-use super::device;
-use super::object::{self, Data, change, is_passive};
-use super::{Handle, with};
+use super::device::{self, Device};
+use super::object::{self, change, is_passive};
+use super::queue::Queue;
+use super::state::with;
 use crate::cpu::thread;
 use crate::kernel::kernel;
 use crate::kernel::sync::irql;
@@ -46,13 +48,13 @@ pub(super) fn holder_for(handle: Handle) -> Option<Handle> {
     let mut current = handle;
     while object::exists(current) {
         let (is_queue, scope, parent) =
-            object::lookup(current, |object| (matches!(object.data, Data::Queue(_)), object.scope, object.parent));
+            object::lookup(current, |object| (object.is::<Queue>(), object.scope, object.parent));
         if is_queue {
             queue = Some(current);
         }
         match scope {
             Scope::None => return None,
-            Scope::Device => return device::of(handle),
+            Scope::Device => return device::nearest(handle),
             Scope::Queue => return queue,
             Scope::Inherit => current = parent,
         }
@@ -99,7 +101,7 @@ fn release(holder: Handle) {
 
 /// Returns the object whose lock is used for a device or queue. Reports any other object: it has no lock.
 fn lockable(handle: Handle) -> Handle {
-    if !object::lookup(handle, |object| matches!(object.data, Data::Device(_) | Data::Queue(_))) {
+    if !object::lookup(handle, |object| object.is::<Device>() || object.is::<Queue>()) {
         verify::find(Rule::FrameworkMisuse, format_args!("the object has no lock: only devices and queues have one"));
     }
     holder_for(handle).unwrap_or(handle)

@@ -1,26 +1,37 @@
-//! Opens I/O targets: by the name of a device, by a device object, or as they were opened before.
+//! Opens I/O targets: by the name of a device, by a device object, or as they were opened before. Notifies them of the
+//! removal of their devices.
 
 use etw_types::NtStatus;
 
 use super::device::{self, with_device};
-use super::target::{Behind, State, TargetEvents, close, with_target};
-use super::{Handle, file, send, structures};
+use super::state::with;
+use super::target::{BY_NAME, Behind, State, Target, TargetEvents, with_target};
+use super::target_state::close;
+use super::{Handle, file, object, send, structures};
+use crate::kernel::call_back;
+use crate::kernel::ex::TargetEvent;
 use crate::kernel::ex::object::KernelHandle;
 use crate::kernel::io::{below, bus, device as wdm, file as files, names};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
 use crate::memory::GuestPtr;
-use crate::routine::{Failure, Outcome, done, fail};
+use crate::routine::{Failure, Outcome, PASSIVE, done, fail, functions};
 use crate::verify::{self, Rule};
 
 /// `WDF_IO_TARGET_OPEN_TYPE`.
 const EXISTING_DEVICE: u32 = 1;
-pub(super) const BY_NAME: u32 = 2;
 const REOPEN: u32 = 3;
 /// `FILE_OPENED`.
 const OPENED: u32 = 1;
 
+functions! { pub(super) FUNCTIONS;
+    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
+    fn WdfIoTargetOpen(&call, target: Handle, params: GuestPtr<WDF_IO_TARGET_OPEN_PARAMS>) -> Outcome {
+        open(target, params, call.from)
+    }
+}
+
 /// Opens a target. `from` is the return address of the driver's call.
-pub(super) fn open(target: Handle, params: GuestPtr<WDF_IO_TARGET_OPEN_PARAMS>, from: u64) -> Outcome {
+fn open(target: Handle, params: GuestPtr<WDF_IO_TARGET_OPEN_PARAMS>, from: u64) -> Outcome {
     let (kind, name) = with_target(target, |target| target.opened.clone());
     structures::IO_TARGET_OPEN_PARAMS.check(params)?;
     match params.Type().read()? {
@@ -86,7 +97,7 @@ fn framework_target(device: Handle) -> Outcome<GuestPtr<DEVICE_OBJECT>> {
 }
 
 /// Opens a target by the name of its device.
-pub(super) fn reopen(target: Handle, name: String, from: u64) -> Outcome {
+fn reopen(target: Handle, name: String, from: u64) -> Outcome {
     needs_closed(target)?;
     let (behind, handle) = open_name(&name, from).inspect_err(|_| close(target, State::CLOSED))?;
     let watched = match &behind {
@@ -124,7 +135,7 @@ fn packets(device: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Behi
 /// Returns the device for a device object. The device is not opened again, because the driver opened it to get the
 /// pointer.
 fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Outcome<Behind> {
-    match device::of_object(object) {
+    match device::by_device_object(object) {
         Some(device) => Ok(Behind::Framework { device, file: Handle::NULL }),
         None if wdm::exists(object) => Ok(packets(object, file)),
         None => {
@@ -135,4 +146,38 @@ fn existing(object: GuestPtr<DEVICE_OBJECT>, file: GuestPtr<FILE_OBJECT>) -> Out
             fail(NtStatus::InvalidParameter)
         }
     }
+}
+
+/// Notifies the targets of a device that it is removed: calls the driver's callback, or else does what the framework
+/// does by default. Returns a status for each target.
+pub(crate) fn target_changed(device: &str, event: TargetEvent) -> Vec<NtStatus> {
+    let is_watching = |target: &Target| target.watched.as_ref().is_some_and(|watched| names::are_same(watched, device));
+    let targets: Vec<Handle> =
+        with(|framework| framework.all().filter(|(_, target)| is_watching(target)).map(|(handle, _)| handle).collect());
+    targets.into_iter().filter(|target| object::exists(*target)).map(|target| changed(target, event)).collect()
+}
+
+fn changed(target: Handle, event: TargetEvent) -> NtStatus {
+    let events = with_target(target, |target| target.events);
+    let (name, callback) = match event {
+        TargetEvent::QueryRemove => ("EvtIoTargetQueryRemove", events.query_remove),
+        TargetEvent::RemoveCanceled => ("EvtIoTargetRemoveCanceled", events.remove_canceled),
+        TargetEvent::RemoveComplete => ("EvtIoTargetRemoveComplete", events.remove_complete),
+    };
+    if !callback.is_null() {
+        let status = NtStatus::from_int(call_back(name, PASSIVE, callback, &[target.as_int()]) as u32);
+        // Only EvtIoTargetQueryRemove returns a status.
+        return if event == TargetEvent::QueryRemove { status } else { NtStatus::Success };
+    }
+    match event {
+        TargetEvent::QueryRemove => close(target, State::CLOSED_FOR_QUERY_REMOVE),
+        TargetEvent::RemoveComplete => close(target, State::CLOSED),
+        TargetEvent::RemoveCanceled => {
+            let name = with_target(target, |target| target.opened.1.clone());
+            if let Err(Failure::Status(status)) = reopen(target, name, 0) {
+                return status;
+            }
+        }
+    }
+    NtStatus::Success
 }

@@ -5,8 +5,9 @@ use etw_types::NtStatus;
 use std::sync::Arc;
 
 use super::attributes::Level;
-use super::object::{self, Data, create, created, lookup, needs_passive, parent_until_disposed};
-use super::{Handle, device, life, structures, sync, with};
+use super::kind::Kind;
+use super::object::{self, create, created, lookup, needs_passive, parent_until_disposed};
+use super::{Handle, device, life, structures, sync};
 use crate::kernel::sync::scheduler::Timer as Entry;
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_TIMER_CONFIG};
@@ -46,10 +47,24 @@ functions! { pub(super) FUNCTIONS;
 
 /// A timer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Timer {
+struct Timer {
     callback: GuestPtr<Code>,
     period: u64,
     serialized: bool,
+}
+
+impl Kind for Timer {
+    fn name(&self) -> &'static str {
+        "timer"
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn end(&self) -> fn(Handle) {
+        end
+    }
 }
 
 fn create_timer(
@@ -64,8 +79,8 @@ fn create_timer(
         period: u64::from(config.Period().read()?) * MILLISECOND,
         serialized: config.AutomaticSerialization().read()? != 0,
     };
-    let handle = create(call, attributes, None, Data::Timer(data))?;
-    if device::of(lookup(handle, |object| object.parent)).is_none() {
+    let handle = create(call, attributes, None, data)?;
+    if device::nearest(lookup(handle, |object| object.parent)).is_none() {
         life::delete(handle);
         verify::find(Rule::FrameworkMisuse, format_args!("the parent of a timer must be a device or belong to one"));
         return fail(NtStatus::InvalidParameter);
@@ -75,10 +90,7 @@ fn create_timer(
 
 fn start(call: &Call, handle: Handle, due: i64) -> bool {
     let passive = lookup(handle, |object| object.level == Level::Passive);
-    let timer = object::part(handle, |data| match data {
-        Data::Timer(timer) => Some(*timer),
-        _ => None,
-    });
+    let timer = object::part(handle, |timer: &mut Timer| *timer);
     let scheduler = &kernel().scheduler;
     let due = scheduler.deadline(due);
     let entry = Entry {
@@ -132,14 +144,8 @@ fn cancel(handle: Handle) -> bool {
     })
 }
 
-/// Called before an object is deleted. If it is a timer, a work item or a DPC, cancels it and waits for a running
-/// callback.
-pub(super) fn cancel_before_delete(handle: Handle) {
-    let is_timer = with(|framework| {
-        framework.objects.get(&handle).is_some_and(|object| matches!(object.data, Data::Timer(_) | Data::Work(_)))
-    });
-    if is_timer {
-        cancel(handle);
-        kernel().scheduler.wait_for_job(handle.as_int());
-    }
+/// Called before a timer, work item or DPC is deleted: cancels it and waits for a running callback.
+pub(super) fn end(handle: Handle) {
+    cancel(handle);
+    kernel().scheduler.wait_for_job(handle.as_int());
 }

@@ -4,7 +4,9 @@ use etw_types::{Guid, NtStatus};
 
 use super::attributes::Attributes;
 use super::device;
-use super::object::{self, Data, create, created};
+use super::kind::Kind;
+use super::object::{self, create, created};
+use super::state::with;
 use super::{Handle, life, structures};
 use crate::kernel::io::wmi::{self, WmiOperation, WmiRequest};
 use crate::kernel::{self, Answer, call_back, kernel};
@@ -101,7 +103,7 @@ functions! { pub(super) FUNCTIONS;
 
 /// A provider.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Provider {
+struct Provider {
     device: Handle,
     guid: Guid,
     flags: u32,
@@ -114,7 +116,7 @@ pub(super) struct Provider {
 
 /// An instance of a provider.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Instance {
+struct Instance {
     provider: Handle,
     registered: bool,
     /// The size of the instance's context, if a query returns the context.
@@ -125,11 +127,24 @@ pub(super) struct Instance {
     method: GuestPtr<Code>,
 }
 
+impl Kind for Provider {
+    fn name(&self) -> &'static str {
+        "WMI provider"
+    }
+
+    fn is_kept(&self) -> bool {
+        true
+    }
+}
+
+impl Kind for Instance {
+    fn name(&self) -> &'static str {
+        "WMI instance"
+    }
+}
+
 fn with_provider<R>(handle: Handle, body: impl FnOnce(&mut Provider) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::WmiProvider(provider) => Some(body(provider)),
-        _ => None,
-    })
+    object::part(handle, body)
 }
 
 fn provider(handle: Handle) -> Provider {
@@ -137,31 +152,24 @@ fn provider(handle: Handle) -> Provider {
 }
 
 fn with_instance<R>(handle: Handle, body: impl FnOnce(&mut Instance) -> R) -> R {
-    object::part(handle, |data| match data {
-        Data::WmiInstance(instance) => Some(body(instance)),
-        _ => None,
-    })
+    object::part(handle, body)
 }
 
 fn instance(handle: Handle) -> Instance {
     with_instance(handle, |instance| *instance)
 }
 
-/// Returns the objects of a device for which `kind` returns a value, oldest first.
-fn of_kind<T>(device: Handle, kind: impl Fn(&Data) -> Option<T>) -> Vec<(Handle, T)> {
-    super::with(|framework| {
-        let objects = framework.objects.iter().filter_map(|(handle, object)| Some((*handle, kind(&object.data)?)));
-        objects.filter(|(handle, _)| framework.is_below(*handle, device)).collect()
+/// Returns the objects of a kind that belong to a device and that `is_wanted` accepts.
+fn below<T: Kind + Copy>(device: Handle, is_wanted: impl Fn(&T) -> bool) -> Vec<(Handle, T)> {
+    with(|framework| {
+        let objects = framework.all::<T>().filter(|(handle, _)| framework.is_below(*handle, device));
+        objects.filter(|(_, data)| is_wanted(data)).map(|(handle, data)| (handle, *data)).collect()
     })
 }
 
 /// Returns the first provider of a device that has a GUID. Several may have the same one.
 fn find(device: Handle, guid: Guid) -> Option<Handle> {
-    let all = of_kind(device, |data| match data {
-        Data::WmiProvider(provider) => Some(*provider),
-        _ => None,
-    });
-    all.into_iter().find(|(_, provider)| provider.guid == guid).map(|(handle, _)| handle)
+    below(device, |provider: &Provider| provider.guid == guid).first().map(|(handle, _)| *handle)
 }
 
 /// Checks the configuration as Microsoft's framework does (irphandlers/wmi/fxwmiprovider.cpp).
@@ -190,7 +198,7 @@ fn new_provider(
         events: false,
         instances: false,
     };
-    object::create_with(call.from, attributes, Some(device), Data::WmiProvider(provider))
+    object::create_with(call.from, attributes, Some(device), provider)
 }
 
 fn create_instance(
@@ -242,7 +250,7 @@ fn new_instance(
         set_item: config.EvtWmiInstanceSetItem,
         method: config.EvtWmiInstanceExecuteMethod,
     };
-    create(call, attributes, Some(owner), Data::WmiInstance(instance))
+    create(call, attributes, Some(owner), instance)
 }
 
 /// Sends a WMI request to a framework device. The statuses are those of Microsoft's framework
@@ -263,10 +271,7 @@ fn ask_instance(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
     if let WmiOperation::Events(on) | WmiOperation::Collection(on) = asked.operation {
         return Ok(control(owner, matches!(asked.operation, WmiOperation::Events(_)), on));
     }
-    let instances = of_kind(device, |data| match data {
-        Data::WmiInstance(instance) if instance.provider == owner && instance.registered => Some(*instance),
-        _ => None,
-    });
+    let instances = below(device, |instance: &Instance| instance.provider == owner && instance.registered);
     let Some((handle, instance)) = instances.get(asked.instance as usize).copied() else {
         return fail(NtStatus::WmiInstanceNotFound);
     };

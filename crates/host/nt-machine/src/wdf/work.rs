@@ -1,8 +1,9 @@
 //! Work items and DPCs.
 
-use super::object::{self, Data, create, created, lookup, parent_until_disposed};
+use super::kind::Kind;
+use super::object::{self, create, created, lookup, parent_until_disposed};
 use super::structures::{self, Structure};
-use super::{Handle, sync};
+use super::{Handle, sync, timer};
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WORK_CONFIG};
 use crate::memory::{Code, GuestPtr};
@@ -73,10 +74,24 @@ functions! { pub(super) FUNCTIONS;
 
 /// A work item or a DPC.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
+struct Work {
     callback: GuestPtr<Code>,
     /// The callback runs under the parent's callback lock.
     serialized: bool,
+}
+
+impl Kind for Work {
+    fn name(&self) -> &'static str {
+        "work item"
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn end(&self) -> fn(Handle) {
+        timer::end
+    }
 }
 
 fn create_work(
@@ -89,14 +104,11 @@ fn create_work(
     structure.check(config)?;
     let config = config.read()?;
     let work = Work { callback: config.EvtFunc, serialized: config.AutomaticSerialization != 0 };
-    created(create(call, attributes, None, Data::Work(work)), place)
+    created(create(call, attributes, None, work), place)
 }
 
 fn work(handle: Handle) -> Work {
-    object::part(handle, |data| match data {
-        Data::Work(work) => Some(*work),
-        _ => None,
-    })
+    object::part(handle, |work: &mut Work| *work)
 }
 
 impl Work {

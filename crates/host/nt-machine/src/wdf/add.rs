@@ -1,0 +1,72 @@
+//! `AddDevice`: the driver creates a device on a new physical device.
+
+use etw_types::NtStatus;
+
+use super::device::devices;
+use super::init::{self, Init};
+use super::{Handle, driver, enumerate, life, object};
+use crate::kernel::io::{device as wdm, stack};
+use crate::kernel::{self, call_back, kernel};
+use crate::layout::DEVICE_OBJECT;
+use crate::memory::GuestPtr;
+use crate::routine::{Outcome, PASSIVE, fail};
+use crate::verify::{self, At, GapKind, Rule, gap};
+
+/// Returns whether the driver has `EvtDriverDeviceAdd`.
+pub(crate) fn adds_devices() -> bool {
+    !driver::device_add().1.is_null()
+}
+
+/// Makes the driver add a device, and starts the device. For a driver without `EvtDriverDeviceAdd`, returns the first
+/// device that the driver created itself.
+pub(crate) fn add_device() -> Outcome<Handle> {
+    let object = kernel::lock(&kernel().io).driver;
+    let routine = wdm::add_device_routine(object)?;
+    let (Some(routine), false) = (routine, driver::device_add().1.is_null()) else {
+        return devices().first().copied().ok_or(NtStatus::NoSuchDevice.into());
+    };
+    let before = devices();
+    let physical = stack::new_physical_device()?;
+    if driver::is_add_device(routine) {
+        add(physical)?;
+    } else {
+        // The driver has replaced the framework's routine, which it may call.
+        let status = call_back("AddDevice", PASSIVE, routine, &[object.address(), physical.address()]) as u32;
+        if let Err(status) = NtStatus::from_int(status).ok() {
+            gap::add(GapKind::NotAdded, format!("AddDevice returned {status}"));
+            return fail(status);
+        }
+    }
+    let device = devices().into_iter().find(|device| !before.contains(device)).ok_or(NtStatus::NoSuchDevice)?;
+    enumerate::start(device).map(|()| device)
+}
+
+/// The framework's `AddDevice` routine: calls `EvtDriverDeviceAdd`.
+pub(super) fn add(physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
+    let (driver, device_add) = driver::device_add();
+    let before = devices();
+    let init = init::new(0, Init { physical, ..Init::default() })?;
+    let status =
+        NtStatus::from_int(
+            call_back("EvtDriverDeviceAdd", PASSIVE, device_add, &[driver.as_int(), init.as_int()]) as u32
+        );
+    let device = devices().into_iter().find(|device| !before.contains(device));
+    if object::exists(init) {
+        life::delete(init);
+    }
+    match (status.ok(), device) {
+        (Err(status), device) => {
+            if let Some(device) = device {
+                life::delete(device);
+            }
+            gap::add(GapKind::NotAdded, format!("EvtDriverDeviceAdd returned {status}"));
+            fail(status)
+        }
+        (Ok(()), None) => {
+            let what = format_args!("EvtDriverDeviceAdd returned success without creating a device");
+            verify::find_at(Rule::FrameworkMisuse, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
+            fail(NtStatus::NoSuchDevice)
+        }
+        (Ok(()), Some(_)) => Ok(()),
+    }
+}

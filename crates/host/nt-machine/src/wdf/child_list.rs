@@ -1,0 +1,116 @@
+//! Child lists: the children of a bus driver's device, and what their removal needs.
+
+use super::attributes::Attributes;
+use super::device::with_device;
+use super::kind::Kind;
+use super::{Handle, object};
+use crate::kernel::{self, kernel};
+use crate::layout::WDF_CHILD_LIST_CONFIG;
+use crate::memory::GuestPtr;
+use crate::routine::Outcome;
+
+/// A child.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Child {
+    pub(super) identification: GuestPtr<u8>,
+    pub(super) address: GuestPtr<u8>,
+    /// NULL until the driver has created the device.
+    pub(super) device: Handle,
+    pub(super) is_present: bool,
+    /// The child was reported since the scan began.
+    pub(super) seen: bool,
+}
+
+/// A list of children.
+#[derive(Clone, Debug)]
+pub(super) struct ChildList {
+    pub(super) device: Handle,
+    pub(super) config: WDF_CHILD_LIST_CONFIG,
+    pub(super) children: Vec<Child>,
+    /// The number of scans that have begun and not ended.
+    pub(super) scans: u32,
+    pub(super) update: Update,
+}
+
+/// The state of the work item that updates the devices of a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Update {
+    #[default]
+    None,
+    Asked,
+    Running,
+    /// The work item runs, and the list has changed since its start.
+    Again,
+}
+
+impl Kind for ChildList {
+    fn name(&self) -> &'static str {
+        "child list"
+    }
+
+    fn is_kept(&self) -> bool {
+        true
+    }
+
+    fn free(&self) {
+        // Only a list whose device was never started still has children.
+        self.children.iter().for_each(free);
+    }
+}
+
+pub(super) fn with_list<R>(handle: Handle, body: impl FnOnce(&mut ChildList) -> R) -> R {
+    object::part(handle, body)
+}
+
+/// Returns a child by its index, and the configuration of its list.
+pub(super) fn child_at(list: Handle, index: usize) -> Option<(Child, WDF_CHILD_LIST_CONFIG)> {
+    with_list(list, |list| Some((*list.children.get(index)?, list.config)))
+}
+
+pub(super) fn new_list(
+    device: Handle,
+    config: &WDF_CHILD_LIST_CONFIG,
+    attributes: &Attributes,
+    from: u64,
+) -> Outcome<Handle> {
+    let list = ChildList { device, config: *config, children: Vec::new(), scans: 0, update: Update::None };
+    let list = object::create_with(from, attributes, Some(device), list)?;
+    with_device(device, |device| device.lists.push(list));
+    Ok(list)
+}
+
+/// Creates the default child list of a new device, if its init structure has a configuration for one.
+pub(super) fn device_created(device: Handle, from: u64) -> Outcome {
+    if let Some((config, attributes)) = with_device(device, |device| device.init.children) {
+        new_list(device, &config, &attributes, from)?;
+    }
+    Ok(())
+}
+
+/// Frees the descriptions of a child.
+pub(super) fn free(child: &Child) {
+    let mut pool = kernel::lock(&kernel().pool);
+    pool.free_object(child.identification.address());
+    pool.free_object(child.address.address());
+}
+
+/// Returns a device and its descendants, each child before its parent.
+pub(super) fn with_descendants(device: Handle) -> Vec<Handle> {
+    let (lists, single) = with_device(device, |device| (device.lists.clone(), device.static_children.clone()));
+    let listed = lists.into_iter().flat_map(|list| with_list(list, |list| list.children.clone()));
+    let children = listed.map(|child| child.device).chain(single);
+    let existing = children.filter(|child| object::exists(*child));
+    existing.flat_map(with_descendants).chain([device]).collect()
+}
+
+/// Removes the children of a parent with `remove`. Called before the parent is removed.
+pub(super) fn parent_goes(parent: Handle, remove: fn(Handle) -> Outcome) -> Outcome {
+    for list in with_device(parent, |parent| std::mem::take(&mut parent.lists)) {
+        for child in with_list(list, |list| std::mem::take(&mut list.children)) {
+            let removed = remove(child.device);
+            free(&child);
+            removed?;
+        }
+    }
+    with_device(parent, |parent| std::mem::take(&mut parent.static_children)).into_iter().try_for_each(remove)
+}

@@ -1,0 +1,61 @@
+//! The framework's dispatch routine: what it does with the IRPs that drivers send to framework devices.
+
+use etw_types::NtStatus;
+
+use super::device::{self, with_device};
+use super::driver::FRAMEWORK_DISPATCH;
+use super::preprocess::{serve, wanted};
+use super::state::{Then, with};
+use super::{Handle, query_interface};
+use crate::kernel::io::{bus, pnp, request};
+use crate::kernel::{RequestKind, call_back};
+use crate::layout::{DEVICE_OBJECT, IRP};
+use crate::memory::{GuestPtr, OrStop as _};
+use crate::routine::{Outcome, PASSIVE};
+use crate::verify::{self, Rule};
+
+/// The major functions of IRPs about files.
+const CREATE: u8 = 0x00;
+const CLOSE: u8 = 0x02;
+const CLEANUP: u8 = 0x12;
+
+/// The framework's dispatch routine. It receives the IRPs that drivers send to framework devices; the host's clients
+/// use no IRPs.
+pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
+    let Some(device) = device::by_device_object(object) else {
+        let what = format_args!("the framework's dispatch routine is called for a device that it did not create");
+        verify::stop(Rule::FrameworkMisuse, Some(FRAMEWORK_DISPATCH), 0, what);
+    };
+    let place = irp.CurrentStackLocation().read()?;
+    let (major, minor) = (place.MajorFunction().read()?, place.MinorFunction().read()?);
+    let kind = RequestKind::from_int(major);
+    let then = if kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE) {
+        Then::Request(Handle::NULL)
+    } else {
+        let (untouched, parameters) = (irp.IoStatus().Status().read()?, place.Parameters().read()?);
+        Then::Run(Box::new(move || match (major, minor) {
+            (request::PNP, pnp::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
+            (request::PNP, pnp::QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),
+            // The device below completes other Plug and Play requests. It does not know them, either.
+            (request::PNP, _) => untouched,
+            (CREATE | CLOSE | CLEANUP | request::POWER, _) => NtStatus::Success,
+            _ => NtStatus::InvalidDeviceRequest,
+        }))
+    };
+    if let Some((callback, _)) = wanted(device, major, minor) {
+        with(|framework| framework.packets.insert(irp, then));
+        let arguments = [device.as_int(), irp.address()];
+        let status = call_back("EvtDeviceWdmIrpPreprocess", PASSIVE, callback, &arguments) as u32;
+        return Ok(NtStatus::from_int(status));
+    }
+    serve(device, irp, then)
+}
+
+/// Completes a query for the relations of a framework device. It keeps its status if the device has no physical device.
+fn relations(device: Handle, irp: GuestPtr<IRP>, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
+    let physical = with_device(device, |device| device.init.physical);
+    if physical.is_null() || !bus::asks_for_target(parameters) {
+        return untouched;
+    }
+    bus::relate(physical, irp).or_stop()
+}

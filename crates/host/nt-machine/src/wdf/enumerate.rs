@@ -1,0 +1,144 @@
+//! The devices of a bus driver's children.
+//!
+//! After the callback that reports a child as present, the driver creates the child's device in
+//! `EvtChildListCreateDevice`, and the device is started. No function driver is loaded for it. The device of a child
+//! that is reported as missing is removed by surprise. Children are removed before their parent, and in the same way.
+
+use etw_types::NtStatus;
+
+use super::child_list::{Child, Update, child_at, free, with_list};
+use super::device::{self, with_device};
+use super::init::{self, Init};
+use super::{Handle, life, object, pnp};
+use crate::kernel::{self, call_back};
+use crate::layout::WDF_CHILD_LIST_CONFIG;
+use crate::routine::{Outcome, PASSIVE};
+use crate::verify::{GapKind, gap};
+
+/// Runs `work` in a work item.
+pub(super) fn submit(key: Handle, work: impl FnOnce() + Send + 'static) {
+    kernel::submit(key.as_int(), work);
+}
+
+/// Updates the devices of a list in a work item, after the callback that changed the list. Work items can run at the
+/// same time, so a list has at most one.
+pub(super) fn later(list: Handle) {
+    let is_new = with_list(list, |list| {
+        let before = list.update;
+        list.update = match before {
+            Update::None | Update::Asked => Update::Asked,
+            Update::Running | Update::Again => Update::Again,
+        };
+        before == Update::None
+    });
+    if is_new {
+        submit(list, move || update(list));
+    }
+}
+
+/// Enumerates until the list does not change during an enumeration.
+fn update(list: Handle) {
+    while object::exists(list) {
+        with_list(list, |list| list.update = Update::Running);
+        enumerate(list);
+        if object::exists(list) {
+            let is_over = with_list(list, |list| {
+                let is_over = list.update == Update::Running;
+                if is_over {
+                    list.update = Update::None;
+                }
+                is_over
+            });
+            if is_over {
+                return;
+            }
+        }
+    }
+}
+
+/// Removes the devices of missing children, and creates the devices of present ones.
+fn enumerate(list: Handle) {
+    let (parent, scans) = with_list(list, |list| (list.device, list.scans));
+    if scans != 0 || !with_device(parent, |parent| parent.started) {
+        return;
+    }
+    let missing = with_list(list, |list| {
+        let missing: Vec<Child> = list.children.iter().filter(|child| !child.is_present).copied().collect();
+        list.children.retain(|child| child.is_present);
+        missing
+    });
+    for child in missing {
+        remove(child.device);
+        free(&child);
+    }
+    let mut index = 0;
+    while let Some((child, config)) = child_at(list, index) {
+        index += 1;
+        if child.device.is_null() {
+            let made = create(parent, list, &child, &config).ok().flatten();
+            with_list(list, |list| {
+                let same = |known: &&mut Child| known.identification == child.identification;
+                if let Some(known) = list.children.iter_mut().find(same) {
+                    known.device = made.unwrap_or_default();
+                }
+            });
+            if let Some(device) = made {
+                start_child(device);
+            }
+        }
+    }
+}
+
+/// Calls the driver to create the device of a child. Returns `None` if the driver refuses or creates no device.
+fn create(parent: Handle, list: Handle, child: &Child, config: &WDF_CHILD_LIST_CONFIG) -> Outcome<Option<Handle>> {
+    let before = device::devices();
+    let init = init::new(0, Init { parent, ..Init::default() })?;
+    let arguments = [list.as_int(), child.identification.address(), init.as_int()];
+    gap::forget_notes();
+    let status = call_back("EvtChildListCreateDevice", PASSIVE, config.EvtChildListCreateDevice, &arguments) as u32;
+    if object::exists(init) {
+        life::delete(init);
+    }
+    let made = device::devices().into_iter().find(|device| !before.contains(device));
+    let status = NtStatus::from_int(status);
+    if status.is_success() {
+        return Ok(made);
+    }
+    gap::add(GapKind::NotAdded, format!("EvtChildListCreateDevice returned {status}"));
+    if let Some(device) = made {
+        life::delete(device);
+    }
+    Ok(None)
+}
+
+/// Starts a device and then its children.
+pub(super) fn start(device: Handle) -> Outcome {
+    pnp::start(device, started)
+}
+
+/// Starts a child, unless its device was deleted in the meantime. A failure is already reported.
+pub(super) fn start_child(child: Handle) {
+    if object::exists(child) {
+        let _ = start(child);
+    }
+}
+
+/// Removes a device by surprise. A failure is already reported.
+pub(super) fn remove(device: Handle) {
+    let _ = pnp::remove_device(device, true);
+}
+
+/// Called after a parent was started: the driver scans for children, and the reported children get their devices.
+fn started(parent: Handle) {
+    let (lists, children) = with_device(parent, |parent| (parent.lists.clone(), parent.static_children.clone()));
+    for list in lists {
+        let scan = with_list(list, |list| list.config.EvtChildListScanForChildren);
+        if !scan.is_null() {
+            call_back("EvtChildListScanForChildren", PASSIVE, scan, &[list.as_int()]);
+        }
+        later(list);
+    }
+    for child in children {
+        submit(child, move || start_child(child));
+    }
+}

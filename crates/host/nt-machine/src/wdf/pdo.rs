@@ -1,0 +1,119 @@
+//! Bus drivers: the devices of children and their init structures.
+
+use etw_types::NtStatus;
+
+use super::Handle;
+use super::child_list::with_list;
+use super::device::{self, with_device};
+use super::enumerate::{remove, start_child, submit};
+use super::init::{self, Init};
+use crate::layout::{GUID, UNICODE_STRING};
+use crate::memory::{GuestPtr, Opaque};
+use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
+
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails_with_zero]
+    fn WdfPdoInitAllocate(&call, parent: Handle) -> Handle {
+        init::new(call.from, Init { parent, ..Init::default() }).ok().unwrap_or_default()
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAssignDeviceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAssignInstanceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAddHardwareID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAddCompatibleID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAssignContainerID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
+        identify(init, id)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfPdoInitAddDeviceText(
+        init: Handle,
+        description: GuestPtr<UNICODE_STRING>,
+        location: GuestPtr<UNICODE_STRING>,
+        _locale: Ignored<u32>,
+    ) -> Outcome {
+        location.units()?;
+        identify(init, description)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES), fixed]
+    fn WdfPdoInitAssignRawDevice(init: Handle, _class: Ignored<GuestPtr<GUID>>) -> NtStatus {
+        init::check(init);
+        NtStatus::Success
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfPdoInitSetDefaultLocale(init: Handle, _locale: Ignored<u32>) {
+        init::check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfPdoInitSetEventCallbacks(init: Handle, _callbacks: Ignored<GuestPtr<Opaque>>) {
+        init::check(init);
+    }
+
+    #[irql(DISPATCH), fixed]
+    fn WdfPdoInitAllowForwardingRequestToParent(init: Handle) {
+        init::check(init);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfPdoGetParent(device: Handle) -> Handle {
+        with_device(device, |device| device.init.parent)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfFdoAddStaticChild(parent: Handle, child: Handle) -> NtStatus {
+        with_device(parent, |device| device.static_children.push(child));
+        if with_device(parent, |device| device.started) {
+            submit(child, move || start_child(child));
+        }
+        NtStatus::Success
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfPdoMarkMissing(child: Handle) -> NtStatus {
+        device::check(child);
+        submit(child, move || remove(child));
+        NtStatus::Success
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfPdoRetrieveIdentificationDescription(device: Handle, place: GuestPtr<u8>) -> Outcome {
+        let lists = with_device(with_device(device, |device| device.init.parent), |parent| parent.lists.clone());
+        for list in lists {
+            let (children, size) = with_list(list, |list| (list.children.clone(), list.config));
+            if let Some(child) = children.iter().find(|child| child.device == device) {
+                let size = size.IdentificationDescriptionSize.into();
+                place.array(size).copy_from(child.identification)?;
+                return done(());
+            }
+        }
+        fail(NtStatus::InvalidParameter)
+    }
+}
+
+/// Checks that the ID or text is a valid string, and ignores it. Windows uses it to select a driver, which this host
+/// does not do.
+fn identify(init: Handle, text: GuestPtr<UNICODE_STRING>) -> Outcome {
+    text.units()?;
+    init::check(init);
+    done(())
+}

@@ -1,0 +1,119 @@
+//! Plug and Play and power management: starts and removes devices, puts them to sleep and wakes them up.
+
+use etw_types::NtStatus;
+
+use super::device::{Phase, with_device};
+use super::state::close_clients;
+use super::turn::Turn;
+use super::{Handle, child_list, life, object, power, preprocess};
+use crate::kernel::io::request::{PNP, POWER};
+use crate::routine::{Outcome, fail};
+use crate::verify::{GapKind, gap};
+
+/// Starts a device (`IRP_MN_START_DEVICE`), and calls `scan` if that succeeds. A device that fails to start is removed.
+pub(super) fn start(device: Handle, scan: fn(Handle)) -> Outcome {
+    let Some(_turn) = Turn::take(device, Phase::Start) else { return fail(NtStatus::NoSuchDevice) };
+    let started = preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device, scan)))?;
+    if let Err(status) = started.ok() {
+        not_started(device, status);
+        finish_removal(device)?;
+        return fail(status);
+    }
+    Ok(())
+}
+
+/// Records that a device did not start, with the callback that failed.
+fn not_started(device: Handle, status: NtStatus) {
+    let detail = match with_device(device, |device| device.failed) {
+        Some((callback, status)) => format!("{callback} returned {status}"),
+        None => format!("the framework could not start the device: {status}"),
+    };
+    gap::add(GapKind::NotStarted, detail);
+}
+
+fn status_of(result: Result<(), NtStatus>) -> NtStatus {
+    result.err().unwrap_or(NtStatus::Success)
+}
+
+/// Removes a device and its children, children first. The driver may refuse, except if `surprise` is set. Control
+/// devices are not removed.
+///
+/// Clients close their files as Windows requires it: after `IRP_MN_QUERY_REMOVE_DEVICE` or `IRP_MN_SURPRISE_REMOVAL`,
+/// and before `IRP_MN_REMOVE_DEVICE`.
+pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
+    if !object::exists(device) || with_device(device, |device| device.init.control) {
+        return Ok(());
+    }
+    let Some(_turn) = Turn::take(device, Phase::Remove) else { return Ok(()) };
+    if surprise {
+        child_list::parent_goes(device, |child| remove_device(child, true))?;
+        // IRP_MN_SURPRISE_REMOVAL.
+        preprocess::through(device, (PNP, 0x17), Handle::NULL, move || {
+            power::surprise_remove(device);
+            NtStatus::Success
+        })?;
+        close_clients(device);
+        return finish_removal(device);
+    }
+    let tree = child_list::with_descendants(device);
+    // Parents first, as in a surprise removal: two removals never wait for each other.
+    let descendants = tree.iter().rev().filter(|other| **other != device);
+    let _turns: Vec<Turn> = descendants.filter_map(|child| Turn::take(*child, Phase::Remove)).collect();
+    query_remove(&tree)?;
+    tree.into_iter().for_each(close_clients);
+    remove_tree(device)
+}
+
+/// Asks the driver whether these devices can be removed. If it refuses one, tells it that none is.
+fn query_remove(devices: &[Handle]) -> Outcome {
+    for (index, device) in devices.iter().copied().enumerate() {
+        // IRP_MN_QUERY_REMOVE_DEVICE.
+        let asked =
+            preprocess::through(device, (PNP, 1), Handle::NULL, move || status_of(power::query_remove(device)))?;
+        if let Err(refused) = asked.ok() {
+            for asked in devices.iter().take(index + 1) {
+                // IRP_MN_CANCEL_REMOVE_DEVICE.
+                preprocess::through(*asked, (PNP, 3), Handle::NULL, || NtStatus::Success)?;
+            }
+            return fail(refused);
+        }
+    }
+    Ok(())
+}
+
+/// Removes a device after its children.
+fn remove_tree(device: Handle) -> Outcome {
+    if object::exists(device) {
+        child_list::parent_goes(device, remove_tree)?;
+        finish_removal(device)?;
+    }
+    Ok(())
+}
+
+/// Sends `IRP_MN_REMOVE_DEVICE` and deletes a device.
+fn finish_removal(device: Handle) -> Outcome {
+    preprocess::through(device, (PNP, 2), Handle::NULL, move || {
+        power::remove(device);
+        NtStatus::Success
+    })?;
+    life::delete(device);
+    Ok(())
+}
+
+/// Puts a device to sleep or wakes it up.
+pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
+    if !object::exists(device) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    let turn = Turn::take(device, if on { Phase::Wake } else { Phase::Sleep });
+    let Some(_turn) = turn else { return fail(NtStatus::NoSuchDevice) };
+    // IRP_MN_SET_POWER.
+    let set = move || {
+        if on {
+            return status_of(power::wake(device));
+        }
+        power::sleep(device);
+        NtStatus::Success
+    };
+    Ok(preprocess::through(device, (POWER, 2), Handle::NULL, set)?.ok()?)
+}
