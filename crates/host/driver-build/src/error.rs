@@ -12,7 +12,7 @@ pub enum Error {
     /// A step ran and failed.
     Failed(String),
     /// A program of this project ended with this exit code and has printed the reason.
-    Said(u8),
+    Reported(u8),
 }
 
 impl Error {
@@ -23,7 +23,7 @@ impl Error {
         match self {
             Self::Failed(_) => 1,
             Self::Usage(_) | Self::Missing(_) => 2,
-            Self::Said(code) => *code,
+            Self::Reported(code) => *code,
         }
     }
 }
@@ -32,7 +32,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) | Self::Missing(text) | Self::Failed(text) => f.write_str(text),
-            Self::Said(code) => write!(f, "exit code {code}"),
+            Self::Reported(code) => write!(f, "exit code {code}"),
         }
     }
 }

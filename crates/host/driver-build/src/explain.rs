@@ -1,18 +1,22 @@
 //! Reads the messages of a failed build and explains what the kit or the driver lacks and how to add it. Also hides one warning
 //! of cargo from the user.
 
+use crate::microsoft_tools;
+
 const GUIDE: &str = "crates/host/wdk-kit/README.md, \"Adding to the kit\"";
 
 /// Returns one line for each thing that is missing or has to be changed, in the order of the messages. `own` has the names of
 /// the driver's packages, `imported` the names of kernel variables that code has to import.
-pub(crate) fn explain(messages: &str, own: &[String], imported: &[String]) -> Vec<String> {
+pub(crate) fn explain(messages: &str, own: &[&str], imported: &[String]) -> Vec<String> {
     let plain = strip_colors(messages);
     let mut lines: Vec<String> = Vec::new();
     for line in plain.lines() {
         let found =
             header(line).or_else(|| symbol(line, imported)).or_else(|| library(line)).or_else(|| framework(line));
-        let found =
-            found.or_else(|| program(line)).or_else(|| defect(line)).map_or_else(|| bindings(line), |text| vec![text]);
+        let found = found
+            .or_else(|| microsoft_tools::message_in(line).map(str::to_owned))
+            .or_else(|| defect(line))
+            .map_or_else(|| bindings(line), |text| vec![text]);
         for text in found {
             if !lines.contains(&text) {
                 lines.push(text);
@@ -49,7 +53,7 @@ fn script(messages: &str) -> Option<String> {
 const LONGEST: usize = 200;
 
 /// Cargo: a dependency does not compile, most often because it was written for a much older compiler.
-fn dependency(line: &str, own: &[String]) -> Option<String> {
+fn dependency(line: &str, own: &[&str]) -> Option<String> {
     let name = between(line.split_once("could not compile ")?.1, '`')?;
     let is_own = own.iter().any(|package| package.replace('-', "_") == name.replace('-', "_"));
     (!is_own).then(|| {
@@ -128,12 +132,6 @@ fn framework(line: &str) -> Option<String> {
         "no signature for the framework function `{name}`: write it after its index in \
          crates/host/wdk-kit/kit/wdf/functions.txt ({GUIDE})"
     ))
-}
-
-/// The kit has scripts with the names of Microsoft's programs. Their messages already say what to do.
-fn program(line: &str) -> Option<String> {
-    let text = line.trim().strip_prefix("error: ")?;
-    text.starts_with("a build script runs ").then(|| text.to_owned())
 }
 
 const REMOVED: &str = "the driver, or one of its dependencies, enables an unstable feature that this compiler does not have (any \
@@ -344,11 +342,11 @@ mod tests {
     fn a_package_of_others_that_does_not_compile_is_named() {
         let said =
             "error[E0793]: reference to field\nerror: could not compile `ntapi` (lib) due to 2 previous errors\n";
-        let lines = explain(said, &[String::from("my-driver")], &[]);
+        let lines = explain(said, &["my-driver"], &[]);
         assert!(lines[0].contains("`ntapi`") && lines[0].contains("rust-toolchain.toml"), "{lines:?}");
         let said =
             "error[E0308]: mismatched types\nerror: could not compile `my_driver` (lib) due to 1 previous error\n";
-        assert!(explain(said, &[String::from("my-driver")], &[]).is_empty());
+        assert!(explain(said, &["my-driver"], &[]).is_empty());
         let said = "error[E0635]: unknown feature `fixed_size_array`\n";
         assert!(explain(said, &[], &[])[0].contains("unstable feature"));
         let said = "error[E0557]: feature has been removed\n";

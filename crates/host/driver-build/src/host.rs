@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::process::Tool;
-use crate::setup::{self, WindowsToolchain};
+use crate::toolchain::WindowsToolchain;
 
 /// Settings of jemalloc, which rustup's compilers allocate with. With huge pages they take about 6 % less processor time.
 const HUGE_PAGES: (&str, &str) = ("MALLOC_CONF", "thp:always,metadata_thp:always");
@@ -19,11 +19,12 @@ pub struct Host {
     programs: fn(&str) -> Vec<OsString>,
     cache: PathBuf,
     installs: Option<&'static str>,
-    windows: OnceCell<WindowsToolchain>,
+    /// The toolchain for Windows, once `setup` has found it.
+    pub(crate) windows: OnceCell<WindowsToolchain>,
 }
 
 impl Host {
-    /// A host whose commands run in `folder`. `programs` turns the name of a program of this project (`wdk-kit`, `driver-package`)
+    /// A host whose commands run in `folder`. `programs` turns the name of a program of this project, such as `driver-package`,
     /// into the command that runs it. `cache` is the folder for the kit and for compiled crates. Missing tools are installed.
     #[must_use]
     pub fn new(folder: &Path, programs: fn(&str) -> Vec<OsString>, cache: PathBuf) -> Self {
@@ -87,17 +88,14 @@ impl Host {
         self.tool(program).args(words)
     }
 
-    /// Returns the toolchain for Windows. It is looked for once.
-    ///
-    /// # Errors
-    ///
-    /// If there is none and it is not installed.
-    pub fn windows(&self) -> Result<&WindowsToolchain, Error> {
-        if let Some(toolchain) = self.windows.get() {
-            return Ok(toolchain);
+    /// Returns an error that says how to get what is missing, unless this host installs it.
+    pub(crate) fn permit(&self, what: &str, how: &str) -> Result<(), Error> {
+        match self.installs {
+            None => Ok(()),
+            Some(command) => Err(Error::Missing(format!(
+                "{what} is not installed; run `{command}`, which installs everything that is missing, or install it yourself: {how}"
+            ))),
         }
-        let toolchain = setup::ensure_windows(self)?;
-        Ok(self.windows.get_or_init(|| toolchain))
     }
 }
 

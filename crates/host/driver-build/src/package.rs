@@ -2,14 +2,14 @@
 //!
 //! The program `driver-package` does the work.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::build::{Options, build};
+use crate::build::{Image, images};
 use crate::error::Error;
 use crate::host::Host;
+use crate::output::note;
+use crate::prepare::Plan;
 use crate::process::Tool;
-use crate::setup::{WindowsToolchain, note};
 
 /// The options of a package besides the driver.
 #[derive(Clone, Debug, Default)]
@@ -34,28 +34,22 @@ pub struct PackageOptions {
 /// # Errors
 ///
 /// If a driver cannot be built, no driver has an `.inx`, or `driver-package` refuses an input.
-pub fn package(
-    host: &Host,
-    toolchain: &WindowsToolchain,
-    options: &Options,
-    package: &PackageOptions,
-) -> Result<(), Error> {
-    let images = build(host, toolchain, options)?;
+pub fn package(host: &Host, plan: &Plan, package: &PackageOptions) -> Result<(), Error> {
     let mut pairs = Vec::new();
-    for image in &images {
-        match setup_file(image, &options.manifest) {
+    for image in images(host, plan)? {
+        match setup_file(&image.path, &plan.options.manifest) {
             Some(inx) => pairs.push((image, inx)),
-            None => note(&format!("no package of {}: it has no .inx file with its name", image.display())),
+            None => note(&format!("no package of {}: it has no .inx file with its name", image.path.display())),
         }
     }
     if pairs.is_empty() {
         return Err(Error::Failed("the driver cannot be packaged: it has no .inx file beside its Cargo.toml".into()));
     }
     for (image, inx) in &pairs {
-        let arch = options.arch.name();
-        let name = image.file_stem().unwrap_or_default().to_string_lossy();
-        let folder = if pairs.len() == 1 { arch.to_owned() } else { format!("{arch}-{name}") };
-        make(host, options, package, image, inx, &package.out.join(folder))?;
+        let arch = plan.options.arch.name();
+        let name = image.path.file_stem().unwrap_or_default().to_string_lossy();
+        let dir = if pairs.len() == 1 { arch.to_owned() } else { format!("{arch}-{name}") };
+        make(host, plan, package, image, inx, &package.out.join(dir))?;
     }
     Ok(())
 }
@@ -86,21 +80,21 @@ fn setup_file(image: &Path, manifest: &Path) -> Option<PathBuf> {
 
 fn make(
     host: &Host,
-    options: &Options,
+    plan: &Plan,
     package: &PackageOptions,
-    image: &Path,
+    image: &Image,
     inx: &Path,
     out: &Path,
 ) -> Result<(), Error> {
     let mut tool = host
         .program("driver-package")
         .args(["package"])
-        .args(["--image".as_ref(), image.as_os_str()])
+        .args(["--image".as_ref(), image.path.as_os_str()])
         .args(["--inx".as_ref(), inx.as_os_str()])
         .args(["--out".as_ref(), out.as_os_str()])
-        .args(["--arch", options.arch.name()])
+        .args(["--arch", plan.options.arch.name()])
         .args(["--keys".as_ref(), package.keys.as_os_str()]);
-    if let Some(version) = framework_version(host, &options.manifest) {
+    if let Some(version) = image.model.framework_version() {
         tool = tool.args(["--kmdf", &version]);
     }
     if let Some(file) = &package.cert {
@@ -109,7 +103,7 @@ fn make(
     if let Some(version) = &package.catalog {
         tool = tool.args(["--catalog", version]);
     }
-    with_common(tool, &options.manifest, package).run_ours()
+    with_common(tool, &plan.options.manifest, package).run_ours()
 }
 
 /// Adds the flags that `package` and `adopt` share.
@@ -125,37 +119,4 @@ fn with_common(mut tool: Tool, manifest: &Path, package: &PackageOptions) -> Too
         tool = tool.args(["--etwctl".as_ref(), file.as_os_str()]);
     }
     tool
-}
-
-/// The version of KMDF in the driver's manifest, or in that of its workspace.
-fn framework_version(host: &Host, manifest: &Path) -> Option<String> {
-    let own = fs::read_to_string(manifest).ok().and_then(|text| version_in(&text));
-    own.or_else(|| {
-        let locate = ["locate-project", "--workspace", "--message-format", "plain", "--manifest-path"];
-        let root = host.cargo().args(locate).args([manifest]).capture().ok()?;
-        version_in(&fs::read_to_string(root.trim()).ok()?)
-    })
-}
-
-/// Reads the version from the keys of `[….metadata.wdk.driver-model]`.
-fn version_in(manifest: &str) -> Option<String> {
-    let number = |key: &str| {
-        let lines = manifest.lines().filter_map(|line| line.split('#').next()?.split_once('='));
-        let (_, value) = lines.into_iter().find(|(name, _)| name.trim() == key)?;
-        value.trim().parse::<u8>().ok()
-    };
-    Some(format!("{}.{}", number("kmdf-version-major")?, number("target-kmdf-version-minor")?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::version_in;
-
-    #[test]
-    fn the_frameworks_version_is_read_from_the_manifest() {
-        let manifest = "[package.metadata.wdk.driver-model]\ndriver-type = \"KMDF\"\nkmdf-version-major = 1 # one\n\
-                        target-kmdf-version-minor = 33\n";
-        assert_eq!(version_in(manifest), Some("1.33".into()));
-        assert_eq!(version_in("[package]\nname = \"wdm\"\n"), None);
-    }
 }

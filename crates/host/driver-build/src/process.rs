@@ -129,12 +129,12 @@ impl Tool {
     ///
     /// # Errors
     ///
-    /// [`Error::Said`] with the program's exit code if it fails; another error if it cannot be started or is killed.
+    /// [`Error::Reported`] with the program's exit code if it fails; another error if it cannot be started or is killed.
     pub fn run_ours(mut self) -> Result<(), Error> {
         let result = self.status();
         match result.as_ref().map(ExitStatus::code) {
             Ok(Some(0)) => Ok(()),
-            Ok(Some(code @ (1..=5 | 130))) => Err(Error::Said(u8::try_from(code).unwrap_or(1))),
+            Ok(Some(code @ (1..=5 | 130))) => Err(Error::Reported(u8::try_from(code).unwrap_or(1))),
             _ => match result {
                 Ok(status) => Err(self.failure(status, "")),
                 Err(error) => Err(self.not_started(&error)),
@@ -331,8 +331,8 @@ mod tests {
     fn a_program_of_ours_keeps_its_exit_code() {
         let ours = |arguments: &[&str]| Tool::new("rustc").args(arguments).run_ours();
         assert_eq!(ours(&["--version"]), Ok(()));
-        assert_eq!(ours(&["--no-such-flag"]), Err(Error::Said(1)));
-        assert_eq!(Error::Said(2).exit_code(), 2);
+        assert_eq!(ours(&["--no-such-flag"]), Err(Error::Reported(1)));
+        assert_eq!(Error::Reported(2).exit_code(), 2);
     }
 
     #[test]

@@ -1,72 +1,40 @@
-//! The driver's own settings, and the settings that a build adds to them.
+//! The settings that a build adds to those of the driver: for cargo, for build scripts and for editors.
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::arch::Arch;
-use crate::build::Options;
-use crate::error::Error;
-use crate::host::Host;
-use crate::plan::{Group, Plan, read};
-use crate::setup::{self, note};
-
-/// The toolchain in a `rust-toolchain.toml` beside or above the manifest; `None` if there is none, or if it is in force already.
-pub(crate) fn toolchain(host: &Host, manifest: &Path) -> Result<Option<String>, Error> {
-    let has_file =
-        |folder: &Path| ["rust-toolchain.toml", "rust-toolchain"].iter().any(|name| folder.join(name).is_file());
-    let Some(folder) = manifest.ancestors().skip(1).find(|folder| has_file(folder)) else {
-        return Ok(None);
-    };
-    // If the file is in or above the folder that commands run in, rustup uses it already.
-    if host.folder().starts_with(folder) {
-        return Ok(None);
-    }
-    let rustup = || host.tool("rustup").current_dir(folder).env_remove("RUSTUP_TOOLCHAIN");
-    let active = || rustup().args(["show", "active-toolchain"]).capture();
-    let said = if let Ok(said) = active() {
-        said
-    } else {
-        let wanted = format!("the toolchain that the driver asks for in {}", folder.display());
-        setup::permit(host, &wanted, "run `rustup toolchain install` there")?;
-        note(&format!("installing {wanted}"));
-        // Without a name, rustup installs the toolchain that the file names.
-        let (_, said, result) = rustup().args(["toolchain", "install", "--profile", "minimal"]).run_silently();
-        result.and_then(|()| active()).map_err(|error| {
-            let reason = said.lines().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned);
-            let reason = reason.unwrap_or_else(|| error.to_string());
-            Error::Missing(format!("rustup cannot install {wanted}: {reason}"))
-        })?
-    };
-    Ok(said.split_whitespace().next().map(str::to_owned))
-}
+use crate::model::Model;
+use crate::prepare::Plan;
+use crate::workspace::Group;
 
 /// The environment variables that build scripts read: those of the stand-in for `wdk-build`, those for the C compiler, and those
 /// of the command prompt of a WDK.
-pub(crate) fn of_environment(plan: &Plan, group: &Group, arch: Arch) -> Vec<(String, String)> {
-    let lower = arch.triple().replace('-', "_");
+pub(crate) fn environment(plan: &Plan, group: &Group) -> Vec<(String, String)> {
+    let lower = plan.options.arch.triple().replace('-', "_");
     let mut variables = vec![
-        (String::from("WDK_KIT_ROOT"), plan.root.display().to_string()),
-        (String::from("WDK_KIT_MODEL"), group.model.clone()),
+        (String::from("WDK_KIT_ROOT"), plan.kit.display().to_string()),
+        (String::from("WDK_KIT_MODEL"), group.model.to_json()),
         (format!("CC_{lower}"), plan.tools.join("clang-cl").display().to_string()),
         (format!("AR_{lower}"), String::from("llvm-lib")),
     ];
     let flags = format!("CFLAGS_{lower}");
-    variables.extend(c_flags(&plan.root, env::var(&flags).ok()).map(|value| (flags, value)));
-    variables.extend(of_prompt(plan, arch).into_iter().map(|(name, value)| (name.to_owned(), value)));
+    variables.extend(c_flags(&plan.kit, env::var(&flags).ok()).map(|value| (flags, value)));
+    variables.extend(prompt(plan).into_iter().map(|(name, value)| (name.to_owned(), value)));
     variables
 }
 
 /// The variables of the command prompt of a WDK: the folder of the kit, and the search paths of the compiler and the linker.
-fn of_prompt(plan: &Plan, arch: Arch) -> Vec<(&'static str, String)> {
-    let include = plan.root.join("Include");
+fn prompt(plan: &Plan) -> Vec<(&'static str, String)> {
+    let include = plan.kit.join("Include");
     let version = newest(&include);
     let headers = ["km/crt", "km", "shared"].map(|name| include.join(&version).join(name).display().to_string());
-    let folder = if arch == Arch::X64 { "x64" } else { "ARM64" };
-    let libraries = plan.root.join("Lib").join(&version).join("km").join(folder);
+    let folder = if plan.options.arch == Arch::X64 { "x64" } else { "ARM64" };
+    let libraries = plan.kit.join("Lib").join(&version).join("km").join(folder);
     vec![
-        ("WDKContentRoot", plan.root.display().to_string()),
-        ("WindowsSdkDir", format!("{}/", plan.root.display())),
+        ("WDKContentRoot", plan.kit.display().to_string()),
+        ("WindowsSdkDir", format!("{}/", plan.kit.display())),
         // With a separator at the end, as in the command prompt.
         ("WindowsSDKVersion", format!("{version}\\")),
         ("WindowsTargetPlatformVersion", version.clone()),
@@ -103,26 +71,26 @@ pub(crate) fn imported_variables(root: &Path) -> Vec<String> {
 const AS_DRIVER: [&str; 4] = ["/DRIVER", "/NODEFAULTLIB", "/SUBSYSTEM:NATIVE", "/ENTRY:DriverEntry"];
 
 /// Settings for cargo, each the value of a `--config`.
-pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<String> {
-    let triple = options.arch.triple();
+pub(crate) fn for_cargo(plan: &Plan, group: &Group) -> Vec<String> {
+    let triple = plan.options.arch.triple();
     let mut settings = Vec::new();
     if !plan.replacements.is_empty() {
         let paths: Vec<String> = plan.replacements.iter().map(|path| format!("{:?}", path.to_string_lossy())).collect();
         settings.push(format!("paths=[{}]", paths.join(", ")));
     }
-    let configurations: Vec<String> = configurations(&plan.folder).iter().filter_map(|path| read(path).ok()).collect();
+    let configurations = configurations(plan.dir());
     // Cargo uses the flags of `target` or those of `build`, never both; it joins flags of the same kind. The flags here must be of
     // the kind that the driver uses: otherwise one of the two is ignored.
     let is_general = configurations.iter().any(|text| has_key(text, "build.rustflags"))
         && !configurations.iter().any(|text| text.contains("[target.") && text.contains("rustflags"));
     let key = if is_general { String::from("build") } else { format!("target.{triple}") };
     // The flag makes cargo keep the bindings of each model and each kit apart; not every build script says what it depends on.
-    let kit = plan.root.file_name().unwrap_or_default().to_string_lossy();
-    let model = format!("--cfg=wdk_kit_model=\"{} {kit}\"", group.name());
+    let kit = plan.kit.file_name().unwrap_or_default().to_string_lossy();
+    let model = format!("--cfg=wdk_kit_model=\"{} {kit}\"", group.model.name());
     // Windows checks the checksum of a driver's image. The linker computes it only with this argument.
     let mut arguments = vec!["/RELEASE"];
-    if !plan.names_entry
-        && group.model.is_empty()
+    if !plan.workspace.names_entry
+        && group.model == Model::Unspecified
         && !configurations.iter().any(|text| text.to_ascii_lowercase().contains("/entry:"))
     {
         arguments.extend(AS_DRIVER);
@@ -130,8 +98,8 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
     let arguments: Vec<String> = arguments.iter().map(|argument| format!("\"-Clink-arg={argument}\"")).collect();
     settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", {}, {model:?}]", arguments.join(", ")));
     // Line numbers and inlined calls in the debug information, whatever the profile says. They do not change the code.
-    let profile = if options.debug { "dev" } else { "release" };
-    let manifest = read(&plan.workspace.join("Cargo.toml")).unwrap_or_default();
+    let profile = if plan.options.debug { "dev" } else { "release" };
+    let manifest = fs::read_to_string(plan.workspace.root.join("Cargo.toml")).unwrap_or_default();
     settings.extend(with_lines(profile, configurations.iter().chain([&manifest])));
     settings.push(format!("profile.{profile}.strip=\"none\""));
     settings.push(format!("profile.{profile}.split-debuginfo=\"packed\""));
@@ -139,19 +107,19 @@ pub(crate) fn of_cargo(plan: &Plan, group: &Group, options: &Options) -> Vec<Str
 }
 
 /// The same settings for rust-analyzer, as JSON.
-pub(crate) fn of_editor(plan: &Plan, group: &Group, options: &Options, build: &Path) -> String {
+pub(crate) fn for_editor(plan: &Plan, group: &Group, build: &Path) -> String {
     let mut arguments: Vec<String> = Vec::new();
-    for setting in of_cargo(plan, group, options) {
+    for setting in for_cargo(plan, group) {
         arguments.extend([String::from("--config"), setting]);
     }
     let quoted: Vec<String> = arguments.iter().map(|argument| format!("{argument:?}")).collect();
-    let mut variables = of_environment(plan, group, options.arch);
+    let mut variables = environment(plan, group);
     variables.push((String::from("CARGO_TARGET_DIR"), build.to_string_lossy().into_owned()));
     let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name:?}: {value:?}")).collect();
     format!(
         "{{\n  \"rust-analyzer.cargo.target\": \"{}\",\n  \"rust-analyzer.check.allTargets\": false,\n  \
          \"rust-analyzer.cargo.extraArgs\": [{}],\n  \"rust-analyzer.cargo.extraEnv\": {{ {} }}\n}}",
-        options.arch.triple(),
+        plan.options.arch.triple(),
         quoted.join(", "),
         variables.join(", ")
     )
@@ -203,10 +171,11 @@ fn keys(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Configuration files that cargo reads in a folder.
-fn configurations(folder: &Path) -> Vec<PathBuf> {
+/// The texts of the configuration files that cargo reads in a folder, the one that counts most first.
+fn configurations(dir: &Path) -> Vec<String> {
     let names = [".cargo/config.toml", ".cargo/config"];
-    folder.ancestors().flat_map(|folder| names.map(|name| folder.join(name))).filter(|path| path.is_file()).collect()
+    let paths = dir.ancestors().flat_map(|dir| names.map(|name| dir.join(name)));
+    paths.filter_map(|path| fs::read_to_string(path).ok()).collect()
 }
 
 /// Whether a TOML text has a key, given with the name of its table.
@@ -216,10 +185,25 @@ fn has_key(text: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_key, of_cargo, of_editor, of_environment, with_lines};
-    use crate::arch::Arch;
-    use crate::build::Options;
-    use crate::plan::{Group, Plan};
+    use super::{environment, for_cargo, for_editor, has_key, with_lines};
+    use crate::model::Model;
+    use crate::options::Options;
+    use crate::prepare::Plan;
+    use crate::toolchain::WindowsToolchain;
+    use crate::workspace::{Group, Workspace};
+
+    const GROUP: Group = Group { model: Model::Unspecified, drivers: Vec::new() };
+
+    fn plan() -> Plan {
+        Plan {
+            workspace: Workspace::default(),
+            options: Options::new("/d/Cargo.toml".into()),
+            toolchain: WindowsToolchain::rustup("cargo", "rust-lld"),
+            kit: "/kit".into(),
+            replacements: Vec::new(),
+            tools: "/tools".into(),
+        }
+    }
 
     #[test]
     fn flags_for_all_targets_are_noticed() {
@@ -253,26 +237,20 @@ mod tests {
 
     #[test]
     fn paths_with_spaces_and_quotes_are_written_as_toml() {
-        let plan = Plan { replacements: vec!["/a b/\"c\"".into()], ..Plan::default() };
-        let options = Options::new("m".into());
-        assert_eq!(of_cargo(&plan, &Group::default(), &options)[0], r#"paths=["/a b/\"c\""]"#);
+        let plan = Plan { replacements: vec!["/a b/\"c\"".into()], ..plan() };
+        assert_eq!(for_cargo(&plan, &GROUP)[0], r#"paths=["/a b/\"c\""]"#);
     }
 
     #[test]
     fn another_kit_changes_the_settings_of_cargo() {
-        let flags = |root: &str| {
-            let plan = Plan { root: root.into(), ..Plan::default() };
-            of_cargo(&plan, &Group::default(), &Options::new("m".into()))
-        };
+        let flags = |kit: &str| for_cargo(&Plan { kit: kit.into(), ..plan() }, &GROUP);
         assert_ne!(flags("/kit/one"), flags("/kit/two"));
     }
 
     #[test]
     fn an_editor_has_the_variables_of_a_build() {
-        let plan = Plan { root: "/kit".into(), tools: "/tools".into(), ..Plan::default() };
-        let (group, options) = (Group::default(), Options::new("m".into()));
-        let settings = of_editor(&plan, &group, &options, "/build".as_ref());
-        for (name, value) in of_environment(&plan, &group, Arch::X64) {
+        let settings = for_editor(&plan(), &GROUP, "/build".as_ref());
+        for (name, value) in environment(&plan(), &GROUP) {
             assert!(settings.contains(&format!("{name:?}: {value:?}")), "{name}: {settings}");
         }
         assert!(settings.contains("\"CARGO_TARGET_DIR\": \"/build\""), "{settings}");

@@ -11,28 +11,13 @@ use crate::error::Error;
 use crate::host::Host;
 pub use crate::output::note;
 use crate::process::Tool;
+pub use crate::toolchain::{DRIVER_TARGETS, TARGET, WindowsToolchain};
 pub use plan::Rights;
 use plan::{Decision, Route, decide};
 pub use system::{apt_install, has_apt, rights};
 
-/// The target every driver image is built for.
-pub const TARGET: &str = "x86_64-pc-windows-msvc";
-
-/// The targets that drivers are built for.
-pub const DRIVER_TARGETS: [&str; 2] = [TARGET, "aarch64-pc-windows-msvc"];
-
 /// The environment variable that forces a route.
 const FORCE: &str = "WDK_ETW_TOOLCHAIN";
-
-/// How to run cargo so that it compiles for Windows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WindowsToolchain {
-    /// A description for the user.
-    pub description: String,
-    cargo: String,
-    args: Vec<String>,
-    env: Vec<(String, String)>,
-}
 
 impl WindowsToolchain {
     /// `cargo <command> --target … <what the toolchain needs>`, in the host's folder.
@@ -47,25 +32,6 @@ impl WindowsToolchain {
             .args(&self.args)
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
-    }
-
-    /// Environment variables with which tests that build images run the same cargo. Lists have one item per line. The last
-    /// variable lists the targets that could not be installed: tests that need them are skipped.
-    #[must_use]
-    pub fn to_env(&self, without: &[&str]) -> [(&'static str, String); 4] {
-        let pairs: Vec<String> = self.env.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        [
-            ("WDK_ETW_WINDOWS_CARGO", self.cargo.clone()),
-            ("WDK_ETW_WINDOWS_ARGS", self.args.join("\n")),
-            ("WDK_ETW_WINDOWS_ENV", pairs.join("\n")),
-            ("WDK_ETW_WITHOUT", without.join("\n")),
-        ]
-    }
-
-    /// Rustup's name of the toolchain; `None` if it is the one that runs this program.
-    #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        self.env.iter().find(|(key, _)| key == "RUSTUP_TOOLCHAIN").map(|(_, name)| name.as_str())
     }
 
     /// The toolchain that rustup has under this name. A missing one is installed if the host allows it.
@@ -108,61 +74,25 @@ impl WindowsToolchain {
     pub fn ensure_target(&self, host: &Host, target: &str) -> Result<(), Error> {
         if self.builds_core() { Ok(()) } else { ensure_target(host, &self.env, target) }
     }
-
-    /// Whether the linker is LLVM's `lld-link` and not the toolchain's `rust-lld`.
-    #[must_use]
-    pub fn needs_lld(&self) -> bool {
-        self.env.iter().any(|(_, value)| value == "lld-link")
-    }
-
-    /// Whether the target's libraries are compiled with every build.
-    #[must_use]
-    pub fn builds_core(&self) -> bool {
-        !self.args.is_empty()
-    }
-
-    fn rustup(cargo: &str, linker: &str) -> Self {
-        Self {
-            description: format!("the installed toolchain's own target {TARGET}, linker {linker}"),
-            cargo: cargo.to_owned(),
-            args: Vec::new(),
-            env: linker_variables(linker).into(),
-        }
-    }
-
-    fn debian() -> Self {
-        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        Self {
-            description: String::from(
-                "Debian's rustc-web, which compiles core and alloc from rust-web-src, linker lld-link",
-            ),
-            cargo: String::from(system::DEBIAN_CARGO),
-            args: vec![String::from("-Zbuild-std=core,alloc,panic_abort")],
-            env: [
-                pair("RUSTC", system::DEBIAN_RUSTC),
-                // build-std is unstable, and Debian has no nightly compiler.
-                pair("RUSTC_BOOTSTRAP", "1"),
-            ]
-            .into_iter()
-            .chain(linker_variables("lld-link"))
-            .collect(),
-        }
-    }
 }
 
-fn linker_variables(linker: &str) -> [(String, String); 2] {
-    DRIVER_TARGETS.map(|target| {
-        let key = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
-        (key, linker.to_owned())
-    })
+impl Host {
+    /// Returns the toolchain for Windows. It is looked for once.
+    ///
+    /// # Errors
+    ///
+    /// If there is none and it is not installed.
+    pub fn windows(&self) -> Result<&WindowsToolchain, Error> {
+        if let Some(toolchain) = self.windows.get() {
+            return Ok(toolchain);
+        }
+        let toolchain = ensure_windows(self)?;
+        Ok(self.windows.get_or_init(|| toolchain))
+    }
 }
 
 /// Finds a toolchain that compiles for Windows. A missing one is installed if the host allows it.
-///
-/// # Errors
-///
-/// If it is missing and was not installed.
-pub fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
+fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
     let forced = match env::var(FORCE) {
         Ok(value) => Route::parse(&value).map_err(|text| Error::Usage(format!("{FORCE}: {text}")))?,
         Err(_) => None,
@@ -176,7 +106,7 @@ pub fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
             }
             Decision::Use(Route::Debian) => return Ok(WindowsToolchain::debian()),
             Decision::AddTarget => {
-                permit(host, &format!("the Rust target {TARGET}"), &format!("rustup target add {TARGET}"))?;
+                host.permit(&format!("the Rust target {TARGET}"), &format!("rustup target add {TARGET}"))?;
                 note(&format!("installing the Rust target {TARGET} with rustup"));
                 match system::add_target(host, &[], TARGET) {
                     Ok(()) => facts.target_installed = system::has_target(host, &[], TARGET),
@@ -185,7 +115,7 @@ pub fn ensure_windows(host: &Host) -> Result<WindowsToolchain, Error> {
                 facts.rustup = false;
             }
             Decision::AptInstall { packages, rights } => {
-                permit(host, "a toolchain for Windows", &format!("apt-get install {}", packages.join(" ")))?;
+                host.permit("a toolchain for Windows", &format!("apt-get install {}", packages.join(" ")))?;
                 note(&format!(
                     "installing {} with apt-get{}",
                     packages.join(", "),
@@ -213,7 +143,7 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
     let (of, option) =
         name.map_or_else(Default::default, |name| (format!(" of {name}"), format!(" --toolchain {name}")));
     let command = format!("rustup target add{option} {target}");
-    permit(host, &format!("the Rust target {target}{of}"), &command)?;
+    host.permit(&format!("the Rust target {target}{of}"), &command)?;
     note(&format!("installing the Rust target {target}{of} with rustup"));
     system::add_target(host, env, target)
         .map_err(|error| Error::Missing(format!("the Rust target {target}{of} is missing; run: {command}\n{error}")))
@@ -226,7 +156,7 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
 /// If they were not installed; the error says how to install them.
 pub fn ensure_packages(host: &Host, packages: &[&'static str]) -> Result<(), Error> {
     let list = packages.join(" ");
-    permit(host, &packages.join(", "), &format!("sudo apt-get install {list}"))?;
+    host.permit(&packages.join(", "), &format!("sudo apt-get install {list}"))?;
     let rights = rights(host);
     if rights == Rights::None || !has_apt(host) {
         return Err(Error::Missing(format!(
@@ -248,46 +178,11 @@ pub fn ensure_component(host: &Host, name: &str, probe: Tool) -> Result<(), Erro
     if probe.succeeds() {
         return Ok(());
     }
-    permit(host, &format!("the Rust component {name}"), &format!("rustup component add {name}"))?;
+    host.permit(&format!("the Rust component {name}"), &format!("rustup component add {name}"))?;
     note(&format!("installing the Rust component {name} with rustup"));
     host.tool("rustup")
         .args(["component", "add", name])
         .capture()
         .map(drop)
         .map_err(|error| Error::Missing(format!("{name} is missing and could not be added: {error}")))
-}
-
-/// Returns an error that says how to get what is missing, unless this host installs it.
-pub(crate) fn permit(host: &Host, what: &str, how: &str) -> Result<(), Error> {
-    match host.installs() {
-        None => Ok(()),
-        Some(command) => Err(Error::Missing(format!(
-            "{what} is not installed; run `{command}`, which installs everything that is missing, or install it yourself: {how}"
-        ))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::WindowsToolchain;
-
-    #[test]
-    fn tests_are_told_how_to_build_with_the_installed_toolchain() {
-        let [cargo, args, env, without] =
-            WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env(&["aarch64-pc-windows-msvc"]);
-        assert_eq!(without, ("WDK_ETW_WITHOUT", "aarch64-pc-windows-msvc".into()));
-        assert_eq!(cargo, ("WDK_ETW_WINDOWS_CARGO", "/bin/cargo".into()));
-        assert_eq!(args, ("WDK_ETW_WINDOWS_ARGS", String::new()));
-        let linkers = "CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_LINKER=rust-lld\n\
-                       CARGO_TARGET_AARCH64_PC_WINDOWS_MSVC_LINKER=rust-lld";
-        assert_eq!(env, ("WDK_ETW_WINDOWS_ENV", linkers.into()));
-    }
-
-    #[test]
-    fn tests_are_told_to_build_core_with_debians_compiler() {
-        let [cargo, args, env, _] = WindowsToolchain::debian().to_env(&[]);
-        assert_eq!(cargo.1, "/usr/bin/cargo");
-        assert_eq!(args.1, "-Zbuild-std=core,alloc,panic_abort");
-        assert!(env.1.contains("RUSTC=/usr/bin/rustc\nRUSTC_BOOTSTRAP=1\n"));
-    }
 }

@@ -3,54 +3,23 @@
 //! Most declarations come from Microsoft's metadata (`src/metadata`); `kit` has what the metadata lacks. The kit is made once
 //! and used by every driver. It is never used on Windows: drivers are built with the WDK there.
 
-pub mod cli;
-mod driver;
+mod error;
 mod files;
 mod layout;
 mod libraries;
 mod metadata;
 mod published;
 mod source;
-mod stand_in;
 mod tools;
 mod wdf;
-mod wdk;
 
-use std::fmt;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use driver::{Package, Workspace};
+pub use error::Error;
 pub use layout::VERSION;
-pub use stand_in::Release;
-pub use tools::write_tools;
-pub use wdk::real;
-
-/// An error, as a message to the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(pub(crate) String);
-
-impl Error {
-    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
-        Self(format!("{}: {error}", path.display()))
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<String> for Error {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
+pub use wdf::MINORS as KMDF_MINORS;
 
 /// The number of drafts that this process has made. It makes the names of their folders unique.
 static DRAFTS: AtomicU32 = AtomicU32::new(0);
@@ -85,12 +54,7 @@ pub fn make(folder: &Path) -> Result<PathBuf, Error> {
 }
 
 fn fill(kit: &Path) -> Result<(), Error> {
-    let tools = tools::Tools::find().map_err(|missing| {
-        Error(format!(
-            "the driver kit needs {}; on Debian and Ubuntu: apt-get install clang lld llvm libclang-dev",
-            missing.join(", ")
-        ))
-    })?;
+    let tools = tools::Tools::find().map_err(Error::MissingPrograms)?;
     let sources = source::find(&kit.join("source"))?;
     let mut table = metadata::Table::of(&files::below("kit/metadata").collect::<Vec<_>>())?;
     let written: Vec<&str> = files::below("kit/include").map(|(_, text)| text).collect();

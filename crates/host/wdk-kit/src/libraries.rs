@@ -59,9 +59,9 @@ pub(crate) fn build(kit: &Path, generated: &Generated, versions: &[u8], tools: &
             let (headers, sources) = (&headers, &sources);
             scope.spawn(move || build_for(target, kit, headers, sources, generated, versions, tools))
         });
-        builds
-            .into_iter()
-            .try_for_each(|build| build.join().unwrap_or_else(|_| Err(Error(String::from("a thread panicked")))))
+        builds.into_iter().try_for_each(|build| {
+            build.join().unwrap_or_else(|_| Err(Error::Source(String::from("a thread panicked"))))
+        })
     })
 }
 

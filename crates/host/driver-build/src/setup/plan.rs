@@ -1,6 +1,6 @@
 //! Decides how to compile for Windows, from facts alone: nothing is run here.
 
-use super::TARGET;
+use crate::toolchain::TARGET;
 
 /// The packages of Debian's own toolchain that builds for Windows.
 pub(super) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];

@@ -5,13 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use super::plan::{Facts, PACKAGES, Rights, Route};
-use super::{TARGET, note, permit};
 use crate::error::Error;
 use crate::host::Host;
+use crate::output::note;
 use crate::process::Tool;
-
-pub(super) const DEBIAN_CARGO: &str = "/usr/bin/cargo";
-pub(super) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+use crate::toolchain::TARGET;
 
 /// Gathers the facts; changes nothing. If the target is installed, the other facts are not needed and not gathered,
 /// because that takes longer than a build without changes.
@@ -67,7 +65,7 @@ pub(super) fn with(tool: Tool, env: &[(String, String)]) -> Tool {
 pub(super) fn ensure_toolchain(host: &Host, name: &str) -> Result<String, Error> {
     let which = || host.tool("rustup").args(["which", "cargo", "--toolchain", name]).capture();
     let cargo = which().or_else(|_| {
-        permit(host, &format!("Rust {name}"), &format!("rustup toolchain install {name} --profile minimal"))?;
+        host.permit(&format!("Rust {name}"), &format!("rustup toolchain install {name} --profile minimal"))?;
         note(&format!("installing Rust {name} with rustup"));
         let install = ["toolchain", "install", name, "--profile", "minimal", "--no-self-update"];
         host.tool("rustup").args(install).capture()?;

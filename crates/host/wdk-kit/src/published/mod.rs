@@ -63,10 +63,7 @@ impl Published {
         let constants = parse::constants(&text("constants.rs")?);
         if records.is_empty() || constants.is_empty() {
             // The build script of wdk-sys 0.2 writes what it generates to these files.
-            return Err(Error(format!(
-                "a build has overwritten the bindings in {}: delete the folder of that package, then cargo unpacks it again",
-                folder.display()
-            )));
+            return Err(Error::OverwrittenBindings(folder.to_path_buf()));
         }
         Ok(Self { constants, items, routines: parse::routines(&text("ntddk.rs")?), tags, aliases, records })
     }

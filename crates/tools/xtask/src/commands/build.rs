@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
 use driver_build::Error;
 use driver_build::setup::note;
-use driver_build::{Arch, Options};
+use driver_build::{Arch, Options, prepare};
 
 pub(super) const COMMAND: Command = Command {
     name: "build",
@@ -84,13 +84,13 @@ fn tools(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn driver(context: &Context) -> Result<Outcome, Error> {
-    let Ok(toolchain) = context.windows() else {
+    if context.windows().is_err() {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
-    };
+    }
     if !context.cache().join("kit").exists() {
         note("making the driver kit; this takes some seconds, once");
     }
-    driver_build::build(context, toolchain, &options(context)?)?;
+    driver_build::build(context, &prepare(context, &options(context)?)?)?;
     Ok(Outcome::Passed)
 }
 

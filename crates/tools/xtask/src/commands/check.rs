@@ -4,8 +4,8 @@ use super::build::{SETUP, TOOLS, options};
 use crate::cli::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
-use driver_build::Error;
 use driver_build::setup::{self, note};
+use driver_build::{Error, prepare};
 
 pub(super) const COMMAND: Command = Command {
     name: "check",
@@ -34,11 +34,11 @@ fn run(context: &Context) -> Result<(), Error> {
 }
 
 fn check(context: &Context) -> Result<Outcome, Error> {
-    let Ok(toolchain) = context.windows() else {
+    if context.windows().is_err() {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
-    };
+    }
     setup::ensure_component(context, "clippy", context.cargo().args(["clippy", "--version"]))?;
-    let settings = driver_build::check(context, toolchain, &options(context)?, &["clippy"])?;
+    let settings = driver_build::check(context, &prepare(context, &options(context)?)?, &["clippy"])?;
     note("rust-analyzer does the same with these settings in .vscode/settings.json:");
     note(&settings);
     Ok(Outcome::Passed)

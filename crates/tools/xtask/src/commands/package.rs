@@ -3,7 +3,7 @@
 use std::env;
 use std::path::Path;
 
-use driver_build::{Error, PackageOptions};
+use driver_build::{Error, PackageOptions, prepare};
 
 use super::build::{SETUP, TOOLS, options};
 use super::etwctl;
@@ -68,7 +68,8 @@ fn run(context: &Context) -> Result<(), Error> {
 fn package(context: &Context) -> Result<Outcome, Error> {
     let options = options(context)?;
     let is_sample = options.manifest.ends_with("driver-sample/Cargo.toml");
-    driver_build::package(context, context.windows()?, &options, &package_options(context, is_sample)?)?;
+    let plan = prepare(context, &options)?;
+    driver_build::package(context, &plan, &package_options(context, is_sample)?)?;
     Ok(Outcome::Passed)
 }
 

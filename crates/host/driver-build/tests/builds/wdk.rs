@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use wdk_kit::{VERSION, make, real};
+use driver_build::link_wdk;
+use wdk_kit::{VERSION, make};
 
 fn temporary(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wdk").join(name);
@@ -75,7 +76,7 @@ fn packages_of_nuget_are_one_wdk() {
     copy(&kit.join("Include/wdf"), &wdk.join("Include/wdf"), shout);
     copy(&kit.join("Lib"), &wdk.join("Lib"), shout);
     copy(&kit.join("Include").join(VERSION).join("shared"), &sdk.join("Include").join(VERSION).join("shared"), shout);
-    is_usable(&real(&folder, &temporary("of-nuget")).unwrap(), VERSION);
+    is_usable(&link_wdk(&folder, &temporary("of-nuget")).unwrap(), VERSION);
 }
 
 #[test]
@@ -87,13 +88,13 @@ fn a_folder_that_xwin_wrote_is_a_wdk() {
     copy(&kit.join("Include/wdf"), &folder.join("sdk/include/wdf"), lower);
     copy(&kit.join("Lib").join(VERSION).join("km/x64"), &folder.join("sdk/lib/km/x86_64"), lower);
     copy(&kit.join("Lib/wdf/kmdf/x64"), &folder.join("sdk/lib/wdf/kmdf/x86_64"), lower);
-    is_usable(&real(&folder, &temporary("of-xwin")).unwrap(), VERSION);
+    is_usable(&link_wdk(&folder, &temporary("of-xwin")).unwrap(), VERSION);
 }
 
 #[test]
 fn a_folder_without_the_kernels_headers_is_refused() {
     let folder = temporary("none");
     fs::create_dir_all(folder.join("Include/10.0.26100.0/um")).unwrap();
-    let error = real(&folder, &temporary("of-none")).unwrap_err().to_string();
+    let error = link_wdk(&folder, &temporary("of-none")).unwrap_err().to_string();
     assert!(error.contains("is not a WDK") && error.contains("none"), "{error}");
 }

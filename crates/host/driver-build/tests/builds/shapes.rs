@@ -1,5 +1,5 @@
 //! Builds packages and workspaces with different structures. Each is written to an empty folder and built as a user does. They
-//! share one build of wdk-sys with the WDM driver in `tests/drivers`.
+//! share one build of wdk-sys with the WDM driver in `tests/drivers` of wdk-kit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ static BUILDING: Mutex<()> = Mutex::new(());
 const MODEL: &str = "[package.metadata.wdk.driver-model]\ndriver-type = \"WDM\"\n";
 const CDYLIB: &str = "[lib]\ncrate-type = [\"cdylib\"]\ntest = false\n";
 const DEPENDENCIES: &str = "[dependencies]\nwdk = \"0.5\"\nwdk-alloc = \"0.4\"\nwdk-panic = \"0.5\"\nwdk-sys = \"0.5\"\n[build-dependencies]\nwdk-build = \"0.6\"\n";
-// The dependencies and the profile are those of tests/drivers/wdm, so that its compiled dependencies are used again.
+// The dependencies and the profile are those of wdk-kit's tests/drivers/wdm, so that its compiled dependencies are used again.
 const PROFILE: &str = "[profile.dev]\npanic = \"abort\"\n[profile.release]\npanic = \"abort\"\nlto = true\n";
 const BUILD: &str =
     "fn main() -> Result<(), wdk_build::ConfigError> {\n    wdk_build::configure_wdk_binary_build()\n}\n";
@@ -39,7 +39,7 @@ fn repository() -> PathBuf {
 
 /// Creates an empty folder outside of any workspace. Cargo looks for a workspace in every folder above a package.
 fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("wdk-kit-shapes-{}", std::process::id())).join(name);
+    let folder = std::env::temp_dir().join(format!("driver-build-shapes-{}", std::process::id())).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
@@ -76,7 +76,7 @@ fn rustup(arguments: &[&str]) -> String {
 
 /// Copies the lock file of the test drivers, so that no other versions are downloaded or compiled.
 fn lock(folder: &Path) {
-    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers/wdm/Cargo.lock");
+    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wdk-kit/tests/drivers/wdm/Cargo.lock");
     fs::copy(lock, folder.join("Cargo.lock")).unwrap();
 }
 

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::tools::make_link;
-use crate::{Error, layout};
+use crate::files::{FileError, make_link, write};
+use crate::prepare_error::PrepareError;
+use crate::stand_in::numbers;
 
 /// Makes a folder with links to the files of the WDK at `wdk`, for the stand-in and for clang. Returns the folder.
 ///
@@ -17,23 +18,20 @@ use crate::{Error, layout};
 /// # Errors
 ///
 /// Fails if the folder is not a WDK, or if a file cannot be written.
-pub fn real(wdk: &Path, out: &Path) -> Result<PathBuf, Error> {
-    let wdk = fs::canonicalize(wdk).map_err(|error| Error::io(wdk, &error))?;
+pub fn link_wdk(wdk: &Path, out: &Path) -> Result<PathBuf, PrepareError> {
+    let wdk = fs::canonicalize(wdk).map_err(|error| FileError::new(wdk, &error))?;
     let parts = parts(&wdk);
     let includes: Vec<PathBuf> = parts.iter().filter_map(|part| child(part, "Include")).collect();
     let libraries: Vec<PathBuf> = parts.iter().filter_map(|part| child(part, "Lib")).collect();
     let is_kernels = |folder: &PathBuf| versioned(folder).iter().any(|(_, inner)| child(inner, "km").is_some());
     for (folders, name) in [(&includes, "Include"), (&libraries, "Lib")] {
         if !folders.iter().any(is_kernels) {
-            return Err(Error(format!(
-                "{} is not a WDK: found no {name}/km and no {name}/10.0.N.0/km in it, in c, sdk, Windows Kits/10 or in packages",
-                wdk.display()
-            )));
+            return Err(PrepareError::NotAWdk { dir: wdk, missing: name });
         }
     }
     let versions = includes.iter().filter(|folder| is_kernels(folder)).flat_map(|folder| versioned(folder));
     let version = versions.filter_map(|(version, _)| version).max_by_key(|version| numbers(version));
-    let version = version.unwrap_or_else(|| String::from(layout::VERSION));
+    let version = version.unwrap_or_else(|| String::from(wdk_kit::VERSION));
 
     let root = out.join("wdk").join(wdk.to_string_lossy().trim_start_matches('/').replace('/', "+"));
     let _ = fs::remove_dir_all(&root);
@@ -51,9 +49,9 @@ pub fn real(wdk: &Path, out: &Path) -> Result<PathBuf, Error> {
     // The stand-in fails without these folders, and not every WDK has them.
     for folder in ["km/crt", "km/ufx/1.1", "shared"] {
         let folder = root.join("Include").join(&version).join(folder);
-        fs::create_dir_all(&folder).map_err(|error| Error::io(&folder, &error))?;
+        fs::create_dir_all(&folder).map_err(|error| FileError::new(&folder, &error))?;
     }
-    layout::write(&root.join("overlay.yaml"), &overlay(&root.join("Include"))?)?;
+    write(&root.join("overlay.yaml"), &overlay(&root.join("Include"))?)?;
     Ok(root)
 }
 
@@ -84,11 +82,6 @@ fn versioned(folder: &Path) -> Vec<(Option<String>, PathBuf)> {
     entries.filter_map(|path| name(&path).map(|version| (Some(version), path))).collect()
 }
 
-/// Returns the numbers of a version, which compare as versions do.
-pub(crate) fn numbers(version: &str) -> Vec<u32> {
-    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
-}
-
 fn child(folder: &Path, name: &str) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     entries.map(|entry| entry.path()).find(|path| path.file_name().is_some_and(|own| own.eq_ignore_ascii_case(name)))
@@ -111,26 +104,26 @@ fn canonical(name: &str) -> String {
 }
 
 /// Creates real folders with a link for each file. Existing files stay.
-fn mirror(from: &Path, to: &Path) -> Result<(), Error> {
-    fs::create_dir_all(to).map_err(|error| Error::io(to, &error))?;
-    for entry in fs::read_dir(from).map_err(|error| Error::io(from, &error))?.flatten() {
+fn mirror(from: &Path, to: &Path) -> Result<(), FileError> {
+    fs::create_dir_all(to).map_err(|error| FileError::new(to, &error))?;
+    for entry in fs::read_dir(from).map_err(|error| FileError::new(from, &error))?.flatten() {
         let (path, target) = (entry.path(), to.join(canonical(&entry.file_name().to_string_lossy())));
         if path.is_dir() {
             mirror(&path, &target)?;
         } else if !target.exists() {
-            make_link(&path, &target).map_err(|error| Error::io(&target, &error))?;
+            make_link(&path, &target).map_err(|error| FileError::new(&target, &error))?;
         }
     }
     Ok(())
 }
 
 /// Returns a file system overlay for clang, in which the case of names does not matter.
-fn overlay(include: &Path) -> Result<String, Error> {
+fn overlay(include: &Path) -> Result<String, FileError> {
     let mut text = String::from("{ \"version\": 0, \"case-sensitive\": \"false\", \"roots\": [\n");
     let mut folders = vec![include.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&folder).map_err(|error| Error::io(&folder, &error))?.flatten() {
+        for entry in fs::read_dir(&folder).map_err(|error| FileError::new(&folder, &error))?.flatten() {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
