@@ -257,18 +257,18 @@ mod tests {
         Workspace::find(&metadata, Path::new("/w/Cargo.toml"), &wanted)
     }
 
-    fn wdm() -> Option<Value> {
-        Some(json!({ "driver-type": "WDM" }))
+    fn wdm() -> Value {
+        json!({ "driver-type": "WDM" })
     }
 
     #[test]
     fn drivers_of_one_model_are_one_group_and_other_packages_are_counted() {
         let kmdf = json!({ "driver-type": "KMDF", "kmdf-version-major": 1, "target-kmdf-version-minor": 33 });
         let packages = vec![
-            package("a-b", "cdylib", wdm()),
+            package("a-b", "cdylib", Some(wdm())),
             package("tool", "bin", None),
             package("c", "cdylib", Some(kmdf)),
-            package("d", "cdylib", wdm()),
+            package("d", "cdylib", Some(wdm())),
         ];
         let workspace = find(packages, &[]).unwrap();
         let groups: Vec<(Model, Vec<&str>)> = workspace
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn packages_that_cannot_be_built_are_errors_of_their_own() {
-        let unknown = find(vec![package("a", "cdylib", wdm())], &["b"]).unwrap_err();
+        let unknown = find(vec![package("a", "cdylib", Some(wdm()))], &["b"]).unwrap_err();
         assert_eq!(unknown, PrepareError::UnknownPackage { name: "b".into(), members: vec!["a".into()] });
         let tool = find(vec![package("tool", "staticlib", None)], &["tool"]).unwrap_err();
         assert!(matches!(tool, PrepareError::NotADriver { is_static: true, .. }), "{tool:?}");
@@ -293,11 +293,11 @@ mod tests {
         let user = package("u", "cdylib", Some(json!({ "driver-type": "UMDF" })));
         let error = PrepareError::Model { package: "u".into(), error: ModelError::UserMode };
         assert_eq!(find(vec![user], &[]), Err(error));
-        let mut plain = package("p", "cdylib", wdm());
+        let mut plain = package("p", "cdylib", Some(wdm()));
         plain.targets.truncate(1);
         assert!(matches!(find(vec![plain], &[]), Err(PrepareError::NoBuildScript { .. })));
         let models = vec![
-            package("one", "cdylib", wdm()),
+            package("one", "cdylib", Some(wdm())),
             package("two", "cdylib", Some(json!({ "driver-type": "KMDF" }))),
             package("three", "cdylib", None),
         ];

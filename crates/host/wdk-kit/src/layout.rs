@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::metadata::Generated;
 use crate::tools::make_link;
-use crate::{Error, files};
+use crate::{Error, files, model};
 
 /// The SDK version whose folders the kit imitates.
 pub const VERSION: &str = "10.0.26100.0";
@@ -31,7 +31,8 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     for (path, text) in files::below("kit/include") {
         write(&include.join(path), text)?;
     }
-    for (name, (early, late)) in &generated.headers {
+    for (name, parts) in &generated.headers {
+        let (early, late) = (model::early(parts), model::late(parts));
         let head = "/* Generated from Microsoft's metadata. */\n#pragma once\n\n";
         if name == KERNEL {
             write(&include.join("km/nt/generated_names.h"), &format!("{head}{early}"))?;
@@ -41,7 +42,8 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
         }
     }
     let head = "/* Generated from Microsoft's bindings. */\n#pragma once\n\n";
-    write(&include.join("km/nt/supplement.h"), &format!("{head}{}", generated.supplement))?;
+    let supplement = generated.supplement.as_ref().map(model::whole).unwrap_or_default();
+    write(&include.join("km/nt/supplement.h"), &format!("{head}{supplement}"))?;
     // Drivers that run bindgen themselves include these headers. The functions that the kernel exports are declared by wdm.h.
     for name in ["ctype.h", "malloc.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
         write(&include.join("km/crt").join(name), "#pragma once\n#include \"wdm.h\"\n")?;

@@ -1,13 +1,15 @@
 //! A driver kit for hosts without Windows: headers and import libraries, laid out in the folders of a WDK.
 //!
-//! Most declarations come from Microsoft's metadata (`src/metadata`); `kit` has what the metadata lacks. The kit is made once
-//! and used by every driver. It is never used on Windows: drivers are built with the WDK there.
+//! Most declarations come from Microsoft's metadata (`src/metadata`) and bindings (`src/published`), as values of one model
+//! (`src/model`), which is written once; `kit` has what both lack. The kit is made once and used by every driver. It is never used
+//! on Windows: drivers are built with the WDK there.
 
 mod error;
 mod files;
 mod layout;
 mod libraries;
 mod metadata;
+mod model;
 mod published;
 mod source;
 mod tools;
@@ -20,6 +22,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub use error::Error;
 pub use layout::VERSION;
 pub use wdf::MINORS as KMDF_MINORS;
+
+use metadata::Corrections;
 
 /// The number of drafts that this process has made. It makes the names of their folders unique.
 static DRAFTS: AtomicU32 = AtomicU32::new(0);
@@ -61,8 +65,8 @@ fn fill(kit: &Path) -> Result<(), Error> {
     let published = published::Published::read(&sources.bindings)?;
     table.tags.extend(published.enumeration_tags());
     let records = published.records(&table);
-    table.records.extend(records);
-    let mut generated = metadata::generate(&sources.metadata, &table, &written, &published.constants)?;
+    let corrections = Corrections { constants: &published.constants, records: &records };
+    let mut generated = metadata::generate(&sources.metadata, &table, &written, &corrections)?;
     generated.add_supplement(&table, &written, &published);
     layout::write_headers(kit, &generated)?;
     let framework = wdf::Framework::read(&files::below("kit/wdf").collect::<Vec<_>>())?;
