@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::metadata::Generated;
+use crate::metadata::{Generated, KERNEL};
 use crate::tools::make_link;
 use crate::{Error, files, model};
 
@@ -13,10 +13,6 @@ pub const VERSION: &str = "10.0.26100.0";
 pub(crate) fn framework_headers(minor: u8) -> String {
     format!("Include/wdf/kmdf/1.{minor}")
 }
-
-/// The header that all other kernel headers include. Its generated declarations are in two separate files, which the handwritten
-/// `wdm.h` includes.
-pub(crate) const KERNEL: &str = "wdm.h";
 
 /// Writes a file, and creates its folders.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {

@@ -67,7 +67,7 @@ fn fill(kit: &Path) -> Result<(), Error> {
     let records = published.records(&table);
     let corrections = Corrections { constants: &published.constants, records: &records };
     let mut generated = metadata::generate(&sources.metadata, &table, &written, &corrections)?;
-    generated.add_supplement(&table, &written, &published);
+    published.complete(&mut generated, &table, &written);
     layout::write_headers(kit, &generated)?;
     let framework = wdf::Framework::read(&files::below("kit/wdf").collect::<Vec<_>>())?;
     for minor in wdf::MINORS {

@@ -7,6 +7,7 @@
 mod background;
 mod cargo_tool;
 mod cli;
+mod command;
 mod commands;
 mod context;
 mod steps;

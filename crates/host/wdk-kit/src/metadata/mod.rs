@@ -3,7 +3,7 @@
 //! The metadata consists of `Windows.Wdk.winmd` and `Windows.Win32.winmd`, which `windows-bindgen` 0.66 contains. `kit/metadata`
 //! selects the parts that are used. Names that the headers in `kit/include` declare are not generated.
 
-mod declared;
+pub(crate) mod declared;
 mod header;
 mod records;
 mod select;
@@ -17,14 +17,16 @@ use std::thread;
 
 use windows_metadata::reader::{File, Index, Item as Entry};
 
-use crate::layout;
-use crate::model::{Item, Part, Record, Source};
-use crate::published::Published;
+use crate::model::{Part, Record, Source};
 pub(crate) use table::Table;
 use types::Speller;
 
 /// The file of `kit/metadata` with declarations in C.
 const RECORDS: &str = "records.h";
+
+/// The header that all other kernel headers include. Its generated declarations are in two separate files, which the handwritten
+/// `wdm.h` includes.
+pub(crate) const KERNEL: &str = "wdm.h";
 
 /// A processor, with its bit in the metadata.
 #[derive(Clone, Copy)]
@@ -55,37 +57,6 @@ pub(crate) struct Generated {
     pub(crate) libraries: BTreeMap<String, (String, BTreeSet<String>)>,
     /// The file names of user-mode libraries.
     pub(crate) programs: BTreeSet<String>,
-}
-
-impl Generated {
-    /// Adds declarations from Microsoft's bindings that neither the metadata nor the handwritten headers have, and replaces
-    /// declarations of routines that have more information in the bindings.
-    pub(crate) fn add_supplement(&mut self, table: &Table, written: &[&str], published: &Published) {
-        let (mut names, mut complete) = (BTreeSet::new(), BTreeSet::new());
-        for text in written {
-            names.extend(declared::names(text));
-            complete.extend(declared::tags(text));
-        }
-        for part in self.headers.values().flatten() {
-            part.add_declared(&mut names, &mut complete);
-        }
-        let kernel = self.headers.entry(String::from(layout::KERNEL)).or_default();
-        let mut routines = BTreeMap::new();
-        for item in kernel.iter().flat_map(|part| &part.routines) {
-            if let Item::Routine { name, signature, .. } = item {
-                routines.insert(name.clone(), signature.clone());
-            }
-        }
-        let supplement = published.supplement(table, &names, &complete, &routines);
-        let is_kept = |item: &Item| !matches!(item, Item::Routine { name, .. } if supplement.replaced.contains(name));
-        for part in kernel.iter_mut() {
-            part.routines.retain(is_kept);
-        }
-        self.supplement = Some(supplement.part);
-        for (module, names) in supplement.exports {
-            self.exports.entry(module).or_default().extend(names);
-        }
-    }
 }
 
 impl Table {

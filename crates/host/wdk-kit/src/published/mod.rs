@@ -17,7 +17,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::metadata::{PROCESSORS, Table};
+use crate::metadata::{Generated, KERNEL, PROCESSORS, Table, declared};
 use crate::model::{self, Keyword, Member, Part, Signature, Source, Type, forwards};
 use parse::{Bindings, Item, Record};
 use types::{NEVER, UNIT};
@@ -35,12 +35,12 @@ pub(crate) struct Published {
 }
 
 /// The declarations that are added to the kit.
-pub(crate) struct Supplement {
-    pub(crate) part: Part,
+struct Supplement {
+    part: Part,
     /// Routines by the module that exports them.
-    pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
+    exports: BTreeMap<String, BTreeSet<String>>,
     /// Routines whose declarations replace those of the metadata.
-    pub(crate) replaced: BTreeSet<String>,
+    replaced: BTreeSet<String>,
 }
 
 impl Published {
@@ -101,9 +101,39 @@ impl Published {
         table.better.iter().filter_map(record).collect()
     }
 
+    /// Adds declarations that neither the metadata nor the handwritten headers (`written`) have, and replaces declarations of routines
+    /// that have more information here.
+    pub(crate) fn complete(&self, generated: &mut Generated, table: &Table, written: &[&str]) {
+        let (mut names, mut complete) = (BTreeSet::new(), BTreeSet::new());
+        for text in written {
+            names.extend(declared::names(text));
+            complete.extend(declared::tags(text));
+        }
+        for part in generated.headers.values().flatten() {
+            part.add_declared(&mut names, &mut complete);
+        }
+        let kernel = generated.headers.entry(String::from(KERNEL)).or_default();
+        let mut routines = BTreeMap::new();
+        for item in kernel.iter().flat_map(|part| &part.routines) {
+            if let model::Item::Routine { name, signature, .. } = item {
+                routines.insert(name.clone(), signature.clone());
+            }
+        }
+        let Supplement { part, exports, replaced } = self.supplement(table, &names, &complete, &routines);
+        let is_kept =
+            |item: &model::Item| !matches!(item, model::Item::Routine { name, .. } if replaced.contains(name));
+        for part in kernel.iter_mut() {
+            part.routines.retain(is_kept);
+        }
+        generated.supplement = Some(part);
+        for (module, names) in exports {
+            generated.exports.entry(module).or_default().extend(names);
+        }
+    }
+
     /// Returns the declarations that the kit does not have. `declared` has the names of the kit, `complete` the tags of records with
     /// fields, and `routines` the kit's routines.
-    pub(crate) fn supplement(
+    fn supplement(
         &self,
         table: &Table,
         declared: &BTreeSet<String>,

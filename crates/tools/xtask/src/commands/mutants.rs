@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use crate::cargo_tool;
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use driver_build::{Error, output};
 

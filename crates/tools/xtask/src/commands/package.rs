@@ -7,7 +7,7 @@ use driver_build::{Error, PackageOptions, prepare};
 
 use super::build::{SETUP, TOOLS, options};
 use super::etwctl;
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
 
