@@ -12,14 +12,14 @@ use crate::output::note;
 /// The name of the linker map. The kit makes the linker write it to the `OUT_DIR` of the driver's build script.
 const MAP: &str = "driver.map";
 
-/// Copies every driver that cargo built in `workspace` to `folder` as `.sys`, with its `.pdb` and `.map`, and
-/// the `.inx` files of `workspace`. A missing `.pdb` or `.map` is reported; an old one in `folder` is removed.
-pub(crate) fn collect(artifacts: &Artifacts, workspace: &Path, folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    fs::create_dir_all(folder).map_err(|error| FileError::new(folder, &error))?;
+/// Copies every driver that cargo built in `workspace` to `dir` as `.sys`, with its `.pdb` and `.map`, and
+/// the `.inx` files of `workspace`. A missing `.pdb` or `.map` is reported; an old one in `dir` is removed.
+pub(crate) fn collect(artifacts: &Artifacts, workspace: &Path, dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    fs::create_dir_all(dir).map_err(|error| FileError::new(dir, &error))?;
     let mut images = Vec::new();
     let drivers = artifacts.targets.iter().filter(|target| target.manifest.starts_with(workspace));
     for (driver, library) in drivers.filter_map(|driver| Some((driver, driver.file("dll")?))) {
-        let named = |extension: &str| folder.join(library.file_name().unwrap_or_default()).with_extension(extension);
+        let named = |extension: &str| dir.join(library.file_name().unwrap_or_default()).with_extension(extension);
         let image = named("sys");
         let bytes = fs::read(library).map_err(|error| FileError::new(library, &error))?;
         put(&image, &bytes)?;
@@ -28,13 +28,13 @@ pub(crate) fn collect(artifacts: &Artifacts, workspace: &Path, folder: &Path) ->
         copy_or_report(artifacts.out_dir(&driver.package).map(|out| out.join(MAP)), &named("map"), NO_MAP)?;
         images.push(image);
     }
-    let mut folders: Vec<&Path> = artifacts.targets.iter().filter_map(|target| target.manifest.parent()).collect();
-    folders.retain(|folder| folder.starts_with(workspace));
-    folders.push(workspace);
-    folders.sort();
-    folders.dedup();
-    for inx in folders.into_iter().flat_map(|folder| with_extension(folder, "inx")) {
-        copy(&inx, &folder.join(inx.file_name().unwrap_or_default()))?;
+    let mut dirs: Vec<&Path> = artifacts.targets.iter().filter_map(|target| target.manifest.parent()).collect();
+    dirs.retain(|dir| dir.starts_with(workspace));
+    dirs.push(workspace);
+    dirs.sort();
+    dirs.dedup();
+    for inx in dirs.into_iter().flat_map(|dir| with_extension(dir, "inx")) {
+        copy(&inx, &dir.join(inx.file_name().unwrap_or_default()))?;
     }
     if images.is_empty() {
         let text = "the package has no driver: its [lib] needs crate-type = [\"cdylib\"]";
@@ -43,8 +43,8 @@ pub(crate) fn collect(artifacts: &Artifacts, workspace: &Path, folder: &Path) ->
     Ok(images)
 }
 
-fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn with_extension(dir: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == extension)).collect();
     paths.sort();

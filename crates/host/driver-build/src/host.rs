@@ -14,7 +14,7 @@ const HUGE_PAGES: (&str, &str) = ("MALLOC_CONF", "thp:always,metadata_thp:always
 
 /// The environment of one run.
 pub struct Host {
-    folder: PathBuf,
+    dir: PathBuf,
     cargo: OsString,
     programs: fn(&str) -> Vec<OsString>,
     cache: PathBuf,
@@ -24,12 +24,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host whose commands run in `folder`. `programs` turns the name of a program of this project, such as `driver-package`,
+    /// A host whose commands run in `dir`. `programs` turns the name of a program of this project, such as `driver-package`,
     /// into the command that runs it. `cache` is the folder for the kit and for compiled crates. Missing tools are installed.
     #[must_use]
-    pub fn new(folder: &Path, programs: fn(&str) -> Vec<OsString>, cache: PathBuf) -> Self {
+    pub fn new(dir: &Path, programs: fn(&str) -> Vec<OsString>, cache: PathBuf) -> Self {
         Self {
-            folder: folder.to_path_buf(),
+            dir: dir.to_path_buf(),
             cargo: env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
             programs,
             cache,
@@ -50,8 +50,8 @@ impl Host {
     }
 
     /// The folder that commands run in.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// The folder for the kit and for compiled crates.
@@ -77,7 +77,7 @@ impl Host {
     /// Any program. It runs in the host's folder.
     #[must_use]
     pub fn tool(&self, program: impl Into<OsString>) -> Tool {
-        Tool::new(program).current_dir(&self.folder)
+        Tool::new(program).current_dir(&self.dir)
     }
 
     /// A program of this project.

@@ -27,7 +27,7 @@ pub struct NewDriver {
     /// Its kind.
     pub kind: Kind,
     /// The driver's folder. It must not exist, or must be empty.
-    pub folder: PathBuf,
+    pub dir: PathBuf,
     /// The clone of the `wdk-etw` repository.
     pub wdk_etw: PathBuf,
 }
@@ -37,8 +37,8 @@ type Template = (&'static str, &'static str);
 
 /// The templates in a folder.
 macro_rules! templates {
-    ($folder:literal: $($file:literal),+ $(,)?) => {
-        &[$(($file, include_str!(concat!("../templates/", $folder, "/", $file)))),+]
+    ($dir:literal: $($file:literal),+ $(,)?) => {
+        &[$(($file, include_str!(concat!("../templates/", $dir, "/", $file)))),+]
     };
 }
 
@@ -55,9 +55,9 @@ impl NewDriver {
     /// A driver in the folder `path`, whose last part is its name.
     #[must_use]
     pub fn at(path: &Path, kind: Kind, wdk_etw: PathBuf) -> Self {
-        let folder = env::current_dir().unwrap_or_default().join(path);
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self { name, kind, folder, wdk_etw }
+        let dir = env::current_dir().unwrap_or_default().join(path);
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { name, kind, dir, wdk_etw }
     }
 
     /// Writes the driver's files; returns their paths.
@@ -67,42 +67,41 @@ impl NewDriver {
     /// If the name is not valid for a package, the folder is not empty, or a file cannot be written. Nothing is left then.
     pub fn write(&self) -> Result<Vec<PathBuf>, Error> {
         check_name(&self.name)?;
-        let folder = absolute(&self.folder)?;
-        if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
-            return Err(Error::Usage(format!("{} exists and is not empty", folder.display())));
+        let dir = absolute(&self.dir)?;
+        if fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
+            return Err(Error::Usage(format!("{} exists and is not empty", dir.display())));
         }
         let clone = absolute(&self.wdk_etw)?;
         if let Some(path) =
-            [&folder, &clone].iter().find(|path| path.to_str().is_none_or(|text| text.contains(['"', '\n'])))
+            [&dir, &clone].iter().find(|path| path.to_str().is_none_or(|text| text.contains(['"', '\n'])))
         {
             return Err(Error::Usage(format!(
                 "a Cargo.toml cannot contain this path: {}; use one without quotation marks and line breaks, in valid UTF-8",
                 path.display()
             )));
         }
-        let missing: Vec<PathBuf> =
-            folder.ancestors().take_while(|path| !path.exists()).map(Path::to_path_buf).collect();
-        self.write_files(&folder, &clone).inspect_err(|_| remove(&folder, &missing))
+        let missing: Vec<PathBuf> = dir.ancestors().take_while(|path| !path.exists()).map(Path::to_path_buf).collect();
+        self.write_files(&dir, &clone).inspect_err(|_| remove(&dir, &missing))
     }
 
     /// Writes the files to the folder.
-    fn write_files(&self, folder: &Path, clone: &Path) -> Result<Vec<PathBuf>, Error> {
-        let words = self.words(folder, clone);
+    fn write_files(&self, dir: &Path, clone: &Path) -> Result<Vec<PathBuf>, Error> {
+        let words = self.words(dir, clone);
         let mut written = Vec::new();
         for (path, text) in COMMON.iter().chain(if self.kind == Kind::Kmdf { KMDF } else { WDM }) {
             let path = fill(path.trim_end_matches(".in"), &words);
-            written.push(write(folder.join(path), &fill(text, &words))?);
+            written.push(write(dir.join(path), &fill(text, &words))?);
         }
         for (from, to) in LOCKS {
             if let Ok(text) = fs::read_to_string(clone.join(from)) {
-                written.push(write(folder.join(to), &text)?);
+                written.push(write(dir.join(to), &text)?);
             }
         }
         Ok(written)
     }
 
     /// The value for each placeholder of the templates.
-    fn words(&self, folder: &Path, clone: &Path) -> Vec<(&'static str, String)> {
+    fn words(&self, dir: &Path, clone: &Path) -> Vec<(&'static str, String)> {
         let plain = self.name.replace('-', "_");
         let kind = if self.kind == Kind::Kmdf { "KMDF" } else { "WDM" };
         let text = |path: PathBuf| path.to_string_lossy().replace('\\', "/");
@@ -111,9 +110,9 @@ impl NewDriver {
             ("Name", camel(&self.name)),
             ("kind", kind.to_owned()),
             ("interface", identifier(&self.name)),
-            ("wdk-etw-from-tests", text(relative(&folder.join("host-tests"), clone))),
-            ("wdk-etw", text(relative(folder, clone))),
-            ("driver", text(relative(clone, folder))),
+            ("wdk-etw-from-tests", text(relative(&dir.join("host-tests"), clone))),
+            ("wdk-etw", text(relative(dir, clone))),
+            ("driver", text(relative(clone, dir))),
             ("crate", plain),
         ]
     }
@@ -201,8 +200,8 @@ fn clean(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Removes what a failed attempt wrote: the contents of the folder, which was empty, and the folders that did not exist.
-fn remove(folder: &Path, missing: &[PathBuf]) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+fn remove(dir: &Path, missing: &[PathBuf]) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
         // The first error is what the user must know about.
         let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
@@ -224,23 +223,23 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("driver-build-new-{}", std::process::id())).join(name);
-        let _ = fs::remove_dir_all(&folder);
-        folder
+    fn dir(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("driver-build-new-{}", std::process::id())).join(name);
+        let _ = fs::remove_dir_all(&dir);
+        dir
     }
 
     #[test]
     fn every_template_is_used_and_every_placeholder_is_replaced() {
         for kind in [Kind::Kmdf, Kind::Wdm] {
-            let folder = folder(&format!("a place for {kind:?}"));
+            let dir = dir(&format!("a place for {kind:?}"));
             let wdk_etw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-            let new = NewDriver { name: "my-driver".into(), kind, folder: folder.clone(), wdk_etw };
+            let new = NewDriver { name: "my-driver".into(), kind, dir: dir.clone(), wdk_etw };
             for path in new.write().unwrap() {
                 let text = fs::read_to_string(&path).unwrap().replace("${{", "");
                 assert!(!text.contains("{{"), "{}", path.display());
             }
-            assert!(folder.join("my_driver.inx").is_file() && folder.join("Cargo.toml").is_file());
+            assert!(dir.join("my_driver.inx").is_file() && dir.join("Cargo.toml").is_file());
             let again = new.write().unwrap_err().to_string();
             assert!(again.contains("not empty"), "{again}");
         }

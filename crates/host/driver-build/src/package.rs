@@ -59,16 +59,10 @@ pub fn package(host: &Host, plan: &Plan, package: &PackageOptions) -> Result<(),
 /// # Errors
 ///
 /// If `driver-package` refuses the folder.
-pub fn adopt(
-    host: &Host,
-    manifest: &Path,
-    folder: &Path,
-    package: &PackageOptions,
-    replace: bool,
-) -> Result<(), Error> {
+pub fn adopt(host: &Host, manifest: &Path, dir: &Path, package: &PackageOptions, replace: bool) -> Result<(), Error> {
     let tool = with_common(host.program("driver-package").args(["adopt"]), manifest, package);
     let tool = if replace { tool.args(["--replace"]) } else { tool };
-    tool.args([folder]).run_ours()
+    tool.args([dir]).run_ours()
 }
 
 /// The driver's `.inx`: the one beside the manifest, or the copy that the build made.

@@ -98,8 +98,8 @@ impl Tool {
         }
         let mut command = Command::new("nice");
         command.args(["-n", "10"]).arg(self.command.get_program()).args(self.command.get_args());
-        if let Some(folder) = self.command.get_current_dir() {
-            command.current_dir(folder);
+        if let Some(dir) = self.command.get_current_dir() {
+            command.current_dir(dir);
         }
         for (key, value) in self.command.get_envs() {
             match value {

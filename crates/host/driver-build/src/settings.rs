@@ -30,8 +30,8 @@ fn prompt(plan: &Plan) -> Vec<(&'static str, String)> {
     let include = plan.kit.join("Include");
     let version = newest(&include);
     let headers = ["km/crt", "km", "shared"].map(|name| include.join(&version).join(name).display().to_string());
-    let folder = if plan.options.arch == Arch::X64 { "x64" } else { "ARM64" };
-    let libraries = plan.kit.join("Lib").join(&version).join("km").join(folder);
+    let dir = if plan.options.arch == Arch::X64 { "x64" } else { "ARM64" };
+    let libraries = plan.kit.join("Lib").join(&version).join("km").join(dir);
     vec![
         ("WDKContentRoot", plan.kit.display().to_string()),
         ("WindowsSdkDir", format!("{}/", plan.kit.display())),

@@ -13,7 +13,7 @@ pub(crate) fn active(host: &Host, manifest: &Path) -> Result<Option<String>, Err
         return Ok(None);
     };
     // If the file is in or above the folder that commands run in, rustup uses it already.
-    if host.folder().starts_with(dir) {
+    if host.dir().starts_with(dir) {
         return Ok(None);
     }
     let rustup = || host.tool("rustup").current_dir(dir).env_remove("RUSTUP_TOOLCHAIN");

@@ -23,33 +23,33 @@ pub fn link_wdk(wdk: &Path, out: &Path) -> Result<PathBuf, PrepareError> {
     let parts = parts(&wdk);
     let includes: Vec<PathBuf> = parts.iter().filter_map(|part| child(part, "Include")).collect();
     let libraries: Vec<PathBuf> = parts.iter().filter_map(|part| child(part, "Lib")).collect();
-    let is_kernels = |folder: &PathBuf| versioned(folder).iter().any(|(_, inner)| child(inner, "km").is_some());
-    for (folders, name) in [(&includes, "Include"), (&libraries, "Lib")] {
-        if !folders.iter().any(is_kernels) {
+    let is_kernels = |dir: &PathBuf| versioned(dir).iter().any(|(_, inner)| child(inner, "km").is_some());
+    for (dirs, name) in [(&includes, "Include"), (&libraries, "Lib")] {
+        if !dirs.iter().any(is_kernels) {
             return Err(PrepareError::NotAWdk { dir: wdk, missing: name });
         }
     }
-    let versions = includes.iter().filter(|folder| is_kernels(folder)).flat_map(|folder| versioned(folder));
+    let versions = includes.iter().filter(|dir| is_kernels(dir)).flat_map(|dir| versioned(dir));
     let version = versions.filter_map(|(version, _)| version).max_by_key(|version| numbers(version));
     let version = version.unwrap_or_else(|| String::from(wdk_kit::VERSION));
 
     let root = out.join("wdk").join(wdk.to_string_lossy().trim_start_matches('/').replace('/', "+"));
     let _ = fs::remove_dir_all(&root);
-    for (folders, name) in [(&includes, "Include"), (&libraries, "Lib")] {
+    for (dirs, name) in [(&includes, "Include"), (&libraries, "Lib")] {
         let to = root.join(name);
-        for folder in folders {
-            for (own, inner) in versioned(folder) {
+        for dir in dirs {
+            for (own, inner) in versioned(dir) {
                 mirror(&inner, &to.join(own.as_ref().unwrap_or(&version)))?;
             }
-            if let Some(framework) = child(folder, "wdf") {
+            if let Some(framework) = child(dir, "wdf") {
                 mirror(&framework, &to.join("wdf"))?;
             }
         }
     }
     // The stand-in fails without these folders, and not every WDK has them.
-    for folder in ["km/crt", "km/ufx/1.1", "shared"] {
-        let folder = root.join("Include").join(&version).join(folder);
-        fs::create_dir_all(&folder).map_err(|error| FileError::new(&folder, &error))?;
+    for dir in ["km/crt", "km/ufx/1.1", "shared"] {
+        let dir = root.join("Include").join(&version).join(dir);
+        fs::create_dir_all(&dir).map_err(|error| FileError::new(&dir, &error))?;
     }
     write(&root.join("overlay.yaml"), &overlay(&root.join("Include"))?)?;
     Ok(root)
@@ -72,18 +72,18 @@ fn parts(wdk: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the folders of versions in `Include` or `Lib`, or the folder itself if `km`, `shared` or `um` are directly in it.
-fn versioned(folder: &Path) -> Vec<(Option<String>, PathBuf)> {
-    if ["km", "shared", "um"].iter().any(|name| child(folder, name).is_some()) {
-        return vec![(None, folder.to_path_buf())];
+fn versioned(dir: &Path) -> Vec<(Option<String>, PathBuf)> {
+    if ["km", "shared", "um"].iter().any(|name| child(dir, name).is_some()) {
+        return vec![(None, dir.to_path_buf())];
     }
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let name =
         |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned()).filter(|name| name.starts_with("10."));
     entries.filter_map(|path| name(&path).map(|version| (Some(version), path))).collect()
 }
 
-fn child(folder: &Path, name: &str) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder).ok()?.flatten();
+fn child(dir: &Path, name: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir(dir).ok()?.flatten();
     entries.map(|entry| entry.path()).find(|path| path.file_name().is_some_and(|own| own.eq_ignore_ascii_case(name)))
 }
 
@@ -120,19 +120,19 @@ fn mirror(from: &Path, to: &Path) -> Result<(), FileError> {
 /// Returns a file system overlay for clang, in which the case of names does not matter.
 fn overlay(include: &Path) -> Result<String, FileError> {
     let mut text = String::from("{ \"version\": 0, \"case-sensitive\": \"false\", \"roots\": [\n");
-    let mut folders = vec![include.to_path_buf()];
-    while let Some(folder) = folders.pop() {
+    let mut dirs = vec![include.to_path_buf()];
+    while let Some(dir) = dirs.pop() {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&folder).map_err(|error| FileError::new(&folder, &error))?.flatten() {
+        for entry in fs::read_dir(&dir).map_err(|error| FileError::new(&dir, &error))?.flatten() {
             let path = entry.path();
             if path.is_dir() {
-                folders.push(path);
+                dirs.push(path);
             } else {
                 files.push(path);
             }
         }
         files.sort();
-        let _ = write!(text, "{{ \"type\": \"directory\", \"name\": {:?}, \"contents\": [", folder.to_string_lossy());
+        let _ = write!(text, "{{ \"type\": \"directory\", \"name\": {:?}, \"contents\": [", dir.to_string_lossy());
         for (at, file) in files.iter().enumerate() {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let comma = if at > 0 { ", " } else { "" };

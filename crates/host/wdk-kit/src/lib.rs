@@ -28,20 +28,20 @@ use metadata::Corrections;
 /// The number of drafts that this process has made. It makes the names of their folders unique.
 static DRAFTS: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the kit in `folder`, unless it already exists and is up to date. Returns the root of the kit.
+/// Makes the kit in `dir`, unless it already exists and is up to date. Returns the root of the kit.
 ///
 /// # Errors
 ///
 /// Fails if a tool is missing, the metadata cannot be downloaded, or a file cannot be written.
-pub fn make(folder: &Path) -> Result<PathBuf, Error> {
-    let folder = &std::path::absolute(folder).map_err(|error| Error::io(folder, &error))?;
-    let root = folder.join(files::fingerprint());
+pub fn make(dir: &Path) -> Result<PathBuf, Error> {
+    let dir = &std::path::absolute(dir).map_err(|error| Error::io(dir, &error))?;
+    let root = dir.join(files::fingerprint());
     if root.join("complete").exists() {
         return Ok(root);
     }
     // The kit is made in another folder and then renamed, so that there is never an incomplete kit.
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
-    let draft = folder.join(format!("draft-{}-{number}", std::process::id()));
+    let draft = dir.join(format!("draft-{}-{number}", std::process::id()));
     let _ = fs::remove_dir_all(&draft);
     let result = fill(&draft).and_then(|()| {
         if root.join("complete").exists() {
@@ -72,9 +72,9 @@ fn fill(kit: &Path) -> Result<(), Error> {
     let framework = wdf::Framework::read(&files::below("kit/wdf").collect::<Vec<_>>())?;
     for minor in wdf::MINORS {
         let headers = framework.headers(minor)?;
-        let folder = kit.join(layout::framework_headers(minor));
-        layout::write(&folder.join("wdf.h"), &headers.wdf)?;
-        layout::write(&folder.join("wdfusb.h"), &headers.wdfusb)?;
+        let dir = kit.join(layout::framework_headers(minor));
+        layout::write(&dir.join("wdf.h"), &headers.wdf)?;
+        layout::write(&dir.join("wdfusb.h"), &headers.wdfusb)?;
     }
     libraries::build(kit, &generated, &wdf::MINORS, &tools)?;
     layout::write(&kit.join("complete"), "")

@@ -65,7 +65,7 @@ pub(crate) fn find(package: &Path) -> Result<Sources, Error> {
     }
     let metadata: Value =
         serde_json::from_slice(&output.stdout).map_err(|error| Error::Source(format!("cargo metadata: {error}")))?;
-    let folder_of = |name: &str| {
+    let dir_of = |name: &str| {
         let packages = metadata.get("packages").and_then(Value::as_array).into_iter().flatten();
         let found = packages.into_iter().find(|package| package["name"] == name);
         let path = found.and_then(|package| package["manifest_path"].as_str()).map(Path::new).and_then(Path::parent);
@@ -73,8 +73,8 @@ pub(crate) fn find(package: &Path) -> Result<Sources, Error> {
     };
     let [(metadata_package, _), (bindings_package, _)] = PACKAGES;
     Ok(Sources {
-        metadata: folder_of(metadata_package)?.join("default"),
-        bindings: folder_of(bindings_package)?.join("generated_bindings"),
+        metadata: dir_of(metadata_package)?.join("default"),
+        bindings: dir_of(bindings_package)?.join("generated_bindings"),
     })
 }
 

@@ -132,7 +132,7 @@ fn new_driver(new: &New) -> Result<(), Error> {
     let interrupts = Deferred::begin();
     made.write()?;
     drop(interrupts);
-    note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.folder.display()));
+    note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.dir.display()));
     if is_checkout(&made.wdk_etw) {
         note(&format!(
             "the driver depends on {}, cargo's copy of the repository, which cargo removes after some weeks without use; to avoid this, \

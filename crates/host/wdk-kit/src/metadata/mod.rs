@@ -80,9 +80,9 @@ pub(crate) struct Corrections<'c> {
     pub(crate) records: &'c BTreeMap<String, Record>,
 }
 
-/// Generates headers from the metadata in `folder`. `written` has the texts of the handwritten headers.
+/// Generates headers from the metadata in `dir`. `written` has the texts of the handwritten headers.
 pub(crate) fn generate(
-    folder: &Path,
+    dir: &Path,
     table: &Table,
     written: &[&str],
     corrections: &Corrections<'_>,
@@ -94,7 +94,7 @@ pub(crate) fn generate(
     let declared = &declared;
     let parts = thread::scope(|scope| {
         let parts = PROCESSORS
-            .map(|processor| scope.spawn(move || for_processor(folder, table, processor, declared, corrections)));
+            .map(|processor| scope.spawn(move || for_processor(dir, table, processor, declared, corrections)));
         parts.map(|part| part.join().unwrap_or_else(|_| Err(String::from("the metadata could not be read"))))
     });
     let mut generated = Generated::default();
@@ -125,14 +125,14 @@ pub(crate) fn generate(
 }
 
 fn for_processor(
-    folder: &Path,
+    dir: &Path,
     table: &Table,
     processor: Processor,
     declared: &BTreeSet<String>,
     corrections: &Corrections<'_>,
 ) -> Result<Generated, String> {
     let files = ["Windows.Wdk.winmd", "Windows.Win32.winmd"].map(|name| {
-        let path = folder.join(name);
+        let path = dir.join(name);
         File::read(&path).ok_or_else(|| format!("{}: cannot be read as metadata", path.display()))
     });
     let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;

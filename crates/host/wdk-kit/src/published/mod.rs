@@ -44,17 +44,17 @@ struct Supplement {
 }
 
 impl Published {
-    /// Reads the files in `folder`.
-    pub(crate) fn read(folder: &Path) -> Result<Self, Error> {
+    /// Reads the files in `dir`.
+    pub(crate) fn read(dir: &Path) -> Result<Self, Error> {
         let mut bindings = Bindings::default();
         for name in ["types.rs", "constants.rs", "ntddk.rs"] {
-            let path = folder.join(name);
+            let path = dir.join(name);
             bindings.read(&fs::read_to_string(&path).map_err(|error| Error::io(&path, &error))?);
         }
         let published = Self::from_bindings(bindings);
         if published.records.is_empty() || published.constants.is_empty() {
             // The build script of wdk-sys 0.2 writes what it generates to these files.
-            return Err(Error::OverwrittenBindings(folder.to_path_buf()));
+            return Err(Error::OverwrittenBindings(dir.to_path_buf()));
         }
         Ok(published)
     }
