@@ -1,4 +1,4 @@
-//! Embeds the files of `kit` and `stand-in` into the library, so that the installed program needs no other files. Also
+//! Embeds the files of `kit` into the library, so that the installed program needs no other files. Also
 //! computes a fingerprint that changes with these files and with the code that makes the kit.
 
 use std::env;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("not run by Cargo")?);
     let mut files = Vec::new();
-    for folder in ["kit", "stand-in/src", "stand-in/winreg", "src"] {
-        println!("cargo::rerun-if-changed={folder}");
-        list(&root.join(folder), &mut files)?;
+    for dir in ["kit", "src"] {
+        println!("cargo::rerun-if-changed={dir}");
+        list(&root.join(dir), &mut files)?;
     }
     files.sort();
     let mut hasher = DefaultHasher::new();
@@ -30,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
-    for entry in fs::read_dir(folder)? {
+fn list(dir: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+    for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         if path.is_dir() {
             list(&path, files)?;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::metadata::Generated;
+use crate::metadata::{Generated, KERNEL};
 use crate::tools::make_link;
-use crate::{Error, files};
+use crate::{Error, files, model};
 
 /// The SDK version whose folders the kit imitates.
 pub const VERSION: &str = "10.0.26100.0";
@@ -13,10 +13,6 @@ pub const VERSION: &str = "10.0.26100.0";
 pub(crate) fn framework_headers(minor: u8) -> String {
     format!("Include/wdf/kmdf/1.{minor}")
 }
-
-/// The header that all other kernel headers include. Its generated declarations are in two separate files, which the handwritten
-/// `wdm.h` includes.
-pub(crate) const KERNEL: &str = "wdm.h";
 
 /// Writes a file, and creates its folders.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
@@ -31,7 +27,8 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     for (path, text) in files::below("kit/include") {
         write(&include.join(path), text)?;
     }
-    for (name, (early, late)) in &generated.headers {
+    for (name, parts) in &generated.headers {
+        let (early, late) = (model::early(parts), model::late(parts));
         let head = "/* Generated from Microsoft's metadata. */\n#pragma once\n\n";
         if name == KERNEL {
             write(&include.join("km/nt/generated_names.h"), &format!("{head}{early}"))?;
@@ -41,7 +38,8 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
         }
     }
     let head = "/* Generated from Microsoft's bindings. */\n#pragma once\n\n";
-    write(&include.join("km/nt/supplement.h"), &format!("{head}{}", generated.supplement))?;
+    let supplement = generated.supplement.as_ref().map(model::whole).unwrap_or_default();
+    write(&include.join("km/nt/supplement.h"), &format!("{head}{supplement}"))?;
     // Drivers that run bindgen themselves include these headers. The functions that the kernel exports are declared by wdm.h.
     for name in ["ctype.h", "malloc.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
         write(&include.join("km/crt").join(name), "#pragma once\n#include \"wdm.h\"\n")?;

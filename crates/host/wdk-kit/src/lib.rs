@@ -1,74 +1,47 @@
 //! A driver kit for hosts without Windows: headers and import libraries, laid out in the folders of a WDK.
 //!
-//! Most declarations come from Microsoft's metadata (`src/metadata`); `kit` has what the metadata lacks. The kit is made once
-//! and used by every driver. It is never used on Windows: drivers are built with the WDK there.
+//! Most declarations come from Microsoft's metadata (`src/metadata`) and bindings (`src/published`), as values of one model
+//! (`src/model`), which is written once; `kit` has what both lack. The kit is made once and used by every driver. It is never used
+//! on Windows: drivers are built with the WDK there.
 
-pub mod cli;
-mod driver;
+mod error;
 mod files;
 mod layout;
 mod libraries;
 mod metadata;
+mod model;
 mod published;
 mod source;
-mod stand_in;
 mod tools;
 mod wdf;
-mod wdk;
 
-use std::fmt;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use driver::{Package, Workspace};
+pub use error::Error;
 pub use layout::VERSION;
-pub use stand_in::Release;
-pub use tools::write_tools;
-pub use wdk::real;
+pub use wdf::MINORS as KMDF_MINORS;
 
-/// An error, as a message to the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(pub(crate) String);
-
-impl Error {
-    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
-        Self(format!("{}: {error}", path.display()))
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<String> for Error {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
+use metadata::Corrections;
 
 /// The number of drafts that this process has made. It makes the names of their folders unique.
 static DRAFTS: AtomicU32 = AtomicU32::new(0);
 
-/// Makes the kit in `folder`, unless it already exists and is up to date. Returns the root of the kit.
+/// Makes the kit in `dir`, unless it already exists and is up to date. Returns the root of the kit.
 ///
 /// # Errors
 ///
 /// Fails if a tool is missing, the metadata cannot be downloaded, or a file cannot be written.
-pub fn make(folder: &Path) -> Result<PathBuf, Error> {
-    let folder = &std::path::absolute(folder).map_err(|error| Error::io(folder, &error))?;
-    let root = folder.join(files::fingerprint());
+pub fn make(dir: &Path) -> Result<PathBuf, Error> {
+    let dir = &std::path::absolute(dir).map_err(|error| Error::io(dir, &error))?;
+    let root = dir.join(files::fingerprint());
     if root.join("complete").exists() {
         return Ok(root);
     }
     // The kit is made in another folder and then renamed, so that there is never an incomplete kit.
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
-    let draft = folder.join(format!("draft-{}-{number}", std::process::id()));
+    let draft = dir.join(format!("draft-{}-{number}", std::process::id()));
     let _ = fs::remove_dir_all(&draft);
     let result = fill(&draft).and_then(|()| {
         if root.join("complete").exists() {
@@ -85,28 +58,23 @@ pub fn make(folder: &Path) -> Result<PathBuf, Error> {
 }
 
 fn fill(kit: &Path) -> Result<(), Error> {
-    let tools = tools::Tools::find().map_err(|missing| {
-        Error(format!(
-            "the driver kit needs {}; on Debian and Ubuntu: apt-get install clang lld llvm libclang-dev",
-            missing.join(", ")
-        ))
-    })?;
+    let tools = tools::Tools::find().map_err(Error::MissingPrograms)?;
     let sources = source::find(&kit.join("source"))?;
     let mut table = metadata::Table::of(&files::below("kit/metadata").collect::<Vec<_>>())?;
     let written: Vec<&str> = files::below("kit/include").map(|(_, text)| text).collect();
     let published = published::Published::read(&sources.bindings)?;
     table.tags.extend(published.enumeration_tags());
     let records = published.records(&table);
-    table.records.extend(records);
-    let mut generated = metadata::generate(&sources.metadata, &table, &written, &published.constants)?;
-    generated.add_supplement(&table, &written, &published);
+    let corrections = Corrections { constants: &published.constants, records: &records };
+    let mut generated = metadata::generate(&sources.metadata, &table, &written, &corrections)?;
+    published.complete(&mut generated, &table, &written);
     layout::write_headers(kit, &generated)?;
     let framework = wdf::Framework::read(&files::below("kit/wdf").collect::<Vec<_>>())?;
     for minor in wdf::MINORS {
         let headers = framework.headers(minor)?;
-        let folder = kit.join(layout::framework_headers(minor));
-        layout::write(&folder.join("wdf.h"), &headers.wdf)?;
-        layout::write(&folder.join("wdfusb.h"), &headers.wdfusb)?;
+        let dir = kit.join(layout::framework_headers(minor));
+        layout::write(&dir.join("wdf.h"), &headers.wdf)?;
+        layout::write(&dir.join("wdfusb.h"), &headers.wdfusb)?;
     }
     libraries::build(kit, &generated, &wdf::MINORS, &tools)?;
     layout::write(&kit.join("complete"), "")

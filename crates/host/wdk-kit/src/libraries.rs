@@ -20,7 +20,7 @@ const LOADER: [&str; 5] =
 
 struct Target {
     /// The folder's name in a WDK.
-    folder: &'static str,
+    dir: &'static str,
     triple: &'static str,
     /// The name of the processor for llvm-dlltool.
     machine: &'static str,
@@ -32,14 +32,14 @@ struct Target {
 
 const TARGETS: [Target; 2] = [
     Target {
-        folder: "x64",
+        dir: "x64",
         triple: "x86_64-pc-windows-msvc",
         machine: "i386:x86-64",
         define: "-D_AMD64_",
         own_stack_probe: false,
     },
     Target {
-        folder: "ARM64",
+        dir: "ARM64",
         triple: "aarch64-pc-windows-msvc",
         machine: "arm64",
         define: "-D_ARM64_",
@@ -59,9 +59,9 @@ pub(crate) fn build(kit: &Path, generated: &Generated, versions: &[u8], tools: &
             let (headers, sources) = (&headers, &sources);
             scope.spawn(move || build_for(target, kit, headers, sources, generated, versions, tools))
         });
-        builds
-            .into_iter()
-            .try_for_each(|build| build.join().unwrap_or_else(|_| Err(Error(String::from("a thread panicked")))))
+        builds.into_iter().try_for_each(|build| {
+            build.join().unwrap_or_else(|_| Err(Error::Source(String::from("a thread panicked"))))
+        })
     })
 }
 
@@ -75,7 +75,7 @@ fn build_for(
     tools: &Tools,
 ) -> Result<(), Error> {
     {
-        let base = kit.join("Lib").join(VERSION).join("km").join(target.folder);
+        let base = kit.join("Lib").join(VERSION).join("km").join(target.dir);
         fs::create_dir_all(&base).map_err(|error| Error::io(&base, &error))?;
         let all = |module: &str, markers: &[&str]| {
             let mut names = declared(headers, markers);
@@ -111,13 +111,13 @@ fn build_for(
         linker.compile(kit, &base, "aux_klib", &library("aux_klib.c"), &[sections])?;
         // The framework's stub is compiled for each version. Precompiling the kernel's header saves reading it each time.
         let kernel_header = kit.join("Include").join(VERSION).join("km/wdm.h");
-        let precompiled = sources.join(target.folder).with_extension("pch");
+        let precompiled = sources.join(target.dir).with_extension("pch");
         linker.clang(kit, &kernel_header, &precompiled, &["-x".as_ref(), "c-header".as_ref()])?;
         linker.import(&base, "WdfLdr", "WDFLDR.SYS", LOADER)?;
         for minor in versions {
-            let folder = kit.join("Lib/wdf/kmdf").join(target.folder).join(format!("1.{minor}"));
-            let loader = folder.join("WdfLdr.lib");
-            fs::create_dir_all(&folder)
+            let dir = kit.join("Lib/wdf/kmdf").join(target.dir).join(format!("1.{minor}"));
+            let loader = dir.join("WdfLdr.lib");
+            fs::create_dir_all(&dir)
                 .and_then(|()| fs::copy(base.join("WdfLdr.lib"), &loader))
                 .map_err(|error| Error::io(&loader, &error))?;
             let include = format!("-I{}", kit.join(layout::framework_headers(*minor)).display());
@@ -125,7 +125,7 @@ fn build_for(
             let table = format!("-DWDF_FUNCTIONS=WdfFunctions_010{minor:02}");
             let flags: [&OsStr; 5] =
                 ["-include-pch".as_ref(), precompiled.as_ref(), include.as_ref(), version.as_ref(), table.as_ref()];
-            linker.compile(kit, &folder, "WdfDriverEntry", &library("driver_entry.c"), &flags)?;
+            linker.compile(kit, &dir, "WdfDriverEntry", &library("driver_entry.c"), &flags)?;
         }
         for path in [precompiled, base.join("WdfLdr.lib"), base.join("WdfLdr.def")] {
             fs::remove_file(&path).map_err(|error| Error::io(&path, &error))?;
@@ -150,8 +150,8 @@ fn build_for(
 const EMPTY: &str = "!<arch>\n";
 
 /// Links every library under other spellings of its name. The linker looks for a file with the spelling that the driver uses.
-fn spell(folder: &Path) -> Result<(), Error> {
-    let entries = fs::read_dir(folder).map_err(|error| Error::io(folder, &error))?.flatten();
+fn spell(dir: &Path) -> Result<(), Error> {
+    let entries = fs::read_dir(dir).map_err(|error| Error::io(dir, &error))?.flatten();
     let files: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     for (file, stem) in files.iter().filter_map(|file| Some((file, file.strip_suffix(".lib")?))) {
         let lower = stem.to_ascii_lowercase();
@@ -159,7 +159,7 @@ fn spell(folder: &Path) -> Result<(), Error> {
         let upper = stem.to_ascii_uppercase();
         let manager = String::from("FltMgr");
         for name in [lower.clone(), title, upper].into_iter().chain((lower == "fltmgr").then_some(manager)) {
-            let link = folder.join(name + ".lib");
+            let link = dir.join(name + ".lib");
             if cfg!(unix) && !link.exists() {
                 make_link(Path::new(file), &link).map_err(|error| Error::io(&link, &error))?;
             }
@@ -176,7 +176,7 @@ struct Linker<'a> {
 impl Linker<'_> {
     fn import<S: AsRef<str>>(
         &self,
-        folder: &Path,
+        dir: &Path,
         name: &str,
         module: &str,
         symbols: impl IntoIterator<Item = S>,
@@ -187,7 +187,7 @@ impl Linker<'_> {
             text.push_str(symbol.as_ref());
             text.push('\n');
         }
-        let definition = folder.join(name).with_extension("def");
+        let definition = dir.join(name).with_extension("def");
         layout::write(&definition, &text)?;
         let library = definition.with_extension("lib");
         let machine = self.target.machine;
@@ -197,18 +197,18 @@ impl Linker<'_> {
         )
     }
 
-    fn compile(&self, kit: &Path, folder: &Path, name: &str, source: &Path, flags: &[&OsStr]) -> Result<(), Error> {
-        let object = folder.join(name).with_extension("obj");
+    fn compile(&self, kit: &Path, dir: &Path, name: &str, source: &Path, flags: &[&OsStr]) -> Result<(), Error> {
+        let object = dir.join(name).with_extension("obj");
         self.clang(kit, source, &object, flags)?;
         let library = format!("/out:{}", object.with_extension("lib").display());
         self.tools.run("llvm-lib", &["/nologo".as_ref(), library.as_ref(), object.as_ref()])
     }
 
     /// Assembles a file and adds it to an import library.
-    fn assemble_into(&self, kit: &Path, folder: &Path, library: &str, source: &Path) -> Result<(), Error> {
-        let object = folder.join("intrinsics.obj");
+    fn assemble_into(&self, kit: &Path, dir: &Path, library: &str, source: &Path) -> Result<(), Error> {
+        let object = dir.join("intrinsics.obj");
         self.clang(kit, source, &object, &[])?;
-        let library = folder.join(library).with_extension("lib");
+        let library = dir.join(library).with_extension("lib");
         let out = format!("/out:{}", library.display());
         self.tools.run("llvm-lib", &["/nologo".as_ref(), out.as_ref(), library.as_ref(), object.as_ref()])
     }

@@ -57,23 +57,24 @@ pub(crate) fn find(package: &Path) -> Result<Sources, Error> {
         .arg(&manifest)
         .current_dir(package)
         .output()
-        .map_err(|error| Error(format!("cargo could not be started: {error}")))?;
+        .map_err(|error| Error::Program { command: String::from("cargo metadata"), reason: error.to_string() })?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let names = PACKAGES.map(|(name, version)| format!("{name} {version}")).join(" and ");
-        return Err(Error(format!("cargo could not download {names}, which the kit is made from: {said}")));
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let packages = PACKAGES.map(|(name, version)| format!("{name} {version}")).join(" and ");
+        return Err(Error::Download { packages, reason });
     }
-    let metadata: Value = serde_json::from_slice(&output.stdout).map_err(|error| Error(error.to_string()))?;
-    let folder_of = |name: &str| {
+    let metadata: Value =
+        serde_json::from_slice(&output.stdout).map_err(|error| Error::Source(format!("cargo metadata: {error}")))?;
+    let dir_of = |name: &str| {
         let packages = metadata.get("packages").and_then(Value::as_array).into_iter().flatten();
         let found = packages.into_iter().find(|package| package["name"] == name);
         let path = found.and_then(|package| package["manifest_path"].as_str()).map(Path::new).and_then(Path::parent);
-        path.map(Path::to_path_buf).ok_or_else(|| Error(format!("cargo metadata has no path for {name}")))
+        path.map(Path::to_path_buf).ok_or_else(|| Error::Source(format!("cargo metadata has no path for {name}")))
     };
     let [(metadata_package, _), (bindings_package, _)] = PACKAGES;
     Ok(Sources {
-        metadata: folder_of(metadata_package)?.join("default"),
-        bindings: folder_of(bindings_package)?.join("generated_bindings"),
+        metadata: dir_of(metadata_package)?.join("default"),
+        bindings: dir_of(bindings_package)?.join("generated_bindings"),
     })
 }
 

@@ -11,7 +11,7 @@ use command_line::{Activity, Deferred, end, error, escaped, exit, has_colours, i
 use driver_build::new::{Kind, NewDriver};
 use driver_build::output::{self, Manner};
 use driver_build::setup::{ensure_component, note};
-use driver_build::{Arch, Error, Host, PackageOptions, adopt, build, check, ensure_tools, package, workspace};
+use driver_build::{Arch, Error, Host, PackageOptions, Plan, adopt, build, check, ensure_tools, package, prepare};
 
 use crate::arguments::{Command, Driver, Inspect, New, Package, Run, Test};
 use crate::{internal, trace};
@@ -46,7 +46,7 @@ pub(crate) fn run(command: &Command) -> ExitCode {
     match result {
         Ok(()) => end(exit::SUCCESS),
         Err(error) => {
-            if !matches!(error, Error::Said(_)) {
+            if !matches!(error, Error::Reported(_)) {
                 report(&error.to_string());
             }
             end(error.exit_code())
@@ -83,10 +83,15 @@ fn cache() -> Result<PathBuf, Error> {
     })
 }
 
+/// Reads the workspace of the drivers and makes what their build needs.
+fn plan(host: &Host, driver: &Driver) -> Result<Plan, Error> {
+    ensure_tools(host)?;
+    Ok(prepare(host, &driver.options())?)
+}
+
 /// Builds the drivers.
 fn images(host: &Host, driver: &Driver) -> Result<Vec<PathBuf>, Error> {
-    ensure_tools(host)?;
-    build(host, host.windows()?, &driver.options())
+    build(host, &plan(host, driver)?)
 }
 
 /// Builds the driver to run. There must be exactly one.
@@ -109,9 +114,9 @@ fn image(host: &Host, driver: &Driver) -> Result<PathBuf, Error> {
 }
 
 fn check_driver(host: &Host, driver: &Driver) -> Result<(), Error> {
-    ensure_tools(host)?;
+    let plan = plan(host, driver)?;
     ensure_component(host, "clippy", host.cargo().args(["clippy", "--version"]))?;
-    let settings = check(host, host.windows()?, &driver.options(), &["clippy"])?;
+    let settings = check(host, &plan, &["clippy"])?;
     note("for the same checks in rust-analyzer, put these settings into .vscode/settings.json:");
     note(&settings);
     Ok(())
@@ -127,7 +132,7 @@ fn new_driver(new: &New) -> Result<(), Error> {
     let interrupts = Deferred::begin();
     made.write()?;
     drop(interrupts);
-    note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.folder.display()));
+    note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.dir.display()));
     if is_checkout(&made.wdk_etw) {
         note(&format!(
             "the driver depends on {}, cargo's copy of the repository, which cargo removes after some weeks without use; to avoid this, \
@@ -153,9 +158,9 @@ const TESTS: &str = "host-tests/Cargo.toml";
 /// Runs the tests of packages that are not drivers, because a driver does not run on the host: the package in `host-tests`
 /// if there is one, otherwise all other packages of the workspace. `DRIVER_IMAGE` has the path of the image if there is only one.
 fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
-    let images = images(host, &test.driver)?;
-    let options = test.driver.options();
-    let workspace = workspace(host, &options)?;
+    let plan = plan(host, &test.driver)?;
+    let images = build(host, &plan)?;
+    let workspace = &plan.workspace;
     let own = workspace.root.join(TESTS);
     let mut cargo = host.cargo().current_dir(&workspace.root).args(["test"]);
     if let [image] = images.as_slice() {
@@ -176,7 +181,7 @@ fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
         )));
     }
     cargo = cargo.args(["--workspace"]);
-    for driver in &workspace.drivers {
+    for driver in workspace.drivers() {
         cargo = cargo.args(["--exclude", driver]);
     }
     cargo.args(&test.rest).run_ours()
@@ -235,7 +240,6 @@ fn inspect_images(host: &Host, inspect: &Inspect) -> Result<(), Error> {
 }
 
 fn make_package(host: &Host, arguments: &Package) -> Result<(), Error> {
-    let options = arguments.driver.options();
     let here = |path: &PathBuf| env::current_dir().unwrap_or_default().join(path);
     let mut wanted = PackageOptions {
         cert: arguments.cert.as_ref().map(here),
@@ -245,13 +249,12 @@ fn make_package(host: &Host, arguments: &Package) -> Result<(), Error> {
         ..PackageOptions::default()
     };
     if let Some(folder) = &arguments.adopt {
-        return adopt(host, &options.manifest, &here(folder), &wanted, arguments.replace);
+        return adopt(host, &arguments.driver.options().manifest, &here(folder), &wanted, arguments.replace);
     }
-    ensure_tools(host)?;
-    let target = workspace(host, &options)?.target;
-    wanted.out = target.join("package");
-    wanted.keys = target.join("signing");
-    package(host, host.windows()?, &options, &wanted)
+    let plan = plan(host, &arguments.driver)?;
+    wanted.out = plan.workspace.target.join("package");
+    wanted.keys = plan.workspace.target.join("signing");
+    package(host, &plan, &wanted)
 }
 
 /// Installs everything that the other commands need.

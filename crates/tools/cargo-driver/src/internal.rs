@@ -13,12 +13,7 @@ const WORD: &str = "--internal-program";
 /// The command that runs a built-in program.
 pub(crate) fn command(name: &str) -> Vec<OsString> {
     let own = env::current_exe().map_or_else(|_| "cargo-driver".into(), OsString::from);
-    let mut words = vec![own, WORD.into(), name.into()];
-    // `wdk-kit` is not for users and does not have the options that all other programs share.
-    if name != "wdk-kit" {
-        words.extend(command_line::words());
-    }
-    words
+    [own, WORD.into(), name.into()].into_iter().chain(command_line::words()).collect()
 }
 
 /// The name and the arguments of a built-in program, if the command line asks for one.
@@ -31,10 +26,8 @@ pub(crate) fn parse(words: &[OsString]) -> Option<(&OsString, &[OsString])> {
 
 /// Runs a built-in program.
 pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
-    let words = words.iter().cloned();
-    let named = std::iter::once(program.clone()).chain(words.clone());
+    let named = std::iter::once(program.clone()).chain(words.iter().cloned());
     match program.to_str() {
-        Some("wdk-kit") => wdk_kit::cli::main(words),
         Some("driver-package") => driver_package::cli::main(named),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Some("nt-host") => nt_host::cli::main(named),

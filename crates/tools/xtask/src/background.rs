@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::context::Context;
 use driver_build::{Error, Started, Tool, output};
 
 /// A command that runs in the background. It is ended when this value is dropped.
@@ -14,9 +13,8 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts a command. Its output goes to `target/NAME.log`.
-    pub(crate) fn start(context: &Context, name: &str, command: Tool) -> Result<Self, Error> {
-        let log = context.path(&format!("target/{name}.log"));
+    /// Starts a command. Its output goes to the file `log`.
+    pub(crate) fn start(log: PathBuf, command: Tool) -> Result<Self, Error> {
         let file = File::create(&log).map_err(|error| failed(&log, &error))?;
         Ok(Self { command: command.start_into(&file)?, log })
     }

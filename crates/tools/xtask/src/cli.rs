@@ -4,44 +4,10 @@
 
 use std::fmt::Write as _;
 
+use crate::command::{Command, Flag};
 use crate::commands::COMMANDS;
-use crate::context::Context;
 use crate::suggest::nearest;
 use driver_build::Error;
-
-/// One command of `cargo xtask`.
-pub(crate) struct Command {
-    pub(crate) name: &'static str,
-    /// One line, for the list of commands.
-    pub(crate) summary: &'static str,
-    /// What the command does, for `cargo xtask COMMAND --help`.
-    pub(crate) details: &'static str,
-    pub(crate) flags: &'static [Flag],
-    pub(crate) run: fn(&Context) -> Result<(), Error>,
-}
-
-/// A flag or an operand of a command.
-pub(crate) struct Flag {
-    /// `--flag` for a flag, `--flag VALUE` for a flag that needs a value, and `WORD` without dashes for operands. A
-    /// command with an operand accepts any number of them.
-    pub(crate) name: &'static str,
-    pub(crate) summary: &'static str,
-}
-
-impl Flag {
-    /// The flag without the placeholder of its value.
-    fn word(&self) -> &'static str {
-        self.name.split(' ').next().unwrap_or(self.name)
-    }
-
-    fn takes_value(&self) -> bool {
-        self.name.contains(' ')
-    }
-
-    fn is_operand(&self) -> bool {
-        !self.name.starts_with('-')
-    }
-}
 
 /// The action that a command line requests.
 pub(crate) enum Invocation {

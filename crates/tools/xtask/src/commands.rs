@@ -9,12 +9,13 @@ mod etwctl;
 mod fuzz;
 mod inspect;
 mod lint;
+mod loom;
 mod mutants;
 mod new;
 mod package;
 mod test;
 
-use crate::cli::Command;
+use crate::command::Command;
 
 /// All commands, in the order of the help text.
 pub(crate) static COMMANDS: &[Command] = &[

@@ -64,15 +64,8 @@ impl Context {
     }
 }
 
-/// The argument for the program that makes the driver kit. It is a part of this program.
-pub(crate) const KIT: &str = "--internal-wdk-kit";
-
 /// Returns the command line that builds a program of this repository if necessary, and runs it.
 fn program(name: &str) -> Vec<OsString> {
-    // Another cargo may have replaced the file of this program since it was started.
-    if let Some(own) = env::current_exe().ok().filter(|own| name == "wdk-kit" && own.is_file()) {
-        return vec![own.into(), KIT.into()];
-    }
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let words = [
         "run",

@@ -7,6 +7,7 @@
 mod background;
 mod cargo_tool;
 mod cli;
+mod command;
 mod commands;
 mod context;
 mod steps;
@@ -21,14 +22,10 @@ use context::Context;
 use driver_build::{Error, output};
 
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == context::KIT) {
-        return wdk_kit::cli::main(words);
-    }
     let code = match arguments().and_then(|arguments| run(&arguments)) {
         Ok(()) => 0,
         Err(error) => {
-            if !matches!(error, Error::Said(_)) {
+            if !matches!(error, Error::Reported(_)) {
                 eprintln!("error: {error}");
             }
             error.exit_code()

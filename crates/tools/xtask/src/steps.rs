@@ -70,7 +70,7 @@ fn run(context: &Context, steps: &[Step], is_in_vain: fn() -> bool) -> Result<()
         let took = started.elapsed();
         output::print_line(&format!("{}\n", closing_line(&result, took)));
         if is_in_vain() {
-            return Err(Error::Said(UNREAD));
+            return Err(Error::Reported(UNREAD));
         }
         let stop = step.required && result.is_err();
         records.push(Record { name: step.name, result, took });
@@ -185,7 +185,7 @@ mod tests {
     fn checks_end_after_the_current_step_if_the_output_is_closed() {
         let context = Context::new(Vec::new());
         let never = step(|_| unreachable!("runs although the output is closed"));
-        assert_eq!(run(&context, &[step(failing), never], || true), Err(Error::Said(UNREAD)));
+        assert_eq!(run(&context, &[step(failing), never], || true), Err(Error::Reported(UNREAD)));
     }
 
     #[test]

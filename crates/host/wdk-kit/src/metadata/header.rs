@@ -1,35 +1,29 @@
-//! Writes one header: names and callbacks first, then records, then routines.
+//! Makes the declarations of one header: names and callbacks first, then records, then routines.
 
-use std::collections::{BTreeSet, HashSet};
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use windows_metadata::reader::{HasAttributes, MethodDef, ParamDirection, TypeCategory, TypeDef};
-use windows_metadata::{MethodCallAttributes, Signature, Type};
+use windows_metadata::{MethodCallAttributes, Signature as Metadata, Type as MetadataType};
 
 use super::records;
 use super::select::{Header, Routine};
 use super::types::{Place, Speller, is_alias, primitive};
+use crate::model::{Convention, Item, Keyword, Member, Parameter, Part, Record, Signature, Source, Type};
 
-/// The two halves of a header. Handwritten records can be included between them.
-pub(crate) struct Text {
-    /// Declarations that need no complete record: constants, enumerations, names of records and of pointers, callbacks.
-    pub(crate) early: String,
-    /// Records and routines.
-    pub(crate) late: String,
-}
-
-/// Writes a header. Its parts are in `#ifndef` blocks, so that a run of bindgen can leave out the parts that it does not use. `names`
-/// has all names that are declared so far; the names that this header declares are added.
-pub(crate) fn write(speller: &Speller<'_>, header: &Header<'_>, names: &mut BTreeSet<String>) -> Text {
-    let mut writer = Writer { speller, names, early: String::new(), late: String::new() };
-    writer.early.push_str("#ifndef WDK_KIT_NO_CONSTANTS\n");
-    for (name, value) in &header.constants {
-        let _ = writeln!(writer.early, "#define {name} {value}");
-    }
-    for name in &header.identifiers {
-        let _ = writeln!(writer.early, "extern const GUID {name};");
-    }
-    writer.early.push_str("#endif\n#ifndef WDK_KIT_NO_TYPES\n");
+/// Makes the declarations of a header. `names` has all names that are declared so far; the names that this header declares are
+/// added. `better` has records that replace those of the metadata.
+pub(crate) fn declare(
+    speller: &Speller<'_>,
+    header: &Header<'_>,
+    source: Source,
+    names: &mut BTreeSet<String>,
+    better: &BTreeMap<String, Record>,
+) -> Part {
+    let mut writer = Writer { speller, names, part: Part::new(source) };
+    let constants = header.constants.iter();
+    let constants = constants.map(|(name, value)| Item::Constant { name: name.clone(), value: value.clone() });
+    let identifiers = header.identifiers.iter().map(|name| Item::Guid { name: name.clone() });
+    writer.part.constants = constants.chain(identifiers).collect();
     for definition in &header.types {
         writer.name(*definition);
     }
@@ -37,17 +31,13 @@ pub(crate) fn write(speller: &Speller<'_>, header: &Header<'_>, names: &mut BTre
     for definition in header.types.iter().filter(|of| of.category() == TypeCategory::Delegate) {
         writer.callback(&all, *definition);
     }
-    writer.early.push_str("#endif\n");
-    writer.late.push_str("#ifndef WDK_KIT_NO_RECORDS\n");
     for definition in header.types.iter().filter(|of| is_record(**of)) {
-        writer.record(*definition);
+        writer.record(*definition, better);
     }
-    writer.late.push_str("#endif\n#ifndef WDK_KIT_NO_ROUTINES\n");
     for routine in &header.routines {
         writer.routine(routine);
     }
-    writer.late.push_str("#endif\n");
-    Text { early: writer.early, late: writer.late }
+    writer.part
 }
 
 fn is_record(definition: TypeDef<'_>) -> bool {
@@ -57,11 +47,15 @@ fn is_record(definition: TypeDef<'_>) -> bool {
 struct Writer<'w, 'a> {
     speller: &'w Speller<'a>,
     names: &'w mut BTreeSet<String>,
-    early: String,
-    late: String,
+    part: Part,
 }
 
 impl Writer<'_, '_> {
+    /// Declares another name of a type.
+    fn typedef(&mut self, name: &str, kind: Type) {
+        self.part.types.push(Item::Alias { name: name.to_owned(), kind });
+    }
+
     /// Declares the name of a type and of the pointers to it.
     fn name(&mut self, definition: TypeDef<'_>) {
         let name = definition.name().trim_start_matches('_');
@@ -69,12 +63,13 @@ impl Writer<'_, '_> {
             TypeCategory::Enum => {
                 let members = self.members(definition);
                 let tag = self.speller.table.tags.get(name).cloned().unwrap_or_else(|| format!("_{name}"));
-                let _ = writeln!(self.early, "typedef enum {tag} {{ {members}}} {name};");
-                self.pointers(name);
+                let name = name.to_owned();
+                self.part.types.push(Item::Enumeration { tag, name: Some(name.clone()), is_unsigned: false, members });
+                self.pointers(&name);
             }
             TypeCategory::Struct if is_alias(definition) => self.alias(name, definition),
             TypeCategory::Struct => {
-                let _ = writeln!(self.early, "typedef {} _{name} {name};", records::keyword(definition));
+                self.typedef(name, Type::Tag(records::keyword(definition), format!("_{name}")));
                 self.pointers(name);
             }
             _ => {}
@@ -83,57 +78,60 @@ impl Writer<'_, '_> {
 
     /// Returns the members of an enumeration. In C, all enumerations share one namespace, so a name that is already declared is
     /// left out.
-    fn members(&mut self, definition: TypeDef<'_>) -> String {
-        let mut text = String::new();
+    fn members(&mut self, definition: TypeDef<'_>) -> Vec<Member> {
+        let mut members = Vec::new();
         for field in definition.fields() {
             if let Some(constant) = field.constant()
                 && self.names.insert(field.name().to_owned())
             {
                 let value = match constant.value() {
-                    windows_metadata::Value::I32(value) => i64::from(value),
-                    windows_metadata::Value::U32(value) => i64::from(value),
+                    windows_metadata::Value::I32(value) => value.to_string(),
+                    windows_metadata::Value::U32(value) => value.to_string(),
                     _ => continue,
                 };
-                let _ = write!(text, "{} = {value}, ", field.name());
+                members.push(Member { name: field.name().to_owned(), value: Some(value) });
             }
         }
-        if text.is_empty() {
+        if members.is_empty() {
             // C does not allow an enumeration without members.
-            text = format!("_{}_NONE ", definition.name());
+            members.push(Member { name: format!("_{}_NONE", definition.name()), value: None });
         }
-        text
+        members
     }
 
     fn alias(&mut self, name: &str, definition: TypeDef<'_>) {
+        let structure = |tag: String| Type::Tag(Keyword::Struct, tag);
         let inner = definition.fields().next().map(|field| field.ty());
         let opaque = self.speller.table.opaque.get(name);
-        let _ = match (inner, opaque, name.strip_prefix('P')) {
-            (_, Some(tag), _) => writeln!(self.early, "typedef struct {tag} *{name};"),
-            (Some(Type::ISize), None, Some(target)) => writeln!(self.early, "typedef struct _{target} *{name};"),
-            (Some(Type::ISize), None, None) => {
-                let _ = writeln!(self.early, "typedef struct _{name} {name};");
-                self.pointers(name);
-                Ok(())
+        match (inner, opaque, name.strip_prefix('P')) {
+            (_, Some(tag), _) => self.typedef(name, structure(tag.clone()).pointer_to()),
+            (Some(MetadataType::ISize), None, Some(target)) => {
+                self.typedef(name, structure(format!("_{target}")).pointer_to());
             }
-            (Some(Type::PtrMut(..) | Type::PtrConst(..)), ..) => writeln!(self.early, "typedef PVOID {name};"),
+            (Some(MetadataType::ISize), None, None) => {
+                self.typedef(name, structure(format!("_{name}")));
+                self.pointers(name);
+            }
+            (Some(MetadataType::PtrMut(..) | MetadataType::PtrConst(..)), ..) => {
+                self.typedef(name, Type::name("PVOID"));
+            }
             (Some(kind), ..) => {
-                let _ = writeln!(self.early, "typedef {} {name};", primitive(&kind));
+                self.typedef(name, Type::name(primitive(&kind)));
                 self.pointers(name);
-                Ok(())
             }
-            (None, ..) => Ok(()),
-        };
+            (None, ..) => {}
+        }
     }
 
     fn pointers(&mut self, name: &str) {
-        for (prefix, constant) in [("P", ""), ("PC", "const ")] {
-            let pointer = format!("{prefix}{name}");
-            let table = self.speller.table;
-            let is_wanted =
-                constant.is_empty() || table.constant.contains(name) || table.constant_in_callbacks.contains(name);
-            if is_wanted && self.names.insert(pointer.clone()) {
-                let _ = writeln!(self.early, "typedef {constant}{name} *{pointer};");
-            }
+        let table = self.speller.table;
+        let target = || Type::name(name);
+        if self.names.insert(format!("P{name}")) {
+            self.typedef(&format!("P{name}"), target().pointer_to());
+        }
+        let is_wanted = table.constant.contains(name) || table.constant_in_callbacks.contains(name);
+        if is_wanted && self.names.insert(format!("PC{name}")) {
+            self.typedef(&format!("PC{name}"), target().pointer_to_constant());
         }
     }
 
@@ -147,45 +145,48 @@ impl Writer<'_, '_> {
             return;
         }
         let Some(method) = definition.methods().find(|method| method.name() == "Invoke") else { return };
-        let signature = method.signature(&[]);
-        let result = self.speller.spell(&signature.return_type, Place::Callback(function), false);
-        let parameters = self.parameters(method, &signature, Place::Callback(function));
+        let signature = self.signature(method, Place::Callback(function));
+        let kind = Type::Function(Box::new(Signature { convention: Convention::Nt, ..signature }));
         if function == trimmed || self.names.insert(function.to_owned()) {
-            let _ = writeln!(self.early, "typedef {result} NTAPI {function}({parameters});");
+            self.typedef(function, kind);
             for pointer in [format!("P{function}"), name.to_owned()] {
                 if pointer != function && (all.contains(pointer.as_str()) || self.names.insert(pointer.clone())) {
-                    let _ = writeln!(self.early, "typedef {function} *{pointer};");
+                    self.typedef(&pointer, Type::name(function).pointer_to());
                 }
             }
         } else {
-            let _ = writeln!(self.early, "typedef {result} (NTAPI *{name})({parameters});");
+            self.typedef(name, kind.pointer_to());
         }
     }
 
-    fn parameters(&self, method: MethodDef<'_>, signature: &Signature, place: Place<'_>) -> String {
-        let is_open = signature.flags == MethodCallAttributes::VARARG;
+    /// Returns the signature of a function. One with any number of parameters has the convention of C.
+    fn signature(&self, method: MethodDef<'_>, place: Place<'_>) -> Signature {
+        let signature: Metadata = method.signature(&[]);
         let rows: Vec<_> = method.params().filter(|row| row.sequence() > 0).collect();
-        let mut list = Vec::new();
+        let mut parameters = Vec::new();
         for (at, kind) in signature.types.iter().enumerate() {
             let row = rows.iter().find(|row| usize::from(row.sequence()) == at + 1);
             let is_input = row.is_some_and(|row| row.direction() == ParamDirection::Input);
             let is_constant = row.is_some_and(|row| row.has_attribute("ConstAttribute"))
                 || (is_input && self.points_to_constant(kind, place));
-            let name = row.map_or("", |row| row.name());
-            list.push(format!("{} {name}", self.speller.spell(kind, place, is_constant)));
+            let name = row.map_or("", |row| row.name()).to_owned();
+            parameters.push(Parameter { name, kind: self.speller.spell(kind, place, is_constant) });
         }
-        if is_open {
-            list.push(String::from("..."));
+        let is_open = signature.flags == MethodCallAttributes::VARARG;
+        Signature {
+            result: self.speller.spell(&signature.return_type, place, false),
+            convention: if is_open { Convention::C } else { Convention::Nt },
+            parameters,
+            is_open,
         }
-        if list.is_empty() { String::from("VOID") } else { list.join(", ") }
     }
 
     /// Whether an input parameter of this type is a pointer to constant data in the WDK.
-    fn points_to_constant(&self, kind: &Type, place: Place<'_>) -> bool {
-        let Type::PtrMut(inner, 1) = kind else { return false };
+    fn points_to_constant(&self, kind: &MetadataType, place: Place<'_>) -> bool {
+        let MetadataType::PtrMut(inner, 1) = kind else { return false };
         let name = match inner.as_ref() {
-            Type::ValueName(name) => name.name.as_str(),
-            Type::Void => "VOID",
+            MetadataType::ValueName(name) => name.name.as_str(),
+            MetadataType::Void => "VOID",
             _ => return false,
         };
         match place {
@@ -194,35 +195,22 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn record(&mut self, definition: TypeDef<'_>) {
+    fn record(&mut self, definition: TypeDef<'_>, better: &BTreeMap<String, Record>) {
         let name = definition.name().trim_start_matches('_');
         if definition.fields().next().is_none() {
             return;
         }
-        if let Some(text) = self.speller.table.records.get(name) {
-            let _ = writeln!(self.late, "{text};");
-            return;
-        }
-        let body = records::body(self.speller, name, definition);
-        let keyword = match self.speller.table.alignments.get(name) {
-            Some(alignment) => format!("{} DECLSPEC_ALIGN({alignment})", records::keyword(definition)),
-            None => records::keyword(definition).to_owned(),
+        let item = match (better.get(name), self.speller.table.records.get(name)) {
+            (Some(record), _) => Item::Record(record.clone()),
+            (None, Some(text)) => Item::Written { tag: format!("_{name}"), text: text.clone() },
+            (None, None) => Item::Record(records::record(self.speller, name, definition)),
         };
-        let _ = match records::packing(self.speller, definition) {
-            Some(size) => {
-                writeln!(self.late, "#pragma pack(push, {size})\n{keyword} _{name} {body};\n#pragma pack(pop)")
-            }
-            None => writeln!(self.late, "{keyword} _{name} {body};"),
-        };
+        self.part.records.push(item);
     }
 
     fn routine(&mut self, routine: &Routine<'_>) {
-        let method = routine.method;
-        let name = method.name();
-        let signature = method.signature(&[]);
-        let result = self.speller.spell(&signature.return_type, Place::Routine(name), false);
-        let parameters = self.parameters(method, &signature, Place::Routine(name));
-        let convention = if parameters.ends_with("...") { "__cdecl" } else { "NTAPI" };
-        let _ = writeln!(self.late, "{result} {convention} {name}({parameters});");
+        let name = routine.method.name();
+        let signature = self.signature(routine.method, Place::Routine(name));
+        self.part.routines.push(Item::Routine { name: name.to_owned(), signature, never_returns: false });
     }
 }

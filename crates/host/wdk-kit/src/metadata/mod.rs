@@ -3,7 +3,7 @@
 //! The metadata consists of `Windows.Wdk.winmd` and `Windows.Win32.winmd`, which `windows-bindgen` 0.66 contains. `kit/metadata`
 //! selects the parts that are used. Names that the headers in `kit/include` declare are not generated.
 
-mod declared;
+pub(crate) mod declared;
 mod header;
 mod records;
 mod select;
@@ -15,16 +15,18 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::thread;
 
-use windows_metadata::reader::{File, Index, Item};
+use windows_metadata::reader::{File, Index, Item as Entry};
 
-use crate::layout;
-use crate::published::Published;
-use header::Text;
+use crate::model::{Part, Record, Source};
 pub(crate) use table::Table;
 use types::Speller;
 
 /// The file of `kit/metadata` with declarations in C.
 const RECORDS: &str = "records.h";
+
+/// The header that all other kernel headers include. Its generated declarations are in two separate files, which the handwritten
+/// `wdm.h` includes.
+pub(crate) const KERNEL: &str = "wdm.h";
 
 /// A processor, with its bit in the metadata.
 #[derive(Clone, Copy)]
@@ -41,12 +43,12 @@ pub(crate) const PROCESSORS: [Processor; 2] =
 /// What is generated.
 #[derive(Default)]
 pub(crate) struct Generated {
-    /// The two halves of each header by its name, for all processors.
-    pub(crate) headers: BTreeMap<String, (String, String)>,
+    /// The declarations of each header by its name, a part for each processor.
+    pub(crate) headers: BTreeMap<String, Vec<Part>>,
     /// The exports of each module, for all processors.
     pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
     /// The last part of the kernel headers, from Microsoft's bindings.
-    pub(crate) supplement: String,
+    pub(crate) supplement: Option<Part>,
     /// The header that defines the annotations for static analysis as empty macros.
     pub(crate) annotations: String,
     /// Variables that modules export and no header declares.
@@ -55,34 +57,6 @@ pub(crate) struct Generated {
     pub(crate) libraries: BTreeMap<String, (String, BTreeSet<String>)>,
     /// The file names of user-mode libraries.
     pub(crate) programs: BTreeSet<String>,
-}
-
-impl Generated {
-    /// Adds declarations from Microsoft's bindings that neither the metadata nor the handwritten headers have, and replaces
-    /// declarations of routines that have more information in the bindings.
-    pub(crate) fn add_supplement(&mut self, table: &Table, written: &[&str], published: &Published) {
-        let (mut names, mut complete) = (BTreeSet::new(), BTreeSet::new());
-        let halves = self.headers.values().flat_map(|(early, late)| [early.as_str(), late.as_str()]);
-        for text in written.iter().copied().chain(halves) {
-            names.extend(declared::names(text));
-            complete.extend(declared::tags(text));
-        }
-        let kernel = self.headers.entry(String::from(layout::KERNEL)).or_default();
-        let routines = kernel.1.lines().filter_map(|line| Some((routine(line)?.to_owned(), line.to_owned()))).collect();
-        let supplement = published.supplement(table, &names, &complete, &routines);
-        let is_kept = |line: &&str| !routine(line).is_some_and(|name| supplement.replaced.contains(name));
-        kernel.1 = kernel.1.lines().filter(is_kept).flat_map(|line| [line, "\n"]).collect();
-        self.supplement = supplement.text;
-        for (module, names) in supplement.exports {
-            self.exports.entry(module).or_default().extend(names);
-        }
-    }
-}
-
-/// Returns the name of the routine that a line declares.
-fn routine(line: &str) -> Option<&str> {
-    let (head, _) = line.split_once('(').filter(|_| line.ends_with(");") && !line.starts_with("typedef"))?;
-    [" NTAPI ", " __cdecl "].iter().find_map(|convention| head.rsplit_once(convention)).map(|(_, name)| name)
 }
 
 impl Table {
@@ -100,13 +74,18 @@ impl Table {
     }
 }
 
-/// Generates headers from the metadata in `folder`. `written` has the texts of the handwritten headers. `constants` has values that
-/// replace those of the metadata.
+/// Values and records that replace those of the metadata.
+pub(crate) struct Corrections<'c> {
+    pub(crate) constants: &'c BTreeMap<String, String>,
+    pub(crate) records: &'c BTreeMap<String, Record>,
+}
+
+/// Generates headers from the metadata in `dir`. `written` has the texts of the handwritten headers.
 pub(crate) fn generate(
-    folder: &Path,
+    dir: &Path,
     table: &Table,
     written: &[&str],
-    constants: &BTreeMap<String, String>,
+    corrections: &Corrections<'_>,
 ) -> Result<Generated, String> {
     let mut declared = BTreeSet::new();
     for text in written {
@@ -115,16 +94,14 @@ pub(crate) fn generate(
     let declared = &declared;
     let parts = thread::scope(|scope| {
         let parts = PROCESSORS
-            .map(|processor| scope.spawn(move || for_processor(folder, table, processor, declared, constants)));
+            .map(|processor| scope.spawn(move || for_processor(dir, table, processor, declared, corrections)));
         parts.map(|part| part.join().unwrap_or_else(|_| Err(String::from("the metadata could not be read"))))
     });
     let mut generated = Generated::default();
     for part in parts {
         let part = part?;
-        for (name, (early, late)) in part.headers {
-            let (all_early, all_late) = generated.headers.entry(name).or_default();
-            all_early.push_str(&early);
-            all_late.push_str(&late);
+        for (name, parts) in part.headers {
+            generated.headers.entry(name).or_default().extend(parts);
         }
         for (module, names) in part.exports {
             generated.exports.entry(module).or_default().extend(names);
@@ -148,14 +125,14 @@ pub(crate) fn generate(
 }
 
 fn for_processor(
-    folder: &Path,
+    dir: &Path,
     table: &Table,
     processor: Processor,
     declared: &BTreeSet<String>,
-    constants: &BTreeMap<String, String>,
+    corrections: &Corrections<'_>,
 ) -> Result<Generated, String> {
     let files = ["Windows.Wdk.winmd", "Windows.Win32.winmd"].map(|name| {
-        let path = folder.join(name);
+        let path = dir.join(name);
         File::read(&path).ok_or_else(|| format!("{}: cannot be read as metadata", path.display()))
     });
     let files = files.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -163,7 +140,7 @@ fn for_processor(
     let speller = &Speller::new(&index, table);
     let mut generated =
         Generated { libraries: libraries(&index, table), programs: programs(&index), ..Generated::default() };
-    let headers = select::select(speller, declared, constants);
+    let headers = select::select(speller, declared, corrections.constants);
     let mut names = declared.clone();
     // A generated name of a pointer must not be a name that the metadata declares in another header.
     for (_, header) in &headers {
@@ -172,11 +149,9 @@ fn for_processor(
         names.extend(header.routines.iter().map(|of| of.method.name().to_owned()));
     }
     for (name, header) in &headers {
-        let Text { early, late } = header::write(speller, header, &mut names);
-        let (all_early, all_late) = generated.headers.entry(name.clone()).or_default();
-        for (text, all) in [(early, all_early), (late, all_late)] {
-            let _ = write!(all, "#if defined({})\n{text}#endif\n", processor.macro_name);
-        }
+        let source = Source::Metadata(processor.macro_name);
+        let part = header::declare(speller, header, source, &mut names, corrections.records);
+        generated.headers.entry(name.clone()).or_default().push(part);
         for routine in &header.routines {
             generated.exports.entry(routine.module.clone()).or_default().insert(routine.method.name().to_owned());
         }
@@ -190,7 +165,7 @@ fn libraries(index: &Index, table: &Table) -> BTreeMap<String, (String, BTreeSet
         libraries.insert(file.clone(), (module.clone(), names.iter().cloned().collect()));
     }
     for item in index.items() {
-        let Item::Fn(method) = item else { continue };
+        let Entry::Fn(method) = item else { continue };
         let Some(map) = method.impl_map() else { continue };
         let source = map.import_scope().name();
         for (file, module, _) in table.libraries_of.iter().filter(|(.., of)| of.eq_ignore_ascii_case(source)) {
@@ -220,7 +195,7 @@ const PROGRAMS: [&str; 12] = [
 /// Returns the names of user-mode modules without their extensions.
 fn programs(index: &Index) -> BTreeSet<String> {
     let modules = index.items().filter_map(|item| match item {
-        Item::Fn(method) => method.impl_map().map(|map| map.import_scope().name().to_ascii_lowercase()),
+        Entry::Fn(method) => method.impl_map().map(|map| map.import_scope().name().to_ascii_lowercase()),
         _ => None,
     });
     let stem = |module: String| {

@@ -1,16 +1,17 @@
-//! Writes types of the metadata in C.
+//! Turns types of the metadata into those of C.
 //!
 //! The metadata has lost some C types: `LARGE_INTEGER` is a 64-bit integer, `PCUNICODE_STRING` is a pointer to a string with the
 //! attribute of an input parameter, and `PEPROCESS` is an integer. The table has the original types.
 
 use std::collections::HashSet;
 
-use windows_metadata::Type;
+use windows_metadata::Type as Metadata;
 use windows_metadata::reader::{HasAttributes, Index, Item, TypeCategory, TypeDef};
 
 use super::table::Table;
+use crate::model::{Keyword, Type};
 
-/// Writes types in C.
+/// Turns types into those of C.
 pub(crate) struct Speller<'a> {
     pub(crate) index: &'a Index,
     pub(crate) table: &'a Table,
@@ -56,53 +57,55 @@ impl<'a> Speller<'a> {
         })
     }
 
-    /// Returns a type in C. Pointers are to constant data if `is_constant`.
-    pub(crate) fn spell(&self, kind: &Type, place: Place<'_>, is_constant: bool) -> String {
-        let constant = |text: String| if is_constant { format!("const {text}") } else { text };
+    /// Returns a type of C. Pointers are to constant data if `is_constant`.
+    pub(crate) fn spell(&self, kind: &Metadata, place: Place<'_>, is_constant: bool) -> Type {
         match kind {
-            Type::PtrMut(inner, depth) | Type::PtrConst(inner, depth) => {
-                let stars = "*".repeat(*depth);
+            Metadata::PtrMut(inner, depth) | Metadata::PtrConst(inner, depth) => {
                 let target = match (inner.as_ref(), self.table.pointees.get(place.name())) {
-                    (Type::ISize, Some(tag)) => format!("struct {tag}"),
+                    (Metadata::ISize, Some(tag)) => Type::Tag(Keyword::Struct, tag.clone()),
                     _ => self.spell(inner, place, false),
                 };
-                constant(format!("{target} {stars}"))
+                let first = if is_constant { target.pointer_to_constant() } else { target.pointer_to() };
+                (1..*depth).fold(first, |kind, _| kind.pointer_to())
             }
-            Type::ValueName(name) | Type::ClassName(name) => self.named(&name.namespace, &name.name, is_constant),
-            Type::ArrayFixed(inner, _) | Type::Array(inner) | Type::RefMut(inner) | Type::RefConst(inner) => {
-                self.spell(inner, place, is_constant)
+            Metadata::ValueName(name) | Metadata::ClassName(name) => {
+                self.named(&name.namespace, &name.name, is_constant)
             }
-            Type::I64 if !self.table.is_plain(place.name()) => String::from("LARGE_INTEGER"),
-            Type::U64 if matches!(place, Place::Field(field) if self.table.unsigned.contains(field)) => {
-                String::from("ULARGE_INTEGER")
+            Metadata::ArrayFixed(inner, _)
+            | Metadata::Array(inner)
+            | Metadata::RefMut(inner)
+            | Metadata::RefConst(inner) => self.spell(inner, place, is_constant),
+            Metadata::I64 if !self.table.is_plain(place.name()) => Type::name("LARGE_INTEGER"),
+            Metadata::U64 if matches!(place, Place::Field(field) if self.table.unsigned.contains(field)) => {
+                Type::name("ULARGE_INTEGER")
             }
-            other => String::from(primitive(other)),
+            other => Type::name(primitive(other)),
         }
     }
 
-    fn named(&self, namespace: &str, name: &str, is_constant: bool) -> String {
+    fn named(&self, namespace: &str, name: &str, is_constant: bool) -> Type {
         match (name, is_constant) {
-            ("PWSTR", true) => return String::from("PCWSTR"),
-            ("PSTR", true) => return String::from("PCSTR"),
-            ("Guid", _) => return String::from("GUID"),
+            ("PWSTR", true) => return Type::name("PCWSTR"),
+            ("PSTR", true) => return Type::name("PCSTR"),
+            ("Guid", _) => return Type::name("GUID"),
             _ => {}
         }
-        let Some(definition) = self.find(namespace, name) else { return name.to_owned() };
+        let Some(definition) = self.find(namespace, name) else { return Type::name(name) };
         match definition.category() {
             // The type of a callback is a function or a pointer to it. Values are always pointers.
-            TypeCategory::Delegate if !self.is_pointer(name) => format!("{name} *"),
+            TypeCategory::Delegate if !self.is_pointer(name) => Type::name(name).pointer_to(),
             TypeCategory::Enum if !is_enumeration(definition) => {
-                definition.underlying_type().map_or_else(|| String::from("ULONG"), |kind| primitive(&kind).to_owned())
+                Type::name(definition.underlying_type().map_or("ULONG", |kind| primitive(&kind)))
             }
-            TypeCategory::Interface | TypeCategory::Class => String::from("PVOID"),
-            _ => name.trim_start_matches('_').to_owned(),
+            TypeCategory::Interface | TypeCategory::Class => Type::name("PVOID"),
+            _ => Type::name(name.trim_start_matches('_')),
         }
     }
 }
 
 /// Whether this is an enumeration in C. Those are signed; groups of macros, which are enumerations in the metadata too, are not.
 pub(crate) fn is_enumeration(definition: TypeDef<'_>) -> bool {
-    definition.underlying_type() == Some(Type::I32) && !definition.has_attribute("FlagsAttribute")
+    definition.underlying_type() == Some(Metadata::I32) && !definition.has_attribute("FlagsAttribute")
 }
 
 /// Whether this is another name of a simple type.
@@ -111,23 +114,23 @@ pub(crate) fn is_alias(definition: TypeDef<'_>) -> bool {
 }
 
 /// Returns the WDK's name of a primitive type.
-pub(crate) fn primitive(kind: &Type) -> &'static str {
+pub(crate) fn primitive(kind: &Metadata) -> &'static str {
     match kind {
-        Type::Void => "VOID",
-        Type::Bool => "BOOLEAN",
-        Type::Char => "WCHAR",
-        Type::I8 => "CHAR",
-        Type::U8 => "UCHAR",
-        Type::I16 => "SHORT",
-        Type::U16 => "USHORT",
-        Type::I32 => "LONG",
-        Type::U32 => "ULONG",
-        Type::I64 => "LONGLONG",
-        Type::U64 => "ULONGLONG",
-        Type::F32 => "float",
-        Type::F64 => "double",
-        Type::ISize => "LONG_PTR",
-        Type::USize => "ULONG_PTR",
+        Metadata::Void => "VOID",
+        Metadata::Bool => "BOOLEAN",
+        Metadata::Char => "WCHAR",
+        Metadata::I8 => "CHAR",
+        Metadata::U8 => "UCHAR",
+        Metadata::I16 => "SHORT",
+        Metadata::U16 => "USHORT",
+        Metadata::I32 => "LONG",
+        Metadata::U32 => "ULONG",
+        Metadata::I64 => "LONGLONG",
+        Metadata::U64 => "ULONGLONG",
+        Metadata::F32 => "float",
+        Metadata::F64 => "double",
+        Metadata::ISize => "LONG_PTR",
+        Metadata::USize => "ULONG_PTR",
         _ => "PVOID",
     }
 }

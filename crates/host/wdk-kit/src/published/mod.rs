@@ -1,82 +1,86 @@
 //! Adds declarations that Microsoft's metadata lacks, from bindings that Microsoft has published: `wdk-sys` 0.2.0 contains the
 //! bindings that bindgen generated from the WDK's headers (22H2, x64, KMDF 1.33).
 //!
-//! The bindings are converted back to C: constants, names of types, records, enumerations. Names that the kit already declares are
+//! The bindings become declarations of the model: constants, names of types, records, enumerations. Names that the kit already declares are
 //! not added, and neither are declarations that need a name that is left out.
 
+mod bits;
 mod parse;
-mod spell;
+mod resolve;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod types;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::metadata::Table;
-use parse::{Item, Record, Routine};
+use crate::metadata::{Generated, KERNEL, PROCESSORS, Table, declared};
+use crate::model::{self, Keyword, Member, Part, Signature, Source, Type, forwards};
+use parse::{Bindings, Item, Record};
+use types::{NEVER, UNIT};
 
 /// The bindings.
 pub(crate) struct Published {
     /// Names and values, in the syntax of C.
     pub(crate) constants: BTreeMap<String, String>,
     items: Vec<Item>,
-    routines: BTreeMap<String, Routine>,
-    /// The keyword of each tag: `struct`, `union` or `enum`.
-    tags: BTreeMap<String, &'static str>,
-    aliases: BTreeMap<String, String>,
+    routines: BTreeMap<String, Signature>,
+    /// The keyword of each tag.
+    tags: BTreeMap<String, Keyword>,
+    aliases: BTreeMap<String, Type>,
     records: BTreeMap<String, Record>,
 }
 
 /// The declarations that are added to the kit.
-#[derive(Default)]
-pub(crate) struct Supplement {
-    /// The text of a header.
-    pub(crate) text: String,
+struct Supplement {
+    part: Part,
     /// Routines by the module that exports them.
-    pub(crate) exports: BTreeMap<String, BTreeSet<String>>,
+    exports: BTreeMap<String, BTreeSet<String>>,
     /// Routines whose declarations replace those of the metadata.
-    pub(crate) replaced: BTreeSet<String>,
+    replaced: BTreeSet<String>,
 }
 
 impl Published {
-    /// Reads the files in `folder`.
-    pub(crate) fn read(folder: &Path) -> Result<Self, Error> {
-        let text = |name: &str| {
-            let path = folder.join(name);
-            let text = fs::read_to_string(&path).map_err(|error| Error::io(&path, &error))?;
-            // The bindings were generated on Windows and have its line endings.
-            Ok::<_, Error>(text.replace("\r\n", "\n"))
-        };
-        let items = parse::items(&text("types.rs")?);
+    /// Reads the files in `dir`.
+    pub(crate) fn read(dir: &Path) -> Result<Self, Error> {
+        let mut bindings = Bindings::default();
+        for name in ["types.rs", "constants.rs", "ntddk.rs"] {
+            let path = dir.join(name);
+            bindings.read(&fs::read_to_string(&path).map_err(|error| Error::io(&path, &error))?);
+        }
+        let published = Self::from_bindings(bindings);
+        if published.records.is_empty() || published.constants.is_empty() {
+            // The build script of wdk-sys 0.2 writes what it generates to these files.
+            return Err(Error::OverwrittenBindings(dir.to_path_buf()));
+        }
+        Ok(published)
+    }
+
+    fn from_bindings(Bindings { items, constants, routines }: Bindings) -> Self {
         let (mut tags, mut aliases, mut records) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for item in &items {
             match item {
                 Item::Record(record) => {
-                    tags.insert(record.name.clone(), if record.is_union { "union" } else { "struct" });
+                    tags.insert(record.name.clone(), record.keyword);
                     records.insert(record.name.clone(), record.clone());
                 }
-                Item::Enumeration { name, .. } => drop(tags.insert(name.clone(), "enum")),
+                Item::Enumeration { name, .. } => drop(tags.insert(name.clone(), Keyword::Enum)),
                 Item::Alias { name, target } => drop(aliases.insert(name.clone(), target.clone())),
             }
         }
-        let constants = parse::constants(&text("constants.rs")?);
-        if records.is_empty() || constants.is_empty() {
-            // The build script of wdk-sys 0.2 writes what it generates to these files.
-            return Err(Error(format!(
-                "a build has overwritten the bindings in {}: delete the folder of that package, then cargo unpacks it again",
-                folder.display()
-            )));
-        }
-        Ok(Self { constants, items, routines: parse::routines(&text("ntddk.rs")?), tags, aliases, records })
+        Self { constants, items, routines, tags, aliases, records }
     }
 
     /// Returns the tags of enumerations whose tag is not their name with an underscore.
     pub(crate) fn enumeration_tags(&self) -> BTreeMap<String, String> {
-        let is_enumeration = |tag: &str| self.tags.get(tag) == Some(&"enum");
+        let is_enumeration = |tag: &str| self.tags.get(tag) == Some(&Keyword::Enum);
         let without = self.tags.keys().filter(|tag| is_enumeration(tag) && !tag.starts_with('_'));
         let mut tags: BTreeMap<String, String> = without.map(|tag| (tag.clone(), tag.clone())).collect();
         for (name, target) in &self.aliases {
+            let Type::Name(target) = target else { continue };
             if let Some(tag) = target.strip_suffix("::Type").filter(|tag| is_enumeration(tag)) {
                 tags.insert(name.clone(), tag.to_owned());
             }
@@ -84,38 +88,59 @@ impl Published {
         tags
     }
 
-    /// Returns declarations of records that are used instead of those of the metadata, by their names without an underscore.
-    pub(crate) fn records(&self, table: &Table) -> BTreeMap<String, String> {
+    /// Returns records that are used instead of those of the metadata, by their names without an underscore.
+    pub(crate) fn records(&self, table: &Table) -> BTreeMap<String, model::Record> {
         // Every name counts as declared, because the metadata has the same names.
         let declared = self.aliases.keys().chain(self.tags.keys()).cloned().collect();
         let complete = self.records.keys().cloned().collect();
         let writer = Writer::new(self, table, declared, complete);
-        let mut found = BTreeMap::new();
-        for name in &table.better {
-            let Some(record) = self.records.get(&format!("_{name}")) else { continue };
-            if let Some(text) = writer.record(record) {
-                found.insert(name.clone(), text);
+        let record = |name: &String| {
+            let record = self.records.get(&format!("_{name}")).and_then(|record| writer.record(record))?;
+            Some((name.clone(), record))
+        };
+        table.better.iter().filter_map(record).collect()
+    }
+
+    /// Adds declarations that neither the metadata nor the handwritten headers (`written`) have, and replaces declarations of routines
+    /// that have more information here.
+    pub(crate) fn complete(&self, generated: &mut Generated, table: &Table, written: &[&str]) {
+        let (mut names, mut complete) = (BTreeSet::new(), BTreeSet::new());
+        for text in written {
+            names.extend(declared::names(text));
+            complete.extend(declared::tags(text));
+        }
+        for part in generated.headers.values().flatten() {
+            part.add_declared(&mut names, &mut complete);
+        }
+        let kernel = generated.headers.entry(String::from(KERNEL)).or_default();
+        let mut routines = BTreeMap::new();
+        for item in kernel.iter().flat_map(|part| &part.routines) {
+            if let model::Item::Routine { name, signature, .. } = item {
+                routines.insert(name.clone(), signature.clone());
             }
         }
-        found
+        let Supplement { part, exports, replaced } = self.supplement(table, &names, &complete, &routines);
+        let is_kept =
+            |item: &model::Item| !matches!(item, model::Item::Routine { name, .. } if replaced.contains(name));
+        for part in kernel.iter_mut() {
+            part.routines.retain(is_kept);
+        }
+        generated.supplement = Some(part);
+        for (module, names) in exports {
+            generated.exports.entry(module).or_default().extend(names);
+        }
     }
 
     /// Returns the declarations that the kit does not have. `declared` has the names of the kit, `complete` the tags of records with
-    /// fields, and `routines` the declarations of the kit's routines.
-    pub(crate) fn supplement(
+    /// fields, and `routines` the kit's routines.
+    fn supplement(
         &self,
         table: &Table,
         declared: &BTreeSet<String>,
         complete: &BTreeSet<String>,
-        routines: &BTreeMap<String, String>,
+        routines: &BTreeMap<String, Signature>,
     ) -> Supplement {
         let mut writer = Writer::new(self, table, declared.clone(), complete.clone());
-        let mut text = String::from("#ifndef WDK_KIT_NO_CONSTANTS\n");
-        for (name, value) in &self.constants {
-            if !name.starts_with('_') && !writer.is_left_out(name) && !declared.contains(name) {
-                let _ = writeln!(text, "#define {name} {value}");
-            }
-        }
         // An item can need an item that comes later, so this repeats until no more items can be declared.
         let mut pending: Vec<&Item> = self.items.iter().collect();
         loop {
@@ -125,15 +150,17 @@ impl Published {
                 break;
             }
         }
-        text.push_str("#endif\n#ifndef WDK_KIT_NO_TYPES\n");
-        text.push_str(&tags_in(&writer.types));
-        let _ = write!(text, "{}#endif\n#ifndef WDK_KIT_NO_RECORDS\n{}", writer.types, tags_in(&writer.records));
-        let _ = write!(text, "{}#endif\n#ifndef WDK_KIT_NO_ROUTINES\n", writer.records);
+        let mut part = Part::new(Source::Bindings);
+        for (name, value) in &self.constants {
+            if !name.starts_with('_') && !writer.is_left_out(name) && !declared.contains(name) {
+                part.constants.push(model::Item::Constant { name: name.clone(), value: value.clone() });
+            }
+        }
         let mut exports = BTreeMap::<String, BTreeSet<String>>::new();
         for (name, module) in &table.published {
             let Some(routine) = self.routines.get(name).filter(|_| !declared.contains(name)) else { continue };
             if let Some(declaration) = writer.routine(name, routine) {
-                text.push_str(&declaration);
+                part.routines.push(declaration);
                 exports.entry(module.clone()).or_default().insert(name.clone());
             }
         }
@@ -141,50 +168,37 @@ impl Published {
         for (name, metadata) in routines {
             let better = self.routines.get(name).and_then(|routine| writer.routine(name, routine));
             if let Some(better) = better.filter(|better| says_more(better, metadata)) {
-                text.push_str(&better);
+                part.routines.push(better);
                 replaced.insert(name.clone());
             }
         }
-        text.push_str("#endif\n");
-        Supplement { text, exports, replaced }
+        part.types = [forwards(&writer.types), writer.types].concat();
+        part.records = [forwards(&writer.records), writer.records].concat();
+        Supplement { part, exports, replaced }
     }
 }
 
 /// Whether a declaration has information that the metadata has lost: pointers to constant data, 64-bit integers that are not
 /// `LARGE_INTEGER`, or that a routine never returns.
-fn says_more(declaration: &str, metadata: &str) -> bool {
-    let words = |text: &str| {
-        let words: Vec<String> =
-            text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(str::to_owned).collect();
-        words
+fn says_more(declaration: &model::Item, metadata: &Signature) -> bool {
+    let model::Item::Routine { signature, never_returns, .. } = declaration else { return false };
+    let count = |signature: &Signature, is_meant: fn(&Type) -> bool| {
+        let mut count = 0;
+        signature.visit(&mut |kind| count += usize::from(is_meant(kind)));
+        count
     };
-    let count = |text: &str, is_meant: fn(&str) -> bool| words(text).iter().filter(|word| is_meant(word)).count();
-    let is_constant = |word: &str| {
-        let rest = word.strip_prefix("LPC").or_else(|| word.strip_prefix("PC"));
-        word == "const"
-            || rest.is_some_and(|rest| ["SZ", "WCH", "CH", "STR", "WSTR", "GUID"].contains(&rest) || rest.contains('_'))
-    };
-    let is_union = |word: &str| word.ends_with("LARGE_INTEGER");
-    declaration.starts_with(NEVER)
-        || count(declaration, is_constant) > count(metadata, is_constant)
-        || count(declaration, is_union) < count(metadata, is_union)
-}
-
-/// The start of the declaration of a routine that does not return.
-const NEVER: &str = "__declspec(noreturn)";
-
-/// Declares the tags that a text refers to. In C, a tag that first appears in a list of parameters would be a different type.
-fn tags_in(text: &str) -> String {
-    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
-    let mut tags = BTreeSet::new();
-    for pair in words.windows(2) {
-        if let [keyword @ ("struct" | "union"), tag] = pair
-            && tag.starts_with('_')
-        {
-            tags.insert(format!("{keyword} {tag};\n"));
+    let is_constant = |kind: &Type| match kind {
+        Type::Pointer { is_constant, .. } => *is_constant,
+        Type::Name(name) => {
+            let rest = name.strip_prefix("LPC").or_else(|| name.strip_prefix("PC"));
+            rest.is_some_and(|rest| ["SZ", "WCH", "CH", "STR", "WSTR", "GUID"].contains(&rest) || rest.contains('_'))
         }
-    }
-    tags.into_iter().collect()
+        _ => false,
+    };
+    let is_union = |kind: &Type| matches!(kind, Type::Name(name) if name.ends_with("LARGE_INTEGER"));
+    *never_returns
+        || count(signature, is_constant) > count(metadata, is_constant)
+        || count(signature, is_union) < count(metadata, is_union)
 }
 
 /// Records whose fields are right only for x64, the processor of the published bindings.
@@ -196,15 +210,15 @@ struct Writer<'p> {
     declared: BTreeSet<String>,
     complete: BTreeSet<String>,
     /// Declarations that need no complete record.
-    types: String,
-    records: String,
+    types: Vec<model::Item>,
+    records: Vec<model::Item>,
     /// Names that are declared in `records`.
     late: BTreeSet<String>,
 }
 
 impl<'p> Writer<'p> {
     fn new(published: &'p Published, table: &'p Table, declared: BTreeSet<String>, complete: BTreeSet<String>) -> Self {
-        let (types, records, late) = (String::new(), String::new(), BTreeSet::new());
+        let (types, records, late) = (Vec::new(), Vec::new(), BTreeSet::new());
         Self { published, table, declared, complete, types, records, late }
     }
 
@@ -216,83 +230,96 @@ impl<'p> Writer<'p> {
     /// Declares an item. Returns whether the item is done: it is declared, or it will never be.
     fn item(&mut self, item: &Item) -> bool {
         match item {
-            Item::Alias { name, target } => {
-                if self.declared.contains(name) || self.is_left_out(name) || name.contains("__bindgen") {
-                    return true;
-                }
-                let Some(text) = self.spell(target, name, false) else { return false };
-                // In C, the record of an array must be complete before the array.
-                let base = target.trim_start_matches("*mut ").trim_start_matches("*const ");
-                let is_late = target.starts_with('[') || self.late.contains(base);
-                if is_late {
-                    self.late.insert(name.clone());
-                }
-                let place = if is_late { &mut self.records } else { &mut self.types };
-                let _ = writeln!(place, "typedef {text};");
-                self.declared.insert(name.clone());
+            Item::Alias { name, target } => self.alias(name, target),
+            Item::Enumeration { name, is_unsigned, members } => {
+                self.enumeration(name, *is_unsigned, members);
                 true
             }
-            Item::Enumeration { name, kind, members } => {
-                if self.declared.contains(name) || self.is_left_out(name) || name.contains("bindgen_ty") {
-                    return true;
-                }
-                let mut text = String::new();
-                for (member, value) in members {
-                    if self.declared.insert(member.clone()) {
-                        let _ = write!(text, "{member} = {value}, ");
-                    }
-                }
-                if !text.is_empty() {
-                    let kind = if kind.ends_with("c_int") { "" } else { ": unsigned int " };
-                    let _ = writeln!(self.types, "enum {name} {kind}{{ {text}}};");
-                    self.declared.insert(name.clone());
-                }
-                true
-            }
-            Item::Record(record) => {
-                let name = &record.name;
-                if self.complete.contains(name)
-                    || self.is_left_out(name)
-                    || name.contains("__bindgen")
-                    || record.fields.is_empty()
-                    // A record without a tag is in the kit if its typedef is.
-                    || (!name.starts_with('_') && self.declared.contains(name))
-                {
-                    return true;
-                }
-                let Some(text) = self.record(record) else { return false };
-                if !name.starts_with('_') {
-                    let keyword = self.published.tags.get(name).copied().unwrap_or("struct");
-                    let _ = writeln!(self.types, "typedef {keyword} {name} {name};");
-                }
-                let is_special = OF_ONE_PROCESSOR.contains(&name.as_str());
-                let guard = if is_special { ("#if defined(_AMD64_)\n", "#endif\n") } else { ("", "") };
-                let _ = write!(self.records, "{}{text};\n{}", guard.0, guard.1);
-                self.complete.insert(name.clone());
-                self.declared.insert(name.clone());
-                true
+            Item::Record(record) => self.whole_record(record),
+        }
+    }
+
+    fn alias(&mut self, name: &str, target: &Type) -> bool {
+        if self.declared.contains(name) || self.is_left_out(name) || name.contains("__bindgen") {
+            return true;
+        }
+        let Some(kind) = self.resolve(target, true) else { return false };
+        // In C, the record of an array must be complete before the array.
+        let mut base = target;
+        while let Type::Pointer { to, .. } = base {
+            base = to;
+        }
+        let is_late =
+            matches!(target, Type::Array { .. }) || matches!(base, Type::Name(base) if self.late.contains(base));
+        let alias = model::Item::Alias { name: name.to_owned(), kind };
+        if is_late {
+            self.late.insert(name.to_owned());
+            self.records.push(alias);
+        } else {
+            self.types.push(alias);
+        }
+        self.declared.insert(name.to_owned());
+        true
+    }
+
+    fn enumeration(&mut self, name: &str, is_unsigned: bool, members: &[(String, String)]) {
+        if self.declared.contains(name) || self.is_left_out(name) || name.contains("bindgen_ty") {
+            return;
+        }
+        let mut list = Vec::new();
+        for (member, value) in members {
+            if self.declared.insert(member.clone()) {
+                list.push(Member { name: member.clone(), value: Some(value.clone()) });
             }
         }
+        if !list.is_empty() {
+            self.types.push(model::Item::Enumeration { tag: name.to_owned(), name: None, is_unsigned, members: list });
+            self.declared.insert(name.to_owned());
+        }
+    }
+
+    fn whole_record(&mut self, record: &Record) -> bool {
+        let name = &record.name;
+        if self.complete.contains(name)
+            || self.is_left_out(name)
+            || name.contains("__bindgen")
+            || record.fields.is_empty()
+            // A record without a tag is in the kit if its typedef is.
+            || (!name.starts_with('_') && self.declared.contains(name))
+        {
+            return true;
+        }
+        let Some(declaration) = self.record(record) else { return false };
+        if !name.starts_with('_') {
+            let kind = Type::Tag(record.keyword, name.clone());
+            self.types.push(model::Item::Alias { name: name.clone(), kind });
+        }
+        let is_special = OF_ONE_PROCESSOR.contains(&name.as_str());
+        let [x64, _] = PROCESSORS;
+        let processor = is_special.then_some(x64.macro_name);
+        self.records.push(model::Item::Record(model::Record { processor, ..declaration }));
+        self.complete.insert(name.clone());
+        self.declared.insert(name.clone());
+        true
     }
 
     /// Returns a record with its fields, packing and alignment.
-    fn record(&self, record: &Record) -> Option<String> {
-        let keyword = if record.is_union { "union" } else { "struct" };
-        let align = record.alignment.map(|size| format!("DECLSPEC_ALIGN({size}) ")).unwrap_or_default();
-        let text = format!("{keyword} {align}{} {}", record.name, self.body(record)?);
-        Some(match record.packing {
-            Some(size) => format!("#pragma pack(push, {size})\n{text};\n#pragma pack(pop)\n"),
-            None => text,
+    fn record(&self, record: &Record) -> Option<model::Record> {
+        Some(model::Record {
+            keyword: record.keyword,
+            tag: record.name.clone(),
+            processor: None,
+            packing: record.packing,
+            alignment: record.alignment.map(|size| size.to_string()),
+            fields: self.fields(record)?,
         })
     }
 
-    fn routine(&self, name: &str, routine: &Routine) -> Option<String> {
-        let mut parameters = Vec::new();
-        for kind in &routine.parameters {
-            parameters.push(if kind == "..." { kind.clone() } else { self.spell(kind, "", false)? });
-        }
-        let list = if parameters.is_empty() { String::from("VOID") } else { parameters.join(", ") };
-        let (never, result) = if routine.result == "!" { (NEVER, "()") } else { ("", routine.result.as_str()) };
-        Some(format!("{never} {};\n", self.spell(result, &format!("{name}({list})"), false)?).trim_start().to_owned())
+    fn routine(&self, name: &str, routine: &Signature) -> Option<model::Item> {
+        let never_returns = routine.result == Type::name(NEVER);
+        let result =
+            if never_returns { self.resolve(&Type::name(UNIT), true)? } else { self.resolve(&routine.result, true)? };
+        let signature = self.signature(routine, result)?;
+        Some(model::Item::Routine { name: name.to_owned(), signature, never_returns })
     }
 }

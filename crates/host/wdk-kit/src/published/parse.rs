@@ -1,224 +1,267 @@
-//! Parses the output of bindgen. Relies on its formatting: items start at the beginning of a line.
+//! Parses the bindings: the items that bindgen generates, and no other Rust.
 
 use std::collections::BTreeMap;
 
-/// A declaration of a type.
+use super::bits::{Bits, bits};
+use super::tokens::{Token, Tokens};
+use super::types::{kind, signature};
+use crate::model::{Keyword, Signature, Type};
+
+/// A declaration of a type. Types have the names of Rust: `resolve` finds those of C.
 pub(crate) enum Item {
     /// Another name of a type.
     Alias {
         name: String,
-        target: String,
+        target: Type,
     },
     /// An enumeration: its tag, the type of its values, its members.
     Enumeration {
         name: String,
-        kind: String,
+        is_unsigned: bool,
         members: Vec<(String, String)>,
     },
     Record(Record),
 }
 
 /// A structure or a union.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) name: String,
-    pub(crate) is_union: bool,
+    pub(crate) keyword: Keyword,
     pub(crate) packing: Option<u32>,
     pub(crate) alignment: Option<u32>,
     /// Names and types; a unit of bit fields is `_bitfield_N`.
-    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) fields: Vec<(String, Type)>,
     pub(crate) bits: Vec<Bits>,
 }
 
-/// A bit field.
-#[derive(Clone)]
-pub(crate) struct Bits {
-    pub(crate) unit: String,
-    pub(crate) name: String,
-    pub(crate) kind: String,
-    pub(crate) start: u32,
-    pub(crate) width: u32,
+/// What the bindings declare.
+#[derive(Default)]
+pub(crate) struct Bindings {
+    pub(crate) items: Vec<Item>,
+    /// Macros that are numbers, in the syntax of C. Texts are left out: the bindings have lost whether their characters are wide.
+    pub(crate) constants: BTreeMap<String, String>,
+    pub(crate) routines: BTreeMap<String, Signature>,
 }
 
-/// A routine.
-pub(crate) struct Routine {
-    pub(crate) parameters: Vec<String>,
-    pub(crate) result: String,
-}
-
-/// Returns the macros that are numbers or texts.
-pub(crate) fn constants(text: &str) -> BTreeMap<String, String> {
-    let mut constants = BTreeMap::new();
-    for statement in text.split(";\n") {
-        let Some(rest) = statement.trim_start().strip_prefix("pub const ") else { continue };
-        let Some((head, value)) = rest.split_once('=') else { continue };
-        let Some((name, kind)) = head.split_once(':') else { continue };
-        let value = match kind.trim() {
-            "u32" | "i32" => value.trim().to_owned(),
-            "u64" => format!("{}ULL", value.trim()),
-            "i64" => format!("{}LL", value.trim()),
-            "u8" => value.trim().trim_end_matches("u8").to_owned(),
-            "&::core::ffi::CStr" => {
-                let Some((_, text)) = value.split_once("b\"") else { continue };
-                let Some((text, _)) = text.rsplit_once("\\0\"") else { continue };
-                format!("\"{text}\"")
+impl Bindings {
+    /// Adds the declarations of one file.
+    pub(crate) fn read(&mut self, text: &str) {
+        let mut tokens = Tokens::new(text);
+        let mut representation = Representation::default();
+        while let Some(token) = tokens.peek() {
+            match token {
+                Token::Mark('#') => representation.read(&mut tokens),
+                Token::Word("pub") => {
+                    tokens.next();
+                    let representation = std::mem::take(&mut representation);
+                    self.public(&mut tokens, &representation);
+                }
+                Token::Word("impl") => {
+                    tokens.next();
+                    self.bit_fields(&mut tokens);
+                }
+                Token::Word("extern") => {
+                    tokens.next();
+                    tokens.next();
+                    self.external(&mut tokens);
+                }
+                _ => tokens.skip_item(),
             }
-            _ => continue,
+        }
+    }
+
+    fn public(&mut self, tokens: &mut Tokens<'_>, representation: &Representation) {
+        match tokens.word() {
+            Some("struct") => self.record(tokens, Keyword::Struct, representation),
+            Some("union") => self.record(tokens, Keyword::Union, representation),
+            Some("type") => {
+                if let Some(name) = tokens.word()
+                    && tokens.mark('=')
+                    && let Some(target) = kind(tokens)
+                {
+                    self.items.push(Item::Alias { name: name.to_owned(), target });
+                }
+                tokens.skip_item();
+            }
+            Some("mod") => self.enumeration(tokens),
+            Some("use") => self.renamed(tokens),
+            Some("const") => self.constant(tokens),
+            _ => tokens.skip_item(),
+        }
+    }
+
+    fn record(&mut self, tokens: &mut Tokens<'_>, keyword: Keyword, representation: &Representation) {
+        let Some(name) = tokens.word() else { return tokens.skip_item() };
+        if !tokens.mark('{') {
+            // A type with parameters is a part of bindgen.
+            return tokens.skip_item();
+        }
+        let mut fields = Vec::new();
+        while tokens.peek().is_some() && !tokens.mark('}') {
+            tokens.keyword("pub");
+            if let Some(name) = tokens.word()
+                && tokens.mark(':')
+                && let Some(kind) = kind(tokens)
+            {
+                fields.push((name.to_owned(), kind));
+                tokens.mark(',');
+            } else {
+                // An attribute, or what bindgen does not write.
+                tokens.next();
+            }
+        }
+        let Representation { packing, alignment } = *representation;
+        self.items.push(Item::Record(Record {
+            name: name.to_owned(),
+            keyword,
+            packing,
+            alignment,
+            fields,
+            bits: Vec::new(),
+        }));
+    }
+
+    /// `mod TAG { pub type Type = …; pub const MEMBER: Type = 1; … }`
+    fn enumeration(&mut self, tokens: &mut Tokens<'_>) {
+        let Some(name) = tokens.word() else { return tokens.skip_item() };
+        let (mut is_unsigned, mut members) = (true, Vec::new());
+        tokens.mark('{');
+        while tokens.peek().is_some() && !tokens.mark('}') {
+            tokens.keyword("pub");
+            match tokens.word() {
+                Some("type") => {
+                    tokens.word();
+                    tokens.mark('=');
+                    is_unsigned = kind(tokens) != Some(Type::name("::core::ffi::c_int"));
+                }
+                Some("const") => {
+                    let member = tokens.word().unwrap_or_default().to_owned();
+                    tokens.mark(':');
+                    tokens.word();
+                    tokens.mark('=');
+                    members.extend(number(tokens).map(|value| (member, value)));
+                }
+                _ => {}
+            }
+            tokens.skip_item();
+        }
+        self.items.push(Item::Enumeration { name: name.to_owned(), is_unsigned, members });
+    }
+
+    /// `use self::TAG::Type as NAME;`
+    fn renamed(&mut self, tokens: &mut Tokens<'_>) {
+        if tokens.keyword("self")
+            && tokens.take(Token::Path)
+            && let Some(tag) = tokens.word()
+            && tokens.take(Token::Path)
+            && tokens.keyword("Type")
+            && tokens.keyword("as")
+            && let Some(name) = tokens.word()
+        {
+            let target = Type::Name(format!("{tag}::Type"));
+            self.items.push(Item::Alias { name: name.to_owned(), target });
+        }
+        tokens.skip_item();
+    }
+
+    /// `const NAME: TYPE = VALUE;`, if the type is a number.
+    fn constant(&mut self, tokens: &mut Tokens<'_>) {
+        let name = tokens.word().unwrap_or_default().to_owned();
+        tokens.mark(':');
+        let kind = tokens.word();
+        tokens.mark('=');
+        let value = match kind {
+            Some("u32" | "i32") => number(tokens),
+            Some("u64") => number(tokens).map(|value| value + "ULL"),
+            Some("i64") => number(tokens).map(|value| value + "LL"),
+            Some("u8") => number(tokens).map(|value| value.trim_end_matches("u8").to_owned()),
+            _ => None,
         };
-        let value = if value.starts_with('-') { format!("({value})") } else { value };
-        constants.insert(name.trim().to_owned(), value);
+        if let Some(value) = value {
+            let value = if value.starts_with('-') { format!("({value})") } else { value };
+            self.constants.insert(name, value);
+        }
+        tokens.skip_item();
     }
-    constants
-}
 
-/// Returns the routines of `extern` blocks.
-pub(crate) fn routines(text: &str) -> BTreeMap<String, Routine> {
-    let mut routines = BTreeMap::new();
-    for part in text.split("    pub fn ").skip(1) {
-        let declaration = part.split(';').next().unwrap_or_default();
-        let Some((name, rest)) = declaration.split_once('(') else { continue };
-        let Some((list, result)) = rest.rsplit_once(')').map(|(list, rest)| match rest.split_once("->") {
-            // The last bracket can be one of the result's type.
-            Some((_, result)) => (list, result.trim().to_owned()),
-            None => (list, String::from("()")),
-        }) else {
-            continue;
-        };
-        let kind = |one: &String| plain(one.split_once(": ").map_or(one.as_str(), |(_, kind)| kind));
-        let parameters = split(list).iter().map(kind).collect();
-        routines.insert(name.to_owned(), Routine { parameters, result: plain(&result) });
+    /// `impl TAG { … }`: bit fields, from the functions that read them.
+    fn bit_fields(&mut self, tokens: &mut Tokens<'_>) {
+        let name = tokens.word();
+        if !tokens.mark('{') {
+            return tokens.skip_item();
+        }
+        let mut body = tokens.clone();
+        tokens.skip_block();
+        let records = self.items.iter_mut().rev().filter_map(|item| match item {
+            Item::Record(record) => Some(record),
+            _ => None,
+        });
+        if let Some(record) = records.into_iter().find(|record| Some(record.name.as_str()) == name) {
+            record.bits = bits(&mut body);
+        }
     }
-    routines
-}
 
-/// Returns the declarations of types.
-pub(crate) fn items(text: &str) -> Vec<Item> {
-    let mut items = Vec::new();
-    let mut lines = text.lines();
-    let (mut packing, mut alignment) = (None, None);
-    let mut places = BTreeMap::<String, usize>::new();
-    let mut uses = Vec::new();
-    while let Some(line) = lines.next() {
-        if let Some(repr) = line.strip_prefix("#[repr(") {
-            packing = repr.split_once("packed").map(|(_, rest)| number(rest).unwrap_or(1));
-            alignment = repr.split_once("align(").and_then(|(_, rest)| number(rest));
-        } else if let Some((head, is_union)) = line
-            .strip_prefix("pub struct ")
-            .map(|head| (head, false))
-            .or(line.strip_prefix("pub union ").map(|head| (head, true)))
-        {
-            if let Some(name) = head.strip_suffix(" {").filter(|name| !name.contains('<')) {
-                let fields = split(&block(&mut lines)).iter().filter_map(|field| field_of(field)).collect();
-                places.insert(name.to_owned(), items.len());
-                let record = Record { name: name.to_owned(), is_union, packing, alignment, fields, bits: Vec::new() };
-                items.push(Item::Record(record));
+    /// The functions of an `extern` block.
+    fn external(&mut self, tokens: &mut Tokens<'_>) {
+        tokens.mark('{');
+        while tokens.peek().is_some() && !tokens.mark('}') {
+            if tokens.peek() == Some(Token::Mark('#')) {
+                Representation::default().read(tokens);
+                continue;
             }
-            (packing, alignment) = (None, None);
-        } else if let Some(head) = line.strip_prefix("pub type ") {
-            let mut statement = head.to_owned();
-            while !statement.ends_with(';') {
-                statement.push(' ');
-                statement.push_str(lines.next().unwrap_or(";").trim());
+            tokens.keyword("pub");
+            if tokens.keyword("fn")
+                && let Some(name) = tokens.word()
+                && let Some(signature) = signature(tokens)
+            {
+                self.routines.insert(name.to_owned(), signature);
             }
-            if let Some((name, target)) = statement.trim_end_matches(';').split_once(" =") {
-                items.push(Item::Alias { name: name.to_owned(), target: plain(target) });
+            tokens.skip_item();
+        }
+    }
+}
+
+/// The attribute `repr` of the next record.
+#[derive(Default)]
+struct Representation {
+    packing: Option<u32>,
+    alignment: Option<u32>,
+}
+
+impl Representation {
+    /// Reads an attribute of any name.
+    fn read(&mut self, tokens: &mut Tokens<'_>) {
+        tokens.next();
+        if !tokens.mark('[') {
+            return;
+        }
+        let mut attribute = tokens.clone();
+        tokens.skip_block();
+        if !(attribute.keyword("repr") && attribute.mark('(')) {
+            return;
+        }
+        while !attribute.mark(')') {
+            let size = |attribute: &mut Tokens<'_>| {
+                let size = attribute.mark('(').then(|| attribute.word()).flatten().and_then(|word| word.parse().ok());
+                if size.is_some() {
+                    attribute.mark(')');
+                }
+                size
+            };
+            match attribute.word() {
+                Some("packed") => self.packing = Some(size(&mut attribute).unwrap_or(1)),
+                Some("align") => self.alignment = size(&mut attribute),
+                Some(_) => {}
+                None if attribute.mark(',') => {}
+                None => return,
             }
-        } else if let Some(name) = line.strip_prefix("pub mod ").and_then(|head| head.strip_suffix(" {")) {
-            items.push(enumeration(name, &block(&mut lines)));
-        } else if let Some((tag, name)) =
-            line.strip_prefix("pub use self::").and_then(|rest| rest.trim_end_matches(';').split_once("::Type as "))
-        {
-            uses.push((items.len(), tag.to_owned(), name.to_owned()));
-        } else if let Some(name) = line.strip_prefix("impl ").and_then(|head| head.strip_suffix(" {")) {
-            let body = block(&mut lines);
-            if let Some(Item::Record(record)) = places.get(name).and_then(|at| items.get_mut(*at)) {
-                record.bits = bits(&body);
-            }
         }
     }
-    for (at, tag, name) in uses.into_iter().rev() {
-        items.insert(at, Item::Alias { name, target: format!("{tag}::Type") });
-    }
-    items
 }
 
-/// Returns the lines up to the bracket that closes the item.
-fn block<'a>(lines: &mut impl Iterator<Item = &'a str>) -> String {
-    let mut text = String::new();
-    for line in lines.take_while(|line| *line != "}") {
-        text.push_str(line);
-        text.push('\n');
-    }
-    text
-}
-
-fn field_of(field: &str) -> Option<(String, String)> {
-    let (name, kind) = field.trim().strip_prefix("pub ")?.split_once(':')?;
-    Some((name.trim_start_matches("r#").to_owned(), plain(kind)))
-}
-
-fn enumeration(name: &str, body: &str) -> Item {
-    let (mut kind, mut members) = (String::new(), Vec::new());
-    for statement in body.split(';').map(str::trim) {
-        if let Some(target) = statement.strip_prefix("pub type Type = ") {
-            kind = plain(target);
-        } else if let Some((member, value)) =
-            statement.strip_prefix("pub const ").and_then(|rest| rest.split_once(": Type = "))
-        {
-            members.push((member.to_owned(), value.trim().to_owned()));
-        }
-    }
-    Item::Enumeration { name: name.to_owned(), kind, members }
-}
-
-/// Returns the bit fields, from the functions that read them: `self._bitfield_1.get(3usize, 5u8)`.
-fn bits(body: &str) -> Vec<Bits> {
-    let mut found = Vec::new();
-    for function in body.split("pub fn ").skip(1) {
-        let Some((name, rest)) = function.split_once("(&self) -> ") else { continue };
-        let Some((kind, rest)) = rest.split_once(" {") else { continue };
-        let Some(unit) = rest.find("_bitfield_").map(|at| &rest[at..]) else { continue };
-        let Some((unit, rest)) = unit.split_once(".get(") else { continue };
-        let mut numbers = rest.split(',').map(|part| number(part.trim()));
-        if let (Some(Some(start)), Some(Some(width))) = (numbers.next(), numbers.next()) {
-            let name = name.trim_start_matches("r#").to_owned();
-            found.push(Bits { unit: unit.trim().to_owned(), name, kind: plain(kind), start, width });
-        }
-    }
-    found
-}
-
-fn number(text: &str) -> Option<u32> {
-    let digits: String = text.trim_start_matches('(').chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
-}
-
-/// Normalises white space: single spaces between words, and none at the ends or after an opening bracket.
-fn plain(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").trim_end_matches(',').replace("( ", "(").replace(", )", ")").replace("< ", "<").replace(", >", ">")
-}
-
-/// Splits at commas outside of brackets.
-pub(crate) fn split(text: &str) -> Vec<String> {
-    let (mut depth, mut parts, mut part) = (0_i32, Vec::new(), String::new());
-    let mut previous = ' ';
-    for c in text.chars() {
-        match c {
-            '(' | '[' | '<' => depth += 1,
-            ')' | ']' => depth -= 1,
-            '>' if previous != '-' => depth -= 1,
-            _ => {}
-        }
-        if c == ',' && depth == 0 {
-            parts.push(std::mem::take(&mut part));
-        } else {
-            part.push(c);
-        }
-        previous = c;
-    }
-    if !part.trim().is_empty() {
-        parts.push(part);
-    }
-    parts
+/// Reads a number with its sign, as it is written.
+fn number(tokens: &mut Tokens<'_>) -> Option<String> {
+    let sign = if tokens.mark('-') { "-" } else { "" };
+    Some(format!("{sign}{}", tokens.word()?))
 }

@@ -13,7 +13,8 @@ mod versions;
 
 use functions::Function;
 use notation::Declaration;
-pub(crate) use versions::{MINORS, Versions};
+pub use versions::MINORS;
+use versions::Versions;
 
 /// The file with the function table, and the file with the differences between versions. All other files declare types.
 pub(crate) const FUNCTIONS: &str = "functions.txt";

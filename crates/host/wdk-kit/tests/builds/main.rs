@@ -5,10 +5,7 @@
 mod images;
 mod layouts;
 mod published;
-mod shapes;
 mod support;
 mod wdf_headers;
 mod wdf_layouts;
 mod wdf_table;
-mod wdk;
-mod winreg;

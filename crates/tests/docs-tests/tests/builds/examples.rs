@@ -17,7 +17,7 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("host/etw-etl", &[]),
     ("host/etw-session", &["docs/sessions.md"]),
     ("host/nt-host", &["docs/testing-with-nt-host.md", "crates/host/nt-host/README.md"]),
-    ("driver/wdk-kmdf", &["docs/kmdf.md", "driver-sample/src", "crates/tools/driver-build/templates/kmdf/src"]),
+    ("driver/wdk-kmdf", &["docs/kmdf.md", "driver-sample/src", "crates/host/driver-build/templates/kmdf/src"]),
 ];
 
 /// Types that code does not name, with the function that returns them or the macro that makes them.

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 
 use super::build::{DRIVER, SETUP, TOOLS};
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
 use driver_build::Error;

@@ -3,33 +3,36 @@
 use std::env;
 use std::path::PathBuf;
 
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
 use driver_build::Error;
 use driver_build::setup::note;
-use driver_build::{Arch, Options};
+use driver_build::{Arch, Options, prepare};
 
 pub(super) const COMMAND: Command = Command {
     name: "build",
     summary: "Builds the sample driver, or yours",
     details: "\
 Installs what is missing, then builds driver-sample, or any windows-drivers-rs
-KMDF or WDM driver, without Windows and without a WDK: crates/host/wdk-kit
-replaces wdk-build and the WDK. Cargo runs in the driver's folder and writes
+KMDF or WDM driver, without Windows and without a WDK, which crates/host/wdk-kit
+replaces. Cargo runs in the driver's folder and writes
 nothing there except a missing Cargo.lock. The image, its debug information and
 its map go to target/driver/x64 or target/driver/arm64. Files that the build did
 not make are named.
 ",
-    flags: &[
-        Flag { name: "--arch x64|arm64", summary: "the processor (default: x64)" },
-        Flag { name: "--debug", summary: "builds the dev profile instead of release" },
-        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (default: driver-sample's)" },
-        Flag { name: "--package NAME", summary: "a driver of that workspace; repeatable (default: all)" },
-        Flag { name: "--wdk DIR", summary: "a real WDK instead of the kit (or WDKContentRoot)" },
-    ],
+    flags: &FLAGS,
     run,
 };
+
+/// The flags that say which driver, and how it is built.
+pub(super) const FLAGS: [Flag; 5] = [
+    Flag { name: "--arch x64|arm64", summary: "the processor (default: x64)" },
+    Flag { name: "--debug", summary: "the dev profile instead of release" },
+    Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (default: driver-sample's)" },
+    Flag { name: "--package NAME", summary: "a driver of that workspace; repeatable (default: all)" },
+    Flag { name: "--wdk DIR", summary: "a real WDK instead of the kit (or WDKContentRoot)" },
+];
 
 /// Finds or installs the toolchain for Windows and keeps it in the context.
 pub(super) const SETUP: Step = Step { name: "set-up", what: "a toolchain for Windows", required: true, run: set_up };
@@ -84,13 +87,13 @@ fn tools(context: &Context) -> Result<Outcome, Error> {
 }
 
 fn driver(context: &Context) -> Result<Outcome, Error> {
-    let Ok(toolchain) = context.windows() else {
+    if context.windows().is_err() {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
-    };
+    }
     if !context.cache().join("kit").exists() {
         note("making the driver kit; this takes some seconds, once");
     }
-    driver_build::build(context, toolchain, &options(context)?)?;
+    driver_build::build(context, &prepare(context, &options(context)?)?)?;
     Ok(Outcome::Passed)
 }
 

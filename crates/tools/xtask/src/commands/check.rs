@@ -1,11 +1,11 @@
 //! `cargo xtask check`: checks a driver for Windows with the compiler and clippy.
 
-use super::build::{SETUP, TOOLS, options};
-use crate::cli::{Command, Flag};
+use super::build::{FLAGS, SETUP, TOOLS, options};
+use crate::command::Command;
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
-use driver_build::Error;
 use driver_build::setup::{self, note};
+use driver_build::{Error, prepare};
 
 pub(super) const COMMAND: Command = Command {
     name: "check",
@@ -15,13 +15,7 @@ Runs cargo check and clippy for Windows on driver-sample, or on any driver that
 `cargo xtask build` builds, and prints the settings with which rust-analyzer
 does the same in an editor.
 ",
-    flags: &[
-        Flag { name: "--arch x64|arm64", summary: "the processor (default: x64)" },
-        Flag { name: "--debug", summary: "checks the dev profile instead of release" },
-        Flag { name: "--manifest-path PATH", summary: "a driver's Cargo.toml (default: driver-sample's)" },
-        Flag { name: "--package NAME", summary: "a driver of that workspace; repeatable (default: all)" },
-        Flag { name: "--wdk DIR", summary: "a real WDK instead of the kit (or WDKContentRoot)" },
-    ],
+    flags: &FLAGS,
     run,
 };
 
@@ -34,11 +28,11 @@ fn run(context: &Context) -> Result<(), Error> {
 }
 
 fn check(context: &Context) -> Result<Outcome, Error> {
-    let Ok(toolchain) = context.windows() else {
+    if context.windows().is_err() {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
-    };
+    }
     setup::ensure_component(context, "clippy", context.cargo().args(["clippy", "--version"]))?;
-    let settings = driver_build::check(context, toolchain, &options(context)?, &["clippy"])?;
+    let settings = driver_build::check(context, &prepare(context, &options(context)?)?, &["clippy"])?;
     note("rust-analyzer does the same with these settings in .vscode/settings.json:");
     note(&settings);
     Ok(Outcome::Passed)

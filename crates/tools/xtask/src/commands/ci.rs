@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: runs the steps of `lint` and `test` with one summary.
 
 use super::{lint, test};
-use crate::cli::Command;
+use crate::command::Command;
 use crate::context::Context;
 use crate::steps::check_all;
 use driver_build::Error;

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use windows_releases::{Release, UnknownRelease};
 
 use super::build::{DRIVER, SETUP, TOOLS};
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
 use driver_build::{Error, Tool};

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use driver_build::Error;
 

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use crate::cargo_tool;
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use driver_build::{Error, output};
 
@@ -94,12 +94,14 @@ fn run(context: &Context) -> Result<(), Error> {
         // The exit code is 2 if a mutant was missed, 3 if tests did not end, and 4 if tests fail without a mutant.
         let tool = start(tested).args(["--output", &folder]).args(TARGETS).args(["--", "--"]).args(skipped);
         match tool.run_ours() {
-            Ok(()) | Err(Error::Said(2 | 3)) => {}
-            Err(Error::Said(4)) => {
+            Ok(()) | Err(Error::Reported(2 | 3)) => {}
+            Err(Error::Reported(4)) => {
                 let log = format!("{folder}/mutants.out/log/baseline.log");
                 return Err(Error::Failed(format!("the tests of {} fail without a mutant; see {log}", tested.package)));
             }
-            Err(Error::Said(code)) => return Err(Error::Failed(format!("cargo-mutants failed with exit code {code}"))),
+            Err(Error::Reported(code)) => {
+                return Err(Error::Failed(format!("cargo-mutants failed with exit code {code}")));
+            }
             Err(error) => return Err(error),
         }
         let read = |name: &str| {

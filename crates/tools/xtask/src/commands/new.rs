@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use driver_build::Error;
 use driver_build::new::{Kind, NewDriver};
@@ -37,7 +37,7 @@ fn run(context: &Context) -> Result<(), Error> {
     };
     let new = NewDriver::at(Path::new(path), kind, context.path(""));
     new.write()?;
-    let folder = new.folder.display();
+    let folder = new.dir.display();
     note(&format!("created a driver in {folder}. Next, install `cargo driver` once, here:"));
     note("cargo install --locked --path crates/tools/cargo-driver");
     note("Then, in the driver's folder:");

@@ -3,11 +3,11 @@
 use std::env;
 use std::path::Path;
 
-use driver_build::{Error, PackageOptions};
+use driver_build::{Error, PackageOptions, prepare};
 
 use super::build::{SETUP, TOOLS, options};
 use super::etwctl;
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, run_all};
 
@@ -68,7 +68,8 @@ fn run(context: &Context) -> Result<(), Error> {
 fn package(context: &Context) -> Result<Outcome, Error> {
     let options = options(context)?;
     let is_sample = options.manifest.ends_with("driver-sample/Cargo.toml");
-    driver_build::package(context, context.windows()?, &options, &package_options(context, is_sample)?)?;
+    let plan = prepare(context, &options)?;
+    driver_build::package(context, &plan, &package_options(context, is_sample)?)?;
     Ok(Outcome::Passed)
 }
 

@@ -7,8 +7,9 @@ mod toolchains;
 use super::build::{DRIVER, SETUP, TOOLS};
 use super::etwctl::GNU;
 use super::lint::FORMAT;
+use super::loom::{LOOM_CRATES, LOOM_FLAGS};
 use crate::background::Background;
-use crate::cli::{Command, Flag};
+use crate::command::{Command, Flag};
 use crate::context::Context;
 use crate::steps::{Outcome, Step, check_all};
 use crate::verifiers;
@@ -39,12 +40,6 @@ is installed, and so do the two programs of tests that take longest.
 const ALL: &str = "--all";
 const QUICK: &str = "--quick";
 const LIST: &str = "--list";
-
-/// Crates with loom models of their lock-free state. They are built in a separate folder, because loom's flag would
-/// rebuild everything in the usual one.
-pub(super) const LOOM_CRATES: [&str; 7] =
-    ["--target-dir", "target/loom", "--lib", "--package", "wdk-etw", "--package", "etw-engine"];
-pub(super) const LOOM_FLAGS: &str = "--cfg loom";
 
 /// Packages with `doctest = false`. `cargo test --doc` ignores that setting, so they are excluded.
 const WITHOUT_DOCTESTS: [&str; 4] = ["--exclude", "tracelogging-oracle", "--exclude", "bench"];
@@ -156,7 +151,7 @@ fn workspace(context: &Context) -> Result<Outcome, Error> {
         miri::start_beside(context);
     }
     // The step `unit` has run the unit tests. If integration tests fail, the documentation tests still run.
-    let second = Background::start(context, "tests", select(&[second, more].concat()))?;
+    let second = Background::start(context.path("target/tests.log"), select(&[second, more].concat()))?;
     let first = select(first).run();
     let second = second.wait();
     let documentation = cargo_test(context).args(["--doc"]).args(WITHOUT_DOCTESTS).run();

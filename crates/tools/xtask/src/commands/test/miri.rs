@@ -70,7 +70,7 @@ fn start(context: &Context) -> Result<Runs, Error> {
     for (name, part) in [("miri-provider", PROVIDER), ("miri-guids", GUIDS), ("miri-guest", GUEST)] {
         // The engine reads the time of day, which isolation forbids.
         let command = miri().env("MIRIFLAGS", "-Zmiri-disable-isolation").args(["test"]).args(part);
-        runs.push(Background::start(context, name, command)?);
+        runs.push(Background::start(context.path(&format!("target/{name}.log")), command)?);
     }
     Ok(Runs::Started(runs))
 }

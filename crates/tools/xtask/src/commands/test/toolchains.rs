@@ -6,9 +6,8 @@ use std::fs;
 
 use crate::context::Context;
 use crate::steps::{Outcome, Step};
-use driver_build::Error;
-use driver_build::Options;
 use driver_build::setup::{WindowsToolchain, note};
+use driver_build::{Error, Options, prepare};
 
 pub(super) const OLDEST: Step = Step::new("oldest", "crates that a driver links, with the oldest Rust", oldest);
 
@@ -24,7 +23,7 @@ const MANIFESTS: [&str; 10] = [
     "crates/host/etw-manifest/Cargo.toml",
     "crates/driver/wdk-etw-tracing/Cargo.toml",
     "crates/driver/wdk-kmdf/Cargo.toml",
-    "crates/host/wdk-kit/tests/stand-in/Cargo.toml",
+    "crates/host/driver-build/tests/stand-in/Cargo.toml",
     "driver-sample/Cargo.toml",
 ];
 /// The crates of the workspace that a driver links.
@@ -42,9 +41,9 @@ const CRATES: [&str; 10] = [
 ];
 
 /// Tests that depend on cargo's folders, on the compiler's messages, or on a target. Only these run, because
-/// everything is compiled again for them. The modules `layouts` and `shapes` compile much
+/// everything is compiled again for them. The module `layouts` compiles much
 /// whose result does not depend on the toolchain.
-const TESTS: [&str; 13] = [
+const TESTS: [&str; 12] = [
     "--package",
     "test-images",
     "--package",
@@ -57,7 +56,6 @@ const TESTS: [&str; 13] = [
     "macros",
     "--",
     "--skip=layouts::",
-    "--skip=shapes::",
 ];
 
 fn oldest(context: &Context) -> Result<Outcome, Error> {
@@ -70,7 +68,8 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
     // Build scripts of drivers use `wdk-etw-manifest`, so it is checked for the host only.
     check().args(["--package", "wdk-etw-manifest"]).run()?;
     check().args(["--target", driver_build::setup::TARGET]).run()?;
-    driver_build::check(context, &toolchain, &Options { debug: true, ..context.sample() }, &[])?;
+    let options = Options { debug: true, toolchain: Some(toolchain), ..context.sample() };
+    driver_build::check(context, &prepare(context, &options)?, &[])?;
     Ok(Outcome::Passed)
 }
 

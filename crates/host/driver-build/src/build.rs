@@ -1,0 +1,157 @@
+//! Runs cargo in the driver's own folder, with the kit and the stand-in for `wdk-build`.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::artifacts::{Artifacts, JSON};
+use crate::collect;
+use crate::error::Error;
+use crate::explain::{self, WithoutOverride};
+use crate::host::Host;
+use crate::model::Model;
+use crate::output::manner;
+use crate::prepare::{Plan, prepare};
+use crate::process::Tool;
+use crate::settings;
+use crate::shared_dir;
+use crate::workspace::Group;
+
+/// An image of a driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Image {
+    pub(crate) path: PathBuf,
+    pub(crate) model: Model,
+}
+
+/// Builds the drivers of a plan and returns the paths of the images. Each has its `.pdb` and `.map` beside it.
+///
+/// # Errors
+///
+/// If something is missing, the kit cannot build such a driver, or cargo fails. The error says what to change, if that is known.
+pub fn build(host: &Host, plan: &Plan) -> Result<Vec<PathBuf>, Error> {
+    Ok(images(host, plan)?.into_iter().map(|image| image.path).collect())
+}
+
+/// As [`build`], with the model of each driver.
+pub(crate) fn images(host: &Host, plan: &Plan) -> Result<Vec<Image>, Error> {
+    let out = plan.options.out.clone().unwrap_or_else(|| plan.workspace.target.join("driver"));
+    let out = out.join(plan.options.arch.name());
+    let mut images = Vec::new();
+    for group in &plan.workspace.groups {
+        let artifacts = run(host, plan, group, "build")?;
+        let found = collect::collect(&artifacts, &plan.workspace.root, &out)?;
+        images.extend(found.into_iter().map(|path| Image { path, model: group.model }));
+    }
+    for options in plan.separate() {
+        images.extend(self::images(host, &prepare(host, &options)?)?);
+    }
+    Ok(images)
+}
+
+/// Checks the drivers for Windows with `cargo check` and then with each of the commands in `verbs`; returns settings for
+/// rust-analyzer.
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn check(host: &Host, plan: &Plan, verbs: &[&str]) -> Result<String, Error> {
+    for group in &plan.workspace.groups {
+        for verb in ["check"].iter().chain(verbs) {
+            run(host, plan, group, verb)?;
+        }
+    }
+    let settings = |group: &Group| settings::for_editor(plan, group, &shared_dir::path(host, plan));
+    let mut settings = plan.workspace.groups.first().map(settings).unwrap_or_default();
+    for options in plan.separate() {
+        let others = check(host, &prepare(host, &options)?, verbs)?;
+        settings = if settings.is_empty() { others } else { settings };
+    }
+    Ok(settings)
+}
+
+/// Runs a command of cargo for the drivers of a group.
+fn run(host: &Host, plan: &Plan, group: &Group, verb: &str) -> Result<Artifacts, Error> {
+    let build = shared_dir::path(host, plan);
+    shared_dir::take_over(plan, group, &build)?;
+    let (artifacts, result) = run_and_explain(cargo(host, plan, group, verb, &build).args([JSON]), plan, group);
+    shared_dir::remember_macros(&build, &artifacts)?;
+    result.map(|()| artifacts)
+}
+
+/// The command that runs cargo in the driver's folder, with the stand-in for `wdk-build`.
+fn cargo(host: &Host, plan: &Plan, group: &Group, verb: &str, build: &Path) -> Tool {
+    let Plan { workspace, options, toolchain, .. } = plan;
+    let mut tool = toolchain
+        .cargo_for(host, verb, options.arch.triple())
+        .current_dir(plan.dir())
+        .args(["--manifest-path".as_ref(), workspace.root.join("Cargo.toml").as_os_str()])
+        .args(["--target-dir".as_ref(), build.as_os_str()])
+        .hidden_env("CARGO_BUILD_BUILD_DIR", build)
+        .hidden_env("PATH", path_with(&plan.tools));
+    for (name, value) in settings::environment(plan, group) {
+        tool = tool.hidden_env(&name, value);
+    }
+    for driver in &group.drivers {
+        tool = tool.args(["--package", &driver.package]);
+    }
+    for setting in settings::for_cargo(plan, group) {
+        tool = tool.args(["--config", &setting]);
+    }
+    if workspace.has_unstable_flags {
+        // Cargo passes the unstable flags to every crate, so every crate needs the permission.
+        tool = tool.hidden_env("RUSTC_BOOTSTRAP", "1");
+    } else if !workspace.unstable.is_empty() && !toolchain.builds_core() {
+        // Only the named crates may use unstable features.
+        tool = tool.hidden_env("RUSTC_BOOTSTRAP", workspace.unstable.join(","));
+    }
+    if options.debug { tool } else { tool.args(["--release"]) }
+}
+
+/// `PATH` with another folder in front.
+fn path_with(dir: &Path) -> OsString {
+    let old = env::var_os("PATH").unwrap_or_default();
+    env::join_paths([dir.to_path_buf()].into_iter().chain(env::split_paths(&old))).unwrap_or(old)
+}
+
+/// Shows cargo's messages while it runs, and returns what it built. The error says what the kit or the driver lacks, if the
+/// messages show that.
+fn run_and_explain(tool: Tool, plan: &Plan, group: &Group) -> (Artifacts, Result<(), Error>) {
+    let manner = manner();
+    let mut tool = tool.hidden_env("CARGO_TERM_COLOR", if manner.has_colours { "always" } else { "never" });
+    if manner.is_quiet {
+        tool = tool.hidden_env("CARGO_TERM_QUIET", "true");
+    } else if io::stderr().is_terminal() {
+        // Cargo sees a pipe, although the user has a terminal: ask for the progress bar.
+        tool = tool.hidden_env("CARGO_TERM_PROGRESS_WHEN", "always").hidden_env("CARGO_TERM_PROGRESS_WIDTH", "80");
+    }
+    let mut messages = Vec::new();
+    let mut filter = WithoutOverride::default();
+    let (output, result) = tool.run_reading(|stream| {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut buffer)
+            && let Some(read) = buffer.get(..count)
+        {
+            // If standard error is closed, there is nowhere to report it.
+            let _ = io::stderr().write_all(&filter.pass(read));
+            messages.extend_from_slice(read);
+        }
+        let _ = io::stderr().write_all(&filter.rest());
+    });
+    let result = result.map_err(|error| explained(error, &String::from_utf8_lossy(&messages), plan, group));
+    (Artifacts::parse(&output), result)
+}
+
+fn explained(error: Error, messages: &str, plan: &Plan, group: &Group) -> Error {
+    let own: Vec<&str> = group.drivers.iter().map(|driver| driver.package.as_str()).collect();
+    let reasons = explain::explain(messages, &own, &settings::imported_variables(&plan.kit));
+    match error {
+        Error::Failed(_) if !reasons.is_empty() => {
+            Error::Failed(format!("the driver cannot be built\n{}", reasons.join("\n")))
+        }
+        // Without the command, which is long: cargo has printed what is wrong.
+        Error::Failed(_) => Error::Failed(String::from("cargo could not build the driver; its messages are above")),
+        other => other,
+    }
+}

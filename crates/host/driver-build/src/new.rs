@@ -1,0 +1,284 @@
+//! Makes a new driver from the files in `templates`, with its name filled in.
+//!
+//! Nothing here depends on the command line or on where this repository is: the caller gives the driver's name, its kind, its
+//! folder, and the clone of the repository that has `wdk-etw` and `nt-host`.
+
+use std::env;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::Error;
+
+/// A kind of driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// With the Kernel-Mode Driver Framework.
+    Kmdf,
+    /// Without a framework.
+    Wdm,
+}
+
+/// A driver to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewDriver {
+    /// The package's name.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The driver's folder. It must not exist, or must be empty.
+    pub dir: PathBuf,
+    /// The clone of the `wdk-etw` repository.
+    pub wdk_etw: PathBuf,
+}
+
+/// A template: the path in the driver's folder, and the text.
+type Template = (&'static str, &'static str);
+
+/// The templates in a folder.
+macro_rules! templates {
+    ($dir:literal: $($file:literal),+ $(,)?) => {
+        &[$(($file, include_str!(concat!("../templates/", $dir, "/", $file)))),+]
+    };
+}
+
+const COMMON: &[Template] = templates!("common":
+    "README.md", "build.rs", ".gitignore", ".cargo/config.toml", ".github/workflows/driver.yml", "src/trace.rs",
+    "host-tests/Cargo.toml.in", "host-tests/src/lib.rs", "host-tests/tests/driver.rs");
+const KMDF: &[Template] = templates!("kmdf": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
+const WDM: &[Template] = templates!("wdm": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
+
+/// Lock files that a new driver gets from the clone, so that it is built with tested versions of packages.
+const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("Cargo.lock", "host-tests/Cargo.lock")];
+
+impl NewDriver {
+    /// A driver in the folder `path`, whose last part is its name.
+    #[must_use]
+    pub fn at(path: &Path, kind: Kind, wdk_etw: PathBuf) -> Self {
+        let dir = env::current_dir().unwrap_or_default().join(path);
+        let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { name, kind, dir, wdk_etw }
+    }
+
+    /// Writes the driver's files; returns their paths.
+    ///
+    /// # Errors
+    ///
+    /// If the name is not valid for a package, the folder is not empty, or a file cannot be written. Nothing is left then.
+    pub fn write(&self) -> Result<Vec<PathBuf>, Error> {
+        check_name(&self.name)?;
+        let dir = absolute(&self.dir)?;
+        if fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
+            return Err(Error::Usage(format!("{} exists and is not empty", dir.display())));
+        }
+        let clone = absolute(&self.wdk_etw)?;
+        if let Some(path) =
+            [&dir, &clone].iter().find(|path| path.to_str().is_none_or(|text| text.contains(['"', '\n'])))
+        {
+            return Err(Error::Usage(format!(
+                "a Cargo.toml cannot contain this path: {}; use one without quotation marks and line breaks, in valid UTF-8",
+                path.display()
+            )));
+        }
+        let missing: Vec<PathBuf> = dir.ancestors().take_while(|path| !path.exists()).map(Path::to_path_buf).collect();
+        self.write_files(&dir, &clone).inspect_err(|_| remove(&dir, &missing))
+    }
+
+    /// Writes the files to the folder.
+    fn write_files(&self, dir: &Path, clone: &Path) -> Result<Vec<PathBuf>, Error> {
+        let words = self.words(dir, clone);
+        let mut written = Vec::new();
+        for (path, text) in COMMON.iter().chain(if self.kind == Kind::Kmdf { KMDF } else { WDM }) {
+            let path = fill(path.trim_end_matches(".in"), &words);
+            written.push(write(dir.join(path), &fill(text, &words))?);
+        }
+        for (from, to) in LOCKS {
+            if let Ok(text) = fs::read_to_string(clone.join(from)) {
+                written.push(write(dir.join(to), &text)?);
+            }
+        }
+        Ok(written)
+    }
+
+    /// The value for each placeholder of the templates.
+    fn words(&self, dir: &Path, clone: &Path) -> Vec<(&'static str, String)> {
+        let plain = self.name.replace('-', "_");
+        let kind = if self.kind == Kind::Kmdf { "KMDF" } else { "WDM" };
+        let text = |path: PathBuf| path.to_string_lossy().replace('\\', "/");
+        vec![
+            ("package", self.name.clone()),
+            ("Name", camel(&self.name)),
+            ("kind", kind.to_owned()),
+            ("interface", identifier(&self.name)),
+            ("wdk-etw-from-tests", text(relative(&dir.join("host-tests"), clone))),
+            ("wdk-etw", text(relative(dir, clone))),
+            ("driver", text(relative(clone, dir))),
+            ("crate", plain),
+        ]
+    }
+}
+
+/// Accepts ASCII letters, digits, `-` and `_`, with a letter first, and at most 64 characters. The name becomes that of a package,
+/// a file and a service.
+fn check_name(name: &str) -> Result<(), Error> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.len() > 64 || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !name.chars().all(is_word) {
+        return Err(Error::Usage(format!(
+            "`{name}` cannot be the name of a driver: use a letter, followed by up to 63 letters, digits, `-` and `_`"
+        )));
+    }
+    match name {
+        "test" | "core" | "std" | "alloc" | "proc_macro" | "wdk" | "wdk-sys" | "wdk-etw" | "wdk-kmdf" | "wdk-panic" => {
+            Err(Error::Usage(format!("`{name}` cannot be the name of a driver: another package has this name")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Turns `my-driver` into `MyDriver`.
+fn camel(name: &str) -> String {
+    let words = name.split(['-', '_']).filter(|word| !word.is_empty());
+    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+}
+
+/// The digits of a GUID for the driver's device interface. It has the form of version 4; its bits are a hash of the driver's
+/// name, so they are the same each time.
+fn identifier(name: &str) -> String {
+    let half = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        ("a device interface", salt, name).hash(&mut hasher);
+        hasher.finish()
+    };
+    let high = half(0) & !0xF000 | 0x4000;
+    let low = half(1) & (u64::MAX >> 2) | 1 << 63;
+    let group = |half: u64, place: u32| half >> (48 - 16 * place) & 0xFFFF;
+    let groups =
+        [high, low].into_iter().flat_map(|half| (0..4).map(move |place| format!("{:04x}", group(half, place))));
+    format!("0x{}", groups.collect::<Vec<_>>().join("_"))
+}
+
+/// Replaces placeholders in double braces. Other double braces stay, such as those of GitHub's expressions.
+fn fill(text: &str, words: &[(&str, String)]) -> String {
+    words.iter().fold(text.to_owned(), |text, (word, value)| text.replace(&format!("{{{{{word}}}}}"), value))
+}
+
+/// The absolute path with symbolic links resolved, because `..` after a link leads to another folder than its text says. The
+/// path itself need not exist.
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    let path = std::path::absolute(path).map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+    let path: PathBuf = clean(&path).into_iter().collect();
+    let real = path.ancestors().find_map(|there| Some((fs::canonicalize(there).ok()?, path.strip_prefix(there).ok()?)));
+    Ok(real.map_or_else(
+        || path.clone(),
+        |(there, rest)| if rest.as_os_str().is_empty() { there } else { there.join(rest) },
+    ))
+}
+
+/// The relative path from one folder to another; both are absolute. If they have only the root in common, the result is `to`.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let (mut from, mut to) = (clean(from), clean(to));
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    if common <= 1 {
+        return to.into_iter().collect();
+    }
+    from.drain(..common);
+    let up = from.iter().map(|_| PathBuf::from(".."));
+    up.chain(to.drain(common..)).collect()
+}
+
+/// The components of a path, with `.` and `..` resolved.
+fn clean(path: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(names.pop()),
+            Component::CurDir => {}
+            other => names.push(PathBuf::from(other.as_os_str())),
+        }
+    }
+    names
+}
+
+/// Removes what a failed attempt wrote: the contents of the folder, which was empty, and the folders that did not exist.
+fn remove(dir: &Path, missing: &[PathBuf]) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // The first error is what the user must know about.
+        let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+    }
+    for path in missing {
+        let _ = fs::remove_dir(path);
+    }
+}
+
+fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
+    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+    written.map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMON, KMDF, Kind, NewDriver, WDM, camel, check_name, identifier, relative};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn dir(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("driver-build-new-{}", std::process::id())).join(name);
+        let _ = fs::remove_dir_all(&dir);
+        dir
+    }
+
+    #[test]
+    fn every_template_is_used_and_every_placeholder_is_replaced() {
+        for kind in [Kind::Kmdf, Kind::Wdm] {
+            let dir = dir(&format!("a place for {kind:?}"));
+            let wdk_etw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+            let new = NewDriver { name: "my-driver".into(), kind, dir: dir.clone(), wdk_etw };
+            for path in new.write().unwrap() {
+                let text = fs::read_to_string(&path).unwrap().replace("${{", "");
+                assert!(!text.contains("{{"), "{}", path.display());
+            }
+            assert!(dir.join("my_driver.inx").is_file() && dir.join("Cargo.toml").is_file());
+            let again = new.write().unwrap_err().to_string();
+            assert!(again.contains("not empty"), "{again}");
+        }
+        let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+        let mut pending = vec![templates];
+        let mut count = 0;
+        while let Some(path) = pending.pop() {
+            if path.is_dir() {
+                pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            } else {
+                count += 1;
+            }
+        }
+        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len());
+    }
+
+    #[test]
+    fn names_become_those_of_rust_and_windows() {
+        assert_eq!(camel("my-first_driver"), "MyFirstDriver");
+        assert!(check_name("adder").is_ok());
+        for wrong in ["", "1st", "a b", "ä", "core", "../x"] {
+            assert!(check_name(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_driver_has_an_identifier_of_its_own_that_stays() {
+        assert_eq!(identifier("adder"), identifier("adder"));
+        assert_ne!(identifier("adder"), identifier("adder2"));
+        let digits = identifier("adder").replace('_', "");
+        assert_eq!((digits.len(), &digits[14..15]), (34, "4"), "{digits}");
+        assert!(["8", "9", "a", "b"].contains(&&digits[18..19]), "{digits}");
+    }
+
+    #[test]
+    fn relative_paths_between_folders() {
+        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to));
+        assert_eq!(way("/a/driver", "/a/wdk-etw"), Path::new("../wdk-etw"));
+        assert_eq!(way("/a/b c/driver/host-tests", "/x/wdk-etw"), Path::new("/x/wdk-etw"));
+        assert_eq!(way("/a/w/crates/..", "/a/w/x"), Path::new("x"));
+    }
+}
