@@ -44,7 +44,7 @@ pub struct Image {
     /// The signature embedded in the file. A signature in a catalog is not visible here.
     pub signature: Option<Signature>,
     /// What the image requires of the driver framework, or `None` if it is not a framework driver.
-    pub framework: Option<windows_releases::Client>,
+    pub framework: Option<framework::Client>,
     /// The debug directory.
     pub debug: Vec<DebugEntry>,
     /// Whether the image has thread-local storage.

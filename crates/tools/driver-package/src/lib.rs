@@ -34,6 +34,6 @@ pub mod report;
 pub mod sign;
 pub mod verify;
 
-pub use load_rules::{self as rules, Finding, Severity, Target, Verdict};
 pub use pe_image::{self as pe, Error, Image};
 pub use problem::{Level, Problem, Problems};
+pub use windows_releases::load_rules::{self as rules, Finding, Severity, Target, Verdict};

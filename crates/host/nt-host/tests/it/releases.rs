@@ -1,6 +1,6 @@
 //! Every release of Windows: which images it loads, which KMDF versions it binds, and why it refuses the others.
 //!
-//! `load-rules` reads the same images without running them. Both must agree.
+//! `windows_releases::load_rules` reads the same images without running them. Both must agree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,9 @@ use std::process::Command;
 use crate::common;
 use crate::common::c;
 use etw_types::NtStatus;
-use load_rules::oldest_release;
-use load_rules::{Target, Verdict};
 use nt_host::{Error, NtHost, Os, Rule, event};
 use pe_image::Image;
+use windows_releases::load_rules::{Target, Verdict, oldest_release};
 
 /// Loads an image on a release. Returns an error if the release refuses it.
 fn load(path: &Path, os: Os) -> Result<NtHost, Error> {

@@ -6,8 +6,8 @@
 mod constants;
 mod mapped;
 
-use load_rules::{Severity, Target, Verdict};
 use pe_image::Image;
+use windows_releases::load_rules::{Severity, Target, Verdict};
 
 use constants::Constant;
 pub(crate) use mapped::Mapped;

@@ -4,7 +4,7 @@ use super::Severity::{Refused, Warning};
 use super::{PE_FORMAT, Rule};
 
 /// The digest in the signature must match the file. The check needs the bytes of the file, so callers that have the
-/// bytes do it and add the finding with [`Verdict::with`](crate::Verdict::with).
+/// bytes do it and add the finding with [`Verdict::with`](super::Verdict::with).
 pub static SIGNATURE_DIGEST: Rule = Rule {
     id: "signature-digest",
     severity: Refused,

@@ -1,9 +1,8 @@
 //! Rules that depend on the Windows release: what the image needs, and which release has it first.
 
-use windows_releases::Release;
-
 use super::Severity::Refused;
 use super::{PE_FORMAT, Rule, Target, when};
+use crate::Release;
 use pe_image::{Image, Imported, Machine};
 
 pub(super) static RULES: &[Rule] = &[

@@ -94,7 +94,7 @@ pub(super) static RULES: &[Rule] = &[
         severity: Warning,
         what: "every module that is imported from exists in all Windows releases",
         why: "the driver does not load if the module is not installed",
-        source: "no Microsoft document lists these modules; the list is part of load-rules",
+        source: "no Microsoft document lists these modules; the list is ours",
         check: unknown_import,
     },
     Rule {

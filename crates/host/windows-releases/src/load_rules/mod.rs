@@ -5,9 +5,9 @@
 //! Windows 11. Requirements of memory integrity, which can be turned off, have a separate severity.
 //!
 //! `driver-package` reports every rule; `nt-machine` refuses the images that Windows refuses.
-#![forbid(unsafe_code)]
 
 mod binding;
+pub(crate) mod framework;
 mod header;
 mod release;
 mod sections;
@@ -15,9 +15,9 @@ mod signature;
 
 use std::fmt;
 
-use windows_releases::Release;
-
 use pe_image::Image;
+
+use crate::Release;
 pub use signature::SIGNATURE_DIGEST;
 
 /// How much a rule matters.
