@@ -76,7 +76,7 @@ pub fn write_tools(folder: &Path) -> Result<PathBuf, Error> {
 fn missing(name: &str, purpose: &str) -> String {
     let instead = match purpose {
         "resource compiler" => "install llvm-rc (Debian and Ubuntu: apt-get install llvm)",
-        "message compiler" => "generate code from manifests with the crate wdk-etw-manifest",
+        "message compiler" => "generate code from manifests with the crate etw-manifest",
         "build program" => "compile C with the crate cc",
         _ => "use another program",
     };

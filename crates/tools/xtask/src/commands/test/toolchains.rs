@@ -20,7 +20,6 @@ const MANIFESTS: [&str; 10] = [
     "crates/driver/wdk-etw/Cargo.toml",
     "crates/driver/wdk-etw-log/Cargo.toml",
     "crates/driver/wdk-etw-macros/Cargo.toml",
-    "crates/driver/wdk-etw-manifest/Cargo.toml",
     "crates/host/etw-manifest/Cargo.toml",
     "crates/driver/wdk-etw-tracing/Cargo.toml",
     "crates/driver/wdk-kmdf/Cargo.toml",
@@ -67,8 +66,8 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
         Err(reason) => return Ok(Outcome::Skipped(reason.to_string())),
     };
     let check = || toolchain.host_cargo(context).args(["check", "--target-dir", "target/oldest"]).args(CRATES);
-    // Build scripts of drivers use `wdk-etw-manifest`, so it is checked for the host only.
-    check().args(["--package", "wdk-etw-manifest"]).run()?;
+    // Build scripts of drivers use `etw-manifest`, so it is checked for the host only.
+    check().args(["--package", "etw-manifest", "--no-default-features"]).run()?;
     check().args(["--target", driver_build::setup::TARGET]).run()?;
     driver_build::check(context, &toolchain, &Options { debug: true, ..context.sample() }, &[])?;
     Ok(Outcome::Passed)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
-use etw_manifest::manifest::ParseError;
+use crate::manifest::ParseError;
 
 /// The reason that a manifest could not be compiled. `Debug` prints the same text as `Display`, because a build
 /// script's `main` prints errors with `Debug`.
@@ -39,23 +39,23 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn mistakes(mistakes: Vec<ParseError>) -> Self {
+    pub(super) fn mistakes(mistakes: Vec<ParseError>) -> Self {
         Self::Mistakes { path: PathBuf::new(), mistakes }
     }
 
-    pub(crate) fn of_file(self, file: &Path) -> Self {
+    pub(super) fn with_path(self, path: &Path) -> Self {
         match self {
-            Self::Mistakes { mistakes, .. } => Self::Mistakes { path: file.to_owned(), mistakes },
+            Self::Mistakes { mistakes, .. } => Self::Mistakes { path: path.to_owned(), mistakes },
             other => other,
         }
     }
 
-    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+    pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, what: "read", source }
     }
 
-    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+    pub(super) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         |source| Self::File { path, what: "write", source }
     }

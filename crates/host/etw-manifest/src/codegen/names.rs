@@ -42,18 +42,18 @@ fn valid(name: String) -> String {
 }
 
 /// Returns a name for a function, parameter or module.
-pub(crate) fn snake(name: &str) -> String {
+pub(super) fn snake(name: &str) -> String {
     let name = valid(words(name).join("_"));
     if TAKEN.contains(&name.as_str()) { format!("{name}_") } else { name }
 }
 
 /// Returns a name for a constant.
-pub(crate) fn screaming(name: &str) -> String {
+pub(super) fn screaming(name: &str) -> String {
     valid(words(name).join("_").to_ascii_uppercase())
 }
 
 /// Returns a name for a type.
-pub(crate) fn camel(name: &str) -> String {
+pub(super) fn camel(name: &str) -> String {
     let word = |word: &String| {
         let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
         first.to_ascii_uppercase() + rest

@@ -1,4 +1,4 @@
-// Generated from an instrumentation manifest by wdk-etw-manifest. Do not edit.
+// Generated from an instrumentation manifest by etw-manifest. Do not edit.
 
 /// The provider `WdkEtw-Rich`. Register it before you write its events.
 #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated from a manifest")]

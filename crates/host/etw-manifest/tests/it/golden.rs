@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use etw_manifest::codegen::compile_bytes;
 use etw_manifest::wevt;
 
-const RICH: &[u8] = include_bytes!("../../../../host/etw-manifest/tests/data/rich.man");
+const RICH: &[u8] = include_bytes!("../data/rich.man");
 const STRUCTS: &[u8] = include_bytes!("../data/structs.man");
 
 /// The generator wrote `tests/data/rich.rs` and `structs.rs`. `WDK_ETW_BLESS=1` writes them again. `tests/it/generated.rs`
@@ -13,7 +14,7 @@ const STRUCTS: &[u8] = include_bytes!("../data/structs.man");
 #[test]
 fn the_generated_module_matches_the_expected_file() {
     for (manifest, name) in [(RICH, "rich.rs"), (STRUCTS, "structs.rs")] {
-        let code = wdk_etw_manifest::compile_bytes(manifest).unwrap().code;
+        let code = compile_bytes(manifest).unwrap().code;
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
         if std::env::var_os("WDK_ETW_BLESS").is_some() {
             fs::write(&file, &code).unwrap();
@@ -26,7 +27,7 @@ fn the_generated_module_matches_the_expected_file() {
 fn a_value_without_a_message_has_its_number_as_documentation() {
     let manifest =
         String::from_utf8_lossy(STRUCTS).replace(r#"<map value="1" message="$(string.On)"/>"#, r#"<map value="1"/>"#);
-    let code = wdk_etw_manifest::compile_bytes(manifest.as_bytes()).unwrap().code;
+    let code = compile_bytes(manifest.as_bytes()).unwrap().code;
     assert!(code.contains("    /// The value 0x1.\n    pub const VALUE_1: Self = Self(0x1);"), "{code}");
 }
 
@@ -53,7 +54,7 @@ fn entries(mut file: &[u8]) -> Vec<(Vec<u8>, u16, u16, &[u8])> {
 
 #[test]
 fn the_resources_are_the_event_template_and_one_message_table_per_language() {
-    let file = wdk_etw_manifest::compile_bytes(RICH).unwrap().resources;
+    let file = compile_bytes(RICH).unwrap().resources;
     let entries = entries(&file);
     let kinds: Vec<_> = entries.iter().map(|(kind, name, language, _)| (kind.as_slice(), *name, *language)).collect();
     let wevt: Vec<u8> = "WEVT_TEMPLATE\0".encode_utf16().flat_map(u16::to_le_bytes).collect();

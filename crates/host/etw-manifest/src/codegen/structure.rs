@@ -5,11 +5,10 @@
 
 use std::fmt::Write as _;
 
-use etw_manifest::manifest::{Data, DataKind, Size};
+use crate::manifest::{Data, DataKind, Size};
 
-use crate::event::{Mapped, SCALARS};
-use crate::generate::ATTRIBUTES;
-use crate::names::{camel, snake};
+use super::common::{ATTRIBUTES, Mapped, SCALARS};
+use super::names::{camel, snake};
 
 /// Maximum number of values in a tuple of `wdk-etw`. The last value can be another tuple.
 const MOST: usize = 8;
@@ -32,7 +31,7 @@ fn member(data: &Data, mapped: &Mapped) -> Option<Member> {
     let DataKind::Value { encoding, map, .. } = &data.kind else { return None };
     let kind = encoding.name()?;
     let name = snake(&data.name);
-    let plain = |stored: String| Member { name: name.clone(), parameter: stored.clone(), stored, value: name.clone() };
+    let same = |stored: String| Member { name: name.clone(), parameter: stored.clone(), stored, value: name.clone() };
     let scalar = SCALARS.iter().find(|(known, ..)| *known == kind).map(|(_, _, stored)| *stored);
     match (scalar, &data.count, &data.length) {
         (Some(stored), Size::None, Size::None) => {
@@ -40,34 +39,34 @@ fn member(data: &Data, mapped: &Mapped) -> Option<Member> {
             let (parameter, value) = match map {
                 Some(map) => (map.as_str(), format!("{name}.0")),
                 None if kind == "win:Boolean" => ("bool", format!("u32::from({name})")),
-                None => return Some(plain(stored.to_owned())),
+                None => return Some(same(stored.to_owned())),
             };
-            Some(Member { parameter: parameter.to_owned(), stored: stored.to_owned(), value, ..plain(String::new()) })
+            Some(Member { parameter: parameter.to_owned(), stored: stored.to_owned(), value, ..same(String::new()) })
         }
-        (Some(stored), Size::Fixed(count), Size::None) => Some(plain(format!("[{stored}; {count}]"))),
+        (Some(stored), Size::Fixed(count), Size::None) => Some(same(format!("[{stored}; {count}]"))),
         (None, Size::None, Size::Fixed(length)) if kind == "win:UnicodeString" => {
-            Some(plain(format!("[u16; {length}]")))
+            Some(same(format!("[u16; {length}]")))
         }
         (None, Size::None, Size::Fixed(length)) if ["win:AnsiString", "win:Binary"].contains(&kind) => {
-            Some(plain(format!("[u8; {length}]")))
+            Some(same(format!("[u8; {length}]")))
         }
         _ => None,
     }
 }
 
 /// Returns whether a structure has a type.
-pub(crate) fn is_typed(data: &Data, mapped: &Mapped) -> bool {
+pub(super) fn is_typed(data: &Data, mapped: &Mapped) -> bool {
     members(data, mapped).is_some_and(|members| !members.is_empty())
 }
 
 /// Returns the names of the type and of the function for a structure of an event.
-pub(crate) fn names(function: &str, data: &Data) -> (String, String) {
+pub(super) fn names(function: &str, data: &Data) -> (String, String) {
     let name = format!("{function}_{}", data.name);
     (camel(&name), snake(&name))
 }
 
 /// Appends the type and the function of a structure.
-pub(crate) fn push(code: &mut String, function: &str, data: &Data, mapped: &Mapped) {
+pub(super) fn push(code: &mut String, function: &str, data: &Data, mapped: &Mapped) {
     let Some(members) = members(data, mapped) else { return };
     let (kind, make) = names(function, data);
     let stored =

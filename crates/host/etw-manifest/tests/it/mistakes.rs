@@ -1,8 +1,8 @@
 //! Manifests that cannot be compiled: each error has a file and a line, in the form that editors and CI understand.
 
-use wdk_etw_manifest::{Error, compile, compile_bytes};
+use etw_manifest::codegen::{Error, compile, compile_bytes};
 
-const RICH: &str = include_str!("../../../../host/etw-manifest/tests/data/rich.man");
+const RICH: &str = include_str!("../data/rich.man");
 
 #[test]
 fn each_error_has_the_file_and_the_line() {

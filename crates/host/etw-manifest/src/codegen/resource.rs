@@ -1,9 +1,9 @@
 //! Writes the resources of a manifest as a `.res` file.
 
-use etw_manifest::manifest::{Language, Manifest};
-use etw_manifest::wevt;
+use crate::manifest::{Language, Manifest};
+use crate::wevt;
 
-use crate::Error;
+use super::Error;
 
 /// `RT_MESSAGETABLE`.
 const MESSAGE_TABLE: u16 = 11;
@@ -21,7 +21,7 @@ enum Kind {
 }
 
 /// Returns the `.res` file: `WEVT_TEMPLATE`, and a message table for each language.
-pub(crate) fn file(manifest: &Manifest) -> Result<Vec<u8>, Error> {
+pub(super) fn file(manifest: &Manifest) -> Result<Vec<u8>, Error> {
     let (templates, texts) = wevt::write(manifest);
     let mut file = Vec::new();
     // Every `.res` file starts with an empty resource of type 0, which identifies the format.

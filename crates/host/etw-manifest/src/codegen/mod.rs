@@ -8,11 +8,12 @@
 //!   language). The linker adds them to the driver's image. Both Microsoft's and LLVM's linker accept the file as it
 //!   is.
 //!
-//! The build script:
+//! The build script, with `etw-manifest` among the package's build dependencies (`default-features = false` leaves out what
+//! only readers of traces need):
 //!
 //! ```no_run
-//! fn main() -> Result<(), wdk_etw_manifest::Error> {
-//!     wdk_etw_manifest::compile("my_driver.man")
+//! fn main() -> Result<(), etw_manifest::codegen::Error> {
+//!     etw_manifest::codegen::compile("my_driver.man")
 //! }
 //! ```
 //!
@@ -31,8 +32,8 @@
 //!
 //! On the machine where the driver runs, `wevtutil im my_driver.man /rf:…\my_driver.sys /mf:…\my_driver.sys` registers the
 //! manifest; see the packaging guide.
-#![forbid(unsafe_code)]
 
+mod common;
 mod error;
 mod event;
 mod generate;
@@ -43,7 +44,7 @@ mod structure;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use etw_manifest::manifest::Manifest;
+use crate::manifest::Manifest;
 
 pub use error::Error;
 
@@ -69,12 +70,12 @@ pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
     let manifest = manifest.as_ref();
     println!("cargo::rerun-if-changed={}", manifest.display());
     let bytes = fs::read(manifest).map_err(Error::read(manifest))?;
-    let compiled = compile_bytes(&bytes).map_err(|error| error.of_file(manifest))?;
-    let folder = PathBuf::from(env::var_os("OUT_DIR").ok_or(Error::NoBuildScript)?);
+    let compiled = compile_bytes(&bytes).map_err(|error| error.with_path(manifest))?;
+    let dir = PathBuf::from(env::var_os("OUT_DIR").ok_or(Error::NoBuildScript)?);
     let name = manifest.file_stem().unwrap_or_default();
-    let code = folder.join(name).with_extension("rs");
+    let code = dir.join(name).with_extension("rs");
     fs::write(&code, &compiled.code).map_err(Error::write(&code))?;
-    let resources = folder.join(name).with_extension("res");
+    let resources = dir.join(name).with_extension("res");
     fs::write(&resources, &compiled.resources).map_err(Error::write(&resources))?;
     let target = |key: &str| env::var(key).unwrap_or_default();
     match (target("CARGO_CFG_TARGET_OS").as_str(), target("CARGO_CFG_TARGET_ENV").as_str()) {
@@ -99,10 +100,10 @@ pub fn compile(manifest: impl AsRef<Path>) -> Result<(), Error> {
 ///     </provider>
 ///   </events></instrumentation>
 /// </instrumentationManifest>"#;
-/// let wdk_etw_manifest::Compiled { code, resources } = wdk_etw_manifest::compile_bytes(text.as_bytes())?;
+/// let etw_manifest::codegen::Compiled { code, resources } = etw_manifest::codegen::compile_bytes(text.as_bytes())?;
 /// assert!(code.contains("pub fn started("));
 /// assert!(!resources.is_empty());
-/// # Ok::<(), wdk_etw_manifest::Error>(())
+/// # Ok::<(), etw_manifest::codegen::Error>(())
 /// ```
 ///
 /// # Errors

@@ -3,19 +3,16 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use etw_manifest::manifest::{Manifest, Map, Message, Provider};
+use crate::manifest::{Manifest, Map, Message, Provider};
 
-use crate::Error;
-use crate::event::{self, Mapped};
-use crate::names::{camel, screaming, snake};
-
-/// Attributes of every item: a driver may use only some of them, and names and signatures come from the manifest.
-pub(crate) const ATTRIBUTES: &str =
-    "#[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = \"generated from a manifest\")]\n";
+use super::Error;
+use super::common::{ATTRIBUTES, Mapped, one_line};
+use super::event;
+use super::names::{camel, screaming, snake};
 
 /// Returns the source of the module. If there are several providers, each one has its own module in it.
-pub(crate) fn module(manifest: &Manifest) -> Result<String, Error> {
-    let mut code = String::from("// Generated from an instrumentation manifest by wdk-etw-manifest. Do not edit.\n\n");
+pub(super) fn module(manifest: &Manifest) -> Result<String, Error> {
+    let mut code = String::from("// Generated from an instrumentation manifest by etw-manifest. Do not edit.\n\n");
     if let [provider] = manifest.providers.as_slice() {
         code.push_str(&items(provider)?);
         return Ok(code);
@@ -42,12 +39,6 @@ impl Names {
     }
 }
 
-/// Returns text for a doc comment, on one line and without markup.
-pub(crate) fn plain(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").replace('`', "'")
-}
-
 fn items(provider: &Provider) -> Result<String, Error> {
     let mut code = String::new();
     let mut names = Names::default();
@@ -72,7 +63,7 @@ fn items(provider: &Provider) -> Result<String, Error> {
         channels.map(|(channel, value)| (pick(&channel.symbol, &channel.id), value.into(), channel.name.clone())),
     )?;
     let shown = |name: &str, message: &Option<Message>| match message {
-        Some(message) => format!("{name}: {}", plain(&message.text)),
+        Some(message) => format!("{name}: {}", one_line(&message.text)),
         None => name.to_owned(),
     };
     constants(
@@ -145,7 +136,7 @@ fn constants(
     let mut body = String::new();
     for (name, value, text) in values {
         names.add(&name, &text)?;
-        let _ = writeln!(body, "    /// {}\n    pub const {name}: {kind} = {value:#x};", plain(&text));
+        let _ = writeln!(body, "    /// {}\n    pub const {name}: {kind} = {value:#x};", one_line(&text));
     }
     if !body.is_empty() {
         let _ = write!(code, "/// {title}.\n{ATTRIBUTES}pub mod {module} {{\n{body}}}\n\n");
@@ -163,7 +154,7 @@ fn value_map(code: &mut String, map: &Map, name: &str) -> Result<(), Error> {
         let own = [item.symbol.as_str(), text, id].into_iter().find(|name| !name.is_empty());
         let own = own.map_or_else(|| format!("VALUE_{:X}", item.value), screaming);
         names.add(&own, &format!("the value {:#x} of {}", item.value, map.name))?;
-        let shown = Some(plain(text)).filter(|text| !text.is_empty());
+        let shown = Some(one_line(text)).filter(|text| !text.is_empty());
         let shown = shown.unwrap_or_else(|| format!("The value {:#x}.", item.value));
         let _ = writeln!(body, "    /// {shown}\n    pub const {own}: Self = Self({:#x});", item.value);
     }

@@ -4,20 +4,16 @@
 //! number. Structures have their own types ([`structure`]). Fields without an equivalent in Rust (structures with
 //! members of variable size, arrays of strings) are passed as the bytes of the payload.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use etw_manifest::manifest::{Data, DataKind, Event, Provider, Size};
+use crate::manifest::{Data, DataKind, Event, Provider, Size};
 
-use crate::generate::{ATTRIBUTES, plain};
-use crate::names::snake;
-use crate::structure;
-
-/// The types of maps, by the names of the maps.
-pub(crate) type Mapped = HashMap<String, String>;
+use super::common::{ATTRIBUTES, Mapped, SCALARS, one_line};
+use super::names::snake;
+use super::structure;
 
 /// Returns the names of the types and functions for an event's structures.
-pub(crate) fn structures(provider: &Provider, event: &Event, function: &str, mapped: &Mapped) -> Vec<(String, String)> {
+pub(super) fn structures(provider: &Provider, event: &Event, function: &str, mapped: &Mapped) -> Vec<(String, String)> {
     let template = provider.templates.iter().find(|template| template.id == event.template);
     let fields = template.into_iter().flat_map(|template| &template.fields);
     let typed = fields.filter(|field| structure::is_typed(field, mapped));
@@ -25,7 +21,7 @@ pub(crate) fn structures(provider: &Provider, event: &Event, function: &str, map
 }
 
 /// Returns the symbol of an event, or a name made of its id and version if it has none.
-pub(crate) fn name(event: &Event) -> String {
+pub(super) fn name(event: &Event) -> String {
     if event.symbol.is_empty() { format!("event_{}_v{}", event.id, event.version) } else { event.symbol.clone() }
 }
 
@@ -42,34 +38,12 @@ struct Field {
 
 const INVALID_PARAMETER: &str = "return ::wdk_etw::NtStatus::InvalidParameter";
 
-/// Types of fixed size: the name in manifests, the Rust type of a parameter, and the Rust type of an array element.
-pub(crate) const SCALARS: [(&str, &str, &str); 18] = [
-    ("win:Int8", "i8", "i8"),
-    ("win:UInt8", "u8", "u8"),
-    ("win:Int16", "i16", "i16"),
-    ("win:UInt16", "u16", "u16"),
-    ("win:Int32", "i32", "i32"),
-    ("win:UInt32", "u32", "u32"),
-    ("win:Int64", "i64", "i64"),
-    ("win:UInt64", "u64", "u64"),
-    ("win:Float", "f32", "f32"),
-    ("win:Double", "f64", "f64"),
-    // A BOOL has four bytes.
-    ("win:Boolean", "bool", "u32"),
-    ("win:GUID", "&::wdk_etw::Guid", "::wdk_etw::Guid"),
-    ("win:Pointer", "usize", "usize"),
-    ("win:FILETIME", "u64", "u64"),
-    ("win:SYSTEMTIME", "&[u16; 8]", "[u16; 8]"),
-    ("win:HexInt32", "u32", "u32"),
-    ("win:HexInt64", "u64", "u64"),
-    ("trace:SizeT", "usize", "usize"),
-];
-
 /// Appends the descriptor and the function of an event.
-pub(crate) fn push(code: &mut String, provider: &Provider, event: &Event, function: &str, mapped: &Mapped) {
+pub(super) fn push(code: &mut String, provider: &Provider, event: &Event, function: &str, mapped: &Mapped) {
     let numbers = provider.numbers(event);
     let constant = function.to_ascii_uppercase();
-    let text = event.message.as_ref().map_or_else(|| ".".to_owned(), |message| format!(": {}", plain(&message.text)));
+    let text =
+        event.message.as_ref().map_or_else(|| ".".to_owned(), |message| format!(": {}", one_line(&message.text)));
     let _ = write!(
         code,
         "/// Descriptor of event {} version {}.\n{ATTRIBUTES}pub const {constant}: ::wdk_etw::EventDescriptor =\n    \
@@ -145,7 +119,7 @@ fn users<'a>(field: &'a Data, fields: &'a [Data]) -> impl Iterator<Item = &'a Da
 
 fn field(function: &str, data: &Data, fields: &[Data], mapped: &Mapped) -> Field {
     let name = snake(&data.name);
-    let of = |parameter: String, before: String, descriptors: Vec<String>| Field {
+    let with_parameter = |parameter: String, before: String, descriptors: Vec<String>| Field {
         name: name.clone(),
         parameter: Some(parameter),
         before,
@@ -155,13 +129,13 @@ fn field(function: &str, data: &Data, fields: &[Data], mapped: &Mapped) -> Field
     let slice = format!("slice_descriptor({name})");
     let DataKind::Value { encoding, map, .. } = &data.kind else {
         if !structure::is_typed(data, mapped) {
-            return of("&[u8]".to_owned(), String::new(), vec![slice]);
+            return with_parameter("&[u8]".to_owned(), String::new(), vec![slice]);
         }
         let (kind, _) = structure::names(function, data);
         return match &data.count {
-            Size::None => of(format!("&{kind}"), String::new(), vec![format!("value_descriptor({name})")]),
-            Size::Fixed(count) => of(format!("&[{kind}; {count}]"), String::new(), vec![slice]),
-            Size::Field(_) => of(format!("&[{kind}]"), String::new(), vec![slice]),
+            Size::None => with_parameter(format!("&{kind}"), String::new(), vec![format!("value_descriptor({name})")]),
+            Size::Fixed(count) => with_parameter(format!("&[{kind}; {count}]"), String::new(), vec![slice]),
+            Size::Field(_) => with_parameter(format!("&[{kind}]"), String::new(), vec![slice]),
         };
     };
     let kind = encoding.name().unwrap_or_default();
@@ -179,21 +153,23 @@ fn field(function: &str, data: &Data, fields: &[Data], mapped: &Mapped) -> Field
                         format!("    let Ok({name}) = <{one}>::try_from({name}.0) else {{ {INVALID_PARAMETER} }};\n")
                     }
                 };
-                of(map.clone(), convert, vec![value])
+                with_parameter(map.clone(), convert, vec![value])
             }
             None if *one == "bool" => {
-                of("bool".to_owned(), format!("    let {name} = u32::from({name});\n"), vec![value])
+                with_parameter("bool".to_owned(), format!("    let {name} = u32::from({name});\n"), vec![value])
             }
             None if one.starts_with('&') => {
-                of((*one).to_owned(), String::new(), vec![format!("value_descriptor({name})")])
+                with_parameter((*one).to_owned(), String::new(), vec![format!("value_descriptor({name})")])
             }
-            None => of((*one).to_owned(), String::new(), vec![value]),
+            None => with_parameter((*one).to_owned(), String::new(), vec![value]),
         },
-        (Some((.., many)), Size::Fixed(count), _) => of(format!("&[{many}; {count}]"), String::new(), vec![slice]),
-        (Some((.., many)), Size::Field(_), _) => of(format!("&[{many}]"), String::new(), vec![slice]),
+        (Some((.., many)), Size::Fixed(count), _) => {
+            with_parameter(format!("&[{many}; {count}]"), String::new(), vec![slice])
+        }
+        (Some((.., many)), Size::Field(_), _) => with_parameter(format!("&[{many}]"), String::new(), vec![slice]),
         (None, Size::None, length) => text(&name, kind, length),
         // Values of different sizes, one after another.
-        (None, ..) => of("&[u8]".to_owned(), String::new(), vec![slice]),
+        (None, ..) => with_parameter("&[u8]".to_owned(), String::new(), vec![slice]),
     }
 }
 
