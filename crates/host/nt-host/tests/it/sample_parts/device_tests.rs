@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::devices::{self, State};
-use crate::ioctl::Statistics;
+use super::devices::{self, State};
+use super::ioctl::Statistics;
 
 #[test]
 fn slots_are_taken_counted_and_given_back() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ioctl::{Command, ECHO, GET_STATISTICS, GET_STATUSES, Refusal, SET_INTERVAL, Statistics, Statuses};
+use super::ioctl::{Command, ECHO, GET_STATISTICS, GET_STATUSES, Refusal, SET_INTERVAL, Statistics, Statuses};
 
 #[test]
 fn codes_have_the_values_that_clients_compute() {
