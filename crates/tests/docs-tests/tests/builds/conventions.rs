@@ -55,7 +55,7 @@ const FOLDER_WRITERS: [(&str, &[&str]); 2] = [
             "OUT",
         ],
     ),
-    ("demo", &["FILE.sys", "OUT", "win11-24h2"]),
+    ("nt-host-demo", &["FILE.sys", "OUT", "win11-24h2"]),
 ];
 
 /// The commands that run until they are interrupted, their exit code after that, and whether their first output is on
@@ -76,7 +76,7 @@ const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
     ("etwctl", &["record", "--demo", "--for", "1h", "--live"], 0, false),
 ];
 
-/// The programs. `xtask` and `demo` are not among them, because they are only for this repository.
+/// The programs. `xtask` and `nt-host-demo` are not among them, because they are only for this repository.
 const PROGRAMS: [&str; 5] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "bench"];
 
 /// Returns an existing file of this kind.

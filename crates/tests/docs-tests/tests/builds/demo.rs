@@ -6,15 +6,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use docs_tests::markdown::repository;
 use etw_etl::{Event, Reader};
 use serde_json::Value;
+
+use crate::programs::program;
 
 /// The release that the demo emulates by default.
 const NEWEST: &str = "win11-24h2";
 
-fn image() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
-    let path = root.join("target/driver/x64/driver_sample.sys");
+pub(crate) fn image() -> PathBuf {
+    let path = repository().join("target/driver/x64/driver_sample.sys");
     assert!(path.is_file(), "{} is not there: run `cargo xtask build` first", path.display());
     path
 }
@@ -26,7 +28,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn run(image: &Path, output: &Path, release: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_demo")).args([image, output, release.as_ref()]).output().expect("the demo")
+    program("nt-host-demo").args([image, output, release.as_ref()]).output().expect("the demo")
 }
 
 /// Returns the words of the line of standard output whose first word is `start`.
@@ -117,7 +119,7 @@ fn wrong_paths_and_an_unknown_release_are_errors() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("unknown Windows release `vista`"), "{output:?}");
 
-    let output = Command::new(env!("CARGO_BIN_EXE_demo")).arg(image()).output().expect("the demo");
+    let output = program("nt-host-demo").arg(image()).output().expect("the demo");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("FILE.sys, FOLDER and RELEASE"), "{output:?}");
 }
@@ -127,7 +129,7 @@ fn a_full_disk_has_the_exit_code_of_files_that_cannot_be_written() {
     let folder = folder("full");
     // No file can have any content, which the engine reports like a full disk.
     let mut shell = Command::new("sh");
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_demo")]);
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""]).arg(program("nt-host-demo").get_program());
     let output = shell.arg(image()).arg(&folder).arg(NEWEST).output().expect("the demo");
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{text}");
@@ -137,7 +139,7 @@ fn a_full_disk_has_the_exit_code_of_files_that_cannot_be_written() {
 #[test]
 fn output_that_is_lost_is_an_error() {
     let full = fs::File::options().write(true).open("/dev/full").expect("/dev/full");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_demo"));
+    let mut command = program("nt-host-demo");
     let demo = command.arg(image()).arg(folder("unshown")).arg(NEWEST).stdout(full).stderr(Stdio::piped()).spawn();
     let output = demo.and_then(Child::wait_with_output).expect("the demo");
     let text = String::from_utf8_lossy(&output.stderr);
@@ -150,7 +152,7 @@ fn without_a_reader_the_files_are_written() {
     let folder = folder("unread");
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_demo"));
+    let mut command = program("nt-host-demo");
     let demo = command.arg(image()).arg(&folder).arg(NEWEST).stdout(writer).stderr(Stdio::piped()).spawn();
     let output = demo.and_then(Child::wait_with_output).expect("the demo");
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
@@ -168,6 +170,6 @@ fn names_that_are_not_valid_utf_8_work_for_drivers_and_are_rejected_for_traces()
     assert!(output.status.success(), "{output:?}");
     let output = run(&image(), &folder.join(OsStr::from_bytes(b"out\xFF")), NEWEST);
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains(r"out\xff/demo.etl`: the name of a session's file must be valid UTF-8"), "{said}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains(r"out\xff/demo.etl`: the name of a session's file must be valid UTF-8"), "{text}");
 }

@@ -4,8 +4,9 @@
 //! it reads the events back from the session's file, shows them ([`show`]), and writes them as JSON Lines and as a page
 //! ([`files`]). The events that are shown all come from that file.
 //!
-//! This is not a program for users: `cargo xtask demo` has the command line, and starts this as `demo FILE.sys FOLDER RELEASE`.
-//! Because the first command on a new machine compiles it, it has none of the crates that a command line needs.
+//! This is not a program for users: `cargo xtask demo` has the command line, and starts this as
+//! `nt-host-demo FILE.sys FOLDER RELEASE`. The first command on a new machine compiles it, so it is built without the crates that
+//! a command line needs.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod files;

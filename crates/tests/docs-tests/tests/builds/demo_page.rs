@@ -8,13 +8,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::demo::image;
+use crate::programs::program;
+
 /// Runs the demo into a folder of this test.
 fn demo() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
-    let image = root.join("target/driver/x64/driver_sample.sys");
-    assert!(image.is_file(), "{} is not there: run `cargo xtask build` first", image.display());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo-page");
-    let output = Command::new(env!("CARGO_BIN_EXE_demo")).arg(image).arg(&folder).arg("win11-24h2").output();
+    let output = program("nt-host-demo").arg(image()).arg(&folder).arg("win11-24h2").output();
     assert!(output.expect("the demo").status.success());
     folder
 }
