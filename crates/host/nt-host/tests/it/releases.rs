@@ -234,7 +234,7 @@ fn an_import_that_a_release_lacks_is_named_with_the_first_that_has_it() {
 #[test]
 fn a_plain_driver_that_looks_set_information_up_loads_everywhere() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
-    let folder = test_images::build_all(&folder.join("crates/tests/test-images/images"), "images", true);
+    let folder = test_support::images::build_all(&folder.join("crates/tests/test-support/images"), "images", true);
     let path = folder.expect("images").join("lookup.exe");
     check(&path, Some(Os::Win7), |os, host| {
         let calls = host.fallible_calls().expect("calls");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_images::{built, named};
+use test_support::images::{built, named};
 
 use super::{Findings, Settings};
 use crate::report::{Bound, Cell, Goal, Section};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_images::{built, named};
+use test_support::images::{built, named};
 
 use super::decode::{MIB, generate, megabytes, middle, ours};
 use super::{Findings, Settings};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use test_images::Image;
+use test_support::images::Image;
 
 use super::generated::{COUNTS, Generated, Spent, TABLE, image};
 use super::images::SIDES;

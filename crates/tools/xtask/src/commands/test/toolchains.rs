@@ -15,7 +15,7 @@ pub(super) const OLDEST: Step = Step::new("oldest", "crates that a driver links,
 pub(super) const NEWEST: Step = Step::new("newest", "tests that depend on the toolchain, with Rust's beta", newest);
 
 /// The manifests that declare the oldest Rust for drivers. All must declare the same version.
-const MANIFESTS: [&str; 10] = [
+const MANIFESTS: [&str; 9] = [
     "crates/driver/etw-types/Cargo.toml",
     "crates/driver/wdk-etw/Cargo.toml",
     "crates/driver/wdk-etw-log/Cargo.toml",
@@ -45,7 +45,7 @@ const CRATES: [&str; 10] = [
 /// whose result does not depend on the toolchain.
 const TESTS: [&str; 13] = [
     "--package",
-    "test-images",
+    "test-support",
     "--package",
     "wdk-kit",
     "--package",

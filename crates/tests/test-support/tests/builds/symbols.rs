@@ -21,7 +21,7 @@ fn is(frame: &Frame<'_>, function: &str, line: u32) -> bool {
 
 #[test]
 fn inlined_calls_lead_from_core_to_the_drivers_own_lines() {
-    let path = test_images::file("inlined");
+    let path = test_support::images::file("inlined");
     let image = Image::parse(&fs::read(&path).unwrap()).unwrap();
     let symbols = Symbols::beside(&path, &image);
     assert_eq!(symbols.problem(), None);
@@ -51,7 +51,7 @@ fn inlined_calls_lead_from_core_to_the_drivers_own_lines() {
 
 #[test]
 fn damage_to_a_real_pdb_never_panics() {
-    let file = fs::read(test_images::file("inlined").with_extension("pdb")).unwrap();
+    let file = fs::read(test_support::images::file("inlined").with_extension("pdb")).unwrap();
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut random = |limit: usize| {
         state ^= state << 13;

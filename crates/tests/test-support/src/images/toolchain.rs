@@ -34,8 +34,8 @@ impl Toolchain {
     ///
     /// Returns how to install a toolchain if there is none.
     pub fn find_for(target: &str) -> Result<Self, String> {
-        if let Some(told) = Self::from_variables(target, |name| env::var(name).ok()) {
-            return Ok(told);
+        if let Some(from_setup) = Self::from_variables(target, |name| env::var(name).ok()) {
+            return Ok(from_setup);
         }
         if has_target(target) {
             let linker = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace('-', "_"));
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn variables_of_the_set_up_are_understood() {
-        let told = Toolchain::from_variables(TARGET, |name| {
+        let from_setup = Toolchain::from_variables(TARGET, |name| {
             let value = match name {
                 "WDK_ETW_WINDOWS_CARGO" => "/usr/bin/cargo",
                 "WDK_ETW_WINDOWS_ARGS" => "-Zbuild-std=core\n--verbose",
@@ -131,7 +131,7 @@ mod tests {
             args: vec!["-Zbuild-std=core".into(), "--verbose".into()],
             env: vec![pair("RUSTC", "/usr/bin/rustc"), pair("FLAGS", "-C x=y")],
         };
-        assert_eq!(told, Some(expected));
+        assert_eq!(from_setup, Some(expected));
     }
 
     #[test]

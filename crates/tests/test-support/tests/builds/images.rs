@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use pe_image::{DllCharacteristics, Machine, Section, Subsystem};
-use test_images::{Image, image, image_with_key_values};
+use test_support::images::{Image, image, image_with_key_values};
 
 const KERNEL: &str = "ntoskrnl.exe";
 /// The routines that only the images' panic handlers call.

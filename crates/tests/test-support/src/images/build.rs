@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::cargo;
-use crate::image::Image;
-use crate::toolchain::Toolchain;
+use super::cargo;
+use super::image::Image;
+use super::toolchain::Toolchain;
 
 static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 static KEY_VALUES: OnceLock<Result<PathBuf, String>> = OnceLock::new();

@@ -44,7 +44,7 @@ pub fn named<'a>(files: &'a [PathBuf], name: &str) -> Result<&'a Path, String> {
 
 /// Copies files to a folder. Identical files are not changed; others are replaced atomically, because they may be in
 /// use.
-pub(crate) fn copy(files: &[PathBuf], folder: &Path) -> Result<(), String> {
+pub(super) fn copy(files: &[PathBuf], folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for file in files {
         let describe = |error| format!("{}: {error}", file.display());
