@@ -1,7 +1,7 @@
 //! `cargo xtask lint`: checks formatting, clippy, rustdoc and spelling. Every warning is an error.
 
 pub(super) mod irql;
-mod words;
+mod spelling;
 
 use super::bench::BENCH_IMAGES_MANIFEST;
 use super::build::SETUP;
@@ -51,7 +51,7 @@ pub(super) const STEPS: [Step; 7] = [
     Step::new("clippy-windows", "crates that a driver links, and session control", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),
     Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
-    Step::new("words", "spelling, and phrases that are hard to read", words::check),
+    Step::new("spelling", "spelling of code and documents, with typos", spelling::check),
 ];
 
 fn run(context: &Context) -> Result<(), Error> {
