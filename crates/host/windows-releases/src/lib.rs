@@ -9,6 +9,7 @@
 //! the rules of [`Kmdf::bind`]; the reference pages of the routines for [`first_with_routine`].
 #![forbid(unsafe_code)]
 
+mod availability;
 mod kmdf;
 #[cfg(feature = "load-rules")]
 pub mod load_rules;

@@ -68,7 +68,7 @@ impl Refusal {
         let (version, has) = (client.version(), release.kmdf());
         match self {
             Self::TooOld { needs } => {
-                let asks = if needs == client.minor {
+                let requirement = if needs == client.minor {
                     format!("the driver needs KMDF {version}")
                 } else {
                     format!("the driver was built for KMDF {version} and needs KMDF 1.{needs} or later")
@@ -77,7 +77,7 @@ impl Refusal {
                     Some(first) => format!("the first release with KMDF 1.{needs} is {}", first.described()),
                     None => format!("no known release has KMDF 1.{needs}"),
                 };
-                format!("{asks}, {release} has KMDF {has}; {first}")
+                format!("{requirement}, {release} has KMDF {has}; {first}")
             }
             Self::FunctionCount(count) => format!(
                 "the driver was built for KMDF {version} with {count} functions, which no framework up to KMDF {has} of \

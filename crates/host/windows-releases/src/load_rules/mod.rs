@@ -90,7 +90,7 @@ pub struct Verdict {
 impl Verdict {
     /// Checks an image against all rules.
     #[must_use]
-    pub fn of(image: &Image, target: Target) -> Self {
+    pub fn judge(image: &Image, target: Target) -> Self {
         let mut findings: Vec<Finding> = all()
             .flat_map(|rule| (rule.check)(image, target).into_iter().map(move |found| Finding { rule, found }))
             .collect();
@@ -98,7 +98,7 @@ impl Verdict {
         Self { target, findings }
     }
 
-    /// Adds a finding that [`of`](Self::of) cannot make, because it needs more information than the image.
+    /// Adds a finding that [`judge`](Self::judge) cannot make, because it needs more information than the image.
     #[must_use]
     pub fn with(mut self, rule: &'static Rule, found: String) -> Self {
         self.findings.push(Finding { rule, found });
