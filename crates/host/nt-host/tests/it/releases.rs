@@ -26,7 +26,7 @@ fn check(path: &Path, first: Option<Os>, mut loaded: impl FnMut(Os, &NtHost)) {
         let expected = first.is_some_and(|first| first <= os);
         // The host does not check rules about the file, such as its signature.
         let files = ["checksum", "signature", "signature-place"];
-        let verdict = Verdict::of(&image, Target { release: os });
+        let verdict = Verdict::judge(&image, Target { release: os });
         let refusal = verdict.refusals().find(|refusal| !files.contains(&refusal.rule.id));
         assert_eq!(refusal.is_none(), expected, "{os}: {refusal:?}");
         match load(path, os) {
@@ -213,7 +213,7 @@ fn a_function_that_the_framework_lacks_is_a_finding_with_its_name() {
     let host = NtHost::builder().driver(newer(25, 1)).os(Os::Win10_1903).prepare().expect("a driver");
     assert!(matches!(host.load(), Err(Error::Stopped(_))));
     let report = host.report();
-    let finding = report.of(Rule::FrameworkMisuse).next().expect("a finding");
+    let finding = report.findings_of(Rule::FrameworkMisuse).next().expect("a finding");
     assert!(finding.detail.contains("is not in KMDF 1.29 of win10-1903"), "{finding}");
 }
 
