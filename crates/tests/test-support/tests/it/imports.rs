@@ -28,13 +28,13 @@ fn crates() -> BTreeMap<String, PathBuf> {
 }
 
 /// A circle that exists: its crate, its modules, and the reason.
-struct Known {
+struct Circle {
     package: String,
     modules: BTreeSet<String>,
     reason: String,
 }
 
-impl Known {
+impl Circle {
     /// Parses `CRATE: MODULE MODULE … # REASON`.
     fn parse(line: &str) -> Option<Self> {
         let (package, rest) = line.split_once(": ")?;
@@ -52,16 +52,16 @@ impl Known {
 #[test]
 fn modules_do_not_import_each_other_in_a_circle() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/circles.txt");
-    let mut known: Vec<Known> = fs::read_to_string(&path)
+    let mut allowed: Vec<Circle> = fs::read_to_string(&path)
         .expect("the list")
         .lines()
-        .map(|line| Known::parse(line).unwrap_or_else(|| panic!("{line}: expected `CRATE: MODULES # REASON`")))
+        .map(|line| Circle::parse(line).unwrap_or_else(|| panic!("{line}: expected `CRATE: MODULES # REASON`")))
         .collect();
     let mut new = Vec::new();
     let mut found = BTreeSet::new();
     for (package, sources) in crates() {
         for circle in Imports::from_sources(&sources).circles() {
-            if !known.iter().any(|known| known.package == package && known.modules.is_superset(&circle)) {
+            if !allowed.iter().any(|allowed| allowed.package == package && allowed.modules.is_superset(&circle)) {
                 new.push(format!("{package}: {circle:?}"));
             }
             found.extend(circle.into_iter().map(|module| (package.clone(), module)));
@@ -70,17 +70,17 @@ fn modules_do_not_import_each_other_in_a_circle() {
     assert!(new.is_empty(), "new circles; move what they share into a module of its own:\n{}", new.join("\n"));
 
     let mut gone = Vec::new();
-    for known in &mut known {
-        known.modules.retain(|module| {
-            let is_left = found.contains(&(known.package.clone(), module.clone()));
+    for allowed in &mut allowed {
+        allowed.modules.retain(|module| {
+            let is_left = found.contains(&(allowed.package.clone(), module.clone()));
             if !is_left {
-                gone.push(format!("{}: {module}", known.package));
+                gone.push(format!("{}: {module}", allowed.package));
             }
             is_left
         });
     }
     if std::env::var_os("WDK_ETW_BLESS").is_some() {
-        let left: String = known.iter().filter(|known| !known.modules.is_empty()).map(Known::line).collect();
+        let left: String = allowed.iter().filter(|allowed| !allowed.modules.is_empty()).map(Circle::line).collect();
         fs::write(&path, left).expect("the list");
         return;
     }
