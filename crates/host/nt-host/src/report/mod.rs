@@ -116,6 +116,14 @@ impl Report {
     }
 
     /// Returns the findings of one rule.
+    ///
+    /// ```no_run
+    /// use nt_host::{NtHost, Rule};
+    ///
+    /// let report = NtHost::builder().driver("my_driver.sys").start()?.unload()?;
+    /// assert_eq!(report.findings_of(Rule::PoolLeak).count(), 0);
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
     pub fn findings_of(&self, rule: Rule) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| finding.rule == rule)
     }
