@@ -3,6 +3,6 @@
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    wdk_etw_manifest::compile("driver_sample.man")?;
+    etw_manifest::codegen::compile("driver_sample.man")?;
     Ok(wdk_build::configure_wdk_binary_build()?)
 }

@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 
-use crate::ioctl::Statistics;
+use super::ioctl::Statistics;
 
 /// Maximum number of devices in the table.
 const CAPACITY: usize = 16;

@@ -60,14 +60,6 @@ pub(crate) const fn split_u16(bytes: &[u8]) -> Option<(u16, &[u8])> {
     }
 }
 
-/// Splits a GUID off the front.
-pub(crate) const fn split_guid(bytes: &[u8]) -> Option<(crate::Guid, &[u8])> {
-    match bytes.split_first_chunk::<16>() {
-        Some((raw, rest)) => Some((crate::Guid::from_bytes_le(*raw), rest)),
-        None => None,
-    }
-}
-
 /// Appends to a fixed buffer and records whether anything did not fit.
 ///
 /// Used in constants, where the buffer has exactly the computed length, and at run time with a caller's buffer.

@@ -30,7 +30,7 @@
 //! | relate the events of a request | [`start_activity!`], [`stop_activity!`], [`ActivityScope`] |
 //! | join them with the client's activity | [`IrpActivity`], [`thread_activity_id`] |
 //! | be told when sessions come and go, or ask for state | [`Provider::register_with_callback`], [`EnableRequest`] |
-//! | write events of a manifest | the crate `wdk-etw-manifest`, or [`Provider::write`] with an [`EventDescriptor`] |
+//! | write events of a manifest | the crate `etw-manifest`, or [`Provider::write`] with an [`EventDescriptor`] |
 //! | write events that are known only at run time | [`tracelogging::EventBuilder`], [`Provider::write_built`] |
 //! | name a provider at run time | [`ProviderBuffer`] |
 //! | format text without memory of its own | [`FixedText`] |

@@ -54,7 +54,7 @@ pub(crate) fn message_in(line: &str) -> Option<&str> {
 fn missing(name: &str, purpose: &str) -> String {
     let instead = match purpose {
         "resource compiler" => "install llvm-rc (Debian and Ubuntu: apt-get install llvm)",
-        "message compiler" => "generate code from manifests with the crate wdk-etw-manifest",
+        "message compiler" => "generate code from manifests with the crate etw-manifest",
         "build program" => "compile C with the crate cc",
         _ => "use another program",
     };

@@ -9,6 +9,8 @@
 //! - [`wpp`]: WPP messages, described by trace message format files,
 //! - [`built_in`]: the classes of the kernel's own events and the events of the .NET runtime.
 //!
+//! For build scripts of drivers, [`codegen`] generates typed functions and resources from a manifest.
+//!
 //! The crate treats all of its input as untrusted: no input makes it panic, loop forever or use unbounded memory. It does not
 //! decode payloads; `etw-etl` does that with the model.
 //!
@@ -18,6 +20,7 @@
 
 pub mod built_in;
 mod bytes;
+pub mod codegen;
 pub mod envelope;
 #[cfg(feature = "binaries")]
 mod error;

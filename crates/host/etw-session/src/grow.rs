@@ -5,9 +5,10 @@
 
 use etw_types::Win32Error;
 
-use crate::machine::TOO_SMALL;
 use crate::system::Refusal;
 
+/// The codes with which systems report a buffer that is too small. They differ between functions.
+const TOO_SMALL: [Win32Error; 3] = [Win32Error::BadLength, Win32Error::InsufficientBuffer, Win32Error::MoreData];
 /// The maximum number of calls.
 const ROUNDS: usize = 8;
 /// The largest result that is accepted.

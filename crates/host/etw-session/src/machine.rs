@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use etw_types::Guid;
 use etw_types::session::TraceInfoClass;
-use etw_types::{Guid, Win32Error};
 
 use crate::explain::Call;
 use crate::grow::grow;
@@ -286,7 +286,3 @@ impl fmt::Debug for Consumer {
         f.write_str("Consumer")
     }
 }
-
-/// The codes with which systems report a buffer that is too small. They differ between functions.
-pub(crate) const TOO_SMALL: [Win32Error; 3] =
-    [Win32Error::BadLength, Win32Error::InsufficientBuffer, Win32Error::MoreData];

@@ -80,7 +80,8 @@ fn start() -> (NtHost, Device) {
         Ok((host, device))
     };
     let mut attempts = LIMITS.iter().map(load);
-    let is_hang = |error: &Error| matches!(error, Error::Stopped(report) if report.of(Rule::Hang).next().is_some());
+    let is_hang =
+        |error: &Error| matches!(error, Error::Stopped(report) if report.findings_of(Rule::Hang).next().is_some());
     let loaded = attempts.find(|attempt| !attempt.as_ref().is_err_and(is_hang));
     loaded.expect("a driver that loads within the last limit").expect("a device")
 }
@@ -129,7 +130,7 @@ const fn number_of(index: usize) -> u64 {
 
 /// Returns which argument a fault comes from.
 fn origin(report: &Report) -> Option<usize> {
-    let finding = report.of(Rule::AccessViolation).next()?;
+    let finding = report.findings_of(Rule::AccessViolation).next()?;
     let hex: String = finding.detail.split_once("0x")?.1.chars().take_while(char::is_ascii_hexdigit).collect();
     let address = u64::from_str_radix(&hex, 16).ok()?;
     (0..6).find(|index| (number_of(*index)..number_of(*index + 1)).contains(&address))
@@ -149,7 +150,7 @@ impl Caller {
             let (_, device) = self.host.get_or_insert_with(start);
             let (returned, report) = call(device, routine, rest);
             let Some(report) = report else { break };
-            if report.of(Rule::Host).next().is_some() || report.findings().is_empty() {
+            if report.findings_of(Rule::Host).next().is_some() || report.findings().is_empty() {
                 self.broken.push(format!("{routine}{:x?}: {:?}", rest.get(returned), report.findings()));
             }
             rest = rest.get(returned + 1..).unwrap_or_default();

@@ -47,5 +47,5 @@ pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{DeviceId, FileId, Known, Loaded, Machine, RoutineInfo, all_routines, can_fail, known};
-pub use verify::{END_RUN, Findings, Gap, GapKind, News, Printed, Record, Rule};
+pub use verify::{END_RUN, Findings, Gap, GapKind, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use test_support::imports::Imports;
 
 /// The folders of nt-machine, lowest first.
 const MACHINE: [&str; 11] =
@@ -174,12 +173,6 @@ fn folders_of_the_kernel_have_no_cycle() {
         }
     }
     assert!(left.is_empty(), "a cycle among {left:?}");
-}
-
-#[test]
-fn modules_of_the_framework_do_not_import_each_other_in_a_circle() {
-    let cycles = Imports::of_crate(&root("nt-machine")).cycles_in("wdf");
-    assert!(cycles.is_empty(), "{cycles:#?}");
 }
 
 #[test]

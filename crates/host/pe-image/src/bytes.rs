@@ -23,3 +23,21 @@ pub(crate) fn name_at(bytes: &[u8], at: usize) -> Option<&[u8]> {
     let rest = bytes.get(at..)?;
     rest.get(..rest.iter().position(|&byte| byte == 0)?)
 }
+
+/// Converts bytes to text for a terminal. Characters that could control the terminal are escaped.
+pub(crate) fn printable(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if character.is_control() {
+                text.extend(character.escape_default());
+            } else {
+                text.push(character);
+            }
+        }
+        for byte in chunk.invalid() {
+            text.extend(byte.escape_ascii().map(char::from));
+        }
+    }
+    text
+}

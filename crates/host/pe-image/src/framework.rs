@@ -4,7 +4,6 @@
 //! name.
 
 use memchr::memmem;
-use windows_releases::Client;
 
 use crate::bytes::u32_at;
 use crate::header::Header;
@@ -16,6 +15,40 @@ const COMPONENT: &str = "KmdfLibrary\0";
 const SIZES: [u32; 2] = [0x30, 0x58];
 /// Maximum number of occurrences of the name that are examined. A real image has one.
 const MOST_NAMES: usize = 16;
+
+/// What a driver requests from the framework's loader: the version in `WDF_BIND_INFO`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// The major version that the driver was built for.
+    pub major: u32,
+    /// The minor version that the driver was built for.
+    pub minor: u32,
+    /// The number of functions in the headers that it was built with.
+    pub functions: u32,
+    /// The oldest minor version that the driver runs on (`WDF_BIND_INFO2`). `None` for drivers that were built for
+    /// versions before 1.25: their bind information has no minimum.
+    pub minimum: Option<u32>,
+}
+
+impl Client {
+    /// The oldest minor version that a driver may name as its minimum: the first framework that reads it.
+    pub const OLDEST_MINIMUM: u32 = 25;
+
+    /// Returns the version that the driver was built for, such as `1.33`.
+    #[must_use]
+    pub fn version(self) -> String {
+        format!("{}.{}", self.major, self.minor)
+    }
+
+    /// Returns the oldest minor version of the framework that binds the driver.
+    #[must_use]
+    pub fn oldest_framework(self) -> u32 {
+        match self.minimum {
+            Some(minimum) if minimum < self.minor => minimum.max(Self::OLDEST_MINIMUM),
+            _ => self.minor,
+        }
+    }
+}
 
 /// Returns what the image requires, or `None` if it is not a framework driver or is a 32-bit image.
 pub(crate) fn read(view: &View<'_>, header: &Header, sections: &[Section]) -> Option<Client> {

@@ -7,6 +7,7 @@ use object::pe::{
     IMAGE_DIRECTORY_ENTRY_SECURITY, IMAGE_DIRECTORY_ENTRY_TLS,
 };
 
+use crate::bytes::printable;
 use crate::debug::{DebugEntry, PdbReference};
 use crate::error::Error;
 use crate::exports::Exports;
@@ -18,7 +19,7 @@ use crate::map::LinkerMap;
 use crate::relocations::Relocations;
 use crate::sections::Section;
 use crate::signature::Signature;
-use crate::view::{View, printable};
+use crate::view::View;
 
 /// The parts of a PE image that matter for loading a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub struct Image {
     /// The signature embedded in the file. A signature in a catalog is not visible here.
     pub signature: Option<Signature>,
     /// What the image requires of the driver framework, or `None` if it is not a framework driver.
-    pub framework: Option<windows_releases::Client>,
+    pub framework: Option<framework::Client>,
     /// The debug directory.
     pub debug: Vec<DebugEntry>,
     /// Whether the image has thread-local storage.
@@ -134,10 +135,17 @@ impl Image {
         })
     }
 
+    /// Returns the name of the entry point in a linker's map, if the map belongs to this image.
+    #[must_use]
+    pub fn entry_in<'a>(&self, map: LinkerMap<'a>) -> Option<&'a str> {
+        let entry = self.entry.rva;
+        map.symbols(&self.sections, entry)?.find(|(rva, _)| *rva == entry).map(|(_, name)| name)
+    }
+
     /// Takes the name of the entry point from the linker's map, unless the exports already have a name for it.
     pub fn name_entry(&mut self, map: LinkerMap<'_>) {
         if self.entry.symbol.is_none() {
-            let name = map.entry_symbol(self).map(|name| printable(name.as_bytes()));
+            let name = self.entry_in(map).map(|name| printable(name.as_bytes()));
             self.entry.symbol = name.map(|name| Symbol { name, source: SymbolSource::Map });
         }
     }

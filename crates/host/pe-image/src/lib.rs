@@ -19,7 +19,7 @@ mod debug;
 mod error;
 mod exports;
 mod frame;
-mod framework;
+pub mod framework;
 mod framework_calls;
 mod header;
 mod image;

@@ -2,7 +2,6 @@
 //!
 //! A map of another build is detected by its entry point, which the linker writes as section and offset.
 
-use crate::image::Image;
 use crate::sections::Section;
 
 /// The text of a map file as written by link.exe or lld-link.
@@ -16,13 +15,6 @@ impl<'a> LinkerMap<'a> {
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         Self { text }
-    }
-
-    /// Returns the name of the image's entry point, if the map belongs to the image.
-    #[must_use]
-    pub fn entry_symbol(&self, image: &Image) -> Option<&'a str> {
-        let entry = image.entry.rva;
-        self.symbols(&image.sections, entry)?.find(|(rva, _)| *rva == entry).map(|(_, name)| name)
     }
 
     /// Returns the symbols and their addresses in the order of the map, if the map belongs to an image with these sections and

@@ -3,8 +3,8 @@
 use object::LittleEndian as LE;
 use object::pe::ImageSectionHeader;
 
+use crate::bytes::printable;
 use crate::values::SectionFlags;
-use crate::view::printable;
 
 /// One entry of the section table.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::{fs, io};
 
+use crate::bytes::printable;
 use crate::debug::PdbReference;
 use crate::error::Error;
 use crate::exports::ExportTarget;
@@ -13,7 +14,6 @@ use crate::map::LinkerMap;
 use crate::own::OwnSources;
 use crate::pdb::{Msf, Table};
 use crate::sections::Section;
-use crate::view::printable;
 
 /// Maximum size of a PDB or map. The PDBs of the largest drivers have a few hundred megabytes.
 const LARGEST: u64 = 2 << 30;

@@ -6,6 +6,7 @@
 use object::Pod;
 use object::read::ReadRef;
 
+use crate::bytes::printable;
 use crate::error::Error;
 use crate::sections::Section;
 
@@ -90,31 +91,14 @@ pub(crate) fn name_in(bytes: &[u8], field: &'static str) -> Result<String, Error
     }
 }
 
-/// Converts bytes to text for a terminal. Characters that could control the terminal are escaped.
-pub(crate) fn printable(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            if character.is_control() {
-                text.extend(character.escape_default());
-            } else {
-                text.push(character);
-            }
-        }
-        for byte in chunk.invalid() {
-            text.extend(byte.escape_ascii().map(char::from));
-        }
-    }
-    text
-}
-
 fn outside(field: &'static str, rva: u32) -> Error {
     Error::new(field, format!("address {rva:#x} is not backed by the file"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_NAME, name_in, printable};
+    use super::{LONGEST_NAME, name_in};
+    use crate::bytes::printable;
 
     #[test]
     fn control_characters_cannot_reach_a_terminal() {

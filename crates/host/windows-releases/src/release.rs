@@ -198,20 +198,6 @@ impl Release {
         self.row().kmdf
     }
 
-    /// Returns whether the kernel of this release has a routine, according to [`routines`](crate::routines).
-    #[must_use]
-    pub fn has_routine(self, name: &str) -> bool {
-        crate::first_with_routine(name).is_none_or(|first| first <= self)
-    }
-
-    /// Returns a message about a routine that this release lacks, with the first release that has it, or `None` if this
-    /// release has the routine.
-    #[must_use]
-    pub fn lacks(self, routine: &str) -> Option<String> {
-        let first = crate::first_with_routine(routine).filter(|first| *first > self)?;
-        Some(format!("{self} has no {routine}; the first release that has it is {}", first.described()))
-    }
-
     /// Returns the first release whose framework is at least 1.`minor`.
     #[must_use]
     pub fn first_with_kmdf(minor: u32) -> Option<Self> {

@@ -27,25 +27,25 @@ struct Source {
 }
 
 impl Imports {
-    /// Reads the sources in a folder, which contains `lib.rs`.
+    /// Reads the sources in a directory, which contains `lib.rs` or `main.rs`.
     ///
     /// # Panics
     ///
     /// Panics if a file cannot be read or is not Rust.
     #[must_use]
-    pub fn of_crate(folder: &Path) -> Self {
+    pub fn from_sources(dir: &Path) -> Self {
         let mut all = Self::default();
-        all.add_folder(folder, &Vec::new());
+        all.add_dir(dir, &Vec::new());
         all
     }
 
-    fn add_folder(&mut self, folder: &Path, module: &Module) {
-        for entry in fs::read_dir(folder).expect("a folder of sources") {
+    fn add_dir(&mut self, dir: &Path, module: &Module) {
+        for entry in fs::read_dir(dir).expect("a directory of sources") {
             let path = entry.expect("an entry").path();
             let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
             let inner = [module.as_slice(), std::slice::from_ref(&name)].concat();
             if path.is_dir() {
-                self.add_folder(&path, &inner);
+                self.add_dir(&path, &inner);
             } else if path.extension().is_some_and(|extension| extension == "rs")
                 && !["tests", "models"].contains(&name.as_str())
                 && !name.ends_with("_tests")
@@ -91,16 +91,47 @@ impl Imports {
     /// cycle.
     #[must_use]
     pub fn cycles(&self) -> BTreeMap<String, BTreeSet<String>> {
-        cycles_among(self.edges())
+        let mut left = self.edges();
+        loop {
+            let used: BTreeSet<String> = left.values().flatten().cloned().collect();
+            let before = left.len();
+            // A module that imports none of the others, or that none of the others imports, is not part of a cycle.
+            left.retain(|module, imports| !imports.is_empty() && used.contains(module));
+            let names: BTreeSet<String> = left.keys().cloned().collect();
+            for imports in left.values_mut() {
+                imports.retain(|import| names.contains(import));
+            }
+            if left.len() == before {
+                return left;
+            }
+        }
     }
 
-    /// Like [`Self::cycles`], among the modules in one module.
+    /// Returns the circles among the modules of each directory: sets of siblings that import each other, directly or
+    /// through other siblings. A module counts together with its submodules. What a module imports from the modules
+    /// that contain it, and the other way round, is not a circle: they are one unit.
     #[must_use]
-    pub fn cycles_in(&self, module: &str) -> BTreeMap<String, BTreeSet<String>> {
-        let is_inside =
-            |name: &str| name.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
-        let inside = self.edges().into_iter().filter(|(name, _)| is_inside(name));
-        cycles_among(inside.collect())
+    pub fn circles(&self) -> Vec<BTreeSet<String>> {
+        let mut imports = BTreeMap::<String, BTreeSet<String>>::new();
+        for (module, source) in &self.modules {
+            for target in source.paths.iter().filter_map(|path| self.resolve(module, path, 8)) {
+                let shared = module.iter().zip(&target).take_while(|(a, b)| a == b).count();
+                if let (Some(from), Some(to)) = (module.get(..=shared), target.get(..=shared)) {
+                    imports.entry(from.join("::")).or_default().insert(to.join("::"));
+                }
+            }
+        }
+        let mut circles: Vec<BTreeSet<String>> = Vec::new();
+        for module in imports.keys() {
+            let circle: BTreeSet<String> = reachable(&imports, module)
+                .into_iter()
+                .filter(|other| reachable(&imports, other).contains(module))
+                .collect();
+            if !circle.is_empty() && !circles.contains(&circle) {
+                circles.push(circle);
+            }
+        }
+        circles
     }
 
     /// Returns the module that a path in a module refers to, through at most `depth` re-exports.
@@ -134,20 +165,15 @@ impl Imports {
     }
 }
 
-/// Returns the modules that import each other in a cycle, and modules between two cycles.
-fn cycles_among(mut left: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
-    loop {
-        let names: BTreeSet<String> = left.keys().cloned().collect();
-        for imports in left.values_mut() {
-            imports.retain(|import| names.contains(import));
-        }
-        let used: BTreeSet<String> = left.values().flatten().cloned().collect();
-        // A module that imports none of the others, or that none of the others imports, is not part of a cycle.
-        left.retain(|module, imports| !imports.is_empty() && used.contains(module));
-        if left.len() == names.len() {
-            return left;
-        }
+/// Returns the modules that a module imports, directly or indirectly.
+fn reachable(imports: &BTreeMap<String, BTreeSet<String>>, start: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut pending = vec![start.to_owned()];
+    while let Some(module) = pending.pop() {
+        let targets = imports.get(&module).into_iter().flatten();
+        pending.extend(targets.filter(|target| found.insert((*target).clone())).cloned());
     }
+    found
 }
 
 /// Collects the paths in a piece of code.
@@ -229,7 +255,7 @@ fn path(tokens: &[TokenTree], start: usize, prefix: &Module, is_use: bool, sourc
 mod tests {
     use super::Imports;
 
-    fn of(modules: &[(&str, &str)]) -> Imports {
+    fn from_texts(modules: &[(&str, &str)]) -> Imports {
         let mut all = Imports::default();
         for (module, text) in modules {
             all.add(module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect(), text);
@@ -239,7 +265,7 @@ mod tests {
 
     #[test]
     fn paths_of_uses_groups_and_expressions_are_found() {
-        let all = of(&[
+        let all = from_texts(&[
             ("", "mod a; mod b; mod c; pub use b::B;"),
             ("a", "use crate::{b::{self, X as Y}, c}; // crate::d\nconst TEXT: &str = \"crate::d\";"),
             ("b", "fn f() { crate::c::g(super::d::H) }\n#[cfg(test)]\nmod tests { use crate::a; }"),
@@ -256,26 +282,36 @@ mod tests {
 
     #[test]
     fn a_circle_is_found_through_a_name_that_is_passed_on() {
-        let all = of(&[
+        let all = from_texts(&[
             ("", "mod a; mod b; mod c; pub use b::B;"),
             ("a", "use crate::B;"),
             ("b", "use crate::a::A;"),
             ("c", "use crate::a::A;"),
         ]);
         assert_eq!(all.cycles().into_keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(all.circles(), [["a", "b"].map(String::from).into()]);
     }
 
     #[test]
-    fn a_circle_through_a_module_outside_is_none_of_those_inside() {
-        let all = of(&[
-            ("", ""),
-            ("a", "use crate::b;"),
-            ("a::x", "use super::y; use crate::b;"),
-            ("a::y", ""),
-            ("ab", ""),
-            ("b", "use crate::a::x;"),
+    fn a_module_and_its_submodules_are_one_unit_and_siblings_are_not() {
+        let all = from_texts(&[
+            ("", "mod a; mod b; pub struct Root;"),
+            ("a", "mod x; mod y; use x::X; pub struct A;"),
+            ("a::x", "use super::A; use crate::Root; use super::y::Y;"),
+            ("a::y", "use crate::b::B;"),
+            ("b", "mod z;"),
+            ("b::z", "pub struct B;"),
         ]);
-        assert_eq!(all.cycles().into_keys().collect::<Vec<_>>(), ["a::x", "b"]);
-        assert!(all.cycles_in("a").is_empty());
+        assert!(all.circles().is_empty());
+        let all = from_texts(&[
+            ("", "mod a; mod b;"),
+            ("a", "mod x; mod y;"),
+            ("a::x", "use super::y::Y;"),
+            ("a::y", "use super::x::X; use crate::b::B;"),
+            ("b", "mod z;"),
+            ("b::z", "use crate::a::A;"),
+        ]);
+        let circles: Vec<Vec<String>> = all.circles().into_iter().map(|circle| circle.into_iter().collect()).collect();
+        assert_eq!(circles, [["a", "b"], ["a::x", "a::y"]]);
     }
 }

@@ -1,7 +1,14 @@
 //! Helpers that the tests of several crates share: re-encoding of decoded events, checks of imports between modules,
-//! and Python environments.
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "helpers of tests: an error must fail the test")]
+//! Python environments, and images for Windows.
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests: an error must fail the test"
+)]
 
+#[cfg(feature = "images")]
+pub mod images;
 pub mod imports;
 mod python;
 mod reencode;

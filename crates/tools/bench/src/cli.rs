@@ -14,13 +14,13 @@ use crate::part::{
     Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, host, image, instructions,
     matrix, setup, size,
 };
-use crate::report::{Report, Section, chart, from_json, markdown, text, to_json};
+use crate::report::{Report, Section, markdown, text};
+use crate::tools::WORKER;
 use crate::{machine, worker};
 
 /// The files that are written, relative to the repository.
-const REPORT: &str = "target/bench/report.json";
+const REPORT: &str = "target/bench/performance.md";
 const DOCUMENT: &str = "docs/performance.md";
-const CHART: &str = "docs/images/performance.svg";
 
 /// The parts by name.
 const PARTS: [&str; 13] = [
@@ -55,12 +55,9 @@ struct Options {
     /// Also decode the recorded traces in this folder
     #[arg(long, value_name = "FOLDER")]
     traces: Option<PathBuf>,
-    /// Write docs/performance.md and its chart from this run; without this option, no tracked file changes
+    /// Write docs/performance.md from this run; without this option, no tracked file changes
     #[arg(long, conflicts_with = "only")]
     write_docs: bool,
-    /// Measure nothing; write docs/performance.md and its chart from this report
-    #[arg(long, value_name = "FILE")]
-    render: Option<PathBuf>,
 }
 
 impl Options {
@@ -73,7 +70,7 @@ impl Options {
 #[must_use]
 pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = words.collect();
-    if words.get(1).is_some_and(|word| word == worker::WORD) {
+    if words.get(1).is_some_and(|word| word == WORKER) {
         let rest: Vec<String> = words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
         return match worker::run(&rest) {
             Ok(result) => {
@@ -104,25 +101,15 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
 fn run(options: &Options) -> Result<bool, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(3).unwrap_or(here).to_path_buf();
-    if let Some(file) = &options.render {
-        let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        publish(&root, &from_json(&value)?)?;
-        return Ok(true);
-    }
     if let Some(folder) = &options.traces {
         fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let settings = Settings { root: root.clone(), quick: options.quick, traces: options.traces.clone() };
     let report = measure(&settings, options);
     print(&(text(&report) + "\n"));
-    let json = serde_json::to_string_pretty(&to_json(&report)).map_err(|error| error.to_string())?;
-    write(&root.join(REPORT), &(json + "\n"))?;
-    print(&format!("the report is in {REPORT}\n"));
-    if options.write_docs {
-        publish(&root, &report)?;
-        print(&format!("wrote {DOCUMENT} and {CHART}\n"));
-    }
+    let document = if options.write_docs { DOCUMENT } else { REPORT };
+    write(&root.join(document), &markdown(&report))?;
+    print(&format!("wrote {document}\n"));
     let failures = if options.check { report.failures() } else { Vec::new() };
     for goal in &failures {
         eprintln!("missed: {}", goal.what);
@@ -176,15 +163,9 @@ fn stolen_since(before: Option<ProcessorTime>) -> Option<String> {
 
 /// Returns a section that says why a part could not be measured.
 fn failed(part: &str, error: &str) -> Findings {
-    let mut section = Section::new(part, &format!("Not measured: {part}"), "", &["what"]);
+    let mut section = Section::new(&format!("Not measured: {part}"), "", &["what"]);
     section.skipped(part, error);
     Findings { sections: vec![section], goals: Vec::new() }
-}
-
-/// Writes the document and the chart for readers of the repository.
-fn publish(root: &Path, report: &Report) -> Result<(), String> {
-    write(&root.join(DOCUMENT), &markdown(report))?;
-    write(&root.join(CHART), &chart(report))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::worker;
-
+/// The argument that makes the bench a worker.
+pub const WORKER: &str = "worker";
 /// Time in seconds after which a program is ended because it hangs.
 const PATIENCE: u32 = 600;
 
@@ -44,11 +44,11 @@ pub fn run_slowly(command: &mut Command) -> Result<String, String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    Err(format!("{program}: {}: {}", output.status, said(&output)))
+    Err(format!("{program}: {}: {}", output.status, last_line(&output)))
 }
 
 /// Returns the last line of a failed program's output.
-fn said(output: &Output) -> String {
+fn last_line(output: &Output) -> String {
     let text = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
     let text = String::from_utf8_lossy(text);
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
@@ -62,7 +62,7 @@ fn said(output: &Output) -> String {
 pub fn worker_command(words: &[&str]) -> Result<Command, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(own);
-    command.arg(worker::WORD).args(words);
+    command.arg(WORKER).args(words);
     Ok(command)
 }
 

@@ -11,11 +11,6 @@ use serde_json::Value;
 
 use crate::part::{run_devices, run_requests, run_threads};
 
-pub use engine::{BUFFER_KIB, BUFFERS};
-
-/// The argument that makes the bench a worker.
-pub const WORD: &str = "worker";
-
 /// Runs a worker.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Driver images as files: their contents, whether Windows would load them, and the packages that install them.
 //!
-//! [`Image`] is the model of a PE file, which the crate `pe-image` reads. [`Verdict::of`] checks it with [`rules`]:
+//! [`Image`] is the model of a PE file, which the crate `pe-image` reads. [`Verdict::judge`] checks it with [`rules`]:
 //! each rule says what Windows does if the rule is broken, and names its source. [`report`] formats both as a table
 //! for people or as JSON for programs.
 //!
@@ -18,7 +18,7 @@
 //!
 //! # let bytes = b"";
 //! if let Ok(image) = Image::parse(bytes) {
-//!     for finding in Verdict::of(&image, Target::default()).findings() {
+//!     for finding in Verdict::judge(&image, Target::default()).findings() {
 //!         println!("{}: {}", finding.rule.id, finding.found);
 //!     }
 //! }
@@ -34,6 +34,6 @@ pub mod report;
 pub mod sign;
 pub mod verify;
 
-pub use load_rules::{self as rules, Finding, Severity, Target, Verdict};
 pub use pe_image::{self as pe, Error, Image};
 pub use problem::{Level, Problem, Problems};
+pub use windows_releases::load_rules::{self as rules, Finding, Severity, Target, Verdict};

@@ -222,6 +222,14 @@ impl Guid {
     }
 }
 
+/// Splits a GUID off the front.
+pub(crate) const fn split_guid(bytes: &[u8]) -> Option<(Guid, &[u8])> {
+    match bytes.split_first_chunk::<16>() {
+        Some((raw, rest)) => Some((Guid::from_bytes_le(*raw), rest)),
+        None => None,
+    }
+}
+
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [clock_high, clock_low, node @ ..] = self.data4;

@@ -4,7 +4,8 @@ use core::fmt;
 
 use super::InType;
 use crate::Guid;
-use crate::bytes::{split_guid, split_nul, split_u16};
+use crate::bytes::{split_nul, split_u16};
+use crate::guid::split_guid;
 
 /// A value of a payload, borrowed from it.
 #[derive(Clone, Copy, Debug, PartialEq)]

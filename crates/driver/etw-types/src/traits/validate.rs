@@ -2,7 +2,8 @@
 
 use super::{RECORD_HEADER, TraitType, TraitsError};
 use crate::Guid;
-use crate::bytes::{split_guid, split_nul, split_u16};
+use crate::bytes::{split_nul, split_u16};
+use crate::guid::split_guid;
 
 /// A traits blob that is well formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::event::{Ids, descriptor, enabled, level_and_keyword, provider as provider_reference};
+use super::event::{descriptor, enabled, level_and_keyword, provider as provider_reference};
+use super::ids::Ids;
 use super::metadata::metadata;
 use super::writer::{Writer, stop_writer};
 use super::{at, values};

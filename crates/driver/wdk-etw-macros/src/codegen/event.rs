@@ -6,6 +6,7 @@ use quote::{quote, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned;
 
+use super::ids::Ids;
 use super::metadata::metadata;
 use super::writer::{Writer, writer};
 use super::{at, values};
@@ -18,7 +19,7 @@ const DEFAULT_KEYWORD: u64 = 1;
 pub(crate) fn write_event(event: &Event) -> TokenStream {
     let level_and_keyword = level_and_keyword(event);
     let provider = provider(event);
-    let enabled = enabled(event, &opcode(event), Ids::of(event));
+    let enabled = enabled(event, &opcode(event), Ids::from_options(event));
     let (items, call) = (enabled.items, enabled.call);
     let local = quote_spanned!(Span::mixed_site()=> provider);
     quote! {
@@ -58,35 +59,6 @@ pub(super) fn level_and_keyword(event: &Event) -> TokenStream {
 /// The event's opcode, by default `Info`.
 fn opcode(event: &Event) -> TokenStream {
     values::named(event.opcode.as_ref(), &OPCODE, Opcode::Info.as_int())
-}
-
-/// The activity ids of an event: expressions of type `[u8; 16]`.
-#[derive(Default)]
-pub(super) struct Ids {
-    pub(super) activity: Option<TokenStream>,
-    pub(super) related: Option<TokenStream>,
-}
-
-impl Ids {
-    /// Takes the ids from the event's options.
-    fn of(event: &Event) -> Self {
-        let activity = event.activity_id.as_ref().map(|(span, value)| id_bytes(*span, value));
-        Self { activity, related: related(event) }
-    }
-
-    /// Takes the activity id from the expansion. `bytes` is an expression of type `[u8; 16]`.
-    pub(super) fn with_activity(event: &Event, bytes: &TokenStream) -> Self {
-        Self { activity: Some(bytes.clone()), related: related(event) }
-    }
-}
-
-fn related(event: &Event) -> Option<TokenStream> {
-    event.related_id.as_ref().map(|(span, value)| id_bytes(*span, value))
-}
-
-/// Converts the user's id to `[u8; 16]`.
-fn id_bytes(span: Span, value: &Expr) -> TokenStream {
-    quote_spanned!(at(span)=> ::wdk_etw::__private::id_bytes(#value))
 }
 
 /// The code that runs if the event is enabled.

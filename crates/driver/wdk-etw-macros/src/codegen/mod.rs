@@ -10,6 +10,7 @@
 
 mod activity;
 mod event;
+mod ids;
 mod metadata;
 mod packing;
 mod payload;

@@ -13,7 +13,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use super::event::Ids;
+use super::ids::Ids;
 use super::packing::Group;
 use super::payload::{Parameter, Payload, group_name, payload};
 use crate::model::Field;

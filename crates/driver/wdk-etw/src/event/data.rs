@@ -2,6 +2,9 @@
 
 use etw_types::{EventDataDescriptor, EventDescriptor};
 
+/// Maximum size of a stop event's own metadata: its size field, tag, name and result.
+pub(super) const START_SIZE: usize = 250;
+
 /// The data of an event that is known when the driver is built: its descriptor, and the descriptor of its metadata.
 ///
 /// The macros put one into a `static` for each event, so that writing copies sixteen prepared bytes instead of building
@@ -23,7 +26,7 @@ impl Event {
     }
 
     /// Creates the stop event of an activity. Its metadata leaves room for the fields that
-    /// [`StopMetadata`](super::stop::StopMetadata) adds.
+    /// `StopMetadata` adds.
     ///
     /// # Panics
     ///
@@ -31,7 +34,7 @@ impl Event {
     #[must_use]
     pub const fn of_activity(descriptor: EventDescriptor, metadata: &'static [u8]) -> Self {
         assert!(
-            metadata.len() <= super::stop::START_SIZE,
+            metadata.len() <= START_SIZE,
             "the name of an activity and that of its result have at most 240 bytes together"
         );
         Self::new(descriptor, metadata)

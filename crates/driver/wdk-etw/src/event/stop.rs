@@ -9,10 +9,7 @@ use core::slice;
 
 use etw_types::EventDataDescriptor;
 
-use super::Event;
-
-/// Maximum size of a stop event's own metadata: its size field, tag, name and result.
-pub(super) const START_SIZE: usize = 250;
+use super::data::{Event, START_SIZE};
 
 /// Size of the header of the fields' metadata: a size, an empty tag and an empty name.
 const FIELDS_HEAD: usize = 4;

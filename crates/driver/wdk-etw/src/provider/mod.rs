@@ -110,7 +110,7 @@ impl<M: Mode> Provider<M> {
     }
 
     const_fn! {
-        /// Creates the provider of an instrumentation manifest. Code that `wdk-etw-manifest` generates calls this.
+        /// Creates the provider of an instrumentation manifest. Code that `etw-manifest` generates calls this.
         ///
         /// Registration does not set the traits, because the registered manifest has the name, and code that Microsoft's
         /// compiler generates does not set them either. `EtwSetInformation` is looked up at run time, for

@@ -372,7 +372,7 @@ fn programs_of_microsofts_that_build_scripts_run() {
         format!("if !{call}.success() {{ panic!(\"it failed\"); }}")
     };
     let folder = plain("shape-mc", &run("mc.exe"), "");
-    is_refused(&folder, &["runs mc.exe, the message compiler", "wdk-etw-manifest", "cfg!(windows)"]);
+    is_refused(&folder, &["runs mc.exe, the message compiler", "the crate etw-manifest", "cfg!(windows)"]);
     let folder = plain("shape-rc", &run("rc"), "");
     if Command::new("llvm-rc").arg("/?").output().is_ok() {
         builds(&[], &folder, &["shape_rc"]);

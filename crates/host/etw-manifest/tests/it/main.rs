@@ -2,6 +2,9 @@
 #![cfg(test)]
 
 mod common;
+mod generated;
+mod golden;
+mod mistakes;
 mod wevt;
 mod witnesses;
 mod write;

@@ -98,8 +98,8 @@ impl Device {
     /// # Errors
     ///
     /// Fails like [`Device::ioctl`].
-    pub fn wmi(&self, asked: WmiRequest) -> Result<Answer, Error> {
-        match self.host.ask(&Request::Wmi { device: self.number, asked })? {
+    pub fn wmi(&self, request: WmiRequest) -> Result<Answer, Error> {
+        match self.host.call(&Request::Wmi { device: self.number, request })? {
             Reply::Completed { answer } => Ok(answer),
             reply => Err(self.host.unexpected(reply)),
         }
@@ -114,7 +114,7 @@ impl Device {
     /// Returns `STATUS_NOT_FOUND` if no service routine is connected to the interrupt. Also fails if the driver stops
     /// the machine.
     pub fn interrupt(&self, number: u32) -> Result<bool, Error> {
-        match self.host.ask(&Request::Interrupt { device: self.number, number })? {
+        match self.host.call(&Request::Interrupt { device: self.number, number })? {
             Reply::Interrupted { claimed } => claimed.ok_or(Error::Status(NtStatus::NotFound)),
             reply => Err(self.host.unexpected(reply)),
         }
@@ -148,14 +148,14 @@ impl Device {
     }
 
     fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
-        match self.host.ask(&Request::Begin { device: self.number, request })? {
+        match self.host.call(&Request::Begin { device: self.number, request })? {
             Reply::Number { number } => Ok(PendingRequest::new(self.host.clone(), number)),
             reply => Err(self.host.unexpected(reply)),
         }
     }
 
     fn send(&self, request: IoRequest) -> Result<Answer, Error> {
-        match self.host.ask(&Request::Io { device: self.number, request })? {
+        match self.host.call(&Request::Io { device: self.number, request })? {
             Reply::Completed { answer } => Ok(answer),
             reply => Err(self.host.unexpected(reply)),
         }
@@ -192,7 +192,7 @@ impl PendingRequest {
     ///
     /// Fails if the driver stops the machine.
     pub fn wait(self) -> Result<Answer, Error> {
-        match self.host.ask(&Request::Finish { number: self.number })? {
+        match self.host.call(&Request::Finish { number: self.number })? {
             Reply::Completed { answer } => Ok(answer),
             reply => Err(self.host.unexpected(reply)),
         }

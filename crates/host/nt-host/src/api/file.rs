@@ -49,7 +49,7 @@ impl NtHost {
     }
 
     pub(super) fn open_with(&self, request: &Request) -> Result<File, Error> {
-        match self.ask(request)? {
+        match self.call(request)? {
             Reply::Number { number } => Ok(File { host: self.clone(), number }),
             reply => Err(self.unexpected(reply)),
         }
@@ -132,7 +132,7 @@ impl File {
     }
 
     pub(crate) fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
-        match self.host.ask(&Request::BeginOn { file: self.number, request })? {
+        match self.host.call(&Request::BeginOn { file: self.number, request })? {
             Reply::Number { number } => Ok(PendingRequest::new(self.host.clone(), number)),
             reply => Err(self.host.unexpected(reply)),
         }

@@ -128,7 +128,7 @@ impl NtHost {
     ///
     /// Fails if this Windows does not load the driver, or if `DriverEntry` fails or stops the machine.
     pub fn load(&self) -> Result<(), Error> {
-        match self.ask(&Request::Load {})? {
+        match self.call(&Request::Load {})? {
             Reply::Status { status } if status.is_success() => Ok(()),
             Reply::Status { status } => Err(Error::DriverEntry(status, Box::new(self.report()))),
             Reply::NotLoaded { status, reason } => Err(Error::NotLoaded(status, reason)),
@@ -156,7 +156,7 @@ impl NtHost {
     /// Returns the driver's status if it does not accept the device. The report then has a [`Gap`], and is not clean
     /// unless [`Builder::allow`] says that the test intends this. Also fails if the driver stops the machine.
     pub fn add_device(&self) -> Result<Device, Error> {
-        match self.ask(&Request::AddDevice {})? {
+        match self.call(&Request::AddDevice {})? {
             Reply::Number { number } => Ok(Device::new(self.clone(), number)),
             Reply::Status { status } => Err(Error::Status(status)),
             reply => Err(self.unexpected(reply)),
@@ -169,7 +169,7 @@ impl NtHost {
     ///
     /// Fails if the process that runs the driver is gone.
     pub fn session(&self, name: &str) -> Result<TraceSession, Error> {
-        match self.ask(&Request::Session { name: name.to_owned() })? {
+        match self.call(&Request::Session { name: name.to_owned() })? {
             Reply::Number { number } => Ok(TraceSession::new(self.clone(), number as u32)),
             reply => Err(self.unexpected(reply)),
         }
@@ -198,7 +198,7 @@ impl NtHost {
     ///
     /// Fails if the driver stops the machine.
     pub fn notify(&self, notification: Notification) -> Result<Told, Error> {
-        match self.ask(&Request::Notify { notification })? {
+        match self.call(&Request::Notify { notification })? {
             Reply::Told { called, status, access } => Ok(Told { called, status, access }),
             reply => Err(self.unexpected(reply)),
         }
@@ -231,7 +231,7 @@ impl NtHost {
     ///
     /// Fails if the process that runs the driver is gone.
     pub fn fallible_calls(&self) -> Result<Vec<(String, u64)>, Error> {
-        match self.ask(&Request::Calls {})? {
+        match self.call(&Request::Calls {})? {
             Reply::Calls { calls } => Ok(calls),
             reply => Err(self.unexpected(reply)),
         }
@@ -244,7 +244,7 @@ impl NtHost {
     ///
     /// Fails if the process that runs the driver is gone.
     pub fn events_written(&self) -> Result<u64, Error> {
-        match self.ask(&Request::Written {})? {
+        match self.call(&Request::Written {})? {
             Reply::Number { number } => Ok(number),
             reply => Err(self.unexpected(reply)),
         }
@@ -262,7 +262,7 @@ impl NtHost {
 
     /// Returns what the run did not exercise, except for what the test intends.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
-        let mut gaps = match self.ask(&Request::Gaps {}) {
+        let mut gaps = match self.call(&Request::Gaps {}) {
             Ok(Reply::Gaps { gaps }) => gaps,
             Ok(_) => Vec::new(),
             // Without the process, nobody knows how far the run came.
@@ -363,12 +363,12 @@ impl NtHost {
         &self.inner.process
     }
 
-    pub(crate) fn ask(&self, request: &Request) -> Result<Reply, Error> {
-        self.inner.process.ask(request).map_err(Error::Process)
+    pub(crate) fn call(&self, request: &Request) -> Result<Reply, Error> {
+        self.inner.process.call(request).map_err(Error::Process)
     }
 
     pub(super) fn ask_status(&self, request: &Request) -> Result<(), Error> {
-        match self.ask(request)? {
+        match self.call(request)? {
             Reply::Status { status } if status.is_success() => Ok(()),
             Reply::Status { status } => Err(Error::Status(status)),
             reply => Err(self.unexpected(reply)),

@@ -72,7 +72,7 @@ impl HostSystem {
         if !call.calls_back() {
             return self.0.process.control(&call).map_err(|_| GONE);
         }
-        match self.0.process.ask(&Request::Control { call }) {
+        match self.0.process.call(&Request::Control { call }) {
             Ok(Reply::Control { answer }) => Ok(answer),
             Ok(Reply::Stopped {}) => Err(STOPPED),
             _ => Err(GONE),

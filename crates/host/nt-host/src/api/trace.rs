@@ -234,7 +234,7 @@ impl Trace {
 
     /// Returns the end of the file of records, and the number of lost events.
     fn end(&self) -> Result<(u64, u64), Error> {
-        match self.host.ask(&Request::Events { session: self.number })? {
+        match self.host.call(&Request::Events { session: self.number })? {
             Reply::Events { end, lost } => Ok((end, lost)),
             reply => Err(self.host.unexpected(reply)),
         }

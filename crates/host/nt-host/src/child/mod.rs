@@ -8,6 +8,7 @@ pub(crate) mod control;
 mod patience;
 mod process;
 mod server;
+mod shared;
 mod storm;
 mod worker;
 

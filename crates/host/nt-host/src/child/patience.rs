@@ -105,10 +105,10 @@ mod tests {
         // SAFETY: the call only returns a number.
         let this = unsafe { libc::gettid() };
         assert!(!is_asleep(this));
-        let ((said, number), (release, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+        let ((sender, number), (release, wait)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
         let other = std::thread::spawn(move || {
             // SAFETY: the call only returns a number.
-            let _ = said.send(unsafe { libc::gettid() });
+            let _ = sender.send(unsafe { libc::gettid() });
             let _ = wait.recv();
         });
         let other_number = number.recv().expect("a number");

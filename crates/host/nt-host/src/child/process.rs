@@ -74,7 +74,7 @@ impl Process {
     }
 
     /// Sends a request and waits for the reply.
-    pub(crate) fn ask(&self, request: &Request) -> io::Result<Reply> {
+    pub(crate) fn call(&self, request: &Request) -> io::Result<Reply> {
         self.exchange(&self.stream, request)
     }
 

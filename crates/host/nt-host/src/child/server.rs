@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use etw_engine::Session;
-
-use nt_machine::{Config, Findings, Gap, GapKind, Layout, Machine, News};
+use nt_machine::{Config, Findings, Gap, GapKind, Layout, Machine, RunEvent};
 
 use super::patience::{INTERVAL, Patience};
+use super::shared::{Sessions, lock};
 use super::worker::Worker;
 use crate::wire::spill::Spill;
 use crate::wire::{self, Reply, Request};
@@ -47,10 +47,6 @@ pub(super) fn run(
     super::control::end_sessions(machine);
 }
 
-/// The sessions in order of their numbers, starting with 1. Number 0 is the session that records everything; it is not
-/// in here.
-pub(super) type Sessions = Arc<Mutex<Vec<Session>>>;
-
 struct Server {
     machine: Machine,
     worker: Worker,
@@ -84,7 +80,7 @@ impl Server {
     fn gaps(&self) -> Vec<Gap> {
         let mut gaps = self.machine.gaps();
         if self.stopped {
-            let detail = "the run stopped, and the driver was not unloaded".to_owned();
+            let detail = "the run stopped before the driver unloaded".to_owned();
             gaps.push(Gap { kind: GapKind::NotFinished, detail, advice: Vec::new() });
         }
         gaps
@@ -124,28 +120,30 @@ impl Server {
         self.worker.give(request, Arc::clone(&self.sessions));
         let times = self.machine.processor_times();
         let mut patience = Patience::new(&times);
-        // The thread that was asked where it is, and the time at which that took too long.
-        let (mut stuck, mut asked) = (0, None);
+        // The thread that was interrogated where it is, and the time at which that took too long.
+        let (mut stuck, mut interrogated) = (0, None);
         loop {
             match self.machine.listen(INTERVAL) {
-                News::Done => return Some(self.worker.take()),
-                News::Crashed | News::Interrupted => {
+                RunEvent::Done => return Some(self.worker.take()),
+                RunEvent::Crashed | RunEvent::Interrupted => {
                     self.stopped = true;
                     super::control::end_sessions(self.machine);
                     return Some(Reply::Stopped {});
                 }
-                News::Nothing if is_closed(parent) => return None,
-                News::Nothing => {
+                RunEvent::Nothing if is_closed(parent) => return None,
+                RunEvent::Nothing => {
                     self.spill_all();
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
                     let spent = patience.spent(self.machine);
                     // The interrogated thread reports where it is, which ends the run.
-                    match asked {
-                        None if stuck >= 3 => asked = Some((self.worker.ask(), spent + LAST_WORD)),
-                        None if spent > limit => asked = Some((self.worker.ask_busiest(&times), spent + LAST_WORD)),
+                    match interrogated {
+                        None if stuck >= 3 => interrogated = Some((self.worker.interrogate(), spent + LAST_WORD)),
+                        None if spent > limit => {
+                            interrogated = Some((self.worker.interrogate_busiest(&times), spent + LAST_WORD))
+                        }
                         Some((thread, end)) if spent > end => {
                             self.machine.report_hang(thread);
-                            asked = Some((thread, Duration::MAX));
+                            interrogated = Some((thread, Duration::MAX));
                         }
                         _ => {}
                     }
@@ -153,11 +151,6 @@ impl Server {
             }
         }
     }
-}
-
-/// Locks data that threads of this process share.
-pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns whether the other end of a connection is closed.

@@ -10,7 +10,7 @@ use etw_types::{Level, NtStatus};
 
 use nt_machine::{Answer, DeviceId, FileId, Layout, Loaded, Machine, Told};
 
-use super::server::{Sessions, lock};
+use super::shared::{Sessions, lock};
 use super::{control, storm};
 use crate::wire::{Reply, Request};
 
@@ -26,13 +26,13 @@ impl Worker {
     /// Starts the worker and the thread that runs DPCs.
     pub(super) fn start(machine: Machine, layout: &Layout) -> Option<Self> {
         let (requests, receiver) = mpsc::channel();
-        let (said, number) = mpsc::channel();
+        let (sender, number) = mpsc::channel();
         let reply = Arc::<Mutex<Option<Reply>>>::default();
         let answers = Arc::clone(&reply);
         let layout = layout.clone();
         let run = move || {
             // SAFETY: the call only returns a number.
-            let _ = said.send(unsafe { libc::gettid() });
+            let _ = sender.send(unsafe { libc::gettid() });
             serve(machine, &layout, &receiver, &answers);
         };
         std_thread::Builder::new().name("driver".into()).spawn(run).ok()?;
@@ -53,13 +53,13 @@ impl Worker {
 
     /// Makes the worker report where it is, and returns its ID. Used when all threads wait, and the worker waits for the
     /// others.
-    pub(super) fn ask(&self) -> i32 {
+    pub(super) fn interrogate(&self) -> i32 {
         self.machine.interrogate(self.thread);
         self.thread
     }
 
     /// Makes the thread that keeps the others waiting report where it is, and returns its ID.
-    pub(super) fn ask_busiest(&self, before: &BTreeMap<i32, u64>) -> i32 {
+    pub(super) fn interrogate_busiest(&self, before: &BTreeMap<i32, u64>) -> i32 {
         self.machine.interrogate_busiest(before, self.thread)
     }
 }
@@ -133,7 +133,7 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
         Request::Interrupt { device, number } => {
             Reply::Interrupted { claimed: machine.interrupt(DeviceId::from_int(device), number) }
         }
-        Request::Wmi { device, asked } => completed(machine.wmi(DeviceId::from_int(device), &asked)),
+        Request::Wmi { device, request } => completed(machine.wmi(DeviceId::from_int(device), &request)),
         Request::Notify { notification } => {
             let Told { called, status, access } = machine.notify(&notification);
             Reply::Told { called, status, access }

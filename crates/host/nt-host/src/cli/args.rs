@@ -40,10 +40,10 @@ pub(super) enum Command {
         notes()
     ))]
     Run(Box<Options>),
-    /// Run the driver many times, each time with a different failing call
+    /// Fail each fallible call in turn, then calls at random
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),
-    /// List which imports of a driver are supported, or how far each routine is supported
+    /// Show how far the host implements a driver's imports, or every routine
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all --json\n\n{}", notes()))]
     List(List),
 }
@@ -54,13 +54,13 @@ pub(super) struct List {
     /// The driver's image
     #[arg(value_name = "FILE.sys", required_unless_present = "all")]
     pub(super) path: Option<PathBuf>,
-    /// List every routine and how far it is supported: full, fixed result, missing
+    /// List every routine: implemented in full, with a fixed result, missing
     #[arg(long, conflicts_with = "path")]
     pub(super) all: bool,
     /// With `--all`: print the table of routines as JSON
     #[arg(long, requires = "all")]
     pub(super) json: bool,
-    /// The Windows release to imitate, from the list below
+    /// Imitate this Windows release, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
     pub(super) os: Os,
 }
@@ -72,7 +72,7 @@ pub(super) struct Options {
     /// The driver's image
     #[arg(value_name = "FILE.sys")]
     pub(super) path: PathBuf,
-    /// The Windows release to imitate, from the list below
+    /// Imitate this Windows release, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
     pub(super) os: Os,
     /// Hide a routine, as if this Windows did not have it; repeatable
@@ -87,41 +87,40 @@ pub(super) struct Options {
     /// Make routines fail at random, the same ones for the same N; for matrix, the number of seeds
     #[arg(long, value_name = "N", value_parser = number)]
     pub(super) seed: Option<u64>,
-    /// How the device below completes requests (ioctl, internal-ioctl, read, write or any): with which status (0,
-    /// C0000001), with which data, and after which time; repeatable
+    /// Set how the device below completes requests (ioctl, internal-ioctl, read, write or any): status (0, C0000001),
+    /// data and delay; repeatable
     #[arg(long, value_name = "KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = below)]
     pub(super) below: Vec<Below>,
-    /// How a device of another driver, which the driver under test opens by name, completes requests; repeatable
+    /// Set how a device of another driver, which this driver opens by name, completes requests; repeatable
     #[arg(long, value_name = "NAME,KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = remote)]
     pub(super) remote: Vec<Below>,
-    /// A hardware resource of the driver's device: line, messages:COUNT, memory:START:LENGTH, port:START:LENGTH;
+    /// Give the device a hardware resource: line, messages:COUNT, memory:START:LENGTH, port:START:LENGTH;
     /// repeatable
     #[arg(long, value_name = "RESOURCE", value_parser = resource)]
     pub(super) resource: Vec<Resource>,
-    /// A registry value, for example device\PortName=COM5 or parameters\Level=dword:3; keys: parameters, device,
+    /// Set a registry value, for example device\PortName=COM5 or parameters\Level=dword:3; keys: parameters, device,
     /// driver, or a full path; types: text (default), dword, qword, hex; repeatable
     #[arg(long, value_name = "KEY\\NAME=[TYPE:]VALUE", value_parser = registry)]
     pub(super) registry: Vec<Registry>,
-    /// After the requests, request the driver's providers to log their state
+    /// Ask the driver's providers to log their state after the requests
     #[arg(long)]
     pub(super) capture_state: bool,
-    /// The time that passes before the driver is unloaded
+    /// Let this much time pass before the unload
     #[arg(long, value_name = "TIME", default_value = "2500ms", value_parser = duration)]
     pub(super) advance: Duration,
-    /// The maximum time that the driver may take for one request, in real time (default: 20s)
+    /// Stop the run if the driver needs longer than this for one request, in real time (default: 20s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
-    /// The maximum size of all allocations of the driver together; allocations beyond it fail (default: 4GiB)
+    /// Fail allocations beyond this total size (default: 4GiB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(super) memory: Option<u64>,
-    /// Use real time; by default, running code takes the time that it really takes, and waiting takes no time
+    /// Use real time; by default, code runs at its real speed, and waits are skipped
     #[arg(long, conflicts_with = "virtual_time")]
     real_time: bool,
-    /// Use virtual time, in which only waiting takes time, so that each run is the same; always used for matrix and
-    /// --seed
+    /// Use virtual time: only waits advance the clock, so every run is the same; matrix and --seed always use it
     #[arg(long)]
     virtual_time: bool,
-    /// Write each event as late as possible
+    /// Delay each event as long as possible, to expose races with unregistering
     #[arg(long)]
     pub(super) races: bool,
     /// Record the call stack of each event
@@ -130,10 +129,10 @@ pub(super) struct Options {
     /// Only load and unload the driver
     #[arg(long = "no-device", action = ArgAction::SetFalse)]
     pub(super) device: bool,
-    /// The maximum size of the driver's debug output; what exceeds it is counted and dropped (default: 4MiB)
+    /// Keep at most this much debug output; count and drop the rest (default: 4MiB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(super) debug_output_limit: Option<u64>,
-    /// Omit what the driver printed with `DbgPrint`
+    /// Omit the driver's debug output (`DbgPrint`)
     #[arg(long = "no-debug-output", action = ArgAction::SetFalse)]
     pub(super) debug_output: bool,
     /// Write the events to a trace file
@@ -182,7 +181,7 @@ struct StepOptions {
     /// Close the device
     #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = StringValueParser::new().map(|_| Step::Close))]
     close: Vec<Step>,
-    /// Send a control request; without an open device, one is opened for each request
+    /// Send a control request; opens the device for it if none is open
     #[arg(long, value_name = "CODE[:HEX]", value_parser = |text: &str| control(RequestKind::DEVICE_CONTROL, text))]
     ioctl: Vec<Step>,
     /// Send an internal control request

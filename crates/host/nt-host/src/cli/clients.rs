@@ -4,29 +4,8 @@ use etw_types::NtStatus;
 use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::args::Step;
-use super::run::Progress;
+use super::progress::{Progress, Sent};
 use crate::{Device, Error, File, NtHost};
-
-/// The result of a client's request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sent {
-    /// The kind of the request.
-    pub(super) what: &'static str,
-    /// The control code, if it has one.
-    pub(super) code: u32,
-    pub(super) status: NtStatus,
-    /// The output in hexadecimal.
-    pub(super) output: String,
-    /// Whether the request reached the driver.
-    pub(super) arrived: bool,
-}
-
-impl Sent {
-    /// Creates the result of a request that could not be sent. `status` is the reason.
-    pub(super) const fn not_sent(what: &'static str, code: u32, status: NtStatus) -> Self {
-        Self { what, code, status, output: String::new(), arrived: false }
-    }
-}
 
 /// The clients of a driver.
 pub(super) struct Clients<'a> {
@@ -67,9 +46,9 @@ impl<'a> Clients<'a> {
         let gaps = self.host.gaps().len();
         let opened = status_of(self.host.open(name))?;
         match &opened {
-            Ok(_) => progress.say(&format!("open {name}: handle {}", self.files.len() + 1)),
+            Ok(_) => progress.note(&format!("open {name}: handle {}", self.files.len() + 1)),
             Err(status) => {
-                progress.say(&format!("open {name}: {status}"));
+                progress.note(&format!("open {name}: {status}"));
                 // If the driver itself refused, it has received the request, and there is no gap.
                 let arrived = self.host.gaps().len() == gaps;
                 progress.requests.push(Sent { arrived, ..Sent::not_sent("open", 0, *status) });
@@ -87,7 +66,7 @@ impl<'a> Clients<'a> {
             None => Err(NtStatus::InvalidHandle),
         };
         if let Err(status) = closed {
-            progress.say(&format!("close: {status}"));
+            progress.note(&format!("close: {status}"));
             progress.requests.push(Sent::not_sent("close", 0, status));
             progress.gaps.push(not_reached("close", "the device is not open", status));
         }
@@ -102,10 +81,10 @@ impl<'a> Clients<'a> {
         };
         match raised {
             Ok(claimed) => {
-                progress.say(&format!("interrupt {number}: {}", if claimed { "handled" } else { "not handled" }));
+                progress.note(&format!("interrupt {number}: {}", if claimed { "handled" } else { "not handled" }));
             }
             Err(status) => {
-                progress.say(&format!("interrupt {number}: not connected: {status}"));
+                progress.note(&format!("interrupt {number}: not connected: {status}"));
                 progress.requests.push(Sent::not_sent("interrupt", number, status));
                 if self.device.is_none() {
                     progress.gaps.push(not_reached(&format!("interrupt {number}"), NO_DEVICE, status));
@@ -134,7 +113,7 @@ impl<'a> Clients<'a> {
             Err(status) => {
                 let why = match (&own, self.device) {
                     (Some(_), None) => NO_DEVICE,
-                    (Some(_), Some(_)) => "the device could not be opened for it",
+                    (Some(_), Some(_)) => "opening the device failed",
                     (None, _) => "the device is not open",
                 };
                 progress.gaps.push(not_reached(&line, why, status));
@@ -147,11 +126,11 @@ impl<'a> Clients<'a> {
                 let output = answer.output.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
                 let arrived = answer.reached;
                 let rest = if arrived { output.as_str() } else { "(it did not reach the driver)" };
-                progress.say(format!("{line}: {} {rest}", answer.status).trim_end());
+                progress.note(format!("{line}: {} {rest}", answer.status).trim_end());
                 progress.requests.push(Sent { what, code, status: answer.status, output, arrived });
             }
             Err(status) => {
-                progress.say(&format!("{line}: not sent: {status}"));
+                progress.note(&format!("{line}: not sent: {status}"));
                 progress.requests.push(Sent::not_sent(what, code, status));
             }
         }

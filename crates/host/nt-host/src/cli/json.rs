@@ -3,8 +3,7 @@
 use etw_etl::{Decoder, Event, Format};
 use serde_json::{Value, json};
 
-use super::clients::Sent;
-use super::run::{Progress, Verdict};
+use super::progress::{Progress, Sent, Verdict};
 use super::text::export;
 use crate::{Finding, Gap, Place, Report};
 

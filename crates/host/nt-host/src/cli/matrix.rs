@@ -1,4 +1,4 @@
-//! `nt-host matrix`: makes each call that can fail do so, one at a time, and then makes calls fail at random.
+//! `nt-host matrix`: fails each fallible call in turn, then calls at random.
 
 use std::cell::{Cell, RefCell};
 
@@ -6,7 +6,8 @@ use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, SUCCESS, USAGE};
 use command_line::{escaped, print, shown};
 
 use super::args::Options;
-use super::run::{Progress, builder, drive};
+use super::progress::Progress;
+use super::run::{builder, drive};
 use crate::{Error, Matrix};
 
 /// The default number of runs with random failures.

@@ -1,4 +1,4 @@
-//! The command `nt-host`. It uses the exit codes of `command_line::exit`: 1 if the driver was not loaded or
+//! The command `nt-host`. It uses the exit codes of `command_line::exit`: 1 if the driver did not load or
 //! `DriverEntry` failed; 3 for findings, a bug check or a request that could not be sent; 4 if events or findings were
 //! lost or the driver's process ended.
 
@@ -8,6 +8,7 @@ mod interrupt;
 mod json;
 mod list;
 mod matrix;
+mod progress;
 mod run;
 mod text;
 

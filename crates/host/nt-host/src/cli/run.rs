@@ -1,7 +1,6 @@
 //! `nt-host run`: runs a driver once and prints the report.
 
 use std::collections::BTreeSet;
-use std::io::{IsTerminal as _, Write as _};
 use std::time::Instant;
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
@@ -11,31 +10,12 @@ use etw_types::{Guid, NtStatus};
 use nt_machine::Time;
 
 use super::args::Options;
-use super::clients::{Clients, Sent};
+use super::clients::Clients;
 use super::interrupt;
 use super::json::json;
+use super::progress::{Progress, Verdict};
 use super::text::text;
-use crate::{Builder, Error, Failure, Gap, GapKind, NtHost, Outcome, Report};
-
-/// The result of a run: the exit code, its name in the JSON report, and a sentence.
-pub(super) struct Verdict {
-    code: u8,
-    pub(super) result: &'static str,
-    pub(super) text: String,
-}
-
-impl Verdict {
-    pub(super) fn new(code: u8, text: impl Into<String>) -> Self {
-        let result = match code {
-            SUCCESS => "clean",
-            FAILED => "failed",
-            FINDINGS => "findings",
-            INTERRUPTED => "interrupted",
-            _ => "incomplete",
-        };
-        Self { code, result, text: text.into() }
-    }
-}
+use crate::{Builder, Error, Failure, NtHost, Outcome, Report};
 
 /// Creates the builder of a run, without the seed of random failures. If `measured` is set, uses measured time unless the options say otherwise.
 pub(super) fn builder(options: &Options, measured: bool) -> Builder {
@@ -160,9 +140,9 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
             Ok(added) => device = Some(added),
             // The rest of the run goes on without a device. If the driver should have one, the report has a gap.
             Err(Error::Status(NtStatus::NoSuchDevice)) if host.gaps().is_empty() => {
-                progress.say("no device: the driver has no AddDevice, and has not created a device");
+                progress.note("no device: the driver has no AddDevice and created no device");
             }
-            Err(Error::Status(status)) => progress.say(&format!("no device: {status}")),
+            Err(Error::Status(status)) => progress.note(&format!("no device: {status}")),
             Err(error) => return Err(error),
         }
     }
@@ -179,7 +159,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
         progress.step("removal");
         match device.remove() {
             // The report has a gap. The unload removes the device by surprise.
-            Err(Error::Status(status)) => progress.say(&format!("removal: refused with {status}")),
+            Err(Error::Status(status)) => progress.note(&format!("removal: refused with {status}")),
             result => result?,
         }
     }
@@ -187,7 +167,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
     match host.unload() {
         // Windows keeps a driver without an unload routine loaded, so what it holds is not a leak.
         Err(error @ Error::NotUnloaded) => {
-            progress.say(&error.to_string());
+            progress.note(&error.to_string());
             progress.unloaded = Some(false);
         }
         result => {
@@ -212,11 +192,11 @@ fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
         let routine = &failure.routine;
         let count = calls.iter().find(|(name, _)| name == routine).map_or(0, |(_, count)| *count);
         if count < failure.call.unwrap_or(1) {
-            return format!("{routine} did not fail: it was called {count} times");
+            return format!("{routine} did not fail: the driver called it {count} times");
         }
         let status = failure.status.map_or_else(|| "failed".to_owned(), |status| format!("returned {status}"));
         let then = match (loaded, routine.as_str()) {
-            (false, _) => "; the driver was not loaded",
+            (false, _) => "; the driver did not load",
             (true, "EtwRegister") if host.events_written().is_ok_and(|events| events == 0) => {
                 "; the driver continued without tracing"
             }
@@ -257,76 +237,6 @@ pub(super) fn what_is_missing(report: &Report) -> String {
         [gap, more @ ..] => {
             let (count, plural) = (more.len(), if more.len() == 1 { "" } else { "s" });
             format!("{}, and {count} more gap{plural}", gap.detail)
-        }
-    }
-}
-
-/// Returns whether the progress line is shown.
-fn shows_progress() -> bool {
-    std::io::stderr().is_terminal() && !command_line::is_quiet()
-}
-
-/// The progress of a run: a line on a terminal, and the results of the requests.
-pub(super) struct Progress {
-    line: bool,
-    talk: bool,
-    /// The result of each request.
-    pub(super) requests: Vec<Sent>,
-    /// The requests that the clients could not send.
-    pub(super) gaps: Vec<Gap>,
-    /// Whether the driver was unloaded; `None` if the run did not come that far.
-    pub(super) unloaded: Option<bool>,
-}
-
-impl Progress {
-    pub(super) fn new(talk: bool) -> Self {
-        Self { line: talk && shows_progress(), talk, ..Self::mute() }
-    }
-
-    /// Creates a progress that shows only the line.
-    pub(super) fn line() -> Self {
-        Self { line: shows_progress(), ..Self::mute() }
-    }
-
-    /// Creates a progress that shows nothing.
-    pub(super) const fn mute() -> Self {
-        let requests = Vec::new();
-        Self { line: false, talk: false, requests, gaps: Vec::new(), unloaded: None }
-    }
-
-    pub(super) fn step(&mut self, what: &str) {
-        if self.line {
-            eprint!("\r\x1b[K{what} …");
-            let _ = std::io::stderr().flush();
-        }
-    }
-
-    /// Adds the requests that the clients could not send to the gaps of a report.
-    pub(super) fn complete(&self, report: Report, allowed: &[GapKind]) -> Report {
-        let own = self.gaps.iter().filter(|gap| !allowed.contains(&gap.kind));
-        let gaps = report.gaps().iter().chain(own).cloned().collect();
-        report.with_gaps(gaps)
-    }
-
-    /// Returns what a reader must know about a run that reached its end.
-    const fn remark(&self) -> &'static str {
-        if matches!(self.unloaded, Some(false)) {
-            "; the driver has no unload routine, so it stays loaded, and leaks were not checked"
-        } else {
-            ""
-        }
-    }
-
-    pub(super) fn say(&mut self, what: &str) {
-        self.end();
-        if self.talk {
-            print(&format!("{}\n", escaped(what)));
-        }
-    }
-
-    pub(super) fn end(&mut self) {
-        if self.line {
-            eprint!("\r\x1b[K");
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn text(
         out.push_str(&stacks(events, &decoder()));
     }
     if lost != 0 {
-        let _ = writeln!(out, "{lost} events were lost");
+        let _ = writeln!(out, "lost {lost} events");
     }
     if debug_output && !report.output().is_empty() {
         let _ = writeln!(out, "debug output");
@@ -39,7 +39,7 @@ pub(super) fn text(
         let dropped = report.losses().output;
         let _ = writeln!(
             out,
-            "{dropped} more bytes of debug output were dropped; --debug-output-limit SIZE keeps more than {}",
+            "dropped {dropped} bytes of debug output after the first {}; --debug-output-limit SIZE keeps more",
             report.output().len()
         );
     }
@@ -49,7 +49,7 @@ pub(super) fn text(
             let _ = writeln!(out, "findings ({})", findings.len());
             if report.losses().findings != 0 {
                 let (kept, more) = (findings.len(), report.losses().findings);
-                let _ = writeln!(out, "  these are the first {kept}; there was no room for {more} more");
+                let _ = writeln!(out, "  the first {kept}; {more} more did not fit");
             }
             for finding in findings {
                 let _ = writeln!(out, "  {:<22} {}", finding.rule, escaped(&finding.detail));

@@ -64,13 +64,10 @@ pub struct Losses {
 /// What was lost, without what was not.
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [
-            (u64::from(self.findings), "findings were cut"),
-            (self.events, "events were lost"),
-            (self.output, "bytes of debug output were dropped"),
-        ];
+        let parts =
+            [(u64::from(self.findings), "findings"), (self.events, "events"), (self.output, "bytes of debug output")];
         let mut parts = parts.into_iter().filter(|(count, _)| *count != 0);
-        parts.next().map_or(Ok(()), |(count, what)| write!(f, "{count} {what}"))?;
+        parts.next().map_or(Ok(()), |(count, what)| write!(f, "lost {count} {what}"))?;
         parts.try_for_each(|(count, what)| write!(f, ", {count} {what}"))
     }
 }
@@ -119,7 +116,15 @@ impl Report {
     }
 
     /// Returns the findings of one rule.
-    pub fn of(&self, rule: Rule) -> impl Iterator<Item = &Finding> {
+    ///
+    /// ```no_run
+    /// use nt_host::{NtHost, Rule};
+    ///
+    /// let report = NtHost::builder().driver("my_driver.sys").start()?.unload()?;
+    /// assert_eq!(report.findings_of(Rule::PoolLeak).count(), 0);
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    pub fn findings_of(&self, rule: Rule) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(move |finding| finding.rule == rule)
     }
 

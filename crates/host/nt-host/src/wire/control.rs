@@ -4,7 +4,7 @@ use etw_etl::{Clock, ClockKind, FileTime};
 use etw_types::Guid;
 
 use super::Wire;
-use super::messages::messages;
+use super::declare::messages;
 
 messages! {
     /// A session control call.

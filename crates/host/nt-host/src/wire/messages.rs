@@ -5,36 +5,7 @@ use nt_machine::{Answer as IoAnswer, Gap, IoRequest, Notification, WmiRequest};
 
 use super::Wire;
 use super::control::{Answer, Control};
-
-/// Declares an enum of messages that can be sent.
-macro_rules! messages {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident { $($field:ident: $type:ty),* } = $number:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq)]
-        pub(crate) enum $name {
-            $($(#[$variant_doc])* $variant { $($field: $type),* },)*
-        }
-
-        impl Wire for $name {
-            fn put(&self, out: &mut Vec<u8>) {
-                match self {
-                    $(Self::$variant { $($field),* } => {
-                        out.push($number);
-                        $($field.put(out);)*
-                    })*
-                }
-            }
-
-            fn get(from: &mut &[u8]) -> Option<Self> {
-                match u8::get(from)? {
-                    $($number => Some(Self::$variant { $($field: Wire::get(from)?),* }),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-pub(super) use messages;
+use super::declare::messages;
 
 messages! {
     /// A request to the process that runs the driver.
@@ -88,7 +59,7 @@ messages! {
         /// Raise an interrupt of a device.
         Interrupt { device: u64, number: u32 } = 26,
         /// Send a WMI request to a device.
-        Wmi { device: u64, asked: WmiRequest } = 27,
+        Wmi { device: u64, request: WmiRequest } = 27,
         /// Return how many events were written.
         Written {} = 22,
         /// Notify the driver of an event in the system.

@@ -9,6 +9,7 @@
 
 mod codec;
 mod control;
+mod declare;
 mod messages;
 mod notification;
 mod record;

@@ -89,13 +89,13 @@ mod tests {
         for (session, record) in [(0, &b"one"[..]), (1, b"two"), (0, b""), (0, b"three")] {
             spill.append(session, record).expect("room");
         }
-        let of = |session, end| {
+        let events = |session, end| {
             let mut records = Vec::new();
             read(&file, end, session, |record| records.push(record.to_vec())).map(|()| records)
         };
-        assert_eq!(of(0, spill.end()).expect("whole"), [b"one".to_vec(), Vec::new(), b"three".to_vec()]);
-        assert_eq!(of(1, spill.end()).expect("whole"), [b"two".to_vec()]);
-        assert!(of(0, spill.end() - 1).is_err());
-        assert!(of(0, spill.end() + 1).is_err());
+        assert_eq!(events(0, spill.end()).expect("whole"), [b"one".to_vec(), Vec::new(), b"three".to_vec()]);
+        assert_eq!(events(1, spill.end()).expect("whole"), [b"two".to_vec()]);
+        assert!(events(0, spill.end() - 1).is_err());
+        assert!(events(0, spill.end() + 1).is_err());
     }
 }

@@ -64,7 +64,7 @@ fn mistakes_with_the_framework_are_caught_at_their_lines() {
         (6, Rule::RequestMisuse, Some("WdfRequestComplete"), 1),
     ] {
         let report = broken(bug);
-        let found = report.of(rule).find(|finding| {
+        let found = report.findings_of(rule).find(|finding| {
             let place = finding.place.as_ref();
             finding.routine.as_deref() == routine && place.is_some_and(|place| place.line == marked(line))
         });

@@ -273,7 +273,7 @@ fn a_failed_registration_is_shown_and_whether_the_driver_continued() {
     let shown = text(&nt_host(&["run"], &sample));
     assert!(shown.contains("debug output\n  | driver_sample: EtwRegister 0x00000000 STATUS_SUCCESS;"), "{shown}");
     let never = text(&nt_host(&["run", "--fail", "EtwRegister@3"], &sample));
-    assert!(never.contains("EtwRegister did not fail: it was called 2 times"), "{never}");
+    assert!(never.contains("EtwRegister did not fail: the driver called it 2 times"), "{never}");
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn a_run_that_does_not_exercise_the_driver_ends_with_4_and_says_what_would_help(
     // The driver refuses to be opened: this open has reached it, and the request after it has not.
     let output = nt_host(&["run", "--registry", port, "--ioctl", "222000"], &image(5));
     assert_eq!(code(&output), Some(4), "{}", text(&output));
-    assert!(text(&output).contains("the device could not be opened for it (0xC0000022"), "{}", text(&output));
+    assert!(text(&output).contains("opening the device failed (0xC0000022"), "{}", text(&output));
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn a_driver_without_an_unload_routine_is_said_to_stay() {
     let driver = common::c::build("wdm_stays", 0, "DriverEntry", &["ntoskrnl"]);
     let output = nt_host(&["run"], &driver);
     assert_eq!(code(&output), Some(0), "{}", text(&output));
-    let sentence = "clean; the driver has no unload routine, so it stays loaded, and leaks were not checked";
+    let sentence = "clean; the driver has no unload routine, so it stays loaded and leaks are not checked";
     assert!(text(&output).contains(sentence), "{}", text(&output));
     let output = nt_host(&["run", "--json"], &driver);
     assert!(text(&output).contains(&format!("\"outcome\":\"{sentence}\",\"result\":\"clean\",\"unloaded\":false,")));

@@ -106,7 +106,7 @@ fn summary(report: &Report) -> Vec<String> {
     let without_numbers = |detail: &str| {
         detail.split("0x").map(|part| part.trim_start_matches(|c: char| c.is_ascii_hexdigit())).collect::<String>()
     };
-    assert!(report.of(Rule::Host).next().is_none(), "{:?}", report.findings());
+    assert!(report.findings_of(Rule::Host).next().is_none(), "{:?}", report.findings());
     let findings = report.findings().iter();
     findings
         .map(|finding| format!("{:?} {:?} {}", finding.rule, finding.routine, without_numbers(&finding.detail)))

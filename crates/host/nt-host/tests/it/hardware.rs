@@ -156,7 +156,7 @@ fn interrupt_objects_are_refused_in_the_wrong_place_or_without_what_they_need_th
     assert_eq!(log.lines(&host), expected);
     device.remove().expect("removal");
     let report = host.unload().expect("unload");
-    let found: Vec<&str> = report.of(Rule::FrameworkMisuse).map(|finding| finding.detail.as_str()).collect();
+    let found: Vec<&str> = report.findings_of(Rule::FrameworkMisuse).map(|finding| finding.detail.as_str()).collect();
     let expected = [
         "InterruptRaw and InterruptTranslated must be NULL in EvtDriverDeviceAdd",
         "InterruptRaw and InterruptTranslated must be set in EvtDevicePrepareHardware",
@@ -170,7 +170,7 @@ fn a_service_routine_that_waits_is_found() {
     let (host, device, _) = start(with_bug("kmdf_hardware", 1).resource(Resource::LineInterrupt));
     device.interrupt(0).expect("an interrupt");
     let report = host.unload().expect("unload");
-    let found: Vec<&str> = report.of(Rule::IrqlTooHigh).map(|finding| finding.detail.as_str()).collect();
+    let found: Vec<&str> = report.findings_of(Rule::IrqlTooHigh).map(|finding| finding.detail.as_str()).collect();
     assert_eq!(found, ["called at IRQL 9, allowed up to 1"]);
 }
 
@@ -203,7 +203,7 @@ fn an_interrupt_that_stays_connected_is_found() {
     let image = build("wdm_interrupt", 1, "DriverEntry", &["ntoskrnl"]);
     let (host, ..) = start(NtHost::builder().driver(image).resource(Resource::LineInterrupt));
     let report = host.unload().expect("unload");
-    let found: Vec<&str> = report.of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
+    let found: Vec<&str> = report.findings_of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
     assert_eq!(found, ["a connected interrupt was not removed"]);
 }
 
@@ -259,7 +259,7 @@ fn a_packet_without_a_location_for_the_framework_is_found() {
     device.ioctl(PACKET, &[], 0).expect("a reply");
     device.remove().expect("removal");
     let report = host.unload().expect("unload");
-    let found: Vec<&str> = report.of(Rule::RequestMisuse).map(|finding| finding.detail.as_str()).collect();
+    let found: Vec<&str> = report.findings_of(Rule::RequestMisuse).map(|finding| finding.detail.as_str()).collect();
     let what = "the framework's stack location is not set up: call IoSkipCurrentIrpStackLocation";
     assert!(!found.is_empty() && found.iter().all(|detail| *detail == what), "{found:?}");
 }

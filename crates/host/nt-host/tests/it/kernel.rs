@@ -153,7 +153,7 @@ fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_b
     host.report().assert_clean();
     assert!(matches!(host.unload(), Err(Error::NotUnloaded)), "it stays");
     let found: Vec<_> = host.report().findings().iter().map(|found| found.detail.clone()).collect();
-    assert_eq!(found, ["the driver has AddDevice but no unload routine"]);
+    assert_eq!(found, ["has AddDevice but no unload routine"]);
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn what_queues_itself_again_and_again_is_a_hang_at_the_call_that_queues_it() {
 fn a_routine_that_overwrites_data_of_the_host_ends_the_run_with_a_finding() {
     let (finding, source) = finding(plain("wdm_limits"), 13);
     assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::AccessViolation, Some("SeAccessCheck")));
-    assert!(finding.detail.contains("was overwritten"), "{}", finding.detail);
+    assert!(finding.detail.contains("overwrites the "), "{}", finding.detail);
     assert!(source.ends_with("/* overwrite */"), "{source}");
 }
 

@@ -23,6 +23,7 @@ mod queues;
 mod releases;
 mod rules;
 mod sample;
+mod sample_parts;
 mod session_control;
 mod shared_data;
 mod stacks;

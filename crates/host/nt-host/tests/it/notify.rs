@@ -127,7 +127,7 @@ fn a_routine_that_was_not_removed_is_found() {
     let host =
         NtHost::builder().driver(build("wdm_notify", 1, "DriverEntry", &["ntoskrnl"])).start().expect("DriverEntry");
     let report = host.unload().expect("unload");
-    let found: Vec<&str> = report.of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
+    let found: Vec<&str> = report.findings_of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
     assert_eq!(found, ["a thread notification routine was not removed"]);
 }
 

@@ -23,7 +23,7 @@ fn a_leak_through_an_inlined_layer_is_at_the_users_line() {
         let image = build_at(level, "wdm_layer", 0, "DriverEntry", &["ntoskrnl"]);
         let host = NtHost::builder().driver(image).start().expect("DriverEntry");
         let report = host.unload().expect("unload");
-        let leak = report.of(Rule::PoolLeak).next().expect("a leak");
+        let leak = report.findings_of(Rule::PoolLeak).next().expect("a leak");
         let place = leak.place.as_ref().expect("a place");
         assert_eq!(shown(place), (Some("Push"), Some("wdm_layer.c"), marked(DRIVER, "user")), "{level}");
         assert!(place.is_inlined && place.is_own && place.offset.is_none(), "{level}: {place:?}");
@@ -40,7 +40,7 @@ fn a_leak_through_an_inlined_layer_is_at_the_users_line() {
 fn a_registration_that_leaked_names_its_provider() {
     let image = build_at("-O0", "wdm_layer", 0, "DriverEntry", &["ntoskrnl"]);
     let report = NtHost::builder().driver(image).start().expect("DriverEntry").unload().expect("unload");
-    let leak = report.of(Rule::RegistrationLeak).next().expect("a leak");
+    let leak = report.findings_of(Rule::RegistrationLeak).next().expect("a leak");
     assert!(leak.detail.contains("0d7a0b5e-3b70-4c36-0102-030405060708"), "{}", leak.detail);
     assert_eq!(leak.place.as_ref().and_then(|place| place.line), marked(DRIVER, "registration"));
 }
@@ -50,7 +50,7 @@ fn without_line_information_there_is_no_file() {
     let image = build_at("-O1", "wdm_layer", 0, "DriverEntry", &["ntoskrnl"]);
     std::fs::remove_file(image.with_extension("pdb")).expect("the PDB is gone");
     let report = NtHost::builder().driver(image).start().expect("DriverEntry").unload().expect("unload");
-    let place = report.of(Rule::PoolLeak).next().and_then(|leak| leak.place.clone()).expect("a place");
+    let place = report.findings_of(Rule::PoolLeak).next().and_then(|leak| leak.place.clone()).expect("a place");
     assert_eq!((place.file.clone(), place.line, place.symbol.clone()), (None, None, None));
     assert_eq!(place.section.as_deref(), Some(".text"));
     assert_eq!(place.to_string(), format!("image+{:#x} .text (no line information)", place.rva));

@@ -205,7 +205,7 @@ fn a_parallel_queue_with_a_limit_of_zero_presents_nothing_and_is_found() {
     assert_eq!(ended(request), CANCELLED);
     run.device.remove().expect("removal");
     let report = run.host.unload().expect("unload");
-    let found: Vec<&str> = report.of(Rule::FrameworkMisuse).map(|finding| finding.detail.as_str()).collect();
+    let found: Vec<&str> = report.findings_of(Rule::FrameworkMisuse).map(|finding| finding.detail.as_str()).collect();
     let what = "a parallel queue with NumberOfPresentedRequests = 0 never presents a request: set it to -1, as \
                 WDF_IO_QUEUE_CONFIG_INIT does";
     assert_eq!((found.as_slice(), report.findings().len()), ([what].as_slice(), 1));

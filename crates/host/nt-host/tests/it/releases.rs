@@ -1,6 +1,6 @@
 //! Every release of Windows: which images it loads, which KMDF versions it binds, and why it refuses the others.
 //!
-//! `load-rules` reads the same images without running them. Both must agree.
+//! `windows_releases::load_rules` reads the same images without running them. Both must agree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,9 @@ use std::process::Command;
 use crate::common;
 use crate::common::c;
 use etw_types::NtStatus;
-use load_rules::oldest_release;
-use load_rules::{Target, Verdict};
 use nt_host::{Error, NtHost, Os, Rule, event};
 use pe_image::Image;
+use windows_releases::load_rules::{Target, Verdict, oldest_release};
 
 /// Loads an image on a release. Returns an error if the release refuses it.
 fn load(path: &Path, os: Os) -> Result<NtHost, Error> {
@@ -27,7 +26,7 @@ fn check(path: &Path, first: Option<Os>, mut loaded: impl FnMut(Os, &NtHost)) {
         let expected = first.is_some_and(|first| first <= os);
         // The host does not check rules about the file, such as its signature.
         let files = ["checksum", "signature", "signature-place"];
-        let verdict = Verdict::of(&image, Target { release: os });
+        let verdict = Verdict::judge(&image, Target { release: os });
         let refusal = verdict.refusals().find(|refusal| !files.contains(&refusal.rule.id));
         assert_eq!(refusal.is_none(), expected, "{os}: {refusal:?}");
         match load(path, os) {
@@ -214,7 +213,7 @@ fn a_function_that_the_framework_lacks_is_a_finding_with_its_name() {
     let host = NtHost::builder().driver(newer(25, 1)).os(Os::Win10_1903).prepare().expect("a driver");
     assert!(matches!(host.load(), Err(Error::Stopped(_))));
     let report = host.report();
-    let finding = report.of(Rule::FrameworkMisuse).next().expect("a finding");
+    let finding = report.findings_of(Rule::FrameworkMisuse).next().expect("a finding");
     assert!(finding.detail.contains("is not in KMDF 1.29 of win10-1903"), "{finding}");
 }
 
@@ -235,7 +234,7 @@ fn an_import_that_a_release_lacks_is_named_with_the_first_that_has_it() {
 #[test]
 fn a_plain_driver_that_looks_set_information_up_loads_everywhere() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the repository");
-    let folder = test_images::build_all(&folder.join("crates/tests/test-images/images"), "images", true);
+    let folder = test_support::images::build_all(&folder.join("crates/tests/test-support/images"), "images", true);
     let path = folder.expect("images").join("lookup.exe");
     check(&path, Some(Os::Win7), |os, host| {
         let calls = host.fallible_calls().expect("calls");

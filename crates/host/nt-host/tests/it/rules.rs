@@ -28,7 +28,7 @@ fn run(path: &Path, races: bool) -> Report {
 fn check(name: &str, rule: Rule, routine: Option<&str>) -> Finding {
     let report = run(&common::broken(name), rule == Rule::WriteRacesUnregister);
     let marked = common::marked_line(name).expect("a marked line");
-    let found = report.of(rule).find(|finding| {
+    let found = report.findings_of(rule).find(|finding| {
         let line = finding.place.as_ref().and_then(|place| place.line);
         let file = finding.place.as_ref().and_then(|place| place.file.clone()).unwrap_or_default();
         line == Some(marked) && file.ends_with(&format!("{name}.rs"))

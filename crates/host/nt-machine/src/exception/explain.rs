@@ -17,7 +17,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
     let address = trap.address;
     if trap.number == PAGE_FAULT {
         if thread::stack().is_some_and(|stack| stack.is_guard(address)) {
-            stop(Rule::StackOverflow, format_args!("the kernel stack of 24 KiB overflows at {address:#x}"));
+            stop(Rule::StackOverflow, format_args!("overflows the kernel stack of 24 KiB at {address:#x}"));
         }
         if trap.executes() && trap.is_on_stack() {
             stop(Rule::NoExecute, format_args!("executes {address:#x} on the kernel stack, which is not executable"));
@@ -56,9 +56,9 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
             let name = if code_at(registers.rip).starts_with(&[0x0F, 0x05]) { "syscall" } else { "int 0x80" };
             stop(Rule::IllegalInstruction, format_args!("{name}: a driver must not execute this instruction"))
         }
-        libc::SIGILL => stop(Rule::IllegalInstruction, format_args!("an instruction that does not exist")),
-        libc::SIGFPE => stop(Rule::BugCheck, format_args!("a division by zero, or a quotient that is too large")),
-        libc::SIGTRAP => stop(Rule::BugCheck, format_args!("a breakpoint without a debugger")),
+        libc::SIGILL => stop(Rule::IllegalInstruction, format_args!("executes an instruction that does not exist")),
+        libc::SIGFPE => stop(Rule::BugCheck, format_args!("divides by zero, or the quotient is too large")),
+        libc::SIGTRAP => stop(Rule::BugCheck, format_args!("hits a breakpoint without a debugger")),
         _ => {
             // The processor reports no address for these faults, so it is computed from the driver's instruction. For a
             // fault in a routine of the host, the address is known.

@@ -141,7 +141,7 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
         }
     }
     if let Some(register) = thread::take_restored().register() {
-        let detail = format_args!("the {register} base, or the data of the host's thread there, was overwritten");
+        let detail = format_args!("overwrites the {register} base, or the data of the host's thread there");
         verify::stop(Rule::AccessViolation, site.routine, site.address, detail);
     }
     explain(trap, &registers, &site)

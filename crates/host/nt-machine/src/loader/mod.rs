@@ -6,8 +6,8 @@
 mod constants;
 mod mapped;
 
-use load_rules::{Severity, Target, Verdict};
 use pe_image::Image;
+use windows_releases::load_rules::{Severity, Target, Verdict};
 
 use constants::Constant;
 pub(crate) use mapped::Mapped;
@@ -35,7 +35,7 @@ pub fn plan(file: &[u8]) -> Result<Layout, ImageError> {
 /// Fails like [`plan`].
 pub fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageError> {
     Layout::check_headers(image)?;
-    let verdict = Verdict::of(image, Target::default());
+    let verdict = Verdict::judge(image, Target::default());
     if let Some(refusal) = verdict.refusals().find(|refusal| !NOT_ASKED_FOR.contains(&refusal.rule.id)) {
         return Err(ImageError::new(refusal.rule.id, format!("{} ({})", refusal.found, refusal.rule.what)));
     }
@@ -46,7 +46,7 @@ pub fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageError> {
 /// changes for this host.
 #[must_use]
 pub fn notes(image: &Image, layout: &Layout) -> Vec<String> {
-    let verdict = Verdict::of(image, Target::default());
+    let verdict = Verdict::judge(image, Target::default());
     let found = verdict.findings().iter().filter(|finding| finding.rule.severity == Severity::MemoryIntegrity);
     let mut notes: Vec<String> = found
         .map(|finding| format!("not compatible with memory integrity: {} ({})", finding.found, finding.rule.id))

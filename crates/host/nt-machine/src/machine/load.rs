@@ -123,7 +123,7 @@ fn unload() -> NtStatus {
     let Some(routine) = driver.DriverUnload().read().or_stop().non_null() else {
         // Only a Plug and Play driver must have an unload routine.
         if device::add_device_routine(driver).or_stop().is_some() {
-            let detail = format_args!("the driver has AddDevice but no unload routine");
+            let detail = format_args!("has AddDevice but no unload routine");
             verify::find_at(Rule::ObjectLeak, None, 0, detail);
         }
         return NtStatus::InvalidDeviceRequest;
@@ -158,10 +158,10 @@ fn gone() {
         (timers, state.deferred.drain(..).count() + state.work.drain(..).count())
     });
     for from in timers {
-        verify::find_at(Rule::TimerLeak, Some("KeSetTimer"), from, format_args!("a timer is still set"));
+        verify::find_at(Rule::TimerLeak, Some("KeSetTimer"), from, format_args!("leaves a timer set"));
     }
     if deferred != 0 {
-        verify::find_at(Rule::TimerLeak, None, 0, format_args!("{deferred} DPCs or work items are still queued"));
+        verify::find_at(Rule::TimerLeak, None, 0, format_args!("leaves {deferred} DPCs or work items queued"));
     }
     let held = {
         let mut locks = lock(&kernel.locks);
@@ -169,7 +169,7 @@ fn gone() {
         locks.take_held()
     };
     for from in held {
-        verify::find_at(Rule::LockLeak, None, from, format_args!("a lock is still held"));
+        verify::find_at(Rule::LockLeak, None, from, format_args!("still holds a lock"));
     }
     etw::report_leaks();
     wdf::report_leaks();

@@ -10,7 +10,7 @@ use crate::cpu::thread;
 use crate::exception::signals;
 use crate::kernel;
 use crate::memory::GuestPtr;
-use crate::verify::{self, News, Rule};
+use crate::verify::{self, Rule, RunEvent};
 
 /// The processor time in nanoseconds above which a thread was busy, not just waiting: 100 ms.
 const BUSY: u64 = 100_000_000;
@@ -33,7 +33,7 @@ impl Machine {
                 scheduler.settle();
             }
             scheduler.end_request();
-            verify::tell(News::Done);
+            verify::signal(RunEvent::Done);
         }))
     }
 
@@ -118,12 +118,12 @@ impl Machine {
 
     /// Waits for news from the threads that run the driver, for at most `time`.
     #[must_use]
-    pub fn listen(self, time: Duration) -> News {
+    pub fn listen(self, time: Duration) -> RunEvent {
         self.parts.verifier.listen(time)
     }
 
     /// Notifies the thread that listens that no more requests will be served.
     pub fn give_up(self) {
-        verify::tell(News::Done);
+        verify::signal(RunEvent::Done);
     }
 }

@@ -48,7 +48,7 @@ kinds! {
     NotReached = "not-reached",
     /// The driver refused the orderly removal of its device.
     NotRemoved = "not-removed",
-    /// A call that should fail was not made.
+    /// The driver did not make the call that should fail.
     NotFailed = "not-failed",
     /// The run ended before its last step.
     NotFinished = "not-finished",

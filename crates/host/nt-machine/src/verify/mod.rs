@@ -14,7 +14,7 @@ mod rule;
 pub(crate) use calls::Calls;
 pub use findings::{Findings, Printed};
 pub use gap::{Gap, GapKind};
-pub use notify::{END_RUN, News};
+pub use notify::{END_RUN, RunEvent};
 pub use record::Record;
 pub use rule::Rule;
 
@@ -29,7 +29,7 @@ use crate::part::Part;
 #[derive(Debug)]
 pub(crate) struct Verifier {
     findings: Findings,
-    news: notify::Channel,
+    channel: notify::Channel,
     /// Whether the run has ended with a bug check.
     stopped: AtomicBool,
     remembered: calls::Remembered,
@@ -40,14 +40,14 @@ static VERIFIER: Part<Verifier> = Part::new();
 
 impl Verifier {
     pub(crate) fn new(findings: Findings) -> io::Result<Self> {
-        let news = notify::Channel::new()?;
+        let channel = notify::Channel::new()?;
         let (remembered, gaps) = (calls::Remembered::default(), gap::Shared::default());
-        Ok(Self { findings, news, stopped: AtomicBool::new(false), remembered, gaps })
+        Ok(Self { findings, channel, stopped: AtomicBool::new(false), remembered, gaps })
     }
 
-    /// Waits for news from the threads that run the driver, for at most `time`.
-    pub(crate) fn listen(&self, time: Duration) -> News {
-        self.news.listen(time)
+    /// Waits for an event of the threads that run the driver, for at most `time`.
+    pub(crate) fn listen(&self, time: Duration) -> RunEvent {
+        self.channel.listen(time)
     }
 
     /// Returns the memory for findings.
@@ -63,10 +63,10 @@ pub(crate) fn attach(verifier: &'static Verifier) {
     }
 }
 
-/// Sends news to the thread that listens.
-pub(crate) fn tell(news: News) {
+/// Signals an event to the thread that listens.
+pub(crate) fn signal(event: RunEvent) {
     if let Some(verifier) = VERIFIER.find() {
-        verifier.news.tell(news);
+        verifier.channel.signal(event);
     }
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn stop(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail:
     if let Some(verifier) = VERIFIER.find() {
         verifier.stopped.store(true, Ordering::SeqCst);
     }
-    tell(News::Crashed);
+    signal(RunEvent::Crashed);
     park()
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn end(rule: Rule, at: u64, detail: std::fmt::Arguments<'_>) {
         verifier.findings.add(&Record::new(rule, 0, None, rva, false, Calls::default(), detail));
         verifier.stopped.store(true, Ordering::SeqCst);
     }
-    tell(News::Crashed);
+    signal(RunEvent::Crashed);
 }
 
 /// Returns whether the run has ended with a bug check.

@@ -1,4 +1,4 @@
-//! News from the threads that run the driver to the thread that communicates with the host. Each item is a single byte
+//! Events from the threads that run the driver to the thread that communicates with the host. Each item is a single byte
 //! in a pipe, which a signal handler can write.
 
 use std::io::{self, Read as _};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum RunEvent {
     /// A request was completed.
     Done,
     /// The driver crashed.
@@ -22,34 +22,34 @@ pub enum News {
 /// parent decides what to do about it.
 pub const END_RUN: i32 = libc::SIGUSR1;
 
-/// The pipe for news.
+/// The pipe for events.
 #[derive(Debug)]
 pub(crate) struct Channel {
-    listen: io::PipeReader,
-    tell: io::PipeWriter,
+    reader: io::PipeReader,
+    writer: io::PipeWriter,
 }
 
 impl Channel {
     pub(super) fn new() -> io::Result<Self> {
-        io::pipe().map(|(listen, tell)| Self { listen, tell })
+        io::pipe().map(|(reader, writer)| Self { reader, writer })
     }
 
-    /// Sends news. Signal handlers may call this.
-    pub(super) fn tell(&self, news: News) {
-        let byte = news as u8;
+    /// Sends an event. Signal handlers may call this.
+    pub(super) fn signal(&self, event: RunEvent) {
+        let byte = event as u8;
         // SAFETY: writes one initialised byte to a descriptor that `self` owns.
-        unsafe { libc::write(self.tell.as_raw_fd(), (&raw const byte).cast(), 1) };
+        unsafe { libc::write(self.writer.as_raw_fd(), (&raw const byte).cast(), 1) };
     }
 
-    /// Waits for news, for at most `time`.
-    pub(super) fn listen(&self, time: Duration) -> News {
-        if !is_readable(self.listen.as_raw_fd(), time) {
-            return News::Nothing;
+    /// Waits for an event, for at most `time`.
+    pub(super) fn listen(&self, time: Duration) -> RunEvent {
+        if !is_readable(self.reader.as_raw_fd(), time) {
+            return RunEvent::Nothing;
         }
         let mut byte = [0];
-        let length = (&self.listen).read(&mut byte).unwrap_or_default();
-        let all = [News::Done, News::Crashed, News::Interrupted];
-        all.into_iter().find(|news| length == 1 && byte == [*news as u8]).unwrap_or(News::Nothing)
+        let length = (&self.reader).read(&mut byte).unwrap_or_default();
+        let all = [RunEvent::Done, RunEvent::Crashed, RunEvent::Interrupted];
+        all.into_iter().find(|event| length == 1 && byte == [*event as u8]).unwrap_or(RunEvent::Nothing)
     }
 }
 
@@ -67,5 +67,5 @@ pub(super) fn catch_end_of_run() {
 }
 
 extern "C" fn on_end_run(_: i32) {
-    super::tell(News::Interrupted);
+    super::signal(RunEvent::Interrupted);
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $id:literal,)*) => {
-        /// The rule that a driver broke.
+        /// The rule that a driver broke. The documentation of each rule says what the driver does.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -28,80 +28,79 @@ macro_rules! rules {
 }
 
 rules! {
-    /// A routine was called at an IRQL above its limit.
+    /// Calls a routine at an IRQL above its limit.
     IrqlTooHigh = "irql-too-high",
-    /// A routine was called at an IRQL below its minimum, or the IRQL was raised to a lower or lowered to a higher one.
+    /// Calls a routine at an IRQL below its minimum, raises the IRQL to a lower one, or lowers it to a higher one.
     IrqlTooLow = "irql-too-low",
-    /// A callback returned at a different IRQL than the one it was called at.
+    /// Returns from a callback at another IRQL than it was called at.
     IrqlChanged = "irql-changed",
-    /// Pageable memory was accessed at `DISPATCH_LEVEL` or above.
+    /// Accesses pageable memory at `DISPATCH_LEVEL` or above.
     PageableAtDispatch = "pageable-at-dispatch",
-    /// Pool that was not freed at unload.
+    /// Keeps pool at unload.
     PoolLeak = "pool-leak",
-    /// An ETW registration that was not removed at unload.
+    /// Keeps an ETW registration at unload.
     RegistrationLeak = "registration-leak",
-    /// A device, symbolic link or framework object that still existed at unload.
+    /// Keeps a device, symbolic link or framework object at unload.
     ObjectLeak = "object-leak",
-    /// A timer, DPC or work item that was pending at unload, or a set timer in memory that was freed.
+    /// Leaves a timer, DPC or work item pending at unload, or frees the memory of a set timer.
     TimerLeak = "timer-leak",
-    /// A handle that was not closed at unload.
+    /// Keeps a handle open at unload.
     HandleLeak = "handle-leak",
-    /// A lock that was held at unload or at the end of a callback.
+    /// Holds a lock at unload or at the end of a callback.
     LockLeak = "lock-leak",
-    /// A thread of the driver that was running at unload.
+    /// Leaves a thread running at unload.
     ThreadLeak = "thread-leak",
-    /// Pool was freed twice.
+    /// Frees pool twice.
     DoubleFree = "double-free",
-    /// Memory was freed that is not pool.
+    /// Frees memory that is not pool.
     BadFree = "bad-free",
-    /// Pool was freed with a different tag than it was allocated with.
+    /// Frees pool with another tag than it was allocated with.
     WrongTag = "wrong-tag",
-    /// Memory after or before an allocation was accessed.
+    /// Accesses memory before or after an allocation.
     PoolOverrun = "pool-overrun",
-    /// Memory was executed that is not executable: no-execute or paged pool, a stack, device memory, or data of the
-    /// image.
+    /// Executes memory that is not executable: no-execute or paged pool, a stack, device memory, or data of the image.
     NoExecute = "no-execute",
-    /// Pool was used after it was freed, or a work item was freed while it was queued.
+    /// Uses pool after freeing it, or frees a work item while it is queued.
     UseAfterFree = "use-after-free",
-    /// A registration handle was used after it was unregistered.
+    /// Uses a registration handle after unregistering it.
     StaleRegistration = "stale-registration",
-    /// An event was written while another thread removed its registration.
+    /// Writes an event while another thread removes its registration.
     WriteRacesUnregister = "write-races-unregister",
-    /// ETW was used in a way that hangs or crashes Windows.
+    /// Uses ETW in a way that hangs or crashes Windows.
     EtwMisuse = "etw-misuse",
-    /// Code of the driver ran, or would have run, after the driver was unloaded.
+    /// Lets code of the driver run after the driver is unloaded.
     CallbackAfterUnload = "callback-after-unload",
-    /// The kernel stack overflowed.
+    /// Overflows the kernel stack.
     StackOverflow = "stack-overflow",
-    /// An address was accessed that is not mapped or does not allow the access.
+    /// Accesses an address that is not mapped or does not allow the access.
     AccessViolation = "access-violation",
-    /// Rust code panicked.
+    /// Panics in Rust code.
     RustPanic = "rust-panic",
-    /// The driver caused a bug check.
+    /// Causes a bug check.
     BugCheck = "bug-check",
-    /// A check in the driver itself ended it, for example a stack cookie or a corrupt list.
+    /// Fails a check in its own code, for example of a stack cookie or a list.
     FastFail = "fast-fail",
-    /// An instruction that does not exist or that a driver must not use.
+    /// Executes an instruction that does not exist or that a driver must not use.
     IllegalInstruction = "illegal-instruction",
-    /// A request was completed twice.
+    /// Completes a request twice.
     RequestTwice = "request-twice",
-    /// A request was never completed.
+    /// Never completes a request.
     RequestNever = "request-never",
-    /// A request was handled or completed incorrectly.
+    /// Handles or completes a request incorrectly.
     RequestMisuse = "request-misuse",
-    /// Locks were acquired in one order in one place and in the opposite order in another.
+    /// Acquires two locks in one order in one place and in the opposite order in another.
     LockOrder = "lock-order",
-    /// A lock was acquired twice, or released by a thread that did not hold it.
+    /// Acquires a lock twice, or releases one that the thread does not hold.
     LockMisuse = "lock-misuse",
-    /// A routine was called with an invalid argument.
+    /// Passes an invalid argument to a routine.
     BadArgument = "bad-argument",
-    /// A routine was called that this host does not implement.
+    /// Calls a routine that this host does not implement.
     NotImplemented = "not-implemented",
-    /// A framework function was called in a way that the framework forbids.
+    /// Calls a framework function in a way that the framework forbids.
     FrameworkMisuse = "framework-misuse",
-    /// The driver did not return.
+    /// Does not return.
     Hang = "hang",
-    /// The host itself failed.
+    /// Not the driver's mistake: the host itself failed.
     Host = "host",
 }
 

@@ -1,8 +1,8 @@
 //! Names of inlined functions: records of the id stream, and the types that methods belong to.
 
 use super::msf::Msf;
+use crate::bytes::printable;
 use crate::bytes::{name_at, part, size_at, u16_at, u32_at};
-use crate::view::printable;
 
 /// The streams of types and of ids.
 const TYPES: usize = 2;

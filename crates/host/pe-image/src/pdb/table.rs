@@ -9,9 +9,9 @@ use super::module::{Function, Module, Symbol, symbols};
 use super::msf::Msf;
 use super::names::Names;
 use crate::bytes::part;
+use crate::bytes::printable;
 use crate::error::Error;
 use crate::frame::{Frame, Nearest};
-use crate::view::printable;
 
 /// The stream with the debug information.
 const DEBUG_INFORMATION: usize = 3;

@@ -108,7 +108,7 @@ fn damaged_maps_and_images_never_panic() {
     for _ in 0..5_000 {
         let map = damaged(MAP.as_bytes());
         let map = String::from_utf8_lossy(&map);
-        named += usize::from(LinkerMap::new(&map).entry_symbol(&image).is_some());
+        named += usize::from(image.entry_in(LinkerMap::new(&map)).is_some());
         if let Ok(image) = Image::parse(&damaged(DRIVER)) {
             parsed += 1;
             let symbols = Symbols::beside(Path::new("nowhere/driver.sys"), &image);

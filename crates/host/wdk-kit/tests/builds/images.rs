@@ -10,7 +10,7 @@ use object::LittleEndian as LE;
 use object::pe;
 use object::read::pe::{ImageNtHeaders, ImageOptionalHeader, PeFile64};
 use object::{Object, ObjectSection, SectionFlags};
-use test_images::is_without;
+use test_support::images::is_without;
 
 /// Allows one build at a time, because builds share folders and the machine.
 static BUILDING: Mutex<()> = Mutex::new(());

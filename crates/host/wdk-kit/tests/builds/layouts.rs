@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use crate::support::metadata::Metadata;
 use crate::support::module::Module;
-use test_images::{Toolchain, is_without};
+use test_support::images::{Toolchain, is_without};
 use wdk_build::{ApiSubset, BuilderExt, Config, CpuArchitecture, DriverConfig, KmdfConfig};
 
 /// Known errors of the metadata for 64-bit drivers: the beginning of the text of a comparison, and the reason.

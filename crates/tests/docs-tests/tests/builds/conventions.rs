@@ -55,12 +55,12 @@ const FOLDER_WRITERS: [(&str, &[&str]); 2] = [
             "OUT",
         ],
     ),
-    ("demo", &["FILE.sys", "OUT", "win11-24h2"]),
+    ("nt-host-demo", &["FILE.sys", "OUT", "win11-24h2"]),
 ];
 
 /// The commands that run until they are interrupted, their exit code after that, and whether their first output is on
 /// standard error. A named pipe without a writer is a file that never ends.
-const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
+const ENDLESS: [(&str, &[&str], i32, bool); 5] = [
     ("nt-host", &["run", "FILE.sys", "--real-time", "--advance", "1h", "--ioctl", "22E000:01"], 130, false),
     // The process that `cargo driver run` becomes after the build.
     (
@@ -71,13 +71,12 @@ const ENDLESS: [(&str, &[&str], i32, bool); 6] = [
     ),
     ("cargo-driver", &["--verbose", "inspect", "PIPE"], 130, true),
     ("driver-package", &["--verbose", "inspect", "PIPE"], 130, true),
-    ("bench", &["--verbose", "--render", "PIPE"], 130, true),
     // Ctrl-C is the usual way to stop a recording.
     ("etwctl", &["record", "--demo", "--for", "1h", "--live"], 0, false),
 ];
 
-/// The programs. `xtask` and `demo` are not among them, because they are only for this repository.
-const PROGRAMS: [&str; 5] = ["cargo-driver", "nt-host", "etwctl", "driver-package", "bench"];
+/// The programs for users. `xtask`, `bench` and `nt-host-demo` are only for this repository.
+const PROGRAMS: [&str; 4] = ["cargo-driver", "nt-host", "etwctl", "driver-package"];
 
 /// Returns an existing file of this kind.
 fn input(end: &str) -> PathBuf {
@@ -179,7 +178,6 @@ fn names_of_files_need_not_be_utf_8_and_other_values_must() {
         ("etwctl", &["stop"]),
         ("cargo-driver", &["build", "--package"]),
         ("driver-package", &["inspect", "x.sys", "--windows"]),
-        ("bench", &["--only"]),
     ] {
         let output = run(program(name).args(words).arg(&odd));
         assert_eq!(code(&output), Some(2), "{name}: {}", errors(&output));
@@ -201,15 +199,6 @@ fn unknown_options_and_missing_files_are_wrong_usage() {
         assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
         let text = errors(&output);
         assert!(text.contains("error: ") && text.contains("no-such-file"), "{name} {words:?}: {text}");
-    }
-    for (name, words) in [
-        ("bench", &["--render", "no-such-file.json"][..]),
-        ("bench", &["--only", "decode", "--traces", "no-such-file"]),
-    ] {
-        let output = run(program(name).args(words));
-        assert_eq!(code(&output), Some(2), "{name} {words:?}: {}", errors(&output));
-        let text = errors(&output);
-        assert!(text.starts_with("error: ") && text.contains("no-such-file"), "{name} {words:?}: {text}");
     }
 }
 
@@ -409,14 +398,12 @@ fn a_name_of_a_file_never_looks_like_a_line_of_ours() {
     }
     let folder = folder("conventions-hostile").join("a\x1b]0;title\x07\u{202e}\nerror: fake\r\u{9b}2J");
     fs::create_dir_all(&folder).expect("a folder");
-    let missing_json = folder.join("no-such-file.json");
-    let render = ("bench", &["--render", "FILE"][..], missing_json);
     let readers = READERS.into_iter().flat_map(|(name, words, end)| {
         let (there, missing) = (folder.join(format!("a.{end}")), folder.join(format!("b.{end}")));
         fs::copy(input(end), &there).expect("a copy");
         [(name, words, there), (name, words, missing)]
     });
-    for (name, words, file) in readers.chain([render]) {
+    for (name, words, file) in readers {
         let output = scripted(&command(name, words, &file, Path::new(""))).output().expect("script runs");
         let shown = String::from_utf8_lossy(&output.stdout);
         assert!(shown.contains("fake") || file.exists(), "{name} {words:?} does not name the file: {shown:?}");

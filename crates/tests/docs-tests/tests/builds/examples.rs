@@ -9,11 +9,10 @@ use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, TraitItem, Type, UseTree, 
 
 /// The crates, each with compiled code outside of it that uses it. `wdk-kmdf` needs such code, because its doctests
 /// cannot be built without a driver kit.
-const CRATES: [(&str, &[&str]); 8] = [
+const CRATES: [(&str, &[&str]); 7] = [
     ("driver/wdk-etw", &[]),
     ("driver/wdk-etw-log", &[]),
     ("driver/wdk-etw-tracing", &[]),
-    ("driver/wdk-etw-manifest", &["docs/manifests.md"]),
     ("host/etw-etl", &[]),
     ("host/etw-session", &["docs/sessions.md"]),
     ("host/nt-host", &["docs/testing-with-nt-host.md", "crates/host/nt-host/README.md"]),

@@ -80,7 +80,7 @@ fn every_page_of_the_documentation_is_in_its_index() {
 /// The table "How to add …" names files to copy.
 #[test]
 fn files_that_contributors_are_sent_to_exist() {
-    let text = fs::read_to_string(repository().join(".github/CONTRIBUTING.md")).expect("the page");
+    let text = fs::read_to_string(repository().join("CONTRIBUTING.md")).expect("the page");
     let paths: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|code| code.starts_with("crates/")).collect();
     assert!(paths.len() > 10, "{paths:?}");
     let missing: Vec<&&str> = paths.iter().filter(|path| !repository().join(path).exists()).collect();

@@ -1,4 +1,4 @@
-//! The numbers in README.md are those of the report in docs/performance.md, which `cargo xtask bench --write-docs` writes.
+//! The numbers in docs/comparison.md are those of the report in docs/performance.md, which `cargo xtask bench --write-docs` writes.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn column(table: &[Vec<String>], name: &str) -> Vec<f64> {
     table[1..].iter().map(|row| row[at].replace(',', "").parse().unwrap_or_else(|_| panic!("{row:?}"))).collect()
 }
 
-/// Writes the smallest and the largest number as README.md does.
+/// Writes the smallest and the largest number as the page does.
 fn range(numbers: impl IntoIterator<Item = f64>, decimals: usize) -> String {
     let (low, high) = numbers
         .into_iter()
@@ -28,24 +28,24 @@ fn range(numbers: impl IntoIterator<Item = f64>, decimals: usize) -> String {
 }
 
 #[test]
-fn the_comparison_in_the_readme_has_the_numbers_of_the_report() {
+fn the_comparison_has_the_numbers_of_the_report() {
     let read = |path: &str| fs::read_to_string(repository().join(path)).unwrap();
-    let (readme, report) = (read("README.md"), read("docs/performance.md"));
+    let (page, report) = (read("docs/comparison.md"), read("docs/performance.md"));
     let instructions = table(&report, "## Instructions per event");
-    let of = |name: &str| column(&instructions, name);
-    let times = of("peer enabled").into_iter().zip(of("ours enabled")).map(|(peer, ours)| peer / ours);
+    let column_of = |name: &str| column(&instructions, name);
+    let times = column_of("peer enabled").into_iter().zip(column_of("ours enabled")).map(|(peer, ours)| peer / ours);
     let bytes = table(&report, "## Bytes per event");
     let event = bytes.iter().position(|row| row[0] == "E2 code and data per event").expect("a row for E2");
     let expected = [
         format!(
             "| instructions of a disabled event | {} | {} |",
-            range(of("ours disabled"), 0),
-            range(of("peer disabled"), 0)
+            range(column_of("ours disabled"), 0),
+            range(column_of("peer disabled"), 0)
         ),
         format!(
             "| instructions of an enabled event | {} | {}, {} times as many |",
-            range(of("ours enabled"), 0),
-            range(of("peer enabled"), 0),
+            range(column_of("ours enabled"), 0),
+            range(column_of("peer enabled"), 0),
             range(times, 2)
         ),
         format!(
@@ -55,7 +55,7 @@ fn the_comparison_in_the_readme_has_the_numbers_of_the_report() {
         ),
     ];
     for row in expected {
-        assert!(readme.lines().any(|line| line == row), "README.md does not have the row\n{row}");
+        assert!(page.lines().any(|line| line == row), "docs/comparison.md does not have the row\n{row}");
     }
 }
 

@@ -11,7 +11,7 @@ static DRIVER: LazyLock<Option<Image>> = LazyLock::new(|| Image::parse(include_b
 pub(super) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let image = DRIVER.as_ref().expect("the seed is an image");
-    if let Some(name) = LinkerMap::new(&text).entry_symbol(image) {
+    if let Some(name) = image.entry_in(LinkerMap::new(&text)) {
         assert!(!name.is_empty() && text.contains(name));
     }
 }

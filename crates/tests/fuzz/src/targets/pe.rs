@@ -14,7 +14,7 @@ pub(super) fn run(bytes: &[u8]) {
             return;
         }
     };
-    let verdict = Verdict::of(&image, Target::default());
+    let verdict = Verdict::judge(&image, Target::default());
     assert!(verdict.is_loadable() == (verdict.refusals().count() == 0));
     if let Some(section) = image.entry_section() {
         assert!(image.sections.contains(section));

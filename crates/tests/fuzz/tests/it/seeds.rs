@@ -371,7 +371,7 @@ fn seeds_reach_code_after_the_first_check() {
     }
     assert_eq!(pe_image::pdb::Msf::parse(&symbols::pdb()).unwrap().id(), Some(symbols::ID));
     let driver = pe_image::Image::parse(&Driver::default().build()).unwrap();
-    assert_eq!(pe_image::LinkerMap::new(MAP).entry_symbol(&driver), Some("FxDriverEntry"));
+    assert_eq!(driver.entry_in(pe_image::LinkerMap::new(MAP)), Some("FxDriverEntry"));
     for (name, image) in images() {
         assert!(driver_package::Image::parse(&image).is_ok(), "{name}");
     }

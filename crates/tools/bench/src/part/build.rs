@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_images::{built, named};
+use test_support::images::{built, named};
 
 use super::{Findings, Settings};
 use crate::report::{Bound, Cell, Goal, Section};
@@ -19,7 +19,7 @@ for the driver. The floor is one `cargo build` that finds nothing to do.";
 /// Makes the kit, and builds the sample driver again. A row that cannot be measured says why.
 #[must_use]
 pub fn build(settings: &Settings) -> Findings {
-    let mut section = Section::new("build", "Building a driver", TEXT, &["what", "s"]);
+    let mut section = Section::new("Building a driver", TEXT, &["what", "s"]);
     let (kits, builds) = if settings.quick { (1, 3) } else { (3, 11) };
     let again = |words: &[&str]| timed(|| run_slowly(cargo(&settings.root).args(words)));
     let floor = || again(&["build", "--quiet", "--package", "xtask"]);

@@ -31,7 +31,7 @@ pub fn calls(images: &Images) -> Result<Findings, String> {
     #[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
     let each = (first.min(second) / CALLS) as f64;
     let how = "stepped twice; 1,000 calls minus none";
-    let mut section = Section::new("calls", "A call of a routine", TEXT, &["what", "instructions"]);
+    let mut section = Section::new("A call of a routine", TEXT, &["what", "instructions"]);
     section.row(vec![Cell::text(ROW), Cell::Number(each, 0)], how);
     let goal = Goal {
         what: String::from(ROW),

@@ -33,7 +33,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    fn of(output: &Value) -> Option<Self> {
+    fn from_output(output: &Value) -> Option<Self> {
         let get = |name| number(output, name);
         let peak_kib = get("peak_kib");
         Some(Self { seconds: get("ns")? / 1e9, bytes: get("bytes")?, events: get("events")?, peak_kib })
@@ -47,7 +47,7 @@ impl Reading {
 /// Returns an error if our side fails. If another reader is not available, its row says so.
 pub fn decode(settings: &Settings) -> Result<Findings, String> {
     let columns = ["what", "MB", "events", "MB per s", "events per s", "peak MiB"];
-    let mut section = Section::new("decode", "Decoding", TEXT, &columns);
+    let mut section = Section::new("Decoding", TEXT, &columns);
     let rounds = if settings.quick { 1 } else { 5 };
     let large = if settings.quick { 64 } else { 256 };
     let mut peaks = Vec::new();
@@ -148,7 +148,10 @@ pub(super) fn generate(file: &Path, bytes: u64) -> Result<(), String> {
 pub(super) fn ours(work: &str, file: &Path, rounds: usize) -> Result<Vec<Reading>, String> {
     let path = file.display().to_string();
     (0..rounds)
-        .map(|_| Reading::of(&worker(&[work, &path])?).ok_or_else(|| String::from("a worker's output lacks a number")))
+        .map(|_| {
+            Reading::from_output(&worker(&[work, &path])?)
+                .ok_or_else(|| String::from("a worker's output lacks a number"))
+        })
         .collect()
 }
 
@@ -198,7 +201,7 @@ fn peers(settings: &Settings, section: &mut Section) -> Result<Option<f64>, Stri
         let script = settings.root.join("crates/tools/bench/programs").join(format!("read_{reader}.py"));
         let output = run(Command::new(&python).arg(script).arg(&file));
         let output = output.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
-        match output.map(|output: Value| Reading::of(&output)) {
+        match output.map(|output: Value| Reading::from_output(&output)) {
             Ok(Some(reading)) => {
                 let name = if reader == "dissect" { "dissect.etl 3.14" } else { "etl-parser 1.0.1" };
                 row(section, name, &[reading], &format!("generated, the same events, {mib} MiB of buffers, 1 run"));

@@ -20,8 +20,6 @@ const TEXT: &str = "\
 One run of a new KMDF driver (`cargo driver new`) in nt-host: load, add the devices, send a request to each, remove them, unload. Memory is \
 the maximum of the driver's process (VmHWM). The floor is the same run with one device.";
 const NAME: &str = "bench-devices";
-/// Adds a number to the device's sum and returns the sum.
-pub(super) const ADD: u32 = 0x0022_2000;
 
 /// Runs the driver with a thousand devices and with one, and then with many requests and threads.
 ///
@@ -29,7 +27,7 @@ pub(super) const ADD: u32 = 0x0022_2000;
 ///
 /// Returns an error if the driver does not run. If it cannot be built, the rows say so.
 pub fn devices(settings: &Settings) -> Result<Findings, String> {
-    let mut section = Section::new("devices", "Many devices", TEXT, &["what", "s", "peak MiB"]);
+    let mut section = Section::new("Many devices", TEXT, &["what", "s", "peak MiB"]);
     let rounds = if settings.quick { 1 } else { 5 };
     let image = build(settings).map(|image| image.display().to_string());
     for (name, count) in [("1,000 devices", "1000"), ("1 device (the floor)", "1")] {
@@ -69,7 +67,7 @@ pub(crate) fn run_devices(count: u64, image: &Path) -> Result<Value, String> {
     let host = NtHost::builder().driver(image).start().map_err(text)?;
     let devices = (0..count).map(|_| host.add_device()).collect::<Result<Vec<_>, _>>().map_err(text)?;
     for device in &devices {
-        let reply = device.ioctl(ADD, &[5, 0, 0, 0], 4).map_err(text)?;
+        let reply = device.ioctl(scale::ADD, &[5, 0, 0, 0], 4).map_err(text)?;
         if reply.status != NtStatus::Success || reply.output != [5, 0, 0, 0] {
             return Err(format!("the driver returned {} for a request", reply.status));
         }

@@ -42,7 +42,7 @@ impl Written {
 /// Returns an error if our side fails. If `LTTng` is not available, its rows say so.
 pub fn engine(settings: &Settings) -> Result<Findings, String> {
     let columns = ["what", "ns per event", "recorded per s", "MB per s", "lost %", "instructions"];
-    let mut section = Section::new("engine", "Engine", TEXT, &columns);
+    let mut section = Section::new("Engine", TEXT, &columns);
     let peer = Lttng::new(settings);
     let mut goals = Vec::new();
     for threads in [1, 2, 4] {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use test_images::{built, named};
+use test_support::images::{built, named};
 
 use super::decode::{MIB, generate, megabytes, middle, ours};
 use super::{Findings, Settings};
@@ -24,7 +24,7 @@ contains at most the first 100,000. MB are those of the `.etl`. The floor is dec
 ///
 /// Returns an error if the trace cannot be generated or decoded. If `etwctl` cannot be built, its rows say so.
 pub fn export(settings: &Settings) -> Result<Findings, String> {
-    let mut section = Section::new("export", "Exports", TEXT, &["what", "MB", "s", "MB per s"]);
+    let mut section = Section::new("Exports", TEXT, &["what", "MB", "s", "MB per s"]);
     let rounds = if settings.quick { 1 } else { 5 };
     let mib = if settings.quick { 64 } else { 256 };
     let how = format!("{rounds} runs, median");

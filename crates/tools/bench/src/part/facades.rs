@@ -28,7 +28,7 @@ const SIDES: [(&str, &str); 4] = [
 /// Returns an error if an image cannot be read or stepped.
 pub fn facades(images: &Images) -> Result<Findings, String> {
     let columns = ["event", "written with", "disabled", "enabled", "library calls", "stack", "image, bytes"];
-    let mut section = Section::new("facades", "log and tracing", TEXT, &columns);
+    let mut section = Section::new("log and tracing", TEXT, &columns);
     for event in ["message", "values"] {
         for (image, name) in SIDES {
             let file = images.read(image)?;

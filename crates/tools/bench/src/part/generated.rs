@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use test_images::{Toolchain, built, named};
+use test_support::images::{Toolchain, built, named};
 
 use super::Settings;
 use super::images::SIDES;

@@ -36,7 +36,7 @@ const SPEAKEASY: [&str; 1] = ["speakeasy-emulator==1.5.11"];
 ///
 /// Returns an error if the sample driver does not run in nt-host.
 pub fn host(settings: &Settings) -> Result<Findings, String> {
-    let mut section = Section::new("host", "Running the sample driver", TEXT, &["what", "ms"]);
+    let mut section = Section::new("Running the sample driver", TEXT, &["what", "ms"]);
     let Some(image) = sample(settings) else {
         section.skipped("nt-host: load, run, unload", NOT_BUILT);
         return Ok(Findings { sections: vec![section], goals: vec![goal(None, NOT_BUILT)] });
@@ -113,7 +113,7 @@ fn speakeasy(settings: &Settings, image: &Path) -> Result<(f64, String), String>
 ///
 /// Returns an error if the demonstration fails.
 pub fn setup(settings: &Settings) -> Result<Findings, String> {
-    let mut section = Section::new("setup", "Set-up", SETUP_TEXT, &["what", "s"]);
+    let mut section = Section::new("Set-up", SETUP_TEXT, &["what", "s"]);
     let [first_name, second_name] = DEMOS;
     if settings.quick {
         let reason = "only in the full run";

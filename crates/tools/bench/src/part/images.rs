@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use test_images::{Toolchain, built, named};
+use test_support::images::{Toolchain, built, named};
 
 use super::Settings;
 

@@ -49,7 +49,7 @@ pub fn instructions(images: &Images) -> Result<Findings, String> {
         "ours stack",
         "peer stack",
     ];
-    let mut section = Section::new("instructions", "Instructions per event", TEXT, &columns);
+    let mut section = Section::new("Instructions per event", TEXT, &columns);
     let mut goals = Vec::new();
     for (ours, theirs) in ours.iter().zip(theirs) {
         if ours.payload != theirs.payload {
@@ -77,7 +77,7 @@ pub fn instructions(images: &Images) -> Result<Findings, String> {
         let limit = LIMITS.get(ours.shape).copied().unwrap_or_default();
         goals.push(goal(&format!("enabled {}, ratio to tracelogging", ours.name), limit, ratio));
     }
-    let mut looped = Section::new("loop", "A disabled event in a loop", LOOP_TEXT, &["event", "ours", "peer"]);
+    let mut looped = Section::new("A disabled event in a loop", LOOP_TEXT, &["event", "ours", "peer"]);
     for ((name, ours), (_, theirs)) in our_loops.iter().zip(their_loops) {
         let how = format!("stepped twice, equal; {} rounds minus {ROUNDS}", 2 * ROUNDS);
         looped.row(vec![Cell::text(name), Cell::Number(*ours, 2), Cell::Number(*theirs, 2)], how);

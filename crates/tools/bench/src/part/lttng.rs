@@ -9,7 +9,11 @@ use std::time::{Duration, Instant};
 use super::Settings;
 use crate::step::program::between_marks;
 use crate::tools::run;
-use crate::worker::{BUFFER_KIB, BUFFERS};
+
+/// Size of a buffer in KiB. Size and number are the same for both sides.
+pub(crate) const BUFFER_KIB: u32 = 256;
+/// Number of buffers for each processor. See [`BUFFER_KIB`].
+pub(crate) const BUFFERS: u32 = 128;
 
 const SESSION: &str = "wdk-etw-bench";
 const CHANNEL: &str = "channel";

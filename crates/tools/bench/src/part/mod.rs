@@ -31,6 +31,7 @@ pub use facades::facades;
 pub use host::{host, setup};
 pub use images::Images;
 pub use instructions::instructions;
+pub(crate) use lttng::{BUFFER_KIB, BUFFERS};
 pub use sample::{image, matrix};
 pub(crate) use scale::{run_requests, run_threads};
 pub use size::size;

@@ -33,7 +33,7 @@ pub(super) fn sample(settings: &Settings) -> Option<PathBuf> {
 ///
 /// Returns an error if the sample driver does not run, or a run has findings.
 pub fn matrix(settings: &Settings) -> Result<Findings, String> {
-    let mut section = Section::new("matrix", "The failure matrix", MATRIX_TEXT, &["what", "runs", "runs per s"]);
+    let mut section = Section::new("The failure matrix", MATRIX_TEXT, &["what", "runs", "runs per s"]);
     let rows = ["failure matrix", "the same run without failures (the floor)"];
     let Some(image) = sample(settings) else { return Ok(skipped(section, &rows)) };
     let rounds = if settings.quick { 1 } else { 5 };
@@ -83,7 +83,7 @@ fn drive(host: &NtHost) -> Result<(), Error> {
 /// Returns an error if the image cannot be read.
 pub fn image(settings: &Settings) -> Result<Findings, String> {
     let columns = ["what", "bytes", "code", "read-only data"];
-    let mut section = Section::new("image", "Size of the sample driver", IMAGE_TEXT, &columns);
+    let mut section = Section::new("Size of the sample driver", IMAGE_TEXT, &columns);
     let Some(path) = sample(settings) else { return Ok(skipped(section, &["driver_sample.sys"])) };
     let file = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let image = Image::parse(&file).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -7,7 +7,6 @@ use etw_types::{Guid, NtStatus};
 use nt_host::{Error, NtHost, Storm};
 use serde_json::{Value, json};
 
-use super::devices::ADD;
 use crate::report::{Cell, Section};
 use crate::stats::median;
 use crate::tools::{required_number, worker};
@@ -15,6 +14,9 @@ use crate::tools::{required_number, worker};
 const TEXT: &str = "\
 The same driver with one device and many requests, one after the other, and with many threads that send a request each at the same time. \
 The last column compares the time for one of them with the row above; 1.0 means that the cost is linear.";
+
+/// Adds a number to the device's sum and returns the sum.
+pub(super) const ADD: u32 = 0x0022_2000;
 
 /// A number with its text.
 type Count = (u32, &'static str);
@@ -25,7 +27,7 @@ const ROWS: [(&str, [Count; 2]); 2] =
 
 /// Runs the driver with few and many requests and threads. The image is that of the part "devices".
 pub(super) fn section(image: &Result<String, String>, rounds: u32) -> Result<Section, String> {
-    let mut section = Section::new("scale", "Many requests and threads", TEXT, &["what", "s", "µs each", "ratio"]);
+    let mut section = Section::new("Many requests and threads", TEXT, &["what", "s", "µs each", "ratio"]);
     for (what, counts) in ROWS {
         let mut before = None;
         for (count, text) in counts {

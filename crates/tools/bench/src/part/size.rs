@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use test_images::Image;
+use test_support::images::Image;
 
 use super::generated::{COUNTS, Generated, Spent, TABLE, image};
 use super::images::SIDES;
@@ -65,7 +65,7 @@ fn bytes(built: &[PathBuf]) -> Result<Findings, String> {
         |side: usize, index: usize| sides.get(side).and_then(|weights| weights.get(index)).copied().unwrap_or_default();
     let per_event = |side: usize| slope((10.0, at(side, 0).0), (100.0, at(side, 1).0)).unwrap_or_default();
     let image = |side: usize| at(side, 2).1;
-    let mut section = Section::new("bytes", "Bytes per event", TEXT, &["what", "ours", "peer", "ratio"]);
+    let mut section = Section::new("Bytes per event", TEXT, &["what", "ours", "peer", "ratio"]);
     let mut goals = Vec::new();
     let rows = [
         ("E2 code and data per event", [per_event(0), per_event(1)], 1, "code and data per E2 event, ratio"),
@@ -94,7 +94,7 @@ fn bytes(built: &[PathBuf]) -> Result<Findings, String> {
 
 fn compile(settings: &Settings, generated: &Generated) -> Result<Findings, String> {
     let columns = ["what", "ours s", "peer s", "ratio", "ours wall s", "peer wall s"];
-    let mut section = Section::new("compile", "Compile time of 1,000 events", COMPILE_TEXT, &columns);
+    let mut section = Section::new("Compile time of 1,000 events", COMPILE_TEXT, &columns);
     let rounds = if settings.quick { 1 } else { 5 };
     let mut goals = Vec::new();
     for verb in ["build", "check"] {
@@ -148,7 +148,7 @@ fn in_turns(generated: &Generated, verb: &str, round: usize) -> Result<(Spent, S
 }
 
 fn panics(images: &Images) -> Result<Findings, String> {
-    let mut section = Section::new("panics", "Panic paths", PANIC_TEXT, &["image", "signs"]);
+    let mut section = Section::new("Panic paths", PANIC_TEXT, &["image", "signs"]);
     let mut goals = Vec::new();
     for (side, name) in SIDES {
         let signs = Image::parse(&images.read(side)?)?.panic_paths(PANIC, &FOLDERS);

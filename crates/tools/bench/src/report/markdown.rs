@@ -7,11 +7,9 @@ use super::{Cell, Goal, Report, Verdict};
 const HEAD: &str = "\
 # Performance
 
-What an event costs, compared with other tools, measured in one run. `cargo xtask bench --write-docs` writes this file and its chart; numbers
+What an event costs, compared with other tools, measured in one run. `cargo xtask bench --write-docs` writes this file; numbers
 in it are not edited by hand. *Ours* is `wdk-etw`, *peer* is Microsoft's `tracelogging` 1.2.4 with its feature `kernel_mode`. Nothing here ran
 on Windows: images are release builds for x86_64-pc-windows-msvc, run in a Linux process.
-
-![Instructions and bytes per event](images/performance.svg)
 ";
 
 /// Returns the document.
@@ -23,7 +21,7 @@ pub fn markdown(report: &Report) -> String {
     }
     text.push_str("\n## Goals\n\n| goal | limit | measured | outcome | source |\n|---|---|---|---|---|\n");
     for goal in &report.goals {
-        let measured = goal.measured.map_or_else(|| String::from("–"), super::plain);
+        let measured = goal.measured.map_or_else(|| String::from("–"), super::short);
         let cells = [goal.what.clone(), goal.limit_text(), measured, goal.outcome(), goal.note.clone()];
         push_row(&mut text, &cells);
     }

@@ -1,13 +1,8 @@
-//! The measurements as data: tables, goals, and the machine. Terminal output, file, document and chart are made from
-//! it.
+//! The measurements as data: tables, goals, and the machine. Terminal output and document are made from it.
 
-mod chart;
-mod json;
 mod markdown;
 mod table;
 
-pub use chart::chart;
-pub use json::{from_json, to_json};
 pub use markdown::markdown;
 pub use table::text;
 
@@ -27,8 +22,6 @@ pub struct Report {
 /// One table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// A short name, for programs that read the file.
-    pub id: String,
     /// The heading.
     pub title: String,
     /// An explanation of what is measured, in a few sentences.
@@ -101,9 +94,8 @@ pub enum Verdict {
 impl Section {
     /// Creates an empty table.
     #[must_use]
-    pub fn new(id: &str, title: &str, text: &str, columns: &[&str]) -> Self {
+    pub fn new(title: &str, text: &str, columns: &[&str]) -> Self {
         Self {
-            id: id.into(),
             title: title.into(),
             text: text.into(),
             columns: columns.iter().map(|&column| column.into()).collect(),
@@ -172,7 +164,7 @@ impl Goal {
             (Verdict::Reached, _) => String::from("reached"),
             (Verdict::Missed, Some(measured)) if self.limit != 0.0 => {
                 let percent = 100.0 * (measured - self.limit) / self.limit;
-                format!("**missed** by {} ({percent:+.1} %)", plain((measured - self.limit).abs()))
+                format!("**missed** by {} ({percent:+.1} %)", short((measured - self.limit).abs()))
             }
             (Verdict::Missed, _) => String::from("**missed**"),
             (Verdict::NotMeasured, _) => String::from("not measured"),
@@ -183,7 +175,7 @@ impl Goal {
     #[must_use]
     pub fn limit_text(&self) -> String {
         let sign = if self.bound == Bound::AtMost { "≤" } else { "≥" };
-        format!("{sign} {}", plain(self.limit))
+        format!("{sign} {}", short(self.limit))
     }
 }
 
@@ -193,22 +185,10 @@ impl Report {
     pub fn failures(&self) -> Vec<&Goal> {
         self.goals.iter().filter(|goal| goal.everywhere && goal.verdict() != Verdict::Reached).collect()
     }
-
-    /// Returns a number of a table, by the name in the first column of its row and the name of its column.
-    #[must_use]
-    pub fn number(&self, section: &str, row: &str, column: &str) -> Option<f64> {
-        let section = self.sections.iter().find(|each| each.id == section)?;
-        let at = section.columns.iter().position(|each| each == column)?;
-        let row = section.rows.iter().find(|each| each.cells.first() == Some(&Cell::text(row)))?;
-        match row.cells.get(at)? {
-            Cell::Number(value, _) => Some(*value),
-            _ => None,
-        }
-    }
 }
 
 /// Formats a number with as many digits as it needs, and at most three decimal places.
-pub(crate) fn plain(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let text = grouped(value, 3);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -233,11 +213,11 @@ fn grouped(value: f64, digits: u8) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Bound, Cell, Goal, Report, Section, Verdict, plain};
+    use super::{Bound, Cell, Goal, Report, Section, Verdict, short};
 
     /// Returns a report with one of each element.
     pub(crate) fn sample() -> Report {
-        let mut section = Section::new("instructions", "Instructions", "Stepped.", &["event", "ours", "peer"]);
+        let mut section = Section::new("Instructions", "Stepped.", &["event", "ours", "peer"]);
         section.row(vec![Cell::text("E0 k0"), Cell::count(15), Cell::Number(24.0, 0)], "stepped, twice");
         section.row(vec![Cell::text("E1 k0"), Cell::Number(12345.678, 1), Cell::Empty], "stepped, twice");
         section.skipped("E2 k0", "no ptrace");
@@ -280,14 +260,7 @@ pub(crate) mod tests {
         assert_eq!(Cell::Number(1_234_567.0, 0).show(), "1,234,567");
         assert_eq!(Cell::Number(-1234.5, 1).show(), "-1,234.5");
         assert_eq!(Cell::Number(999.0, 0).show(), "999");
-        assert_eq!(plain(0.5), "0.5");
-        assert_eq!(plain(1000.0), "1,000");
-    }
-
-    #[test]
-    fn numbers_are_found_by_row_and_column() {
-        assert_eq!(sample().number("instructions", "E0 k0", "peer"), Some(24.0));
-        assert_eq!(sample().number("instructions", "E1 k0", "peer"), None);
-        assert_eq!(sample().number("instructions", "E9 k0", "peer"), None);
+        assert_eq!(short(0.5), "0.5");
+        assert_eq!(short(1000.0), "1,000");
     }
 }

@@ -55,9 +55,9 @@ fn widths(lines: &[Vec<String>]) -> Vec<usize> {
 }
 
 fn goals(report: &Report) -> String {
-    let mut section = Section::new("goals", "Goals", "", &["goal", "limit", "measured", "outcome"]);
+    let mut section = Section::new("Goals", "", &["goal", "limit", "measured", "outcome"]);
     for goal in &report.goals {
-        let measured = goal.measured.map_or(Cell::Empty, |value| Cell::text(super::plain(value)));
+        let measured = goal.measured.map_or(Cell::Empty, |value| Cell::text(super::short(value)));
         let outcome = goal.outcome().replace("**", "");
         section.row(
             vec![Cell::text(&goal.what), Cell::text(goal.limit_text()), measured, Cell::text(outcome)],

@@ -10,12 +10,8 @@ use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, DataKind, EventDescriptor, EventInfoClass, Guid, Keyword, Level};
 use serde_json::{Value, json};
 
+use crate::part::{BUFFER_KIB, BUFFERS};
 use crate::step::program::mark;
-
-/// Size of a buffer in KiB. Size and number are the same as for the peer.
-pub const BUFFER_KIB: u32 = 256;
-/// Number of buffers for each processor. See [`BUFFER_KIB`].
-pub const BUFFERS: u32 = 128;
 
 const NAME: &str = "WdkEtw.Bench";
 const TRAITS: &[u8] = b"\x0f\x00WdkEtw.Bench\x00";

@@ -67,7 +67,7 @@ fn inspect(options: &Arguments) -> u8 {
         let name = file.to_string_lossy();
         match load(file, options) {
             Ok((image, bytes)) => {
-                let mut verdict = Verdict::of(&image, target);
+                let mut verdict = Verdict::judge(&image, target);
                 if let Some(found) = crate::verify::changed(&bytes) {
                     verdict = verdict.with(&SIGNATURE_DIGEST, found);
                 }

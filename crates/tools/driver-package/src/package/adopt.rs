@@ -242,7 +242,7 @@ impl Found {
         let arch = Arch::of_machine(machine.0).ok_or_else(|| {
             self.problem(name, "machine", format!("it is for {machine}; packages are for x64 and arm64"))
         })?;
-        let verdict = rules::Verdict::of(&image, Target::default());
+        let verdict = rules::Verdict::judge(&image, Target::default());
         warnings.extend(verdict.findings().iter().map(|finding| self.warning(name, finding.rule.id, &finding.found)));
         Ok((name.clone(), image, arch))
     }

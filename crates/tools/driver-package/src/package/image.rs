@@ -41,7 +41,7 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<Prepared
         let text = format!("it was built for KMDF {built_for}, but a package for KMDF {asked} was requested");
         return Err(Problem::error(file, "kmdf-version", text).into());
     }
-    let verdict = Verdict::of(&image, Target::default());
+    let verdict = Verdict::judge(&image, Target::default());
     let problem = |finding: &crate::Finding| {
         let level = match finding.rule.severity {
             Severity::Refused => Level::Error,

@@ -106,7 +106,7 @@ fn parts_that_an_image_does_not_have_are_described_too() {
 #[test]
 fn headings_are_bold_if_the_style_says_so() {
     let image = Image::parse(&Driver::default().build()).unwrap();
-    let verdict = Verdict::of(&image, Target::default());
+    let verdict = Verdict::judge(&image, Target::default());
     let shown = |bold| table::image("a.sys", &image, &verdict, table::Style { bold });
     assert!(shown(true).starts_with("\u{1b}[1ma.sys\u{1b}[0m\n") && !shown(false).contains('\u{1b}'));
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 /// Parses a file, checks it against all rules, and formats both reports.
 fn look_at(file: &[u8]) -> Result<Image, driver_package::Error> {
     let image = Image::parse(file)?;
-    let verdict = Verdict::of(&image, Target::default());
+    let verdict = Verdict::judge(&image, Target::default());
     let text = table::image("file", &image, &verdict, table::Style::default());
     assert!(!text.contains('\u{1b}'), "an escape code reached the terminal");
     let _ = json::image("file", &image, &verdict);
@@ -27,7 +27,7 @@ fn an_image_cut_anywhere_is_refused_or_an_error() {
     let file = Driver { delayed: vec![], tls: false, clr: false, ..whole.clone() }.build();
     for length in 0..file.len() {
         if let Ok(image) = look_at(&file[..length]) {
-            assert!(!Verdict::of(&image, Target::default()).is_loadable(), "loadable when cut to {length:#x}");
+            assert!(!Verdict::judge(&image, Target::default()).is_loadable(), "loadable when cut to {length:#x}");
         }
     }
     let file = whole.build();

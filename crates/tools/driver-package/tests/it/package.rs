@@ -43,7 +43,7 @@ fn a_package_has_its_files_and_they_say_what_they_should() {
         let signed = Image::parse(file(&package, "driver.sys")).unwrap();
         assert!(signed.header.checksum.is_right());
         assert!(signed.signature.as_ref().is_some_and(|signature| signature.problems.is_empty()));
-        assert!(Verdict::of(&signed, Target::default()).findings().is_empty());
+        assert!(Verdict::judge(&signed, Target::default()).findings().is_empty());
         assert_eq!(file(&package, "signer.cer"), signer().to_cer().unwrap());
 
         let data = text(&package, "package.psd1");

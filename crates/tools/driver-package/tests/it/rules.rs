@@ -15,7 +15,7 @@ type Change = fn(&mut Vec<u8>);
 /// Returns the ids of the rules that an image violates, once per violation.
 fn broken(file: &[u8]) -> Vec<&'static str> {
     let image = Image::parse(file).unwrap_or_else(|error| panic!("{error}"));
-    Verdict::of(&image, Target::default()).findings().iter().map(|finding| finding.rule.id).collect()
+    Verdict::judge(&image, Target::default()).findings().iter().map(|finding| finding.rule.id).collect()
 }
 
 fn only(rule: &str, file: &[u8]) {
@@ -27,7 +27,7 @@ fn only(rule: &str, file: &[u8]) {
 fn a_good_image_breaks_no_rule() {
     for machine in [common::X64, ARM64] {
         let image = Image::parse(&Driver { machine, ..Driver::default() }.build()).unwrap();
-        let verdict = Verdict::of(&image, Target::default());
+        let verdict = Verdict::judge(&image, Target::default());
         assert!(verdict.is_loadable() && verdict.findings().is_empty(), "{:?}", verdict.findings());
     }
 }
@@ -36,13 +36,13 @@ fn a_good_image_breaks_no_rule() {
 fn windows_before_1709_has_no_arm64() {
     let image = Image::parse(&Driver { machine: ARM64, ..Driver::default() }.build()).unwrap();
     for release in Release::ALL {
-        let verdict = Verdict::of(&image, Target { release });
+        let verdict = Verdict::judge(&image, Target { release });
         let refused: Vec<_> = verdict.refusals().map(|finding| finding.rule.id).collect();
         assert_eq!(refused.contains(&"arm64-release"), release.build() < 16299, "{release}");
     }
     assert_eq!(rules::oldest_release(&image), Some(Release::Win10_1709));
     let x64 = Image::parse(&Driver::default().build()).unwrap();
-    assert!(Verdict::of(&x64, Target { release: Release::Win10_1703 }).is_loadable());
+    assert!(Verdict::judge(&x64, Target { release: Release::Win10_1703 }).is_loadable());
 }
 
 /// One image for each rule. The test fails if a rule is added without one.
@@ -115,10 +115,10 @@ fn rules_explain_themselves_and_have_different_names() {
 #[test]
 fn a_warning_alone_leaves_the_image_loadable_and_refusals_come_first() {
     let unsigned = Driver { signed: false, ..Driver::default() };
-    let verdict = Verdict::of(&Image::parse(&unsigned.build()).unwrap(), Target::default());
+    let verdict = Verdict::judge(&Image::parse(&unsigned.build()).unwrap(), Target::default());
     assert!(verdict.is_loadable());
     let both = Driver { subsystem: 3, ..unsigned };
-    let verdict = Verdict::of(&Image::parse(&both.build()).unwrap(), Target::default());
+    let verdict = Verdict::judge(&Image::parse(&both.build()).unwrap(), Target::default());
     assert!(!verdict.is_loadable());
     assert_eq!(verdict.refusals().count(), 1);
     let severities: Vec<_> = verdict.findings().iter().map(|finding| finding.rule.severity).collect();
@@ -128,7 +128,7 @@ fn a_warning_alone_leaves_the_image_loadable_and_refusals_come_first() {
 #[test]
 fn a_missing_checksum_is_told_from_a_wrong_one() {
     let found = |file: &[u8]| {
-        let verdict = Verdict::of(&Image::parse(file).unwrap(), Target::default());
+        let verdict = Verdict::judge(&Image::parse(file).unwrap(), Target::default());
         verdict.findings()[0].found.clone()
     };
     let mut file = wrong_checksum(0);
@@ -141,7 +141,7 @@ fn a_missing_checksum_is_told_from_a_wrong_one() {
 fn the_subsystem_version_is_compared_with_the_target() {
     let image = Image::parse(&Driver { subsystem_version: (10, 0), ..Driver::default() }.build()).unwrap();
     let older = Target { release: Release::Win81 };
-    assert_eq!(Verdict::of(&image, older).refusals().next().unwrap().rule.id, "subsystem-version");
+    assert_eq!(Verdict::judge(&image, older).refusals().next().unwrap().rule.id, "subsystem-version");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn an_image_that_memory_integrity_rejects_is_still_loadable() {
         ..Driver::default()
     };
     for (rule, file) in [("writable-code", writable.build()), ("page-alignment", aligned_to_512())] {
-        let verdict = Verdict::of(&Image::parse(&file).unwrap(), Target::default());
+        let verdict = Verdict::judge(&Image::parse(&file).unwrap(), Target::default());
         assert!(verdict.is_loadable(), "{rule}");
         let [finding] = verdict.findings() else { panic!("{rule}: {:?}", verdict.findings()) };
         assert_eq!((finding.rule.id, finding.rule.severity), (rule, Severity::MemoryIntegrity));
@@ -198,7 +198,7 @@ fn each_fault_of_a_signature_s_place_is_found() {
     ];
     for (text, fault) in faults {
         let file = Driver::default().build_with(fault);
-        let verdict = Verdict::of(&Image::parse(&file).unwrap(), Target::default());
+        let verdict = Verdict::judge(&Image::parse(&file).unwrap(), Target::default());
         assert!(verdict.findings().iter().all(|finding| finding.rule.id == "signature-place"), "{text}");
         assert!(verdict.findings().iter().any(|finding| finding.found.contains(text)), "{text}: {verdict:?}");
     }
@@ -210,7 +210,7 @@ fn each_fault_of_a_signature_s_place_is_found() {
 #[test]
 fn faults_of_the_section_table_are_named() {
     let found = |change: Change| {
-        let verdict = Verdict::of(&Image::parse(&Driver::default().build_with(change)).unwrap(), Target::default());
+        let verdict = Verdict::judge(&Image::parse(&Driver::default().build_with(change)).unwrap(), Target::default());
         verdict.findings().iter().map(|finding| format!("{}: {}", finding.rule.id, finding.found)).collect::<Vec<_>>()
     };
     // Nothing points into INIT.
@@ -332,7 +332,7 @@ fn a_release_loads_what_its_framework_binds() {
         let image = Image::parse(&driver.build()).unwrap();
         assert_eq!(rules::oldest_release(&image), oldest, "{driver:?}");
         for release in Release::ALL {
-            let verdict = Verdict::of(&image, Target { release });
+            let verdict = Verdict::judge(&image, Target { release });
             assert_eq!(verdict.is_loadable(), oldest.is_some_and(|oldest| oldest <= release), "{release}: {verdict:?}");
             let refused: Vec<&str> = verdict.refusals().map(|finding| finding.rule.id).collect();
             assert!(refused.is_empty() || refused == ["kmdf-version"], "{refused:?}");
@@ -353,7 +353,7 @@ fn a_release_loads_what_imports_only_its_own_routines() {
         let image = Image::parse(&driver.build()).unwrap();
         assert_eq!(rules::oldest_release(&image), Some(oldest), "{routine}");
         for release in Release::ALL.into_iter().filter(|release| *release < oldest) {
-            let verdict = Verdict::of(&image, Target { release });
+            let verdict = Verdict::judge(&image, Target { release });
             let finding = verdict.refusals().next().expect("a refusal");
             assert_eq!(finding.rule.id, "missing-import");
             assert!(finding.found.contains(routine) && finding.found.contains(oldest.name()), "{}", finding.found);

@@ -194,7 +194,11 @@ fn the_linker_of_rust_writes_the_checksum_that_is_computed_and_a_map_that_is_und
         assert!(ours.header.checksum.is_right(), "{:x?}", ours.header.checksum);
         ours.name_entry(LinkerMap::new(&fs::read_to_string(image.with_extension("map")).unwrap()));
         assert_eq!(ours.entry.symbol.as_ref().map(|symbol| symbol.name.as_str()), Some("DriverEntry"));
-        assert!(Verdict::of(&ours, Target::default()).is_loadable(), "{:?}", Verdict::of(&ours, Target::default()));
+        assert!(
+            Verdict::judge(&ours, Target::default()).is_loadable(),
+            "{:?}",
+            Verdict::judge(&ours, Target::default())
+        );
     }
 }
 

@@ -171,7 +171,8 @@ fn mistakes_about_drivers_are_named() {
 fn a_driver_that_is_not_exercised_is_incomplete_and_one_that_is_not_loaded_is_refused() {
     let workspace =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("host/nt-host/drivers");
-    let folder = test_images::build_all(&workspace, "nt-host-drivers", false).expect("drivers without a device");
+    let folder =
+        test_support::images::build_all(&workspace, "nt-host-drivers", false).expect("drivers without a device");
     // The name keeps the driver from making its mistake. It has no device.
     let driver = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pool_leak_clean.sys");
     fs::copy(folder.join("pool_leak.exe"), &driver).expect("a copy of the driver");
@@ -193,7 +194,7 @@ fn a_driver_that_is_not_exercised_is_incomplete_and_one_that_is_not_loaded_is_re
 fn a_driver_that_stops_its_machine_is_reported_and_its_trace_is_kept() {
     let workspace =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crates").join("host/nt-host/drivers");
-    let folder = test_images::build_all(&workspace, "nt-host-drivers", false).expect("drivers with mistakes");
+    let folder = test_support::images::build_all(&workspace, "nt-host-drivers", false).expect("drivers with mistakes");
     let (driver, file) = (folder.join("traced_crash.exe"), scratch("crash.etl"));
     // The id that the driver registers: constant bytes in its memory.
     let provider = "ddeeff01-bbcc-99aa-8877-665544332211";

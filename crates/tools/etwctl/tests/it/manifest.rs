@@ -1,4 +1,4 @@
-//! The generated functions of `wdk-etw-manifest` write manifest events, and `--manifest` decodes them to the same
+//! The generated functions of `etw-manifest` write manifest events, and `--manifest` decodes them to the same
 //! values.
 
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 #[rustfmt::skip]
 mod rich {
-    include!("../../../../driver/wdk-etw-manifest/tests/data/rich.rs");
+    include!("../../../../host/etw-manifest/tests/data/rich.rs");
 }
 
 /// Writes every event of the manifest with the generated functions, and writes the events that a session got to a trace.

@@ -55,9 +55,9 @@ impl Wine {
             .args(["build", "--quiet", "--release", "--no-default-features", "--package", "etwctl", "--target", TARGET])
             .envs(settings.map(|(setting, value)| (format!("CARGO_PROFILE_RELEASE_{setting}"), value)))
             .current_dir(env!("CARGO_MANIFEST_DIR"));
-        let files =
-            test_images::built(&mut build).unwrap_or_else(|said| panic!("the build for Windows failed: {said}"));
-        fs::copy(test_images::named(&files, "etwctl.exe")?, folder.join("etwctl.exe"))
+        let files = test_support::images::built(&mut build)
+            .unwrap_or_else(|said| panic!("the build for Windows failed: {said}"));
+        fs::copy(test_support::images::named(&files, "etwctl.exe")?, folder.join("etwctl.exe"))
             .map_err(|error| error.to_string())?;
         let source = folder.join("random.c");
         fs::write(&source, RANDOM).map_err(|error| error.to_string())?;

@@ -27,10 +27,10 @@ Installs what is missing, builds the sample driver, and measures:
 - the sample driver in nt-host, compared with speakeasy; its failure matrix and
   the size of its image; a driver with 1,000 devices
 - the time of the set-up, of making the driver kit, and of a second build
-Prints tables and writes target/bench/report.json. --write-docs also writes
-docs/performance.md and its chart; without it, no tracked file changes. A row
-that cannot be measured is shown as skipped, with the reason. Other work on the
-machine changes the times, but not the instructions and bytes.
+Prints tables and writes target/bench/performance.md; --write-docs writes
+docs/performance.md instead. A row that cannot be measured is shown as skipped,
+with the reason. Other work on the machine changes the times, but not the
+instructions and bytes.
 --quick repeats less often, generates 64 MiB for decoding and exports instead of
 256, and omits the first demonstration in new copies of the repository. It runs
 the engine as often as a full run, because single runs differ too much. The
@@ -42,7 +42,7 @@ host, matrix, devices, build (kit and second build), setup (demonstration).
     flags: &[
         Flag { name: "--quick", summary: "fewer repetitions, long parts omitted: some minutes" },
         Flag { name: CHECK, summary: "fails if instructions, bytes or panics miss a goal" },
-        Flag { name: "--write-docs", summary: "writes docs/performance.md and its chart" },
+        Flag { name: "--write-docs", summary: "writes docs/performance.md" },
         Flag { name: "--only PARTS", summary: "measures only these parts, for example: host,matrix" },
         Flag { name: "--traces FOLDER", summary: "also decodes the recorded traces in this folder" },
     ],

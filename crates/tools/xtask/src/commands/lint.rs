@@ -1,7 +1,7 @@
 //! `cargo xtask lint`: checks formatting, clippy, rustdoc and spelling. Every warning is an error.
 
 pub(super) mod irql;
-mod words;
+mod spelling;
 
 use super::bench::BENCH_IMAGES_MANIFEST;
 use super::build::SETUP;
@@ -32,11 +32,11 @@ const DRIVER_CRATES: [&str; 8] =
     ["--package", "etw-types", "--package", "wdk-etw", "--package", "wdk-etw-log", "--package", "wdk-etw-tracing"];
 /// Packages that are not members of a workspace whose formatting is checked.
 const LONE_MANIFESTS: [&str; 2] =
-    ["crates/driver/wdk-kmdf/Cargo.toml", "crates/tests/test-images/images-kv/Cargo.toml"];
+    ["crates/driver/wdk-kmdf/Cargo.toml", "crates/tests/test-support/images-kv/Cargo.toml"];
 /// The crates that control sessions. They contain code with `cfg(windows)`.
 const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
 /// The workspace of the images that tests inspect. It is separate because it has another profile and lock file.
-const IMAGES_MANIFEST: &str = "crates/tests/test-images/images/Cargo.toml";
+const IMAGES_MANIFEST: &str = "crates/tests/test-support/images/Cargo.toml";
 const SAMPLE_MANIFEST: &str = "driver-sample/Cargo.toml";
 /// The package with libFuzzer's entry points. It is not a member of the workspace.
 const FUZZ_MANIFEST: &str = "crates/tests/fuzz/libfuzzer/Cargo.toml";
@@ -51,7 +51,7 @@ pub(super) const STEPS: [Step; 7] = [
     Step::new("clippy-windows", "crates that a driver links, and session control", clippy_windows),
     Step::new("doc", "documentation of all crates", documentation),
     Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
-    Step::new("words", "spelling, and phrases that are hard to read", words::check),
+    Step::new("spelling", "spelling of code and documents, with typos", spelling::check),
 ];
 
 fn run(context: &Context) -> Result<(), Error> {

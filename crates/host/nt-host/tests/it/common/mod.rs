@@ -12,7 +12,7 @@ static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
 /// The folder with the broken drivers; the first call builds them.
 pub(crate) fn folder() -> &'static Path {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers");
-    let built = FOLDER.get_or_init(|| test_images::build_all(&workspace, "nt-host-drivers", false));
+    let built = FOLDER.get_or_init(|| test_support::images::build_all(&workspace, "nt-host-drivers", false));
     match built {
         Ok(folder) => folder,
         Err(reason) => panic!("no driver to run: {reason}"),

@@ -6,16 +6,16 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use docs_tests::markdown::repository;
-use test_images::{built, named};
+use test_support::images::{built, named};
 
 /// The packages of the programs.
-pub(crate) const PACKAGES: [&str; 7] =
-    ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "demo", "bench"];
+pub(crate) const PACKAGES: [&str; 5] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package"];
 
 static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let packages = PACKAGES.iter().flat_map(|program| ["--package", program]);
     let mut cargo = Command::new(env!("CARGO"));
-    built(cargo.current_dir(repository()).args(["build", "--quiet"]).args(packages)).expect("our programs")
+    built(cargo.current_dir(repository()).args(["build", "--quiet", "--features", "nt-host/demo"]).args(packages))
+        .expect("our programs")
 });
 
 /// Returns a command that runs a program in the folder of the repository.

@@ -10,13 +10,16 @@ use driver_build::Error;
 pub(super) const STEP: Step = Step::new("features", "crates with and without their features", check);
 
 /// A package, and the arguments that choose its features. The other steps build the default choices.
-const CHOICES: [(&str, &[&str]); 7] = [
+const CHOICES: [(&str, &[&str]); 10] = [
     ("etw-types", &[]),
     ("etw-types", &["--features=std"]),
     ("wdk-etw", &[]),
     ("wdk-etw-log", &["--no-default-features"]),
     ("etw-manifest", &["--no-default-features"]),
+    ("windows-releases", &["--no-default-features"]),
     ("nt-host", &["--no-default-features"]),
+    ("nt-host", &[]),
+    ("nt-host", &["--features=demo"]),
     ("etwctl", &["--no-default-features"]),
 ];
 

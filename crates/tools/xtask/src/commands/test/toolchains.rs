@@ -14,12 +14,11 @@ pub(super) const OLDEST: Step = Step::new("oldest", "crates that a driver links,
 pub(super) const NEWEST: Step = Step::new("newest", "tests that depend on the toolchain, with Rust's beta", newest);
 
 /// The manifests that declare the oldest Rust for drivers. All must declare the same version.
-const MANIFESTS: [&str; 10] = [
+const MANIFESTS: [&str; 9] = [
     "crates/driver/etw-types/Cargo.toml",
     "crates/driver/wdk-etw/Cargo.toml",
     "crates/driver/wdk-etw-log/Cargo.toml",
     "crates/driver/wdk-etw-macros/Cargo.toml",
-    "crates/driver/wdk-etw-manifest/Cargo.toml",
     "crates/host/etw-manifest/Cargo.toml",
     "crates/driver/wdk-etw-tracing/Cargo.toml",
     "crates/driver/wdk-kmdf/Cargo.toml",
@@ -45,7 +44,7 @@ const CRATES: [&str; 10] = [
 /// whose result does not depend on the toolchain.
 const TESTS: [&str; 12] = [
     "--package",
-    "test-images",
+    "test-support",
     "--package",
     "wdk-kit",
     "--package",
@@ -65,8 +64,8 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
         Err(reason) => return Ok(Outcome::Skipped(reason.to_string())),
     };
     let check = || toolchain.host_cargo(context).args(["check", "--target-dir", "target/oldest"]).args(CRATES);
-    // Build scripts of drivers use `wdk-etw-manifest`, so it is checked for the host only.
-    check().args(["--package", "wdk-etw-manifest"]).run()?;
+    // Build scripts of drivers use `etw-manifest`, so it is checked for the host only.
+    check().args(["--package", "etw-manifest", "--no-default-features"]).run()?;
     check().args(["--target", driver_build::setup::TARGET]).run()?;
     let options = Options { debug: true, toolchain: Some(toolchain), ..context.sample() };
     driver_build::check(context, &prepare(context, &options)?, &[])?;
