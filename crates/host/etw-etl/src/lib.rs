@@ -16,6 +16,7 @@
 //! | write a trace | [`Writer`] with [`EventData`], or whole buffers ([`Buffer`]) |
 //! | find what belongs together | [`pair::Pairs`] |
 //! | name the frames of stacks | [`Images`], [`FrameNames`] |
+//! | name processes, threads, files and registry keys | [`TraceNames`], [`Names`] |
 //! | check a trace in a test | [`mod@expect`] |
 //! | look at the raw layouts | [`mod@format`] |
 //!
@@ -51,10 +52,12 @@
 
 pub mod decode;
 mod error;
+mod event;
 pub mod expect;
 pub mod export;
 pub mod format;
 mod images;
+mod names;
 mod new_file;
 pub mod pair;
 mod read;
@@ -63,13 +66,14 @@ mod testing;
 mod time;
 mod write;
 
-pub use decode::{Decoded, Decoder, Identity, Kind, escaped};
+pub use decode::{Decoded, Decoder, FrameNames, Identity, NameSource, Names, Process, escaped};
 pub use error::Error;
+pub use event::{Event, EventRef, Header, Kind};
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
-pub use images::{FrameNames, Images, Place};
+pub use images::{Images, Place};
+pub use names::TraceNames;
 pub use new_file::NewFile;
-pub use read::event::{Event, EventRef, Header};
 pub use read::report::{Loss, LossReason, Report};
 pub use read::{Reader, ReaderOptions};
 pub use time::{Clock, ClockKind, FileTime};

@@ -46,7 +46,10 @@ impl Imports {
             let inner = [module.as_slice(), std::slice::from_ref(&name)].concat();
             if path.is_dir() {
                 self.add_folder(&path, &inner);
-            } else if !["tests", "models"].contains(&name.as_str()) && !name.ends_with("_tests") {
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && !["tests", "models"].contains(&name.as_str())
+                && !name.ends_with("_tests")
+            {
                 let text = fs::read_to_string(&path).expect("a source");
                 let own = if ["lib", "main", "mod"].contains(&name.as_str()) { module } else { &inner };
                 self.add(own.clone(), &text);

@@ -1,57 +1,17 @@
-//! One record of a file.
+//! A record with its bytes, owned or borrowed.
 
 use std::sync::Arc;
 
-use etw_types::tracelogging::{self, DecodeError, Metadata, Visitor};
-use etw_types::{Channel, EventDescriptor, Guid, Keyword, Level, Opcode};
+use etw_manifest::built_in::BuiltIn;
+use etw_types::{Channel, EventDescriptor, Guid};
 
-use crate::decode::{Decoded, Kind, Parts, decode};
-use crate::format::classic::{ClassicHeader, SystemHeader};
-use crate::format::event::{EventHeader, FLAG_EXTENDED_INFO};
+use super::header::Header;
+use super::kind::Kind;
+use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_EXTENDED_INFO, FLAG_TRACE_MESSAGE};
 use crate::format::extended::{ExtendedItem, ExtendedType, Items};
-use crate::format::message::{MessageHeader, OPTION_POINTER32};
-use crate::format::record::{self, Layout, Next, header_type};
-use crate::read::records::stamp;
-use crate::read::stacks::{Reference, Stacks};
-use crate::time::{Clock, FileTime};
-
-/// What all headers have in common. Members that a layout does not have are `None` or zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// The layout of the header in the file.
-    pub layout: Layout,
-    /// Whether a 32-bit system wrote the event.
-    pub is_32_bit: bool,
-    /// Time stamp in the session's clock.
-    pub stamp: u64,
-    /// Time of the event.
-    pub time: FileTime,
-    /// The processor whose buffer held the event.
-    pub cpu: u16,
-    /// The thread that wrote the event. If a kernel event's header has none, a [`Reader`](crate::Reader) takes it from the payload:
-    /// the thread of a sample, the new thread of a context switch, the thread that issued a disk request.
-    pub thread_id: Option<u32>,
-    /// The process that wrote the event. If a kernel event's header has none, a [`Reader`](crate::Reader) takes it from the payload,
-    /// or it is the process of the thread at that time according to the thread events of the trace.
-    pub process_id: Option<u32>,
-    /// The provider, the class of a classic event, or the message GUID of a WPP message.
-    pub provider: Option<Guid>,
-    /// Id, version, channel, level, opcode, task, keyword. The id of a kernel event is its hook id, that of a WPP message its
-    /// number.
-    pub descriptor: EventDescriptor,
-    /// Flags of the `EVENT_HEADER`.
-    pub flags: u16,
-    /// Property of the `EVENT_HEADER`.
-    pub property: u16,
-    /// Kernel-mode time of the thread.
-    pub kernel_time: u32,
-    /// User-mode time of the thread.
-    pub user_time: u32,
-    /// The activity id.
-    pub activity: Option<Guid>,
-    /// The sequence number of a WPP message.
-    pub sequence: Option<u32>,
-}
+use crate::format::record::{self, Layout, Next, header_type, stamp};
+use crate::format::stack::HOOK_BINARY_PATH;
+use crate::time::Clock;
 
 /// A record of a trace: an event, or another record that is passed on undecoded.
 ///
@@ -209,12 +169,6 @@ impl Event {
     pub fn is_trace_logging(&self) -> bool {
         self.kind() == Kind::TraceLogging
     }
-
-    /// Decodes the event as far as it is self-describing.
-    #[must_use]
-    pub fn decode(&self) -> Decoded {
-        self.as_ref().decode()
-    }
 }
 
 impl<'a> EventRef<'a> {
@@ -254,25 +208,17 @@ impl<'a> EventRef<'a> {
         Some(Self::new(layout, stamp(layout, record)?, cpu, clock, record))
     }
 
-    /// Sets the stack that the event's key refers to, or the one that the kernel wrote after the event. Returns whether the event
-    /// has a key without a definition.
+    /// Returns whether the event has extended items.
     #[inline]
-    pub(crate) fn resolve(&mut self, stacks: &'a Stacks, session: u16) -> bool {
-        let mut is_undefined = false;
-        if self.data > self.items
-            && let Some(key) = self.stack_key()
-        {
-            let stamp = self.header.stamp;
-            self.stack = stacks.keys.get(Reference { key, session, stamp, is_kernel: None });
-            is_undefined = self.stack.is_none();
-        }
-        if self.stack.is_none()
-            && let Some((process, frames)) = stacks.of_event(&self.header, self.payload())
-        {
-            self.stack = Some(frames);
-            self.stack_process = Some(process);
-        }
-        is_undefined
+    pub(crate) const fn has_items(&self) -> bool {
+        self.data > self.items
+    }
+
+    /// Sets the stack, and the process that it belongs to if the event does not say.
+    #[inline]
+    pub(crate) const fn set_stack(&mut self, stack: Option<&'a [u64]>, process: Option<u32>) {
+        self.stack = stack;
+        self.stack_process = process;
     }
 
     /// Copies the event and its bytes.
@@ -340,104 +286,57 @@ impl<'a> EventRef<'a> {
     /// Returns the kind of the event.
     #[must_use]
     pub fn kind(&self) -> Kind {
-        Kind::of(self)
-    }
-
-    /// Returns the traits, the metadata and the values of a TraceLogging event.
-    #[must_use]
-    pub fn parts(&self) -> Option<Parts<'a>> {
-        Parts::of_ref(self)
-    }
-
-    /// Passes the values of a TraceLogging event to a visitor one by one, without keeping any. Use this to read only a few
-    /// values, or very many events. Returns `true` if this is a TraceLogging event and its metadata covers the whole payload.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the metadata or the payload does not decode. The values before the error have been visited.
-    pub fn visit(&self, visitor: &mut impl Visitor<'a>) -> Result<bool, DecodeError> {
-        let Some(parts) = self.parts() else {
-            return Ok(false);
-        };
-        let (metadata, _) = Metadata::parse(parts.metadata)?;
-        tracelogging::decode(&metadata, parts.payload, visitor).map(<[u8]>::is_empty)
-    }
-
-    /// Decodes the event as far as it is self-describing.
-    #[must_use]
-    pub fn decode(&self) -> Decoded {
-        decode(self)
-    }
-}
-
-/// Returns an id, unless it is -1, which Windows writes if there is no process or thread.
-const fn known(id: u32) -> Option<u32> {
-    if id == u32::MAX { None } else { Some(id) }
-}
-
-impl Header {
-    /// Fills in the members that the layout has. Returns the offset of the items or of the data.
-    #[inline]
-    fn fill(&mut self, record: &[u8]) -> Option<usize> {
-        match self.layout {
-            Layout::Event => self.fill_event(&EventHeader::parse(record)?),
-            Layout::System => self.fill_system(&SystemHeader::parse(record, false)?),
-            Layout::Compact => self.fill_system(&SystemHeader::parse(record, true)?),
-            Layout::PerfInfo => self.fill_system(&SystemHeader::parse_perfinfo(record)?),
-            Layout::Full | Layout::Instance => self.fill_classic(&ClassicHeader::parse(record)?),
-            Layout::Message => {
-                let header = MessageHeader::parse(record)?;
-                self.provider = header.guid;
-                self.thread_id = header.thread_id;
-                self.process_id = header.process_id;
-                self.descriptor.id = header.number;
-                self.sequence = header.sequence;
-                self.is_32_bit = header.options & OPTION_POINTER32 != 0;
-                return Some(header.size);
-            }
-            Layout::Foreign => {}
+        let header = &self.header;
+        match header.layout {
+            Layout::Event if self.item(ExtendedType::EVENT_SCHEMA_TL).is_some() => Kind::TraceLogging,
+            Layout::Event if header.flags & FLAG_TRACE_MESSAGE != 0 => Kind::Wpp,
+            Layout::Event if header.flags & FLAG_CLASSIC_HEADER != 0 => Kind::Mof,
+            Layout::Event if header.descriptor.channel == Channel::TraceLogging => Kind::TraceLogging,
+            Layout::Event => Kind::Manifest,
+            Layout::Full | Layout::Instance => Kind::Mof,
+            Layout::Message => Kind::Wpp,
+            _ => Kind::System,
         }
-        Some(self.layout.header_size())
     }
 
-    fn fill_event(&mut self, header: &EventHeader) {
-        self.thread_id = known(header.thread_id);
-        self.process_id = known(header.process_id);
-        self.provider = Some(header.provider);
-        self.descriptor = header.descriptor;
-        self.flags = header.flags;
-        self.property = header.property;
-        self.kernel_time = header.kernel_time;
-        self.user_time = header.user_time;
-        self.activity = (!header.activity.is_zero()).then_some(header.activity);
+    /// Returns the label of an event without a schema, the same in every output: its kind, and the number that tells events of
+    /// this kind apart.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let descriptor = &self.header.descriptor;
+        match self.kind() {
+            Kind::Mof => format!("mof {}", descriptor.opcode.as_int()),
+            Kind::System => format!("system {:#06x}", descriptor.id),
+            kind => format!("{} {}", kind.as_str(), descriptor.id),
+        }
     }
 
-    #[inline]
-    fn fill_system(&mut self, header: &SystemHeader) {
-        let [kind, _group] = header.hook_id.to_le_bytes();
-        self.thread_id = header.thread_id.and_then(known);
-        self.process_id = header.process_id.and_then(known);
-        self.kernel_time = header.kernel_time;
-        self.user_time = header.user_time;
-        self.descriptor = EventDescriptor {
-            id: header.hook_id,
-            version: u8::try_from(header.version).unwrap_or(u8::MAX),
-            channel: Channel::TraceClassic,
-            level: Level::LogAlways,
-            opcode: Opcode::from_int(kind),
-            task: 0,
-            keyword: Keyword::NONE,
+    /// Returns the provider, the class of a classic event, or the class of a kernel event's group.
+    #[must_use]
+    pub fn class(&self) -> Option<Guid> {
+        match self.header.layout {
+            Layout::System | Layout::Compact | Layout::PerfInfo => BuiltIn::class_of_hook(self.header.descriptor.id),
+            _ => self.header.provider,
+        }
+    }
+
+    /// Returns the provider and the path of its binary, if this is a record of a session that tracks the binaries of providers
+    /// (`WMI_LOG_TYPE_BINARY_PATH`). The path is one of the machine where the trace was recorded; for a driver it is a file name.
+    #[must_use]
+    pub fn provider_binary(&self) -> Option<(Guid, String)> {
+        let descriptor = &self.header.descriptor;
+        let is_record = match self.header.layout {
+            Layout::System | Layout::Compact | Layout::PerfInfo => descriptor.id == HOOK_BINARY_PATH,
+            _ => {
+                u16::from(descriptor.opcode.as_int()) == HOOK_BINARY_PATH
+                    && self.class() == BuiltIn::class_of_hook(HOOK_BINARY_PATH)
+            }
         };
-    }
-
-    fn fill_classic(&mut self, header: &ClassicHeader) {
-        self.thread_id = known(header.thread_id);
-        self.process_id = known(header.process_id);
-        self.provider = Some(header.class);
-        self.kernel_time = header.kernel_time;
-        self.user_time = header.user_time;
-        self.descriptor.version = u8::try_from(header.version).unwrap_or(u8::MAX);
-        self.descriptor.level = Level::from_int(header.level);
-        self.descriptor.opcode = Opcode::from_int(header.event_type);
+        let (guid, path) = self.payload().split_first_chunk::<16>().filter(|_| is_record)?;
+        let units = path.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+        let path: String = char::decode_utf16(units.take_while(|unit| *unit != 0))
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect();
+        (!path.is_empty()).then(|| (Guid::from_bytes_le(guid), path))
     }
 }
