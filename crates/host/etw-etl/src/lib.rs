@@ -15,7 +15,7 @@
 //! | show or convert a trace | [`Exporter`] with a [`Format`]; [`export::Columns`], [`export::Pcapng`] |
 //! | write a trace | [`Writer`] with [`EventData`], or whole buffers ([`Buffer`]) |
 //! | find what belongs together | [`pair::Pairs`] |
-//! | name the frames of stacks | [`Images`], [`FrameNames`] |
+//! | name the frames of stacks | [`Images`], [`Methods`], [`FrameNames`] |
 //! | name processes, threads, files and registry keys | [`TraceNames`], [`Names`] |
 //! | check a trace in a test | [`mod@expect`] |
 //! | look at the raw layouts | [`mod@format`] |
@@ -57,6 +57,7 @@ pub mod expect;
 pub mod export;
 pub mod format;
 mod images;
+mod methods;
 mod names;
 mod new_file;
 pub mod pair;
@@ -72,6 +73,7 @@ pub use event::{Event, EventRef, Header, Kind};
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
 pub use images::{Images, Place};
+pub use methods::Methods;
 pub use names::TraceNames;
 pub use new_file::NewFile;
 pub use read::report::{Loss, LossReason, Report};

@@ -231,6 +231,19 @@ impl Decoder {
         self.names.as_ref()?.process(id, stamp)
     }
 
+    /// Returns the name of a thread at the time of an event, if the trace says so.
+    #[must_use]
+    pub fn thread(&self, id: u32, stamp: u64) -> Option<Arc<str>> {
+        self.names.as_ref()?.thread(id, stamp)
+    }
+
+    /// Returns the functions that contain an address of a process at the time of an event, the innermost inlined function first;
+    /// without symbols, the image and the offset.
+    #[must_use]
+    pub fn frame(&self, process: u32, stamp: u64, address: u64) -> Vec<String> {
+        self.frames.as_ref().map(|frames| frames.names_at(process, stamp, address)).unwrap_or_default()
+    }
+
     /// Returns the names that belong to an event.
     pub fn names(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> Names {
         let Some(names) = self.names.clone() else { return Names::default() };

@@ -20,6 +20,7 @@ use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
 use crate::format::record::Layout;
 use crate::format::stack::definition;
 use crate::images::Images;
+use crate::methods::Methods;
 use crate::names::TraceNames;
 use crate::time::{Clock, ClockKind, FileTime};
 
@@ -31,6 +32,7 @@ pub(crate) struct Collected {
     pub(crate) images: Images,
     pub(crate) threads: Threads,
     pub(crate) names: TraceNames,
+    pub(crate) methods: Methods,
     pub(crate) decoder: Decoder,
 }
 
@@ -78,6 +80,12 @@ impl Collected {
                     match guid_at(record, 0x18) {
                         Some(IMAGE_ID) => self.add_image(*slot, buffer),
                         Some(SYS_CONFIG) => self.add_names(*slot, buffer),
+                        Some(provider)
+                            if slot.layout == Layout::Event
+                                && Methods::is_described_by(provider, u16_at(record, 0x28).unwrap_or_default()) =>
+                        {
+                            self.methods.add(&mut self.decoder, &event(*slot, buffer));
+                        }
                         _ => {}
                     }
                 }
@@ -179,6 +187,7 @@ pub(crate) fn index<R: Read + Seek>(
     collected.threads.sort();
     collected.images.sort();
     collected.names.sort();
+    collected.methods.sort();
     (entries, offset)
 }
 

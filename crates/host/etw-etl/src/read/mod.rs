@@ -33,6 +33,7 @@ use crate::format::classic::SYSTEM_SIZE;
 use crate::format::logfile::LogfileHeader;
 use crate::format::record::{self, Layout, Next};
 use crate::images::Images;
+use crate::methods::Methods;
 use crate::names::TraceNames;
 use crate::time::{Clock, FileTime};
 use entry::Entry;
@@ -119,6 +120,7 @@ pub struct Reader<R = File> {
     images: Arc<Images>,
     threads: Threads,
     names: Arc<TraceNames>,
+    methods: Arc<Methods>,
     entries: Vec<Entry>,
     /// Offset of the next buffer of a growing file.
     end: u64,
@@ -223,6 +225,7 @@ impl<R: Read + Seek> Reader<R> {
             images: Arc::new(found.images),
             threads: found.threads,
             names: Arc::new(found.names),
+            methods: Arc::new(found.methods),
             entries,
             end,
             opened: 0,
@@ -272,6 +275,13 @@ impl<R: Read + Seek> Reader<R> {
         Arc::clone(&self.names)
     }
 
+    /// Returns the methods of the .NET runtime that the file describes. Complete as soon as the file is opened;
+    /// [`refresh`](Self::refresh) adds those of new buffers.
+    #[must_use]
+    pub fn methods(&self) -> Arc<Methods> {
+        Arc::clone(&self.methods)
+    }
+
     /// Looks for buffers that were appended to a growing file since it was opened or last refreshed. Returns the schemas that
     /// they contain, or `None` if there is no new buffer. Events of new buffers follow all earlier events, and are in time order
     /// among themselves.
@@ -296,6 +306,7 @@ impl<R: Read + Seek> Reader<R> {
             images: Arc::unwrap_or_clone(std::mem::take(&mut self.images)),
             threads: std::mem::take(&mut self.threads),
             names: Arc::unwrap_or_clone(std::mem::take(&mut self.names)),
+            methods: Arc::unwrap_or_clone(std::mem::take(&mut self.methods)),
             ..Collected::default()
         };
         let (mut entries, end) =
@@ -305,6 +316,7 @@ impl<R: Read + Seek> Reader<R> {
         self.images = Arc::new(found.images);
         self.threads = found.threads;
         self.names = Arc::new(found.names);
+        self.methods = Arc::new(found.methods);
         // New events may be earlier than the last one, and their stacks may be in buffers that were already read.
         let from = entries.first().map_or(u64::MAX, |entry| entry.first).min(self.stacks.stamp());
         self.entries.append(&mut entries);

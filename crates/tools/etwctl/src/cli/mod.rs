@@ -10,7 +10,9 @@ pub(crate) use session::{
     Capture, Disable, Doctor, Enable, InfoGet, InfoSet, Listed, Missed, Named, Providers, Record, Requested, Start,
     Update,
 };
-pub(crate) use trace::{Activities, Decode, Formats, Schema, SchemaFiles, Selected, Stacks, Stats};
+pub(crate) use trace::{
+    Activities, Decode, Flame, Formats, Processes, Profile, Schema, SchemaFiles, Selected, Stacks, Stats, Top,
+};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -69,10 +71,18 @@ pub(crate) enum Command {
     Decode(Decode),
     /// Summarise a trace file: events by provider and name, and how many of them have a schema
     Stats(Stats),
+    /// Show who used most of the processor, disks, files, memory, registry, network or heaps
+    Top(Top),
+    /// List the processes of a trace file: names, parents, times, command lines
+    Processes(Processes),
     /// Show how long the activities of trace files took, the slowest first
     Activities(Activities),
     /// Write the call stacks of trace files in the folded format of flame graphs
     Stacks(Stacks),
+    /// Draw the call stacks of trace files as a flame graph (SVG)
+    Flame(Flame),
+    /// Convert a trace file to a profile for the Firefox Profiler or pprof
+    Profile(Profile),
     /// Show the events that a manifest or a binary describes
     Schema(Schema),
     /// Run the commands in a file, or on standard input, in one process
@@ -158,7 +168,7 @@ mod tests {
             ("info gte 3", "unrecognized subcommand 'gte'"),
             ("help stopp", "unrecognized subcommand 'stopp'"),
             ("sessions --jso", "a similar argument exists: '--json'"),
-            ("stopp S", "a similar subcommand exists: 'stop'"),
+            ("stopp S", "some similar subcommands exist: 'top', 'stop'"),
             ("stop", "<SESSION>"),
             ("stop A B", "unexpected argument 'B' found"),
             ("start A --etl", "a value is required for '--etl <FILE>' but none was supplied"),

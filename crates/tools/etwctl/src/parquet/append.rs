@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 /// A file that is written in several steps, and closed between them.
 #[derive(Debug)]
-pub(crate) struct Append {
+pub(super) struct Append {
     path: PathBuf,
     file: Option<File>,
 }
 
 impl Append {
     /// Creates the file, empty.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.to_owned(), file: Some(File::create(path)?) })
     }
 
     /// Closes the file. The next write opens it again.
-    pub(crate) fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.file = None;
     }
 

@@ -10,7 +10,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     Bool,
     /// Number of bits, and whether it is signed.
     Integer(u8, bool),
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 
 /// A value of any column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(super) enum Value {
     Bool(bool),
     Integer(i64),
     F32(f32),
@@ -48,10 +48,10 @@ enum Values {
 
 /// A column.
 #[derive(Debug)]
-pub(crate) struct Column {
-    pub(crate) name: String,
-    pub(crate) kind: Kind,
-    pub(crate) is_list: bool,
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) is_list: bool,
     values: Values,
     /// Definition level of each value: how much of its path is present.
     definitions: Vec<i16>,
@@ -67,7 +67,7 @@ const NULL_IN_LIST: i16 = 2;
 const IN_LIST: i16 = 3;
 
 impl Column {
-    pub(crate) fn new(name: String, kind: Kind, is_list: bool) -> Self {
+    pub(super) fn new(name: String, kind: Kind, is_list: bool) -> Self {
         let values = match kind {
             Kind::Bool => Values::Bool(Vec::new()),
             Kind::Integer(bits, _) if bits <= 32 => Values::I32(Vec::new()),
@@ -80,7 +80,7 @@ impl Column {
     }
 
     /// Returns the column's part of the file schema.
-    pub(crate) fn schema(&self) -> Result<TypePtr> {
+    pub(super) fn schema(&self) -> Result<TypePtr> {
         let value = |name: &str| {
             let (physical, logical) = match self.kind {
                 Kind::Bool => (Physical::BOOLEAN, None),
@@ -116,14 +116,14 @@ impl Column {
     }
 
     /// Adds a row and returns its approximate memory cost in bytes.
-    pub(crate) fn add(&mut self, value: Option<Value>) -> usize {
+    pub(super) fn add(&mut self, value: Option<Value>) -> usize {
         let (is_there, cost) = self.keep(value);
         self.definitions.push(if is_there { VALUE } else { NOTHING });
         cost
     }
 
     /// Adds a row with a list and returns its approximate memory cost in bytes.
-    pub(crate) fn add_list(&mut self, values: Option<impl IntoIterator<Item = Option<Value>>>) -> usize {
+    pub(super) fn add_list(&mut self, values: Option<impl IntoIterator<Item = Option<Value>>>) -> usize {
         let Some(values) = values else {
             self.definitions.push(NOTHING);
             self.repetitions.push(0);
@@ -166,7 +166,7 @@ impl Column {
     }
 
     /// Writes the buffered rows and clears them.
-    pub(crate) fn write(&mut self, writer: &mut ColumnWriter<'_>) -> Result<()> {
+    pub(super) fn write(&mut self, writer: &mut ColumnWriter<'_>) -> Result<()> {
         let definitions = std::mem::take(&mut self.definitions);
         let repetitions = std::mem::take(&mut self.repetitions);
         let levels = (Some(definitions.as_slice()), self.is_list.then_some(repetitions.as_slice()));

@@ -3,24 +3,24 @@
 use etw_etl::decode::{Field, Node, Scalar};
 use etw_types::{InType, OutType};
 
-use crate::column::{Kind, Value};
+use super::column::{Kind, Value};
 
 /// The column of a field: its name, its type, and whether it is a list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Shape {
-    pub(crate) name: String,
-    pub(crate) kind: Kind,
-    pub(crate) is_list: bool,
+pub(super) struct Shape {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) is_list: bool,
 }
 
 /// The value of a field for its column.
-pub(crate) enum Cell {
+pub(super) enum Cell {
     One(Option<Value>),
     Many(Vec<Option<Value>>),
 }
 
 /// Calls `each` for every column of an event's fields. The column of a struct member is named after the struct and the member.
-pub(crate) fn visit<'a>(fields: &'a [Field], prefix: &str, each: &mut impl FnMut(String, &'a Field)) {
+pub(super) fn visit<'a>(fields: &'a [Field], prefix: &str, each: &mut impl FnMut(String, &'a Field)) {
     for field in fields {
         let name = if prefix.is_empty() { field.name.clone() } else { format!("{prefix}.{}", field.name) };
         match &field.node {
@@ -31,7 +31,7 @@ pub(crate) fn visit<'a>(fields: &'a [Field], prefix: &str, each: &mut impl FnMut
 }
 
 /// Returns the column of a field.
-pub(crate) fn shape(name: String, field: &Field) -> Shape {
+pub(super) fn shape(name: String, field: &Field) -> Shape {
     let kind = |value: Option<&Scalar>| kind(field.in_type, field.out_type, value);
     match &field.node {
         Node::Value(value) => Shape { name, kind: kind(Some(value)), is_list: false },
@@ -88,7 +88,7 @@ fn kind(in_type: InType, out_type: OutType, value: Option<&Scalar>) -> Kind {
 }
 
 /// Returns the value of a field for its column, and whether the column represents it exactly.
-pub(crate) fn cell(field: &Field, shape: &Shape) -> (Cell, bool) {
+pub(super) fn cell(field: &Field, shape: &Shape) -> (Cell, bool) {
     match &field.node {
         Node::Value(value) if !shape.is_list => {
             let (value, is_exact) = value_of(value, shape.kind);
@@ -116,7 +116,7 @@ pub(crate) fn cell(field: &Field, shape: &Shape) -> (Cell, bool) {
 const TO_1970: i64 = 116_444_736_000_000_000;
 
 /// Converts 100 ns units since 1601 to nanoseconds since 1970. Returns `None` on overflow.
-pub(crate) fn nanoseconds(filetime: i64) -> Option<i64> {
+pub(super) fn nanoseconds(filetime: i64) -> Option<i64> {
     filetime.checked_sub(TO_1970)?.checked_mul(100)
 }
 

@@ -11,12 +11,12 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::append::Append;
-use crate::column::{Column, Kind, Value};
-use crate::fields::{Cell, Shape, cell, nanoseconds, visit};
+use super::append::Append;
+use super::column::{Column, Kind, Value};
+use super::fields::{Cell, Shape, cell, nanoseconds, visit};
 
 /// The columns that every file has.
-const COMMON: [(&str, Kind); 19] = [
+const COMMON: [(&str, Kind); 26] = [
     ("time", Kind::Nanoseconds),
     ("provider", Kind::Text),
     ("provider_id", Kind::Text),
@@ -36,22 +36,29 @@ const COMMON: [(&str, Kind); 19] = [
     ("message", Kind::Text),
     ("stack", Kind::Integer(64, false)),
     ("raw", Kind::Bytes),
+    ("process", Kind::Text),
+    ("parent_pid", Kind::Integer(32, false)),
+    ("session_id", Kind::Integer(32, false)),
+    ("command_line", Kind::Text),
+    ("thread", Kind::Text),
+    ("file", Kind::Text),
+    ("key", Kind::Text),
 ];
 
 /// A file that is being written. It is open only while one of these functions writes to it.
-pub(crate) struct Table {
+pub(super) struct Table {
     shapes: Vec<Shape>,
     columns: Vec<Column>,
     writer: SerializedFileWriter<Append>,
     /// Number of buffered rows.
     rows: u64,
     /// Approximate memory of the buffered rows, in bytes.
-    pub(crate) held: usize,
+    pub(super) held: usize,
 }
 
 impl Table {
     /// Creates a file for events with these fields.
-    pub(crate) fn create(path: &Path, shapes: Vec<Shape>) -> Result<Self> {
+    pub(super) fn create(path: &Path, shapes: Vec<Shape>) -> Result<Self> {
         let mut used: HashSet<String> = HashSet::new();
         let mut columns = Vec::with_capacity(COMMON.len() + shapes.len());
         for (name, kind) in COMMON {
@@ -78,7 +85,7 @@ impl Table {
     }
 
     /// Adds an event, which must have the fields of the file.
-    pub(crate) fn add(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
+    pub(super) fn add(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
         let mut cells = Vec::with_capacity(self.shapes.len());
         let mut is_exact = true;
         let mut shapes = self.shapes.iter();
@@ -111,7 +118,7 @@ impl Table {
     }
 
     /// Writes the buffered rows.
-    pub(crate) fn flush(&mut self) -> Result<()> {
+    pub(super) fn flush(&mut self) -> Result<()> {
         if self.rows == 0 {
             return Ok(());
         }
@@ -130,7 +137,7 @@ impl Table {
     }
 
     /// Completes the file.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub(super) fn finish(mut self) -> Result<()> {
         self.flush()?;
         self.writer.close().map(drop)
     }
@@ -140,6 +147,8 @@ impl Table {
 fn common(event: &EventRef<'_>, decoded: &Decoded, raw: Option<&[u8]>) -> [Option<Value>; COMMON.len()] {
     let header = &event.header;
     let descriptor = &header.descriptor;
+    let names = &decoded.names;
+    let process = names.process.as_deref();
     let text = |text: Option<&str>| text.map(|text| Value::Bytes(text.as_bytes().to_vec()));
     let shown = |text: Option<String>| text.map(|text| Value::Bytes(text.into_bytes()));
     let number = |number: u32| Some(Value::Integer(number.into()));
@@ -163,6 +172,13 @@ fn common(event: &EventRef<'_>, decoded: &Decoded, raw: Option<&[u8]>) -> [Optio
         shown(decoded.message()),
         None,
         raw.map(|raw| Value::Bytes(raw.to_vec())),
+        text(process.map(|process| &*process.name)),
+        process.and_then(|process| process.parent).and_then(number),
+        process.and_then(|process| process.session).and_then(number),
+        text(process.and_then(|process| process.command_line.as_deref())),
+        text(names.thread.as_deref()),
+        text(names.file.as_deref()),
+        text(names.key.as_deref()),
     ]
 }
 

@@ -8,8 +8,8 @@ use std::{fs, io};
 use etw_etl::{Decoded, EventRef};
 use etw_types::Guid;
 
-use crate::fields::{Shape, shape, visit};
-use crate::file::Table;
+use super::fields::{Shape, shape, visit};
+use super::file::Table;
 
 /// Approximate maximum memory for buffered rows, in bytes.
 const MEMORY: usize = 128 * 1024 * 1024;
@@ -35,18 +35,18 @@ struct Key {
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Number of files in the folder.
-    pub files: usize,
+    pub(crate) files: usize,
     /// Number of events in the files.
-    pub events: u64,
+    pub(crate) events: u64,
     /// Number of events left out because there would be too many files or columns.
-    pub left_out: u64,
+    pub(crate) left_out: u64,
 }
 
 /// A folder that is being written. It gets its name when it is complete; until then, its files are in a temporary folder next to
 /// it.
-pub struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     beside: PathBuf,
     tables: HashMap<Key, usize>,
@@ -69,7 +69,7 @@ impl Folder {
     /// # Errors
     ///
     /// Fails if the path exists and is not an empty folder, or if the temporary folder next to it cannot be created.
-    pub fn create(path: &Path) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
         match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
@@ -99,7 +99,7 @@ impl Folder {
     /// # Errors
     ///
     /// Fails if a file cannot be written.
-    pub fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+    pub(crate) fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         let mut shapes = Vec::new();
         visit(&decoded.fields, "", &mut |name, field| shapes.push(shape(name, field)));
         let descriptor = &event.header.descriptor;
@@ -148,7 +148,7 @@ impl Folder {
     /// # Errors
     ///
     /// Fails if a file cannot be completed, or if the folder's name has been taken in the meantime.
-    pub fn finish(mut self) -> io::Result<Summary> {
+    pub(crate) fn finish(mut self) -> io::Result<Summary> {
         for table in std::mem::take(&mut self.open) {
             table.finish().map_err(|error| failed(&self.beside, &error))?;
         }
@@ -179,7 +179,7 @@ fn failed(path: &Path, error: &parquet::errors::ParquetError) -> io::Error {
 /// replaced with underscores.
 fn file_name(names: &mut HashMap<String, usize>, event: &EventRef<'_>, decoded: &Decoded) -> String {
     let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
-    let name = decoded.event.clone().unwrap_or_else(|| format!("event-{}", event.header.descriptor.id));
+    let name = decoded.event.clone().unwrap_or_else(|| event.label());
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
     let name: String = format!("{}.{name}", provider.unwrap_or_else(|| "-".to_owned()))
         .chars()
@@ -190,4 +190,20 @@ fn file_name(names: &mut HashMap<String, usize>, event: &EventRef<'_>, decoded: 
     let used = names.entry(name.to_lowercase()).or_default();
     *used += 1;
     if *used == 1 { format!("{name}.parquet") } else { format!("{name}~{used}.parquet") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::Folder;
+
+    #[test]
+    fn an_incomplete_folder_is_removed() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = Folder::create(&outer.path().join("out")).unwrap();
+        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1, "a folder beside");
+        drop(folder);
+        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 0);
+    }
 }

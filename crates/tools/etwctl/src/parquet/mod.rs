@@ -14,6 +14,8 @@
 //! | `message` | string | the text from the manifest or the TMF file |
 //! | `stack` | list of unsigned 64-bit integers | return addresses, innermost first |
 //! | `raw` | binary | the event's data, if it was not decoded completely or a value does not fit its column |
+//! | `process`, `command_line`, `thread`, `file`, `key` | string | names of the process and the thread, and of the file and the registry key that the event is about |
+//! | `parent_pid`, `session_id` | unsigned integer | of the process |
 //!
 //! The fields of the event follow under their own names, or as `name_2` if a column already has that name, ignoring case. The
 //! column of a field is a boolean, an integer of the field's width and sign, a 32-bit or 64-bit floating-point number, a
@@ -23,7 +25,6 @@
 //!
 //! Memory is bounded: rows are buffered up to a limit, then the rows of the largest buffer are written as a row group. At most one
 //! file is open at a time.
-#![forbid(unsafe_code)]
 
 mod append;
 mod column;
@@ -31,4 +32,4 @@ mod fields;
 mod file;
 mod folder;
 
-pub use folder::{Folder, Summary};
+pub(crate) use folder::Folder;

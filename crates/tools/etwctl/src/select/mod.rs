@@ -1,14 +1,19 @@
 //! Selects events of a trace: by provider, level, time and conditions.
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
+mod expression;
+mod value;
 
-use etw_etl::decode::{Field, Node, Scalar};
+use std::collections::{BTreeMap, BTreeSet};
+
+use etw_etl::decode::{Field, Node};
 use etw_etl::{Decoded, Decoder, EventRef, FileTime, escaped};
 use etw_types::{Guid, Level};
 
 use crate::cli::Selected;
-use crate::values::{self, Moment, hint};
+use crate::context::Failure;
+use crate::values::{Moment, hint};
+pub(crate) use expression::Expression;
+use value::Value;
 
 /// The maximum number of names that are kept for suggestions.
 const MOST_NAMES: usize = 1000;
@@ -18,7 +23,8 @@ const MOST_NAMES: usize = 1000;
 pub(crate) struct Selection {
     providers: Vec<(Guid, String)>,
     level: Option<Level>,
-    conditions: Vec<Condition>,
+    events: Vec<String>,
+    conditions: Vec<Expression>,
     seen: Seen,
     from: Option<Moment>,
     to: Option<Moment>,
@@ -30,39 +36,12 @@ pub(crate) struct Selection {
 struct Seen {
     providers: BTreeSet<String>,
     fields: BTreeSet<String>,
-    /// The providers and names of the selection that at least one event has.
+    events: BTreeSet<String>,
+    /// The providers, events and names of the selection that at least one event has.
     found: BTreeSet<String>,
+    /// Comparisons in order of values that are no numbers: the name, and the operator and a value.
+    not_numbers: BTreeMap<String, String>,
 }
-
-/// `NAME OPERATOR VALUE`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Condition {
-    name: String,
-    operator: Operator,
-    value: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    Contains,
-}
-
-/// The operators; those of two characters first.
-const OPERATORS: [(&str, Operator); 7] = [
-    ("!=", Operator::NotEqual),
-    ("<=", Operator::LessOrEqual),
-    (">=", Operator::GreaterOrEqual),
-    ("=", Operator::Equal),
-    ("<", Operator::Less),
-    (">", Operator::Greater),
-    ("~", Operator::Contains),
-];
 
 impl Selection {
     /// The selection of the options `--provider`, `--level`, `--where`, `--from` and `--to`.
@@ -70,6 +49,7 @@ impl Selection {
         Self {
             providers: selected.providers.iter().map(|provider| (provider.guid, provider.name.clone())).collect(),
             level: selected.level.filter(|level| *level != Level::LogAlways),
+            events: selected.events.clone(),
             conditions: selected.conditions.clone(),
             seen: Seen::default(),
             from: selected.from,
@@ -78,23 +58,41 @@ impl Selection {
         }
     }
 
-    /// Notes about parts of the selection that match nothing: a provider without events, a name that no event has.
+    /// Notes about parts of the selection that match nothing: a provider without events, a name of events that there are not.
     pub(crate) fn notes(&self) -> Vec<String> {
         let missing = |name: &&String| !self.seen.found.contains(*name);
-        let providers = self.providers.iter().map(|(_, name)| name).filter(missing);
-        let names = self.conditions.iter().map(|condition| &condition.name).filter(missing);
-        let provider = |name: &String| match hint(name, &self.seen.providers) {
+        let note = |what: &str, name: &String, known: &BTreeSet<String>| match hint(name, known) {
             nothing if nothing.is_empty() => {
-                let some: Vec<_> = self.seen.providers.iter().take(5).map(|name| escaped(name)).collect();
-                format!("no event is from provider '{name}'; the trace has {}", some.join(", "))
+                let some: Vec<_> = known.iter().take(5).map(|name| escaped(name)).collect();
+                format!("no event {what} '{name}'; the trace has {}", some.join(", "))
             }
-            hint => format!("no event is from provider '{name}'{hint}"),
+            hint => format!("no event {what} '{name}'{hint}"),
         };
-        let known = || HEADER_NAMES.iter().copied().chain(self.seen.fields.iter().map(String::as_str));
-        providers
-            .map(provider)
-            .chain(names.map(|name| format!("no event has '{name}'{}", hint(name, known()))))
-            .collect()
+        let providers = self.providers.iter().map(|(_, name)| name).filter(missing);
+        let providers = providers.map(|name| note("is from provider", name, &self.seen.providers));
+        let events = self.events.iter().filter(missing).map(|name| note("has the name", name, &self.seen.events));
+        providers.chain(events).collect()
+    }
+
+    /// Fails if `--where` names something that no event has, or compares a text as if it were a number. Call this after all events
+    /// have been read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let mut missing = None;
+        for condition in &self.conditions {
+            condition.visit(&mut |comparison| {
+                if !self.seen.found.contains(&comparison.name) {
+                    missing = missing.or(Some(&comparison.name));
+                }
+            });
+        }
+        if let Some(name) = missing {
+            let known = HEADER_NAMES.iter().copied().chain(self.seen.fields.iter().map(String::as_str));
+            return Err(Failure::Usage(format!("--where: no event has '{name}'{}", hint(name, known))));
+        }
+        match self.seen.not_numbers.iter().next() {
+            Some((name, why)) => Err(Failure::Usage(format!("--where: '{name}' is no number: {why}"))),
+            None => Ok(()),
+        }
     }
 
     /// Sets the start of the trace, for times that are relative to it.
@@ -119,12 +117,17 @@ impl Selection {
         let is_in_range = self.range.0 <= time && time < self.range.1;
         // With providers or conditions, events of every level are decoded: otherwise `notes` would report names that only
         // events of other levels have.
-        is_in_range && (is_at_level || !self.conditions.is_empty() || !self.providers.is_empty())
+        is_in_range && (is_at_level || self.needs_names())
+    }
+
+    /// Whether the selection depends on names.
+    const fn needs_names(&self) -> bool {
+        !self.conditions.is_empty() || !self.providers.is_empty() || !self.events.is_empty()
     }
 
     /// Whether an event is selected. The event is decoded only if the selection needs that.
     pub(crate) fn takes_lazily(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> bool {
-        if self.providers.is_empty() && self.conditions.is_empty() {
+        if !self.needs_names() {
             return self.takes(event, &Decoded::default());
         }
         self.takes(event, &decoder.decode(event))
@@ -133,34 +136,45 @@ impl Selection {
     /// Whether an event is selected.
     pub(crate) fn takes(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> bool {
         let is_within = self.level.is_none_or(|level| event.header.descriptor.level <= level);
-        if self.providers.is_empty() && self.conditions.is_empty() {
+        if !self.needs_names() {
             return is_within;
         }
-        self.seen.note(event, decoded);
-        let is_of = |(guid, name): &(Guid, String)| {
-            event.class() == Some(*guid) || decoded.provider.as_ref().is_some_and(|of| of.eq_ignore_ascii_case(name))
+        let name = decoded.event.clone().unwrap_or_else(|| event.label());
+        self.seen.note(event, decoded, &name);
+        let is_from = |(guid, name): &(Guid, String)| {
+            event.class() == Some(*guid) || decoded.provider.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name))
         };
-        let of: Vec<&String> = self.providers.iter().filter(|wanted| is_of(wanted)).map(|(_, name)| name).collect();
-        let is_wanted = self.providers.is_empty() || !of.is_empty();
-        self.seen.found.extend(of.into_iter().cloned());
+        let from: Vec<&String> = self.providers.iter().filter(|wanted| is_from(wanted)).map(|(_, name)| name).collect();
+        let named: Vec<&String> = self.events.iter().filter(|wanted| wanted.eq_ignore_ascii_case(&name)).collect();
+        let is_wanted =
+            (self.providers.is_empty() || !from.is_empty()) && (self.events.is_empty() || !named.is_empty());
+        self.seen.found.extend(from.into_iter().chain(named).cloned());
         // Every condition is checked, also after one that does not hold, so that `found` is complete.
         let mut holds = true;
         for condition in &self.conditions {
-            match value_of(&condition.name, event, decoded) {
-                Some(value) => {
-                    self.seen.found.insert(condition.name.clone());
-                    holds &= condition.holds(&value);
+            let seen = &mut self.seen;
+            holds &= condition.holds(&mut |comparison| {
+                // If the event does not have the name, the comparison does not hold, whatever its operator.
+                let Some(value) = value_of(&comparison.name, event, decoded) else { return false };
+                if !seen.found.contains(&comparison.name) {
+                    seen.found.insert(comparison.name.clone());
                 }
-                // If the event does not have the name, the condition does not hold, whatever its operator.
-                None => holds = false,
-            }
+                comparison.holds(&value).unwrap_or_else(|| {
+                    let why = || format!("{} compares numbers, = and ~ compare text", comparison.sign());
+                    seen.not_numbers.entry(comparison.name.clone()).or_insert_with(why);
+                    false
+                })
+            });
         }
         is_within && is_wanted && holds
     }
 }
 
 impl Seen {
-    fn note(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
+    fn note(&mut self, event: &EventRef<'_>, decoded: &Decoded, name: &str) {
+        if self.events.len() < MOST_NAMES && !self.events.contains(name) {
+            self.events.insert(name.to_owned());
+        }
         let provider = decoded.provider.clone().or_else(|| event.class().map(|guid| guid.to_string()));
         if let Some(provider) = provider.filter(|_| self.providers.len() < MOST_NAMES) {
             self.providers.insert(provider);
@@ -171,119 +185,70 @@ impl Seen {
     }
 }
 
-impl Condition {
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let places =
-            OPERATORS.iter().filter_map(|(sign, operator)| text.find(sign).map(|place| (place, *sign, *operator)));
-        // The first operator in the text counts; of two at the same place, the longer one.
-        let found = places.min_by_key(|(place, sign, _)| (*place, 2 - sign.len()));
-        let (place, sign, operator) =
-            found.ok_or_else(|| format!("'{text}' has no operator: expected NAME=VALUE, or !=, <, <=, >, >= or ~"))?;
-        let (name, rest) = text.split_at(place);
-        let value = rest.strip_prefix(sign).unwrap_or_default().trim();
-        if name.trim().is_empty() {
-            return Err(format!("'{text}' has no name before {sign}"));
-        }
-        Ok(Self { name: name.trim().to_owned(), operator, value: value.to_owned() })
-    }
-
-    fn holds(&self, value: &str) -> bool {
-        if self.operator == Operator::Contains {
-            return value.to_lowercase().contains(&self.value.to_lowercase());
-        }
-        let order = compare(value, &self.value);
-        match self.operator {
-            Operator::Equal => order == Ordering::Equal,
-            Operator::NotEqual => order != Ordering::Equal,
-            Operator::Less => order == Ordering::Less,
-            Operator::LessOrEqual => order != Ordering::Greater,
-            Operator::Greater => order == Ordering::Greater,
-            Operator::GreaterOrEqual => order != Ordering::Less,
-            Operator::Contains => false,
-        }
-    }
-}
-
-/// Compares as numbers if both are numbers, otherwise as text without regard to case.
-fn compare(one: &str, other: &str) -> Ordering {
-    match (values::number(one), values::number(other)) {
-        (Ok(one), Ok(other)) => one.cmp(&other),
-        _ => match (one.parse::<f64>(), other.parse::<f64>()) {
-            (Ok(one), Ok(other)) => one.total_cmp(&other),
-            _ => one.to_lowercase().cmp(&other.to_lowercase()),
-        },
-    }
-}
-
 /// The parts of an event's header that conditions can name.
-const HEADER_NAMES: [&str; 11] =
-    ["event", "provider", "id", "level", "opcode", "task", "keyword", "pid", "tid", "cpu", "kind"];
+const HEADER_NAMES: [&str; 17] = [
+    "event",
+    "provider",
+    "id",
+    "level",
+    "opcode",
+    "task",
+    "keyword",
+    "pid",
+    "tid",
+    "cpu",
+    "kind",
+    "process",
+    "thread",
+    "file",
+    "key",
+    "command_line",
+    "message",
+];
 
-fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<String> {
+fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<Value> {
     // A field of the event has precedence over a part of the header with the same name.
     if let Some(value) = field(name, &decoded.fields) {
         return Some(value);
     }
     let header = &event.header;
     let descriptor = &header.descriptor;
+    let names = &decoded.names;
+    let text = |text: Option<&str>| text.map(Value::from_text);
     match name.to_ascii_lowercase().as_str() {
-        "event" => decoded.event.clone(),
-        "provider" => decoded.provider.clone().or_else(|| event.class().map(|guid| guid.to_string())),
-        "id" => Some(descriptor.id.to_string()),
-        "level" => Some(descriptor.level.as_int().to_string()),
-        "opcode" => Some(descriptor.opcode.as_int().to_string()),
-        "task" => Some(descriptor.task.to_string()),
-        "keyword" => Some(descriptor.keyword.bits().to_string()),
-        "pid" => header.process_id.map(|id| id.to_string()),
-        "tid" => header.thread_id.map(|id| id.to_string()),
-        "cpu" => Some(header.cpu.to_string()),
-        "kind" => Some(event.kind().as_str().to_owned()),
+        "event" => Some(decoded.event.as_deref().map_or_else(|| Value::from_text(&event.label()), Value::from_text)),
+        "provider" => {
+            let id = || event.class().map(|guid| Value::from_text(&guid.to_string()));
+            text(decoded.provider.as_deref()).or_else(id)
+        }
+        "id" => Some(Value::from_integer(descriptor.id)),
+        "level" => Some(Value::from_integer(descriptor.level.as_int())),
+        "opcode" => Some(Value::from_integer(descriptor.opcode.as_int())),
+        "task" => Some(Value::from_integer(descriptor.task)),
+        "keyword" => Some(Value::from_integer(descriptor.keyword.bits())),
+        "pid" => header.process_id.map(Value::from_integer),
+        "tid" => header.thread_id.map(Value::from_integer),
+        "cpu" => Some(Value::from_integer(header.cpu)),
+        "kind" => text(Some(event.kind().as_str())),
+        "process" => text(names.process.as_ref().map(|process| &*process.name)),
+        "command_line" => text(names.process.as_ref().and_then(|process| process.command_line.as_deref())),
+        "thread" => text(names.thread.as_deref()),
+        "file" => text(names.file.as_deref()),
+        "key" => text(names.key.as_deref()),
+        "message" => decoded.message().map(|message| Value::from_text(&message)),
         _ => None,
     }
 }
 
 /// The value of a field; a dot in the name leads to a member of a struct.
-fn field(name: &str, fields: &[Field]) -> Option<String> {
-    let of = |wanted: &str| fields.iter().find(|field| field.name.eq_ignore_ascii_case(wanted));
-    if let Some(field) = of(name) {
-        return Some(match &field.node {
-            Node::Value(Scalar::Text(text) | Scalar::Word(text)) => text.clone(),
-            node => node.to_string(),
-        });
+fn field(name: &str, fields: &[Field]) -> Option<Value> {
+    let find = |wanted: &str| fields.iter().find(|field| field.name.eq_ignore_ascii_case(wanted));
+    if let Some(field) = find(name) {
+        return Some(Value::from_node(&field.node));
     }
     let (first, rest) = name.split_once('.')?;
-    match &of(first)?.node {
+    match &find(first)?.node {
         Node::Struct(fields) => field(rest, fields),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cmp::Ordering;
-
-    use super::{Condition, Operator, compare};
-
-    #[test]
-    fn conditions_are_split_at_their_first_sign() {
-        for (text, name, operator, value) in [
-            ("Length>=512", "Length", Operator::GreaterOrEqual, "512"),
-            ("event = Read", "event", Operator::Equal, "Read"),
-            ("a!=b=c", "a", Operator::NotEqual, "b=c"),
-            ("File~.sys", "File", Operator::Contains, ".sys"),
-            ("x<3", "x", Operator::Less, "3"),
-        ] {
-            assert_eq!(Condition::parse(text), Ok(Condition { name: name.into(), operator, value: value.into() }));
-        }
-        assert!(Condition::parse("nothing").is_err());
-        assert!(Condition::parse("=1").is_err());
-    }
-
-    #[test]
-    fn numbers_compare_as_numbers_and_texts_without_case() {
-        assert_eq!(compare("0x10", "16"), Ordering::Equal);
-        assert_eq!(compare("9", "10"), Ordering::Less);
-        assert_eq!(compare("-1.5", "2"), Ordering::Less);
-        assert_eq!(compare("Read", "READ"), Ordering::Equal);
     }
 }

@@ -11,6 +11,8 @@ mod driver;
 mod interrupt;
 #[cfg(not(windows))]
 mod manifest;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pdb;
 mod reading;
 #[cfg(not(windows))]

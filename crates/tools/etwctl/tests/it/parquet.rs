@@ -1,25 +1,25 @@
 //! The Parquet files in a folder have the content of the trace. They are read with the `parquet` crate and with
 //! `DuckDB`.
-#![cfg(test)]
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{fs, iter};
 
-use etw_etl::{Clock, Decoder, EventData, ExtendedItem, FileTime, Reader, Writer, WriterOptions};
-use etw_parquet::{Folder, Summary};
+use etw_etl::{Clock, EventData, ExtendedItem, FileTime, Writer, WriterOptions};
 use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, EventDescriptor, Guid, InType, Keyword, Level, OutType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use test_support::python;
 
+use crate::common::{Run, etwctl};
+
 /// 2024-05-06T07:08:09Z, as a file time and in nanoseconds since 1970.
 const START: FileTime = FileTime(133_594_528_890_000_000);
 const START_NS: i64 = 1_714_979_289_000_000_000;
 
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-parquet").join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parquet").join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
@@ -70,15 +70,9 @@ fn trace(path: &Path) {
     writer.close().unwrap();
 }
 
-fn export(file: &Path, out: &Path) -> std::io::Result<Summary> {
-    let mut reader = Reader::open(file).unwrap();
-    let mut schemas = Decoder::of(&reader, iter::empty());
-    let mut parquet = Folder::create(out)?;
-    while let Some(event) = reader.next_ref() {
-        let decoded = schemas.decode(&event);
-        parquet.event(&event, &decoded)?;
-    }
-    parquet.finish()
+/// Exports a trace and returns the note about what was written.
+fn export(file: &Path, out: &Path) -> Run {
+    etwctl(&format!("decode {} --parquet {}", file.display(), out.display()))
 }
 
 #[test]
@@ -86,12 +80,9 @@ fn each_kind_of_event_has_a_file_with_typed_columns() {
     let folder = folder("types");
     let (file, out) = (folder.join("a.etl"), folder.join("out"));
     trace(&file);
-    let summary = export(&file, &out).unwrap();
-    assert_eq!(
-        summary,
-        Summary { files: 5, events: 7, left_out: 0 },
-        "two of the session, Read, and Write in two forms"
-    );
+    let run = export(&file, &out);
+    // Two of the session, Read, and Write in two forms.
+    assert!(run.err.contains("5 files with 7 events"), "{}", run.err);
     let mut names: Vec<String> =
         fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -103,7 +94,7 @@ fn each_kind_of_event_has_a_file_with_typed_columns() {
     let schema = reader.metadata().file_metadata().schema_descr();
     let columns: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
     assert_eq!(
-        columns[19..],
+        columns[26..],
         ["Length", "Flags", "Where.Line", "Numbers.list.element", "Status", "Text", "Ok", "Time_2"].map(str::to_owned)
     );
     let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
@@ -125,54 +116,45 @@ fn a_folder_is_complete_or_not_there_and_never_mixed_with_another() {
     let folder = folder("complete");
     let (file, out) = (folder.join("a.etl"), folder.join("out"));
     trace(&file);
-    let parquet = Folder::create(&out).unwrap();
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "the trace, and a folder beside");
-    drop(parquet);
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     fs::create_dir(&out).unwrap();
-    assert!(export(&file, &out).is_ok(), "an empty folder is taken");
-    let error = export(&file, &out).unwrap_err().to_string();
-    assert!(error.contains("out: the folder is not empty"), "{error}");
-    let error = export(&file, &folder.join("none/out")).unwrap_err().to_string();
-    assert!(error.starts_with("cannot write ") && error.contains("none"), "{error}");
+    assert_eq!(export(&file, &out).code, 0, "an empty folder is taken");
+    let again = export(&file, &out);
+    assert_eq!(again.code, 2, "{}", again.err);
+    assert!(again.err.contains("out: the folder is not empty"), "{}", again.err);
+    let nowhere = export(&file, &folder.join("none/out"));
+    assert!(nowhere.err.contains("cannot write ") && nowhere.err.contains("none"), "{}", nowhere.err);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "the trace and the folder");
 }
 
 /// The number of kinds of events, and of events of each kind.
 const KINDS: u64 = 300;
 const EACH: u64 = 3;
-/// Set for the process that may have few files open: the folder of the test.
-const FEW_FILES: &str = "ETW_PARQUET_FEW_FILES";
 
-/// The test starts itself again with a limit of open files that is far below the number of kinds.
 #[cfg(unix)]
 #[test]
 fn many_kinds_of_events_need_few_open_files() {
-    if let Ok(folder) = std::env::var(FEW_FILES) {
-        let folder = Path::new(&folder);
-        let summary = export(&folder.join("a.etl"), &folder.join("out")).unwrap();
-        let files = usize::try_from(KINDS).unwrap() + 2;
-        assert_eq!(summary, Summary { files, events: KINDS * EACH + 2, left_out: 0 }, "two more are of the session");
-        return;
-    }
     let folder = folder("many");
     let mut writer = Writer::create(folder.join("a.etl"), WriterOptions::default()).unwrap();
     for number in 0..KINDS * EACH {
         write(&mut writer, number, &format!("Kind{}", number % KINDS), |builder| builder.u64("Number", number));
     }
     writer.close().unwrap();
+    // A limit of open files that is far below the number of kinds.
     let run = Command::new("sh")
-        .args(["-c", "ulimit -n 32; exec \"$0\" \"$@\""])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "many_kinds_of_events_need_few_open_files"])
-        .env(FEW_FILES, &folder)
+        .args(["-c", "ulimit -n 32; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_etwctl"), "decode"])
+        .arg(folder.join("a.etl"))
+        .arg("--parquet")
+        .arg(folder.join("out"))
         .output()
         .unwrap();
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
+    let run = Run::from(run);
+    let written = format!("{} files with {} events", KINDS + 2, KINDS * EACH + 2);
+    assert!(run.err.contains(&written), "{}", run.err);
     for kind in 0..KINDS {
         let file = fs::File::open(folder.join(format!("out/MyDriver.Kind{kind}.parquet"))).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
         let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
-        let numbers: Vec<u64> = rows.map(|row| row.get_ulong(19).unwrap()).collect();
+        let numbers: Vec<u64> = rows.map(|row| row.get_ulong(26).unwrap()).collect();
         assert_eq!(numbers, (0..EACH).map(|turn| kind + turn * KINDS).collect::<Vec<_>>(), "Kind{kind}");
     }
 }
@@ -182,8 +164,8 @@ fn duckdb_reads_the_folder_with_its_types() {
     let folder = folder("duckdb");
     let (file, out) = (folder.join("a.etl"), folder.join("out"));
     trace(&file);
-    export(&file, &out).unwrap();
-    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("etw-parquet-witness");
+    assert_eq!(export(&file, &out).code, 0);
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parquet-witness");
     let python = match python(&environment, "duckdb", &["duckdb==1.4.2"], 60) {
         Ok(python) => python,
         Err(reason) => {
