@@ -88,6 +88,7 @@ impl Known {
 /// assert_eq!(decoded.field("Length").map(ToString::to_string).as_deref(), Some("512"));
 /// assert_eq!(decoded.frames, ["driver!read+0x4"]);
 /// assert_eq!(decoder.frames(&event.as_ref()), decoded.frames);
+/// assert_eq!(decoder.names(&event.as_ref(), &decoded), decoded.names);
 ///
 /// // TraceLogging events describe themselves: no schema, and no message of a manifest.
 /// assert!(decoder.schema(&event.as_ref()).is_none() && decoded.message().is_none());

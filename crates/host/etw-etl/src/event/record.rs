@@ -46,6 +46,7 @@ use crate::time::Clock;
 /// // The same without a copy, as `Reader::next_ref` has it.
 /// let borrowed: EventRef<'_> = event.as_ref();
 /// assert_eq!(borrowed.class(), *provider);
+/// assert_eq!(borrowed.label(), "tracelogging 0", "what an event without a schema is called");
 /// assert_eq!((borrowed.kind(), borrowed.payload()), (event.kind(), event.payload()));
 /// assert_eq!(borrowed.provider_binary(), None, "it does not name the binary of a provider");
 /// assert_eq!((borrowed.items().count(), borrowed.related(), borrowed.stack_key()), (event.items().count(), None, None));

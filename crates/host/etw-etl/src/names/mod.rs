@@ -28,11 +28,20 @@ const MAX_DRIVES: usize = 256;
 /// The names in a trace. A [`Reader`](crate::Reader) has found them: `reader.names()`.
 ///
 /// ```
-/// use etw_etl::{NameSource as _, TraceNames};
+/// use etw_etl::{NameSource, Names, Process, TraceNames};
+/// use std::sync::Arc;
 ///
-/// let names = TraceNames::default();
-/// assert!(names.is_empty() && names.processes().next().is_none() && names.services(4).next().is_none());
-/// assert!(names.process(4, 0).is_none() && names.file(0xFFFF_8000_0000_0000, 0).is_none());
+/// let trace = TraceNames::default();
+/// assert!(trace.is_empty() && trace.processes().next().is_none() && trace.services(4).next().is_none());
+/// assert!(trace.thread(8, 0).is_none() && trace.file(0xFFFF_8000_0000_0000, 0).is_none());
+/// assert!(trace.key(0x99, 0).is_none() && trace.with_drive("\\Device\\HarddiskVolume1\\a.txt").is_none());
+///
+/// // A decoder puts the names of an event into `Decoded::names`.
+/// let process: Option<Arc<Process>> = NameSource::process(&trace, 4, 0);
+/// let decoder = etw_etl::Decoder::default().with_trace_names(Arc::new(trace));
+/// assert_eq!(process, decoder.process(4, 0));
+/// assert!(decoder.thread(8, 0).is_none() && decoder.frame(4, 0, 0x1000).is_empty());
+/// assert_eq!(etw_etl::Decoded::default().names, Names::default());
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TraceNames {

@@ -88,7 +88,7 @@ impl Default for ReaderOptions {
 ///
 /// // What a decoder needs: schemas and images that the trace itself has.
 /// let (schemas, images) = (reader.schemas(), reader.images());
-/// assert!(images.is_empty());
+/// assert!(images.is_empty() && reader.names().is_empty() && reader.methods().is_empty());
 /// assert!(reader.refresh()?.is_none(), "a file that does not grow has nothing new");
 /// let decoder = etw_etl::Decoder::of(&reader, [schemas as _]);
 /// # drop(decoder);
