@@ -85,6 +85,9 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Show the events that a manifest or a binary describes
     Schema(Schema),
+    /// Keep manifests in a store that every command uses, or list them
+    #[command(subcommand)]
+    Schemas(Schemas),
     /// Run the commands in a file, or on standard input, in one process
     #[command(after_help = "Without Windows, sessions end with the process: use a batch for several commands.")]
     Batch(Batch),
@@ -99,6 +102,28 @@ pub(crate) enum Info {
     Get(InfoGet),
     /// Set an information class
     Set(InfoSet),
+}
+
+/// What to do with the store of manifests.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Schemas {
+    /// Add manifests (.man, .xml) and binaries with a `WEVT_TEMPLATE` resource, from files or folders
+    #[command(
+        after_help = "On Windows, `wevtutil gp PROVIDER /ge /gm:true` shows which binary (.dll, .sys) has the manifest of a provider; a folder \
+                            such as C:\\Windows\\System32\\drivers can be added as a whole.\nThe environment variable ETWCTL_SCHEMAS names \
+                            the store's folder."
+    )]
+    Add(AddSchemas),
+    /// List the providers in the store
+    List,
+}
+
+/// Files for the store of manifests.
+#[derive(Debug, Args)]
+pub(crate) struct AddSchemas {
+    /// Files or folders
+    #[arg(value_name = "FILE|DIR", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 /// Commands in a file.

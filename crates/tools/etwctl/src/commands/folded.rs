@@ -11,6 +11,13 @@ use crate::select::Selection;
 /// The maximum number of different stacks. Further ones are counted together.
 const MOST_STACKS: usize = 1_000_000;
 
+/// Whether frames have the offset in their function. Without it, the frames of one function are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offsets {
+    Kept,
+    Dropped,
+}
+
 /// The stacks of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
@@ -22,7 +29,7 @@ pub(super) struct Folded {
 
 impl Folded {
     /// Reads the stacks of the selected events.
-    pub(super) fn read(traces: &mut Traces, selection: &mut Selection) -> Self {
+    pub(super) fn read(traces: &mut Traces, selection: &mut Selection, offsets: Offsets) -> Self {
         let (mut folded, mut more): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
         let mut all = Self::default();
         while let Some((event, decoder)) = traces.next() {
@@ -43,7 +50,7 @@ impl Folded {
             let mut key = owner(process, known.as_deref());
             for frame in frames.iter().rev() {
                 key.push(';');
-                key.push_str(&plain(frame));
+                key.push_str(&plain(if offsets == Offsets::Kept { frame } else { function(frame) }));
             }
             key.push(';');
             key.push_str(&plain(&name));
@@ -60,6 +67,12 @@ impl Folded {
         }
         all
     }
+}
+
+/// A frame without the offset in its function and without its line. An offset in an image without symbols is kept.
+pub(super) fn function(frame: &str) -> &str {
+    let end = if frame.contains('!') { frame.rfind("+0x") } else { None };
+    frame.get(..end.unwrap_or(frame.len())).unwrap_or(frame)
 }
 
 /// A name in which a semicolon or a line end would break the format.

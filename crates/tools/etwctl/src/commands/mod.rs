@@ -20,10 +20,11 @@ mod sessions;
 mod stacks;
 mod start;
 mod stats;
+mod store;
 pub(crate) mod top;
 mod unnamed;
 
-use crate::cli::{Command, Info};
+use crate::cli::{self, Command, Info};
 use crate::context::{Context, Failure};
 
 /// Runs a command.
@@ -52,6 +53,8 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Flame(line) => flame::flame(context, line),
         Command::Profile(line) => profile::profile(context, line),
         Command::Schema(line) => schema::schema(context, line),
+        Command::Schemas(cli::Schemas::Add(line)) => store::add(context, line),
+        Command::Schemas(cli::Schemas::List) => store::list(context),
         Command::Batch(line) => batch::batch(context, line),
     }
 }

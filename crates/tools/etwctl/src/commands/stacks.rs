@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use command_line::Content;
 
-use super::folded::Folded;
+use super::folded::{Folded, Offsets};
 use super::schemas;
 use crate::cli::Stacks;
 use crate::context::{Context, Failure};
@@ -20,7 +20,7 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
     let progress = Progress::new(line.output.is_none() && io::stdout().is_terminal());
     let mut traces = Traces::open(&line.files, &files, progress, false)?;
     let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
-    let folded = Folded::read(&mut traces, &mut selection);
+    let folded = Folded::read(&mut traces, &mut selection, Offsets::Kept);
     for (stack, count) in folded.rows {
         if context.is_json {
             let members = vec![("stack", stack.into()), ("count", count.into())];

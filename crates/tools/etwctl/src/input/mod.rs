@@ -1,10 +1,12 @@
 //! The traces that a command reads: files or standard input. Several traces are read as one, in the order of time.
 
 mod progress;
+mod store;
 mod symbols;
 
 pub(crate) use progress::Progress;
 use progress::Watched;
+pub(crate) use store::Store;
 use symbols::Frames;
 pub(crate) use symbols::Pdbs;
 

@@ -61,12 +61,18 @@ impl Expression {
     }
 }
 
+/// Whether a text starts with a sign for `and` or `or`.
+fn is_joint(text: &str) -> bool {
+    text.starts_with("&&") || text.starts_with("||")
+}
+
 /// Splits the text into tokens.
 fn tokens(text: &str) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let (token, length) = match first {
+            '&' | '|' if is_joint(rest) => (Token::Word(rest.get(..2).unwrap_or_default().to_owned()), 2),
             '(' => (Token::Open, 1),
             ')' => (Token::Close, 1),
             '"' | '\'' => {
@@ -82,6 +88,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                     let ends = |place: usize, character: char| {
                         character.is_whitespace()
                             || matches!(character, '(' | ')')
+                            || rest.get(place..).is_some_and(is_joint)
                             || (!is_value && place > 0 && rest.get(place..).and_then(Sign::split).is_some())
                     };
                     let end = rest.char_indices().find(|(place, character)| ends(*place, *character));
@@ -248,6 +255,7 @@ mod tests {
             ),
             ("\"My Field\" = 'and'", "My Field=and"),
             ("level <= warning", "level<=3"),
+            ("a=b&&c=1||d=2", "(or (and a=b c=1) d=2)"),
             ("text=", "text="),
             ("File = My long name and pid=4", "(and File=My long name pid=4)"),
         ] {

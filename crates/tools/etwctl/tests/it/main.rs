@@ -20,6 +20,7 @@ mod recording;
 mod schemas;
 #[cfg(not(windows))]
 mod sessions;
+mod summaries;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(not(windows))]

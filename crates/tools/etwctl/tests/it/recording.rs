@@ -41,6 +41,16 @@ fn a_recording_ends_after_its_time() {
     let run = etwctl("record Nobody --for 200ms");
     assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
     assert!(run.err.contains("0 events printed"), "{}", run.err);
+    assert!(run.err.contains("is computed from the name 'Nobody'"), "{}", run.err);
+    assert!(!etwctl("record *Nobody --for 1ms").err.contains("computed"), "the star asks for it");
+    assert!(!etwctl("record Microsoft-Windows-Kernel-Process --for 1ms").err.contains("computed"), "a well-known name");
+}
+
+#[test]
+fn a_recording_without_a_driver_does_not_wait_for_events_that_cannot_come() {
+    let run = etwctl("record Nobody");
+    assert_eq!(run.code, 5, "{}", run.err);
+    assert!(run.err.contains("no event can come: ") && run.err.contains("--driver DRIVER.sys"), "{}", run.err);
 }
 
 #[test]

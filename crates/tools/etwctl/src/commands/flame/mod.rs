@@ -6,7 +6,7 @@ use std::io::Write;
 
 use command_line::Content;
 
-use super::folded::Folded;
+use super::folded::{Folded, Offsets};
 use super::schemas;
 use crate::cli::Flame;
 use crate::context::{Context, Failure};
@@ -24,7 +24,7 @@ pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> 
     let mut out = Output::of(line.output.as_deref(), Content::Plain)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(line.output.is_none()), false)?;
     let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
-    let folded = Folded::read(&mut traces, &mut selection);
+    let folded = Folded::read(&mut traces, &mut selection, Offsets::Dropped);
     traces.done();
     let is_chosen =
         !line.selected.events.is_empty() || !line.selected.conditions.is_empty() || !line.selected.providers.is_empty();

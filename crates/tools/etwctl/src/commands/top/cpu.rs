@@ -6,7 +6,7 @@ use etw_etl::{Decoder, EventRef};
 use etw_types::tracelogging::Value;
 
 use super::tally::{Key, Number, Tally};
-use super::{Analyzer, Moment, Per, hook};
+use super::{Analyzer, Moment, Per, function, hook};
 
 const SAMPLE: u16 = 0x0F2E;
 const SWITCH: u16 = 0x0524;
@@ -150,12 +150,4 @@ fn module(frame: &str) -> &str {
     let end = frame.find(['!', '+']).unwrap_or(frame.len());
     let name = frame.get(..end).unwrap_or(frame);
     if name.starts_with("0x") { "(unknown)" } else { name }
-}
-
-/// A frame without its offset and its line.
-pub(super) fn function(frame: &str) -> &str {
-    let has_function = frame.contains('!');
-    let end = if has_function { frame.find("+0x") } else { None };
-    let name = frame.get(..end.unwrap_or(frame.len())).unwrap_or(frame);
-    name.split(" (").next().unwrap_or(name)
 }

@@ -6,7 +6,7 @@ use etw_etl::decode::{Node, Scalar};
 use etw_etl::{Decoded, Decoder, EventRef};
 
 use super::tally::{Key, Number, Tally};
-use super::{Analyzer, Moment, Topic, cpu, hook};
+use super::{Analyzer, Moment, Topic, function, hook};
 
 /// The maximum number of operations whose end is awaited.
 const MOST_OPEN: usize = 1_000_000;
@@ -55,10 +55,10 @@ impl Operations {
             ),
             Topic::Images => Tally::new(&["image", "file"], &[Sum("loads"), Most("bytes"), Sum("rundowns")]),
             Topic::Dpc => Tally::new(&["kind", "routine"], &[Time("ms"), Longest("longest_ms"), Sum("count")]),
-            Topic::Heap | Topic::Cpu => Tally::new(
-                &["process", "pid", "what", "type"],
-                &[Sum("bytes"), Time("paused_ms"), Longest("longest_ms"), Sum("count")],
-            ),
+            Topic::Gc => {
+                Tally::new(&["process", "pid", "reason"], &[Time("paused_ms"), Longest("longest_ms"), Sum("count")])
+            }
+            Topic::Heap | Topic::Cpu => Tally::new(&["process", "pid", "heap", "type"], &[Sum("bytes"), Sum("count")]),
         }
     }
 
@@ -84,7 +84,7 @@ impl Analyzer for Operations {
             (Topic::Images, Some(hook)) => matches!(hook, 0x030A | 0x140A | 0x1403),
             (Topic::Dpc, Some(hook)) => matches!(hook, 0x0F32 | 0x0F42..=0x0F45),
             (Topic::Heap, Some(hook)) => matches!(hook, 0x1021 | 0x1022),
-            (Topic::Heap, None) => true,
+            (Topic::Heap | Topic::Gc, None) => true,
             _ => false,
         };
         if !is_wanted || (hook.is_none() && decoder.identify(event).provider.as_deref() != Some(DOTNET)) {
@@ -107,10 +107,11 @@ impl Analyzer for Operations {
                 let time = row.since("InitialTime");
                 let routine = row.number("Routine").unwrap_or_default();
                 let name = decoder.frame(0, event.header.stamp, routine).into_iter().next();
-                let name = name.map_or_else(|| format!("{routine:#x}"), |name| cpu::function(&name).to_owned());
+                let name = name.map_or_else(|| format!("{routine:#x}"), |name| function(&name).to_owned());
                 tally.add(vec![row.name(), name.into()], &[time, time, 1]);
             }
-            Topic::Heap => self.heap(&row, tally),
+            Topic::Heap => row.heap(tally),
+            Topic::Gc => self.pause(&row, tally),
             Topic::Cpu => {}
         }
     }
@@ -138,27 +139,17 @@ impl Operations {
         self.start(irp, key, row.now.time);
     }
 
-    /// Allocations of heaps and of the .NET runtime, and the pauses of its garbage collections.
-    fn heap(&mut self, row: &Row<'_>, tally: &mut Tally) {
+    /// The threads of a process stand still from the beginning of their suspension to the end of their restart.
+    fn pause(&mut self, row: &Row<'_>, tally: &mut Tally) {
         let process = row.event.header.process_id.unwrap_or_default().into();
-        let what = |text: &str| Key::Text(text.into());
-        match row.decoded.event.as_deref().unwrap_or_default() {
-            "Alloc" => tally
-                .add(row.key([what("heap"), Key::Nothing]), &[row.number("AllocSize").unwrap_or_default(), 0, 0, 1]),
-            "ReAlloc" => tally
-                .add(row.key([what("heap"), Key::Nothing]), &[row.number("NewAllocSize").unwrap_or_default(), 0, 0, 1]),
-            "GarbageCollection/GCAllocationTick" => {
-                let bytes =
-                    row.number("AllocationAmount64").or_else(|| row.number("AllocationAmount")).unwrap_or_default();
-                tally.add(row.key([what("allocation"), row.text("TypeName")]), &[bytes, 0, 0, 1]);
+        match row.decoded.event.as_deref() {
+            Some("GarbageCollection/GCSuspendEEBegin") => {
+                self.start(process, row.key([row.text("Reason")]), row.now.time)
             }
-            "GarbageCollection/GCSuspendEEBegin" => {
-                self.start(process, row.key([what("pause"), row.text("Reason")]), row.now.time);
-            }
-            "GarbageCollection/GCRestartEEEnd" => {
+            Some("GarbageCollection/GCRestartEEEnd") => {
                 if let Some((key, start)) = self.open.remove(&process) {
                     let time = u64::try_from(row.now.time.saturating_sub(start)).unwrap_or_default();
-                    tally.add(key, &[0, time, time, 1]);
+                    tally.add(key, &[time, time, 1]);
                 }
             }
             _ => {}
@@ -254,6 +245,20 @@ impl Row<'_> {
         let remote = if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") };
         let numbers = if is_sent { [bytes, bytes, 0, 1, 0] } else { [bytes, 0, bytes, 0, 1] };
         tally.add(self.key([Key::Text(protocol.into()), remote.into()]), &numbers);
+    }
+
+    /// Allocations of heaps and of the .NET runtime.
+    fn heap(&self, tally: &mut Tally) {
+        let (heap, kind, bytes) = match self.decoded.event.as_deref() {
+            Some("Alloc") => ("native", Key::Nothing, self.number("AllocSize")),
+            Some("ReAlloc") => ("native", Key::Nothing, self.number("NewAllocSize")),
+            Some("GarbageCollection/GCAllocationTick") => {
+                let bytes = self.number("AllocationAmount64").or_else(|| self.number("AllocationAmount"));
+                ("managed", self.text("TypeName"), bytes)
+            }
+            _ => return,
+        };
+        tally.add(self.key([Key::Text(heap.into()), kind]), &[bytes.unwrap_or_default(), 1]);
     }
 
     fn images(&self, tally: &mut Tally) {

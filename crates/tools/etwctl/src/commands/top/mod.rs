@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use etw_etl::format::record::Layout;
 use etw_etl::{Clock, Decoder, EventRef};
 
+use super::folded::function;
 use super::schemas;
 use crate::cli;
 use crate::context::{Context, Failure};
@@ -36,8 +37,10 @@ pub(crate) enum Topic {
     Images,
     /// Interrupts and deferred procedure calls
     Dpc,
-    /// Allocations, and pauses of garbage collections
+    /// Allocations of heaps and of the .NET runtime
     Heap,
+    /// Pauses of garbage collections
+    Gc,
 }
 
 impl Topic {
@@ -52,7 +55,10 @@ impl Topic {
             Self::Network => "network events (NETWORK_TCPIP)",
             Self::Images => "image events (IMAGE_LOAD)",
             Self::Dpc => "interrupt events (INTERRUPT, DPC)",
-            Self::Heap => "events of Microsoft-Windows-DotNETRuntime (keyword 0x1), or of a heap session",
+            Self::Heap => {
+                "events of a heap session, or of Microsoft-Windows-DotNETRuntime (keyword 0x1, level verbose)"
+            }
+            Self::Gc => "events of Microsoft-Windows-DotNETRuntime (keyword 0x1)",
         }
     }
 }
