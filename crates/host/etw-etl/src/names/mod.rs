@@ -33,6 +33,7 @@ const MAX_DRIVES: usize = 256;
 ///
 /// let trace = TraceNames::default();
 /// assert!(trace.is_empty() && trace.processes().next().is_none() && trace.services(4).next().is_none());
+/// assert_eq!(trace.computer(), None);
 /// assert!(trace.thread(8, 0).is_none() && trace.file(0xFFFF_8000_0000_0000, 0).is_none());
 /// assert!(trace.key(0x99, 0).is_none() && trace.with_drive("\\Device\\HarddiskVolume1\\a.txt").is_none());
 ///
@@ -52,6 +53,7 @@ pub struct TraceNames {
     /// Path of a device with a backslash at its end, and the drive.
     drives: Vec<(Box<str>, Box<str>)>,
     services: BTreeMap<u32, BTreeSet<Arc<str>>>,
+    computer: Option<Arc<str>>,
     /// Each name once, because many events have the same one.
     strings: HashSet<Arc<str>>,
     bytes: usize,
@@ -72,7 +74,8 @@ impl TraceNames {
             "SessionId" => values.session = number(value),
             "TThreadId" | "ThreadId" => values.thread = number(value),
             "FileObject" | "KeyHandle" => values.object = number(value),
-            "ImageFileName" | "ThreadName" | "FileName" | "OpenPath" | "KeyName" | "ServiceName" | "NtPath" => {
+            "ImageFileName" | "ThreadName" | "FileName" | "OpenPath" | "KeyName" | "ServiceName" | "NtPath"
+            | "ComputerName" => {
                 values.name = Some(text(value));
             }
             "CommandLine" | "DosPath" => values.detail = Some(text(value)),
@@ -122,6 +125,7 @@ impl TraceNames {
                 let name = self.shared(&name);
                 self.services.entry(process).or_default().insert(name);
             }
+            ("SystemConfig", "CPU") => self.computer = Some(name.into()),
             ("SysConfig", "VolumeMapping") => {
                 let drive = values.detail.filter(|drive| !drive.is_empty() && self.drives.len() < MAX_DRIVES);
                 if let Some(drive) = drive {
@@ -166,6 +170,12 @@ impl TraceNames {
     /// Returns all processes of the trace, ordered by id and time.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
         self.processes.all()
+    }
+
+    /// Returns the name of the computer that wrote the trace.
+    #[must_use]
+    pub fn computer(&self) -> Option<&str> {
+        self.computer.as_deref()
     }
 
     /// Returns the services that run in a process.

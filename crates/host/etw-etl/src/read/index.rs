@@ -69,7 +69,7 @@ impl Collected {
                         | [0x05, 72]
                         | [0x04, 0 | 32 | 35 | 36 | 64]
                         | [0x09, 22 | 24 | 25]
-                        | [0x0B, 15],
+                        | [0x0B, 10 | 15],
                     ) => self.add_names(*slot, buffer),
                     // A load (in two groups), an unload, and the two rundown events.
                     Some([0x03 | 0x14, 0x0A] | [0x14, 0x02..=0x04]) => self.add_image(*slot, buffer),

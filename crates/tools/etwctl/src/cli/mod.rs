@@ -88,6 +88,10 @@ pub(crate) enum Command {
     /// Keep manifests in a store that every command uses, or list them
     #[command(subcommand)]
     Schemas(Schemas),
+    /// Collect many trace files in one dataset of Parquet files
+    #[cfg(feature = "parquet")]
+    #[command(subcommand)]
+    Dataset(Dataset),
     /// Run the commands in a file, or on standard input, in one process
     #[command(after_help = "Without Windows, sessions end with the process: use a batch for several commands.")]
     Batch(Batch),
@@ -102,6 +106,39 @@ pub(crate) enum Info {
     Get(InfoGet),
     /// Set an information class
     Set(InfoSet),
+}
+
+/// What to do with a dataset.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum Dataset {
+    /// Add trace files; those that were added before are skipped
+    #[command(
+        after_help = "Files are DIR/provider_key=PROVIDER/event_key=EVENT/day=DAY/TRACE.parquet. A query with DuckDB:\n  \
+                            SELECT machine, process, count(*) FROM read_parquet('DIR/provider_key=*/*/*/*.parquet', union_by_name = true, \
+                            hive_partitioning = true) GROUP BY ALL\nAn interrupted run is continued by the same command."
+    )]
+    Add(AddTraces),
+}
+
+/// Trace files for a dataset.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Args)]
+pub(crate) struct AddTraces {
+    /// The folder of the dataset
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// .etl files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The machine that the traces are from (default: what each trace says)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
+    /// Number of traces to read at the same time (default: the number of processors)
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaFiles,
 }
 
 /// What to do with the store of manifests.

@@ -2,6 +2,8 @@
 
 mod activities;
 mod batch;
+#[cfg(feature = "parquet")]
+mod dataset;
 mod decode;
 mod doctor;
 mod flame;
@@ -55,6 +57,8 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Schema(line) => schema::schema(context, line),
         Command::Schemas(cli::Schemas::Add(line)) => store::add(context, line),
         Command::Schemas(cli::Schemas::List) => store::list(context),
+        #[cfg(feature = "parquet")]
+        Command::Dataset(cli::Dataset::Add(line)) => dataset::add(context, line),
         Command::Batch(line) => batch::batch(context, line),
     }
 }

@@ -49,6 +49,7 @@ const COMMON: [(&str, Kind); 26] = [
 pub(super) struct Table {
     shapes: Vec<Shape>,
     columns: Vec<Column>,
+    constants: Vec<Option<String>>,
     writer: SerializedFileWriter<Append>,
     /// Number of buffered rows.
     rows: u64,
@@ -57,13 +58,22 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Creates a file for events with these fields.
-    pub(super) fn create(path: &Path, shapes: Vec<Shape>) -> Result<Self> {
+    /// Creates a file for events with these fields. `constants` are columns with the same text in every row, after the common
+    /// ones.
+    pub(super) fn create(
+        path: &Path,
+        shapes: Vec<Shape>,
+        constants: &[(&'static str, Option<String>)],
+    ) -> Result<Self> {
         let mut used: HashSet<String> = HashSet::new();
-        let mut columns = Vec::with_capacity(COMMON.len() + shapes.len());
+        let mut columns = Vec::with_capacity(COMMON.len() + constants.len() + shapes.len());
         for (name, kind) in COMMON {
             used.insert(name.to_owned());
             columns.push(Column::new(name.to_owned(), kind, name == "stack"));
+        }
+        for (name, _) in constants {
+            used.insert((*name).to_owned());
+            columns.push(Column::new((*name).to_owned(), Kind::Text, false));
         }
         for shape in &shapes {
             let mut name = if shape.name.is_empty() { "field".to_owned() } else { shape.name.clone() };
@@ -81,7 +91,8 @@ impl Table {
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let mut writer = SerializedFileWriter::new(Append::create(path)?, schema, Arc::new(properties))?;
         writer.inner_mut().close();
-        Ok(Self { shapes, columns, writer, rows: 0, held: 0 })
+        let constants = constants.iter().map(|(_, text)| text.clone()).collect();
+        Ok(Self { shapes, columns, constants, writer, rows: 0, held: 0 })
     }
 
     /// Adds an event, which must have the fields of the file.
@@ -106,6 +117,9 @@ impl Table {
                 (true, _) => column.add_list(stack.clone()),
                 (false, value) => column.add(value),
             };
+        }
+        for (text, column) in self.constants.iter().zip(columns.by_ref()) {
+            cost += column.add(text.as_ref().map(|text| Value::Bytes(text.clone().into_bytes())));
         }
         for (column, cell) in columns.zip(cells) {
             cost += match cell {
@@ -211,7 +225,7 @@ mod tests {
         writer.close().unwrap();
         let mut reader = Reader::open(&trace).unwrap();
         let mut schemas = Decoder::of(&reader, []);
-        let mut table = Table::create(&path, Vec::new()).unwrap();
+        let mut table = Table::create(&path, Vec::new(), &[]).unwrap();
         while let Some(event) = reader.next_ref() {
             let decoded = schemas.decode(&event);
             table.add(&event, &decoded);

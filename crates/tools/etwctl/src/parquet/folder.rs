@@ -17,6 +17,8 @@ const MEMORY: usize = 128 * 1024 * 1024;
 const GROUP: usize = 32 * 1024 * 1024;
 /// Maximum number of files. A hostile trace may have as many kinds as events; events of further kinds are only counted.
 const MAX_FILES: usize = 2000;
+/// Number of 100 ns units in a day.
+const TICKS_PER_DAY: i64 = 864_000_000_000;
 /// Maximum number of field columns in a file.
 const MAX_COLUMNS: usize = 2000;
 /// Maximum length of a file name, without its number and extension.
@@ -30,7 +32,27 @@ struct Key {
     id: u16,
     version: u8,
     event: Option<String>,
+    /// The day of a partition.
+    day: Option<i64>,
     shapes: Vec<Shape>,
+}
+
+/// How the files of a folder are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// `Provider.Event.parquet`.
+    Flat,
+    /// `provider_key=Provider/event_key=Event/day=2026-11-17/TRACE.parquet`, with columns for the trace and its machine.
+    Partitioned { trace: String, machine: Option<String> },
+}
+
+impl Layout {
+    fn constants(&self) -> Vec<(&'static str, Option<String>)> {
+        match self {
+            Self::Flat => Vec::new(),
+            Self::Partitioned { trace, machine } => vec![("trace", Some(trace.clone())), ("machine", machine.clone())],
+        }
+    }
 }
 
 /// What was written.
@@ -49,6 +71,8 @@ pub(crate) struct Summary {
 pub(crate) struct Folder {
     path: PathBuf,
     beside: PathBuf,
+    layout: Layout,
+    constants: Vec<(&'static str, Option<String>)>,
     tables: HashMap<Key, usize>,
     open: Vec<Table>,
     /// How often each file name was used, ignoring case.
@@ -70,6 +94,11 @@ impl Folder {
     ///
     /// Fails if the path exists and is not an empty folder, or if the temporary folder next to it cannot be created.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        Self::with_layout(path, Layout::Flat)
+    }
+
+    /// Starts a folder with this layout.
+    pub(super) fn with_layout(path: &Path, layout: Layout) -> io::Result<Self> {
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
         match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
@@ -86,6 +115,8 @@ impl Folder {
         Ok(Self {
             path: path.to_owned(),
             beside,
+            constants: layout.constants(),
+            layout,
             tables: HashMap::new(),
             open: Vec::new(),
             names: HashMap::new(),
@@ -109,6 +140,8 @@ impl Folder {
             id: descriptor.id,
             version: descriptor.version,
             event: decoded.event.clone(),
+            day: matches!(self.layout, Layout::Partitioned { .. })
+                .then(|| event.header.time.0.div_euclid(TICKS_PER_DAY)),
             shapes,
         };
         let count = self.tables.len();
@@ -120,8 +153,12 @@ impl Folder {
                 return Ok(());
             }
             Entry::Vacant(entry) => {
-                let path = self.beside.join(file_name(&mut self.names, event, decoded));
-                let table = Table::create(&path, entry.key().shapes.clone()).map_err(|error| failed(&path, &error))?;
+                let path = self.beside.join(file_name(&mut self.names, &self.layout, event, decoded));
+                if let Some(parent) = path.parent() {
+                    fs::create_dir_all(parent)?;
+                }
+                let shapes = entry.key().shapes.clone();
+                let table = Table::create(&path, shapes, &self.constants).map_err(|error| failed(&path, &error))?;
                 self.open.push(table);
                 *entry.insert(count)
             }
@@ -175,21 +212,28 @@ fn failed(path: &Path, error: &parquet::errors::ParquetError) -> io::Error {
     io::Error::other(format!("cannot write {}: {error}", path.display()))
 }
 
-/// Returns `Provider.Event.parquet`, with a number if that name is taken. Characters that a file system may not accept are
-/// replaced with underscores.
-fn file_name(names: &mut HashMap<String, usize>, event: &EventRef<'_>, decoded: &Decoded) -> String {
+/// Returns the path of a new file in the folder, with a number if that name is taken.
+fn file_name(names: &mut HashMap<String, usize>, layout: &Layout, event: &EventRef<'_>, decoded: &Decoded) -> String {
     let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
-    let name = decoded.event.clone().unwrap_or_else(|| event.label());
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
-    let name: String = format!("{}.{name}", provider.unwrap_or_else(|| "-".to_owned()))
-        .chars()
-        .map(|character| if is_plain(character) { character } else { '_' })
-        .take(MAX_NAME)
-        .collect();
-    let name = name.trim_start_matches('.').to_owned();
+    let (provider, name) =
+        (provider.unwrap_or_else(|| "-".to_owned()), decoded.event.clone().unwrap_or_else(|| event.label()));
+    let name = match layout {
+        Layout::Flat => plain(&format!("{provider}.{name}")).trim_start_matches('.').to_owned(),
+        Layout::Partitioned { trace, .. } => {
+            let time = event.header.time.to_string();
+            let day = time.split('T').next().unwrap_or_default();
+            format!("provider_key={}/event_key={}/day={}/{trace}", plain(&provider), plain(&name), plain(day))
+        }
+    };
     let used = names.entry(name.to_lowercase()).or_default();
     *used += 1;
     if *used == 1 { format!("{name}.parquet") } else { format!("{name}~{used}.parquet") }
+}
+
+/// Replaces characters that a file system may not accept with underscores.
+fn plain(name: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    name.chars().map(|character| if is_plain(character) { character } else { '_' }).take(MAX_NAME).collect()
 }
 
 #[cfg(test)]

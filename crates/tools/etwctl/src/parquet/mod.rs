@@ -28,8 +28,10 @@
 
 mod append;
 mod column;
+mod dataset;
 mod fields;
 mod file;
 mod folder;
 
+pub(crate) use dataset::Dataset;
 pub(crate) use folder::Folder;

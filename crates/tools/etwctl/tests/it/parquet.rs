@@ -208,3 +208,43 @@ fn duckdb_reads_the_folder_with_its_types() {
         "{result}"
     );
 }
+
+#[test]
+fn a_dataset_has_each_trace_once_and_an_interrupted_one_not_at_all() {
+    let folder = folder("dataset");
+    let (one, other, out) = (folder.join("a.etl"), folder.join("b.etl"), folder.join("set"));
+    trace(&one);
+    fs::copy(&one, folder.join("copy.etl")).unwrap();
+    let mut writer = Writer::create(&other, WriterOptions::default()).unwrap();
+    write(&mut writer, 1, "Read", |builder| builder.u64("Length", 7).u8("New", 1));
+    writer.close().unwrap();
+    let add = |files: &[&str]| {
+        let files: Vec<String> = files.iter().map(|file| folder.join(file).display().to_string()).collect();
+        let run = etwctl(&format!("dataset add {} {} --machine M --json", out.display(), files.join(" ")));
+        let summary: serde_json::Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{}", run.err));
+        (run.code, summary["added"].clone(), summary["skipped"].clone(), summary["failed"].clone())
+    };
+    // What an interrupted run left behind.
+    fs::create_dir_all(out.join("_partial/abc")).unwrap();
+    assert_eq!(add(&["a.etl", "copy.etl"]), (0, 1.into(), 1.into(), 0.into()), "the same content");
+    assert_eq!(add(&["a.etl", "b.etl"]), (0, 1.into(), 1.into(), 0.into()));
+    assert_eq!(fs::read_dir(out.join("_traces")).unwrap().count(), 2);
+    fs::write(folder.join("bad.etl"), "no trace").unwrap();
+    assert_eq!(add(&["bad.etl", "b.etl"]), (4, 0.into(), 1.into(), 1.into()));
+    let days = out.join("provider_key=MyDriver/event_key=Read");
+    assert!(days.join("day=2024-05-06").is_dir(), "{:?}", fs::read_dir(&days).unwrap().collect::<Vec<_>>());
+    let mut rows = 0;
+    for day in fs::read_dir(days).unwrap() {
+        for file in fs::read_dir(day.unwrap().path()).unwrap() {
+            let reader = SerializedFileReader::new(fs::File::open(file.unwrap().path()).unwrap()).unwrap();
+            for row in reader.get_row_iter(None).unwrap().map(Result::unwrap) {
+                let text =
+                    |name: &str| row.get_column_iter().find(|(column, _)| *column == name).unwrap().1.to_string();
+                assert_eq!(text("machine"), "\"M\"");
+                assert!(text("trace").len() > 16, "{}", text("trace"));
+                rows += 1;
+            }
+        }
+    }
+    assert_eq!(rows, 4, "three of one trace, one of the other");
+}
