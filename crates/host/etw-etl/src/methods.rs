@@ -85,14 +85,12 @@ impl Methods {
     }
 
     fn find(&self, process: u32, stamp: u64, address: u64) -> Option<String> {
-        let below = self.by_start.range((process, 0)..=(process, address)).rev().take(MAX_BELOW);
-        below
-            .filter_map(|((_, start), methods)| {
-                // The last method that was there at the time; a rundown describes methods that were there before.
-                let there = methods.iter().rev().find(|method| method.stamp <= stamp).or_else(|| methods.first())?;
-                (address < there.end).then(|| format!("{}+{:#x}", there.name, address - start))
-            })
-            .next()
+        let mut below = self.by_start.range((process, 0)..=(process, address)).rev().take(MAX_BELOW);
+        below.find_map(|((_, start), methods)| {
+            // The last method that was there at the time; a rundown describes methods that were there before.
+            let there = methods.iter().rev().find(|method| method.stamp <= stamp).or_else(|| methods.first())?;
+            (address < there.end).then(|| format!("{}+{:#x}", there.name, address - start))
+        })
     }
 }
 

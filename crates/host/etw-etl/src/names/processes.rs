@@ -30,18 +30,15 @@ impl Processes {
                 let same = lives.last_mut().filter(|(_, last)| last.name == process.name && *change != Change::Begins);
                 let (start, end) =
                     ((*change == Change::Begins).then_some(*stamp), (*change == Change::Ends).then_some(*stamp));
-                match same {
-                    Some((_, last)) => {
-                        last.end = last.end.or(end);
-                        if last.command_line.is_none() {
-                            last.command_line.clone_from(&process.command_line);
-                        }
+                if let Some((_, last)) = same {
+                    last.end = last.end.or(end);
+                    if last.command_line.is_none() {
+                        last.command_line.clone_from(&process.command_line);
                     }
-                    None => {
-                        // The first process of an id was there before, unless its start says otherwise.
-                        let from = if lives.is_empty() && start.is_none() { 0 } else { *stamp };
-                        lives.push((from, Process { start, end, ..process.clone() }));
-                    }
+                } else {
+                    // The first process of an id was there before, unless its start says otherwise.
+                    let from = if lives.is_empty() && start.is_none() { 0 } else { *stamp };
+                    lives.push((from, Process { start, end, ..process.clone() }));
                 }
             }
             self.lives.insert(*id, lives.into_iter().map(|(from, process)| (from, Arc::new(process))).collect());

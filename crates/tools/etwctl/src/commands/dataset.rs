@@ -67,7 +67,9 @@ pub(super) fn add(context: &Context<'_>, line: &AddTraces) -> Result<(), Failure
     match outcome.failed.as_slice() {
         [] => Ok(()),
         failed => {
-            failed.iter().for_each(|text| command_line::error(text));
+            for text in failed {
+                command_line::error(text);
+            }
             Err(Failure::Damaged(format!(
                 "{} not added",
                 counted(u64::try_from(failed.len()).unwrap_or(u64::MAX), "trace")

@@ -53,8 +53,9 @@ impl Expression {
     /// Returns whether the expression holds if `holds` says so for its comparisons. All comparisons are passed to `holds`.
     pub(crate) fn holds(&self, holds: &mut impl FnMut(&Comparison) -> bool) -> bool {
         match self {
-            Self::All(parts) => parts.iter().fold(true, |all, part| part.holds(holds) && all),
-            Self::Any(parts) => parts.iter().fold(false, |any, part| part.holds(holds) || any),
+            // No part is left out, even if the result is known before.
+            Self::All(parts) => parts.iter().filter(|part| !part.holds(holds)).count() == 0,
+            Self::Any(parts) => parts.iter().filter(|part| part.holds(holds)).count() > 0,
             Self::Not(inner) => !inner.holds(holds),
             Self::Compare(comparison) => holds(comparison),
         }
@@ -64,6 +65,18 @@ impl Expression {
 /// Whether a text starts with a sign for `and` or `or`.
 fn is_joint(text: &str) -> bool {
     text.starts_with("&&") || text.starts_with("||")
+}
+
+/// The length of the word at the start of a text. A value may contain signs, and may be anything that a field has: only blanks,
+/// parentheses and joints end it.
+fn word_end(text: &str, is_value: bool) -> usize {
+    let ends = |place: usize, character: char| {
+        let rest = text.get(place..).unwrap_or_default();
+        let is_sign = !is_value && place > 0 && Sign::split(rest).is_some();
+        character.is_whitespace() || matches!(character, '(' | ')') || is_joint(rest) || is_sign
+    };
+    let end = text.char_indices().find(|(place, character)| ends(*place, *character));
+    end.map_or(text.len(), |(place, _)| place)
 }
 
 /// Splits the text into tokens.
@@ -80,22 +93,13 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 let end = inner.find(first).ok_or_else(|| format!("the quotation mark before {inner} has no end"))?;
                 (Token::Quoted(inner.get(..end).unwrap_or_default().to_owned()), end + 2)
             }
-            _ => match Sign::split(rest) {
-                Some((sign, length)) => (Token::Sign(sign), length),
-                None => {
-                    // A value may contain signs, and may be anything that a field has: only blanks and parentheses end it.
-                    let is_value = matches!(tokens.last(), Some(Token::Sign(_)));
-                    let ends = |place: usize, character: char| {
-                        character.is_whitespace()
-                            || matches!(character, '(' | ')')
-                            || rest.get(place..).is_some_and(is_joint)
-                            || (!is_value && place > 0 && rest.get(place..).and_then(Sign::split).is_some())
-                    };
-                    let end = rest.char_indices().find(|(place, character)| ends(*place, *character));
-                    let end = end.map_or(rest.len(), |(place, _)| place);
+            _ => Sign::split(rest).map_or_else(
+                || {
+                    let end = word_end(rest, matches!(tokens.last(), Some(Token::Sign(_))));
                     (Token::Word(rest.get(..end).unwrap_or(rest).to_owned()), end)
-                }
-            },
+                },
+                |(sign, length)| (Token::Sign(sign), length),
+            ),
         };
         tokens.push(token);
         rest = rest.get(length..).unwrap_or_default().trim_start();

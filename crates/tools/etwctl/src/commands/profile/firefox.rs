@@ -134,9 +134,9 @@ impl Firefox {
         {
             return;
         }
-        let decoded = decoder.decode(event);
+        let content = decoder.decode(event);
         let name = if name.is_empty() { event.label() } else { name.to_owned() };
-        let fields: Vec<String> = decoded.fields.iter().map(ToString::to_string).collect();
+        let fields: Vec<String> = content.fields.iter().map(ToString::to_string).collect();
         let text: String = fields.join(" ").chars().take(MOST_TEXT).collect();
         let (thread, time) = (self.thread(event, decoder), self.time(event));
         let (name, text) = (self.profile.intern_string(&name), self.profile.intern_string(&text));

@@ -147,7 +147,9 @@ impl Message {
 
     fn packed(self, field: u64, numbers: &[u64]) -> Self {
         let mut packed = Self::default();
-        numbers.iter().for_each(|number| packed.varint(*number));
+        for number in numbers {
+            packed.varint(*number);
+        }
         self.bytes(field, &packed.0)
     }
 }

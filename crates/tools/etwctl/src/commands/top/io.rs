@@ -90,8 +90,8 @@ impl Analyzer for Operations {
         if !is_wanted || (hook.is_none() && decoder.identify(event).provider.as_deref() != Some(DOTNET)) {
             return;
         }
-        let decoded = decoder.decode(event);
-        let row = Row { event, decoded: &decoded, now };
+        let content = decoder.decode(event);
+        let row = Row { event, decoded: &content, now };
         match self.topic {
             Topic::Disk => row.disk(tally),
             Topic::File => self.file(&row, tally),
@@ -144,7 +144,7 @@ impl Operations {
         let process = row.event.header.process_id.unwrap_or_default().into();
         match row.decoded.event.as_deref() {
             Some("GarbageCollection/GCSuspendEEBegin") => {
-                self.start(process, row.key([row.text("Reason")]), row.now.time)
+                self.start(process, row.key([row.text("Reason")]), row.now.time);
             }
             Some("GarbageCollection/GCRestartEEEnd") => {
                 if let Some((key, start)) = self.open.remove(&process) {
@@ -236,12 +236,12 @@ impl Row<'_> {
         let bytes = self.number("size").unwrap_or_default();
         let is_sent = self.decoded.event.as_deref().is_some_and(|event| event.starts_with("Send"));
         let protocol = if self.event.header.descriptor.id >> 8 == 0x08 { "UDP" } else { "TCP" };
-        let part = |name| match self.value(name) {
+        let shown = |name| match self.value(name) {
             Some(Scalar::Text(text) | Scalar::Word(text)) => text.clone(),
             Some(value) => value.to_string(),
             None => String::new(),
         };
-        let (address, port) = (part("daddr"), part("dport"));
+        let (address, port) = (shown("daddr"), shown("dport"));
         let remote = if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") };
         let numbers = if is_sent { [bytes, bytes, 0, 1, 0] } else { [bytes, 0, bytes, 0, 1] };
         tally.add(self.key([Key::Text(protocol.into()), remote.into()]), &numbers);
