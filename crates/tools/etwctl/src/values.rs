@@ -38,7 +38,7 @@ impl FromStr for Provider {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let is_guess = !text.starts_with(['*', '{']) && Guid::parse(text).is_err() && providers::guid(text).is_none();
+        let is_guess = !text.starts_with(['*', '{']) && Guid::parse(text).is_err() && registered(text).is_none();
         Ok(Self { name: text.trim_start_matches('*').to_owned(), guid: provider(text)?, is_guess })
     }
 }
@@ -64,7 +64,12 @@ pub(crate) fn nearest<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<I
     scored.filter(|(score, _)| *score <= length / 3).min_by_key(|(score, _)| *score).map(|(_, candidate)| candidate)
 }
 
-/// Parses a GUID with or without braces, or the name of a well-known provider with a manifest. Otherwise computes the id of a
+/// The id of a provider with a manifest: one that is registered on this machine, or a well-known one.
+fn registered(name: &str) -> Option<Guid> {
+    etw_session::registered_provider(name).or_else(|| providers::guid(name))
+}
+
+/// Parses a GUID with or without braces, or the name of a registered or well-known provider with a manifest. Otherwise computes the id of a
 /// TraceLogging provider from its name; a star before the name means just that.
 pub(crate) fn provider(text: &str) -> Result<Guid, String> {
     let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
@@ -73,7 +78,7 @@ pub(crate) fn provider(text: &str) -> Result<Guid, String> {
         Err(_) if text.is_empty() || text.starts_with('{') => Err(format!("'{text}' is neither a GUID nor a name")),
         Err(_) => Ok(match text.strip_prefix('*') {
             Some(name) => Guid::from_name(name),
-            None => providers::guid(text).unwrap_or_else(|| Guid::from_name(text)),
+            None => registered(text).unwrap_or_else(|| Guid::from_name(text)),
         }),
     }
 }
