@@ -1,7 +1,7 @@
 //! Assertions about the events of a trace, for tests.
 
 use crate::decode::{Node, Scalar};
-use crate::read::event::Event;
+use crate::event::Event;
 
 /// An expected event.
 #[derive(Clone, Debug)]

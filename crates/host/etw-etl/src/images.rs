@@ -9,8 +9,8 @@ use std::fmt;
 use etw_types::tracelogging::Value;
 use etw_types::{Guid, InType, OutType};
 
-use crate::decode::{Decoded, Decoder, Node, Scalar, show};
-use crate::read::event::EventRef;
+use crate::decode::{Decoded, Decoder, FrameNames, Node, Scalar, show};
+use crate::event::EventRef;
 
 /// Maximum number of image events that are remembered.
 const MAX_IMAGES: usize = 0x10_0000;
@@ -59,20 +59,6 @@ impl Point {
 
 /// The PDB of an image: the time stamp of the event that names it, its id and its name.
 type Pdb = (u64, Guid, Box<str>);
-
-/// Names the return addresses of stacks.
-pub trait FrameNames: fmt::Debug + Send + Sync {
-    /// Returns the functions that contain an address of a process, the innermost inlined function first. Returns the image and
-    /// the offset if no function is known, and nothing if no image is known either.
-    fn names(&self, process: u32, address: u64) -> Vec<String>;
-
-    /// Does the same for the time of an event: a time stamp in the session's clock. Without an implementation, names do not depend
-    /// on the time.
-    fn names_at(&self, process: u32, stamp: u64, address: u64) -> Vec<String> {
-        let _ = stamp;
-        self.names(process, address)
-    }
-}
 
 /// The location of an address within an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

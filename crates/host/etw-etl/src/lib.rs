@@ -15,7 +15,8 @@
 //! | show or convert a trace | [`Exporter`] with a [`Format`]; [`export::Columns`], [`export::Pcapng`] |
 //! | write a trace | [`Writer`] with [`EventData`], or whole buffers ([`Buffer`]) |
 //! | find what belongs together | [`pair::Pairs`] |
-//! | name the frames of stacks | [`Images`], [`FrameNames`] |
+//! | name the frames of stacks | [`Images`], [`Methods`], [`FrameNames`] |
+//! | name processes, threads, files and registry keys | [`TraceNames`], [`Names`] |
 //! | check a trace in a test | [`mod@expect`] |
 //! | look at the raw layouts | [`mod@format`] |
 //!
@@ -51,10 +52,13 @@
 
 pub mod decode;
 mod error;
+mod event;
 pub mod expect;
 pub mod export;
 pub mod format;
 mod images;
+mod methods;
+mod names;
 mod new_file;
 pub mod pair;
 mod read;
@@ -63,13 +67,15 @@ mod testing;
 mod time;
 mod write;
 
-pub use decode::{Decoded, Decoder, Identity, Kind, escaped};
+pub use decode::{Decoded, Decoder, FrameNames, Identity, NameSource, Names, Process, escaped};
 pub use error::Error;
+pub use event::{Event, EventRef, Header, Kind};
 pub use export::{About, Exporter, Format};
 pub use format::extended::{ExtendedItem, ExtendedType};
-pub use images::{FrameNames, Images, Place};
+pub use images::{Images, Place};
+pub use methods::Methods;
+pub use names::TraceNames;
 pub use new_file::NewFile;
-pub use read::event::{Event, EventRef, Header};
 pub use read::report::{Loss, LossReason, Report};
 pub use read::{Reader, ReaderOptions};
 pub use time::{Clock, ClockKind, FileTime};

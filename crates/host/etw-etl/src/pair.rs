@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use etw_types::{Guid, Opcode};
 
 use crate::decode::{Decoded, Field, Node, Scalar};
+use crate::event::EventRef;
 use crate::format::event::FLAG_CLASSIC_HEADER;
 use crate::format::record::Layout;
-use crate::read::event::EventRef;
 
 /// Suffixes of an event name that say whether something begins or ends.
 const ENDINGS: [&str; 20] = [

@@ -11,7 +11,7 @@ use etw_types::{Guid, OutType};
 use crate::bytes::{guid_at, size_at, u16_at, u32_at, utf16};
 use crate::envelope::{self, Assembler};
 use crate::manifest::{Manifest, ManifestSchemas};
-use crate::schema::{EventKey, EventSchema, Extent, Field, MapEntry, Schema, Source, ValueMap, limited};
+use crate::schema::{EventKey, EventSchema, Extent, Field, MapEntry, Named, Schema, Source, ValueMap, limited};
 use crate::types::{Encoding, out_from_tdh};
 
 /// The class of events that describe other events.
@@ -228,20 +228,23 @@ pub fn event(info: &[u8], map: impl Fn(&str) -> Option<Arc<ValueMap>>) -> Option
     for property in properties.as_chunks::<PROPERTY_SIZE>().0 {
         fields.push(field(info, property, &map)?);
     }
-    let opcode = text(info, 72).filter(|opcode| !matches!(opcode.as_str(), "Info" | "win:Info"));
-    let name = match (text(info, 68), opcode) {
-        (Some(task), Some(opcode)) => format!("{task}/{}", opcode.strip_prefix("win:").unwrap_or(&opcode)),
-        (Some(task), None) => task,
-        (None, Some(opcode)) => opcode,
-        (None, None) => format!("Event {}", u16_at(info, 32)?),
+    let keywords = texts(info, 64);
+    let [task, opcode, message] = [68, 72, 76].map(|place| text(info, place).unwrap_or_default());
+    let name = Named {
+        task: &task,
+        opcode: &opcode,
+        symbol: "",
+        message: &message,
+        keyword: keywords.first().map_or("", |keyword| keyword),
+        id: u16_at(info, 32)?,
     };
     Some(EventSchema {
         provider: limited(&text(info, 52).unwrap_or_default()).into(),
-        name: limited(&name).into(),
+        name: limited(&name.name()).into(),
         level: text(info, 56).map(Into::into),
         channel: text(info, 60).map(Into::into),
-        keywords: texts(info, 64),
-        message: text(info, 76).map(Into::into),
+        message: (!message.is_empty()).then(|| message.into()),
+        keywords,
         fields: fields.into(),
         top_level,
         source: Source::Trace,

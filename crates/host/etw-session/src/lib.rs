@@ -53,6 +53,7 @@ pub mod info;
 mod machine;
 pub mod platform;
 mod poll;
+mod registered;
 mod session;
 mod system;
 
@@ -64,5 +65,6 @@ pub use error::{Error, Malformed};
 pub use explain::{Call, Explanation, explain};
 pub use machine::{Consumer, Machine, Unstopped};
 pub use poll::{Polled, poll};
+pub use registered::registered_provider;
 pub use session::Session;
 pub use system::{Control, EnableRequest, EventSource, Received, Refusal, System, Target};

@@ -127,6 +127,22 @@ impl Failure {
         matches!(self, Self::Session(error) if error.code() == Win32Error::WmiInstanceNotFound)
     }
 
+    /// The failure in one line, for a list of failures.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Usage(message) | Self::Unsupported(message) | Self::Lost(message) | Self::Driver(_, message) => {
+                message.clone()
+            }
+            Self::CommandLine(refusal) => refusal.to_string(),
+            Self::Session(failure) | Self::NotFound(failure, _) => failure.to_string(),
+            Self::Trace(failure) => failure.to_string(),
+            Self::Damaged(message) => format!("the trace is damaged: {message}"),
+            Self::Io(failure) => failure.to_string(),
+            Self::Reported(code) => format!("exit code {code}"),
+        }
+    }
+
     /// Prints the failure to standard error.
     pub(crate) fn report(&self) {
         match self {

@@ -9,6 +9,8 @@ mod commands;
 mod context;
 mod input;
 mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod platform;
 mod select;
 mod values;

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use command_line::units;
 use etw_etl::FileTime;
+use etw_manifest::built_in::providers;
 use etw_types::session::{ClassicEventId, enable};
 use etw_types::{Guid, Level};
 
@@ -15,13 +16,30 @@ pub(crate) const LEVELS: &[&str] = &["critical", "error", "warning", "informatio
 pub(crate) struct Provider {
     pub(crate) name: String,
     pub(crate) guid: Guid,
+    /// Whether the id is computed from the name, as for TraceLogging providers, although no star before the name asks for it.
+    pub(crate) is_guess: bool,
+}
+
+impl Provider {
+    /// A note about an id that is computed from a name. It is wrong for a provider with a manifest.
+    pub(crate) fn note(&self) -> Option<String> {
+        let hint = hint(&self.name, providers::all().map(|(name, _)| name));
+        let Self { name, guid, .. } = self;
+        self.is_guess.then(|| {
+            format!(
+                "{guid} is computed from the name '{name}', as for a TraceLogging provider; for a provider with a manifest, pass its \
+                 GUID{hint}"
+            )
+        })
+    }
 }
 
 impl FromStr for Provider {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Self { name: text.trim_start_matches('*').to_owned(), guid: provider(text)? })
+        let is_guess = !text.starts_with(['*', '{']) && Guid::parse(text).is_err() && registered(text).is_none();
+        Ok(Self { name: text.trim_start_matches('*').to_owned(), guid: provider(text)?, is_guess })
     }
 }
 
@@ -46,14 +64,22 @@ pub(crate) fn nearest<S: AsRef<str>>(word: &str, candidates: impl IntoIterator<I
     scored.filter(|(score, _)| *score <= length / 3).min_by_key(|(score, _)| *score).map(|(_, candidate)| candidate)
 }
 
-/// Parses a GUID with or without braces, or computes the id of a TraceLogging provider from its name, with or without a star
-/// before it.
+/// The id of a provider with a manifest: one that is registered on this machine, or a well-known one.
+fn registered(name: &str) -> Option<Guid> {
+    etw_session::registered_provider(name).or_else(|| providers::guid(name))
+}
+
+/// Parses a GUID with or without braces, or the name of a registered or well-known provider with a manifest. Otherwise computes the id of a
+/// TraceLogging provider from its name; a star before the name means just that.
 pub(crate) fn provider(text: &str) -> Result<Guid, String> {
     let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text);
     match Guid::parse(bare) {
         Ok(guid) => Ok(guid),
         Err(_) if text.is_empty() || text.starts_with('{') => Err(format!("'{text}' is neither a GUID nor a name")),
-        Err(_) => Ok(Guid::from_name(text.strip_prefix('*').unwrap_or(text))),
+        Err(_) => Ok(match text.strip_prefix('*') {
+            Some(name) => Guid::from_name(name),
+            None => registered(text).unwrap_or_else(|| Guid::from_name(text)),
+        }),
     }
 }
 

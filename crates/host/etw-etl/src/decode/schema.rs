@@ -1,24 +1,24 @@
 //! Decoding with schemas from the trace, from files and from the kernel's built-in classes.
 
 use std::collections::HashMap;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{EventKey, EventSchema, Field as SchemaField, Layers, PointerSize, Schema, ValueMap};
+use etw_types::InType;
 use etw_types::tracelogging::Value;
-use etw_types::{Guid, InType};
 
+use super::decoded::Decoded;
+use super::frames::FrameNames;
+use super::links::Links;
+use super::names::{NameSource, Names, Process};
+use super::own::decode;
 use super::tree::{Field, Node};
 use super::value::{Scalar, show};
 use super::walk::{Plan, Sink, walk};
-use super::{Decoded, Kind, decode};
+use crate::event::{EventRef, Kind};
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::format::record::Layout;
-use crate::format::stack::HOOK_BINARY_PATH;
-use crate::images::FrameNames;
-use crate::read::Reader;
-use crate::read::event::EventRef;
 
 /// Maximum number of cached lookups. A trace has some thousand kinds of events, but a hostile one may have as many as it has
 /// events.
@@ -39,11 +39,12 @@ type Found = Option<Known>;
 struct Known {
     schema: Arc<EventSchema>,
     plan: Arc<Plan>,
+    links: Links,
 }
 
 impl Known {
     fn new(schema: Arc<EventSchema>, pointer: PointerSize) -> Self {
-        Self { plan: Arc::new(Plan::new(&schema, pointer)), schema }
+        Self { plan: Arc::new(Plan::new(&schema, pointer)), links: Links::new(&schema), schema }
     }
 }
 
@@ -71,9 +72,9 @@ impl Known {
 ///
 /// /// Names addresses, as symbol files would.
 /// #[derive(Debug)]
-/// struct Names;
+/// struct Functions;
 ///
-/// impl FrameNames for Names {
+/// impl FrameNames for Functions {
 ///     fn names(&self, _process: u32, address: u64) -> Vec<String> {
 ///         vec![format!("driver!read+{:#x}", address - 0x1000)]
 ///     }
@@ -81,12 +82,13 @@ impl Known {
 ///
 /// let event = traced("Read", Opcode::Info).with_stack(&[0x1004]);
 /// // A file's own schemas come with `Decoder::of(&reader, files)`.
-/// let mut decoder = Decoder::new(Layers::new()).with_names(Arc::new(Names));
+/// let mut decoder = Decoder::new(Layers::new()).with_names(Arc::new(Functions));
 /// decoder.push(Arc::new(BuiltIn));
 /// let decoded: Decoded = decoder.decode(&event.as_ref());
 /// assert_eq!(decoded.field("Length").map(ToString::to_string).as_deref(), Some("512"));
 /// assert_eq!(decoded.frames, ["driver!read+0x4"]);
 /// assert_eq!(decoder.frames(&event.as_ref()), decoded.frames);
+/// assert_eq!(decoder.names(&event.as_ref(), &decoded), decoded.names);
 ///
 /// // TraceLogging events describe themselves: no schema, and no message of a manifest.
 /// assert!(decoder.schema(&event.as_ref()).is_none() && decoded.message().is_none());
@@ -101,7 +103,8 @@ pub struct Decoder {
     known: HashMap<EventKey, Found>,
     recent: Vec<Option<(EventKey, Found)>>,
     hooks: Vec<Option<(Hook, Found)>>,
-    names: Option<Arc<dyn FrameNames>>,
+    frames: Option<Arc<dyn FrameNames>>,
+    names: Option<Arc<dyn NameSource>>,
 }
 
 impl Default for Decoder {
@@ -117,22 +120,25 @@ impl Decoder {
     /// Looks up schemas in these sources.
     #[must_use]
     pub fn new(layers: Layers) -> Self {
-        Self { layers, known: HashMap::new(), recent: vec![None; RECENT], hooks: vec![None; HOOKS], names: None }
+        Self {
+            layers,
+            known: HashMap::new(),
+            recent: vec![None; RECENT],
+            hooks: vec![None; HOOKS],
+            frames: None,
+            names: None,
+        }
     }
 
-    /// Looks up schemas in the trace, then in `files` in their order, then in the kernel's built-in classes.
+    /// Names the frames of stacks with `frames`.
     #[must_use]
-    pub fn of<R: Read + Seek>(reader: &Reader<R>, files: impl IntoIterator<Item = Arc<dyn Schema>>) -> Self {
-        let mut layers = Layers::new();
-        layers.push(reader.schemas());
-        files.into_iter().for_each(|files| layers.push(files));
-        layers.push(Arc::new(BuiltIn));
-        Self::new(layers)
+    pub fn with_names(self, frames: Arc<dyn FrameNames>) -> Self {
+        Self { frames: Some(frames), ..self }
     }
 
-    /// Names the frames of stacks with `names`.
+    /// Names processes, threads, files and registry keys with `names`.
     #[must_use]
-    pub fn with_names(self, names: Arc<dyn FrameNames>) -> Self {
+    pub fn with_trace_names(self, names: Arc<dyn NameSource>) -> Self {
         Self { names: Some(names), ..self }
     }
 
@@ -140,7 +146,7 @@ impl Decoder {
     /// nothing if no address has a name.
     #[must_use]
     pub fn frames(&self, event: &EventRef<'_>) -> Vec<String> {
-        let (Some(names), Some(stack)) = (&self.names, event.stack()) else { return Vec::new() };
+        let (Some(names), Some(stack)) = (&self.frames, event.stack()) else { return Vec::new() };
         let process = event.stack_process().unwrap_or(0);
         let mut is_any = false;
         let mut frames = Vec::with_capacity(stack.len());
@@ -210,13 +216,45 @@ impl Decoder {
 
     /// Decodes an event as far as its schema is known.
     pub fn decode(&mut self, event: &EventRef<'_>) -> Decoded {
-        let decoded = self.decode_fields(event);
-        if self.names.is_none() { decoded } else { Decoded { frames: self.frames(event), ..decoded } }
+        let mut decoded = self.decode_fields(event);
+        if self.frames.is_some() {
+            decoded.frames = self.frames(event);
+        }
+        if self.names.is_some() {
+            decoded.names = self.names(event, &decoded);
+        }
+        decoded
+    }
+
+    /// Returns a process at the time of an event, if the trace says so.
+    #[must_use]
+    pub fn process(&self, id: u32, stamp: u64) -> Option<Arc<Process>> {
+        self.names.as_ref()?.process(id, stamp)
+    }
+
+    /// Returns the name of a thread at the time of an event, if the trace says so.
+    #[must_use]
+    pub fn thread(&self, id: u32, stamp: u64) -> Option<Arc<str>> {
+        self.names.as_ref()?.thread(id, stamp)
+    }
+
+    /// Returns the functions that contain an address of a process at the time of an event, the innermost inlined function first;
+    /// without symbols, the image and the offset.
+    #[must_use]
+    pub fn frame(&self, process: u32, stamp: u64, address: u64) -> Vec<String> {
+        self.frames.as_ref().map(|frames| frames.names_at(process, stamp, address)).unwrap_or_default()
+    }
+
+    /// Returns the names that belong to an event.
+    pub fn names(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> Names {
+        let Some(names) = self.names.clone() else { return Names::default() };
+        let found = self.find_for(event).and_then(|(_, found)| found.as_ref());
+        found.map(|known| known.links).unwrap_or_default().names(&*names, event, decoded)
     }
 
     fn decode_fields(&mut self, event: &EventRef<'_>) -> Decoded {
         let Some((pointer, found)) = self.find_for(event) else { return decode(event) };
-        let Some(Known { schema, plan }) = found else {
+        let Some(Known { schema, plan, .. }) = found else {
             let provider = event.class().and_then(|class| self.layers.provider_name(&class));
             return Decoded { provider: provider.as_deref().map(String::from), ..decode(event) };
         };
@@ -231,6 +269,7 @@ impl Decoder {
             raw: if is_whole { None } else { Some(payload.to_vec()) },
             error: walked.error,
             frames: Vec::new(),
+            names: Names::default(),
             schema: Some(Arc::clone(schema)),
         }
     }
@@ -255,7 +294,7 @@ impl Decoder {
         each: &mut impl FnMut(&SchemaField, Value<'a>),
     ) -> Option<(&EventSchema, bool)> {
         let (pointer, found) = self.find_for(event)?;
-        let Known { schema, plan } = found.as_ref()?;
+        let Known { schema, plan, .. } = found.as_ref()?;
         let walked = walk(schema, plan, pointer, event.payload(), &mut Show(each));
         Some((schema, walked.rest.is_empty() && walked.error.is_none()))
     }
@@ -272,7 +311,7 @@ impl Decoder {
                 event: decoded.event.map(Into::into),
             };
         };
-        let Some(Known { schema, plan }) = found else {
+        let Some(Known { schema, plan, .. }) = found else {
             let provider = event.class().and_then(|class| self.layers.provider_name(&class));
             return Identity { provider, event: None, has_schema: false, is_whole: event.payload().is_empty() };
         };
@@ -326,40 +365,6 @@ fn key(event: &EventRef<'_>) -> Option<EventKey> {
 
 const fn pointer_size(event: &EventRef<'_>) -> PointerSize {
     if event.header.is_32_bit { PointerSize::Four } else { PointerSize::Eight }
-}
-
-impl EventRef<'_> {
-    /// Returns the provider, the class of a classic event, or the class of a kernel event's group.
-    #[must_use]
-    pub fn class(&self) -> Option<Guid> {
-        let header = &self.header;
-        match header.layout {
-            Layout::System | Layout::Compact | Layout::PerfInfo => BuiltIn::class_of_hook(header.descriptor.id),
-            _ => header.provider,
-        }
-    }
-
-    /// Returns the provider and the path of its binary, if this is a record of a session that tracks the binaries of providers
-    /// (`WMI_LOG_TYPE_BINARY_PATH`). The path is one of the machine where the trace was recorded; for a driver it is a file name.
-    #[must_use]
-    pub fn provider_binary(&self) -> Option<(Guid, String)> {
-        let descriptor = &self.header.descriptor;
-        let is_record = match self.header.layout {
-            Layout::System | Layout::Compact | Layout::PerfInfo => descriptor.id == HOOK_BINARY_PATH,
-            _ => u16::from(descriptor.opcode.as_int()) == HOOK_BINARY_PATH && self.class() == binary_path_class(),
-        };
-        let (guid, path) = self.payload().split_first_chunk::<16>().filter(|_| is_record)?;
-        let units = path.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
-        let path: String = char::decode_utf16(units.take_while(|unit| *unit != 0))
-            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect();
-        (!path.is_empty()).then(|| (Guid::from_bytes_le(guid), path))
-    }
-}
-
-/// The class of records about binaries.
-fn binary_path_class() -> Option<Guid> {
-    BuiltIn::class_of_hook(HOOK_BINARY_PATH)
 }
 
 /// Builds the tree of fields.

@@ -5,9 +5,10 @@ use std::fmt;
 use etw_types::tracelogging::{self, Count, Value, Visitor};
 use etw_types::{InType, OutType};
 
-use super::value::text::{escaped, name_text};
+use super::value::escape::escaped;
 use super::value::{Scalar, show};
 use super::walk::{FREE_NAMES, FREE_VALUES, NAMES_PER_BYTE, VALUES_PER_BYTE};
+use crate::event::name_text;
 use crate::format::bytes::hex;
 
 /// A field and its value.

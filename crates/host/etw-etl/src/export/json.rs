@@ -1,12 +1,10 @@
 //! JSON, written by hand: the keys must have a fixed order and numbers must not pass through `f64`, which most serialisation
 //! crates would have to be configured to respect.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::digits::{decimal, hexadecimal};
-use super::typed;
-use crate::decode::{Field, Scalar};
+use crate::decode::Scalar;
 use crate::format::bytes::hex;
 
 /// How to write integers beyond 2^53 - 1, which a JSON parser may round.
@@ -20,9 +18,6 @@ pub(super) enum Integers {
 
 /// Largest integer that every JSON parser represents exactly.
 const MAX_SAFE: u128 = (1 << 53) - 1;
-
-/// Up to this many fields, duplicate names are found by comparison rather than by hashing.
-const FEW: usize = 16;
 
 /// Appends a quoted string.
 pub(super) fn string(out: &mut String, text: &str) {
@@ -52,39 +47,6 @@ pub(super) fn string(out: &mut String, text: &str) {
 pub(super) fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = out.write_fmt(text);
-}
-
-/// Appends fields as an object, in their order. The second field with a name becomes `name#2`, because keys must be unique.
-///
-/// A field has the same JSON type in all events, whatever its value. Returns whether the JSON represents all values exactly: text
-/// that is invalid in its encoding, a boolean other than 0 and 1 and a number that is not finite do not fit their types.
-pub(super) fn fields(out: &mut String, fields: &[Field], integers: Integers) -> bool {
-    let mut is_exact = true;
-    // For few fields, comparing names is faster than hashing them.
-    let mut seen: Option<HashMap<&str, usize>> = (fields.len() > FEW).then(HashMap::new);
-    out.push('{');
-    for (index, field) in fields.iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        let times = match &mut seen {
-            Some(seen) => {
-                let times = seen.entry(&field.name).or_default();
-                *times += 1;
-                *times
-            }
-            None => fields.iter().take(index + 1).filter(|other| other.name == field.name).count(),
-        };
-        if times == 1 {
-            string(out, &field.name);
-        } else {
-            string(out, &format!("{}#{times}", field.name));
-        }
-        out.push(':');
-        is_exact &= typed::node(out, field, &field.node, integers);
-    }
-    out.push('}');
-    is_exact
 }
 
 /// Appends return addresses as an array of hexadecimal strings: JSON numbers are not precise enough.

@@ -1,7 +1,8 @@
 //! JSON Lines: one object per event. The keys and their order are part of this crate's interface.
 //!
-//! Every event has `schema_version`, which is 1, and the keys up to `fields`. These keys follow if the event has them: `message`
-//! (the text from its manifest with the fields inserted), `sequence` (the sequence number of a message), `stack` (return
+//! Every event has `schema_version`, which is 1, and the keys up to `fields`. These keys follow if the event has them: `process`,
+//! `thread`, `file` and `key` (the names of its process and its thread, and of the file and the registry key that it is about),
+//! `message` (the text from its manifest with the fields inserted), `sequence` (the sequence number of a message), `stack` (return
 //! addresses, innermost first) with `frames` (names of images and functions, including inlined ones), `stack_key` if the file
 //! does not define the stack, and `raw` (the event's data) if it was not decoded completely or a value does not fit its type.
 //!
@@ -12,10 +13,11 @@
 use etw_types::Guid;
 
 use super::digits::{decimal, guid, hexadecimal, time};
-use super::json::{self, Integers, fields, push, string};
+use super::json::{self, Integers, push, string};
+use super::typed::fields;
 use crate::decode::Decoded;
+use crate::event::EventRef;
 use crate::format::bytes::hex;
-use crate::read::event::EventRef;
 
 /// The beginning of every line. The version must change whenever the keys or their meaning change.
 const START: &str = "{\"schema_version\":1,\"time\":\"";
@@ -61,6 +63,14 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     id(out, event.related());
     out.push_str(",\"fields\":");
     let is_exact = fields(out, &decoded.fields, Integers::Numbers);
+    if let Some(process) = &decoded.names.process {
+        out.push_str(",\"process\":");
+        string(out, &process.name);
+    }
+    for (what, name) in decoded.names.others() {
+        push(out, format_args!(",\"{what}\":"));
+        string(out, name);
+    }
     if let Some(message) = decoded.message() {
         out.push_str(",\"message\":");
         string(out, &message);

@@ -4,6 +4,7 @@
 //! Every export is streamed: an event is written as soon as it arrives, or together with its page of rows in a table. No export
 //! modifies an event, and JSON and CSV preserve all values.
 
+mod about;
 mod chrome;
 mod columns;
 mod csv;
@@ -22,11 +23,12 @@ use std::io::{self, Write};
 use std::str::FromStr;
 
 use crate::decode::{Decoded, Decoder, Field, Node, escaped};
-use crate::read::event::{Event, EventRef};
-use crate::read::report::Report;
+use crate::event::{Event, EventRef};
 use crate::time::FileTime;
+pub use about::About;
 use chrome::Chrome;
 pub use columns::Columns;
+use csv::FieldColumns;
 use html::Html;
 pub use pcapng::Pcapng;
 use table::Table;
@@ -73,6 +75,8 @@ pub enum Format {
     JsonLines,
     /// Comma-separated values with a header line; the fields are JSON.
     Csv,
+    /// Comma-separated values for events of one kind: each field has a column of its own.
+    CsvFields,
     /// One JSON document for the Chrome and Perfetto viewers: activities are spans on the track of their thread.
     Chrome,
     /// A page that shows the trace in a browser, with a timeline, a filter, a table and fields. It needs no network and holds at
@@ -89,46 +93,10 @@ impl FromStr for Format {
             "table" => Ok(Self::Table),
             "json" | "jsonl" => Ok(Self::JsonLines),
             "csv" => Ok(Self::Csv),
+            "csv-fields" => Ok(Self::CsvFields),
             "chrome" | "perfetto" => Ok(Self::Chrome),
             "html" => Ok(Self::Html),
-            _ => Err("the formats are text, table, json, csv, chrome and html"),
-        }
-    }
-}
-
-/// What an export says about the trace as a whole. Only [`Format::Html`] shows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
-    /// The page's title, such as the name of the file.
-    pub title: String,
-    /// Events that the session lost.
-    pub events_lost: u64,
-    /// Buffers that the session lost.
-    pub buffers_lost: u64,
-    /// Bytes of the file that could not be read.
-    pub unreadable_bytes: u64,
-}
-
-impl From<&Report> for About {
-    fn from(report: &Report) -> Self {
-        Self {
-            title: String::new(),
-            events_lost: report.events_lost.into(),
-            buffers_lost: report.buffers_lost.into(),
-            unreadable_bytes: report.lost_bytes,
-        }
-    }
-}
-
-impl About {
-    /// Returns the losses of two traces combined, with the title of this one.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        Self {
-            title: self.title.clone(),
-            events_lost: self.events_lost.saturating_add(other.events_lost),
-            buffers_lost: self.buffers_lost.saturating_add(other.buffers_lost),
-            unreadable_bytes: self.unreadable_bytes.saturating_add(other.unreadable_bytes),
+            _ => Err("the formats are text, table, json, csv, csv-fields, chrome and html"),
         }
     }
 }
@@ -183,6 +151,7 @@ pub struct Exporter<W> {
     chrome: Chrome,
     html: Html,
     table: Table,
+    columns: FieldColumns,
     line: String,
     decoder: Decoder,
     has_colours: bool,
@@ -199,7 +168,7 @@ impl<W: Write> Exporter<W> {
             Format::Csv => csv::COLUMNS.to_owned(),
             Format::Chrome => chrome::START.to_owned(),
             Format::Html => Html::start(),
-            Format::Text | Format::Table | Format::JsonLines => String::new(),
+            Format::Text | Format::Table | Format::JsonLines | Format::CsvFields => String::new(),
         };
         out.write_all(start.as_bytes())?;
         Ok(Self {
@@ -208,6 +177,7 @@ impl<W: Write> Exporter<W> {
             chrome: Chrome::default(),
             html: Html::default(),
             table: Table::default(),
+            columns: FieldColumns::default(),
             line: String::new(),
             decoder: Decoder::default(),
             has_colours: false,
@@ -290,6 +260,7 @@ impl<W: Write> Exporter<W> {
             Format::Table => self.table.event(&mut self.line, event, decoded),
             Format::JsonLines => jsonl::line(&mut self.line, event, decoded),
             Format::Csv => csv::line(&mut self.line, event, decoded),
+            Format::CsvFields => self.columns.line(&mut self.line, event, decoded),
             Format::Chrome => self.chrome.event(&mut self.line, event, decoded),
             Format::Html => self.html.event(&mut self.line, event, decoded),
         }
@@ -325,7 +296,7 @@ impl<W: Write> Exporter<W> {
             Format::Chrome => self.chrome.finish(&mut self.line),
             Format::Html => self.html.finish(&mut self.line),
             Format::Table => self.table.flush(&mut self.line),
-            Format::Text | Format::JsonLines | Format::Csv => {}
+            Format::Text | Format::JsonLines | Format::Csv | Format::CsvFields => {}
         }
         self.out.write_all(self.line.as_bytes())?;
         self.out.flush()?;

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use etw_types::Guid;
 
 use crate::decode::{Decoded, Field, Node, Scalar};
+use crate::event::EventRef;
 use crate::format::bytes::{u16_at, u32_at};
-use crate::read::event::EventRef;
 
 const NDISCAP: Guid = Guid::from_u128(0x2ed6_006e_4729_4609_b423_3ee7_bcd6_78ef);
 const PKTMON: Guid = Guid::from_u128(0x4d4f_80d9_c8bd_4d73_bb5b_19c9_0402_c5ac);

@@ -1,5 +1,5 @@
 //! A table for a terminal: the time since the first and since the previous event, the level, the activity with a bracket, the
-//! event and its fields.
+//! event, its process if the trace names it, its fields, and the names of its thread, file and registry key.
 //!
 //! At most [`PAGE`] rows are buffered so that they can be aligned. This bounds the memory for a trace of any length.
 
@@ -9,9 +9,9 @@ use etw_types::{Guid, Level, Opcode};
 
 use super::columns::Columns;
 use super::paint;
-use crate::decode::{Decoded, Field, escaped};
+use crate::decode::{Decoded, Field, Scalar, escaped};
+use crate::event::EventRef;
 use crate::format::bytes::hex;
-use crate::read::event::EventRef;
 use crate::time::FileTime;
 
 /// Number of rows that are aligned with each other.
@@ -90,7 +90,9 @@ impl Table {
             self.activity(event),
             self.name(event, decoded),
         ];
-        let mut words: Vec<String> = decoded.fields.iter().map(short).collect();
+        let process = decoded.names.process.iter().map(|process| format!("{}({})", process.name, process.id));
+        let mut words: Vec<String> = process.chain(decoded.fields.iter().map(short)).collect();
+        words.extend(decoded.names.others().map(|(what, name)| format!("{what}={}", Scalar::Text(name.to_owned()))));
         words.extend(decoded.error.map(|error| format!("({error})")));
         words.extend(decoded.raw.as_deref().filter(|raw| !raw.is_empty()).map(raw));
         let colour = if self.has_colours { paint::of_level(header.descriptor.level) } else { None };
@@ -128,7 +130,7 @@ impl Table {
     /// Returns the name of the event, prefixed with its provider unless that is the first one.
     fn name(&self, event: &EventRef<'_>, decoded: &Decoded) -> String {
         let descriptor = &event.header.descriptor;
-        let name = decoded.event.clone().unwrap_or_else(|| format!("{} {}", event.kind().as_str(), descriptor.id));
+        let name = decoded.event.clone().unwrap_or_else(|| event.label());
         let phase = match descriptor.opcode.as_int() {
             0 => String::new(),
             1 => String::from(" start"),

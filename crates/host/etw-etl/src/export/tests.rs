@@ -117,9 +117,12 @@ fn csv_has_a_cell_for_every_key() {
     let event = trace_logging("a,\"b\"", |builder| builder.str8("text", "x\r\ny, \"z\""));
     let text = export(Format::Csv, &[event]);
     let (columns, row) = text.split_once("\r\n").unwrap();
-    assert_eq!(columns.split(',').collect::<Vec<_>>(), [&KEYS[1..], &["raw"]].concat());
+    assert_eq!(
+        columns.split(',').collect::<Vec<_>>(),
+        [&KEYS[1..], &["raw", "process", "thread", "file", "key", "message"]].concat()
+    );
     assert!(row.contains(",\"a,\"\"b\"\"\","), "{row}");
-    assert!(row.ends_with(",\"{\"\"text\"\":\"\"x\\r\\ny, \\\"\"z\\\"\"\"\"}\",\r\n"), "{row}");
+    assert!(row.ends_with(",\"{\"\"text\"\":\"\"x\\r\\ny, \\\"\"z\\\"\"\"\"}\",,,,,,\r\n"), "{row}");
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn text_is_one_line_for_an_event() {
         "2020-01-01T00:00:01.0000001Z 4:7 cpu3 TestProvider/Read File=\"a\\nb\" level=4 keyword=0x10\n"
     );
     let text = export(Format::Text, &[event_of(b"\xFF\x00\x00E\0", &[0xEE; 70])]);
-    assert!(text.contains(" tracelogging ") && text.ends_with("ee…(+6 bytes)\n"), "{text}");
+    assert!(text.contains("/tracelogging 0 ") && text.ends_with("ee…(+6 bytes)\n"), "{text}");
 }
 
 #[test]
@@ -327,7 +330,7 @@ fn text_shows_what_an_event_has_and_nothing_else() {
     assert_eq!(
         export(Format::Text, &[event]),
         format!(
-            "2020-01-01T00:00:00.0000000Z 0:0 cpu3 manifest 00000000-0000-0000-0000-000000000001 id=17 version=2 level=0 \
+            "2020-01-01T00:00:00.0000000Z 0:0 cpu3 00000000-0000-0000-0000-000000000001/manifest 17 id=17 version=2 level=0 \
              opcode=2 task=5 activity=00000000-0000-0000-0000-000000000002 \
              related=00000000-0000-0000-0000-000000000009 raw={raw}\n"
         )
@@ -337,7 +340,7 @@ fn text_shows_what_an_event_has_and_nothing_else() {
     // A message without a thread and with a sequence number.
     let message = read_record(&[0x0C, 0, 0, 0x90, 7, 0, 1, 0, 5, 0, 0, 0], 0);
     let text = export(Format::Text, std::slice::from_ref(&message));
-    assert_eq!(text, "2020-01-01T00:00:00.0000000Z -:- cpu3 wpp id=7 version=0 level=0 sequence=5\n");
+    assert_eq!(text, "2020-01-01T00:00:00.0000000Z -:- cpu3 wpp 7 id=7 version=0 level=0 sequence=5\n");
     assert_eq!(json_line(&message)["sequence"], 5);
     // A string is shown although the event has no name, and a record that is not the first of a file is not a session.
     let string = read(&EventData { flags: FLAG_STRING_ONLY, payload: b"h\0i\0\0\0", ..EventData::default() });
@@ -346,7 +349,7 @@ fn text_shows_what_an_event_has_and_nothing_else() {
     other.resize(0x24, 0);
     assert!(
         export(Format::Text, &[read_record(&other, 0)])
-            .contains(" system id=65281 version=2 level=0 opcode=1 raw=00000000\n")
+            .contains(" system 0xff01 id=65281 version=2 level=0 opcode=1 raw=00000000\n")
     );
 }
 
@@ -533,4 +536,22 @@ fn a_table_counts_from_a_moment_and_fits_a_width() {
         let longest = table(width).lines().map(|line| line.chars().count()).max().unwrap();
         assert!(longest <= width, "{longest} of {width}: {}", table(width));
     }
+}
+
+#[test]
+fn chrome_keeps_the_bytes_of_an_event_that_is_not_decoded() {
+    let event = read(&EventData { payload: b"\x01\x02", ..EventData::default() });
+    let document: Value = serde_json::from_str(&export(Format::Chrome, &[event])).unwrap();
+    let written = &document["traceEvents"][0];
+    assert_eq!((&written["name"], &written["args"]["raw"]), (&json!("manifest 0"), &json!("0102")));
+    let text = trace_logging("Read", |builder| {
+        builder.counted("Text", InType::Str8, OutType::Utf8, 0, b"\xFF").u8("Number", 7)
+    });
+    let document: Value = serde_json::from_str(&export(Format::Chrome, &[text])).unwrap();
+    let arguments = &document["traceEvents"][0]["args"];
+    assert_eq!(
+        (&arguments["Number"], arguments["raw"].is_string()),
+        (&json!(7), true),
+        "a value does not fit its type"
+    );
 }

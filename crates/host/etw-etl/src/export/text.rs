@@ -1,10 +1,10 @@
 //! One line per event, for people: time, origin, content.
 
 use super::json::push;
-use crate::decode::{Decoded, Kind, Scalar, escaped};
+use crate::decode::{Decoded, Scalar, escaped};
+use crate::event::{EventRef, Kind};
 use crate::format::bytes::hex;
 use crate::format::logfile::LogfileHeader;
-use crate::read::event::EventRef;
 
 /// The hook id of the first record of a file.
 const HEADER_HOOK: u16 = 0;
@@ -15,7 +15,11 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     let header = &event.header;
     let descriptor = &header.descriptor;
     let id = |value: Option<u32>| value.map_or_else(|| "-".into(), |value| value.to_string());
-    push(out, format_args!("{} {}:{} cpu{} ", header.time, id(header.process_id), id(header.thread_id), header.cpu));
+    let process = match &decoded.names.process {
+        Some(process) => format!("{}({})", Scalar::Text(process.name.to_string()), process.id),
+        None => id(header.process_id),
+    };
+    push(out, format_args!("{} {process}:{} cpu{} ", header.time, id(header.thread_id), header.cpu));
     if event.kind() == Kind::System
         && descriptor.id == HEADER_HOOK
         && let Some(about) = LogfileHeader::parse(event.payload())
@@ -25,13 +29,12 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
     if decoded.event.is_some() {
         push(out, format_args!("{decoded}"));
     } else {
-        out.push_str(event.kind().as_str());
         match (&decoded.provider, event.class()) {
-            (Some(name), _) => push(out, format_args!(" {}", escaped(name))),
-            (None, Some(provider)) => push(out, format_args!(" {provider}")),
+            (Some(name), _) => push(out, format_args!("{}/", escaped(name))),
+            (None, Some(provider)) => push(out, format_args!("{provider}/")),
             (None, None) => {}
         }
-        push(out, format_args!(" id={} version={}", descriptor.id, descriptor.version));
+        push(out, format_args!("{} id={} version={}", event.label(), descriptor.id, descriptor.version));
         decoded.fields.iter().for_each(|field| push(out, format_args!(" {field}")));
     }
     // The content of a WPP message is its text.
@@ -39,6 +42,9 @@ pub(super) fn line(out: &mut String, event: &EventRef<'_>, decoded: &Decoded) {
         && let Some(message) = decoded.message()
     {
         push(out, format_args!(" message={}", Scalar::Text(message)));
+    }
+    for (what, name) in decoded.names.others() {
+        push(out, format_args!(" {what}={}", Scalar::Text(name.to_owned())));
     }
     push(out, format_args!(" level={}", descriptor.level.as_int()));
     if descriptor.opcode.as_int() != 0 {

@@ -1,11 +1,49 @@
 //! JSON values with one type per field. A value that does not fit the type of its field is written as closely as the type allows,
 //! and the return value tells the caller to add the raw bytes.
 
+use std::collections::HashMap;
+
 use etw_types::{InType, OutType};
 
-use super::json::{Integers, fields, push, scalar, string};
+use super::json::{Integers, push, scalar, string};
 use crate::decode::{Field, Node, Scalar};
 use crate::format::bytes::hex;
+
+/// Up to this many fields, duplicate names are found by comparison rather than by hashing.
+const FEW: usize = 16;
+
+/// Appends fields as an object, in their order. The second field with a name becomes `name#2`, because keys must be unique.
+///
+/// A field has the same JSON type in all events, whatever its value. Returns whether the JSON represents all values exactly: text
+/// that is invalid in its encoding, a boolean other than 0 and 1 and a number that is not finite do not fit their types.
+pub(super) fn fields(out: &mut String, fields: &[Field], integers: Integers) -> bool {
+    let mut is_exact = true;
+    // For few fields, comparing names is faster than hashing them.
+    let mut seen: Option<HashMap<&str, usize>> = (fields.len() > FEW).then(HashMap::new);
+    out.push('{');
+    for (index, field) in fields.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        let times = match &mut seen {
+            Some(seen) => {
+                let times = seen.entry(&field.name).or_default();
+                *times += 1;
+                *times
+            }
+            None => fields.iter().take(index + 1).filter(|other| other.name == field.name).count(),
+        };
+        if times == 1 {
+            string(out, &field.name);
+        } else {
+            string(out, &format!("{}#{times}", field.name));
+        }
+        out.push(':');
+        is_exact &= node(out, field, &field.node, integers);
+    }
+    out.push('}');
+    is_exact
+}
 
 /// Appends a value, an array or a struct. Returns whether the JSON represents it exactly.
 pub(super) fn node(out: &mut String, field: &Field, value: &Node, integers: Integers) -> bool {

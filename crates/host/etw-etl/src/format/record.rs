@@ -1,6 +1,6 @@
 //! Where a record starts and ends. Every header type has a marker, and a size at an offset of its own.
 
-use super::bytes::{u8_at, u16_at};
+use super::bytes::{u8_at, u16_at, u64_at};
 use super::{classic, event, message};
 
 /// Marker bit: the record has one of the headers described here.
@@ -75,6 +75,16 @@ pub enum Next {
     End,
     /// Not a record, or a record that does not fit.
     Bad,
+}
+
+/// Returns the time stamp of a record, if it has one.
+pub(crate) fn stamp(layout: Layout, record: &[u8]) -> Option<u64> {
+    match layout {
+        Layout::PerfInfo => u64_at(record, 0x08),
+        Layout::Message => message::MessageHeader::parse(record)?.timestamp,
+        Layout::Foreign => None,
+        _ => u64_at(record, 0x10),
+    }
 }
 
 /// Examines the bytes of a buffer from a record boundary to the end.

@@ -1,11 +1,12 @@
 //! The first pass over a file. It finds the buffers and their earliest time stamps, losses, and events that describe other
-//! events: schemas, images, threads and stacks.
+//! events: schemas, images, threads, names and stacks.
 
 use std::io::{Read, Seek};
 
 use etw_manifest::tdh::TraceSchemas;
 use etw_types::Guid;
 
+use super::entry::{Entry, Targets};
 use super::owners::Threads;
 use super::records::{Buffer, Slot};
 use super::report::{LossReason, Report};
@@ -13,12 +14,14 @@ use super::schemas::collect;
 use super::source::{Found, Source};
 use super::stacks::{Keys, most_memory, target};
 use crate::decode::Decoder;
+use crate::event::EventRef;
 use crate::format::bytes::{guid_at, u16_at};
 use crate::format::logfile::{LogfileHeader, MODE_COMPRESSED};
 use crate::format::record::Layout;
 use crate::format::stack::definition;
 use crate::images::Images;
-use crate::read::event::EventRef;
+use crate::methods::Methods;
+use crate::names::TraceNames;
 use crate::time::{Clock, ClockKind, FileTime};
 
 /// What events of a file say about other events.
@@ -28,6 +31,8 @@ pub(crate) struct Collected {
     pub(crate) schemas: TraceSchemas,
     pub(crate) images: Images,
     pub(crate) threads: Threads,
+    pub(crate) names: TraceNames,
+    pub(crate) methods: Methods,
     pub(crate) decoder: Decoder,
 }
 
@@ -53,15 +58,35 @@ impl Collected {
                         let version = u16_at(record, 0).unwrap_or_default();
                         let payload = record.get(slot.layout.header_size()..).unwrap_or_default();
                         self.threads.add(event_type, version, slot.stamp, payload);
+                        // Before version 3, these events do not have the thread's name.
+                        if version >= 3 {
+                            self.add_names(*slot, buffer);
+                        }
                     }
+                    // Processes; names of threads, of file objects, of registry keys and of services.
+                    Some(
+                        [0x03, 1..=4 | 39]
+                        | [0x05, 72]
+                        | [0x04, 0 | 32 | 35 | 36 | 64]
+                        | [0x09, 22 | 24 | 25]
+                        | [0x0B, 10 | 15],
+                    ) => self.add_names(*slot, buffer),
                     // A load (in two groups), an unload, and the two rundown events.
                     Some([0x03 | 0x14, 0x0A] | [0x14, 0x02..=0x04]) => self.add_image(*slot, buffer),
                     _ => {}
                 },
                 Layout::Full | Layout::Event => {
                     collect(&mut self.schemas, slot.layout, record);
-                    if guid_at(record, 0x18) == Some(IMAGE_ID) {
-                        self.add_image(*slot, buffer);
+                    match guid_at(record, 0x18) {
+                        Some(IMAGE_ID) => self.add_image(*slot, buffer),
+                        Some(SYS_CONFIG) => self.add_names(*slot, buffer),
+                        Some(provider)
+                            if slot.layout == Layout::Event
+                                && Methods::is_described_by(provider, u16_at(record, 0x28).unwrap_or_default()) =>
+                        {
+                            self.methods.add(&mut self.decoder, &event(*slot, buffer));
+                        }
+                        _ => {}
                     }
                 }
                 _ => {}
@@ -72,10 +97,19 @@ impl Collected {
 
     /// Adds an image event.
     fn add_image(&mut self, slot: Slot, buffer: &Buffer) {
-        let clock = Clock { kind: ClockKind::SystemTime, frequency: 0, start: FileTime(0), start_stamp: 0 };
-        let event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &clock, buffer.record(slot));
-        self.images.add_event(&mut self.decoder, &event);
+        self.images.add_event(&mut self.decoder, &event(slot, buffer));
     }
+
+    /// Adds an event that names something.
+    fn add_names(&mut self, slot: Slot, buffer: &Buffer) {
+        self.names.add(&mut self.decoder, &event(slot, buffer));
+    }
+}
+
+/// Returns an event whose time does not matter, only its time stamp.
+fn event(slot: Slot, buffer: &Buffer) -> EventRef<'_> {
+    let clock = Clock { kind: ClockKind::SystemTime, frequency: 0, start: FileTime(0), start_stamp: 0 };
+    EventRef::new(slot.layout, slot.stamp, buffer.cpu, &clock, buffer.record(slot))
 }
 
 /// The group of hook ids that have stacks and definitions of stack keys.
@@ -84,33 +118,11 @@ const GROUP_STACK: u8 = 0x18;
 /// The class of events that describe images and their PDBs.
 const IMAGE_ID: Guid = Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de);
 
+/// The class of events that map devices to drives.
+const SYS_CONFIG: Guid = Guid::from_u128(0x9b79_ee91_b5fd_41c0_a243_4248_e266_e9d0);
+
 /// Size of a buffer header in bytes.
 const HEADER: u64 = 0x48;
-
-/// The time stamps of the events that the stacks of a buffer belong to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Targets {
-    pub(crate) earliest: u64,
-    pub(crate) latest: u64,
-}
-
-impl Targets {
-    fn with(others: Option<Self>, stamp: u64) -> Self {
-        let others = others.unwrap_or(Self { earliest: stamp, latest: stamp });
-        Self { earliest: others.earliest.min(stamp), latest: others.latest.max(stamp) }
-    }
-}
-
-/// A buffer that has records. This is all that the reader keeps permanently of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry {
-    /// The earliest time stamp.
-    pub(crate) first: u64,
-    /// Offset in the file.
-    pub(crate) offset: u64,
-    /// The events that its stacks belong to, if it has stacks.
-    pub(crate) stacks: Option<Targets>,
-}
 
 /// Finds all buffers from an offset on. Returns them ordered by their earliest time stamp, and the end of the last one. If the
 /// file `grows`, an incomplete buffer at its end is not counted as lost, because the rest may still be written.
@@ -174,6 +186,8 @@ pub(crate) fn index<R: Read + Seek>(
     collected.keys.sort();
     collected.threads.sort();
     collected.images.sort();
+    collected.names.sort();
+    collected.methods.sort();
     (entries, offset)
 }
 

@@ -6,8 +6,9 @@
 //! any file, and a file whose buffers all overlap costs time rather than memory. The stacks that the kernel writes after its
 //! events are read the same way ([`stacks`]).
 
+mod decoder;
 mod decompress;
-pub(crate) mod event;
+mod entry;
 mod index;
 mod owners;
 mod records;
@@ -25,15 +26,18 @@ use std::sync::Arc;
 use etw_manifest::tdh::TraceSchemas;
 
 use crate::error::Error;
+use crate::event::{Event, EventRef};
 use crate::format::buffer::{self, BufferHeader};
 use crate::format::bytes::u64_at;
 use crate::format::classic::SYSTEM_SIZE;
 use crate::format::logfile::LogfileHeader;
 use crate::format::record::{self, Layout, Next};
 use crate::images::Images;
+use crate::methods::Methods;
+use crate::names::TraceNames;
 use crate::time::{Clock, FileTime};
-use event::{Event, EventRef};
-use index::{Collected, Entry, index};
+use entry::Entry;
+use index::{Collected, index};
 use owners::Threads;
 use records::Buffer;
 use report::{LossReason, Report};
@@ -84,7 +88,7 @@ impl Default for ReaderOptions {
 ///
 /// // What a decoder needs: schemas and images that the trace itself has.
 /// let (schemas, images) = (reader.schemas(), reader.images());
-/// assert!(images.is_empty());
+/// assert!(images.is_empty() && reader.names().is_empty() && reader.methods().is_empty());
 /// assert!(reader.refresh()?.is_none(), "a file that does not grow has nothing new");
 /// let decoder = etw_etl::Decoder::of(&reader, [schemas as _]);
 /// # drop(decoder);
@@ -115,6 +119,8 @@ pub struct Reader<R = File> {
     schemas: Arc<TraceSchemas>,
     images: Arc<Images>,
     threads: Threads,
+    names: Arc<TraceNames>,
+    methods: Arc<Methods>,
     entries: Vec<Entry>,
     /// Offset of the next buffer of a growing file.
     end: u64,
@@ -218,6 +224,8 @@ impl<R: Read + Seek> Reader<R> {
             schemas: Arc::new(found.schemas),
             images: Arc::new(found.images),
             threads: found.threads,
+            names: Arc::new(found.names),
+            methods: Arc::new(found.methods),
             entries,
             end,
             opened: 0,
@@ -260,6 +268,20 @@ impl<R: Read + Seek> Reader<R> {
         Arc::clone(&self.images)
     }
 
+    /// Returns the names of processes, threads, files and registry keys in the file. Complete as soon as the file is opened;
+    /// [`refresh`](Self::refresh) adds those of new buffers.
+    #[must_use]
+    pub fn names(&self) -> Arc<TraceNames> {
+        Arc::clone(&self.names)
+    }
+
+    /// Returns the methods of the .NET runtime that the file describes. Complete as soon as the file is opened;
+    /// [`refresh`](Self::refresh) adds those of new buffers.
+    #[must_use]
+    pub fn methods(&self) -> Arc<Methods> {
+        Arc::clone(&self.methods)
+    }
+
     /// Looks for buffers that were appended to a growing file since it was opened or last refreshed. Returns the schemas that
     /// they contain, or `None` if there is no new buffer. Events of new buffers follow all earlier events, and are in time order
     /// among themselves.
@@ -283,6 +305,8 @@ impl<R: Read + Seek> Reader<R> {
             keys: std::mem::take(&mut self.stacks.keys),
             images: Arc::unwrap_or_clone(std::mem::take(&mut self.images)),
             threads: std::mem::take(&mut self.threads),
+            names: Arc::unwrap_or_clone(std::mem::take(&mut self.names)),
+            methods: Arc::unwrap_or_clone(std::mem::take(&mut self.methods)),
             ..Collected::default()
         };
         let (mut entries, end) =
@@ -291,6 +315,8 @@ impl<R: Read + Seek> Reader<R> {
         self.stacks.keys = found.keys;
         self.images = Arc::new(found.images);
         self.threads = found.threads;
+        self.names = Arc::new(found.names);
+        self.methods = Arc::new(found.methods);
         // New events may be earlier than the last one, and their stacks may be in buffers that were already read.
         let from = entries.first().map_or(u64::MAX, |entry| entry.first).min(self.stacks.stamp());
         self.entries.append(&mut entries);
@@ -395,7 +421,7 @@ impl<R: Read + Seek> Reader<R> {
         current.position += 1;
         let buffer = &current.buffer;
         let mut event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
-        if event.resolve(&self.stacks, buffer.session) {
+        if self.stacks.resolve(&mut event, buffer.session) {
             self.report.stacks_undefined += 1;
         }
         let payload = event.payload();

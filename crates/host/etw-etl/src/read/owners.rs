@@ -1,6 +1,6 @@
 //! The process and the thread of kernel events whose header has none: from the payload, and from the lives of the threads.
 
-use super::event::Header;
+use crate::event::Header;
 use crate::format::bytes::u32_at;
 use crate::format::record::Layout;
 

@@ -2,9 +2,7 @@
 
 use crate::format::ALIGNMENT;
 use crate::format::buffer::{self, BufferHeader};
-use crate::format::bytes::u64_at;
-use crate::format::message::MessageHeader;
-use crate::format::record::{self, Layout, Next};
+use crate::format::record::{self, Layout, Next, stamp};
 
 /// The position of a record in its buffer, and its time stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,15 +83,5 @@ fn walk(bytes: &[u8], slots: &mut Vec<Slot>) -> Option<usize> {
         previous = stamp;
         slots.push(Slot { stamp, offset: place, size: length, layout });
         offset += size.next_multiple_of(ALIGNMENT);
-    }
-}
-
-/// Returns the time stamp of a record, if it has one.
-pub(super) fn stamp(layout: Layout, record: &[u8]) -> Option<u64> {
-    match layout {
-        Layout::PerfInfo => u64_at(record, 0x08),
-        Layout::Message => MessageHeader::parse(record)?.timestamp,
-        Layout::Foreign => None,
-        _ => u64_at(record, 0x10),
     }
 }

@@ -10,6 +10,7 @@ mod kernel_stacks;
 mod killed;
 mod layouts;
 mod live_records;
+mod names;
 mod owners;
 mod packets;
 mod page;

@@ -10,6 +10,7 @@
 //! runtime. All of these sources are under the MIT licence.
 
 mod parse;
+pub mod providers;
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -82,7 +83,8 @@ impl Schema for BuiltIn {
     }
 
     fn provider_name(&self, provider: &Guid) -> Option<Arc<str>> {
-        TABLE.groups.get(provider).map(|group| Arc::clone(&group.name))
+        let group = TABLE.groups.get(provider).map(|group| Arc::clone(&group.name));
+        group.or_else(|| providers::name(provider).map(Arc::from))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use etw_types::OutType;
 
 use super::{Data, DataKind, Event, Message, Provider, Size, Template};
-use crate::schema::{EventSchema, Extent, Field, MapEntry, Source, ValueMap, limited};
+use crate::schema::{EventSchema, Extent, Field, MapEntry, Named, Source, ValueMap, limited};
 use crate::types::{Encoding, out_from_tdh};
 
 /// Maximum number of fields of an event, including members of structs.
@@ -50,7 +50,7 @@ impl<'a> Lower<'a> {
         let word = |text: &str| (!text.is_empty()).then(|| text.strip_prefix("win:").unwrap_or(text).into());
         EventSchema {
             provider: Arc::clone(&self.name),
-            name: limited(&name(event)).into(),
+            name: limited(&self.event_name(event)).into(),
             level: word(&event.level),
             channel: channel.map(|channel| channel.name.as_str().into()).or_else(|| word(&event.channel)),
             keywords: event.keywords.iter().filter_map(|keyword| word(keyword)).collect(),
@@ -60,20 +60,26 @@ impl<'a> Lower<'a> {
             source: self.source,
         }
     }
-}
 
-/// Returns the name of an event: its task and opcode, or its symbol if it has no task. Without both, the name is the opcode or
-/// the id.
-fn name(event: &Event) -> String {
-    let opcode = event.opcode.strip_prefix("win:").unwrap_or(&event.opcode);
-    let opcode = if opcode == "Info" { "" } else { opcode };
-    let task = if event.task.starts_with("win:") { "" } else { event.task.as_str() };
-    match (task, opcode) {
-        ("", "") if event.symbol.is_empty() => format!("Event {}", event.id),
-        ("", opcode) if event.symbol.is_empty() => opcode.to_owned(),
-        ("", _) => event.symbol.clone(),
-        (task, "") => task.to_owned(),
-        (task, opcode) => format!("{task}/{opcode}"),
+    /// Returns the name of an event. The messages of its task and its opcode are meant for people; without a message, their names
+    /// are used.
+    fn event_name(&self, event: &Event) -> String {
+        let shown = |message: &'a Option<Message>| {
+            message.as_ref().map(|message| message.text.trim()).filter(|text| !text.is_empty())
+        };
+        let task = self.provider.tasks.iter().find(|task| task.name == event.task && !event.task.is_empty());
+        let opcodes = self.provider.opcodes.iter().filter(|opcode| opcode.name == event.opcode);
+        let is_of_task = |opcode: &&super::Opcode| opcode.task.as_ref().is_none_or(|task| *task == event.task);
+        let opcode = opcodes.filter(is_of_task).max_by_key(|opcode| opcode.task.is_some());
+        Named {
+            task: task.and_then(|task| shown(&task.message)).unwrap_or(&event.task),
+            opcode: opcode.and_then(|opcode| shown(&opcode.message)).unwrap_or(&event.opcode),
+            symbol: &event.symbol,
+            message: event.message.as_ref().map_or("", |message| &message.text),
+            keyword: event.keywords.first().map_or("", |keyword| keyword.strip_prefix("win:").unwrap_or(keyword)),
+            id: event.id,
+        }
+        .name()
     }
 }
 

@@ -169,3 +169,13 @@ fn mistakes_are_named_with_their_place() {
     );
     assert!(Manifest::parse(&[0xFF, 0x00]).is_err());
 }
+
+#[test]
+fn the_messages_of_task_and_opcode_name_an_event() {
+    let text = TEXT
+        .replace("symbol=\"TASK_COPY\"", "message=\"$(string.One)\"")
+        .replace("value=\"0x15\"", "value=\"0x15\" message=\"Quick\"");
+    let mut schemas = ManifestSchemas::default();
+    schemas.add(&Manifest::parse(text.as_bytes()).unwrap(), Source::File);
+    assert_eq!(&*schemas.event(&key(1, 2)).unwrap().name, "One/Quick");
+}

@@ -1,6 +1,7 @@
 //! The model of an event schema, and the trait of schema sources.
 
 mod event;
+mod name;
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use etw_types::{Guid, InType};
 use crate::types::Encoding;
 pub(crate) use event::limited;
 pub use event::{EventSchema, Extent, Field, MapEntry, Source, ValueMap};
+pub(crate) use name::Named;
 
 /// The pointer size of the process or kernel that wrote an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -199,6 +199,11 @@ fn refusal(error: QueryError) -> Refusal {
     Refusal { code: error.code, needed: error.needed }
 }
 
+/// No provider is registered with a manifest without Windows.
+pub(crate) const fn registered_providers() -> Option<Vec<u8>> {
+    None
+}
+
 /// Returns the system's message for an error code. There is none on these systems.
 pub(crate) const fn message(_code: u32) -> Option<String> {
     None

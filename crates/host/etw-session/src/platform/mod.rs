@@ -8,9 +8,9 @@ mod engine;
 mod windows;
 
 #[cfg(not(windows))]
-pub(crate) use engine::message;
+pub(crate) use engine::{message, registered_providers};
 #[cfg(windows)]
-pub(crate) use windows::message;
+pub(crate) use windows::{message, registered_providers};
 
 #[cfg(not(windows))]
 pub use engine::{EngineSystem, local, local_engine, shows_colours};

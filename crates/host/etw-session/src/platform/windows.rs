@@ -219,6 +219,27 @@ impl System for WindowsSystem {
     }
 }
 
+/// The result of `TdhEnumerateProviders`: a `PROVIDER_ENUMERATION_INFO` with all registered providers.
+pub(crate) fn registered_providers() -> Option<Vec<u8>> {
+    let enumerate = lookup::enumerate_providers()?;
+    // The list may grow between two calls.
+    let mut size = 0_u32;
+    for _ in 0..4 {
+        let mut block = Aligned(vec![0; usize::try_from(size).ok()?.div_ceil(8)]);
+        // SAFETY: the block is aligned and has at least as many bytes as `size` says; both live during the call.
+        let code = unsafe { enumerate(block.as_mut_ptr(), &raw mut size) };
+        match check(code) {
+            Ok(()) => {
+                let bytes: Vec<u8> = block.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                return Some(bytes);
+            }
+            Err(Win32Error::InsufficientBuffer) => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
 /// Returns the system's message for an error code, or `None` if it has none.
 pub(crate) fn message(code: u32) -> Option<String> {
     let text = std::io::Error::from_raw_os_error(code.cast_signed()).to_string();

@@ -10,7 +10,9 @@ pub(crate) use session::{
     Capture, Disable, Doctor, Enable, InfoGet, InfoSet, Listed, Missed, Named, Providers, Record, Requested, Start,
     Update,
 };
-pub(crate) use trace::{Activities, Decode, Formats, Schema, SchemaFiles, Selected, Stacks, Stats};
+pub(crate) use trace::{
+    Activities, Decode, Flame, Formats, Processes, Profile, Schema, SchemaFiles, Selected, Stacks, Stats, Top,
+};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -69,12 +71,27 @@ pub(crate) enum Command {
     Decode(Decode),
     /// Summarise a trace file: events by provider and name, and how many of them have a schema
     Stats(Stats),
+    /// Show who used most of the processor, disks, files, memory, registry, network or heaps
+    Top(Top),
+    /// List the processes of a trace file: names, parents, times, command lines
+    Processes(Processes),
     /// Show how long the activities of trace files took, the slowest first
     Activities(Activities),
     /// Write the call stacks of trace files in the folded format of flame graphs
     Stacks(Stacks),
+    /// Draw the call stacks of trace files as a flame graph (SVG)
+    Flame(Flame),
+    /// Convert a trace file to a profile for the Firefox Profiler or pprof
+    Profile(Profile),
     /// Show the events that a manifest or a binary describes
     Schema(Schema),
+    /// Keep manifests in a store that every command uses, or list them
+    #[command(subcommand)]
+    Schemas(Schemas),
+    /// Collect many trace files in one dataset of Parquet files
+    #[cfg(feature = "parquet")]
+    #[command(subcommand)]
+    Dataset(Dataset),
     /// Run the commands in a file, or on standard input, in one process
     #[command(after_help = "Without Windows, sessions end with the process: use a batch for several commands.")]
     Batch(Batch),
@@ -89,6 +106,61 @@ pub(crate) enum Info {
     Get(InfoGet),
     /// Set an information class
     Set(InfoSet),
+}
+
+/// What to do with a dataset.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum Dataset {
+    /// Add trace files; those that were added before are skipped
+    #[command(
+        after_help = "Files are DIR/provider_key=PROVIDER/event_key=EVENT/day=DAY/TRACE.parquet. A query with DuckDB:\n  \
+                            SELECT machine, process, count(*) FROM read_parquet('DIR/provider_key=*/*/*/*.parquet', union_by_name = true, \
+                            hive_partitioning = true) GROUP BY ALL\nAn interrupted run is continued by the same command."
+    )]
+    Add(AddTraces),
+}
+
+/// Trace files for a dataset.
+#[cfg(feature = "parquet")]
+#[derive(Debug, Args)]
+pub(crate) struct AddTraces {
+    /// The folder of the dataset
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// .etl files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The machine that the traces are from (default: what each trace says)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
+    /// Number of traces to read at the same time (default: the number of processors)
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaFiles,
+}
+
+/// What to do with the store of manifests.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Schemas {
+    /// Add manifests (.man, .xml) and binaries with a `WEVT_TEMPLATE` resource, from files or folders
+    #[command(
+        after_help = "On Windows, `wevtutil gp PROVIDER /ge /gm:true` shows which binary (.dll, .sys) has the manifest of a provider; a folder \
+                            such as C:\\Windows\\System32\\drivers can be added as a whole.\nThe environment variable ETWCTL_SCHEMAS names \
+                            the store's folder."
+    )]
+    Add(AddSchemas),
+    /// List the providers in the store
+    List,
+}
+
+/// Files for the store of manifests.
+#[derive(Debug, Args)]
+pub(crate) struct AddSchemas {
+    /// Files or folders
+    #[arg(value_name = "FILE|DIR", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 /// Commands in a file.
@@ -158,7 +230,7 @@ mod tests {
             ("info gte 3", "unrecognized subcommand 'gte'"),
             ("help stopp", "unrecognized subcommand 'stopp'"),
             ("sessions --jso", "a similar argument exists: '--json'"),
-            ("stopp S", "a similar subcommand exists: 'stop'"),
+            ("stopp S", "some similar subcommands exist: 'top', 'stop'"),
             ("stop", "<SESSION>"),
             ("stop A B", "unexpected argument 'B' found"),
             ("start A --etl", "a value is required for '--etl <FILE>' but none was supplied"),

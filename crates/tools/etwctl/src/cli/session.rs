@@ -58,10 +58,11 @@ pub(crate) struct Missed {
                         unknown, which ETW does not report.\n\n\
                         Examples:\n  etwctl doctor WdkEtw.DriverSample\n  \
                         etwctl doctor WdkEtw.DriverSample --session mine --level verbose --keyword 0x2\n  \
-                        etwctl doctor WdkEtw.DriverSample trace.etl"
+                        etwctl doctor WdkEtw.DriverSample trace.etl\n  etwctl doctor trace.etl"
 )]
 pub(crate) struct Doctor {
-    /// A GUID, or the name of a `TraceLogging` provider
+    /// A GUID or a name; an .etl file alone is checked for the provider that it has most events of
+    #[arg(value_name = "PROVIDER|FILE")]
     pub(crate) provider: Provider,
     /// The .etl file in which events are missing; - is standard input (default: check running sessions)
     #[arg(conflicts_with = "session")]

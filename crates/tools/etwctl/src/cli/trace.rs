@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use etw_types::Level;
 
-use crate::select::Condition;
+use crate::commands::profile::Format as ProfileFormat;
+use crate::commands::top::{Per, Topic};
+use crate::select::Expression;
 use crate::values::{self, LEVELS, Moment, Provider};
 use command_line::Words;
 
@@ -38,9 +40,12 @@ pub(crate) struct Selected {
     /// Only events up to this level, by name or number
     #[arg(long, value_parser = Words::new(LEVELS.iter().copied(), values::level))]
     pub(crate) level: Option<Level>,
-    /// Only events with NAME=VALUE; instead of =, also !=, <, <=, >, >= or ~ (contains); repeatable, all must hold
-    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse)]
-    pub(crate) conditions: Vec<Condition>,
+    /// Only events with this name; repeatable
+    #[arg(long = "event", value_name = "NAME")]
+    pub(crate) events: Vec<String>,
+    /// Only events for which this holds: NAME=VALUE, also with !=, <, <=, >, >=, ~ (contains) or !~, joined by and, or, not and parentheses; repeatable, all must hold
+    #[arg(long = "where", value_name = "EXPRESSION", value_parser = Expression::parse)]
+    pub(crate) conditions: Vec<Expression>,
     /// Only events from this time on: after the start of the trace, such as +2s or +150ms, or in UTC, such as 2026-11-15T13:05:00Z
     #[arg(long, value_name = "MOMENT", value_parser = values::moment)]
     pub(crate) from: Option<Moment>,
@@ -84,11 +89,13 @@ pub(crate) struct Formats {
 /// `decode`.
 #[derive(Debug, Args)]
 #[command(after_help = format!(
-    "A NAME is event, provider, id, level, opcode, task, keyword, pid, tid, cpu, kind or the name of a field; a dot leads to a \
-     member of a struct.\n\
+    "A NAME is event, provider, id, level, opcode, task, keyword, pid, tid, cpu, kind, process, command_line, thread, file, key, \
+     message or the name of a field; a dot leads to a member of a struct. Numbers may have a size's unit, such as 64KiB.\n\
+     With --csv and one --event, each field of the event has a column.\n\
      With --json, events are JSON Lines.\n\
      {TWICE}\n{EVERYWHERE}\n\n\
      Examples:\n  etwctl decode trace.etl --level warning\n  etwctl decode trace.etl --where 'Status~NOT_' --json\n  \
+     etwctl decode trace.etl --where 'pid = 4 and (TransferSize > 64KiB or not file ~ pagefile)'\n  \
      etwctl decode trace.etl --from +2s --to +2500ms --table\n  etwctl decode one.etl two.etl --json\n  \
      xz -dc trace.etl.xz | etwctl decode -\n  etwctl decode trace.etl --html --output trace.html\n  \
      etwctl decode trace.etl --parquet trace && duckdb -c \"SELECT event, count(*) FROM read_parquet('trace/*.parquet', union_by_name = true) GROUP BY event\""
@@ -126,6 +133,39 @@ pub(crate) struct Stats {
     pub(crate) schemas: SchemaFiles,
 }
 
+/// `top`.
+#[derive(Debug, Args)]
+#[command(after_help = format!(
+    "Times are in milliseconds. percent is the share of the first column of numbers. With --json, all rows are written.\n{EVERYWHERE}\n\n\
+     Examples:\n  etwctl top trace.etl --by cpu\n  etwctl top trace.etl --by cpu --per function --pdb symbols\n  \
+     etwctl top trace.etl --by disk --where 'process = MyService.exe'"
+))]
+pub(crate) struct Top {
+    /// An .etl file; - is standard input
+    pub(crate) file: PathBuf,
+    /// What to summarise
+    #[arg(long, value_enum, default_value_t = Topic::Cpu)]
+    pub(crate) by: Topic,
+    /// The rows of --by cpu
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) per: Per,
+    /// At most this many rows (default: 25)
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<usize>,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaFiles,
+}
+
+/// `processes`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("The trace must have process events of the kernel. A process without a start was there before.\n{EVERYWHERE}"))]
+pub(crate) struct Processes {
+    /// An .etl file; - is standard input
+    pub(crate) file: PathBuf,
+}
+
 /// `activities`.
 #[derive(Debug, Args)]
 #[command(after_help = format!(
@@ -157,6 +197,50 @@ pub(crate) struct Stacks {
     /// .etl files; the events of several files are merged by time; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaFiles,
+}
+
+/// `flame`.
+#[derive(Debug, Args)]
+#[command(after_help = format!(
+    "By default, the samples of the processor are drawn, or all stacks if there are no samples. A selection draws the stacks of other \
+     events. Managed functions are named by the method events of the .NET runtime, others with --pdb.\n{EVERYWHERE}\n\n\
+     Examples:\n  etwctl flame trace.etl --output cpu.svg\n  etwctl flame trace.etl --where 'process = a.exe' --event SampleProfile --output a.svg"
+))]
+pub(crate) struct Flame {
+    /// .etl files; the events of several files are merged by time; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write folded stacks instead of a picture
+    #[arg(long)]
+    pub(crate) folded: bool,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaFiles,
+}
+
+/// `profile`.
+#[derive(Debug, Args)]
+#[command(after_help = format!(
+    "{EVERYWHERE}\n\nExamples:\n  etwctl profile trace.etl --output trace.json      # open it at https://profiler.firefox.com\n  \
+     etwctl profile trace.etl --format pprof --output trace.pb && pprof -http : trace.pb"
+))]
+pub(crate) struct Profile {
+    /// An .etl file; - is standard input
+    pub(crate) file: PathBuf,
+    /// The format
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ProfileFormat,
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -43,7 +43,7 @@ pub(super) fn format(context: &Context<'_>, formats: &Formats) -> Result<Option<
 /// What a terminal gets to see of a format.
 pub(super) const fn content(format: Format, has_colours: bool) -> Content {
     match format {
-        Format::Csv => Content::Csv,
+        Format::Csv | Format::CsvFields => Content::Csv,
         Format::Text | Format::Table if has_colours => Content::Coloured,
         _ => Content::Plain,
     }
@@ -95,6 +95,9 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
         note(&text);
     }
     printed.unnamed.tell();
+    if printed.is_all {
+        selection.check()?;
+    }
     traces.check()
 }
 
@@ -120,6 +123,9 @@ fn sink(
     if line.formats.pcapng {
         return Ok(Sink::Packets(Box::new(Pcapng::new(out)?)));
     }
+    // The events of one kind have the same fields, so each field gets a column.
+    let has_columns = format == Format::Csv && line.selected.events.len() == 1;
+    let format = if has_columns { Format::CsvFields } else { format };
     let mut exporter = Exporter::new(out, format)?.since(origin);
     if has_colours {
         exporter = exporter.with_colours();

@@ -6,6 +6,7 @@ mod file;
 mod live;
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use command_line::escaped;
 use etw_types::session::enable::IGNORE_KEYWORD_0;
@@ -14,6 +15,9 @@ use etw_types::{Keyword, Level};
 use crate::cli::{Doctor, Missed};
 use crate::context::{Context, Failure};
 use crate::output::{Json, object, plain};
+
+/// The maximum number of other providers of a file that are named.
+const MOST_OTHERS: usize = 5;
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,15 +157,30 @@ impl Missed {
 
 /// Explains why the events of a provider are missing.
 pub(super) fn doctor(context: &Context<'_>, line: &Doctor) -> Result<(), Failure> {
-    let (source, checks, read) = if let Some(path) = &line.file {
-        let (checks, read) = file::checks(path, &line.provider, &line.missed)?;
+    // `doctor FILE` is about the provider that the file has.
+    let only = PathBuf::from(&line.provider.name);
+    let file = line.file.clone().or_else(|| (line.session.is_none() && only.is_file()).then(|| only.clone()));
+    let provider = match &file {
+        Some(path) if line.file.is_none() => {
+            let (provider, others) = file::provider(path)?;
+            if !others.is_empty() {
+                let some: Vec<&str> = others.iter().map(String::as_str).take(MOST_OTHERS).collect();
+                let more = if others.len() > MOST_OTHERS { ", …" } else { "" };
+                command_line::note(&format!("the file also has events of {}{more}", some.join(", ")));
+            }
+            provider
+        }
+        _ => line.provider.clone(),
+    };
+    let (source, checks, read) = if let Some(path) = &file {
+        let (checks, read) = file::checks(path, &provider, &line.missed)?;
         (path.display().to_string(), checks, read)
     } else {
-        let checks = live::checks(context.machine, &line.provider, line.session.as_deref(), &line.missed);
+        let checks = live::checks(context.machine, &provider, line.session.as_deref(), &line.missed);
         (context.machine.description().to_owned(), checks, Ok(()))
     };
     let problems = checks.problems();
-    let (name, guid) = (line.provider.name.as_str(), line.provider.guid.to_string());
+    let (name, guid) = (provider.name.as_str(), provider.guid.to_string());
     if context.is_json {
         context.record(vec![
             ("provider", name.into()),

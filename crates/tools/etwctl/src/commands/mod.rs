@@ -2,11 +2,17 @@
 
 mod activities;
 mod batch;
+#[cfg(feature = "parquet")]
+mod dataset;
 mod decode;
 mod doctor;
+mod flame;
+mod folded;
 mod info_get;
 mod info_set;
 mod losses;
+mod processes;
+pub(crate) mod profile;
 mod providers;
 mod record;
 mod requests;
@@ -16,9 +22,11 @@ mod sessions;
 mod stacks;
 mod start;
 mod stats;
+mod store;
+pub(crate) mod top;
 mod unnamed;
 
-use crate::cli::{Command, Info};
+use crate::cli::{self, Command, Info};
 use crate::context::{Context, Failure};
 
 /// Runs a command.
@@ -40,9 +48,17 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Decode(line) => decode::decode(context, line),
         Command::Doctor(line) => doctor::doctor(context, line),
         Command::Stats(line) => stats::stats(context, line),
+        Command::Top(line) => top::top(context, line),
+        Command::Processes(line) => processes::processes(context, line),
         Command::Activities(line) => activities::activities(context, line),
         Command::Stacks(line) => stacks::stacks(context, line),
+        Command::Flame(line) => flame::flame(context, line),
+        Command::Profile(line) => profile::profile(context, line),
         Command::Schema(line) => schema::schema(context, line),
+        Command::Schemas(cli::Schemas::Add(line)) => store::add(context, line),
+        Command::Schemas(cli::Schemas::List) => store::list(context),
+        #[cfg(feature = "parquet")]
+        Command::Dataset(cli::Dataset::Add(line)) => dataset::add(context, line),
         Command::Batch(line) => batch::batch(context, line),
     }
 }

@@ -55,7 +55,19 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
     if let Some(file) = &line.etl {
         check_file(context, "--etl", file)?;
     }
+    // A driver that is run says itself which providers it has.
+    if !line.requested.group && line.driver.is_none() {
+        line.providers.iter().filter_map(Provider::note).for_each(|text| note(&text));
+    }
     let Some(path) = &line.driver else {
+        let is_bounded = line.demo || line.time.is_some();
+        if context.machine.caveat().is_some() && !is_bounded {
+            return Err(Failure::Unsupported(
+                "no event can come: on this system, a session sees only providers of its own process; run a driver with --driver \
+                 DRIVER.sys, or use --demo"
+                    .to_owned(),
+            ));
+        }
         return run(context, line, context.machine, &providers, None);
     };
     let mut driver = Driver::prepare(path, line.os)?;
@@ -103,7 +115,7 @@ fn missed(asked: &[Provider], registered: &[Guid]) -> Vec<String> {
     };
     let missing = asked.iter().filter(|provider| !registered.contains(&provider.guid));
     missing
-        .map(|Provider { name, guid }| format!("the driver did not register provider '{name}' ({guid}); {there}"))
+        .map(|Provider { name, guid, .. }| format!("the driver did not register provider '{name}' ({guid}); {there}"))
         .collect()
 }
 

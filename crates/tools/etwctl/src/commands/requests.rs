@@ -1,6 +1,6 @@
 //! `enable`, `disable` and `capture`.
 
-use command_line::escaped;
+use command_line::{escaped, note};
 use etw_session::{Enable, Filter, Listed, Provider, Selection, Session};
 use etw_types::{Guid, Level};
 
@@ -24,6 +24,9 @@ pub(super) fn enable(context: &Context<'_>, line: &Line) -> Result<(), Failure> 
         request = request.filter(filter);
     }
     request.check()?;
+    if let Some(text) = line.provider.note().filter(|_| !line.requested.group) {
+        note(&text);
+    }
     let (session, guid) = (context.attach(&line.session)?, line.provider.guid);
     on(&session, guid, line.requested.group).enable(&request)?;
     context.done(&format!("enabled {guid} on {}", escaped(session.name())))

@@ -10,7 +10,7 @@ use etw_manifest::wpp::Messages;
 use super::schema::MOST_NOTES;
 use crate::cli;
 use crate::context::Failure;
-use crate::input::{Pdbs, Schemas};
+use crate::input::{Pdbs, Schemas, Store};
 
 /// The maximum number of unreadable files in folders that are named one by one.
 const MOST_SKIPPED: usize = 5;
@@ -52,6 +52,9 @@ pub(super) fn files(line: &cli::SchemaFiles) -> Result<Schemas, Failure> {
     let mut schemas = Schemas { layers: vec![Arc::new(files), Arc::new(messages)], pdbs: Arc::clone(&pdbs) };
     if !pdbs.is_empty() {
         schemas.layers.push(pdbs);
+    }
+    if let Some(store) = Store::open() {
+        schemas.layers.push(Arc::new(store));
     }
     Ok(schemas)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::slice;
 use std::sync::Arc;
 
-use etw_etl::{Decoder, EventRef, FileTime, Identity, Kind};
+use etw_etl::{Decoder, EventRef, FileTime, Identity};
 use etw_manifest::Source;
 
 use super::schemas;
@@ -81,12 +81,7 @@ fn name(event: &EventRef<'_>, identity: &Identity) -> Row {
     let provider = identity.provider.clone();
     let provider =
         provider.or_else(|| event.class().map(|class| class.to_string().into())).unwrap_or_else(|| "-".into());
-    let descriptor = &event.header.descriptor;
-    let event = identity.event.clone().unwrap_or_else(|| match event.kind() {
-        Kind::Mof => format!("mof {} version {}", descriptor.opcode.as_int(), descriptor.version).into(),
-        Kind::System => format!("system {:#06x} version {}", descriptor.id, descriptor.version).into(),
-        kind => format!("{} {}", kind.as_str(), descriptor.id).into(),
-    });
+    let event = identity.event.clone().unwrap_or_else(|| event.label().into());
     (provider, event)
 }
 

@@ -1,10 +1,12 @@
 //! The traces that a command reads: files or standard input. Several traces are read as one, in the order of time.
 
 mod progress;
+mod store;
 mod symbols;
 
 pub(crate) use progress::Progress;
 use progress::Watched;
+pub(crate) use store::Store;
 use symbols::Frames;
 pub(crate) use symbols::Pdbs;
 
@@ -14,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use command_line::{Inputs, note};
-use etw_etl::{Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report};
+use etw_etl::{Clock, Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report, TraceNames};
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
 
@@ -135,6 +137,11 @@ impl Traces {
         self.all.iter().map(|trace| (trace.path.as_path(), trace.reader.report()))
     }
 
+    /// The names in each trace, and the clock of their time stamps.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (Arc<TraceNames>, Clock)> {
+        self.all.iter().map(|trace| (trace.reader.names(), *trace.reader.clock()))
+    }
+
     /// The header of the first trace.
     pub(crate) fn header(&self) -> Option<&etw_etl::format::logfile::LogfileHeader> {
         self.all.first().map(|trace| trace.reader.header())
@@ -175,10 +182,17 @@ impl Traces {
     }
 }
 
-/// Makes the decoder name the frames of stacks, with the images that the trace has reported so far.
+/// Makes the decoder name the frames of stacks, processes, threads, files and registry keys, with what the trace has reported so
+/// far.
 fn name_frames(decoder: Decoder, reader: &Reader<Watched>, pdbs: &Arc<Pdbs>) -> Decoder {
-    let frames = Frames { images: reader.images(), pdbs: Arc::clone(pdbs) };
-    if frames.images.is_empty() { decoder } else { decoder.with_names(Arc::new(frames)) }
+    let frames = Frames { images: reader.images(), methods: reader.methods(), pdbs: Arc::clone(pdbs) };
+    let decoder = if frames.images.is_empty() && frames.methods.is_empty() {
+        decoder
+    } else {
+        decoder.with_names(Arc::new(frames))
+    };
+    let names = reader.names();
+    if names.is_empty() { decoder } else { decoder.with_trace_names(names) }
 }
 
 /// Opens a file. A trace is read twice: first for the order of its buffers and the schemas at its end, then for its events.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::{fs, io};
 
-use etw_etl::{FrameNames, Images, Place};
+use etw_etl::{FrameNames, Images, Methods, Place};
 use etw_manifest::wpp::Messages;
 use etw_manifest::{EventKey, EventSchema, Schema};
 use etw_types::Guid;
@@ -156,6 +156,7 @@ impl Schema for Pdbs {
 #[derive(Debug)]
 pub(crate) struct Frames {
     pub(crate) images: Arc<Images>,
+    pub(crate) methods: Arc<Methods>,
     pub(crate) pdbs: Arc<Pdbs>,
 }
 
@@ -165,6 +166,11 @@ impl FrameNames for Frames {
     }
 
     fn names_at(&self, process: u32, stamp: u64, address: u64) -> Vec<String> {
+        // The code of a method may be in an image that was compiled ahead of time. The method says more than the image.
+        let method = self.methods.names_at(process, stamp, address);
+        if !method.is_empty() {
+            return method;
+        }
         self.images.find_at(process, stamp, address).map(|place| self.functions(&place)).unwrap_or_default()
     }
 }

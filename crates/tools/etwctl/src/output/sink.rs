@@ -17,14 +17,14 @@ pub(crate) enum Sink {
     Packets(Box<Pcapng<Output>>),
     /// A folder of Parquet files.
     #[cfg(feature = "parquet")]
-    Parquet(Box<etw_parquet::Folder>),
+    Parquet(Box<crate::parquet::Folder>),
 }
 
 impl Sink {
     /// Creates a folder of Parquet files.
     #[cfg(feature = "parquet")]
     pub(crate) fn parquet(folder: &Path) -> Result<Self, Failure> {
-        Ok(Self::Parquet(Box::new(etw_parquet::Folder::create(folder)?)))
+        Ok(Self::Parquet(Box::new(crate::parquet::Folder::create(folder)?)))
     }
 
     /// Always fails: this build cannot write Parquet.

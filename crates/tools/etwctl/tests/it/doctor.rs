@@ -50,7 +50,19 @@ fn a_file_shows_whether_the_provider_is_in_it() {
     assert_eq!((event.code, results(&event, "event")), (1, vec!["problem".to_owned()]));
     let mistyped = etwctl(&format!("doctor Etwctl-Dmeo {file}"));
     assert_eq!(mistyped.code, 1);
-    assert!(mistyped.out.contains("no event has this provider id; did you mean 'Etwctl-Demo'?"), "{}", mistyped.out);
+    assert!(
+        mistyped.out.contains("no event has this provider id or name; did you mean 'Etwctl-Demo'?"),
+        "{}",
+        mistyped.out
+    );
+    let alone = etwctl(&format!("doctor {file} --json"));
+    let document: Value = serde_json::from_str(&alone.out).unwrap();
+    assert_eq!(
+        (alone.code, &document["provider"]),
+        (0, &"Etwctl-Demo".into()),
+        "the provider of the file: {}",
+        alone.err
+    );
     fs::remove_file(path).unwrap();
 }
 
@@ -77,7 +89,7 @@ fn traits_and_ids_that_are_not_of_the_name_are_named() {
         (
             Guid::from_u128(5),
             b"\x0b\x00MyDriver\x00",
-            "problem   provider: events of a provider 'MyDriver' have the id",
+            "possible  provider: 1 event; their provider id is 00000000-0000-0000-0000-000000000005, which is not computed from the name",
         ),
     ] {
         trace(&path, provider, traits);

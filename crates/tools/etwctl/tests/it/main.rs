@@ -11,6 +11,8 @@ mod driver;
 mod interrupt;
 #[cfg(not(windows))]
 mod manifest;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pdb;
 mod reading;
 #[cfg(not(windows))]
@@ -18,6 +20,7 @@ mod recording;
 mod schemas;
 #[cfg(not(windows))]
 mod sessions;
+mod summaries;
 #[cfg(target_os = "linux")]
 mod terminal;
 #[cfg(not(windows))]

@@ -41,6 +41,16 @@ fn a_recording_ends_after_its_time() {
     let run = etwctl("record Nobody --for 200ms");
     assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
     assert!(run.err.contains("0 events printed"), "{}", run.err);
+    assert!(run.err.contains("is computed from the name 'Nobody'"), "{}", run.err);
+    assert!(!etwctl("record *Nobody --for 1ms").err.contains("computed"), "the star asks for it");
+    assert!(!etwctl("record Microsoft-Windows-Kernel-Process --for 1ms").err.contains("computed"), "a well-known name");
+}
+
+#[test]
+fn a_recording_without_a_driver_does_not_wait_for_events_that_cannot_come() {
+    let run = etwctl("record Nobody");
+    assert_eq!(run.code, 5, "{}", run.err);
+    assert!(run.err.contains("no event can come: ") && run.err.contains("--driver DRIVER.sys"), "{}", run.err);
 }
 
 #[test]
@@ -58,17 +68,26 @@ fn decoding_selects_by_provider_level_and_conditions() {
     assert_eq!(count("--where event=Read --where opcode=1"), 12);
     assert_eq!(count("--where event=read --where Length>=5120"), 6);
     assert_eq!(count("--where File~odd --where event=Transfer"), 6);
-    assert_eq!(count("--where NoSuchField!=1"), 0);
+    assert_eq!(count("--event read --event transfer"), 36);
     assert_eq!(count("--where keyword=0x2"), 2);
     assert_eq!(count("--count 5"), 5);
     let notes = |options: &str| etwctl(&format!("decode {} --json {options}", path.display())).err;
     for (options, note) in [
         ("--provider Etwctl-Dmo", "note: no event is from provider 'Etwctl-Dmo'; did you mean 'Etwctl-Demo'?"),
         ("--provider Nobody", "note: no event is from provider 'Nobody'; the trace has Etwctl-Demo"),
-        ("--where Lenth>5", "note: no event has 'Lenth'; did you mean 'Length'?"),
-        ("--where opcod=1", "note: no event has 'opcod'; did you mean 'opcode'?"),
+        ("--event Raed", "note: no event has the name 'Raed'; did you mean 'Read'?"),
     ] {
         assert!(notes(options).contains(note), "{options}: {}", notes(options));
+    }
+    for (options, error) in [
+        ("--where Lenth>5", "error: --where: no event has 'Lenth'; did you mean 'Length'?"),
+        ("--where opcod=1", "error: --where: no event has 'opcod'; did you mean 'opcode'?"),
+        ("--where File>5", "error: --where: 'File' is no number: > compares numbers, = and ~ compare text"),
+        ("--where Length>=5Kb", "'5Kb' is not a number"),
+    ] {
+        let run = etwctl(&format!("decode {} --json {options}", path.display()));
+        assert_eq!((run.code, run.out.as_str()), (2, ""), "{options}");
+        assert!(run.err.contains(error), "{options}: {}", run.err);
     }
     assert!(!notes("--where Length>1000000").contains("note:"), "the name is right, only nothing is that long");
     fs::remove_file(path).unwrap();

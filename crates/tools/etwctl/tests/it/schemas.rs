@@ -133,3 +133,31 @@ fn an_output_never_replaces_the_input_and_is_complete_or_not_there() {
     let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
+
+#[test]
+fn the_store_of_manifests_is_used_by_every_command() {
+    let folder = folder("store");
+    let _ = fs::remove_dir_all(&folder);
+    let (file, manifests, store) = (folder.join("a.etl"), folder.join("manifests"), folder.join("store"));
+    fs::create_dir_all(&manifests).unwrap();
+    trace(&file, "Plain");
+    fs::write(manifests.join("a.man"), MANIFEST).unwrap();
+    fs::write(manifests.join("bad.man"), "<no").unwrap();
+    fs::write(manifests.join("other.txt"), "no manifest").unwrap();
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_etwctl")).args(arguments).env("ETWCTL_SCHEMAS", &store).output().unwrap()
+    };
+    let file = file.to_str().unwrap();
+    assert!(text(&run(&["stats", file]).stdout).contains("named_percent     75.0"), "there is no store yet");
+    let added = run(&["schemas", "add", manifests.to_str().unwrap(), "--json"]);
+    let notes = text(&added.stderr);
+    assert!(added.status.success() && notes.contains("skipped") && notes.contains("bad.man"), "{notes}");
+    assert!(text(&added.stdout).contains("\"files\":1,\"providers\":1"), "{}", text(&added.stdout));
+    assert!(text(&run(&["stats", file]).stdout).contains("named_percent     100.0"));
+    assert!(text(&run(&["decode", file]).stdout).contains("Test-Provider/Copy Size=512"));
+    let listed = run(&["schemas", "list", "--json"]);
+    assert!(text(&listed.stdout).contains("\"provider\":\"Test-Provider\""), "{}", text(&listed.stdout));
+    let missing = run(&["schemas", "add", "no-such.man"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", text(&missing.stderr));
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -4,7 +4,8 @@ use std::net::Ipv4Addr;
 
 use etw_types::{HResult, InType, NtStatus, OutType, Win32Error};
 
-use super::{Scalar, time};
+use super::scalar::Scalar;
+use super::time;
 
 /// Formats an integer of an integer encoding. `bits` is the value, sign-extended if the encoding is signed.
 pub(super) fn show(in_type: InType, out_type: OutType, bits: u64) -> Scalar {

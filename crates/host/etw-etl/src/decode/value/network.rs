@@ -4,7 +4,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use etw_types::OutType;
 
-use super::{Scalar, text};
+use super::scalar::Scalar;
+use super::text;
 use crate::format::bytes::{array_at, hex, u16_at, u32_at};
 
 /// `AF_INET` on Windows.

@@ -1,6 +1,6 @@
 //! Dates.
 
-use super::Scalar;
+use super::scalar::Scalar;
 use crate::time::{FileTime, weekday};
 
 /// Formats 100 ns units since 1601, which are in UTC by definition. A time that RFC 3339 cannot express stays a number.

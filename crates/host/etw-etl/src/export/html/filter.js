@@ -12,7 +12,10 @@ const KEYS = {
   opcode: (event) => opcodeName(event.opcode),
   keyword: (event) => event.keyword,
   kind: (event) => event.kind,
-  thread: (event) => event.thread,
+  thread: (event) => `${event.thread} ${event.threadName ?? ""}`,
+  process: (event) => event.process ?? "",
+  file: (event) => event.file ?? "",
+  key: (event) => event.key ?? "",
   tid: (event) => event.tid,
   pid: (event) => event.pid,
   cpu: (event) => event.cpu,
@@ -23,7 +26,7 @@ const KEYS = {
 
 /** Everything of an event in which a bare word is looked for. */
 function haystack(event) {
-  event.text ??= [event.provider, event.name, opcodeName(event.opcode),
+  event.text ??= [event.provider, event.name, opcodeName(event.opcode), event.process, event.file, event.key,
     ...flatten(event.fields).map(([name, value]) => `${name}=${value}`)].join("\n").toLowerCase();
   return event.text;
 }

@@ -8,15 +8,15 @@
 //! number of events.
 
 mod row;
+mod strings;
 
-use std::collections::HashMap;
-
-use super::About;
+use super::about::About;
 use super::json::{push, string};
 use crate::decode::Decoded;
-use crate::read::event::EventRef;
+use crate::event::EventRef;
 use crate::time::FileTime;
 use row::row;
+use strings::Strings;
 
 /// Maximum number of events in a page.
 const MAX_EVENTS: u64 = 100_000;
@@ -34,29 +34,9 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// The hash of [`SCRIPT`] in the page's policy. A test checks it.
-const SCRIPT_HASH: &str = "sha256-d/svPRMChn5PBx2cJqh0qeGajN6s5plgou4iW2p4XFg=";
+const SCRIPT_HASH: &str = "sha256-sHHF0DTcas3XTxA665PR6KNa/0OevOhMc2hya9SIFmU=";
 /// The hash of [`STYLE`] in the page's policy. A test checks it.
 const STYLE_HASH: &str = "sha256-pfA3lQkPfj0RJz3E3XCBW6X/Xi96osyRX8pAexULh4g=";
-
-/// Strings that events share, each written once.
-#[derive(Debug, Default)]
-struct Strings {
-    numbers: HashMap<String, usize>,
-    texts: Vec<String>,
-}
-
-impl Strings {
-    /// Returns the index of a string, or -1 if there is none.
-    fn number(&mut self, text: Option<&str>) -> i64 {
-        let Some(text) = text else { return -1 };
-        let number = self.numbers.get(text).copied().unwrap_or_else(|| {
-            self.texts.push(text.to_owned());
-            self.numbers.insert(text.to_owned(), self.texts.len() - 1);
-            self.texts.len() - 1
-        });
-        i64::try_from(number).unwrap_or(-1)
-    }
-}
 
 #[derive(Debug)]
 pub(super) struct Html {

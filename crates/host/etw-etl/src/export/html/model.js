@@ -77,16 +77,18 @@ function loadTrace(source) {
   const text = (index) => (index < 0 ? null : data.strings[index]);
   const events = data.events.map((row, index) => {
     const [time, provider, name, kind, level, opcode, task, keyword, id, version, channel, pid, tid, cpu, activity, related,
-      providerId, fields, more] = row;
+      providerId, fields, more, names] = row;
+    const [process, commandLine, threadName, file, key] = (names ?? []).map(text);
     const event = { index, time, level, opcode, task, id, version, channel, pid, tid, cpu, fields, more: more || {} };
     event.kind = text(kind);
     event.keyword = text(keyword);
     event.providerId = text(providerId);
     event.provider = text(provider) ?? event.providerId ?? event.kind;
-    event.name = text(name) ?? `${event.kind} ${id}`;
+    event.name = text(name);
     event.activity = text(activity);
     event.related = text(related);
-    event.thread = tid === null ? `cpu ${cpu}` : `${pid ?? "?"}:${tid}`;
+    Object.assign(event, { process, commandLine, threadName, file, key });
+    event.thread = tid === null ? `cpu ${cpu}` : `${process ? `${process} ` : ""}${pid ?? "?"}:${tid}`;
     return event;
   });
   events.sort((one, other) => one.time - other.time || one.index - other.index);

@@ -1,10 +1,10 @@
 //! An event as a JSON array, in the order that `model.js` expects.
 
-use super::Strings;
-use crate::decode::{Decoded, Field, Node};
+use super::strings::Strings;
+use crate::decode::{Decoded, Field, Names, Node};
+use crate::event::EventRef;
 use crate::export::json::{Integers, push, scalar, stack, string};
 use crate::format::bytes::hex;
-use crate::read::event::EventRef;
 
 /// Maximum number of bytes of undecoded data shown for an event.
 const MAX_RAW: usize = 4096;
@@ -15,7 +15,9 @@ pub(super) fn row(out: &mut String, event: &EventRef<'_>, decoded: &Decoded, tim
     let header = &event.header;
     let descriptor = &header.descriptor;
     push(out, format_args!("[{time}"));
-    for text in [decoded.provider.as_deref(), decoded.event.as_deref(), Some(event.kind().as_str())] {
+    let label = decoded.event.is_none().then(|| event.label());
+    let name = decoded.event.as_deref().or(label.as_deref());
+    for text in [decoded.provider.as_deref(), name, Some(event.kind().as_str())] {
         number(out, strings, text);
     }
     for value in [descriptor.level.as_int().into(), descriptor.opcode.as_int().into(), descriptor.task] {
@@ -39,7 +41,25 @@ pub(super) fn row(out: &mut String, event: &EventRef<'_>, decoded: &Decoded, tim
     fields(out, &decoded.fields);
     out.push(',');
     more(out, event, decoded);
+    names(out, &decoded.names, strings);
     out.push(']');
+}
+
+/// Appends the names of process, command line, thread, file and registry key, if there is any.
+fn names(out: &mut String, names: &Names, strings: &mut Strings) {
+    let process = names.process.as_deref();
+    let command_line = process.and_then(|process| process.command_line.as_deref());
+    let all = [
+        process.map(|process| &*process.name),
+        command_line,
+        names.thread.as_deref(),
+        names.file.as_deref(),
+        names.key.as_deref(),
+    ];
+    if all.iter().any(Option::is_some) {
+        out.push(',');
+        list(out, &all, |out, text| push(out, format_args!("{}", strings.number(*text))));
+    }
 }
 
 fn number(out: &mut String, strings: &mut Strings, text: Option<&str>) {

@@ -1,6 +1,6 @@
 //! LZ77 with Huffman coding as specified in [MS-XCA]: blocks of 64 KiB, each with its own table of 512 code lengths.
 
-use super::{Damaged, Input, Output};
+use super::streams::{Damaged, Input, Output};
 
 /// Uncompressed size of a block in bytes.
 const BLOCK: usize = 0x1_0000;

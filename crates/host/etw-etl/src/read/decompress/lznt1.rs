@@ -1,6 +1,6 @@
 //! LZNT1 as specified in [MS-XCA]: chunks of 4096 bytes, each either stored or made of flag bytes, literals and matches.
 
-use super::{Damaged, Input, Output};
+use super::streams::{Damaged, Input, Output};
 
 /// Uncompressed size of a chunk in bytes.
 const CHUNK: usize = 4096;

@@ -1,6 +1,6 @@
 //! Plain LZ77 as specified in [MS-XCA]: flag words, literals and 16-bit matches with variable-size lengths.
 
-use super::{Damaged, Input, Output};
+use super::streams::{Damaged, Input, Output};
 
 pub(super) fn unpack(packed: &[u8], out: &mut Output<'_>) -> Result<(), Damaged> {
     let mut input = Input::new(packed);

@@ -13,14 +13,15 @@ mod walked;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use keys::{Keys, Reference, most_memory};
+use keys::Reference;
+pub(crate) use keys::{Keys, most_memory};
 pub(crate) use walked::target;
 use walked::{Mode, Walked};
 
-use super::event::Header;
-use super::index::Entry;
+use super::entry::Entry;
 use super::owners::thread_of;
 use super::records::Buffer;
+use crate::event::{EventRef, Header};
 use crate::format::record::Layout;
 
 /// Time stamp of the next event for which a buffer has a stack, and the offset of the buffer.
@@ -252,9 +253,31 @@ impl Stacks {
         self.part_frames.clear();
     }
 
+    /// Sets the stack that the event's key refers to, or the one that the kernel wrote after the event. Returns whether the event
+    /// has a key without a definition.
+    #[inline]
+    pub(crate) fn resolve<'a>(&'a self, event: &mut EventRef<'a>, session: u16) -> bool {
+        let mut is_undefined = false;
+        if event.has_items()
+            && let Some(key) = event.stack_key()
+        {
+            let stamp = event.header.stamp;
+            let stack = self.keys.get(Reference { key, session, stamp, is_kernel: None });
+            event.set_stack(stack, None);
+            if stack.is_some() {
+                return false;
+            }
+            is_undefined = true;
+        }
+        if let Some((process, frames)) = self.of_event(&event.header, event.payload()) {
+            event.set_stack(Some(frames), Some(process));
+        }
+        is_undefined
+    }
+
     /// Returns the process and the stack that the kernel wrote after the current event.
     #[inline]
-    pub(crate) fn of_event(&self, header: &Header, payload: &[u8]) -> Option<(u32, &[u64])> {
+    fn of_event(&self, header: &Header, payload: &[u8]) -> Option<(u32, &[u64])> {
         if self.current.is_empty() { None } else { self.find(header, payload) }
     }
 

@@ -46,6 +46,15 @@ pub(super) fn functions() -> &'static Functions {
     })
 }
 
+type EnumerateProviders = unsafe extern "system" fn(*mut c_void, *mut u32) -> u32;
+
+/// Returns `TdhEnumerateProviders` of tdh, which is not loaded by programs that do not decode events.
+pub(super) fn enumerate_providers() -> Option<EnumerateProviders> {
+    let found = find_in(c"tdh.dll", c"TdhEnumerateProviders").filter(|_| !is_wine())?;
+    // SAFETY: the export with this name has this signature (tdh.h).
+    Some(unsafe { mem::transmute::<unsafe extern "system" fn() -> isize, EnumerateProviders>(found) })
+}
+
 /// Whether this is Wine, whose ntdll exports `wine_get_version`.
 pub(super) fn is_wine() -> bool {
     static WINE: OnceLock<bool> = OnceLock::new();
@@ -59,16 +68,19 @@ pub(super) fn is_wine() -> bool {
 
 /// Finds an export in advapi32 or, failing that, in sechost.
 fn find(name: &CStr) -> FARPROC {
-    [c"advapi32.dll", c"sechost.dll"].into_iter().find_map(|library| {
-        let library = library.as_ptr().cast();
-        // SAFETY: the name ends with NUL; only the system folder is searched. The library stays loaded.
-        let module = unsafe { LoadLibraryExA(library, std::ptr::null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) };
-        if module.is_null() {
-            return None;
-        }
-        // SAFETY: the library is loaded and the name ends with NUL.
-        unsafe { GetProcAddress(module, name.as_ptr().cast()) }
-    })
+    [c"advapi32.dll", c"sechost.dll"].into_iter().find_map(|library| find_in(library, name))
+}
+
+/// Finds an export in a library of the system.
+fn find_in(library: &CStr, name: &CStr) -> FARPROC {
+    let library = library.as_ptr().cast();
+    // SAFETY: the name ends with NUL; only the system folder is searched. The library stays loaded.
+    let module = unsafe { LoadLibraryExA(library, std::ptr::null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) };
+    if module.is_null() {
+        return None;
+    }
+    // SAFETY: the library is loaded and the name ends with NUL.
+    unsafe { GetProcAddress(module, name.as_ptr().cast()) }
 }
 
 /// Converts a class to the type that the functions take.

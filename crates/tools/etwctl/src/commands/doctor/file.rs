@@ -1,12 +1,13 @@
 //! Checks of a trace file: whether it has events of the provider, and which.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 
 use etw_etl::format::logfile::LogfileHeader;
-use etw_etl::{EventRef, Report};
+use etw_etl::{EventRef, Kind, Report};
 use etw_types::session::mode;
 use etw_types::{Guid, traits};
 
@@ -30,8 +31,10 @@ struct Seen {
     keywords: u64,
     /// The first traits: the group that they name, or what is wrong with them.
     traits: Option<Result<Option<Guid>, String>>,
-    /// The other providers of the trace that have names.
-    names: HashMap<Arc<str>, Guid>,
+    /// The provider's id, if it has the name but another id.
+    other_id: Option<Guid>,
+    /// The other providers of the trace that have names, with their events.
+    names: HashMap<Arc<str>, (Guid, u64)>,
 }
 
 impl Seen {
@@ -57,20 +60,21 @@ impl Seen {
 
     fn check(&self, provider: &Provider, missed: &Missed, checks: &mut Checks) {
         if self.events == 0 {
-            let same = self.names.iter().find(|(name, _)| name.eq_ignore_ascii_case(&provider.name));
-            if let Some((name, guid)) = same {
-                let finding =
-                    format!("events of a provider '{name}' have the id {guid}, which is not computed from the name");
-                checks.advise("provider", Problem, finding, format!("run etwctl doctor {guid} FILE"));
-            } else {
-                let finding = format!("no event has this provider id{}", hint(&provider.name, self.names.keys()));
-                let advice = "etwctl stats FILE lists the providers in the file; record again, and run etwctl doctor PROVIDER \
-                              while the session runs";
-                checks.advise("provider", Problem, finding, advice);
-            }
+            let finding = format!("no event has this provider id or name{}", hint(&provider.name, self.names.keys()));
+            let advice = "etwctl stats FILE lists the providers in the file; record again, and run etwctl doctor PROVIDER \
+                          while the session runs";
+            checks.advise("provider", Problem, finding, advice);
             return;
         }
-        checks.add("provider", Good, counted(self.events, "event"));
+        let events = counted(self.events, "event");
+        match self.other_id {
+            Some(guid) => {
+                let finding = format!("{events}; their provider id is {guid}, which is not computed from the name");
+                let advice = format!("enable the provider by this id: its name alone leads to {}", provider.guid);
+                checks.advise("provider", Possible, finding, advice);
+            }
+            None => checks.add("provider", Good, events),
+        }
         if self.missed == 0 {
             let advice = "the session did not request this level or keyword, or the driver wrote no such event";
             checks.advise("event", Problem, "no event has this level and keyword", advice);
@@ -105,10 +109,14 @@ pub(super) fn checks(
         let Some(guid) = event.class() else { continue };
         if guid == provider.guid {
             seen.add(&event, missed);
-        } else if seen.names.len() < MOST_PROVIDERS
-            && let Some(name) = decoder.identify(&event).provider
-        {
-            seen.names.insert(name, guid);
+            continue;
+        }
+        let Some(name) = decoder.identify(&event).provider else { continue };
+        if name.eq_ignore_ascii_case(&provider.name) {
+            seen.other_id = Some(guid);
+            seen.add(&event, missed);
+        } else if seen.names.len() < MOST_PROVIDERS || seen.names.contains_key(&name) {
+            seen.names.entry(name).or_insert((guid, 0)).1 += 1;
         }
     }
     traces.done();
@@ -123,6 +131,38 @@ pub(super) fn checks(
         "a trace does not record which providers, levels, keywords and filters the session requested",
     );
     Ok((checks, traces.check()))
+}
+
+/// The provider with the most events in a file, without the kernel and the session itself, and the names of the others.
+pub(super) fn provider(path: &Path) -> Result<(Provider, Vec<String>), Failure> {
+    let mut traces =
+        Traces::open(slice::from_ref(&PathBuf::from(path)), &Schemas::default(), Progress::new(false), false)?;
+    let mut providers: HashMap<Guid, (Option<Arc<str>>, u64)> = HashMap::new();
+    while let Some((event, decoder)) = traces.next() {
+        let is_provider = matches!(event.kind(), Kind::TraceLogging | Kind::Manifest | Kind::Wpp);
+        if let Some(guid) = event.class().filter(|_| is_provider)
+            && (providers.len() < MOST_PROVIDERS || providers.contains_key(&guid))
+        {
+            let (name, events) = providers.entry(guid).or_default();
+            if name.is_none() {
+                *name = decoder.identify(&event).provider;
+            }
+            *events += 1;
+        }
+    }
+    traces.done();
+    let mut all: Vec<_> = providers.into_iter().collect();
+    all.sort_by_key(|(guid, (_, events))| (Reverse(*events), *guid));
+    let name = |guid: &Guid, name: &Option<Arc<str>>| name.as_deref().map_or_else(|| guid.to_string(), str::to_owned);
+    let mut all = all.iter();
+    let Some((guid, (own, _))) = all.next() else {
+        let path = path.display();
+        return Err(Failure::Usage(format!(
+            "{path} has no events of a provider; etwctl stats {path} shows what it has"
+        )));
+    };
+    let others = all.map(|(guid, (other, _))| name(guid, other)).collect();
+    Ok((Provider { name: name(guid, own), guid: *guid, is_guess: false }, others))
 }
 
 /// Checks what the trace records about its session.

@@ -1,0 +1,76 @@
+//! Names of things whose ids are used again: a name holds from one event to the next.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// What an event says about a thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It begins: the id meant something else before, or nothing.
+    Begins,
+    /// It is there, and was there before.
+    Present,
+    /// It ends. The name holds until the id is used again, because events about the thing may still follow.
+    Ends,
+}
+
+/// Names by id, in the order of time after [`sort`](Self::sort).
+#[derive(Clone, Debug)]
+pub(super) struct Lives<K> {
+    points: HashMap<K, Vec<(u64, Change, Arc<str>)>>,
+}
+
+impl<K> Default for Lives<K> {
+    fn default() -> Self {
+        Self { points: HashMap::new() }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Lives<K> {
+    pub(super) fn add(&mut self, id: K, stamp: u64, change: Change, name: Arc<str>) {
+        self.points.entry(id).or_default().push((stamp, change, name));
+    }
+
+    pub(super) fn sort(&mut self) {
+        for points in self.points.values_mut() {
+            // A stable sort: events of one time stamp keep their order.
+            points.sort_by_key(|(stamp, ..)| *stamp);
+            points.dedup_by(|(_, next, name), (_, _, last)| *next == Change::Present && name == last);
+        }
+    }
+
+    /// Returns the name of a thing at a time.
+    pub(super) fn get(&self, id: K, stamp: u64) -> Option<Arc<str>> {
+        let points = self.points.get(&id)?;
+        let next = points.partition_point(|(point, ..)| *point <= stamp);
+        let last = next.checked_sub(1).and_then(|last| points.get(last));
+        let later = || points.get(next).filter(|(_, change, _)| *change != Change::Begins);
+        last.or_else(later).map(|(.., name)| Arc::clone(name))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Lives};
+
+    #[test]
+    fn a_name_holds_until_the_id_is_used_again() {
+        let mut lives = Lives::default();
+        lives.add(7, 50, Change::Begins, "second".into());
+        lives.add(7, 20, Change::Ends, "first".into());
+        lives.add(8, 90, Change::Present, "rundown".into());
+        lives.add(9, 30, Change::Begins, "late".into());
+        lives.sort();
+        let at = |id, stamp| lives.get(id, stamp);
+        assert_eq!(
+            [0, 20, 49, 50, 99].map(|stamp| at(7, stamp)),
+            ["first", "first", "first", "second", "second"].map(|name| Some(name.into()))
+        );
+        assert_eq!((at(8, 0), at(9, 29), at(10, 0)), (Some("rundown".into()), None, None));
+    }
+}

@@ -1,0 +1,237 @@
+//! The names in a trace: processes, threads, files, registry keys, services and drives.
+//!
+//! Kernel events have ids and addresses. Other events of the trace say what these mean at a time: the events of processes and
+//! threads, the names of file objects, the rundown of registry keys, and the volume mapping of merging tools. Memory is bounded:
+//! names beyond the limits are left out.
+
+mod lives;
+mod processes;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use etw_types::tracelogging::Value;
+use etw_types::{InType, OutType};
+
+use crate::decode::{Decoder, NameSource, Process, Scalar, show};
+use crate::event::EventRef;
+use lives::{Change, Lives};
+use processes::Processes;
+
+/// Maximum number of events that are remembered.
+const MAX_EVENTS: usize = 0x10_0000;
+/// Maximum memory for names, in bytes.
+const MAX_BYTES: usize = 128 * 1024 * 1024;
+/// Maximum number of drives.
+const MAX_DRIVES: usize = 256;
+
+/// The names in a trace. A [`Reader`](crate::Reader) has found them: `reader.names()`.
+///
+/// ```
+/// use etw_etl::{NameSource, Names, Process, TraceNames};
+/// use std::sync::Arc;
+///
+/// let trace = TraceNames::default();
+/// assert!(trace.is_empty() && trace.processes().next().is_none() && trace.services(4).next().is_none());
+/// assert_eq!(trace.computer(), None);
+/// assert!(trace.thread(8, 0).is_none() && trace.file(0xFFFF_8000_0000_0000, 0).is_none());
+/// assert!(trace.key(0x99, 0).is_none() && trace.with_drive("\\Device\\HarddiskVolume1\\a.txt").is_none());
+///
+/// // A decoder puts the names of an event into `Decoded::names`.
+/// let process: Option<Arc<Process>> = NameSource::process(&trace, 4, 0);
+/// let decoder = etw_etl::Decoder::default().with_trace_names(Arc::new(trace));
+/// assert_eq!(process, decoder.process(4, 0));
+/// assert!(decoder.thread(8, 0).is_none() && decoder.frame(4, 0, 0x1000).is_empty());
+/// assert_eq!(etw_etl::Decoded::default().names, Names::default());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TraceNames {
+    processes: Processes,
+    threads: Lives<u32>,
+    files: Lives<u64>,
+    keys: Lives<u64>,
+    /// Path of a device with a backslash at its end, and the drive.
+    drives: Vec<(Box<str>, Box<str>)>,
+    services: BTreeMap<u32, BTreeSet<Arc<str>>>,
+    computer: Option<Arc<str>>,
+    /// Each name once, because many events have the same one.
+    strings: HashSet<Arc<str>>,
+    bytes: usize,
+    events: usize,
+}
+
+impl TraceNames {
+    /// Adds an event of a kernel class that names something. Ignores all other events. Call [`sort`](Self::sort) after the last
+    /// one.
+    pub(crate) fn add(&mut self, decoder: &mut Decoder, event: &EventRef<'_>) {
+        if self.events >= MAX_EVENTS || self.bytes >= MAX_BYTES {
+            return;
+        }
+        let mut values = Values::default();
+        let named = decoder.visit(event, &mut |field, value| match &*field.name {
+            "ProcessId" => values.process = number(value),
+            "ParentId" => values.parent = number(value),
+            "SessionId" => values.session = number(value),
+            "TThreadId" | "ThreadId" => values.thread = number(value),
+            "FileObject" | "KeyHandle" => values.object = number(value),
+            "ImageFileName" | "ThreadName" | "FileName" | "OpenPath" | "KeyName" | "ServiceName" | "NtPath"
+            | "ComputerName" => {
+                values.name = Some(text(value));
+            }
+            "CommandLine" | "DosPath" => values.detail = Some(text(value)),
+            _ => {}
+        });
+        let Some((schema, _)) = named else { return };
+        let (class, name) = (Arc::clone(&schema.provider), Arc::clone(&schema.name));
+        self.insert(&class, &name, event.header.stamp, values);
+    }
+
+    fn insert(&mut self, class: &str, event: &str, stamp: u64, values: Values) {
+        let Some(name) = values.name.filter(|name| !name.is_empty()) else { return };
+        let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
+        let change = match event {
+            "Start" | "FileCreate" | "Create" | "KCBCreate" | "SetName" => Change::Begins,
+            "End" | "FileDelete" => Change::Ends,
+            _ => Change::Present,
+        };
+        self.events += 1;
+        match (class, event) {
+            ("Process", _) => {
+                let Some(id) = small(values.process) else { return };
+                let command_line = values.detail.filter(|line| !line.is_empty()).map(|line| self.shared(&line));
+                let (parent, session) = (small(values.parent), small(values.session).filter(|id| *id != u32::MAX));
+                let process =
+                    Process { id, name: self.shared(&name), parent, session, command_line, ..Process::default() };
+                self.processes.add(stamp, change, process);
+            }
+            ("Thread", _) => {
+                let Some(id) = small(values.thread) else { return };
+                let name = self.shared(&name);
+                self.threads.add(id, stamp, change, name);
+            }
+            ("FileIo", _) => {
+                let Some(object) = values.object else { return };
+                let name = self.shared(&name);
+                self.files.add(object, stamp, change, name);
+            }
+            ("Registry", "KCBCreate" | "KCBRundownBegin" | "KCBRundownEnd") => {
+                let Some(handle) = values.object else { return };
+                let name = self.shared(&name);
+                self.keys.add(handle, stamp, change, name);
+            }
+            ("SystemConfig", "Services") => {
+                // A service that does not run has the process 0.
+                let Some(process) = small(values.process).filter(|id| *id != 0) else { return };
+                let name = self.shared(&name);
+                self.services.entry(process).or_default().insert(name);
+            }
+            ("SystemConfig", "CPU") => self.computer = Some(name.into()),
+            ("SysConfig", "VolumeMapping") => {
+                let drive = values.detail.filter(|drive| !drive.is_empty() && self.drives.len() < MAX_DRIVES);
+                if let Some(drive) = drive {
+                    self.drives.push((name.into(), drive.into()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the name, stored once.
+    fn shared(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.strings.get(name) {
+            return Arc::clone(known);
+        }
+        let name: Arc<str> = name.into();
+        self.bytes += name.len() + 64;
+        self.strings.insert(Arc::clone(&name));
+        name
+    }
+
+    /// Brings the events into the order of time.
+    pub(crate) fn sort(&mut self) {
+        self.processes.sort();
+        self.threads.sort();
+        self.files.sort();
+        self.keys.sort();
+        self.drives.sort();
+        self.drives.dedup();
+    }
+
+    /// Returns whether the trace names nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+            && self.threads.is_empty()
+            && self.files.is_empty()
+            && self.keys.is_empty()
+            && self.drives.is_empty()
+    }
+
+    /// Returns all processes of the trace, ordered by id and time.
+    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+        self.processes.all()
+    }
+
+    /// Returns the name of the computer that wrote the trace.
+    #[must_use]
+    pub fn computer(&self) -> Option<&str> {
+        self.computer.as_deref()
+    }
+
+    /// Returns the services that run in a process.
+    pub fn services(&self, process: u32) -> impl Iterator<Item = &str> {
+        self.services.get(&process).into_iter().flatten().map(|name| &**name)
+    }
+}
+
+impl NameSource for TraceNames {
+    fn process(&self, id: u32, stamp: u64) -> Option<Arc<Process>> {
+        self.processes.get(id, stamp)
+    }
+
+    fn thread(&self, id: u32, stamp: u64) -> Option<Arc<str>> {
+        self.threads.get(id, stamp)
+    }
+
+    fn file(&self, object: u64, stamp: u64) -> Option<Arc<str>> {
+        let path = self.files.get(object, stamp)?;
+        Some(self.with_drive(&path).map_or(path, Into::into))
+    }
+
+    fn key(&self, handle: u64, stamp: u64) -> Option<Arc<str>> {
+        self.keys.get(handle, stamp)
+    }
+
+    fn with_drive(&self, path: &str) -> Option<String> {
+        self.drives.iter().find_map(|(device, drive)| {
+            let (start, rest) = path.split_at_checked(device.len())?;
+            start.eq_ignore_ascii_case(device).then(|| format!("{drive}{rest}"))
+        })
+    }
+}
+
+/// The values of an event that [`TraceNames`] uses.
+#[derive(Debug, Default)]
+struct Values {
+    process: Option<u64>,
+    parent: Option<u64>,
+    session: Option<u64>,
+    thread: Option<u64>,
+    object: Option<u64>,
+    name: Option<String>,
+    detail: Option<String>,
+}
+
+fn number(value: Value<'_>) -> Option<u64> {
+    match value {
+        Value::Unsigned(number) | Value::Hex(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn text(value: Value<'_>) -> String {
+    match show(InType::Invalid, OutType::Default, value) {
+        Scalar::Text(text) => text,
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,87 @@
+//! The processes of a trace and their lives.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::lives::Change;
+use crate::decode::Process;
+
+/// Processes by id. A process id is used again after the process has ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Processes {
+    points: BTreeMap<u32, Vec<(u64, Change, Process)>>,
+    /// Each process, with the time stamp from which its id means this process.
+    lives: BTreeMap<u32, Vec<(u64, Arc<Process>)>>,
+}
+
+impl Processes {
+    pub(super) fn add(&mut self, stamp: u64, change: Change, process: Process) {
+        self.points.entry(process.id).or_default().push((stamp, change, process));
+    }
+
+    /// Joins the events of each process to its life.
+    pub(super) fn sort(&mut self) {
+        self.lives.clear();
+        for (id, points) in &mut self.points {
+            // A stable sort: events of one time stamp keep their order.
+            points.sort_by_key(|(stamp, ..)| *stamp);
+            let mut lives: Vec<(u64, Process)> = Vec::new();
+            for (stamp, change, process) in &*points {
+                let same = lives.last_mut().filter(|(_, last)| last.name == process.name && *change != Change::Begins);
+                let (start, end) =
+                    ((*change == Change::Begins).then_some(*stamp), (*change == Change::Ends).then_some(*stamp));
+                if let Some((_, last)) = same {
+                    last.end = last.end.or(end);
+                    if last.command_line.is_none() {
+                        last.command_line.clone_from(&process.command_line);
+                    }
+                } else {
+                    // The first process of an id was there before, unless its start says otherwise.
+                    let from = if lives.is_empty() && start.is_none() { 0 } else { *stamp };
+                    lives.push((from, Process { start, end, ..process.clone() }));
+                }
+            }
+            self.lives.insert(*id, lives.into_iter().map(|(from, process)| (from, Arc::new(process))).collect());
+        }
+    }
+
+    /// Returns the process with an id at a time.
+    pub(super) fn get(&self, id: u32, stamp: u64) -> Option<Arc<Process>> {
+        let lives = self.lives.get(&id)?;
+        let next = lives.partition_point(|(from, _)| *from <= stamp);
+        lives.get(next.checked_sub(1)?).map(|(_, process)| Arc::clone(process))
+    }
+
+    /// Returns all processes, ordered by id and time.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Process> {
+        self.lives.values().flatten().map(|(_, process)| &**process)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Process, Processes};
+
+    fn process(id: u32, name: &str) -> Process {
+        Process { id, name: name.into(), ..Process::default() }
+    }
+
+    #[test]
+    fn an_id_names_the_process_that_had_it_at_the_time_also_after_its_end() {
+        let mut processes = Processes::default();
+        processes.add(40, Change::Ends, process(4, "a.exe"));
+        processes.add(10, Change::Present, process(4, "a.exe"));
+        processes.add(60, Change::Begins, process(4, "b.exe"));
+        processes.add(60, Change::Begins, process(5, "late.exe"));
+        processes.sort();
+        let name = |id, stamp| processes.get(id, stamp).map(|process| process.name.to_string());
+        assert_eq!([0, 10, 50].map(|stamp| name(4, stamp)), ["a.exe"; 3].map(|name| Some(name.to_owned())));
+        assert_eq!((name(4, 60).as_deref(), name(5, 59)), (Some("b.exe"), None));
+        let lives: Vec<_> = processes.all().map(|process| (&*process.name, process.start, process.end)).collect();
+        assert_eq!(lives, [("a.exe", None, Some(40)), ("b.exe", Some(60), None), ("late.exe", Some(60), None)]);
+    }
+}

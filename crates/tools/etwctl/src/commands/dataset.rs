@@ -1,0 +1,112 @@
+//! `dataset add`.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::slice;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::schemas;
+use crate::cli::AddTraces;
+use crate::context::{Context, Failure};
+use crate::input::{Progress, Schemas, Traces};
+use crate::parquet::Dataset;
+use crate::values::counted;
+
+/// What happened to the traces.
+#[derive(Debug, Default)]
+struct Outcome {
+    added: u64,
+    skipped: u64,
+    events: u64,
+    failed: Vec<String>,
+    lossy: Vec<String>,
+}
+
+/// Adds traces to a dataset. A trace that cannot be read does not stop the others.
+pub(super) fn add(context: &Context<'_>, line: &AddTraces) -> Result<(), Failure> {
+    let dataset = Dataset::open(&line.dir)?;
+    let files = schemas::files(&line.schemas)?;
+    let jobs = line.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    let (next, outcome) = (AtomicUsize::new(0), Mutex::new(Outcome::default()));
+    let claimed = Mutex::new(HashSet::new());
+    thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, line.files.len().max(1)) {
+            scope.spawn(|| {
+                while let Some(path) = line.files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = one(&dataset, path, &files, line.machine.as_deref(), &claimed);
+                    let Ok(mut outcome) = outcome.lock() else { return };
+                    let path = path.display();
+                    match result {
+                        Ok(Added::Skipped) => outcome.skipped += 1,
+                        Ok(Added::Written(events, check)) => {
+                            outcome.added += 1;
+                            outcome.events += events;
+                            outcome.lossy.extend(check.err().map(|why| format!("{path}: {why}")));
+                        }
+                        Err(why) => outcome.failed.push(format!("{path}: {why}")),
+                    }
+                }
+            });
+        }
+    });
+    let outcome = outcome.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if context.is_json {
+        context.record(vec![
+            ("added", outcome.added.into()),
+            ("skipped", outcome.skipped.into()),
+            ("failed", outcome.failed.len().into()),
+            ("events", outcome.events.into()),
+        ])?;
+    } else {
+        let (added, events) = (counted(outcome.added, "trace"), counted(outcome.events, "event"));
+        context.done(&format!("added {added} with {events}; {} were there already", outcome.skipped))?;
+    }
+    outcome.lossy.iter().for_each(|text| command_line::note(text));
+    match outcome.failed.as_slice() {
+        [] => Ok(()),
+        failed => {
+            for text in failed {
+                command_line::error(text);
+            }
+            Err(Failure::Damaged(format!(
+                "{} not added",
+                counted(u64::try_from(failed.len()).unwrap_or(u64::MAX), "trace")
+            )))
+        }
+    }
+}
+
+/// The result for one trace: whether it was there, or its events and what is wrong with the file.
+enum Added {
+    Skipped,
+    Written(u64, Result<(), String>),
+}
+
+fn one(
+    dataset: &Dataset,
+    path: &Path,
+    files: &Schemas,
+    machine: Option<&str>,
+    claimed: &Mutex<HashSet<String>>,
+) -> Result<Added, String> {
+    let id = Dataset::id(path).map_err(|error| error.to_string())?;
+    // The same trace may be named twice.
+    let is_claimed = claimed.lock().is_ok_and(|mut claimed| !claimed.insert(id.clone()));
+    if is_claimed || dataset.has(&id) {
+        return Ok(Added::Skipped);
+    }
+    let text = |failure: Failure| failure.text();
+    let mut traces =
+        Traces::open(slice::from_ref(&path.to_owned()), files, Progress::new(true), false).map_err(text)?;
+    let computer = traces.names().next().and_then(|(names, _)| names.computer().map(str::to_owned));
+    let machine = machine.map(str::to_owned).or(computer);
+    let mut addition = dataset.add(id, path, machine).map_err(|error| error.to_string())?;
+    while let Some((event, decoder)) = traces.next() {
+        let decoded = decoder.decode(&event);
+        addition.event(&event, &decoded).map_err(|error| error.to_string())?;
+    }
+    let events = addition.finish().map_err(|error| error.to_string())?;
+    Ok(Added::Written(events, traces.check().map_err(text)))
+}

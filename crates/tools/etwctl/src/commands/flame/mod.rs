@@ -1,0 +1,57 @@
+//! `flame`: a flame graph of the stacks of a trace.
+
+mod svg;
+
+use std::io::Write;
+
+use command_line::Content;
+
+use super::folded::{Folded, Offsets};
+use super::schemas;
+use crate::cli::Flame;
+use crate::context::{Context, Failure};
+use crate::input::{Progress, Traces};
+use crate::output::Output;
+use crate::select::Selection;
+
+/// The event of a sample of the processor.
+const SAMPLE: &str = ";SampleProfile";
+
+/// Writes a flame graph.
+pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> {
+    Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
+    let files = schemas::files(&line.schemas)?;
+    let mut out = Output::of(line.output.as_deref(), Content::Plain)?;
+    let mut traces = Traces::open(&line.files, &files, Progress::new(line.output.is_none()), false)?;
+    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let folded = Folded::read(&mut traces, &mut selection, Offsets::Dropped);
+    traces.done();
+    let is_chosen =
+        !line.selected.events.is_empty() || !line.selected.conditions.is_empty() || !line.selected.providers.is_empty();
+    let rows = if is_chosen { folded.rows } else { samples(folded.rows) };
+    let total: u64 = rows.iter().map(|(_, count)| count).sum();
+    if line.folded {
+        for (stack, count) in &rows {
+            writeln!(out, "{stack} {count}")?;
+        }
+    } else {
+        out.write_all(svg::render(&rows, &traces.title()).as_bytes())?;
+    }
+    out.finish()?;
+    let (with_stack, events) = (folded.with_stack, folded.events);
+    command_line::say(&format!("{total} stacks; {with_stack} of {events} events have a call stack"));
+    if total == 0 {
+        command_line::note(
+            "the trace has no stacks; record them with the session's stack classes or the property stacks",
+        );
+    }
+    selection.check()?;
+    traces.check()
+}
+
+/// The samples of the processor without the name of their event, or all stacks if there are no samples.
+fn samples(rows: Vec<(String, u64)>) -> Vec<(String, u64)> {
+    let samples: Vec<_> =
+        rows.iter().filter_map(|(stack, count)| Some((stack.strip_suffix(SAMPLE)?.to_owned(), *count))).collect();
+    if samples.is_empty() { rows } else { samples }
+}

@@ -1,0 +1,39 @@
+//! `processes`.
+
+use std::slice;
+
+use etw_etl::{Clock, Process};
+
+use crate::cli::Processes;
+use crate::context::{Context, Failure};
+use crate::input::{Progress, Schemas, Traces};
+use crate::output::{Json, Table};
+
+/// Lists the processes of a trace.
+pub(super) fn processes(context: &Context<'_>, line: &Processes) -> Result<(), Failure> {
+    let traces = Traces::open(slice::from_ref(&line.file), &Schemas::default(), Progress::new(false), false)?;
+    traces.done();
+    let mut table = Table::new(&["pid", "name", "parent", "session", "start", "end", "services", "command_line"]);
+    for (names, clock) in traces.names() {
+        for process in names.processes() {
+            let services: Vec<&str> = names.services(process.id).collect();
+            table.row(row(process, &clock, &services));
+        }
+    }
+    context.table(table)?;
+    traces.check()
+}
+
+fn row(process: &Process, clock: &Clock, services: &[&str]) -> Vec<Json> {
+    let time = |stamp: Option<u64>| Json::from(stamp.map(|stamp| clock.time(stamp).to_string()));
+    vec![
+        process.id.into(),
+        (*process.name).into(),
+        process.parent.into(),
+        process.session.into(),
+        time(process.start),
+        time(process.end),
+        services.join(" ").into(),
+        process.command_line.as_deref().into(),
+    ]
+}

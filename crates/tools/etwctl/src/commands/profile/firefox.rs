@@ -1,0 +1,150 @@
+//! The format of the Firefox Profiler.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use etw_etl::{Decoder, EventRef, FileTime};
+use fxprof_processed_profile::{
+    CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags, MarkerFieldFormat, MarkerTiming,
+    ProcessHandle, Profile, ReferenceTimestamp, SamplingInterval, StaticSchemaMarker, StaticSchemaMarkerField,
+    StringHandle, ThreadHandle, Timestamp,
+};
+
+use super::Sample;
+
+/// The maximum number of markers. A browser cannot show more.
+const MOST_MARKERS: u64 = 500_000;
+/// Maximum length of a marker's text, in characters.
+const MOST_TEXT: usize = 400;
+/// Classes of events about the trace itself, which are no markers.
+const QUIET: [&str; 6] = ["StackWalk", "ImageId", "EventTrace", "EventMetadata", "SysConfig", "SystemConfig"];
+/// Rundowns describe what was there; they are no events of their time.
+const RUNDOWNS: [&str; 6] = ["DCStart", "DCEnd", "Rundown", "RunDown", "DCStop", "FileRundown"];
+/// 100 ns units between 1601 and 1970.
+const TO_1970: i64 = 116_444_736_000_000_000;
+
+/// An event.
+struct EventMarker {
+    name: StringHandle,
+    text: StringHandle,
+}
+
+impl StaticSchemaMarker for EventMarker {
+    const UNIQUE_MARKER_TYPE_NAME: &'static str = "Event";
+    const CHART_LABEL: Option<&'static str> = Some("{marker.data.fields}");
+    const TABLE_LABEL: Option<&'static str> = Some("{marker.name} {marker.data.fields}");
+    const FIELDS: &'static [StaticSchemaMarkerField] = &[StaticSchemaMarkerField {
+        key: "fields",
+        label: "Fields",
+        format: MarkerFieldFormat::String,
+        flags: MarkerFieldFlags::SEARCHABLE,
+    }];
+
+    fn name(&self, _profile: &mut Profile) -> StringHandle {
+        self.name
+    }
+
+    fn category(&self, _profile: &mut Profile) -> CategoryHandle {
+        CategoryHandle::OTHER
+    }
+
+    fn string_field_value(&self, _field_index: u32) -> StringHandle {
+        self.text
+    }
+
+    fn number_field_value(&self, _field_index: u32) -> f64 {
+        0.0
+    }
+}
+
+/// A profile.
+pub(super) struct Firefox {
+    profile: Profile,
+    origin: FileTime,
+    processes: HashMap<(u32, Arc<str>), ProcessHandle>,
+    threads: HashMap<(ProcessHandle, u32), ThreadHandle>,
+    markers: u64,
+}
+
+impl Firefox {
+    pub(super) fn new(title: &str, origin: FileTime) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 fit 53 bits")]
+        let start = origin.0.saturating_sub(TO_1970) as f64 / 10_000.0;
+        let reference = ReferenceTimestamp::from_millis_since_unix_epoch(start);
+        let mut profile = Profile::new(title, reference, SamplingInterval::from_millis(1));
+        profile.set_os_name("Windows");
+        Self { profile, origin, processes: HashMap::new(), threads: HashMap::new(), markers: 0 }
+    }
+
+    pub(super) const fn markers(&self) -> u64 {
+        self.markers
+    }
+
+    fn time(&self, event: &EventRef<'_>) -> Timestamp {
+        let ticks = u64::try_from(event.header.time.0.saturating_sub(self.origin.0)).unwrap_or_default();
+        Timestamp::from_nanos_since_reference(ticks.saturating_mul(100))
+    }
+
+    /// The thread of an event, with the names of its process and its own.
+    fn thread(&mut self, event: &EventRef<'_>, decoder: &Decoder) -> ThreadHandle {
+        let header = &event.header;
+        let (pid, tid, now) =
+            (header.process_id.unwrap_or_default(), header.thread_id.unwrap_or_default(), self.time(event));
+        let known = decoder.process(pid, header.stamp);
+        let name: Arc<str> =
+            known.as_ref().map_or_else(|| format!("process {pid}").into(), |process| Arc::clone(&process.name));
+        let profile = &mut self.profile;
+        let is_new = !self.processes.contains_key(&(pid, Arc::clone(&name)));
+        let process =
+            *self.processes.entry((pid, Arc::clone(&name))).or_insert_with(|| profile.add_process(&name, pid, now));
+        *self.threads.entry((process, tid)).or_insert_with(|| {
+            let thread = profile.add_thread(process, tid, now, is_new);
+            if let Some(name) = decoder.thread(tid, header.stamp) {
+                profile.set_thread_name(thread, &name);
+            }
+            thread
+        })
+    }
+
+    pub(super) fn sample(&mut self, event: &EventRef<'_>, decoder: &Decoder, sample: &Sample) {
+        let (thread, time) = (self.thread(event, decoder), self.time(event));
+        let profile = &mut self.profile;
+        let frames: Vec<FrameInfo> = sample
+            .frames
+            .iter()
+            .map(|name| FrameInfo {
+                frame: Frame::Label(profile.intern_string(name)),
+                category_pair: CategoryHandle::OTHER.into(),
+                flags: FrameFlags::empty(),
+            })
+            .collect();
+        let stack = profile.intern_stack_frames(thread, frames.into_iter());
+        let weight = i32::try_from(sample.count).unwrap_or(i32::MAX);
+        profile.add_sample(thread, time, stack, CpuDelta::from_millis(1.0), weight);
+    }
+
+    /// Adds any other event as a marker of its thread.
+    pub(super) fn event(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) {
+        let identity = decoder.identify(event);
+        let provider = identity.provider.as_deref().unwrap_or_default();
+        let name = identity.event.as_deref().unwrap_or_default();
+        let is_rundown = RUNDOWNS.iter().any(|word| name.contains(word));
+        if QUIET.contains(&provider) || is_rundown || event.header.process_id.is_none() || self.markers >= MOST_MARKERS
+        {
+            return;
+        }
+        let content = decoder.decode(event);
+        let name = if name.is_empty() { event.label() } else { name.to_owned() };
+        let fields: Vec<String> = content.fields.iter().map(ToString::to_string).collect();
+        let text: String = fields.join(" ").chars().take(MOST_TEXT).collect();
+        let (thread, time) = (self.thread(event, decoder), self.time(event));
+        let (name, text) = (self.profile.intern_string(&name), self.profile.intern_string(&text));
+        self.profile.add_marker(thread, MarkerTiming::Instant(time), EventMarker { name, text });
+        self.markers += 1;
+    }
+
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer(out, &self.profile).map_err(io::Error::from)
+    }
+}

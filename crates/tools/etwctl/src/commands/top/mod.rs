@@ -1,0 +1,132 @@
+//! `top`: who used the processor, the disks, the network and so on.
+
+mod cpu;
+mod io;
+mod tally;
+
+use std::slice;
+
+use clap::ValueEnum;
+use etw_etl::format::record::Layout;
+use etw_etl::{Clock, Decoder, EventRef};
+
+use super::folded::function;
+use super::schemas;
+use crate::cli;
+use crate::context::{Context, Failure};
+use crate::input::{Progress, Traces};
+use crate::select::Selection;
+use tally::Tally;
+
+/// What to summarise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Topic {
+    /// Processor time, from samples and context switches
+    Cpu,
+    /// Transfers of disks
+    Disk,
+    /// Operations on files
+    File,
+    /// Hard page faults
+    Memory,
+    /// Operations on registry keys
+    Registry,
+    /// TCP and UDP
+    Network,
+    /// Loaded images
+    Images,
+    /// Interrupts and deferred procedure calls
+    Dpc,
+    /// Allocations of heaps and of the .NET runtime
+    Heap,
+    /// Pauses of garbage collections
+    Gc,
+}
+
+impl Topic {
+    /// What a trace must have recorded.
+    const fn needs(self) -> &'static str {
+        match self {
+            Self::Cpu => "samples (PROFILE) or context switches (CSWITCH)",
+            Self::Disk => "disk events (DISK_IO), and names of files (DISK_FILE_IO)",
+            Self::File => "file events (FILE_IO, FILE_IO_INIT), and names of files (DISK_FILE_IO)",
+            Self::Memory => "hard page faults (MEMORY_HARD_FAULTS)",
+            Self::Registry => "registry events (REGISTRY)",
+            Self::Network => "network events (NETWORK_TCPIP)",
+            Self::Images => "image events (IMAGE_LOAD)",
+            Self::Dpc => "interrupt events (INTERRUPT, DPC)",
+            Self::Heap => {
+                "events of a heap session, or of Microsoft-Windows-DotNETRuntime (keyword 0x1, level verbose)"
+            }
+            Self::Gc => "events of Microsoft-Windows-DotNETRuntime (keyword 0x1)",
+        }
+    }
+}
+
+/// The rows of processor time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Per {
+    /// One row per process
+    #[default]
+    Process,
+    /// One row per thread
+    Thread,
+    /// One row per module, from samples
+    Module,
+    /// One row per function, from samples; functions need --pdb
+    Function,
+}
+
+/// The time of an event, and the clock of its trace.
+#[derive(Clone, Copy)]
+struct Moment<'a> {
+    time: i64,
+    clock: &'a Clock,
+}
+
+/// Adds events to a summary.
+trait Analyzer {
+    fn event(&mut self, event: &EventRef<'_>, now: Moment<'_>, decoder: &mut Decoder, tally: &mut Tally);
+}
+
+/// The hook id of a kernel event: group and type.
+fn hook(event: &EventRef<'_>) -> Option<u16> {
+    let is_kernel = matches!(event.header.layout, Layout::System | Layout::Compact | Layout::PerfInfo);
+    is_kernel.then_some(event.header.descriptor.id)
+}
+
+/// Summarises a trace.
+pub(super) fn top(context: &Context<'_>, line: &cli::Top) -> Result<(), Failure> {
+    if line.per != Per::Process && line.by != Topic::Cpu {
+        return Err(Failure::Usage("--per is for --by cpu".to_owned()));
+    }
+    let files = schemas::files(&line.schemas)?;
+    let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(false), false)?;
+    let Some((_, clock)) = traces.names().next() else { return Ok(()) };
+    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let (mut analyzer, mut tally): (Box<dyn Analyzer>, Tally) = match line.by {
+        Topic::Cpu => (Box::new(cpu::Cpu::new(line.per)), cpu::Cpu::tally(line.per)),
+        topic => (Box::new(io::Operations::new(topic)), io::Operations::tally(topic)),
+    };
+    while let Some((event, decoder)) = traces.next() {
+        if selection.is_over(&event) {
+            break;
+        }
+        if selection.may_take(&event) && selection.takes_lazily(&event, decoder) {
+            let now = Moment { time: event.header.time.0, clock: &clock };
+            analyzer.event(&event, now, decoder, &mut tally);
+        }
+    }
+    traces.done();
+    let is_empty = tally.is_empty();
+    let most = line.rows.unwrap_or(if context.is_json { usize::MAX } else { 25 });
+    let (table, left_out) = tally.table(most);
+    context.table(table)?;
+    if is_empty {
+        command_line::note(&format!("the trace has nothing for this; record {}", line.by.needs()));
+    } else if left_out > 0 {
+        command_line::note(&format!("{left_out} more rows; --rows N shows more"));
+    }
+    selection.check()?;
+    traces.check()
+}

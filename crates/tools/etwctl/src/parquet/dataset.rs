@@ -1,0 +1,132 @@
+//! A dataset: the events of many traces, partitioned by provider, event and day.
+//!
+//! Each trace has an id that depends only on its content. `_traces/ID.json` lists the files of a trace and is written last, so a
+//! trace is in the dataset completely or not at all, and one that is there is not added again. What an interrupted run left behind
+//! is overwritten by the next one, because the names of the files depend only on the trace.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use etw_etl::{Decoded, EventRef};
+use serde_json::json;
+
+use super::folder::{Folder, Layout};
+
+/// The folder of the list of traces. Readers of datasets skip names that start with an underscore.
+const TRACES: &str = "_traces";
+const PARTIAL: &str = "_partial";
+
+/// A dataset.
+#[derive(Clone, Debug)]
+pub(crate) struct Dataset {
+    dir: PathBuf,
+}
+
+/// A trace that is being added.
+pub(crate) struct Addition {
+    dir: PathBuf,
+    id: String,
+    source: String,
+    machine: Option<String>,
+    folder: Folder,
+}
+
+impl Dataset {
+    /// Opens a dataset, or creates it.
+    pub(crate) fn open(dir: &Path) -> io::Result<Self> {
+        fs::create_dir_all(dir.join(TRACES))?;
+        Ok(Self { dir: dir.to_owned() })
+    }
+
+    /// The id of a trace: its length and a hash of its content.
+    pub(crate) fn id(path: &Path) -> io::Result<String> {
+        let mut file = File::open(path)?;
+        let mut block = vec![0; 1 << 20];
+        // FNV-1a over words of eight bytes, with the length.
+        let (mut hash, mut length) = (0xcbf2_9ce4_8422_2325_u64, 0_u64);
+        loop {
+            let mut filled = 0;
+            while let Some(rest) = block.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+                match file.read(rest)? {
+                    0 => break,
+                    read => filled += read,
+                }
+            }
+            let bytes = block.get(..filled).unwrap_or_default();
+            for word in bytes.chunks(8) {
+                let mut value = [0; 8];
+                value.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
+                hash = (hash ^ u64::from_le_bytes(value)).wrapping_mul(0x0100_0000_01b3);
+                hash ^= hash >> 29;
+            }
+            length += u64::try_from(filled).unwrap_or_default();
+            if filled < block.len() {
+                return Ok(format!("{length:x}-{hash:016x}"));
+            }
+        }
+    }
+
+    /// Whether a trace was added.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.dir.join(TRACES).join(format!("{id}.json")).is_file()
+    }
+
+    /// Begins to add a trace.
+    pub(crate) fn add(&self, id: String, source: &Path, machine: Option<String>) -> io::Result<Addition> {
+        let partial = self.dir.join(PARTIAL);
+        fs::create_dir_all(&partial)?;
+        let own = partial.join(&id);
+        let _ = fs::remove_dir_all(&own);
+        let layout = Layout::Partitioned { trace: id.clone(), machine: machine.clone() };
+        let folder = Folder::with_layout(&own, layout)?;
+        Ok(Addition { dir: self.dir.clone(), id, source: source.display().to_string(), machine, folder })
+    }
+}
+
+impl Addition {
+    /// Adds an event.
+    pub(crate) fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+        self.folder.event(event, decoded)
+    }
+
+    /// Completes the trace. Returns the number of its events.
+    pub(crate) fn finish(self) -> io::Result<u64> {
+        let own = self.dir.join(PARTIAL).join(&self.id);
+        let summary = self.folder.finish()?;
+        let mut files = Vec::new();
+        for file in files_below(&own)? {
+            let relative = file.strip_prefix(&own).map_err(io::Error::other)?.to_owned();
+            let target = self.dir.join(&relative);
+            if let Some(parent) = target.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::rename(&file, &target)?;
+            files.push(relative.to_string_lossy().replace('\\', "/"));
+        }
+        fs::remove_dir_all(&own)?;
+        let entry = json!({
+            "schema_version": 1, "trace": self.id, "source": self.source, "machine": self.machine, "events": summary.events,
+            "left_out": summary.left_out, "files": files,
+        });
+        // The entry appears with its whole content.
+        let list = self.dir.join(TRACES);
+        let beside = list.join(format!("{}.partial", self.id));
+        fs::write(&beside, format!("{entry:#}\n"))?;
+        fs::rename(beside, list.join(format!("{}.json", self.id)))?;
+        Ok(summary.events)
+    }
+}
+
+/// The files below a folder, sorted.
+fn files_below(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut found, mut dirs) = (Vec::new(), vec![dir.to_owned()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() { dirs.push(entry.path()) } else { found.push(entry.path()) }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,253 @@
+//! A folder with one file per kind of event.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use etw_etl::{Decoded, EventRef};
+use etw_types::Guid;
+
+use super::fields::{Shape, shape, visit};
+use super::file::Table;
+
+/// Approximate maximum memory for buffered rows, in bytes.
+const MEMORY: usize = 128 * 1024 * 1024;
+/// Approximate maximum size of a row group in memory, in bytes.
+const GROUP: usize = 32 * 1024 * 1024;
+/// Maximum number of files. A hostile trace may have as many kinds as events; events of further kinds are only counted.
+const MAX_FILES: usize = 2000;
+/// Number of 100 ns units in a day.
+const TICKS_PER_DAY: i64 = 864_000_000_000;
+/// Maximum number of field columns in a file.
+const MAX_COLUMNS: usize = 2000;
+/// Maximum length of a file name, without its number and extension.
+const MAX_NAME: usize = 120;
+
+/// Identifies a kind of event.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    class: Option<Guid>,
+    kind: &'static str,
+    id: u16,
+    version: u8,
+    event: Option<String>,
+    /// The day of a partition.
+    day: Option<i64>,
+    shapes: Vec<Shape>,
+}
+
+/// How the files of a folder are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// `Provider.Event.parquet`.
+    Flat,
+    /// `provider_key=Provider/event_key=Event/day=2026-11-17/TRACE.parquet`, with columns for the trace and its machine.
+    Partitioned { trace: String, machine: Option<String> },
+}
+
+impl Layout {
+    fn constants(&self) -> Vec<(&'static str, Option<String>)> {
+        match self {
+            Self::Flat => Vec::new(),
+            Self::Partitioned { trace, machine } => vec![("trace", Some(trace.clone())), ("machine", machine.clone())],
+        }
+    }
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Summary {
+    /// Number of files in the folder.
+    pub(crate) files: usize,
+    /// Number of events in the files.
+    pub(crate) events: u64,
+    /// Number of events left out because there would be too many files or columns.
+    pub(crate) left_out: u64,
+}
+
+/// A folder that is being written. It gets its name when it is complete; until then, its files are in a temporary folder next to
+/// it.
+pub(crate) struct Folder {
+    path: PathBuf,
+    beside: PathBuf,
+    layout: Layout,
+    constants: Vec<(&'static str, Option<String>)>,
+    tables: HashMap<Key, usize>,
+    open: Vec<Table>,
+    /// How often each file name was used, ignoring case.
+    names: HashMap<String, usize>,
+    held: usize,
+    summary: Summary,
+}
+
+impl std::fmt::Debug for Folder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Folder").field("path", &self.path).field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+impl Folder {
+    /// Starts a folder. An existing folder must be empty, because its content would be read as part of the trace.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the path exists and is not an empty folder, or if the temporary folder next to it cannot be created.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        Self::with_layout(path, Layout::Flat)
+    }
+
+    /// Starts a folder with this layout.
+    pub(super) fn with_layout(path: &Path, layout: Layout) -> io::Result<Self> {
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()));
+        match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => {}
+            Ok(false) => return Err(named(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty"))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(named(error)),
+        }
+        let name = path.file_name().ok_or_else(|| named(io::Error::other("this is no name of a folder")))?;
+        let mut beside = name.to_owned();
+        beside.push(format!(".{}.partial", std::process::id()));
+        let beside = path.with_file_name(beside);
+        fs::create_dir(&beside).map_err(named)?;
+        Ok(Self {
+            path: path.to_owned(),
+            beside,
+            constants: layout.constants(),
+            layout,
+            tables: HashMap::new(),
+            open: Vec::new(),
+            names: HashMap::new(),
+            held: 0,
+            summary: Summary::default(),
+        })
+    }
+
+    /// Adds an event.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be written.
+    pub(crate) fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
+        let mut shapes = Vec::new();
+        visit(&decoded.fields, "", &mut |name, field| shapes.push(shape(name, field)));
+        let descriptor = &event.header.descriptor;
+        let key = Key {
+            class: event.class(),
+            kind: event.kind().as_str(),
+            id: descriptor.id,
+            version: descriptor.version,
+            event: decoded.event.clone(),
+            day: matches!(self.layout, Layout::Partitioned { .. })
+                .then(|| event.header.time.0.div_euclid(TICKS_PER_DAY)),
+            shapes,
+        };
+        let count = self.tables.len();
+        let is_too_much = key.shapes.len() > MAX_COLUMNS;
+        let number = match self.tables.entry(key) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(_) if count >= MAX_FILES || is_too_much => {
+                self.summary.left_out += 1;
+                return Ok(());
+            }
+            Entry::Vacant(entry) => {
+                let path = self.beside.join(file_name(&mut self.names, &self.layout, event, decoded));
+                if let Some(parent) = path.parent() {
+                    fs::create_dir_all(parent)?;
+                }
+                let shapes = entry.key().shapes.clone();
+                let table = Table::create(&path, shapes, &self.constants).map_err(|error| failed(&path, &error))?;
+                self.open.push(table);
+                *entry.insert(count)
+            }
+        };
+        let Some(table) = self.open.get_mut(number) else { return Ok(()) };
+        self.held -= table.held;
+        table.add(event, decoded);
+        self.summary.events += 1;
+        if table.held >= GROUP {
+            table.flush().map_err(|error| failed(&self.beside, &error))?;
+        }
+        self.held += table.held;
+        if self.held >= MEMORY
+            && let Some(largest) = self.open.iter_mut().max_by_key(|table| table.held)
+        {
+            self.held -= largest.held;
+            largest.flush().map_err(|error| failed(&self.beside, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Completes all files and gives the folder its name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be completed, or if the folder's name has been taken in the meantime.
+    pub(crate) fn finish(mut self) -> io::Result<Summary> {
+        for table in std::mem::take(&mut self.open) {
+            table.finish().map_err(|error| failed(&self.beside, &error))?;
+        }
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot write {}: {error}", self.path.display()));
+        match fs::remove_dir(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(named(error)),
+            _ => {}
+        }
+        fs::rename(&self.beside, &self.path).map_err(named)?;
+        Ok(Summary { files: self.tables.len(), ..self.summary })
+    }
+}
+
+impl Drop for Folder {
+    /// Removes an incomplete folder. After a successful `finish`, there is nothing to remove.
+    fn drop(&mut self) {
+        self.open.clear();
+        let _ = fs::remove_dir_all(&self.beside);
+    }
+}
+
+fn failed(path: &Path, error: &parquet::errors::ParquetError) -> io::Error {
+    io::Error::other(format!("cannot write {}: {error}", path.display()))
+}
+
+/// Returns the path of a new file in the folder, with a number if that name is taken.
+fn file_name(names: &mut HashMap<String, usize>, layout: &Layout, event: &EventRef<'_>, decoded: &Decoded) -> String {
+    let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
+    let (provider, name) =
+        (provider.unwrap_or_else(|| "-".to_owned()), decoded.event.clone().unwrap_or_else(|| event.label()));
+    let name = match layout {
+        Layout::Flat => plain(&format!("{provider}.{name}")).trim_start_matches('.').to_owned(),
+        Layout::Partitioned { trace, .. } => {
+            let time = event.header.time.to_string();
+            let day = time.split('T').next().unwrap_or_default();
+            format!("provider_key={}/event_key={}/day={}/{trace}", plain(&provider), plain(&name), plain(day))
+        }
+    };
+    let used = names.entry(name.to_lowercase()).or_default();
+    *used += 1;
+    if *used == 1 { format!("{name}.parquet") } else { format!("{name}~{used}.parquet") }
+}
+
+/// Replaces characters that a file system may not accept with underscores.
+fn plain(name: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
+    name.chars().map(|character| if is_plain(character) { character } else { '_' }).take(MAX_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::Folder;
+
+    #[test]
+    fn an_incomplete_folder_is_removed() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = Folder::create(&outer.path().join("out")).unwrap();
+        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1, "a folder beside");
+        drop(folder);
+        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,254 @@
+//! Selects events of a trace: by provider, level, time and conditions.
+
+mod expression;
+mod value;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use etw_etl::decode::{Field, Node};
+use etw_etl::{Decoded, Decoder, EventRef, FileTime, escaped};
+use etw_types::{Guid, Level};
+
+use crate::cli::Selected;
+use crate::context::Failure;
+use crate::values::{Moment, hint};
+pub(crate) use expression::Expression;
+use value::Value;
+
+/// The maximum number of names that are kept for suggestions.
+const MOST_NAMES: usize = 1000;
+
+/// Which events to take.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    providers: Vec<(Guid, String)>,
+    level: Option<Level>,
+    events: Vec<String>,
+    conditions: Vec<Expression>,
+    seen: Seen,
+    from: Option<Moment>,
+    to: Option<Moment>,
+    range: (FileTime, FileTime),
+}
+
+/// The names that a trace has, to suggest one for a name that is mistyped.
+#[derive(Debug, Default)]
+struct Seen {
+    providers: BTreeSet<String>,
+    fields: BTreeSet<String>,
+    events: BTreeSet<String>,
+    /// The providers, events and names of the selection that at least one event has.
+    found: BTreeSet<String>,
+    /// Comparisons in order of values that are no numbers: the name, and the operator and a value.
+    not_numbers: BTreeMap<String, String>,
+}
+
+impl Selection {
+    /// The selection of the options `--provider`, `--level`, `--where`, `--from` and `--to`.
+    pub(crate) fn of(selected: &Selected) -> Self {
+        Self {
+            providers: selected.providers.iter().map(|provider| (provider.guid, provider.name.clone())).collect(),
+            level: selected.level.filter(|level| *level != Level::LogAlways),
+            events: selected.events.clone(),
+            conditions: selected.conditions.clone(),
+            seen: Seen::default(),
+            from: selected.from,
+            to: selected.to,
+            range: (FileTime(i64::MIN), FileTime(i64::MAX)),
+        }
+    }
+
+    /// Notes about parts of the selection that match nothing: a provider without events, a name of events that there are not.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let missing = |name: &&String| !self.seen.found.contains(*name);
+        let note = |what: &str, name: &String, known: &BTreeSet<String>| match hint(name, known) {
+            nothing if nothing.is_empty() => {
+                let some: Vec<_> = known.iter().take(5).map(|name| escaped(name)).collect();
+                format!("no event {what} '{name}'; the trace has {}", some.join(", "))
+            }
+            hint => format!("no event {what} '{name}'{hint}"),
+        };
+        let providers = self.providers.iter().map(|(_, name)| name).filter(missing);
+        let providers = providers.map(|name| note("is from provider", name, &self.seen.providers));
+        let events = self.events.iter().filter(missing).map(|name| note("has the name", name, &self.seen.events));
+        providers.chain(events).collect()
+    }
+
+    /// Fails if `--where` names something that no event has, or compares a text as if it were a number. Call this after all events
+    /// have been read.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let mut missing = None;
+        for condition in &self.conditions {
+            condition.visit(&mut |comparison| {
+                if !self.seen.found.contains(&comparison.name) {
+                    missing = missing.or(Some(&comparison.name));
+                }
+            });
+        }
+        if let Some(name) = missing {
+            let known = HEADER_NAMES.iter().copied().chain(self.seen.fields.iter().map(String::as_str));
+            return Err(Failure::Usage(format!("--where: no event has '{name}'{}", hint(name, known))));
+        }
+        match self.seen.not_numbers.iter().next() {
+            Some((name, why)) => Err(Failure::Usage(format!("--where: '{name}' is no number: {why}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Sets the start of the trace, for times that are relative to it.
+    pub(crate) fn start(mut self, origin: FileTime) -> Self {
+        let (from, to) = self.range;
+        self.range = (
+            self.from.map_or(from, |moment| moment.in_trace(origin)),
+            self.to.map_or(to, |moment| moment.in_trace(origin)),
+        );
+        self
+    }
+
+    /// Whether this event and all later ones are after the selected range of time.
+    pub(crate) fn is_over(&self, event: &EventRef<'_>) -> bool {
+        event.header.time >= self.range.1
+    }
+
+    /// Whether an event may be selected, by its header alone.
+    pub(crate) fn may_take(&self, event: &EventRef<'_>) -> bool {
+        let is_at_level = self.level.is_none_or(|level| event.header.descriptor.level <= level);
+        let time = event.header.time;
+        let is_in_range = self.range.0 <= time && time < self.range.1;
+        // With providers or conditions, events of every level are decoded: otherwise `notes` would report names that only
+        // events of other levels have.
+        is_in_range && (is_at_level || self.needs_names())
+    }
+
+    /// Whether the selection depends on names.
+    const fn needs_names(&self) -> bool {
+        !self.conditions.is_empty() || !self.providers.is_empty() || !self.events.is_empty()
+    }
+
+    /// Whether an event is selected. The event is decoded only if the selection needs that.
+    pub(crate) fn takes_lazily(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> bool {
+        if !self.needs_names() {
+            return self.takes(event, &Decoded::default());
+        }
+        self.takes(event, &decoder.decode(event))
+    }
+
+    /// Whether an event is selected.
+    pub(crate) fn takes(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> bool {
+        let is_within = self.level.is_none_or(|level| event.header.descriptor.level <= level);
+        if !self.needs_names() {
+            return is_within;
+        }
+        let name = decoded.event.clone().unwrap_or_else(|| event.label());
+        self.seen.note(event, decoded, &name);
+        let is_from = |(guid, name): &(Guid, String)| {
+            event.class() == Some(*guid) || decoded.provider.as_ref().is_some_and(|own| own.eq_ignore_ascii_case(name))
+        };
+        let from: Vec<&String> = self.providers.iter().filter(|wanted| is_from(wanted)).map(|(_, name)| name).collect();
+        let named: Vec<&String> = self.events.iter().filter(|wanted| wanted.eq_ignore_ascii_case(&name)).collect();
+        let is_wanted =
+            (self.providers.is_empty() || !from.is_empty()) && (self.events.is_empty() || !named.is_empty());
+        self.seen.found.extend(from.into_iter().chain(named).cloned());
+        // Every condition is checked, also after one that does not hold, so that `found` is complete.
+        let mut holds = true;
+        for condition in &self.conditions {
+            let seen = &mut self.seen;
+            holds &= condition.holds(&mut |comparison| {
+                // If the event does not have the name, the comparison does not hold, whatever its operator.
+                let Some(value) = value_of(&comparison.name, event, decoded) else { return false };
+                if !seen.found.contains(&comparison.name) {
+                    seen.found.insert(comparison.name.clone());
+                }
+                comparison.holds(&value).unwrap_or_else(|| {
+                    let why = || format!("{} compares numbers, = and ~ compare text", comparison.sign());
+                    seen.not_numbers.entry(comparison.name.clone()).or_insert_with(why);
+                    false
+                })
+            });
+        }
+        is_within && is_wanted && holds
+    }
+}
+
+impl Seen {
+    fn note(&mut self, event: &EventRef<'_>, decoded: &Decoded, name: &str) {
+        if self.events.len() < MOST_NAMES && !self.events.contains(name) {
+            self.events.insert(name.to_owned());
+        }
+        let provider = decoded.provider.clone().or_else(|| event.class().map(|guid| guid.to_string()));
+        if let Some(provider) = provider.filter(|_| self.providers.len() < MOST_NAMES) {
+            self.providers.insert(provider);
+        }
+        if self.fields.len() < MOST_NAMES {
+            self.fields.extend(decoded.fields.iter().map(|field| field.name.clone()));
+        }
+    }
+}
+
+/// The parts of an event's header that conditions can name.
+const HEADER_NAMES: [&str; 17] = [
+    "event",
+    "provider",
+    "id",
+    "level",
+    "opcode",
+    "task",
+    "keyword",
+    "pid",
+    "tid",
+    "cpu",
+    "kind",
+    "process",
+    "thread",
+    "file",
+    "key",
+    "command_line",
+    "message",
+];
+
+fn value_of(name: &str, event: &EventRef<'_>, decoded: &Decoded) -> Option<Value> {
+    // A field of the event has precedence over a part of the header with the same name.
+    if let Some(value) = field(name, &decoded.fields) {
+        return Some(value);
+    }
+    let header = &event.header;
+    let descriptor = &header.descriptor;
+    let names = &decoded.names;
+    let text = |text: Option<&str>| text.map(Value::from_text);
+    match name.to_ascii_lowercase().as_str() {
+        "event" => Some(decoded.event.as_deref().map_or_else(|| Value::from_text(&event.label()), Value::from_text)),
+        "provider" => {
+            let id = || event.class().map(|guid| Value::from_text(&guid.to_string()));
+            text(decoded.provider.as_deref()).or_else(id)
+        }
+        "id" => Some(Value::from_integer(descriptor.id)),
+        "level" => Some(Value::from_integer(descriptor.level.as_int())),
+        "opcode" => Some(Value::from_integer(descriptor.opcode.as_int())),
+        "task" => Some(Value::from_integer(descriptor.task)),
+        "keyword" => Some(Value::from_integer(descriptor.keyword.bits())),
+        "pid" => header.process_id.map(Value::from_integer),
+        "tid" => header.thread_id.map(Value::from_integer),
+        "cpu" => Some(Value::from_integer(header.cpu)),
+        "kind" => text(Some(event.kind().as_str())),
+        "process" => text(names.process.as_ref().map(|process| &*process.name)),
+        "command_line" => text(names.process.as_ref().and_then(|process| process.command_line.as_deref())),
+        "thread" => text(names.thread.as_deref()),
+        "file" => text(names.file.as_deref()),
+        "key" => text(names.key.as_deref()),
+        "message" => decoded.message().map(|message| Value::from_text(&message)),
+        _ => None,
+    }
+}
+
+/// The value of a field; a dot in the name leads to a member of a struct.
+fn field(name: &str, fields: &[Field]) -> Option<Value> {
+    let find = |wanted: &str| fields.iter().find(|field| field.name.eq_ignore_ascii_case(wanted));
+    if let Some(field) = find(name) {
+        return Some(Value::from_node(&field.node));
+    }
+    let (first, rest) = name.split_once('.')?;
+    match &find(first)?.node {
+        Node::Struct(fields) => field(rest, fields),
+        _ => None,
+    }
+}

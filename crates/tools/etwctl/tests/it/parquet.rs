@@ -1,0 +1,250 @@
+//! The Parquet files in a folder have the content of the trace. They are read with the `parquet` crate and with
+//! `DuckDB`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use etw_etl::{Clock, EventData, ExtendedItem, FileTime, Writer, WriterOptions};
+use etw_types::tracelogging::EventBuilder;
+use etw_types::{Channel, EventDescriptor, Guid, InType, Keyword, Level, OutType};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+use test_support::python;
+
+use crate::common::{Run, etwctl};
+
+/// 2024-05-06T07:08:09Z, as a file time and in nanoseconds since 1970.
+const START: FileTime = FileTime(133_594_528_890_000_000);
+const START_NS: i64 = 1_714_979_289_000_000_000;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parquet").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn write(writer: &mut Writer, number: u64, name: &str, build: impl FnOnce(EventBuilder<'_>) -> EventBuilder<'_>) {
+    let (mut metadata, mut payload) = (vec![0; 1024], vec![0; 1024]);
+    let (metadata, payload) = build(EventBuilder::new(&mut metadata, &mut payload, name, 0)).finish().unwrap();
+    let items = ExtendedItem::trace_logging(b"\x0b\x00MyDriver\x00", metadata);
+    let descriptor =
+        EventDescriptor::new(Level::Verbose, Keyword::from_bits(1 << 63)).with_channel(Channel::TraceLogging);
+    let provider = Guid::from_name("MyDriver");
+    let event = EventData { provider, descriptor, items: &items, payload, timestamp: number, ..EventData::default() };
+    writer.write(0, &event).unwrap();
+}
+
+/// Writes three `Read` events, one of which has text that is not UTF-8, and two `Write` events whose fields have
+/// different types.
+fn trace(path: &Path) {
+    let clock = Clock { start: START, ..Clock::default() };
+    let mut writer =
+        Writer::create(path, WriterOptions { clock, buffer_size: 4096, ..WriterOptions::default() }).unwrap();
+    for number in 0..3_u16 {
+        let status = if number == 0 { 0_u32 } else { 0xC000_00BB };
+        let text: &[u8] = if number == 2 { b"\xFF" } else { b"text" };
+        write(&mut writer, number.into(), "Read", |builder| {
+            builder
+                .u64("Length", u64::MAX - u64::from(number))
+                .field("Flags", InType::Hex32, OutType::Default, 0, &0xFFFF_FFF0_u32.to_le_bytes())
+                .structure("Where", 1, 0)
+                .i16("Line", -1)
+                .array(
+                    "Numbers",
+                    InType::U16,
+                    OutType::Default,
+                    0,
+                    number.into(),
+                    &[[1, 0], [2, 0]].concat()[..usize::from(number) * 2],
+                )
+                .field("Status", InType::U32, OutType::NtStatus, 0, &status.to_le_bytes())
+                .counted("Text", InType::Str8, OutType::Utf8, 0, text)
+                .bool8("Ok", number == 0)
+                .field("Time", InType::FileTime, OutType::Default, 0, &START.0.to_le_bytes())
+        });
+    }
+    write(&mut writer, 5, "Write", |builder| builder.f64("Share", 0.5));
+    write(&mut writer, 6, "Write", |builder| builder.str8("Share", "half"));
+    writer.close().unwrap();
+}
+
+/// Exports a trace and returns the note about what was written.
+fn export(file: &Path, out: &Path) -> Run {
+    etwctl(&format!("decode {} --parquet {}", file.display(), out.display()))
+}
+
+#[test]
+fn each_kind_of_event_has_a_file_with_typed_columns() {
+    let folder = folder("types");
+    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    trace(&file);
+    let run = export(&file, &out);
+    // Two of the session, Read, and Write in two forms.
+    assert!(run.err.contains("5 files with 7 events"), "{}", run.err);
+    let mut names: Vec<String> =
+        fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert!(names.contains(&"MyDriver.Read.parquet".to_owned()), "{names:?}");
+    assert!(
+        names.contains(&"MyDriver.Write.parquet".to_owned()) && names.contains(&"MyDriver.Write~2.parquet".to_owned())
+    );
+    let reader = SerializedFileReader::new(fs::File::open(out.join("MyDriver.Read.parquet")).unwrap()).unwrap();
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let columns: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
+    assert_eq!(
+        columns[26..],
+        ["Length", "Flags", "Where.Line", "Numbers.list.element", "Status", "Text", "Ok", "Time_2"].map(str::to_owned)
+    );
+    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 3);
+    let place = |name: &str| rows[0].get_column_iter().position(|(column, _)| column == name).unwrap();
+    assert_eq!(rows[1].get_ulong(place("Length")).unwrap(), u64::MAX - 1);
+    assert_eq!(rows[0].get_uint(place("Flags")).unwrap(), 0xFFFF_FFF0);
+    assert_eq!(rows[0].get_short(place("Where.Line")).unwrap(), -1);
+    assert_eq!(rows[2].get_list(place("Numbers")).unwrap().len(), 2);
+    assert_eq!(rows[0].get_list(place("Numbers")).unwrap().len(), 0);
+    assert_eq!(rows[1].get_string(place("Status")).unwrap(), "0xC00000BB STATUS_NOT_SUPPORTED");
+    assert!(rows[0].get_bytes(place("raw")).is_err(), "everything fits its column");
+    assert!(rows[2].get_bytes(place("raw")).is_ok(), "a text is not valid");
+    assert_eq!(rows[0].get_ulong(place("keyword")).unwrap(), 1 << 63);
+}
+
+#[test]
+fn a_folder_is_complete_or_not_there_and_never_mixed_with_another() {
+    let folder = folder("complete");
+    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    trace(&file);
+    fs::create_dir(&out).unwrap();
+    assert_eq!(export(&file, &out).code, 0, "an empty folder is taken");
+    let again = export(&file, &out);
+    assert_eq!(again.code, 2, "{}", again.err);
+    assert!(again.err.contains("out: the folder is not empty"), "{}", again.err);
+    let nowhere = export(&file, &folder.join("none/out"));
+    assert!(nowhere.err.contains("cannot write ") && nowhere.err.contains("none"), "{}", nowhere.err);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "the trace and the folder");
+}
+
+/// The number of kinds of events, and of events of each kind.
+const KINDS: u64 = 300;
+const EACH: u64 = 3;
+
+#[cfg(unix)]
+#[test]
+fn many_kinds_of_events_need_few_open_files() {
+    let folder = folder("many");
+    let mut writer = Writer::create(folder.join("a.etl"), WriterOptions::default()).unwrap();
+    for number in 0..KINDS * EACH {
+        write(&mut writer, number, &format!("Kind{}", number % KINDS), |builder| builder.u64("Number", number));
+    }
+    writer.close().unwrap();
+    // A limit of open files that is far below the number of kinds.
+    let run = Command::new("sh")
+        .args(["-c", "ulimit -n 32; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_etwctl"), "decode"])
+        .arg(folder.join("a.etl"))
+        .arg("--parquet")
+        .arg(folder.join("out"))
+        .output()
+        .unwrap();
+    let run = Run::from(run);
+    let written = format!("{} files with {} events", KINDS + 2, KINDS * EACH + 2);
+    assert!(run.err.contains(&written), "{}", run.err);
+    for kind in 0..KINDS {
+        let file = fs::File::open(folder.join(format!("out/MyDriver.Kind{kind}.parquet"))).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+        let numbers: Vec<u64> = rows.map(|row| row.get_ulong(26).unwrap()).collect();
+        assert_eq!(numbers, (0..EACH).map(|turn| kind + turn * KINDS).collect::<Vec<_>>(), "Kind{kind}");
+    }
+}
+
+#[test]
+fn duckdb_reads_the_folder_with_its_types() {
+    let folder = folder("duckdb");
+    let (file, out) = (folder.join("a.etl"), folder.join("out"));
+    trace(&file);
+    assert_eq!(export(&file, &out).code, 0);
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parquet-witness");
+    let python = match python(&environment, "duckdb", &["duckdb==1.4.2"], 60) {
+        Ok(python) => python,
+        Err(reason) => {
+            println!("skipped: no Python with DuckDB: {reason}");
+            return;
+        }
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/duckdb_reader.py");
+    let run = Command::new(python).arg(script).arg(&out).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let result: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let types = &result["types"];
+    for (column, kind) in [
+        ("time", "TIMESTAMP WITH TIME ZONE"),
+        ("keyword", "UBIGINT"),
+        ("pid", "UINTEGER"),
+        ("stack", "UBIGINT[]"),
+        ("raw", "BLOB"),
+        ("Length", "UBIGINT"),
+        ("Flags", "UINTEGER"),
+        ("Where.Line", "SMALLINT"),
+        ("Numbers", "USMALLINT[]"),
+        ("Status", "VARCHAR"),
+        ("Ok", "BOOLEAN"),
+        ("Time_2", "TIMESTAMP WITH TIME ZONE"),
+    ] {
+        assert!(types[column].as_str().unwrap_or_default().starts_with(kind), "{column}: {types}");
+    }
+    let last = &result["rows"][2];
+    let status = "0xC00000BB STATUS_NOT_SUPPORTED";
+    assert_eq!(last[0], u64::MAX - 2);
+    assert_eq!((&last[1], &last[2]), (&0xFFFF_FFF0_u32.into(), &(-1).into()));
+    assert_eq!((&last[3], &last[4]), (&serde_json::json!([1, 2]), &status.into()));
+    assert_eq!((&last[5], &last[6]), (&"\u{FFFD}".into(), &false.into()));
+    assert!((last[7].as_i64().unwrap() - START_NS).abs() < 1_000, "{last}");
+    assert!(last[8].as_str().unwrap().starts_with("2024-05-06"), "{last}");
+    let events = result["events"].as_array().unwrap();
+    assert!(
+        events.contains(&serde_json::json!(["Read", 3])) && events.contains(&serde_json::json!(["Write", 2])),
+        "{result}"
+    );
+}
+
+#[test]
+fn a_dataset_has_each_trace_once_and_an_interrupted_one_not_at_all() {
+    let folder = folder("dataset");
+    let (one, other, out) = (folder.join("a.etl"), folder.join("b.etl"), folder.join("set"));
+    trace(&one);
+    fs::copy(&one, folder.join("copy.etl")).unwrap();
+    let mut writer = Writer::create(&other, WriterOptions::default()).unwrap();
+    write(&mut writer, 1, "Read", |builder| builder.u64("Length", 7).u8("New", 1));
+    writer.close().unwrap();
+    let add = |files: &[&str]| {
+        let files: Vec<String> = files.iter().map(|file| folder.join(file).display().to_string()).collect();
+        let run = etwctl(&format!("dataset add {} {} --machine M --json", out.display(), files.join(" ")));
+        let summary: serde_json::Value = serde_json::from_str(&run.out).unwrap_or_else(|_| panic!("{}", run.err));
+        (run.code, summary["added"].clone(), summary["skipped"].clone(), summary["failed"].clone())
+    };
+    // What an interrupted run left behind.
+    fs::create_dir_all(out.join("_partial/abc")).unwrap();
+    assert_eq!(add(&["a.etl", "copy.etl"]), (0, 1.into(), 1.into(), 0.into()), "the same content");
+    assert_eq!(add(&["a.etl", "b.etl"]), (0, 1.into(), 1.into(), 0.into()));
+    assert_eq!(fs::read_dir(out.join("_traces")).unwrap().count(), 2);
+    fs::write(folder.join("bad.etl"), "no trace").unwrap();
+    assert_eq!(add(&["bad.etl", "b.etl"]), (4, 0.into(), 1.into(), 1.into()));
+    let days = out.join("provider_key=MyDriver/event_key=Read");
+    assert!(days.join("day=2024-05-06").is_dir(), "{:?}", fs::read_dir(&days).unwrap().collect::<Vec<_>>());
+    let mut rows = 0;
+    for day in fs::read_dir(days).unwrap() {
+        for file in fs::read_dir(day.unwrap().path()).unwrap() {
+            let reader = SerializedFileReader::new(fs::File::open(file.unwrap().path()).unwrap()).unwrap();
+            for row in reader.get_row_iter(None).unwrap().map(Result::unwrap) {
+                let text =
+                    |name: &str| row.get_column_iter().find(|(column, _)| *column == name).unwrap().1.to_string();
+                assert_eq!(text("machine"), "\"M\"");
+                assert!(text("trace").len() > 16, "{}", text("trace"));
+                rows += 1;
+            }
+        }
+    }
+    assert_eq!(rows, 4, "three of one trace, one of the other");
+}

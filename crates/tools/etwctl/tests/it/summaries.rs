@@ -1,0 +1,208 @@
+//! `top`, `flame`, `profile` and `processes` summarise a trace of the kernel.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::common::{etwctl, scratch};
+use etw_etl::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
+use etw_etl::{Buffer, Clock, ClockKind, FileTime, Writer, WriterOptions};
+use serde_json::{Value, json};
+
+type Record = (u64, Vec<u8>);
+
+fn record(hook_id: u16, version: u16, timestamp: u64, process: u32, thread: u32, payload: &[u8]) -> Record {
+    let header = SystemHeader {
+        version,
+        header_type: TYPE_SYSTEM_64,
+        size: u16::try_from(SYSTEM_SIZE + payload.len()).unwrap(),
+        hook_id,
+        timestamp,
+        process_id: Some(process),
+        thread_id: Some(thread),
+        ..SystemHeader::default()
+    };
+    (timestamp, [&header.to_bytes(), payload].concat())
+}
+
+fn wide(text: &str) -> Vec<u8> {
+    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn process(id: u32, name: &str) -> Vec<u8> {
+    [words(&[1, 0, id, 4, 1, 0, 0, 0, 0]), name.as_bytes().to_vec(), vec![0], wide("a -x")].concat()
+}
+
+/// A switch to a thread from another one, which waits (5) or could run (1).
+fn switch(stamp: u64, process: u32, new: u32, old: u32, state: u8) -> Record {
+    let payload = [words(&[new, old]), vec![0, 0, 0, 0, 0, 0, state, 0], words(&[0, 0])].concat();
+    record(0x0524, 4, stamp, process, new, &payload)
+}
+
+fn sample(stamp: u64, process: u32, thread: u32, address: u32) -> Record {
+    record(0x0F2E, 2, stamp, process, thread, &words(&[address, 0, thread, 1]))
+}
+
+/// A stack of the event with this time stamp.
+fn stack(stamp: u64, process: u32, thread: u32, frames: &[u32]) -> Record {
+    let low = u32::try_from(stamp).unwrap();
+    let frames: Vec<u32> = frames.iter().flat_map(|frame| [*frame, 0]).collect();
+    record(0x1820, 2, stamp + 1, process, thread, &[words(&[low, 0, process, thread]), words(&frames)].concat())
+}
+
+/// A trace with a clock of 10 MHz that starts at 1,000,000.
+fn trace(name: &str) -> PathBuf {
+    let path = scratch(name);
+    let clock = Clock {
+        kind: ClockKind::PerformanceCounter,
+        frequency: 10_000_000,
+        start: FileTime(133_594_528_890_000_000),
+        start_stamp: 1_000_000,
+    };
+    let options = WriterOptions { clock, buffer_size: 8192, ..WriterOptions::default() };
+    let mut writer = Writer::create(&path, options).unwrap();
+    let mut buffer = Buffer::new(8192, 0);
+    // Base, size, process, checksum, time, reserved, default base, reserved, file name.
+    let image =
+        [words(&[0x40_0000, 0, 0x1000, 0, 500, 0, 0, 0, 0, 0, 0, 0, 0, 0]), wide("\\Device\\X\\a.exe")].concat();
+    let file = [words(&[0x77, 0]), wide("\\Device\\X\\data.bin")].concat();
+    // Disk, flags, size, reserved, offset, file object, IRP, time, thread.
+    let read = words(&[0, 0, 4096, 0, 0, 0, 0x77, 0, 9, 0, 20_000, 0, 70]);
+    let opened = [words(&[999_000, 0, 0xC000_0034, 0, 0x99, 0]), wide("Software")].concat();
+    let sent = words(&[500, 1000, 0x0101_0101, 0x0202_0202, 0x5000_BB01, 0, 0, 0, 0, 0]);
+    let records = [
+        record(0x0303, 3, 1_000_001, 0, 0, &process(500, "a.exe")),
+        record(0x0501, 3, 1_000_002, 500, 70, &words(&[500, 70])),
+        record(0x140A, 2, 1_000_003, 500, 70, &image),
+        record(0x0400, 0, 1_000_004, 500, 70, &file),
+        switch(1_010_000, 500, 70, 0, 1),
+        sample(1_015_000, 500, 70, 0x40_0010),
+        stack(1_015_000, 500, 70, &[0x40_0010, 0x40_0100]),
+        sample(1_016_000, 500, 70, 0x40_0020),
+        // The thread ran for 2 ms. It waits for 3 ms, and is then ready for 1 ms.
+        switch(1_030_000, 0, 0, 70, 5),
+        record(0x0532, 2, 1_060_000, 0, 0, &words(&[70, 0])),
+        switch(1_070_000, 500, 70, 0, 1),
+        record(0x010A, 3, 1_080_000, 500, 70, &read),
+        record(0x090B, 2, 1_090_000, 500, 70, &opened),
+        record(0x060A, 2, 1_100_000, 500, 70, &sent),
+        // A DPC that began 0.1 ms before.
+        record(0x0F44, 1, 1_110_000, 0, 0, &words(&[1_109_000, 0, 0x40_0010, 0])),
+    ];
+    for (stamp, record) in &records {
+        buffer.push_record(record, *stamp).unwrap();
+    }
+    writer.write_buffer(&mut buffer, 2_000_000).unwrap();
+    writer.close().unwrap();
+    path
+}
+
+fn rows(line: &str) -> Value {
+    let run = etwctl(line);
+    assert_eq!(run.code, 0, "{line}: {}", run.err);
+    serde_json::from_str::<Value>(&run.out).unwrap()["rows"].clone()
+}
+
+#[test]
+fn processor_time_comes_from_samples_and_context_switches() {
+    let path = trace("top-cpu.etl");
+    let all = rows(&format!("top {} --json", path.display()));
+    let found = all.as_array().unwrap().iter().find(|row| row["pid"] == 500).unwrap();
+    let wanted = json!({
+        "process": "a.exe", "pid": 500, "samples": 2, "run_ms": 2.0, "ready_ms": 1.0, "wait_ms": 3.0, "switches": 2, "percent": 100.0,
+    });
+    assert_eq!(found, &wanted);
+    let threads = rows(&format!("top {} --by cpu --per thread --json", path.display()));
+    assert!(threads.as_array().unwrap().iter().any(|row| row["tid"] == 70 && row["run_ms"] == 2.0), "{threads}");
+    let modules = rows(&format!("top {} --by cpu --per module --json", path.display()));
+    assert_eq!(modules, json!([{"process": "a.exe", "pid": 500, "module": "a.exe", "samples": 2, "percent": 100.0}]));
+    let wrong = etwctl(&format!("top {} --by disk --per thread", path.display()));
+    assert_eq!((wrong.code, wrong.err.contains("--per is for --by cpu")), (2, true), "{}", wrong.err);
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn operations_are_summarised_by_process_and_object() {
+    let path = trace("top-io.etl");
+    for (topic, wanted) in [
+        (
+            "disk",
+            json!({"process": "a.exe", "pid": 500, "disk": 0, "file": "\\Device\\X\\data.bin", "ms": 2.0, "longest_ms": 2.0, "reads": 1,
+            "read_bytes": 4096, "writes": 0, "written_bytes": 0, "others": 0, "percent": 100.0}),
+        ),
+        (
+            "registry",
+            json!({"process": "a.exe", "pid": 500, "operation": "Open", "key": "Software", "count": 1, "failed": 1, "ms": 9.1,
+            "longest_ms": 9.1, "percent": 100.0}),
+        ),
+        (
+            "network",
+            json!({"process": "a.exe", "pid": 500, "protocol": "TCP", "remote": "1.1.1.1:443", "bytes": 1000, "sent_bytes": 1000,
+            "received_bytes": 0, "sends": 1, "receives": 0, "percent": 100.0}),
+        ),
+        (
+            "images",
+            json!({"image": "a.exe", "file": "\\Device\\X\\a.exe", "loads": 1, "bytes": 4096, "rundowns": 0, "percent": 100.0}),
+        ),
+        (
+            "dpc",
+            json!({"kind": "DPC", "routine": "0x400010", "ms": 0.1, "longest_ms": 0.1, "count": 1, "percent": 100.0}),
+        ),
+    ] {
+        assert_eq!(rows(&format!("top {} --by {topic} --json", path.display())), json!([wanted]), "{topic}");
+    }
+    let nothing = etwctl(&format!("top {} --by memory", path.display()));
+    assert_eq!(nothing.code, 0);
+    assert!(nothing.err.contains("record hard page faults (MEMORY_HARD_FAULTS)"), "{}", nothing.err);
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn samples_become_a_flame_graph_and_profiles() {
+    let path = trace("flame.etl");
+    let folded = etwctl(&format!("flame {} --folded", path.display()));
+    assert_eq!(folded.out, "a.exe (500);a.exe+0x100;a.exe+0x10 1\n", "{}", folded.err);
+    let picture = etwctl(&format!("flame {}", path.display())).out;
+    assert!(picture.starts_with("<svg ") && picture.contains("<title>a.exe+0x10 (1, 100.00 %)</title>"), "{picture}");
+    let profile: Value = serde_json::from_str(&etwctl(&format!("profile {}", path.display())).out).unwrap();
+    let threads = profile["threads"].as_array().unwrap();
+    let thread = threads.iter().find(|thread| thread["samples"]["length"] == 2).unwrap();
+    assert_eq!((&thread["processName"], &thread["pid"]), (&json!("a.exe"), &json!("500")));
+    let strings = thread["stringArray"].as_array().unwrap();
+    assert!(
+        strings.contains(&json!("a.exe+0x100")) && strings.contains(&json!("Read")),
+        "frames and markers: {strings:?}"
+    );
+    let out = scratch("flame.pb");
+    let run = etwctl(&format!("profile {} --format pprof --output {}", path.display(), out.display()));
+    assert!(run.err.contains("2 samples"), "{}", run.err);
+    let bytes = fs::read(&out).unwrap();
+    // The type of the first value, and the strings after all else but the times.
+    assert_eq!(&bytes[..3], [0x0A, 4, 8]);
+    assert!(bytes.windows(13).any(|window| window == b"\x32\x0ba.exe+0x100"), "a string of the table");
+    fs::remove_file(out).unwrap();
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn processes_are_listed_and_events_selected_by_their_names() {
+    let path = trace("processes.etl");
+    let all = rows(&format!("processes {} --json", path.display()));
+    assert_eq!(all[0]["name"], "a.exe");
+    assert_eq!(
+        (&all[0]["parent"], &all[0]["session"], &all[0]["command_line"]),
+        (&json!(4), &json!(1), &json!("a -x"))
+    );
+    let count = |line: &str| {
+        let run = etwctl(&format!("decode {} --json {line}", path.display()));
+        assert_eq!(run.code, 0, "{line}: {}", run.err);
+        run.out.lines().count()
+    };
+    assert_eq!(count("--where file~data.bin"), 2, "the name and the read");
+    assert_eq!(count("--where process=a.exe&&TransferSize>=4KiB"), 1);
+    assert_eq!(count("--where event=Read||event=Open"), 2);
+    fs::remove_file(path).unwrap();
+}
