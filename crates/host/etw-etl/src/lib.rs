@@ -17,6 +17,7 @@
 //! | find what belongs together | [`pair::Pairs`] |
 //! | name the frames of stacks | [`Images`], [`FrameNames`] |
 //! | check a trace in a test | [`mod@expect`] |
+//! | compare two traces of the same steps | [`mod@compare`] |
 //! | look at the raw layouts | [`mod@format`] |
 //!
 //! ```
@@ -49,6 +50,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod decode;
 mod error;
 pub mod expect;
