@@ -10,7 +10,7 @@ pub(crate) use session::{
     Capture, Disable, Doctor, Enable, InfoGet, InfoSet, Listed, Missed, Named, Providers, Record, Requested, Start,
     Update,
 };
-pub(crate) use trace::{Activities, Decode, Formats, Schema, SchemaFiles, Selected, Stacks, Stats};
+pub(crate) use trace::{Activities, Compare, Decode, Formats, Schema, SchemaFiles, Selected, Stacks, Stats};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Activities(Activities),
     /// Write the call stacks of trace files in the folded format of flame graphs
     Stacks(Stacks),
+    /// Compare two traces of the same steps: events, order, fields and statuses, without times
+    Compare(Compare),
     /// Show the events that a manifest or a binary describes
     Schema(Schema),
     /// Run the commands in a file, or on standard input, in one process

@@ -2,6 +2,7 @@
 
 mod activities;
 mod batch;
+mod compare;
 mod decode;
 mod doctor;
 mod info_get;
@@ -42,6 +43,7 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Stats(line) => stats::stats(context, line),
         Command::Activities(line) => activities::activities(context, line),
         Command::Stacks(line) => stacks::stacks(context, line),
+        Command::Compare(line) => compare::compare(context, line),
         Command::Schema(line) => schema::schema(context, line),
         Command::Batch(line) => batch::batch(context, line),
     }
