@@ -1,10 +1,12 @@
 //! Helpers that the tests of several crates share: re-encoding of decoded events, checks of imports between modules,
-//! and Python environments.
+//! Python environments, and a stand-in for a Windows machine.
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "helpers of tests: an error must fail the test")]
 
 pub mod imports;
 mod python;
 mod reencode;
+#[cfg(unix)]
+pub mod windows;
 
 pub use python::{python, run};
 pub use reencode::{Reencoded, reencode};
