@@ -18,6 +18,7 @@
 //! | name the frames of stacks | [`Images`], [`Methods`], [`FrameNames`] |
 //! | name processes, threads, files and registry keys | [`TraceNames`], [`Names`] |
 //! | check a trace in a test | [`mod@expect`] |
+//! | compare two traces of the same steps | [`mod@compare`] |
 //! | look at the raw layouts | [`mod@format`] |
 //!
 //! ```
@@ -50,6 +51,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod decode;
 mod error;
 mod event;

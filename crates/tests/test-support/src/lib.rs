@@ -1,5 +1,5 @@
 //! Helpers that the tests of several crates share: re-encoding of decoded events, checks of imports between modules,
-//! Python environments, and images for Windows.
+//! Python environments, images for Windows, and a stand-in for a Windows machine.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -12,6 +12,8 @@ pub mod images;
 pub mod imports;
 mod python;
 mod reencode;
+#[cfg(unix)]
+pub mod windows;
 
 pub use python::{python, run};
 pub use reencode::{Reencoded, reencode};

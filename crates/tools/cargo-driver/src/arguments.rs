@@ -3,8 +3,10 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use command_line::units::duration;
 use command_line::{VERSION, exit};
 use driver_build::{Arch, Options};
 
@@ -60,6 +62,12 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Make a test-signed package: image, INF, catalog, certificate and scripts that install it
     Package(Package),
+    /// Exercise the driver on a Windows test machine over SSH: install, record, send requests, uninstall, compare
+    ///
+    /// Makes the package, copies it, installs it, sends the requests that [package.metadata.exercise] of Cargo.toml names, records,
+    /// fetches the trace and the logs, uninstalls, shows the events, and compares them with those of nt-host. Writes evidence.json.
+    /// Refuses a machine that is not in test mode, and never changes boot settings.
+    Deploy(Deploy),
     /// Install what is missing: Rust's targets for Windows, clippy, clang and LLVM
     Setup,
 }
@@ -191,4 +199,44 @@ pub(crate) struct Package {
     /// With --adopt: replace existing files that differ from the new ones
     #[arg(long, requires = "adopt")]
     pub(crate) replace: bool,
+}
+
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Deploy {
+    /// The machine, as for ssh: a name of ~/.ssh/config, a host, or user@host; the user must be an administrator
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+    #[command(flatten)]
+    pub(crate) driver: Driver,
+    /// Leave the driver installed
+    #[arg(long, conflicts_with = "remove")]
+    pub(crate) keep: bool,
+    /// Only remove what an earlier run left
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// How long to record after the last request
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = duration)]
+    pub(crate) record: Duration,
+    /// Switch Driver Verifier on for the driver, as far as that needs no restart
+    #[arg(long)]
+    pub(crate) verifier: bool,
+    /// Also collect whole logs, which name other devices and programs of the machine
+    #[arg(long)]
+    pub(crate) whole_logs: bool,
+    /// Deploy this package instead of making one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) package_dir: Option<PathBuf>,
+    /// The program driver-client for Windows (default: built with MinGW)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client: Option<PathBuf>,
+    /// The folder for the trace, the logs and evidence.json (default: target/deploy/HOST)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// The longest time for one step on the machine
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+    /// Settings for ssh and sftp, instead of ~/.ssh/config
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ssh_config: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ use driver_build::setup::{ensure_component, note};
 use driver_build::{Arch, Error, Host, PackageOptions, Plan, adopt, build, check, ensure_tools, package, prepare};
 
 use crate::arguments::{Command, Driver, Inspect, New, Package, Run, Test};
-use crate::{internal, trace};
+use crate::{deploy, internal, trace};
 
 const SETUP: &str = "cargo driver setup";
 
@@ -41,6 +41,7 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             host.program("driver-package").args(["verify"]).args(&verify.rest).replace_ourselves()
         }
         Command::Package(package) => make_package(&host, package),
+        Command::Deploy(line) => deploy::deploy(&host, line),
         Command::Setup => setup(),
     });
     match result {

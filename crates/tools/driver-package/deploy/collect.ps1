@@ -3,12 +3,15 @@
 Collects the logs of Windows about this driver, to find out why it does not work.
 .DESCRIPTION
 Writes a folder and a .zip beside it: the sections of setupapi.dev.log that name the driver, the Code Integrity events
-about it, events about devices and services, the state of the devices, and the settings of the machine. Nothing is
-changed.
+about it, events about devices and services, the state of the devices, of the driver store and of Driver Verifier, and
+the settings of the machine. Nothing is changed.
 .PARAMETER Output
 The folder. Without it, a folder with the time in its name, in the current folder.
+.PARAMETER Whole
+Also adds the whole setupapi.dev.log and the whole logs System and Code Integrity. They name other devices and programs
+of the machine.
 #>
-param([string]$Output)
+param([string]$Output, [switch]$Whole)
 
 . "$PSScriptRoot\common.ps1"
 
@@ -84,6 +87,8 @@ Save-Part 'services.txt' {
         & sc.exe qc $service
     }
 }
+Save-Part 'pnputil.txt' { & pnputil.exe /enum-drivers }
+Save-Part 'verifier.txt' { & verifier.exe /query }
 Save-Part 'package.txt' {
     Get-ChildItem -LiteralPath $PSScriptRoot -File | Get-FileHash | ForEach-Object { "$($_.Hash) $(Split-Path -Leaf $_.Path)" }
 }
@@ -100,6 +105,13 @@ Save-Part 'machine.txt' {
     foreach ($store in $package.Stores) {
         $trusted = Test-Path -LiteralPath "Cert:\LocalMachine\$store\$($package.Thumbprint)"
         "Certificate:  in ${store}: $trusted"
+    }
+}
+if ($Whole) {
+    Save-Part 'whole-logs.txt' {
+        Copy-Item -LiteralPath (Join-Path $env:windir 'INF\setupapi.dev.log') -Destination $Output
+        & wevtutil.exe export-log System (Join-Path $Output 'System.evtx') /overwrite:true
+        & wevtutil.exe export-log 'Microsoft-Windows-CodeIntegrity/Operational' (Join-Path $Output 'CodeIntegrity.evtx') /overwrite:true
     }
 }
 

@@ -12,8 +12,10 @@ A test certificate goes to the machine's stores Root and TrustedPublisher. From 
 signs, programs as well as drivers, in test mode or not, until uninstall.ps1 removes it. Use a virtual machine.
 .PARAMETER NoDevice
 Creates no root device, for a driver whose device exists or is created by something else.
+.PARAMETER Check
+Checks the machine, and changes nothing.
 #>
-param([switch]$NoDevice)
+param([switch]$NoDevice, [switch]$Check)
 
 . "$PSScriptRoot\common.ps1"
 . "$PSScriptRoot\device.ps1"
@@ -104,6 +106,10 @@ function Assert-Started {
 Assert-Administrator
 $package = Read-Package
 Assert-Machine $package
+if ($Check) {
+    Write-Host "This machine can load $($package.Name) $($package.DriverVer)."
+    return
+}
 $inf = Join-Path $PSScriptRoot $package.Inf
 try {
     Install-Certificate $package

@@ -13,12 +13,18 @@ The file. Without it, NAME.etl in the current folder, or NAME with the time if t
 The id of another provider.
 .PARAMETER NoRestart
 Does not restart the device.
+.PARAMETER Start
+Starts the session and ends; the recording goes on. The device is not restarted. An earlier session is stopped first.
+.PARAMETER Stop
+Stops the session that -Start started, and prints what it recorded and lost.
 #>
 param(
     [int]$Seconds = 10,
     [string]$Output,
     [string]$ProviderId,
-    [switch]$NoRestart
+    [switch]$NoRestart,
+    [switch]$Start,
+    [switch]$Stop
 )
 
 . "$PSScriptRoot\common.ps1"
@@ -26,11 +32,23 @@ param(
 
 Assert-Administrator
 $package = Read-Package
+$session = "$($package.Name)-record"
+if ($Stop) {
+    if (-not (Test-Session $session)) {
+        throw "There is no session $session. Start it first: .\record.ps1 -Start"
+    }
+    Invoke-Program logman @('query', $session, '-ets')
+    Invoke-Program logman @('stop', $session, '-ets')
+    return
+}
 $provider = Get-ProviderId $package $ProviderId
-if (-not $Output) {
+if ($Output) {
+    # A program may resolve a relative path against another folder.
+    $Output = [IO.Path]::Combine((Get-Location).ProviderPath, $Output)
+}
+else {
     $Output = Get-FreePath (Join-Path (Get-Location).ProviderPath "$($package.Name).etl")
 }
-$session = "$($package.Name)-record"
 
 # A recording that was interrupted may have left its session.
 Stop-Session $session
@@ -38,6 +56,10 @@ if (Test-Path -LiteralPath $Output) {
     throw "$Output already exists. Choose another file, or delete it first."
 }
 Invoke-Program logman @('create', 'trace', $session, '-p', $provider, '0xffffffffffffffff', '0xff', '-o', $Output, '-ets')
+if ($Start) {
+    Write-Host "Recording $($package.Provider) $provider to $Output. To end: .\record.ps1 -Stop"
+    return
+}
 try {
     if (-not $NoRestart) {
         foreach ($device in @(Get-PackageDevice $package)) {

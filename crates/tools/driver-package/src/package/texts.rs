@@ -177,6 +177,10 @@ On the machine, in a PowerShell that runs as administrator, in this folder:
     .\\record.ps1           records the driver's events into a .etl
     .\\boot-trace.ps1       records them while Windows starts: Enable, Collect, Remove
     .\\collect.ps1          gathers logs when something went wrong
+    .\\remove.ps1           removes the device only, so that the driver is unloaded
+    .\\verifier.ps1         Driver Verifier for this driver, until Windows restarts
+    .\\send.ps1             sends the requests of exercise.json, if there is one
+    .\\machine.ps1          prints what the machine is, for programs
     .\\uninstall.ps1        removes everything, the certificate first
 
 install.ps1 changes nothing if the processor, the build of Windows, KMDF, Secure

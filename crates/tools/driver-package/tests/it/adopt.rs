@@ -18,7 +18,7 @@ use driver_package::sign::Signer;
 /// The files that `cargo wdk build` creates.
 const WDK: [&str; 6] = ["WDRLocalTestCert.cer", "driver.cat", "driver.inf", "driver.map", "driver.pdb", "driver.sys"];
 /// The files that are added.
-const OURS: [&str; 10] = [
+const OURS: [&str; 14] = [
     "README.txt",
     "boot-trace.ps1",
     "boot.ps1",
@@ -26,9 +26,13 @@ const OURS: [&str; 10] = [
     "common.ps1",
     "device.ps1",
     "install.ps1",
+    "machine.ps1",
     "package.psd1",
     "record.ps1",
+    "remove.ps1",
+    "send.ps1",
     "uninstall.ps1",
+    "verifier.ps1",
 ];
 
 /// Creates a package in a layout of the WDK, such as `target/x86_64-pc-windows-msvc/release`.

@@ -55,10 +55,23 @@ fn they_pass_the_checks() {
     request.make(&signer()).unwrap().write(&out).unwrap();
     let is_script = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "ps1");
     let files: Vec<PathBuf> = names(&out).into_iter().map(|name| out.join(name)).filter(is_script).collect();
-    assert_eq!(files.len(), 8, "{files:?}");
+    assert_eq!(files.len(), 12, "{files:?}");
     let Some((verdict, said)) = check(&files) else { return };
     assert_eq!(verdict, Verdict::Accepted, "{said}");
     let (verdict, said) = check(&[out.join("package.psd1")]).unwrap();
+    assert_eq!(verdict, Verdict::Accepted, "{said}");
+}
+
+/// The block that prepares a test machine, in the documentation.
+#[test]
+fn the_preparation_of_a_machine_passes_the_checks() {
+    let page = fs::read_to_string(root().join("docs/your-driver-on-windows.md")).unwrap();
+    let block = page.split("```powershell\n").nth(1).unwrap().split("```").next().unwrap();
+    assert!(block.contains("testsigning on") && block.ends_with("Restart-Computer\n"), "{block}");
+    let target = tools::folder("scripts-preparation");
+    let file = target.join("prepare.ps1");
+    fs::write(&file, block).unwrap();
+    let Some((verdict, said)) = check(&[file]) else { return };
     assert_eq!(verdict, Verdict::Accepted, "{said}");
 }
 
@@ -215,6 +228,31 @@ fn install_checks_build_and_framework_before_it_changes_anything() {
     ] {
         assert_eq!(first_change(body(&common, function)), None, "{function}");
     }
+}
+
+/// `install.ps1 -Check` and `machine.ps1` run on a machine that nobody has agreed to change yet.
+#[test]
+fn a_check_of_the_machine_changes_nothing() {
+    let text = read("install.ps1");
+    let (before, _) = main_part(&text).split_once("if ($Check) {").unwrap();
+    assert!(before.contains("Assert-Machine $package"), "{before}");
+    assert_eq!(first_change(before), None, "{before}");
+    assert_eq!(first_change(&read("machine.ps1")), None);
+}
+
+/// The driver's last events are written when its device is removed, so the session must go on until then.
+#[test]
+fn a_recording_can_span_install_and_remove() {
+    let record = read("record.ps1");
+    let main = main_part(&record);
+    let (stop, start) = main.split_once("$provider = ").unwrap();
+    let place = |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+    assert!(place(stop, "'query'") < place(stop, "'stop'"), "the statistics are read before the session ends");
+    assert!(place(start, "'create', 'trace'") < place(start, "if ($Start) {"), "{start}");
+    assert!(place(start, "if ($Start) {") < place(start, "Restart-Device"), "{start}");
+    assert!(!read("remove.ps1").contains("Session") && !read("remove.ps1").contains("/delete-driver"));
+    // A recording that nothing stopped is stopped by the removal of everything.
+    assert!(read("uninstall.ps1").contains("Stop-Session \"$($package.Name)-record\""));
 }
 
 /// On ARM64, a PowerShell for x64 is a 64-bit process, too.

@@ -11,7 +11,7 @@ pub(crate) use session::{
     Update,
 };
 pub(crate) use trace::{
-    Activities, Decode, Flame, Formats, Processes, Profile, Schema, SchemaFiles, Selected, Stacks, Stats, Top,
+    Activities, Compare, Decode, Flame, Formats, Processes, Profile, Schema, SchemaFiles, Selected, Stacks, Stats, Top,
 };
 
 use std::ffi::OsString;
@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Flame(Flame),
     /// Convert a trace file to a profile for the Firefox Profiler or pprof
     Profile(Profile),
+    /// Compare two traces of the same steps: events, order, fields and statuses, without times
+    Compare(Compare),
     /// Show the events that a manifest or a binary describes
     Schema(Schema),
     /// Keep manifests in a store that every command uses, or list them

@@ -250,6 +250,32 @@ pub(crate) struct Profile {
     pub(crate) schemas: SchemaFiles,
 }
 
+/// `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = format!(
+    "Times, processes, threads, processors and stacks are left out, and so are fields that hold a time, a process, a thread or a \
+     code address. Activity ids are compared by the events that share them. Records of the session itself and of the kernel are \
+     not compared.\n\
+     The exit code is 3 if the traces differ.\n{EVERYWHERE}\n\n\
+     Examples:\n  etwctl compare windows.etl nt-host.etl --provider MyDriver\n  \
+     etwctl compare windows.etl nt-host.etl --where 'event!=Tick' --ignore RegistryPath --json"
+))]
+pub(crate) struct Compare {
+    /// The first .etl file; - is standard input
+    #[arg(value_name = "FIRST")]
+    pub(crate) first: PathBuf,
+    /// The second .etl file
+    #[arg(value_name = "SECOND")]
+    pub(crate) second: PathBuf,
+    /// Leave out fields of this name; Outer.Inner is a member of a struct; repeatable
+    #[arg(long = "ignore", value_name = "FIELD")]
+    pub(crate) ignored: Vec<String>,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaFiles,
+}
+
 /// `schema`.
 #[derive(Debug, Args)]
 #[command(after_help = EVERYWHERE)]

@@ -2,6 +2,7 @@
 
 mod activities;
 mod batch;
+mod compare;
 #[cfg(feature = "parquet")]
 mod dataset;
 mod decode;
@@ -54,6 +55,7 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Stacks(line) => stacks::stacks(context, line),
         Command::Flame(line) => flame::flame(context, line),
         Command::Profile(line) => profile::profile(context, line),
+        Command::Compare(line) => compare::compare(context, line),
         Command::Schema(line) => schema::schema(context, line),
         Command::Schemas(cli::Schemas::Add(line)) => store::add(context, line),
         Command::Schemas(cli::Schemas::List) => store::list(context),

@@ -3,6 +3,7 @@
 
 mod command_line;
 mod common;
+mod comparing;
 #[cfg(not(windows))]
 mod doctor;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

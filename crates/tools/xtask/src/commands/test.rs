@@ -62,7 +62,7 @@ pub(super) const STEPS: [Step; 10] = [
     TOOLS,
     DRIVER,
     Step::new("verifiers", "third-party programs that check signatures and scripts", verifiers),
-    Step::new("windows", "session control type-checks for Windows", windows),
+    Step::new("windows", "session control and clients type-check for Windows", windows),
     Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
 ];
 
@@ -109,7 +109,7 @@ fn verifiers(context: &Context) -> Result<Outcome, Error> {
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
-/// Checks session control for both Windows targets, msvc and gnu. Code with `cfg(windows)` is compiled only there. The
+/// Checks session control and the programs for test machines for both Windows targets, msvc and gnu. Code with `cfg(windows)` is compiled only there. The
 /// Parquet export has no such code.
 fn windows(context: &Context) -> Result<Outcome, Error> {
     let Ok(toolchain) = context.windows() else {
@@ -123,7 +123,12 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
             return Ok(Outcome::Skipped(error.to_string()));
         }
         let check = toolchain.cargo_for(context, "check", target);
-        check.args(["--package", "etw-session", "--package", "etwctl", "--no-default-features"]).run()?;
+        let packages = ["etw-session", "etwctl", "driver-client", "driver-exercise"];
+        packages
+            .iter()
+            .fold(check, |check, name| check.args(["--package", name]))
+            .args(["--no-default-features"])
+            .run()?;
     }
     Ok(Outcome::Passed)
 }

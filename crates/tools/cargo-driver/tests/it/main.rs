@@ -1,6 +1,11 @@
 //! Messages about wrong input, and help. Nothing here builds a driver.
 #![cfg(test)]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod deploy;
+#[cfg(target_os = "linux")]
+mod server;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -75,6 +80,10 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["new", "a", "b"], "unexpected argument 'b'"),
         (&["new", "a", "--wdm", "--kmdf"], "cannot be used with"),
         (&["new", "a", "--wdk-etw", "missing"], "name a clone of the wdk-etw repository"),
+        (&["deploy"], "<HOST>"),
+        (&["deploy", "vm"], "Cargo.toml"),
+        (&["deploy", "vm", "--keep", "--remove"], "cannot be used with"),
+        (&["deploy", "vm", "--timeout", "5"], "expected a number with a unit"),
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
@@ -138,7 +147,9 @@ fn completions_and_manual_pages_name_every_command() {
     assert!(run(&["man", pages.to_str().unwrap()]).status.success());
     let help = said(&run(&["--help"]));
     let commands: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
-    for command in ["build", "check", "test", "run", "matrix", "trace", "inspect", "verify", "package", "setup"] {
+    for command in
+        ["build", "check", "test", "run", "matrix", "trace", "inspect", "verify", "package", "deploy", "setup"]
+    {
         assert!(commands.contains(&command), "{command}: {help}");
         assert!(pages.join(format!("cargo-driver-{command}.1")).is_file(), "{command}");
         assert!(said(&run(&["completions", "zsh"])).contains(command), "{command}");

@@ -1,0 +1,249 @@
+//! `cargo driver deploy`: exercises the driver on a Windows machine that is reached over SSH.
+//!
+//! `driver-exercise` has the steps and what a failure means. This module makes the package, copies it, shows the results, and
+//! keeps track of what is on the machine: a folder in the user's home, `cargo-driver-deploy/NAME`, whose scripts remove everything.
+//! It never changes the machine's boot settings.
+
+mod remote;
+mod ssh;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use command_line::{Deferred, error, escaped, exit, print, say};
+use driver_build::setup::note;
+use driver_build::{Error, Host, PackageOptions, ensure_tools, package, prepare};
+use driver_exercise::{CLIENT, Evidence, Exercise, Options, Outcome, Plan, REQUESTS, Status, StepResult};
+use etw_etl::{Decoder, Exporter, Format, Kind, Reader};
+
+use crate::arguments::Deploy;
+use remote::Remote;
+use ssh::Ssh;
+
+/// Exercises the driver.
+pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
+    let manifest = line.driver.options().manifest;
+    let (driver, plan) = Plan::from_manifest(&manifest).map_err(Error::Usage)?;
+    let ssh = Ssh::new(&line.host, line.ssh_config.as_deref(), line.timeout).map_err(Error::Usage)?;
+    if line.remove {
+        return remove(ssh, &driver, &line.host);
+    }
+    let out = out_dir(host, line)?;
+    let files = stage(host, line, &plan, &out)?;
+    let expected = expected(line, &files, &driver, &plan, &out);
+
+    let interrupts = Deferred::begin();
+    let mut remote = Remote::new(ssh, &driver, &interrupts);
+    if let Err(reason) = remote.upload(&files) {
+        if !interrupts.is_interrupted() {
+            return Err(Error::Failed(reason));
+        }
+        error(&reason);
+        return Err(Error::Reported(exit::INTERRUPTED));
+    }
+    let options = Options {
+        keep: line.keep,
+        verifier: line.verifier,
+        record: line.record,
+        whole_logs: line.whole_logs,
+        out: out.clone(),
+    };
+    let mut report = |result: &StepResult| say(&shown(result));
+    let mut outcome = Exercise::new(&mut remote, &driver, &plan, &options, &mut report).run();
+    if outcome.left.is_empty() && !line.keep {
+        outcome.left.extend(remote.delete());
+    }
+    let evidence = results(line, &driver, &plan, outcome, expected.as_deref(), &out)?;
+    conclude(line, &evidence, &driver, interrupts.is_interrupted())
+}
+
+/// Removes what an earlier run left, and the folder.
+fn remove(ssh: Ssh, driver: &str, host: &str) -> Result<(), Error> {
+    let interrupts = Deferred::begin();
+    let mut remote = Remote::new(ssh, driver, &interrupts);
+    if remote.remove_earlier().map_err(Error::Failed)? {
+        note(&format!("removed {driver} from {host}"));
+    } else {
+        note(&format!("{host} has no folder of an earlier `cargo driver deploy` of {driver}; nothing was changed"));
+    }
+    Ok(())
+}
+
+/// The folder for the results.
+fn out_dir(host: &Host, line: &Deploy) -> Result<PathBuf, Error> {
+    let out = match &line.out {
+        Some(out) => env::current_dir().unwrap_or_default().join(out),
+        None => prepare(host, &line.driver.options())?.workspace.target.join("deploy").join(line.host.replace(['@', ':'], "-")),
+    };
+    fs::create_dir_all(&out).map_err(|error| Error::Usage(format!("{}: {error}", out.display())))?;
+    Ok(out)
+}
+
+/// Makes the package, or takes the given one, and returns the folder with everything that the machine gets.
+fn stage(host: &Host, line: &Deploy, plan: &Plan, out: &Path) -> Result<PathBuf, Error> {
+    let options = line.driver.options();
+    let made = line.package_dir.clone().map_or_else(|| make_package(host, &options, plan), Ok)?;
+    if !made.join("package.psd1").is_file() {
+        return Err(Error::Usage(format!("{} is not a driver package: it has no package.psd1", made.display())));
+    }
+    let failed = |path: &Path, reason: std::io::Error| Error::Usage(format!("{}: {reason}", path.display()));
+    let staged = out.join("package");
+    let _ = fs::remove_dir_all(&staged);
+    fs::create_dir_all(&staged).map_err(|error| failed(&staged, error))?;
+    for entry in fs::read_dir(&made).map_err(|error| failed(&made, error))? {
+        let path = entry.map_err(|error| failed(&made, error))?.path();
+        if path.is_file() {
+            fs::copy(&path, staged.join(path.file_name().unwrap_or_default())).map_err(|error| failed(&path, error))?;
+        }
+    }
+    if let Some(requests) = plan.requests() {
+        let client = line.client.clone().map_or_else(|| build_client(host), Ok)?;
+        fs::copy(&client, staged.join(CLIENT)).map_err(|error| failed(&client, error))?;
+        let text = serde_json::to_string(&requests).map_err(|error| Error::Failed(error.to_string()))?;
+        fs::write(staged.join(REQUESTS), text).map_err(|error| failed(&staged, error))?;
+    }
+    Ok(staged)
+}
+
+/// Makes the package and returns its folder.
+fn make_package(host: &Host, options: &driver_build::Options, plan: &Plan) -> Result<PathBuf, Error> {
+    ensure_tools(host)?;
+    let prepared = prepare(host, options)?;
+    let target = &prepared.workspace.target;
+    let provider = Some(plan.provider.clone()).filter(|name| !name.is_empty());
+    let out = target.join("package");
+    let wanted =
+        PackageOptions { out: out.clone(), keys: target.join("signing"), provider, ..PackageOptions::default() };
+    package(host, &prepared, &wanted)?;
+    Ok(out.join(options.arch.name()))
+}
+
+/// Builds `driver-client` for Windows on x64, with Debian's MinGW. Windows on ARM64 runs it, too.
+fn build_client(host: &Host) -> Result<PathBuf, Error> {
+    const GNU: &str = "x86_64-pc-windows-gnu";
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../driver-client");
+    let has_linker = host.tool("x86_64-w64-mingw32-gcc").args(["--version"]).starts();
+    if !has_linker || !source.is_dir() {
+        return Err(Error::Missing(format!(
+            "the program driver-client.exe, which sends the requests, cannot be built here: install MinGW \
+             (sudo apt-get install gcc-mingw-w64-x86-64; rustup target add {GNU}), or build it on Windows and name it with --client FILE"
+        )));
+    }
+    let root = host.cache().join("driver-client");
+    let install = ["install", "--quiet", "--locked", "--force", "--no-track", "--target", GNU, "--path"];
+    host.cargo().args(install).args([&source]).args(["--root"]).args([&root]).run()?;
+    Ok(root.join("bin").join(CLIENT))
+}
+
+/// Runs the same steps in nt-host. Without its trace there is nothing to compare with, but the exercise goes on.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn expected(line: &Deploy, files: &Path, driver: &str, plan: &Plan, out: &Path) -> Option<PathBuf> {
+    if line.driver.options().arch != driver_build::Arch::X64 {
+        note("the trace is not compared: nt-host runs drivers for x64 only");
+        return None;
+    }
+    let etl = out.join("expected.etl");
+    match driver_exercise::expect::run(&files.join(format!("{driver}.sys")), plan, &etl) {
+        Ok(_) => Some(etl),
+        Err(reason) => {
+            note(&format!("the trace is not compared: nt-host: {reason}"));
+            None
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn expected(_line: &Deploy, _files: &Path, _driver: &str, _plan: &Plan, _out: &Path) -> Option<PathBuf> {
+    note("the trace is not compared: nt-host runs on Linux on x86-64 only");
+    None
+}
+
+/// Shows the trace, compares it, and writes the evidence.
+fn results(
+    line: &Deploy,
+    driver: &str,
+    plan: &Plan,
+    outcome: Outcome,
+    expected: Option<&Path>,
+    out: &Path,
+) -> Result<Evidence, Error> {
+    let mut comparison = None;
+    if let Some(trace) = &outcome.trace {
+        if let Err(error) = show(trace) {
+            note(&format!("{}: {error}", trace.display()));
+        }
+        if let Some(expected) = expected {
+            match driver_exercise::trace::compared(trace, expected, plan) {
+                Ok(compared) => comparison = Some(compared),
+                Err(reason) => note(&format!("the trace is not compared: {reason}")),
+            }
+        }
+    }
+    let evidence = Evidence::new(driver, &line.host, outcome, comparison);
+    evidence.write(&out.join("evidence.json")).map_err(Error::Failed)?;
+    Ok(evidence)
+}
+
+/// Prints the events, as `cargo driver run` does.
+fn show(etl: &Path) -> Result<(), String> {
+    let mut reader = Reader::open(etl).map_err(|error| error.to_string())?;
+    let mut schemas = Decoder::of(&reader, None);
+    let mut exporter = Exporter::new(Vec::new(), Format::Text).map_err(|error| error.to_string())?;
+    while let Some(event) = reader.next_ref() {
+        if !matches!(event.kind(), Kind::System | Kind::Mof) {
+            let decoded = schemas.decode(&event);
+            exporter.decoded(&event, &decoded).map_err(|error| error.to_string())?;
+        }
+    }
+    let text = exporter.finish().map_err(|error| error.to_string())?;
+    print(&String::from_utf8_lossy(&text));
+    Ok(())
+}
+
+/// Says how it ended. Returns an error with the exit code unless everything is well.
+fn conclude(line: &Deploy, evidence: &Evidence, driver: &str, is_interrupted: bool) -> Result<(), Error> {
+    match &evidence.comparison {
+        Some(compared) if compared.differences.is_empty() => {
+            say(&format!("the trace is that of nt-host: {} events", compared.common));
+        }
+        Some(compared) => {
+            compared.differences.iter().for_each(|line| say(&escaped(line)));
+            say(&format!("the trace differs from that of nt-host: {} differences", compared.differences.len()));
+        }
+        None => {}
+    }
+    if line.keep && evidence.steps.iter().all(|step| step.status != Status::Failed) {
+        note(&format!("{driver} stays installed on {0}; to remove it: cargo driver deploy {0} --remove", line.host));
+    } else if !evidence.left.is_empty() {
+        let left = evidence.left.join("; ");
+        return Err(Error::Failed(format!(
+            "left on {0}: {left}\nto remove it: cargo driver deploy {0} --remove\nthe next `cargo driver deploy {0}` removes it, too",
+            line.host
+        )));
+    }
+    if is_interrupted {
+        return Err(Error::Reported(exit::INTERRUPTED));
+    }
+    let failed = evidence.steps.iter().find(|step| step.status == Status::Failed);
+    if let Some(failed) = failed {
+        return Err(Error::Failed(format!(
+            "the step `{}` failed; {} is as it was before",
+            failed.step.as_str(),
+            line.host
+        )));
+    }
+    let is_same = evidence.comparison.as_ref().is_none_or(|compared| compared.differences.is_empty());
+    if is_same { Ok(()) } else { Err(Error::Reported(exit::FINDINGS)) }
+}
+
+/// A step's result in a line.
+fn shown(result: &StepResult) -> String {
+    let status = match result.status {
+        Status::Passed => "passed",
+        Status::Failed => "FAILED",
+        Status::Skipped => "skipped",
+    };
+    let reason = if result.reason.is_empty() { String::new() } else { format!(": {}", result.reason) };
+    format!("{:<12} {status}{}", result.step.as_str(), escaped(&reason))
+}

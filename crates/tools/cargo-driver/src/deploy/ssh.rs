@@ -1,0 +1,185 @@
+//! Runs `ssh` and `sftp`. What crosses to the other machine is made of plain words, so that it means the same to every shell that an
+//! SSH server of Windows may start: cmd.exe, PowerShell or another one.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use driver_exercise::{Lost, POWERSHELL, Ran};
+
+/// The exit code of `ssh` and `sftp` if the connection failed.
+const CONNECTION: i32 = 255;
+/// How often to look whether a program has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// A password cannot be typed here, and a machine that no longer replies is noticed after a minute.
+const OPTIONS: [&str; 4] =
+    ["-oBatchMode=yes", "-oConnectTimeout=20", "-oServerAliveInterval=15", "-oServerAliveCountMax=4"];
+
+/// How to reach a machine.
+#[derive(Clone, Debug)]
+pub(super) struct Ssh {
+    host: String,
+    config: Option<PathBuf>,
+    limit: Duration,
+}
+
+/// What ended, or was ended.
+struct Ended {
+    status: ExitStatus,
+    output: Vec<u8>,
+    errors: Vec<u8>,
+}
+
+impl Ssh {
+    pub(super) fn new(host: &str, config: Option<&Path>, limit: Duration) -> Result<Self, String> {
+        if host.starts_with('-') || host.is_empty() || host.contains(char::is_whitespace) {
+            return Err(format!("'{host}' is not a host: expected a name such as user@machine, as for ssh"));
+        }
+        Ok(Self { host: host.to_owned(), config: config.map(Path::to_owned), limit })
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        if let Some(config) = &self.config {
+            command.arg("-F").arg(config);
+        }
+        command.args(OPTIONS);
+        command
+    }
+
+    /// Runs a script with PowerShell.
+    pub(super) fn script(&self, path: &str, arguments: &[String], ends: &dyn Fn() -> bool) -> Result<Ran, Lost> {
+        let words: Vec<&str> =
+            POWERSHELL.into_iter().chain([path]).chain(arguments.iter().map(String::as_str)).collect();
+        if let Some(word) = words.iter().find(|word| !is_plain(word)) {
+            return Err(Lost::Connection(format!("'{word}' is not a plain word, so it is not sent to a shell")));
+        }
+        let mut command = self.command("ssh");
+        command.args(["-T", &self.host, "--"]).args(&words);
+        let ended = self.run(command, "", ends)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match ended.status.code() {
+            Some(CONNECTION) | None => Err(lost(&ended)),
+            Some(code) => Ok(Ran { code, output: text(&ended.output), errors: text(&ended.errors) }),
+        }
+    }
+
+    /// Runs commands of `sftp` in a local folder. Returns whether all succeeded; a command that begins with `-` may fail.
+    pub(super) fn files(&self, dir: &Path, commands: &[String], ends: &dyn Fn() -> bool) -> Result<bool, Lost> {
+        let mut command = self.command("sftp");
+        command.args(["-b", "-", &self.host]).current_dir(dir);
+        let ended = self.run(command, &(commands.join("\n") + "\n"), ends)?;
+        match ended.status.code() {
+            Some(0) => Ok(true),
+            Some(CONNECTION) | None => Err(lost(&ended)),
+            Some(_) => Ok(false),
+        }
+    }
+
+    /// Runs a program to its end, or until `ends` or the limit.
+    fn run(&self, mut command: Command, input: &str, ends: &dyn Fn() -> bool) -> Result<Ended, Lost> {
+        let program = command.get_program().to_owned();
+        let failed = |error: io::Error| Lost::Connection(format!("cannot run {}: {error}", program.display()));
+        separate(&mut command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        let (output, errors) = (gather(child.stdout.take()), gather(child.stderr.take()));
+        if let Some(mut stdin) = child.stdin.take() {
+            // A program that has ended does not read it. Its exit code says why.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let status = wait(&mut child, self.limit, ends)?;
+        let join = |thread: thread::JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
+        Ok(Ended { status, output: join(output), errors: join(errors) })
+    }
+}
+
+/// Ctrl-C of a terminal goes to its foreground group. The program that cleans up must not get it.
+fn separate(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(not(unix))]
+    let _ = command;
+}
+
+fn gather(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What was read before an error is kept.
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+/// Waits for the end of a program. Stops it after the limit, or if `ends` says so.
+fn wait(child: &mut Child, limit: Duration, ends: &dyn Fn() -> bool) -> Result<ExitStatus, Lost> {
+    let start = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) => {}
+            Err(error) => return Err(Lost::Connection(error.to_string())),
+        }
+        let reason = if ends() {
+            Lost::Interrupted
+        } else if start.elapsed() >= limit {
+            Lost::TimedOut
+        } else {
+            thread::sleep(LOOK);
+            continue;
+        };
+        // It may have ended in the meantime, which is all the same here.
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(reason);
+    }
+}
+
+/// The last line of the errors says why the connection failed.
+fn lost(ended: &Ended) -> Lost {
+    let text = String::from_utf8_lossy(&ended.errors);
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("the program gave no reason");
+    Lost::Connection(line.to_owned())
+}
+
+/// Whether every shell takes a word as it is.
+pub(super) fn is_plain(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/'))
+}
+
+/// A file's name, if it can be a word of a command.
+pub(super) fn plain_name(name: &OsString) -> Option<&str> {
+    name.to_str().filter(|name| is_plain(name))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{Ssh, is_plain, wait};
+    use driver_exercise::Lost;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    #[test]
+    fn a_program_is_stopped_after_the_limit_and_after_an_interrupt() {
+        // It waits for input that never comes.
+        let endless = || Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        assert_eq!(wait(&mut endless(), Duration::ZERO, &|| false), Err(Lost::TimedOut));
+        assert_eq!(wait(&mut endless(), Duration::MAX, &|| true), Err(Lost::Interrupted));
+    }
+
+    #[test]
+    fn words_that_a_shell_would_change_are_not_sent() {
+        for word in ["", "a b", "a;b", "$x", "`x`", "%x%", "a\\b", "{a}", "a\nb", "'a'"] {
+            assert!(!is_plain(word), "{word}");
+        }
+        assert!(is_plain("cargo-driver-deploy/my_driver/install.ps1") && is_plain("-Start"));
+        for host in ["", "-oProxyCommand=x", "a b"] {
+            assert!(Ssh::new(host, None, Duration::ZERO).is_err(), "{host}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! `driver-exercise`: exercises a driver package on this machine, makes the expected trace, and writes pages of evidence.
+#![forbid(unsafe_code)]
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match command_line::parse::<cli::Arguments>(std::env::args_os()) {
+        Ok(arguments) => cli::run(&arguments),
+        Err(code) => code,
+    }
+}
