@@ -11,6 +11,7 @@ mod exceptions;
 mod framework;
 mod hardware;
 mod kernel;
+mod kmdf;
 mod limits;
 mod loader;
 mod losses;
