@@ -36,6 +36,7 @@
 //! of this crate has more. Examples in this documentation could not be compiled without a driver kit.
 #![no_std]
 
+mod buffers;
 mod child;
 mod context;
 mod control;
@@ -53,6 +54,7 @@ mod pending;
 mod pod;
 mod power;
 mod queue;
+mod queue_config;
 mod registry;
 mod request;
 mod resources;
@@ -82,7 +84,8 @@ pub use output::Output;
 pub use pending::{PendingRequest, StoppedRequest};
 pub use pod::Pod;
 pub use power::PowerState;
-pub use queue::{Dispatch, Queue, QueueConfig, QueueEvents};
+pub use queue::{Dispatch, Queue, QueueEvents};
+pub use queue_config::QueueConfig;
 pub use registry::{Access, RegistryKey};
 pub use request::{Request, RequestKind};
 pub use resources::Resources;

@@ -5,13 +5,10 @@ use core::ptr;
 
 use wdk_etw::NtStatus;
 use wdk_sys::call_unsafe_wdf_function_binding as wdf;
-use wdk_sys::{
-    _WDF_IO_QUEUE_DISPATCH_TYPE, _WDF_REQUEST_TYPE, _WDF_TRI_STATE, ULONG, WDF_IO_QUEUE_CONFIG,
-    WDF_IO_QUEUE_DISPATCH_TYPE, WDFQUEUE, WDFREQUEST,
-};
+use wdk_sys::{_WDF_REQUEST_TYPE, ULONG, WDF_IO_QUEUE_CONFIG, WDFQUEUE, WDFREQUEST};
 
 use crate::child::{self, Child};
-use crate::{Device, DeviceHandle, IoType, Passive, Request, RequestKind, StoppedRequest, check, context, size_field};
+use crate::{Device, DeviceHandle, IoType, Passive, QueueConfig, Request, RequestKind, StoppedRequest, check, context};
 
 /// The callbacks of a queue. A device with several queues implements this once for each, with different `Tag`s.
 ///
@@ -45,88 +42,6 @@ pub trait QueueEvents<Tag = ()>: Device {
     /// gives it away, or [acknowledges](crate::PendingRequest::acknowledge) that it keeps it.
     fn io_stop(&self, request: StoppedRequest<'_>) {
         let _ = request;
-    }
-}
-
-/// The settings of a queue.
-#[derive(Clone, Copy, Debug)]
-pub struct QueueConfig {
-    dispatch: WDF_IO_QUEUE_DISPATCH_TYPE,
-    presented: u32,
-    is_default: bool,
-    is_power_managed: bool,
-    allows_empty: bool,
-}
-
-impl QueueConfig {
-    const fn new(dispatch: WDF_IO_QUEUE_DISPATCH_TYPE) -> Self {
-        Self { dispatch, presented: 0, is_default: false, is_power_managed: true, allows_empty: false }
-    }
-
-    /// Delivers a request when the driver has completed the one before it, or has given it away.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub const fn sequential() -> Self {
-        Self::new(_WDF_IO_QUEUE_DISPATCH_TYPE::WdfIoQueueDispatchSequential)
-    }
-
-    /// Delivers requests as they arrive.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub const fn parallel() -> Self {
-        Self::parallel_up_to(u32::MAX)
-    }
-
-    /// Delivers requests as they arrive, while the driver has fewer than this many of them.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub const fn parallel_up_to(count: u32) -> Self {
-        // The framework would never deliver a request if the number were 0 (Microsoft's public framework source:
-        // `shared/irphandlers/io/fxioqueue.cpp`).
-        let presented = if count == 0 { 1 } else { count };
-        Self { presented, ..Self::new(_WDF_IO_QUEUE_DISPATCH_TYPE::WdfIoQueueDispatchParallel) }
-    }
-
-    /// Receives all requests of the device that no other queue receives.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub const fn default_queue(mut self) -> Self {
-        self.is_default = true;
-        self
-    }
-
-    /// Delivers requests also while the device is not in D0.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub const fn not_power_managed(mut self) -> Self {
-        self.is_power_managed = false;
-        self
-    }
-
-    /// Also delivers reads and writes of zero bytes, which the framework otherwise completes.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    pub const fn allow_zero_length(mut self) -> Self {
-        self.allows_empty = true;
-        self
     }
 }
 
@@ -272,7 +187,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     where
         T: QueueEvents<Tag>,
     {
-        let mut config = Self::queue_config(settings);
+        let mut config = settings.to_raw();
         config.EvtIoRead = Some(read::<T, Tag>);
         config.EvtIoWrite = Some(write::<T, Tag>);
         config.EvtIoDeviceControl = Some(device_control::<T, Tag>);
@@ -292,9 +207,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn create_manual_queue(&self, is_power_managed: bool) -> Result<Queue, NtStatus> {
-        let manual = QueueConfig::new(_WDF_IO_QUEUE_DISPATCH_TYPE::WdfIoQueueDispatchManual);
-        let settings = QueueConfig { is_power_managed, ..manual };
-        self.new_queue(Self::queue_config(settings))
+        self.new_queue(QueueConfig::manual(is_power_managed).to_raw())
     }
 
     /// Sends all requests of a kind to a queue instead of the default queue (`WdfDeviceConfigureRequestDispatching`).
@@ -318,23 +231,6 @@ impl<T: Device> DeviceHandle<'_, T> {
             check(unsafe { wdf!(WdfDeviceConfigureRequestDispatching, self.raw(), queue, kind) })
         };
         queue.if_live(configure).unwrap_or(Err(NtStatus::DeletePending))
-    }
-
-    fn queue_config(settings: QueueConfig) -> WDF_IO_QUEUE_CONFIG {
-        let mut config = WDF_IO_QUEUE_CONFIG {
-            Size: size_field::<WDF_IO_QUEUE_CONFIG>(),
-            DispatchType: settings.dispatch,
-            PowerManaged: if settings.is_power_managed {
-                _WDF_TRI_STATE::WdfUseDefault
-            } else {
-                _WDF_TRI_STATE::WdfFalse
-            },
-            AllowZeroLengthRequests: u8::from(settings.allows_empty),
-            DefaultQueue: u8::from(settings.is_default),
-            ..WDF_IO_QUEUE_CONFIG::default()
-        };
-        config.Settings.Parallel.NumberOfPresentedRequests = settings.presented;
-        config
     }
 
     fn new_queue(&self, mut config: WDF_IO_QUEUE_CONFIG) -> Result<Queue, NtStatus> {
