@@ -1,7 +1,7 @@
 //! Loading and unloading of the driver.
 
 use wdk_etw::NtStatus;
-use wdk_kmdf::{DeviceInit, Driver, DriverHandle, create_driver};
+use wdk_kmdf::{DeviceInit, Driver, DriverHandle, Passive, create_driver};
 use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
 
 use crate::admin;
@@ -16,7 +16,7 @@ impl Driver for Sample {
         device::add(init)
     }
 
-    fn unload() {
+    fn unload(_: Passive<'_>) {
         events::driver_unload();
         // This must come last: no code of this driver that could write events runs any more.
         events::shut_down();

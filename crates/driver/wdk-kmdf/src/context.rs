@@ -1,99 +1,95 @@
-//! The context of a device: a value of a type that the driver defines.
+//! The value that the layer keeps in the context of a framework object.
+//!
+//! All objects have contexts of one type for the framework, with sizes of their own (`ContextSizeOverride`). Which Rust
+//! type a context holds follows from the object: the callbacks of a device of type `T` are compiled for `T`. Where code
+//! of a driver names the type, [`get_checked`] compares it.
+//!
+//! A value is stored once, after the object is created, and dropped when the framework destroys the object, that is,
+//! after the last reference to it is gone. So no reference to a value outlives it.
 
+use core::any::TypeId;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::mem::{MaybeUninit, align_of, needs_drop, size_of};
+use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use wdk_sys::{WDF_OBJECT_CONTEXT_TYPE_INFO, WDFOBJECT, call_unsafe_wdf_function_binding};
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
+use wdk_sys::{
+    _WDF_EXECUTION_LEVEL, _WDF_SYNCHRONIZATION_SCOPE, WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO, WDFOBJECT,
+};
 
-use super::size_field;
+use crate::size_field;
 
-/// A type that can be the context of an object. Implement it with [`context!`](crate::context!).
-///
-/// # Safety
-///
-/// `INFO` must return a description that was created for this type and for no other.
-pub unsafe trait Context: Sync + Sized + 'static {
-    /// Returns the description of this type for the framework.
-    const INFO: fn() -> &'static ContextInfo;
-}
-
-/// Implements [`Context`] for a type: `context!(MyDevice, c"MyDevice");`.
-#[macro_export]
-macro_rules! context {
-    ($context:ty, $name:literal) => {
-        // SAFETY: the static below describes this type, and no other code can name it.
-        unsafe impl $crate::Context for $context {
-            const INFO: fn() -> &'static $crate::ContextInfo = || {
-                static INFO: $crate::ContextInfo = $crate::ContextInfo::describe::<$context>($name, &raw const INFO);
-                &INFO
-            };
-        }
-    };
-}
-
-/// A `WDF_OBJECT_CONTEXT_TYPE_INFO` in a static, created by [`context!`](crate::context!).
 #[repr(transparent)]
-#[derive(Debug)]
-pub struct ContextInfo(WDF_OBJECT_CONTEXT_TYPE_INFO);
+struct Info(WDF_OBJECT_CONTEXT_TYPE_INFO);
 
 // SAFETY: the value never changes, and its pointers refer to statics that never change.
-unsafe impl Sync for ContextInfo {}
+unsafe impl Sync for Info {}
 
-impl ContextInfo {
-    /// Describes `T`. `this` is the address of the static that stores the result.
-    #[doc(hidden)]
-    #[must_use]
-    pub const fn describe<T>(name: &'static core::ffi::CStr, this: *const Self) -> Self {
-        const {
-            assert!(!needs_drop::<T>(), "the framework frees a context without dropping it");
-            assert!(align_of::<Slot<T>>() <= 2 * size_of::<usize>(), "the framework aligns a context like pool memory");
-        }
-        Self(WDF_OBJECT_CONTEXT_TYPE_INFO {
-            Size: size_field::<WDF_OBJECT_CONTEXT_TYPE_INFO>(),
-            ContextName: name.as_ptr().cast_mut().cast(),
-            ContextSize: size_of::<Slot<T>>(),
-            UniqueType: this.cast(),
-            EvtDriverGetUniqueContextType: None,
-        })
-    }
-
-    /// Returns the pointer for an object's attributes.
-    pub(crate) const fn as_raw(&'static self) -> *const WDF_OBJECT_CONTEXT_TYPE_INFO {
-        &raw const self.0
-    }
-}
+/// The context type of every object. `UniqueType` identifies it.
+static INFO: Info = Info(WDF_OBJECT_CONTEXT_TYPE_INFO {
+    Size: size_field::<WDF_OBJECT_CONTEXT_TYPE_INFO>(),
+    ContextName: c"wdk_kmdf".as_ptr().cast_mut().cast(),
+    ContextSize: size_of::<Slot<()>>(),
+    UniqueType: (&raw const INFO).cast(),
+    EvtDriverGetUniqueContextType: None,
+});
 
 /// The memory of a context. The framework zeroes it, and a zeroed slot is empty.
+#[repr(C)]
 struct Slot<T> {
     filled: AtomicBool,
+    kind: UnsafeCell<MaybeUninit<TypeId>>,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// Returns the slot of an object.
-///
-/// # Safety
-///
-/// The object must have been created with a context of type `T` and must live for `'a`.
-unsafe fn slot<'a, T: Context>(object: WDFOBJECT) -> Option<&'a Slot<T>> {
-    let info = T::INFO().as_raw();
-    // SAFETY: the object is alive, and its context was created with this description.
-    let slot: *mut c_void = unsafe { call_unsafe_wdf_function_binding!(WdfObjectGetTypedContextWorker, object, info) };
-    // SAFETY: the pointer is null or the context with that description: zeroed memory with the size of a slot, which
-    // lives as long as the object.
-    unsafe { slot.cast_const().cast::<Slot<T>>().as_ref() }
+/// Returns the attributes of an object with a context for a `T`. The value is dropped when the object is destroyed.
+pub(crate) fn attributes<T: 'static>() -> WDF_OBJECT_ATTRIBUTES {
+    const {
+        assert!(align_of::<Slot<T>>() <= 2 * size_of::<usize>(), "the framework aligns a context like pool memory");
+    }
+    WDF_OBJECT_ATTRIBUTES {
+        Size: size_field::<WDF_OBJECT_ATTRIBUTES>(),
+        EvtDestroyCallback: if needs_drop::<T>() { Some(destroy::<T>) } else { None },
+        ExecutionLevel: _WDF_EXECUTION_LEVEL::WdfExecutionLevelInheritFromParent,
+        SynchronizationScope: _WDF_SYNCHRONIZATION_SCOPE::WdfSynchronizationScopeInheritFromParent,
+        ContextSizeOverride: size_of::<Slot<T>>(),
+        ContextTypeInfo: &raw const INFO.0,
+        ..WDF_OBJECT_ATTRIBUTES::default()
+    }
 }
 
-/// Stores the value of the context. Call it once.
+/// As [`attributes`], for a child of `parent`.
+pub(crate) fn child_attributes<T: 'static>(parent: WDFOBJECT) -> WDF_OBJECT_ATTRIBUTES {
+    WDF_OBJECT_ATTRIBUTES { ParentObject: parent, ..attributes::<T>() }
+}
+
+/// Returns the slot of an object, or null if the object has no context of this crate.
 ///
 /// # Safety
 ///
-/// The object must be alive and have been created with a context of type `T`. No other code may use the object yet.
-pub(crate) unsafe fn fill<T: Context>(object: WDFOBJECT, value: T) {
-    // SAFETY: guaranteed by the caller.
-    if let Some(slot) = unsafe { slot::<T>(object) } {
-        // SAFETY: no other code uses the object yet, so there are no other writers, and readers wait for `filled`.
+/// The object must exist.
+unsafe fn slot<T>(object: WDFOBJECT) -> *const Slot<T> {
+    // SAFETY: the caller guarantees that the object exists; the description is a static.
+    let context: *mut c_void = unsafe { wdf!(WdfObjectGetTypedContextWorker, object, &raw const INFO.0) };
+    context.cast_const().cast()
+}
+
+/// Stores the value of the context. If the object has no context, the value is dropped.
+///
+/// # Safety
+///
+/// The object must exist and have been created with [`attributes`] for `T`, this must be the only call for it, and no
+/// other code may use its context yet, except [`get`].
+pub(crate) unsafe fn fill<T: 'static>(object: WDFOBJECT, value: T) {
+    // SAFETY: the object exists.
+    let slot = unsafe { slot::<T>(object) };
+    // SAFETY: the pointer is null or the context: zeroed memory with the size of a slot, which lives as long as the object.
+    if let Some(slot) = unsafe { slot.as_ref() } {
+        // SAFETY: there is no other writer, and readers wait for `filled`.
+        unsafe { slot.kind.get().write(MaybeUninit::new(TypeId::of::<T>())) };
+        // SAFETY: as above.
         unsafe { slot.value.get().write(MaybeUninit::new(value)) };
         slot.filled.store(true, Ordering::Release);
     }
@@ -103,15 +99,59 @@ pub(crate) unsafe fn fill<T: Context>(object: WDFOBJECT, value: T) {
 ///
 /// # Safety
 ///
-/// The object must have been created with a context of type `T` and must live for `'a`.
-pub(crate) unsafe fn get<'a, T: Context>(object: WDFOBJECT) -> Option<&'a T> {
+/// The object must have been created with [`attributes`] for `T` and must live for `'a`.
+pub(crate) unsafe fn get<'a, T: 'static>(object: WDFOBJECT) -> Option<&'a T> {
     // SAFETY: guaranteed by the caller.
-    let slot = unsafe { slot::<T>(object) }?;
+    let slot = unsafe { slot::<T>(object) };
+    // SAFETY: the pointer is null or the context, which lives as long as the object.
+    let slot = unsafe { slot.as_ref() }?;
     if !slot.filled.load(Ordering::Acquire) {
         return None;
     }
-    // SAFETY: the slot is filled, and it is not written again after that.
+    // SAFETY: the slot is filled, and it is not written again before the object is destroyed.
     let value = unsafe { &*slot.value.get() };
     // SAFETY: `fill` wrote a value before it set `filled`.
     Some(unsafe { value.assume_init_ref() })
+}
+
+/// As [`get`], for an object of which only the creator knows the type. Returns `None` if the context holds another type.
+///
+/// # Safety
+///
+/// The object must live for `'a`. If it has a context of this crate, it was created with [`attributes`].
+pub(crate) unsafe fn get_checked<'a, T: 'static>(object: WDFOBJECT) -> Option<&'a T> {
+    // The fields before the value are at the same place for every type, because the structure is `repr(C)` and no value
+    // has a larger alignment than two pointers.
+    // SAFETY: guaranteed by the caller.
+    let header = unsafe { slot::<T>(object) };
+    if header.is_null() {
+        return None;
+    }
+    // SAFETY: every context of this crate starts with this field.
+    let filled = unsafe { &(*header).filled };
+    if !filled.load(Ordering::Acquire) {
+        return None;
+    }
+    // SAFETY: the place of the field does not depend on the type of the value.
+    let kind = unsafe { (*header).kind.get() };
+    // SAFETY: `fill` wrote it before it set `filled`.
+    let kind = unsafe { (*kind).assume_init() };
+    if kind != TypeId::of::<T>() {
+        return None;
+    }
+    // SAFETY: the context holds a `T`.
+    unsafe { get(object) }
+}
+
+/// Drops the value, because the object is being destroyed.
+unsafe extern "C" fn destroy<T>(object: WDFOBJECT) {
+    // SAFETY: the object's memory is valid during this callback.
+    let slot = unsafe { slot::<T>(object) };
+    // SAFETY: as above; the context was created for a `T`.
+    if let Some(slot) = unsafe { slot.as_ref() }
+        && slot.filled.swap(false, Ordering::AcqRel)
+    {
+        // SAFETY: the slot was filled. No reference to the object is left, so none to the value.
+        unsafe { ptr::drop_in_place(slot.value.get().cast::<T>()) };
+    }
 }

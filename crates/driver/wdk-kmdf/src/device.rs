@@ -1,26 +1,34 @@
-//! Devices: creation, `PnP` and power callbacks, and the device interface.
+//! A device: the callbacks that a driver implements for it.
 
-use core::marker::PhantomData;
-use core::ptr;
+use wdk_etw::NtStatus;
+use wdk_sys::{NTSTATUS, WDF_PNPPOWER_EVENT_CALLBACKS, WDF_POWER_DEVICE_STATE, WDFCMRESLIST, WDFDEVICE, WDFOBJECT};
 
-use wdk_etw::{Guid, NtStatus};
-use wdk_sys::{
-    _WDF_EXECUTION_LEVEL, _WDF_SYNCHRONIZATION_SCOPE, GUID, NTSTATUS, PWDFDEVICE_INIT, WDF_OBJECT_ATTRIBUTES,
-    WDF_PNPPOWER_EVENT_CALLBACKS, WDF_POWER_DEVICE_STATE, WDFCMRESLIST, WDFDEVICE, WDFOBJECT,
-    call_unsafe_wdf_function_binding,
-};
+use crate::{DeviceHandle, PowerState, Resources, context, size_field, status_of};
 
-use crate::context::{self, Context};
-use crate::{check, size_field, status_of};
+/// How the framework passes the buffers of reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoType {
+    /// In a buffer of the system, which contains a copy (`WdfDeviceIoBuffered`).
+    Buffered,
+    /// In the client's own memory, which the client can change at any time (`WdfDeviceIoDirect`). A driver copies from and to
+    /// it, and never has a reference to it.
+    Direct,
+}
 
-/// The callbacks of a device. `state` is a `WDF_POWER_DEVICE_STATE` of the framework.
-pub trait Device: Context {
-    /// `EvtDevicePrepareHardware`.
+/// The callbacks of a device. The type is the device's context: every callback gets the same value.
+///
+/// The framework calls all of them at `PASSIVE_LEVEL`. Each does nothing unless a driver implements it.
+pub trait Device: Send + Sync + Sized + 'static {
+    /// How the buffers of reads and writes are passed.
+    const IO_TYPE: IoType = IoType::Buffered;
+
+    /// `EvtDevicePrepareHardware`, with the device's translated resources.
     ///
     /// # Errors
     ///
     /// An error prevents the device from starting.
-    fn prepare_hardware(&self) -> Result<(), NtStatus> {
+    fn prepare_hardware(&self, device: DeviceHandle<'_, Self>, resources: Resources<'_>) -> Result<(), NtStatus> {
+        let _ = (device, resources);
         Ok(())
     }
 
@@ -29,7 +37,8 @@ pub trait Device: Context {
     /// # Errors
     ///
     /// If this returns an error, the framework marks the device as failed.
-    fn release_hardware(&self) -> Result<(), NtStatus> {
+    fn release_hardware(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        let _ = device;
         Ok(())
     }
 
@@ -38,8 +47,8 @@ pub trait Device: Context {
     /// # Errors
     ///
     /// If this returns an error, the framework marks the device as failed.
-    fn d0_entry(&self, state: u32) -> Result<(), NtStatus> {
-        let _ = state;
+    fn d0_entry(&self, device: DeviceHandle<'_, Self>, from: PowerState) -> Result<(), NtStatus> {
+        let _ = (device, from);
         Ok(())
     }
 
@@ -48,174 +57,197 @@ pub trait Device: Context {
     /// # Errors
     ///
     /// If this returns an error, the framework marks the device as failed.
-    fn d0_exit(&self, state: u32) -> Result<(), NtStatus> {
-        let _ = state;
+    fn d0_exit(&self, device: DeviceHandle<'_, Self>, to: PowerState) -> Result<(), NtStatus> {
+        let _ = (device, to);
         Ok(())
     }
 
-    /// `EvtCleanupCallback`: the device is being deleted.
+    /// `EvtDeviceSelfManagedIoInit`: the device starts for the first time.
+    ///
+    /// # Errors
+    ///
+    /// If this returns an error, the framework marks the device as failed.
+    fn self_managed_io_init(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        let _ = device;
+        Ok(())
+    }
+
+    /// `EvtDeviceSelfManagedIoSuspend`: the device leaves D0.
+    ///
+    /// # Errors
+    ///
+    /// If this returns an error, the framework marks the device as failed.
+    fn self_managed_io_suspend(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        let _ = device;
+        Ok(())
+    }
+
+    /// `EvtDeviceSelfManagedIoRestart`: the device is in D0 again.
+    ///
+    /// # Errors
+    ///
+    /// If this returns an error, the framework marks the device as failed.
+    fn self_managed_io_restart(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        let _ = device;
+        Ok(())
+    }
+
+    /// `EvtDeviceSelfManagedIoFlush`: the device was removed; complete the requests that the framework does not hold.
+    fn self_managed_io_flush(&self, device: DeviceHandle<'_, Self>) {
+        let _ = device;
+    }
+
+    /// `EvtDeviceSelfManagedIoCleanup`: the last callback for self-managed I/O.
+    fn self_managed_io_cleanup(&self, device: DeviceHandle<'_, Self>) {
+        let _ = device;
+    }
+
+    /// `EvtDeviceQueryStop`: may the device be stopped, to give it other resources?
+    ///
+    /// # Errors
+    ///
+    /// An error means that it must not.
+    fn query_stop(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        let _ = device;
+        Ok(())
+    }
+
+    /// `EvtDeviceQueryRemove`: may the device be removed?
+    ///
+    /// # Errors
+    ///
+    /// An error means that it must not.
+    fn query_remove(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        let _ = device;
+        Ok(())
+    }
+
+    /// `EvtDeviceSurpriseRemoval`: the device is gone.
+    fn surprise_removal(&self, device: DeviceHandle<'_, Self>) {
+        let _ = device;
+    }
+
+    /// `EvtCleanupCallback`: the device is being deleted. After this, the value is dropped as soon as nothing refers to the
+    /// device any more, at any IRQL up to `DISPATCH_LEVEL`. What needs `PASSIVE_LEVEL` belongs here.
     fn cleanup(&self) {}
 }
 
-/// A device that has not been created yet.
-#[derive(Debug)]
-pub struct DeviceInit<'a> {
-    raw: PWDFDEVICE_INIT,
-    callback: PhantomData<&'a ()>,
-}
-
-/// A newly created device with a context of type `T`. It is valid until the callback that creates the device returns.
-#[derive(Debug)]
-pub struct DeviceHandle<'a, T> {
-    raw: WDFDEVICE,
-    callback: PhantomData<(&'a (), fn() -> T)>,
-}
-
-impl<'a> DeviceInit<'a> {
-    /// # Safety
-    ///
-    /// `raw` must be the pointer that the framework passed to `EvtDriverDeviceAdd`. The result takes ownership of it.
-    pub(crate) unsafe fn from_raw(raw: PWDFDEVICE_INIT) -> Self {
-        Self { raw, callback: PhantomData }
-    }
-
-    /// Creates the device with `value` as its context.
-    ///
-    /// If a later step fails, return the error from the callback. The framework then deletes the device with everything
-    /// that belongs to it and calls [`Device::cleanup`].
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `WdfDeviceCreate`. There is no device then, and `cleanup` is not called.
-    ///
-    /// # IRQL
-    ///
-    /// `PASSIVE_LEVEL`.
-    pub fn create<T: Device>(mut self, value: T) -> Result<DeviceHandle<'a, T>, NtStatus> {
-        let mut callbacks = WDF_PNPPOWER_EVENT_CALLBACKS {
-            Size: size_field::<WDF_PNPPOWER_EVENT_CALLBACKS>(),
-            EvtDevicePrepareHardware: Some(prepare_hardware::<T>),
-            EvtDeviceReleaseHardware: Some(release_hardware::<T>),
-            EvtDeviceD0Entry: Some(d0_entry::<T>),
-            EvtDeviceD0Exit: Some(d0_exit::<T>),
-            ..WDF_PNPPOWER_EVENT_CALLBACKS::default()
-        };
-        // SAFETY: the device has not been created yet, and the structure outlives the call.
-        unsafe {
-            call_unsafe_wdf_function_binding!(
-                WdfDeviceInitSetPnpPowerEventCallbacks,
-                self.raw,
-                ptr::from_mut(&mut callbacks)
-            );
-        }
-        let mut attributes = WDF_OBJECT_ATTRIBUTES {
-            Size: size_field::<WDF_OBJECT_ATTRIBUTES>(),
-            EvtCleanupCallback: Some(cleanup::<T>),
-            ExecutionLevel: _WDF_EXECUTION_LEVEL::WdfExecutionLevelInheritFromParent,
-            SynchronizationScope: _WDF_SYNCHRONIZATION_SCOPE::WdfSynchronizationScopeInheritFromParent,
-            ContextTypeInfo: T::INFO().as_raw(),
-            ..WDF_OBJECT_ATTRIBUTES::default()
-        };
-        let mut raw: WDFDEVICE = ptr::null_mut();
-        // SAFETY: this value owns the initialisation structure, and all structures outlive the call.
-        check(unsafe {
-            call_unsafe_wdf_function_binding!(
-                WdfDeviceCreate,
-                ptr::from_mut(&mut self.raw),
-                ptr::from_mut(&mut attributes),
-                ptr::from_mut(&mut raw)
-            )
-        })?;
-        // SAFETY: the device was created with a context of this type. None of its callbacks runs before
-        // `EvtDriverDeviceAdd` has returned.
-        unsafe { context::fill(raw.cast(), value) };
-        Ok(DeviceHandle { raw, callback: PhantomData })
+/// Returns the `PnP` and power callbacks of a device of type `T`.
+pub(crate) fn pnp_callbacks<T: Device>() -> WDF_PNPPOWER_EVENT_CALLBACKS {
+    WDF_PNPPOWER_EVENT_CALLBACKS {
+        Size: size_field::<WDF_PNPPOWER_EVENT_CALLBACKS>(),
+        EvtDevicePrepareHardware: Some(prepare_hardware::<T>),
+        EvtDeviceReleaseHardware: Some(release_hardware::<T>),
+        EvtDeviceD0Entry: Some(d0_entry::<T>),
+        EvtDeviceD0Exit: Some(d0_exit::<T>),
+        EvtDeviceSelfManagedIoInit: Some(self_managed_io_init::<T>),
+        EvtDeviceSelfManagedIoSuspend: Some(self_managed_io_suspend::<T>),
+        EvtDeviceSelfManagedIoRestart: Some(self_managed_io_restart::<T>),
+        EvtDeviceSelfManagedIoFlush: Some(self_managed_io_flush::<T>),
+        EvtDeviceSelfManagedIoCleanup: Some(self_managed_io_cleanup::<T>),
+        EvtDeviceQueryStop: Some(query_stop::<T>),
+        EvtDeviceQueryRemove: Some(query_remove::<T>),
+        EvtDeviceSurpriseRemoval: Some(surprise_removal::<T>),
+        ..WDF_PNPPOWER_EVENT_CALLBACKS::default()
     }
 }
 
-impl<T: Device> DeviceHandle<'_, T> {
-    /// Registers a device interface of this class, so that clients can find and open the device.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of `WdfDeviceCreateDeviceInterface`.
-    ///
-    /// # IRQL
-    ///
-    /// `PASSIVE_LEVEL`.
-    pub fn create_interface(&self, class: &Guid) -> Result<(), NtStatus> {
-        let class = GUID { Data1: class.data1, Data2: class.data2, Data3: class.data3, Data4: class.data4 };
-        // SAFETY: the device is alive, the GUID outlives the call, and the reference string is optional.
-        check(unsafe {
-            call_unsafe_wdf_function_binding!(
-                WdfDeviceCreateDeviceInterface,
-                self.raw,
-                ptr::from_ref(&class),
-                ptr::null()
-            )
-        })
-    }
-
-    /// Returns the context of the device.
-    ///
-    /// # IRQL
-    ///
-    /// Any up to `DISPATCH_LEVEL`.
-    #[must_use]
-    pub fn value(&self) -> Option<&T> {
-        // SAFETY: the device was created with a context of this type and lives as long as this handle.
-        unsafe { context::get(self.raw.cast()) }
-    }
-
-    /// Returns the raw handle, for the other modules of this crate.
-    pub(crate) const fn raw(&self) -> WDFDEVICE {
-        self.raw
-    }
-}
-
-/// Calls `event` with the context of a device. Returns `STATUS_DEVICE_NOT_READY` if there is no context yet.
+/// Calls `event` with the context of a device. Returns `None` if there is no context: the driver's `device_add` ignored that
+/// the value could not be made.
 ///
 /// # Safety
 ///
-/// `device` must be alive and have been created with a context of type `T`.
-unsafe fn on<T: Device>(device: WDFDEVICE, event: impl FnOnce(&T) -> Result<(), NtStatus>) -> NTSTATUS {
+/// `raw` must be the device that the framework passed to a callback at `PASSIVE_LEVEL`, and have been created with a context
+/// of type `T`.
+pub(crate) unsafe fn on<T: Device, R>(raw: WDFDEVICE, event: impl FnOnce(&T, DeviceHandle<'_, T>) -> R) -> Option<R> {
     // SAFETY: guaranteed by the caller.
-    let context = unsafe { context::get::<T>(device.cast()) };
-    status_of(context.map_or(Err(NtStatus::DeviceNotReady), event))
+    let context = unsafe { context::get::<T>(raw.cast()) }?;
+    // SAFETY: guaranteed by the caller; the handle is passed on for the callback only.
+    Some(event(context, unsafe { DeviceHandle::from_raw(raw) }))
+}
+
+/// As [`on`], for a callback with a status.
+///
+/// # Safety
+///
+/// As [`on`].
+unsafe fn status<T: Device>(
+    raw: WDFDEVICE,
+    event: impl FnOnce(&T, DeviceHandle<'_, T>) -> Result<(), NtStatus>,
+) -> NTSTATUS {
+    // SAFETY: guaranteed by the caller.
+    status_of(unsafe { on(raw, event) }.unwrap_or(Err(NtStatus::DeviceNotReady)))
 }
 
 unsafe extern "C" fn prepare_hardware<T: Device>(
     device: WDFDEVICE,
-    _raw: WDFCMRESLIST,
-    _translated: WDFCMRESLIST,
+    raw: WDFCMRESLIST,
+    translated: WDFCMRESLIST,
 ) -> NTSTATUS {
+    // SAFETY: both lists are those of the framework, valid until this callback returns.
+    let resources = unsafe { Resources::from_raw(raw, translated) };
     // SAFETY: the framework passes the device for which this callback was set.
-    unsafe { on(device, T::prepare_hardware) }
+    unsafe { status(device, |value: &T, handle| value.prepare_hardware(handle, resources)) }
 }
 
 unsafe extern "C" fn release_hardware<T: Device>(device: WDFDEVICE, _translated: WDFCMRESLIST) -> NTSTATUS {
     // SAFETY: the framework passes the device for which this callback was set.
-    unsafe { on(device, T::release_hardware) }
+    unsafe { status(device, T::release_hardware) }
 }
 
 unsafe extern "C" fn d0_entry<T: Device>(device: WDFDEVICE, state: WDF_POWER_DEVICE_STATE) -> NTSTATUS {
     // SAFETY: the framework passes the device for which this callback was set.
-    unsafe { on(device, |context: &T| context.d0_entry(power_state(state))) }
+    unsafe { status(device, |value: &T, handle| value.d0_entry(handle, PowerState::from_raw(state))) }
 }
 
 unsafe extern "C" fn d0_exit<T: Device>(device: WDFDEVICE, state: WDF_POWER_DEVICE_STATE) -> NTSTATUS {
     // SAFETY: the framework passes the device for which this callback was set.
-    unsafe { on(device, |context: &T| context.d0_exit(power_state(state))) }
+    unsafe { status(device, |value: &T, handle| value.d0_exit(handle, PowerState::from_raw(state))) }
 }
 
-unsafe extern "C" fn cleanup<T: Device>(object: WDFOBJECT) {
-    // SAFETY: the framework passes the device for which this callback was set and frees the context only afterwards.
+unsafe extern "C" fn self_managed_io_init<T: Device>(device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: the framework passes the device for which this callback was set.
+    unsafe { status(device, T::self_managed_io_init) }
+}
+
+unsafe extern "C" fn self_managed_io_suspend<T: Device>(device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: the framework passes the device for which this callback was set.
+    unsafe { status(device, T::self_managed_io_suspend) }
+}
+
+unsafe extern "C" fn self_managed_io_restart<T: Device>(device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: the framework passes the device for which this callback was set.
+    unsafe { status(device, T::self_managed_io_restart) }
+}
+
+unsafe extern "C" fn self_managed_io_flush<T: Device>(device: WDFDEVICE) {
+    // SAFETY: the framework passes the device for which this callback was set.
+    let _ = unsafe { on(device, T::self_managed_io_flush) };
+}
+
+unsafe extern "C" fn self_managed_io_cleanup<T: Device>(device: WDFDEVICE) {
+    // SAFETY: the framework passes the device for which this callback was set.
+    let _ = unsafe { on(device, T::self_managed_io_cleanup) };
+}
+
+unsafe extern "C" fn query_stop<T: Device>(device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: the framework passes the device for which this callback was set.
+    unsafe { status(device, T::query_stop) }
+}
+
+unsafe extern "C" fn query_remove<T: Device>(device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: the framework passes the device for which this callback was set.
+    unsafe { status(device, T::query_remove) }
+}
+
+unsafe extern "C" fn surprise_removal<T: Device>(device: WDFDEVICE) {
+    // SAFETY: the framework passes the device for which this callback was set.
+    let _ = unsafe { on(device, T::surprise_removal) };
+}
+
+pub(crate) unsafe extern "C" fn cleanup<T: Device>(object: WDFOBJECT) {
+    // SAFETY: the framework passes the device for which this callback was set and destroys the context only afterwards.
     if let Some(context) = unsafe { context::get::<T>(object) } {
         context.cleanup();
     }
-}
-
-/// Converts the state to a number. The enumeration's type is signed with some compilers.
-fn power_state(state: WDF_POWER_DEVICE_STATE) -> u32 {
-    u32::try_from(state).unwrap_or_default()
 }

@@ -3,16 +3,21 @@
 use core::ptr;
 
 use wdk_etw::NtStatus;
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
-    DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING, PWDFDEVICE_INIT, WDF_DRIVER_CONFIG, WDF_NO_OBJECT_ATTRIBUTES, WDFDRIVER,
-    call_unsafe_wdf_function_binding,
+    _WDF_DRIVER_INIT_FLAGS, DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING, PWDFDEVICE_INIT, WDF_DRIVER_CONFIG,
+    WDF_DRIVER_VERSION_AVAILABLE_PARAMS, WDF_NO_OBJECT_ATTRIBUTES, WDFDRIVER,
 };
 
 use crate::request::IRP_ACTIVITY;
-use crate::{DeviceInit, check, size_field, status_of};
+use crate::{DeviceInit, Passive, check, size_field, status_of};
 
-/// The callbacks of a driver.
+/// The callbacks of a driver. The framework calls both at `PASSIVE_LEVEL`.
 pub trait Driver {
+    /// Whether the driver has Plug and Play devices. A driver without them has [control devices](crate::ControlDevice) only,
+    /// and [`device_add`](Self::device_add) is not called (`WdfDriverInitNonPnpDriver`).
+    const HAS_DEVICES: bool = true;
+
     /// `EvtDriverDeviceAdd`: the system found a device for this driver.
     ///
     /// # Errors
@@ -21,7 +26,7 @@ pub trait Driver {
     fn device_add(driver: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus>;
 
     /// `EvtDriverUnload`: all devices have been removed, and the driver's image is unloaded after this.
-    fn unload();
+    fn unload(passive: Passive<'_>);
 }
 
 /// The framework's driver object. It is valid as long as code of this driver runs.
@@ -36,8 +41,29 @@ unsafe impl Send for DriverHandle {}
 unsafe impl Sync for DriverHandle {}
 
 impl DriverHandle {
-    /// Returns the raw handle, for the other modules of this crate.
-    pub(crate) const fn raw(self) -> WDFDRIVER {
+    /// Returns whether the framework has at least this version (`WdfDriverIsVersionAvailable`).
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    #[must_use]
+    pub fn is_version_available(self, major: u32, minor: u32) -> bool {
+        let mut version = WDF_DRIVER_VERSION_AVAILABLE_PARAMS {
+            Size: size_field::<WDF_DRIVER_VERSION_AVAILABLE_PARAMS>(),
+            MajorVersion: major,
+            MinorVersion: minor,
+        };
+        // SAFETY: the driver object exists, and the structure outlives the call.
+        unsafe { wdf!(WdfDriverIsVersionAvailable, self.raw, ptr::from_mut(&mut version)) != 0 }
+    }
+
+    /// Returns the framework's handle.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(self) -> WDFDRIVER {
         self.raw
     }
 }
@@ -61,14 +87,18 @@ pub unsafe fn create_driver<D: Driver>(
 ) -> Result<DriverHandle, NtStatus> {
     let mut config = WDF_DRIVER_CONFIG {
         Size: size_field::<WDF_DRIVER_CONFIG>(),
-        EvtDriverDeviceAdd: Some(device_add::<D>),
         EvtDriverUnload: Some(unload::<D>),
         ..WDF_DRIVER_CONFIG::default()
     };
+    if D::HAS_DEVICES {
+        config.EvtDriverDeviceAdd = Some(device_add::<D>);
+    } else {
+        config.DriverInitFlags |= u32::try_from(_WDF_DRIVER_INIT_FLAGS::WdfDriverInitNonPnpDriver).unwrap_or_default();
+    }
     let mut raw: WDFDRIVER = ptr::null_mut();
     // SAFETY: the caller guarantees that the first two arguments are valid; the configuration outlives the call.
     check(unsafe {
-        call_unsafe_wdf_function_binding!(
+        wdf!(
             WdfDriverCreate,
             driver,
             registry_path,
@@ -88,5 +118,5 @@ unsafe extern "C" fn device_add<D: Driver>(raw: WDFDRIVER, init: PWDFDEVICE_INIT
 }
 
 unsafe extern "C" fn unload<D: Driver>(_: WDFDRIVER) {
-    D::unload();
+    D::unload(Passive::assume());
 }

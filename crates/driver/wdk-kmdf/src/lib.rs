@@ -1,59 +1,97 @@
-//! A small safe layer over the Kernel-Mode Driver Framework (KMDF).
+//! A safe layer over the Kernel-Mode Driver Framework (KMDF).
 //!
 //! KMDF uses handles and C callbacks. This crate stores a value of a type that the driver defines in the context of
 //! each device, and turns callbacks into trait methods. Apart from `DriverEntry`, a driver that uses it is safe Rust.
 //!
 //! | purpose | types |
 //! |---|---|
-//! | the driver object, its parameters in the registry | [`Driver`], [`create_driver`], [`Parameters`] |
-//! | a device, its `PnP` and power callbacks, its interface | [`Device`], [`DeviceInit`], [`DeviceHandle`] |
-//! | the context of a device | [`Context`], [`context!`] |
-//! | control requests | [`ControlEvents`], [`Request`] |
+//! | the driver object | [`Driver`], [`DriverHandle`], [`create_driver`] |
+//! | a device, its `PnP` and power callbacks, its settings | [`Device`], [`DeviceInit`], [`DeviceBuilder`], [`DeviceHandle`], [`DeviceRef`] |
+//! | a device without hardware | [`ControlInit`], [`ControlDevice`] |
+//! | queues and requests | [`QueueEvents`], [`Queue`], [`QueueConfig`], [`Request`], [`Output`], [`PendingRequest`] |
+//! | files that clients open | [`FileEvents`], [`FileHandle`] |
+//! | the device below, and others | [`IoTarget`], [`RemoteTarget`], [`SendEvents`] |
 //! | timers and work items | [`Timer`], [`TimerEvents`], [`WorkItem`], [`WorkItemEvents`] |
-//! | data that several processors modify | [`SpinLock`] |
+//! | interrupts | [`Interrupt`], [`InterruptEvents`], [`Resources`] |
+//! | data that several processors modify | [`SpinLock`], [`WaitLock`] |
+//! | memory, buffers as values | [`Memory`], [`Pod`], [`pod!`] |
+//! | the registry | [`RegistryKey`] |
+//! | `PASSIVE_LEVEL` | [`Passive`] |
 //!
 //! # Why it is sound
 //!
-//! Handles do not outlive the objects that they refer to:
+//! - A device's value can be accessed only by reference. It is dropped when the framework destroys the device.
+//! - A [`DeviceHandle`] is valid until the callback that gets it returns. A [`DeviceRef`] is counted.
+//! - Timers, work items and queues are counted references. The device owns the framework's objects; when it deletes them, the
+//!   references turn into ones that do nothing.
+//! - A [`Request`] is consumed when it is completed or given away, and cancelled if it is dropped. Completing it reports the bytes
+//!   that were written, no more.
+//! - A spin lock is held while a closure runs, so locks are released in the reverse order.
 //!
-//! - A [`DeviceHandle`] is valid until the callback that creates the device returns.
-//! - Timers and work items are part of the device's context, which is checked when they are created. They clear their
-//!   handle when the framework deletes them.
-//! - A [`Request`] is consumed when it is completed, and cancelled if it is dropped.
-//!
-//! A device's context can be accessed only by reference and only during callbacks.
-//!
-//! This crate does not cover all of KMDF. For anything else, call `wdk_sys` directly.
+//! For what this crate does not cover, every type has a method `raw` that returns the framework's handle, for `wdk_sys`.
 //!
 //! # Examples
 //!
-//! `docs/kmdf.md` has a complete driver, and `driver-sample` another one. Together with the template of `cargo driver new`
-//! they use every public item. Examples in this documentation could not be compiled without a driver kit.
+//! `docs/kmdf.md` has a complete driver and a table from the framework's functions to those of this crate; the folder `drivers`
+//! of this crate has more. Examples in this documentation could not be compiled without a driver kit.
 #![no_std]
 
+mod buffers;
+mod child;
 mod context;
-mod deferred;
+mod control;
 mod device;
 mod driver;
+mod file;
+mod handle;
+mod init;
+mod interrupt;
+mod irql;
 mod lock;
+mod memory;
+mod output;
+mod pending;
+mod pod;
+mod power;
 mod queue;
+mod queue_config;
 mod registry;
 mod request;
+mod resources;
+mod send;
+mod target;
+mod text;
 mod timer;
 mod work_item;
 
 use core::mem::size_of;
+use core::time::Duration;
 
-use wdk_etw::NtStatus;
-use wdk_sys::{NTSTATUS, ULONG};
+use wdk_etw::{Guid, NtStatus};
+use wdk_sys::{GUID, NTSTATUS, ULONG};
 
-pub use context::{Context, ContextInfo};
-pub use device::{Device, DeviceHandle, DeviceInit};
+pub use control::{ControlDevice, ControlInit};
+pub use device::{Device, IoType};
 pub use driver::{Driver, DriverHandle, create_driver};
-pub use lock::{SpinLock, SpinLockGuard};
-pub use queue::ControlEvents;
-pub use registry::{Parameters, wide};
-pub use request::Request;
+pub use file::{FileEvents, FileHandle};
+pub use handle::{DeviceHandle, DeviceProperty, DeviceRef};
+pub use init::{DeviceBuilder, DeviceInit};
+pub use interrupt::{Deferred, Interrupt, InterruptEvents, Isr};
+pub use irql::Passive;
+pub use lock::{SpinLock, WaitLock};
+pub use memory::Memory;
+pub use output::Output;
+pub use pending::{PendingRequest, StoppedRequest};
+pub use pod::Pod;
+pub use power::PowerState;
+pub use queue::{Dispatch, Queue, QueueEvents};
+pub use queue_config::QueueConfig;
+pub use registry::{Access, RegistryKey};
+pub use request::{Request, RequestKind};
+pub use resources::Resources;
+pub use send::SendEvents;
+pub use target::{IoTarget, RemoteTarget};
+pub use text::wide;
 pub use timer::{Timer, TimerEvents};
 pub use work_item::{WorkItem, WorkItemEvents};
 
@@ -72,4 +110,13 @@ const fn size_field<T>() -> ULONG {
     #[expect(clippy::cast_possible_truncation, reason = "configuration structures have a few dozen bytes")]
     let size = size_of::<T>() as ULONG;
     size
+}
+
+/// Returns a relative time: negative, in units of 100 ns.
+fn relative_time(delay: Duration) -> i64 {
+    -i64::try_from(delay.as_nanos() / 100).unwrap_or(i64::MAX)
+}
+
+fn guid(guid: &Guid) -> GUID {
+    GUID { Data1: guid.data1, Data2: guid.data2, Data3: guid.data3, Data4: guid.data4 }
 }

@@ -2,18 +2,23 @@
 
 use core::cell::UnsafeCell;
 use core::fmt;
-use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
+use core::ptr;
 
+use wdk_etw::NtStatus;
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::ntddk::{KeAcquireSpinLockRaiseToDpc, KeReleaseSpinLock};
-use wdk_sys::{KIRQL, KSPIN_LOCK};
+use wdk_sys::{KSPIN_LOCK, WDFWAITLOCK};
 
-/// A value that is protected by a spin lock. While it is locked, only this processor can access it, and the IRQL is
-/// `DISPATCH_LEVEL`.
+use crate::{Device, DeviceHandle, Passive, check, child, context};
+
+/// A value that is protected by a spin lock.
+///
+/// There is no guard that could be dropped in the wrong order or forgotten: the value is locked while a closure runs. Locks
+/// nest, and each restores the IRQL from before it.
 ///
 /// ```ignore
 /// static COUNT: SpinLock<u64> = SpinLock::new(0);
-/// *COUNT.lock() += 1;
+/// COUNT.with(|count| *count += 1);
 /// ```
 pub struct SpinLock<T> {
     lock: UnsafeCell<KSPIN_LOCK>,
@@ -35,15 +40,19 @@ impl<T> SpinLock<T> {
         Self { lock: UnsafeCell::new(0), value: UnsafeCell::new(value) }
     }
 
-    /// Locks the value until the guard is dropped. Locking it again on the same processor before that is a deadlock.
+    /// Locks the value, calls `body` with it at `DISPATCH_LEVEL`, and unlocks it. Locking it again in `body` is a deadlock.
     ///
     /// # IRQL
     ///
-    /// At most `DISPATCH_LEVEL`. The IRQL is `DISPATCH_LEVEL` until the guard is dropped.
-    pub fn lock(&self) -> SpinLockGuard<'_, T> {
+    /// At most `DISPATCH_LEVEL`.
+    pub fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: the lock is initialised and lives as long as `self`.
         let irql = unsafe { KeAcquireSpinLockRaiseToDpc(self.lock.get()) };
-        SpinLockGuard { lock: self, irql, processor: PhantomData }
+        // SAFETY: the value is locked, so no other code can access it.
+        let result = body(unsafe { &mut *self.value.get() });
+        // SAFETY: this processor holds the lock. Every lock that `body` took is released, so the IRQL is that of this lock.
+        unsafe { KeReleaseSpinLock(self.lock.get(), irql) };
+        result
     }
 }
 
@@ -53,41 +62,75 @@ impl<T> fmt::Debug for SpinLock<T> {
     }
 }
 
-/// Access to a locked value. Drop guards in the reverse order of their creation, because each one restores the IRQL
-/// from before its lock.
-#[must_use = "the lock ends when this is dropped"]
-pub struct SpinLockGuard<'a, T> {
-    lock: &'a SpinLock<T>,
-    irql: KIRQL,
-    /// Makes the guard `!Send`: the lock must be released where it was acquired.
-    processor: PhantomData<*const ()>,
+/// A value that is protected by a wait lock (`WDFWAITLOCK`). The IRQL stays `PASSIVE_LEVEL` while it is locked, so the code
+/// may wait and use pageable memory.
+pub struct WaitLock<T> {
+    lock: WDFWAITLOCK,
+    value: UnsafeCell<T>,
 }
 
-impl<T> Deref for SpinLockGuard<'_, T> {
-    type Target = T;
+// SAFETY: the framework's functions for locks can be called from any thread.
+unsafe impl<T: Send> Send for WaitLock<T> {}
+// SAFETY: the lock gives only one thread at a time access to the value.
+unsafe impl<T: Send> Sync for WaitLock<T> {}
 
-    fn deref(&self) -> &T {
+impl<T: Device> DeviceHandle<'_, T> {
+    /// Creates a value with a wait lock. The framework's lock is deleted with the device.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfWaitLockCreate`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn create_wait_lock<V>(&self, value: V) -> Result<WaitLock<V>, NtStatus> {
+        let mut attributes = context::child_attributes::<()>(self.raw().cast());
+        let mut lock: WDFWAITLOCK = ptr::null_mut();
+        // SAFETY: the parent exists, and all structures outlive the call.
+        check(unsafe { wdf!(WdfWaitLockCreate, ptr::from_mut(&mut attributes), ptr::from_mut(&mut lock)) })?;
+        // SAFETY: the lock was just created.
+        unsafe { child::reference(lock.cast()) };
+        Ok(WaitLock { lock, value: UnsafeCell::new(value) })
+    }
+}
+
+impl<T> WaitLock<T> {
+    /// Waits for the lock, calls `body` with the value, and unlocks it. Locking it again in `body` is a deadlock.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn with<R>(&self, _: Passive<'_>, body: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: this value has a reference to the lock. Without a timeout, the call succeeds when the lock is free.
+        let _ = unsafe { wdf!(WdfWaitLockAcquire, self.lock, ptr::null_mut()) };
         // SAFETY: the value is locked, so no other code can access it.
-        unsafe { &*self.lock.value.get() }
+        let result = body(unsafe { &mut *self.value.get() });
+        // SAFETY: this thread holds the lock.
+        unsafe { wdf!(WdfWaitLockRelease, self.lock) };
+        result
+    }
+
+    /// Returns the framework's handle, valid as long as this value.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> WDFWAITLOCK {
+        self.lock
     }
 }
 
-impl<T> DerefMut for SpinLockGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and this guard is borrowed mutably.
-        unsafe { &mut *self.lock.value.get() }
-    }
-}
-
-impl<T> Drop for SpinLockGuard<'_, T> {
+impl<T> Drop for WaitLock<T> {
     fn drop(&mut self) {
-        // SAFETY: this processor holds the lock, and `irql` is the level from before it was acquired.
-        unsafe { KeReleaseSpinLock(self.lock.lock.get(), self.irql) };
+        // SAFETY: this value has a reference since its creation.
+        unsafe { child::dereference(self.lock.cast()) };
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for SpinLockGuard<'_, T> {
+impl<T> fmt::Debug for WaitLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
+        f.debug_struct("WaitLock").finish_non_exhaustive()
     }
 }

@@ -1,50 +1,144 @@
-//! Requests and their buffers.
+//! Requests: what they are, and what becomes of them.
 
-use core::ffi::c_void;
-use core::mem::ManuallyDrop;
-use core::ptr::{self, NonNull};
-use core::slice;
+use core::mem::{ManuallyDrop, size_of};
+use core::ptr;
 
 use wdk_etw::{Guid, IrpActivity, NtStatus};
-use wdk_sys::{NTSTATUS, WDFREQUEST, call_unsafe_wdf_function_binding};
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
+use wdk_sys::{_WDF_REQUEST_TYPE, WDF_REQUEST_PARAMETERS, WDFQUEUE, WDFREQUEST};
 
-use crate::check;
-
-/// The bits of a control code that say how its buffers are passed; 0 is `METHOD_BUFFERED`.
-const METHOD_MASK: u32 = 3;
+use crate::{Queue, check, context};
 
 /// The routines for the activity ids of requests. `create_driver` looks them up.
 pub(crate) static IRP_ACTIVITY: IrpActivity = IrpActivity::new();
 
-/// A control request. If it is dropped without [`complete`](Self::complete), it is completed as cancelled, so
-/// that a client never waits for a forgotten request.
+/// What a client requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// `IRP_MJ_READ`.
+    Read,
+    /// `IRP_MJ_WRITE`.
+    Write,
+    /// `IRP_MJ_DEVICE_CONTROL`, with its control code.
+    Control(u32),
+    /// `IRP_MJ_INTERNAL_DEVICE_CONTROL`, with its control code.
+    InternalControl(u32),
+    /// Another request, with its `WDF_REQUEST_TYPE`.
+    Other(u32),
+}
+
+/// A request that the driver owns. It can be moved to another thread and completed there.
+///
+/// Completing it reports the bytes that were written with [`output`](Self::output), so no other data reaches the client. A
+/// request that is dropped is completed as cancelled: a client never waits for a forgotten request.
 #[derive(Debug)]
 pub struct Request {
     raw: WDFREQUEST,
-    code: u32,
-    input_length: usize,
-    output_length: usize,
+    pub(crate) kind: RequestKind,
+    pub(crate) input_length: usize,
+    pub(crate) output_length: usize,
+    /// Reads and writes use the client's own memory.
+    pub(crate) is_direct: bool,
+    /// The number of bytes that are reported to the client.
+    pub(crate) information: usize,
 }
+
+// SAFETY: the framework's functions for requests can be called from any thread, and `self` owns the request.
+unsafe impl Send for Request {}
+// SAFETY: methods that take `&self` only read.
+unsafe impl Sync for Request {}
 
 impl Request {
     /// # Safety
     ///
-    /// `raw` must be a request with this control code that the framework passed to the driver, with buffers of these
-    /// lengths. The result takes ownership of it.
-    pub(crate) unsafe fn from_raw(raw: WDFREQUEST, code: u32, input_length: usize, output_length: usize) -> Self {
-        Self { raw, code, input_length, output_length }
+    /// `raw` must be a request of this kind that the framework passed to the driver, with buffers of these lengths. `is_direct`
+    /// must be set if the device's reads and writes are. The result takes ownership of it.
+    pub(crate) unsafe fn from_raw(
+        raw: WDFREQUEST,
+        kind: RequestKind,
+        input_length: usize,
+        output_length: usize,
+        is_direct: bool,
+    ) -> Self {
+        Self { raw, kind, input_length, output_length, is_direct, information: 0 }
+    }
+
+    /// As [`from_raw`](Self::from_raw), with the parameters that the framework has.
+    ///
+    /// # Safety
+    ///
+    /// As [`from_raw`](Self::from_raw).
+    pub(crate) unsafe fn with_parameters(raw: WDFREQUEST, is_direct: bool) -> Self {
+        let mut parameters = WDF_REQUEST_PARAMETERS {
+            Size: u16::try_from(size_of::<WDF_REQUEST_PARAMETERS>()).unwrap_or_default(),
+            ..WDF_REQUEST_PARAMETERS::default()
+        };
+        // SAFETY: the driver owns the request, and the structure outlives the call.
+        unsafe { wdf!(WdfRequestGetParameters, raw, ptr::from_mut(&mut parameters)) };
+        let (kind, input_length, output_length) = match parameters.Type {
+            // SAFETY: the type says which field of the union is valid.
+            _WDF_REQUEST_TYPE::WdfRequestTypeRead => {
+                (RequestKind::Read, 0, unsafe { parameters.Parameters.Read.Length })
+            }
+            _WDF_REQUEST_TYPE::WdfRequestTypeWrite => {
+                // SAFETY: as above.
+                (RequestKind::Write, unsafe { parameters.Parameters.Write.Length }, 0)
+            }
+            kind @ (_WDF_REQUEST_TYPE::WdfRequestTypeDeviceControl
+            | _WDF_REQUEST_TYPE::WdfRequestTypeDeviceControlInternal) => {
+                // SAFETY: as above.
+                let control = unsafe { parameters.Parameters.DeviceIoControl };
+                let make = if kind == _WDF_REQUEST_TYPE::WdfRequestTypeDeviceControl {
+                    RequestKind::Control
+                } else {
+                    RequestKind::InternalControl
+                };
+                (make(control.IoControlCode), control.InputBufferLength, control.OutputBufferLength)
+            }
+            other => (RequestKind::Other(u32::try_from(other).unwrap_or_default()), 0, 0),
+        };
+        // SAFETY: guaranteed by the caller; the framework gave the parameters.
+        unsafe { Self::from_raw(raw, kind, input_length, output_length, is_direct) }
+    }
+
+    /// Returns what the client requests.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn kind(&self) -> RequestKind {
+        self.kind
     }
 
     /// Returns the size of the client's input in bytes.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
-    pub fn input_length(&self) -> usize {
+    pub const fn input_length(&self) -> usize {
         self.input_length
     }
 
     /// Returns the size of the client's output buffer in bytes.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
     #[must_use]
-    pub fn output_length(&self) -> usize {
+    pub const fn output_length(&self) -> usize {
         self.output_length
+    }
+
+    /// Returns the number of bytes that completing the request reports to the client.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn information(&self) -> usize {
+        self.information
     }
 
     /// Returns the activity id of the request (`IoGetActivityIdIrp`), for the `related_id` of the driver's own activity. A
@@ -57,116 +151,130 @@ impl Request {
     #[must_use]
     pub fn activity_id(&self) -> Option<Guid> {
         // SAFETY: `self` owns the request, so its IRP is valid.
-        let irp = unsafe { call_unsafe_wdf_function_binding!(WdfRequestWdmGetIrp, self.raw) };
+        let irp = unsafe { wdf!(WdfRequestWdmGetIrp, self.raw) };
         // SAFETY: as above; it is valid until the request is completed.
         unsafe { IRP_ACTIVITY.get(irp.cast()) }.ok()
     }
 
-    /// Returns the client's input. It is empty if the client sent none.
+    /// Returns the value of the file that the request was sent to, made by [`FileEvents::file_open`](crate::FileEvents). `None`
+    /// if there is no file, or its value has another type.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    #[must_use]
+    pub fn file<F: Send + Sync + 'static>(&self) -> Option<&F> {
+        // SAFETY: `self` owns the request.
+        let file = unsafe { wdf!(WdfRequestGetFileObject, self.raw) };
+        if file.is_null() {
+            return None;
+        }
+        // SAFETY: a file lives as long as the requests that were sent to it.
+        unsafe { context::get_checked(file.cast()) }
+    }
+
+    /// Returns whether the client cancelled the request. Only a request that the framework does not cancel itself, that is, one
+    /// that the driver works on, needs this.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        // SAFETY: `self` owns the request.
+        unsafe { wdf!(WdfRequestIsCanceled, self.raw) != 0 }
+    }
+
+    /// Completes the request with a status, and unless that is an error, with the number of bytes that were written or
+    /// [consumed](Self::consume).
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    pub fn complete(self, status: NtStatus) {
+        ManuallyDrop::new(self).complete_raw(status);
+    }
+
+    /// Completes the request with the status of a result.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    pub fn finish(self, result: Result<(), NtStatus>) {
+        self.complete(result.err().unwrap_or(NtStatus::Success));
+    }
+
+    /// Moves the request to another queue of its device.
     ///
     /// # Errors
     ///
-    /// Returns the error of `WdfRequestRetrieveInputBuffer`.
-    pub fn input(&self) -> Result<&[u8], NtStatus> {
-        if self.input_length == 0 {
-            return Ok(&[]);
-        }
-        let start = self.retrieve(Direction::Input, self.input_length)?;
-        // SAFETY: the framework returns a buffer of at least this length, which contains the input. It is not changed
-        // while `self` is borrowed, because `reply` takes `&mut self`.
-        Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast_const(), self.input_length) })
+    /// Returns the error of `WdfRequestForwardToIoQueue`, or `STATUS_DELETE_PENDING` if the queue was deleted. The request is then completed with it.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    pub fn forward(self, queue: &Queue) -> Result<(), NtStatus> {
+        let forward = |queue: WDFQUEUE| {
+            // SAFETY: `self` owns the request, and the queue is referenced. The framework refuses a queue of another device.
+            check(unsafe { wdf!(WdfRequestForwardToIoQueue, self.raw, queue) })
+        };
+        let result = queue.if_live(forward).unwrap_or(Err(NtStatus::DeletePending));
+        self.given(result)
     }
 
-    /// Copies a reply to the client's buffer and returns its length.
-    ///
-    /// With `METHOD_BUFFERED`, input and output use the same memory, so this overwrites the input. That is why it takes
-    /// `&mut self`.
+    /// Returns the request to the head of the manual queue that it was taken from.
     ///
     /// # Errors
     ///
-    /// Returns `STATUS_BUFFER_TOO_SMALL` if the client's buffer is smaller than the reply.
-    pub fn reply(&mut self, output: &[u8]) -> Result<usize, NtStatus> {
-        if output.is_empty() {
-            return Ok(0);
-        }
-        let start = self.retrieve(Direction::Output, output.len())?;
-        // SAFETY: the framework returns a buffer of at least this length. `output` does not overlap it, because a slice
-        // of the input would borrow `self`.
-        unsafe { ptr::copy_nonoverlapping(output.as_ptr(), start.as_ptr(), output.len()) };
-        Ok(output.len())
+    /// Returns the error of `WdfRequestRequeue`. The request is then completed with it.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    pub fn requeue(self) -> Result<(), NtStatus> {
+        // SAFETY: `self` owns the request.
+        let result = check(unsafe { wdf!(WdfRequestRequeue, self.raw) });
+        self.given(result)
     }
 
-    /// Replies with the input. Both use the same buffer, so nothing is copied. Returns the length of the reply.
-    ///
-    /// # Errors
-    ///
-    /// Returns `STATUS_BUFFER_TOO_SMALL` if the client's output buffer is smaller than its input, and
-    /// `STATUS_INVALID_DEVICE_REQUEST` if the control code is not a `METHOD_BUFFERED` one: then the buffers differ.
-    pub fn reply_with_input(&mut self) -> Result<usize, NtStatus> {
-        if self.code & METHOD_MASK != 0 {
-            return Err(NtStatus::InvalidDeviceRequest);
+    /// Forgets a request that the framework owns again, or completes it if the framework did not take it.
+    pub(crate) fn given(self, result: Result<(), NtStatus>) -> Result<(), NtStatus> {
+        match result {
+            Ok(()) => {
+                let _ = ManuallyDrop::new(self);
+            }
+            Err(status) => self.complete(status),
         }
-        if self.output_length < self.input_length {
-            return Err(NtStatus::BufferTooSmall);
-        }
-        Ok(self.input_length)
+        result
     }
 
-    /// Completes the request with a status and the number of valid bytes in the reply.
-    pub fn complete(self, status: NtStatus, information: usize) {
-        let this = ManuallyDrop::new(self);
-        this.complete_raw(status.as_signed(), information);
+    /// Returns the framework's handle, valid until the request is completed or given away. Completing it with `wdk_sys` is not
+    /// allowed: this value does it.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> WDFREQUEST {
+        self.raw
+    }
+
+    /// Reports what the driver below has written, as far as the client has room for it.
+    pub(crate) fn set_transferred(&mut self, length: usize) {
+        let room = if self.kind == RequestKind::Write { self.input_length } else { self.output_length };
+        self.information = length.min(room);
     }
 
     /// Completes the request. It is called once, either by `complete`, which forgets `self`, or by `drop`.
-    fn complete_raw(&self, status: NTSTATUS, information: usize) {
-        let information = u64::try_from(information).unwrap_or_default();
+    fn complete_raw(&self, status: NtStatus) {
+        let information = if status.is_error() { 0 } else { self.information };
         // SAFETY: `self` owns the request, and the request is completed only here.
-        unsafe {
-            call_unsafe_wdf_function_binding!(WdfRequestCompleteWithInformation, self.raw, status, information);
-        }
+        unsafe { wdf!(WdfRequestCompleteWithInformation, self.raw, status.as_signed(), information as u64) };
     }
-
-    /// Returns the start of a buffer of at least `length` bytes.
-    fn retrieve(&self, direction: Direction, length: usize) -> Result<NonNull<u8>, NtStatus> {
-        let mut buffer: *mut c_void = ptr::null_mut();
-        let buffer_place = ptr::from_mut(&mut buffer);
-        let status = match direction {
-            // SAFETY: `self` owns the request, `buffer` outlives the call, and the length is an optional output.
-            Direction::Input => unsafe {
-                call_unsafe_wdf_function_binding!(
-                    WdfRequestRetrieveInputBuffer,
-                    self.raw,
-                    length,
-                    buffer_place,
-                    ptr::null_mut()
-                )
-            },
-            // SAFETY: as above.
-            Direction::Output => unsafe {
-                call_unsafe_wdf_function_binding!(
-                    WdfRequestRetrieveOutputBuffer,
-                    self.raw,
-                    length,
-                    buffer_place,
-                    ptr::null_mut()
-                )
-            },
-        };
-        check(status)?;
-        NonNull::new(buffer.cast()).ok_or(NtStatus::BufferTooSmall)
-    }
-}
-
-/// A buffer of a request.
-#[derive(Clone, Copy)]
-enum Direction {
-    Input,
-    Output,
 }
 
 impl Drop for Request {
     fn drop(&mut self) {
-        self.complete_raw(NtStatus::Cancelled.as_signed(), 0);
+        self.complete_raw(NtStatus::Cancelled);
     }
 }

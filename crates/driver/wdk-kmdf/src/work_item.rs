@@ -3,116 +3,95 @@
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::{WDF_WORKITEM_CONFIG, WDFOBJECT, WDFWORKITEM, call_unsafe_wdf_function_binding};
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
+use wdk_sys::{WDF_WORKITEM_CONFIG, WDFWORKITEM};
 
-use crate::deferred::{Child, attributes, value_of_device};
-use crate::{Device, DeviceHandle, check, size_field};
+use crate::child::{self, Child};
+use crate::{Device, DeviceHandle, Passive, check, size_field};
 
 /// The callback of a work item. A device with several work items implements this once for each, with different `Tag`s.
 pub trait WorkItemEvents<Tag = ()>: Device {
     /// Does the work. Runs at `PASSIVE_LEVEL` on a system thread.
-    fn work(&self);
-
-    /// Returns the work item, which must be a part of the device's context.
-    fn work_item(&self) -> &WorkItem;
+    fn work(&self, passive: Passive<'_>);
 }
 
-/// Work that runs on a system thread after it is [enqueued](Self::enqueue). It is stored in the device's context:
-/// [`new`](Self::new) creates this value, and [`DeviceHandle::create_work_item`] creates the framework's work item for
-/// it. Before that, and after the device is deleted, its methods do nothing.
+/// Work that runs on a system thread after it is [enqueued](Self::enqueue), created by [`DeviceHandle::create_work_item`]. The
+/// device owns the framework's work item: it is deleted with the device, and from then on the methods do nothing.
 #[derive(Debug)]
 pub struct WorkItem {
     child: Child,
 }
 
 impl WorkItem {
-    /// Creates the value. The framework's work item does not exist yet.
-    ///
-    /// # IRQL
-    ///
-    /// Any.
-    #[must_use]
-    #[expect(clippy::new_without_default, reason = "a value that does nothing is no useful default")]
-    pub const fn new() -> Self {
-        Self { child: Child::new() }
-    }
-
     /// Queues the work. It runs once, even if this is called several times before it starts.
     ///
     /// # IRQL
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn enqueue(&self) {
-        self.child.with(|item| {
-            // SAFETY: the work item cannot be deleted while its handle is locked.
-            unsafe { call_unsafe_wdf_function_binding!(WdfWorkItemEnqueue, item.cast()) };
+        self.child.locked(|item| {
+            // SAFETY: the work item cannot be deleted while it is locked.
+            unsafe { wdf!(WdfWorkItemEnqueue, item.cast()) };
         });
     }
 
-    /// Waits until the queued work has run. Do not call it from the work itself.
+    /// Waits until the queued work has run. Do not call it from the work itself: that is a deadlock.
     ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
-    pub fn flush(&self) {
-        self.child.with_reference(|item| {
-            // SAFETY: the reference keeps the work item's memory valid.
-            unsafe { call_unsafe_wdf_function_binding!(WdfWorkItemFlush, item.cast()) };
+    pub fn flush(&self, _: Passive<'_>) {
+        self.child.unlocked(|item| {
+            // SAFETY: this value has a reference to the work item.
+            unsafe { wdf!(WdfWorkItemFlush, item.cast()) };
         });
+    }
+
+    /// Returns the framework's handle. It is valid as long as this value; its device may have deleted the work item.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> WDFWORKITEM {
+        self.child.raw().cast()
     }
 }
 
 impl<T: Device> DeviceHandle<'_, T> {
-    /// Creates the framework's work item for the [`WorkItem`] in the device's context. It is deleted with the device.
+    /// Creates a work item.
     ///
     /// # Errors
     ///
-    /// Returns the error of `WdfWorkItemCreate`; `STATUS_INVALID_PARAMETER` if [`WorkItemEvents::work_item`] returns a
-    /// work item that is not in the device's context; `STATUS_INVALID_DEVICE_REQUEST` if the work item has already been
-    /// created.
+    /// Returns the error of `WdfWorkItemCreate`.
     ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
-    pub fn create_work_item<Tag>(&self) -> Result<(), NtStatus>
+    pub fn create_work_item<Tag>(&self) -> Result<WorkItem, NtStatus>
     where
         T: WorkItemEvents<Tag>,
     {
-        let value = self.value().ok_or(NtStatus::DeviceNotReady)?;
-        let child = &value.work_item().child;
-        child.check_new(value)?;
         let mut config = WDF_WORKITEM_CONFIG {
             Size: size_field::<WDF_WORKITEM_CONFIG>(),
             EvtWorkItemFunc: Some(work::<T, Tag>),
             ..WDF_WORKITEM_CONFIG::default()
         };
-        let mut attributes = attributes(self, cleanup::<T, Tag>);
+        let mut attributes = child::attributes(self.raw());
         let mut raw: WDFWORKITEM = ptr::null_mut();
-        // SAFETY: the parent is alive, and all structures outlive the call.
+        // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe {
-            call_unsafe_wdf_function_binding!(
-                WdfWorkItemCreate,
-                ptr::from_mut(&mut config),
-                ptr::from_mut(&mut attributes),
-                ptr::from_mut(&mut raw)
-            )
+            wdf!(WdfWorkItemCreate, ptr::from_mut(&mut config), ptr::from_mut(&mut attributes), ptr::from_mut(&mut raw))
         })?;
-        // SAFETY: the work item was just created with these attributes, and nothing else has its handle.
-        unsafe { child.set(raw.cast(), self) };
-        Ok(())
+        // SAFETY: the work item was just created with these attributes.
+        let child = unsafe { Child::new(raw.cast(), self.raw(), false) }?;
+        Ok(WorkItem { child })
     }
 }
 
 unsafe extern "C" fn work<T: WorkItemEvents<Tag>, Tag>(object: WDFWORKITEM) {
-    // SAFETY: the framework passes a work item that `create_work_item` created for a device with a context of this type.
-    if let Some(value) = unsafe { value_of_device::<T>(object.cast()) } {
-        value.work();
-    }
-}
-
-unsafe extern "C" fn cleanup<T: WorkItemEvents<Tag>, Tag>(object: WDFOBJECT) {
-    // SAFETY: the framework passes the work item for which this callback was set.
-    if let Some(value) = unsafe { value_of_device::<T>(object) } {
-        value.work_item().child.forget();
+    // SAFETY: the framework passes a work item that was created for a device with a context of this type.
+    if let Some(value) = unsafe { child::device_value::<T>(object.cast()) } {
+        value.work(Passive::assume());
     }
 }

@@ -12,6 +12,7 @@ mod framework;
 mod garbage;
 mod hardware;
 mod kernel;
+mod kmdf;
 mod limits;
 mod loader;
 mod losses;

@@ -16,12 +16,20 @@ const CRATES: [(&str, &[&str]); 7] = [
     ("host/etw-etl", &[]),
     ("host/etw-session", &["docs/sessions.md"]),
     ("host/nt-host", &["docs/testing-with-nt-host.md", "crates/host/nt-host/README.md"]),
-    ("driver/wdk-kmdf", &["docs/kmdf.md", "driver-sample/src", "crates/host/driver-build/templates/kmdf/src"]),
+    (
+        "driver/wdk-kmdf",
+        &[
+            "docs/kmdf.md",
+            "driver-sample/src",
+            "crates/driver/wdk-kmdf/drivers",
+            "crates/host/driver-build/templates/kmdf/src",
+        ],
+    ),
 ];
 
 /// Types that code does not name, with the function that returns them or the macro that makes them.
-const UNNAMED: [(&str, &str); 4] =
-    [("SpinLockGuard", "lock"), ("DeviceHandle", "create"), ("Context", "context"), ("ContextInfo", "context")];
+const UNNAMED: [(&str, &str); 3] =
+    [("ControlInit", "control_device"), ("DeviceBuilder", "files"), ("Output", "output")];
 
 /// A public item: its type or trait, its name, and the code in its documentation.
 struct Public {
@@ -219,4 +227,39 @@ fn every_public_item_is_shown_by_an_example() {
     }
     assert!(count > 150, "only {count} public items were found");
     assert!(missing.is_empty(), "no example shows\n{}", missing.join("\n"));
+}
+
+/// Returns the words of a text that start with a prefix.
+fn words<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(move |word| word.starts_with(prefix))
+}
+
+#[test]
+fn the_table_of_framework_functions_is_that_of_the_crate() {
+    let called: BTreeSet<String> = sources(&repository().join("crates/driver/wdk-kmdf/src"))
+        .iter()
+        .flat_map(|path| {
+            let text = fs::read_to_string(path).unwrap();
+            let calls = text.split("wdf!(").skip(1).filter_map(|call| words(call, "").find(|word| !word.is_empty()));
+            calls.map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(called.len() > 50 && called.iter().all(|name| name.starts_with("Wdf")), "{called:?}");
+    let page = fs::read_to_string(repository().join("docs/kmdf.md")).unwrap();
+    let (_, table) = page.split_once("## From the framework's functions").unwrap();
+    let rows: Vec<(&str, &str)> =
+        table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | ")).collect();
+    let listed: BTreeSet<String> = rows.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(listed.len(), rows.len(), "a function is listed twice");
+    assert_eq!(called, listed);
+    // Every member that the table names exists.
+    let found = Crate::read(&repository().join("crates/driver/wdk-kmdf/src"));
+    for (name, here) in rows {
+        for member in here.split('`').skip(1).step_by(2) {
+            let (owner, item) = member.rsplit_once("::").map_or((None, member), |(owner, item)| (Some(owner), item));
+            let exists = found.items.iter().any(|known| known.owner.as_deref() == owner && known.name == item);
+            let is_constant = item.chars().all(|c| c.is_uppercase() || c == '_');
+            assert!(exists || is_constant || member == "&self", "{name}: there is no {member}");
+        }
+    }
 }

@@ -19,9 +19,9 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Checks the formatting of all sources, runs clippy for the host and for Windows
 (code with cfg(windows) is checked only there), and builds the documentation.
-Every warning is an error. Public functions of wdk-etw must document the IRQL at
-which they may be called. Checks the spelling with typos, and finds phrases that
-are hard to read. Missing components are installed.
+Every warning is an error. Public functions of wdk-etw and wdk-kmdf must document
+the IRQL at which they may be called. Checks the spelling with typos, and finds
+phrases that are hard to read. Missing components are installed.
 ",
     flags: &[],
     run,
@@ -33,6 +33,8 @@ const DRIVER_CRATES: [&str; 8] =
 /// Packages that are not members of a workspace whose formatting is checked.
 const LONE_MANIFESTS: [&str; 2] =
     ["crates/driver/wdk-kmdf/Cargo.toml", "crates/tests/test-support/images-kv/Cargo.toml"];
+/// The workspace of the drivers on `wdk-kmdf`.
+const KMDF_DRIVERS_MANIFEST: &str = "crates/driver/wdk-kmdf/drivers/Cargo.toml";
 /// The crates that control sessions. They contain code with `cfg(windows)`.
 const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
 /// The workspace of the images that tests inspect. It is separate because it has another profile and lock file.
@@ -62,10 +64,10 @@ fn format(context: &Context) -> Result<Outcome, Error> {
     let probe = context.cargo().args(["fmt", "--version"]);
     ensure_component(context, "rustfmt", probe)?;
     context.cargo().args(["fmt", "--all", "--check"]).run()?;
-    let manifests = [IMAGES_MANIFEST, BENCH_IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST];
+    let manifests = [IMAGES_MANIFEST, BENCH_IMAGES_MANIFEST, FUZZ_MANIFEST, SAMPLE_MANIFEST, KMDF_DRIVERS_MANIFEST];
     for manifest in manifests.into_iter().chain(LONE_MANIFESTS) {
         // `--all` also formats the crates of this repository that a package depends on. Only a workspace needs it.
-        let all = (manifest == BENCH_IMAGES_MANIFEST).then_some("--all");
+        let all = [BENCH_IMAGES_MANIFEST, KMDF_DRIVERS_MANIFEST].contains(&manifest).then_some("--all");
         context.cargo().args(["fmt", "--check", "--manifest-path", manifest]).args(all).run()?;
     }
     Ok(Outcome::Passed)

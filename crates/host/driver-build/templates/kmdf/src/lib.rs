@@ -8,7 +8,9 @@ extern crate wdk_panic;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use wdk_etw::{Guid, NtStatus};
-use wdk_kmdf::{ControlEvents, Device, DeviceInit, Driver, DriverHandle, Request, context, create_driver};
+use wdk_kmdf::{
+    Device, DeviceInit, Driver, DriverHandle, Passive, QueueConfig, QueueEvents, Request, create_driver,
+};
 use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
 
 /// The control code of the request that adds a `u32` to the sum and returns the new sum.
@@ -39,12 +41,14 @@ struct ThisDriver;
 
 impl Driver for ThisDriver {
     fn device_add(_: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus> {
-        let device = init.create(Adder { sum: AtomicU32::new(0) })?;
-        device.create_queue()?;
+        let device = init.create(|device| {
+            device.create_queue(QueueConfig::sequential().default_queue())?;
+            Ok(Adder { sum: AtomicU32::new(0) })
+        })?;
         device.create_interface(&INTERFACE)
     }
 
-    fn unload() {
+    fn unload(_: Passive<'_>) {
         trace::stop(); // trace
     }
 }
@@ -54,29 +58,26 @@ struct Adder {
     sum: AtomicU32,
 }
 
-context!(Adder, c"Adder");
-
 impl Device for Adder {}
 
-impl ControlEvents for Adder {
+impl QueueEvents for Adder {
     fn device_control(&self, mut request: Request, code: u32) {
         let activity = trace::request_start(code, u32::try_from(request.input_length()).unwrap_or(u32::MAX)); // trace
         let result = if code == ADD { self.add(&mut request) } else { Err(NtStatus::InvalidDeviceRequest) };
         trace::request_stop(activity, result); // trace
-        match result {
-            Ok(_) => request.complete(NtStatus::Success, 4),
-            Err(status) => request.complete(status, 0),
-        }
+        request.finish(result.map(drop));
     }
 }
 
 impl Adder {
-    /// Adds the number in the request's buffer and puts the sum there.
+    /// Adds the number in the request's input and replies with the sum.
     fn add(&self, request: &mut Request) -> Result<u32, NtStatus> {
-        let input = request.input()?.first_chunk().filter(|_| request.output_length() >= 4);
-        let number = input.copied().map(u32::from_le_bytes).ok_or(NtStatus::BufferTooSmall)?;
+        let number: u32 = request.input_value()?;
+        if request.output_length() < size_of::<u32>() {
+            return Err(NtStatus::BufferTooSmall);
+        }
         let sum = self.sum.fetch_add(number, Ordering::Relaxed).wrapping_add(number);
-        request.reply(&sum.to_le_bytes())?;
+        request.reply_value(&sum)?;
         Ok(sum)
     }
 }

@@ -1,4 +1,5 @@
-//! A lint of this repository: every public function of `wdk-etw` documents the IRQL at which it may be called.
+//! A lint of this repository: every public function of the crates that a driver calls documents the IRQL at which it may be
+//! called.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +8,8 @@ use crate::context::Context;
 use crate::steps::Outcome;
 use driver_build::Error;
 
-/// The folder that is checked.
-const SOURCES: &str = "crates/driver/wdk-etw/src";
+/// The folders that are checked.
+const SOURCES: [&str; 2] = ["crates/driver/wdk-etw/src", "crates/driver/wdk-kmdf/src"];
 /// Files that are not checked. Their `pub` items are sealed or only for the expansions of macros, so users never call
 /// them.
 const INTERNAL: [&str; 9] = [
@@ -25,13 +26,15 @@ const INTERNAL: [&str; 9] = [
 
 /// Fails with the file and line of each function without an `# IRQL` section.
 pub(super) fn check(context: &Context) -> Result<Outcome, Error> {
-    let root = context.path(SOURCES);
     let mut missing = Vec::new();
-    for file in rust_files(&root)? {
-        let name = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
-        if !INTERNAL.contains(&name.as_str()) {
-            let text = fs::read_to_string(&file).map_err(|error| failed(&file, &error))?;
-            missing.extend(undocumented(&text).map(|line| format!("{SOURCES}/{name}:{line}")));
+    for sources in SOURCES {
+        let root = context.path(sources);
+        for file in rust_files(&root)? {
+            let name = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+            if !INTERNAL.contains(&name.as_str()) {
+                let text = fs::read_to_string(&file).map_err(|error| failed(&file, &error))?;
+                missing.extend(undocumented(&text).map(|line| format!("{sources}/{name}:{line}")));
+            }
         }
     }
     if missing.is_empty() {

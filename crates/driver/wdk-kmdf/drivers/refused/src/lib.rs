@@ -1,0 +1,145 @@
+//! Code that must not compile. Each case is a module with the error that the compiler reports; without a case, this is a driver.
+#![no_std]
+#![allow(dead_code, unused_imports, reason = "only whether it compiles matters")]
+
+extern crate wdk_panic;
+
+use wdk_etw::NtStatus;
+use wdk_kmdf::{
+    Access, Device, DeviceHandle, DeviceInit, Driver, DriverHandle, Passive, Queue, RegistryKey, Request, SpinLock,
+    Timer, TimerEvents, create_driver, pod,
+};
+use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
+
+pod! {
+    /// Has no padding, and compiles.
+    struct Whole {
+        first: u32,
+        second: [u16; 2],
+    }
+}
+
+struct Good {
+    timer: Timer,
+    queue: Queue,
+}
+
+impl Device for Good {}
+
+#[cfg(case = "complete_twice")] // error[E0382]
+fn complete_twice(request: Request) {
+    request.complete(NtStatus::Success);
+    request.complete(NtStatus::Success);
+}
+
+#[cfg(case = "use_after_forward")] // error[E0382]
+fn use_after_forward(queue: &Queue, mut request: Request) {
+    let _ = request.forward(queue);
+    let _ = request.reply(b"late");
+}
+
+#[cfg(case = "reply_from_input")] // error[E0502]
+fn reply_from_input(mut request: Request) -> Result<(), NtStatus> {
+    let input = request.input()?;
+    request.reply(input)
+}
+
+#[cfg(case = "two_outputs")] // error[E0499]
+fn two_outputs(mut request: Request) -> Result<(), NtStatus> {
+    let mut first = request.output()?;
+    let mut second = request.output()?;
+    first.write(b"1")?;
+    second.write(b"2")
+}
+
+#[cfg(case = "input_outlives_request")] // error[E0505]
+fn input_outlives_request(request: Request) -> Result<usize, NtStatus> {
+    let input = request.input()?;
+    request.complete(NtStatus::Success);
+    Ok(input.len())
+}
+
+#[cfg(case = "wait_in_tick")] // error[E0061]
+impl TimerEvents for Good {
+    fn tick(&self) {
+        self.timer.stop();
+    }
+}
+
+#[cfg(case = "token_in_device")] // error[E0277]
+mod token_in_device {
+    struct Keeps(wdk_kmdf::Passive<'static>);
+
+    impl wdk_kmdf::Device for Keeps {}
+}
+
+#[cfg(case = "token_in_static")] // error[E0277]
+static TOKEN: SpinLock<Option<Passive<'static>>> = SpinLock::new(None);
+
+#[cfg(case = "handle_in_static")] // error[E0277]
+static HANDLE: SpinLock<Option<DeviceHandle<'static, Good>>> = SpinLock::new(None);
+
+#[cfg(case = "key_in_static")] // error[E0277]
+static KEY: SpinLock<Option<RegistryKey<'static>>> = SpinLock::new(None);
+
+#[cfg(case = "key_outlives_callback")] // error[E0621]
+fn key_outlives_callback<'a>(driver: DriverHandle, passive: Passive<'_>) -> Result<RegistryKey<'a>, NtStatus> {
+    driver.open_parameters(passive, Access::Read)
+}
+
+#[cfg(case = "value_outlives_lock")] // error: lifetime may not live long enough
+fn value_outlives_lock(lock: &SpinLock<u32>) -> &mut u32 {
+    lock.with(|value| value)
+}
+
+#[cfg(case = "unsynchronised_device")] // error[E0277]
+mod unsynchronised_device {
+    struct Shared(core::cell::Cell<u32>);
+
+    impl wdk_kmdf::Device for Shared {}
+}
+
+#[cfg(case = "padding")] // error[E0080]
+pod! {
+    struct Padded {
+        first: u8,
+        second: u32,
+    }
+}
+
+#[cfg(case = "reference_in_pod")] // error[E0277]
+pod! {
+    struct Refers {
+        first: &'static u8,
+    }
+}
+
+#[cfg(case = "files_of_another_device")] // error[E0277]
+fn files_of_another_device(init: DeviceInit<'_>) {
+    let _ = init.device::<Good>().files();
+}
+
+#[cfg(case = "timer_without_callback")] // error[E0277]
+fn timer_without_callback(device: DeviceHandle<'_, Good>) -> Result<Timer, NtStatus> {
+    device.create_timer()
+}
+
+/// # Safety
+///
+/// Only the system may call this function.
+#[unsafe(export_name = "DriverEntry")]
+pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
+    // SAFETY: the arguments are the system's, and this is `DriverEntry`.
+    let created = unsafe { create_driver::<ThisDriver>(driver, path) };
+    created.err().unwrap_or(NtStatus::Success).as_signed()
+}
+
+struct ThisDriver;
+
+impl Driver for ThisDriver {
+    fn device_add(_: DriverHandle, _: DeviceInit<'_>) -> Result<(), NtStatus> {
+        Err(NtStatus::NotSupported)
+    }
+
+    fn unload(_: Passive<'_>) {}
+}

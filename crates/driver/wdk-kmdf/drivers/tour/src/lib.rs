@@ -1,0 +1,52 @@
+//! Uses what the other drivers do not: several queues, direct I/O, I/O targets, the registry, resources and interrupts.
+#![no_std]
+
+extern crate wdk_panic;
+
+mod device;
+mod helper;
+mod requests;
+
+use wdk_etw::NtStatus;
+use wdk_kmdf::{DeviceHandle, DeviceInit, Driver, DriverHandle, Passive, QueueConfig, create_driver};
+use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
+
+use device::Tour;
+
+/// `FILE_DEVICE_UNKNOWN`.
+const DEVICE_TYPE: u32 = 0x22;
+
+/// # Safety
+///
+/// Only the system may call this function.
+#[unsafe(export_name = "DriverEntry")]
+pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
+    // SAFETY: the arguments are the system's, and this is `DriverEntry`.
+    let created = unsafe { create_driver::<TourDriver>(driver, path) };
+    created.and_then(helper::create).err().unwrap_or(NtStatus::Success).as_signed()
+}
+
+struct TourDriver;
+
+impl Driver for TourDriver {
+    fn device_add(driver: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus> {
+        if !driver.is_version_available(1, 25) || driver.is_version_available(1, 99) {
+            return Err(NtStatus::InternalError);
+        }
+        let init = init.exclusive().device_type(DEVICE_TYPE);
+        let device = init.device().files().passive_level().create(|device: DeviceHandle<'_, Tour>| {
+            device.create_queue::<()>(QueueConfig::parallel_up_to(4).allow_zero_length().default_queue())?;
+            let internal = device.create_queue::<requests::Internal>(QueueConfig::sequential().not_power_managed())?;
+            device.dispatch(&internal, wdk_kmdf::Dispatch::InternalControl)?;
+            Tour::new(device, internal)
+        })?;
+        device.assign_idle_settings(core::time::Duration::from_secs(10), false)?;
+        // The device below cannot wake the system.
+        let _ = device.assign_wake_settings();
+        Ok(())
+    }
+
+    fn unload(passive: Passive<'_>) {
+        helper::delete(passive);
+    }
+}

@@ -1,0 +1,173 @@
+//! The device's requests.
+
+use core::time::Duration;
+
+use wdk_etw::NtStatus;
+use wdk_kmdf::{Passive, Pod, QueueEvents, Request, RequestKind, SendEvents, pod};
+
+use crate::device::{Opened, Tour};
+
+const fn code(function: u32) -> u32 {
+    0x0022_0000 | (0x800 + function) << 2
+}
+
+/// Waits in the manual queue.
+const WAIT: u32 = code(0);
+/// Looks at the first waiting request, and puts it back.
+const PEEK: u32 = code(1);
+/// Completes the first waiting request.
+const RELEASE: u32 = code(2);
+/// Sends the request to the device below, and changes its status.
+const BELOW: u32 = code(3);
+/// Sends the request to the device below.
+const FORGET: u32 = code(4);
+/// Adds two numbers, in place.
+const ADD: u32 = code(5);
+/// Replies with several values.
+const VALUES: u32 = code(6);
+
+pod! {
+    /// The input of [`ADD`].
+    struct Terms {
+        first: u32,
+        second: u32,
+    }
+}
+
+pod! {
+    /// The output of [`ADD`].
+    struct Sum {
+        sum: u32,
+        carry: u32,
+    }
+}
+
+/// The queue for internal control requests.
+pub(crate) struct Internal;
+
+impl QueueEvents<Internal> for Tour {
+    fn internal_device_control(&self, mut request: Request, code: u32) {
+        let result = request.reply_value(&code);
+        request.finish(result);
+    }
+}
+
+impl QueueEvents for Tour {
+    fn read(&self, mut request: Request) {
+        self.count(1);
+        let is_empty = request.output_length() == 0;
+        let result = if is_empty { Ok(()) } else { read(&mut request) };
+        request.finish(result);
+    }
+
+    fn write(&self, mut request: Request) {
+        self.count(2);
+        let mut copy = [0; 16];
+        // Direct I/O: there is no reference to the client's memory, only copies.
+        let result = match (request.input(), request.copy_input(1, &mut copy)) {
+            (Ok([]), Ok(0)) => Ok(()),
+            (Err(NtStatus::InvalidDeviceRequest), Ok(length)) if copy.iter().take(length).all(|byte| *byte == b'w') => {
+                request.consume(length + 1);
+                Ok(())
+            }
+            _ => Err(NtStatus::InvalidParameter),
+        };
+        request.finish(result);
+    }
+
+    fn device_control(&self, mut request: Request, code: u32) {
+        self.count(3);
+        let result = match code {
+            WAIT => {
+                let _ = request.forward(&self.waiting);
+                return;
+            }
+            PEEK => self.peek(),
+            RELEASE => self.release(),
+            BELOW | FORGET => return self.send(request, code),
+            ADD => add(&mut request),
+            VALUES => values(&mut request),
+            _ => Err(NtStatus::InvalidDeviceRequest),
+        };
+        request.finish(result);
+    }
+}
+
+impl SendEvents for Tour {
+    fn sent(&self, request: Request, status: NtStatus) {
+        wdk::println!("tour: sent, {status}, {} bytes", request.information());
+        request.complete(if status == NtStatus::NotSupported { NtStatus::DeviceBusy } else { status });
+    }
+}
+
+impl Tour {
+    fn count(&self, kind: usize) {
+        // The device's execution level is passive.
+        if let Some(passive) = Passive::current() {
+            self.counts.with(passive, |counts| {
+                if let Some(count) = counts.get_mut(kind) {
+                    *count += 1;
+                }
+            });
+        }
+    }
+
+    fn peek(&self) -> Result<(), NtStatus> {
+        let request = self.waiting.next_request().ok_or(NtStatus::NotFound)?;
+        if request.kind() != RequestKind::Control(WAIT) || request.is_cancelled() || request.file::<Opened>().is_none()
+        {
+            return Err(NtStatus::InternalError);
+        }
+        request.requeue()
+    }
+
+    fn release(&self) -> Result<(), NtStatus> {
+        let mut request = self.waiting.next_request().ok_or(NtStatus::NotFound)?;
+        let result = request.reply(b"released");
+        request.finish(result);
+        Ok(())
+    }
+
+    fn send(&self, request: Request, code: u32) {
+        let Some(target) = &self.target else { return request.complete(NtStatus::NoSuchDevice) };
+        let _ = if code == BELOW {
+            request.send::<Self, ()>(target, Some(Duration::from_secs(1)))
+        } else {
+            request.send_and_forget(target)
+        };
+    }
+}
+
+fn read(request: &mut Request) -> Result<(), NtStatus> {
+    let mut output = request.output()?;
+    // The client's own memory: it can be written, but not borrowed.
+    if output.value::<u32>() != Err(NtStatus::InvalidDeviceRequest) {
+        return Err(NtStatus::InternalError);
+    }
+    output.write(b"rea")?;
+    output.write(b"d")
+}
+
+fn add(request: &mut Request) -> Result<(), NtStatus> {
+    let Terms { first, second } = *request.input_ref()?;
+    let (sum, carry) = first.overflowing_add(second);
+    let mut output = request.output()?;
+    let place: &mut Sum = output.value()?;
+    place.sum = sum;
+    place.carry = carry.into();
+    Ok(())
+}
+
+fn values(request: &mut Request) -> Result<(), NtStatus> {
+    fn append<T: Pod>(output: &mut wdk_kmdf::Output<'_>, value: T) -> Result<(), NtStatus> {
+        output.write_value(&value)
+    }
+    let mut output = request.output()?;
+    append(&mut output, 1_u8)?;
+    append(&mut output, 2_u16)?;
+    // Behind three bytes, there is no place for a reference to an `u32`.
+    if output.value::<u32>() != Err(NtStatus::DatatypeMisalignment) || output.written() != 3 {
+        return Err(NtStatus::InternalError);
+    }
+    append(&mut output, [3_u32; 2])
+}

@@ -1,0 +1,153 @@
+//! A counted reference to a child object of a device: a timer, a work item, a queue.
+//!
+//! The framework deletes children together with their device. A reference keeps the memory of a deleted object valid,
+//! but most functions must not be called for it any more. So the child's own context says whether it still lives. The
+//! child's cleanup callback changes that, under a lock that functions of the framework are called with.
+//!
+//! A child's callbacks find the device in the child's context, never with `WdfTimerGetParentObject` or
+//! `WdfWorkItemGetParentObject`. The framework forgets the parent before it calls the cleanup callback, and these
+//! functions then return NULL (Microsoft's public framework source: `FlushAndRundown` in `shared/core/fxtimer.cpp` and
+//! `fxworkitem.cpp`). Using that NULL as a handle is bug check 0x10D.
+
+use core::ptr::{self, NonNull};
+
+use wdk_etw::NtStatus;
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
+use wdk_sys::{WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT};
+
+use crate::{SpinLock, context};
+
+/// The context of a child.
+#[derive(Debug)]
+struct State {
+    device: WDFOBJECT,
+    /// False from the child's cleanup on.
+    lives: SpinLock<bool>,
+    /// A property of the child that its functions need.
+    direct: bool,
+}
+
+// SAFETY: the handle is only read, and the framework's functions for devices can be called from any thread.
+unsafe impl Send for State {}
+// SAFETY: as above.
+unsafe impl Sync for State {}
+
+/// Returns the attributes of a child of a device.
+pub(crate) fn attributes(device: WDFDEVICE) -> WDF_OBJECT_ATTRIBUTES {
+    WDF_OBJECT_ATTRIBUTES { EvtCleanupCallback: Some(cleanup), ..context::child_attributes::<State>(device.cast()) }
+}
+
+/// A reference to a child that this crate created.
+#[derive(Debug)]
+pub(crate) struct Child {
+    raw: WDFOBJECT,
+    /// The child's context. It lives as long as the reference.
+    state: NonNull<State>,
+}
+
+// SAFETY: the framework's functions for these objects can be called from any thread.
+unsafe impl Send for Child {}
+// SAFETY: as above.
+unsafe impl Sync for Child {}
+
+impl Child {
+    /// Takes a reference to a newly created child. `direct` can be read back with [`is_direct`](Self::is_direct).
+    ///
+    /// # Safety
+    ///
+    /// `raw` must have been created with [`attributes`] for `device`, and must not have been passed to this before.
+    pub(crate) unsafe fn new(raw: WDFOBJECT, device: WDFDEVICE, direct: bool) -> Result<Self, NtStatus> {
+        let state = State { device: device.cast(), lives: SpinLock::new(true), direct };
+        // SAFETY: the attributes have a context of this type, and it is filled only here.
+        unsafe { context::fill(raw, state) };
+        // SAFETY: the context was filled above.
+        let state = unsafe { context::get::<State>(raw) }.ok_or(NtStatus::InternalError)?;
+        let state = NonNull::from(state);
+        // SAFETY: the object exists.
+        unsafe { reference(raw) };
+        Ok(Self { raw, state })
+    }
+
+    fn state(&self) -> &State {
+        // SAFETY: the context of an object lives as long as a reference to it.
+        unsafe { self.state.as_ref() }
+    }
+
+    pub(crate) fn is_direct(&self) -> bool {
+        self.state().direct
+    }
+
+    pub(crate) const fn raw(&self) -> WDFOBJECT {
+        self.raw
+    }
+
+    /// Calls `body` with the handle while its deletion is held off, that is, at `DISPATCH_LEVEL`. Returns `None` if the
+    /// child was deleted. `body` must not wait and must not call back into the driver.
+    pub(crate) fn locked<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
+        self.state().lives.with(|lives| lives.then(|| body(self.raw)))
+    }
+
+    /// Calls `body` with the handle if the child was not deleted before. For functions that wait or call back: those of
+    /// queues, and stopping or flushing, are valid for an object that is being deleted, as long as it has a reference.
+    pub(crate) fn unlocked<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
+        self.state().lives.with(|lives| *lives).then(|| body(self.raw))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // SAFETY: this value has a reference since `new`.
+        unsafe { dereference(self.raw) };
+    }
+}
+
+/// Takes a reference to an object.
+///
+/// # Safety
+///
+/// The object must exist.
+pub(crate) unsafe fn reference(object: WDFOBJECT) {
+    // SAFETY: guaranteed by the caller; tag, line and file are optional.
+    unsafe { wdf!(WdfObjectReferenceActual, object, ptr::null_mut(), 0, ptr::null()) };
+}
+
+/// Releases a reference to an object.
+///
+/// # Safety
+///
+/// The caller must have a reference that [`reference`] took, and not use it afterwards.
+pub(crate) unsafe fn dereference(object: WDFOBJECT) {
+    // SAFETY: guaranteed by the caller.
+    unsafe { wdf!(WdfObjectDereferenceActual, object, ptr::null_mut(), 0, ptr::null()) };
+}
+
+/// Marks a child as deleted.
+///
+/// # Safety
+///
+/// `child` must have been created with [`attributes`], and its cleanup callback must be running.
+pub(crate) unsafe fn mark_deleted(child: WDFOBJECT) {
+    // SAFETY: the attributes have a context of this type.
+    if let Some(state) = unsafe { context::get::<State>(child) } {
+        state.lives.with(|lives| *lives = false);
+    }
+}
+
+/// Returns the context of the device that a child was created for. It can be called in every callback of the child.
+///
+/// # Safety
+///
+/// `child` must have been created with [`attributes`] for a device whose context is a `T`, and must not be destroyed
+/// during `'a`.
+pub(crate) unsafe fn device_value<'a, T: 'static>(child: WDFOBJECT) -> Option<&'a T> {
+    // SAFETY: the child's attributes have a context of this type.
+    let state = unsafe { context::get::<State>(child) }?;
+    // SAFETY: the framework cleans up a device after its children and destroys its context after that, so the device
+    // outlives the callbacks of its children. Its context is a `T`.
+    unsafe { context::get::<T>(state.device) }
+}
+
+unsafe extern "C" fn cleanup(object: WDFOBJECT) {
+    // SAFETY: the framework passes the child for which this callback was set.
+    unsafe { mark_deleted(object) };
+}

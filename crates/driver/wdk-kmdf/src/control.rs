@@ -1,0 +1,168 @@
+//! Control devices: devices without hardware, which a driver creates itself.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+use core::ops::Deref;
+use core::ptr;
+
+use wdk_etw::NtStatus;
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
+use wdk_sys::{PWDFDEVICE_INIT, WDFDEVICE};
+
+use crate::file::FileEvents;
+use crate::text::unicode;
+use crate::{Device, DeviceHandle, DriverHandle, Passive, check, context, file, init};
+
+/// A control device that has not been created yet. Dropping it frees it.
+#[derive(Debug)]
+pub struct ControlInit<'a, T> {
+    raw: PWDFDEVICE_INIT,
+    callback: PhantomData<(*const &'a (), fn() -> T)>,
+}
+
+/// A control device with a context of type `T`. Keep it in a static, and [delete](Self::delete) it before the driver unloads.
+pub struct ControlDevice<T: Device> {
+    raw: WDFDEVICE,
+    value: *const T,
+}
+
+// SAFETY: the framework's functions for devices can be called from any thread, and the value is `Send` and `Sync`.
+unsafe impl<T: Device> Send for ControlDevice<T> {}
+// SAFETY: as above.
+unsafe impl<T: Device> Sync for ControlDevice<T> {}
+
+impl DriverHandle {
+    /// Begins a control device. `sddl` says who may open it, for example `D:P(A;;GA;;;SY)(A;;GA;;;BA)`.
+    ///
+    /// # Errors
+    ///
+    /// Returns `STATUS_INSUFFICIENT_RESOURCES` if `WdfControlDeviceInitAllocate` fails.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn control_device<'a, T: Device>(&self, _: Passive<'a>, sddl: &[u16]) -> Result<ControlInit<'a, T>, NtStatus> {
+        let sddl = unicode(sddl)?;
+        // SAFETY: the driver object exists; the framework copies the string.
+        let raw = unsafe { wdf!(WdfControlDeviceInitAllocate, self.raw(), ptr::from_ref(&sddl)) };
+        if raw.is_null() {
+            Err(NtStatus::InsufficientResources)
+        } else {
+            Ok(ControlInit { raw, callback: PhantomData })
+        }
+    }
+}
+
+impl<T: Device> ControlInit<'_, T> {
+    /// Names the device, for example `\Device\MyControl`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfDeviceInitAssignName`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn name(self, name: &[u16]) -> Result<Self, NtStatus> {
+        let name = unicode(name)?;
+        // SAFETY: the device has not been created yet; the framework copies the name.
+        check(unsafe { wdf!(WdfDeviceInitAssignName, self.raw, ptr::from_ref(&name)) })?;
+        Ok(self)
+    }
+
+    /// Tells the device about files that are opened on it, and gives each a value of its own.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    #[must_use]
+    pub fn files(self) -> Self
+    where
+        T: FileEvents,
+    {
+        // SAFETY: the device has not been created yet, and `create` gives it a context of type `T`.
+        unsafe { file::set_config::<T>(self.raw) };
+        self
+    }
+
+    /// Creates the device. `build` makes its context, with its queue. When that has succeeded, clients can open the device.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfDeviceCreate`, or of `build`. The device is then deleted.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn create(
+        mut self,
+        build: impl FnOnce(DeviceHandle<'_, T>) -> Result<T, NtStatus>,
+    ) -> Result<ControlDevice<T>, NtStatus> {
+        // SAFETY: this value has the framework's pointer, and the device gets a context of type `T`.
+        let handle = unsafe { init::create::<T>(&mut self.raw, false) }?;
+        // The device has taken over the structure.
+        let _ = ManuallyDrop::new(self);
+        let raw = handle.raw();
+        let built = init::build_value(handle, build);
+        // SAFETY: the device has a context of this type, and `delete` or the code below deletes it.
+        let value = unsafe { context::get::<T>(raw.cast()) };
+        match (built, value) {
+            (Ok(()), Some(value)) => {
+                let value = ptr::from_ref(value);
+                // SAFETY: the device was just created and has its queue.
+                unsafe { wdf!(WdfControlFinishInitializing, raw) };
+                Ok(ControlDevice { raw, value })
+            }
+            (result, _) => {
+                // SAFETY: this function created the device, and nothing else has its handle.
+                unsafe { wdf!(WdfObjectDelete, raw.cast()) };
+                Err(result.err().unwrap_or(NtStatus::InternalError))
+            }
+        }
+    }
+}
+
+impl<T> Drop for ControlInit<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: the structure was allocated and no device was created with it.
+        unsafe { wdf!(WdfDeviceInitFree, self.raw) };
+    }
+}
+
+impl<T: Device> ControlDevice<T> {
+    /// Deletes the device.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn delete(self, _: Passive<'_>) {
+        // SAFETY: this value owns the device, and does not use it any more.
+        unsafe { wdf!(WdfObjectDelete, self.raw.cast()) };
+    }
+
+    /// Returns the framework's handle, valid as long as this value.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> WDFDEVICE {
+        self.raw
+    }
+}
+
+impl<T: Device> Deref for ControlDevice<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: only this value deletes the device.
+        unsafe { &*self.value }
+    }
+}
+
+impl<T: Device> fmt::Debug for ControlDevice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ControlDevice").field(&self.raw).finish()
+    }
+}

@@ -1,0 +1,207 @@
+//! Interrupts of a device, and the work that follows them.
+
+use core::marker::PhantomData;
+use core::ptr;
+
+use wdk_etw::NtStatus;
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
+use wdk_sys::{_WDF_TRI_STATE, BOOLEAN, NTSTATUS, ULONG, WDF_INTERRUPT_CONFIG, WDFDEVICE, WDFINTERRUPT, WDFOBJECT};
+
+use crate::child::{self, Child};
+use crate::{Device, DeviceHandle, Passive, check, context, size_field, status_of};
+
+/// What follows an interrupt, outside of the service routine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deferred {
+    /// [`InterruptEvents::dpc`], at `DISPATCH_LEVEL`.
+    Dpc,
+    /// [`InterruptEvents::work`], at `PASSIVE_LEVEL`.
+    WorkItem,
+}
+
+/// The callbacks of an interrupt. A device with several interrupts implements this once for each, with different `Tag`s.
+pub trait InterruptEvents<Tag = ()>: Device {
+    /// What [`Isr::defer`] queues.
+    const DEFERRED: Deferred = Deferred::Dpc;
+
+    /// `EvtInterruptIsr`: returns whether the device has interrupted. Runs at the device's IRQL (`DIRQL`), above `DISPATCH_LEVEL`:
+    /// use atomics and [`Isr::defer`], and no other function of this crate.
+    fn isr(&self, isr: Isr<'_>, message: u32) -> bool;
+
+    /// `EvtInterruptDpc`: runs at `DISPATCH_LEVEL` after the service routine deferred.
+    fn dpc(&self) {}
+
+    /// `EvtInterruptWorkItem`: runs at `PASSIVE_LEVEL` after the service routine deferred.
+    fn work(&self, passive: Passive<'_>) {
+        let _ = passive;
+    }
+
+    /// `EvtInterruptEnable`: enables the interrupt in the hardware. Runs at `DIRQL`.
+    ///
+    /// # Errors
+    ///
+    /// An error prevents the device from entering D0.
+    fn enable(&self) -> Result<(), NtStatus> {
+        Ok(())
+    }
+
+    /// `EvtInterruptDisable`: disables the interrupt in the hardware. Runs at `DIRQL`.
+    ///
+    /// # Errors
+    ///
+    /// If this returns an error, the framework marks the device as failed.
+    fn disable(&self) -> Result<(), NtStatus> {
+        Ok(())
+    }
+}
+
+/// The interrupt in its service routine.
+#[derive(Clone, Copy, Debug)]
+pub struct Isr<'a> {
+    raw: WDFINTERRUPT,
+    deferred: Deferred,
+    callback: PhantomData<*const &'a ()>,
+}
+
+impl Isr<'_> {
+    /// Queues [`InterruptEvents::dpc`] or [`InterruptEvents::work`]. Returns false if it is already queued.
+    ///
+    /// # IRQL
+    ///
+    /// `DIRQL`.
+    pub fn defer(&self) -> bool {
+        let queued = match self.deferred {
+            // SAFETY: the interrupt exists during its service routine.
+            Deferred::Dpc => unsafe { wdf!(WdfInterruptQueueDpcForIsr, self.raw) },
+            // SAFETY: as above.
+            Deferred::WorkItem => unsafe { wdf!(WdfInterruptQueueWorkItemForIsr, self.raw) },
+        };
+        queued != 0
+    }
+
+    /// Returns the framework's handle, valid until the callback returns.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> WDFINTERRUPT {
+        self.raw
+    }
+}
+
+/// An interrupt of a device. The device owns the framework's object.
+#[derive(Debug)]
+pub struct Interrupt {
+    child: Child,
+}
+
+impl Interrupt {
+    /// Calls `body` while the service routine cannot run, at its IRQL. Returns `None` if the interrupt was deleted.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DIRQL`. In `body` it is `DIRQL`: use atomics, and no function of this crate.
+    pub fn locked<R>(&self, body: impl FnOnce() -> R) -> Option<R> {
+        self.child.unlocked(|interrupt| {
+            // SAFETY: this value has a reference to the interrupt.
+            unsafe { wdf!(WdfInterruptAcquireLock, interrupt.cast()) };
+            let result = body();
+            // SAFETY: the lock is held.
+            unsafe { wdf!(WdfInterruptReleaseLock, interrupt.cast()) };
+            result
+        })
+    }
+
+    /// Returns the framework's handle. It is valid as long as this value; its device may have deleted the interrupt.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> WDFINTERRUPT {
+        self.child.raw().cast()
+    }
+}
+
+impl<T: Device> DeviceHandle<'_, T> {
+    /// Creates an interrupt. The framework connects it to the device's next interrupt resource when the device starts.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfInterruptCreate`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn create_interrupt<Tag>(&self) -> Result<Interrupt, NtStatus>
+    where
+        T: InterruptEvents<Tag>,
+    {
+        let mut config = WDF_INTERRUPT_CONFIG {
+            Size: size_field::<WDF_INTERRUPT_CONFIG>(),
+            ShareVector: _WDF_TRI_STATE::WdfUseDefault,
+            ReportInactiveOnPowerDown: _WDF_TRI_STATE::WdfUseDefault,
+            EvtInterruptIsr: Some(isr::<T, Tag>),
+            EvtInterruptEnable: Some(enable::<T, Tag>),
+            EvtInterruptDisable: Some(disable::<T, Tag>),
+            ..WDF_INTERRUPT_CONFIG::default()
+        };
+        match T::DEFERRED {
+            Deferred::Dpc => config.EvtInterruptDpc = Some(dpc::<T, Tag>),
+            Deferred::WorkItem => config.EvtInterruptWorkItem = Some(work::<T, Tag>),
+        }
+        let mut attributes = child::attributes(self.raw());
+        // The parent of an interrupt is its device, and the framework rejects any other value here.
+        attributes.ParentObject = ptr::null_mut();
+        let mut raw: WDFINTERRUPT = ptr::null_mut();
+        // SAFETY: the device exists, and all structures outlive the call.
+        check(unsafe {
+            wdf!(
+                WdfInterruptCreate,
+                self.raw(),
+                ptr::from_mut(&mut config),
+                ptr::from_mut(&mut attributes),
+                ptr::from_mut(&mut raw)
+            )
+        })?;
+        // SAFETY: the interrupt was just created with these attributes.
+        let child = unsafe { Child::new(raw.cast(), self.raw(), false) }?;
+        Ok(Interrupt { child })
+    }
+}
+
+unsafe extern "C" fn isr<T: InterruptEvents<Tag>, Tag>(raw: WDFINTERRUPT, message: ULONG) -> BOOLEAN {
+    // SAFETY: the framework passes an interrupt of a device with a context of this type.
+    let device = unsafe { wdf!(WdfInterruptGetDevice, raw) };
+    // SAFETY: the device of an interrupt exists.
+    let value = unsafe { context::get::<T>(device.cast()) };
+    let isr = Isr { raw, deferred: T::DEFERRED, callback: PhantomData };
+    u8::from(value.is_some_and(|value| value.isr(isr, message)))
+}
+
+unsafe extern "C" fn dpc<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: WDFOBJECT) {
+    // SAFETY: the framework passes the device of the interrupt, which has a context of this type.
+    if let Some(value) = unsafe { context::get::<T>(device) } {
+        value.dpc();
+    }
+}
+
+unsafe extern "C" fn work<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: WDFOBJECT) {
+    // SAFETY: as above.
+    if let Some(value) = unsafe { context::get::<T>(device) } {
+        value.work(Passive::assume());
+    }
+}
+
+unsafe extern "C" fn enable<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: as above.
+    let value = unsafe { context::get::<T>(device.cast()) };
+    status_of(value.map_or(Err(NtStatus::DeviceNotReady), T::enable))
+}
+
+unsafe extern "C" fn disable<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: as above.
+    let value = unsafe { context::get::<T>(device.cast()) };
+    status_of(value.map_or(Err(NtStatus::DeviceNotReady), T::disable))
+}
