@@ -26,7 +26,7 @@ functions! { pub(super) FUNCTIONS;
         created(create_device(call, init, attributes), place)
     }
 
-    #[irql(PASSIVE)]
+    #[irql(DISPATCH)]
     fn WdfControlFinishInitializing(device: Handle) {
         with_device(device, |device| device.in_d0 = true);
         queue_state::start_all(device);

@@ -141,14 +141,14 @@ functions! { pub(super) FUNCTIONS;
         check(device);
     }
 
-    #[irql(PASSIVE), fails(NtStatus::InvalidDeviceState), fixed]
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceState), fixed]
     fn WdfDeviceAssignS0IdleSettings(device: Handle, settings: GuestPtr<Opaque>) -> Outcome {
         structures::IDLE_SETTINGS.check(settings)?;
         check(device);
         done(())
     }
 
-    #[irql(PASSIVE), fails(NtStatus::InvalidDeviceState), fixed]
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceState), fixed]
     fn WdfDeviceAssignSxWakeSettings(device: Handle, settings: GuestPtr<Opaque>) -> Outcome {
         structures::WAKE_SETTINGS.check(settings)?;
         check(device);

@@ -11,7 +11,7 @@ use crate::layout::{
     DRIVER_OBJECT, UNICODE_STRING, WDF_DRIVER_CONFIG, WDF_DRIVER_VERSION_AVAILABLE_PARAMS, WDF_OBJECT_ATTRIBUTES,
 };
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
+use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Rule};
 
 /// The routines that the framework stores in the driver object. No driver can import them, because no export can have
@@ -43,13 +43,13 @@ functions! { pub(super) FUNCTIONS;
         with_driver(driver, |driver| driver.object)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfWdmDriverGetWdfDriverHandle(_driver: Ignored<GuestPtr<DRIVER_OBJECT>>) -> Handle {
         with(|framework| framework.driver())
     }
 
     /// A miniport calls this at unload, because the framework does not change the dispatch table of a miniport driver.
-    #[irql(PASSIVE)]
+    #[irql(DISPATCH)]
     fn WdfDriverMiniportUnload(_driver: Ignored<Handle>) {
         unload();
     }
@@ -72,7 +72,7 @@ functions! { pub(super) FUNCTIONS;
         Ok(wanted.MajorVersion == 1 && wanted.MinorVersion <= kernel().config.os.kmdf().minor)
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(ANY), fixed]
     fn WdfDriverErrorReportApiMissing(
         _driver: Ignored<Handle>,
         _extension: Ignored<GuestPtr<u16>>,

@@ -108,7 +108,7 @@ functions! { pub(super) FUNCTIONS;
         interrupt(handle).device
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfInterruptWdmGetInterrupt(handle: Handle) -> GuestPtr<INTERRUPT_OBJECT> {
         let interrupt = interrupt(handle);
         if interrupt.connected { interrupt.object } else { GuestPtr::NULL }

@@ -38,7 +38,7 @@ functions! { pub(super) FUNCTIONS;
         allocate_context(object, attributes, place)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfObjectContextGetObject(context: GuestPtr<u8>) -> Handle {
         with(|framework| {
             let has = |object: &Object| object.contexts.iter().any(|(_, memory)| *memory == context);

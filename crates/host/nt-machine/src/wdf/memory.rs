@@ -9,7 +9,7 @@ use super::object::{self, create, created};
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
+use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -42,14 +42,14 @@ functions! { pub(super) FUNCTIONS;
         created(create(call, attributes, None, data), place)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfMemoryGetBuffer(memory: Handle, size: Out<u64>) -> Result<GuestPtr<u8>, Fault> {
         let bytes = range(memory);
         size.set_if_wanted(bytes.len())?;
         Ok(bytes.start())
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfMemoryAssignBuffer(memory: Handle, buffer: GuestPtr<u8>, size: u64) -> NtStatus {
         object::part(memory, |memory: &mut Memory| *memory = Memory { bytes: buffer.array(size), owned: false });
         NtStatus::Success
@@ -81,13 +81,13 @@ functions! { pub(super) FUNCTIONS;
         created(with_memory(size, create).map(|(memory, _)| memory), place)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfMemoryCopyToBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
         buffer.array(length).copy_from(part(memory, offset, length)?.start())?;
         done(())
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfMemoryCopyFromBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
         done(part(memory, offset, length)?.copy_from(buffer)?)
     }

@@ -9,7 +9,7 @@ use super::object::{self, create, created};
 use crate::kernel::{self, kernel};
 use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
-use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, functions};
+use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, functions};
 use crate::verify::{self, Rule};
 
 functions! { pub(super) FUNCTIONS;
@@ -80,12 +80,12 @@ functions! { pub(super) FUNCTIONS;
         with_items(collection, |items| items.last().copied().unwrap_or_default())
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfVerifierDbgBreakPoint(&call) {
         stop(call, "a breakpoint without a debugger");
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfVerifierKeBugCheck(
         &call,
         _code: Ignored<u32>,

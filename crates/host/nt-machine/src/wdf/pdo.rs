@@ -79,7 +79,7 @@ functions! { pub(super) FUNCTIONS;
         with_device(device, |device| device.init.parent)
     }
 
-    #[irql(PASSIVE)]
+    #[irql(DISPATCH)]
     fn WdfFdoAddStaticChild(parent: Handle, child: Handle) -> NtStatus {
         with_device(parent, |device| device.static_children.push(child));
         if with_device(parent, |device| device.started) {

@@ -23,7 +23,7 @@ const EXPENSIVE: u32 = 2;
 const TRACING: u32 = 4;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfWmiProviderCreate(
         &call,
         device: Handle,
@@ -57,7 +57,7 @@ functions! { pub(super) FUNCTIONS;
         0
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfWmiInstanceCreate(
         &call,
         device: Handle,
@@ -68,13 +68,13 @@ functions! { pub(super) FUNCTIONS;
         created(create_instance(call, device, config, attributes), place)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfWmiInstanceRegister(handle: Handle) -> NtStatus {
         with_instance(handle, |instance| instance.registered = true);
         NtStatus::Success
     }
 
-    #[irql(PASSIVE)]
+    #[irql(DISPATCH)]
     fn WdfWmiInstanceDeregister(handle: Handle) {
         with_instance(handle, |instance| instance.registered = false);
     }

@@ -7,7 +7,7 @@ use super::{Handle, sync, timer};
 use crate::kernel::{call_back, kernel, submit};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDF_WORK_CONFIG};
 use crate::memory::{Code, GuestPtr};
-use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, functions};
+use crate::routine::{ANY, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, functions};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -50,7 +50,7 @@ functions! { pub(super) FUNCTIONS;
         create_work(call, &structures::DPC_CONFIG, config, attributes, place)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfDpcEnqueue(handle: Handle) -> bool {
         let work = work(handle);
         kernel().scheduler.change(|state| state.defer(handle.as_int(), move || work.run("EvtDpcFunc", handle, DISPATCH)))
@@ -66,7 +66,7 @@ functions! { pub(super) FUNCTIONS;
         removed
     }
 
-    #[irql(DISPATCH)]
+    #[irql(ANY)]
     fn WdfDpcGetParentObject(handle: Handle) -> Handle {
         parent_until_disposed(handle)
     }
