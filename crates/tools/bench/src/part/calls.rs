@@ -13,7 +13,7 @@ const ROW: &str = "call of a short routine of nt-host, instructions";
 /// The number of calls in the run that has them.
 const CALLS: u64 = 1000;
 /// The maximum number of instructions.
-const LIMIT: f64 = 1000.0;
+const LIMIT: f64 = 300.0;
 
 /// Steps through a driver's entry point with and without calls.
 ///
