@@ -342,6 +342,38 @@ fn the_state_of_power_policy_follows_the_device() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// The states in which Microsoft's irphandlers/pnp/pnpstatemachine.cpp and powerstatemachine.cpp call the driver.
+#[test]
+fn the_states_of_plug_and_play_and_power_follow_the_device() {
+    let states = |lines: Vec<String>| -> Vec<String> {
+        lines.into_iter().filter_map(|line| Some(line.strip_prefix("pnp ")?.replace(", power", ""))).collect()
+    };
+    for (bug, surprise) in [(4, false), (4, true), (5, false)] {
+        let (host, mut log) = (states_of(bug).start().expect("DriverEntry"), Log::default());
+        let device = host.add_device().expect("a device");
+        // The device is created; PrepareHardware, D0Entry, SelfManagedIoInit.
+        assert_eq!(states(log.lines(&host)), ["105 300", "108 300", "108 30f", "108 312"]);
+        let state = |device: &Device| assert_eq!(status(device, 0x0022_2004, &[]), NtStatus::Success);
+        state(&device);
+        device.sleep().expect("sleep");
+        state(&device);
+        device.wake().expect("wake");
+        state(&device);
+        let pageable = ["119 307", "119 31c", "119 31f", "119 333", "119 307"];
+        let not_pageable = ["119 8308", "119 831d", "119 8320", "119 8334", "119 8308"];
+        assert_eq!(states(log.lines(&host)), if bug == 4 { pageable } else { not_pageable });
+        if surprise {
+            device.surprise_remove().expect("removal");
+            // SurpriseRemoval, D0Exit, ReleaseHardware.
+            assert_eq!(states(log.lines(&host)), ["127 307", "129 314", "12a 315"]);
+        } else {
+            device.remove().expect("removal");
+            assert_eq!(states(log.lines(&host)), ["10e 314", "117 315"]);
+        }
+        host.unload().expect("unload").assert_clean();
+    }
+}
+
 /// `FxPkgPnp::SetDeviceFailed` in Microsoft's irphandlers/pnp/fxpkgpnp.cpp only tells the Plug and Play manager that
 /// the state has changed. The manager asks for the state on its own thread, which first finishes a start.
 #[test]

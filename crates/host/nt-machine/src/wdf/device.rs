@@ -6,6 +6,7 @@ use super::init::Init;
 use super::kind::Kind;
 use super::object::{self, lookup};
 use super::state::with;
+use super::states::{PnpState, PowerState};
 use super::{Handle, structures};
 use crate::kernel::RequestKind;
 use crate::kernel::ex::object as references;
@@ -209,6 +210,8 @@ pub(super) struct Device {
     /// What is happening to the device.
     pub(super) phase: Option<Phase>,
     pub(super) io: SelfManagedIo,
+    pub(super) pnp_state: PnpState,
+    pub(super) power_state: PowerState,
     /// The callback that last failed in a plug-and-play or power event, and its status.
     pub(super) failed: Option<(&'static str, NtStatus)>,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,

@@ -73,7 +73,11 @@ fn query_remove(devices: &[Handle]) -> Outcome {
         if let Err(refused) = asked.ok() {
             for asked in devices.iter().take(index + 1) {
                 // IRP_MN_CANCEL_REMOVE_DEVICE.
-                preprocess::through(*asked, (PNP, 3), Handle::NULL, || NtStatus::Success)?;
+                let asked = *asked;
+                preprocess::through(asked, (PNP, 3), Handle::NULL, move || {
+                    power::cancel_remove(asked);
+                    NtStatus::Success
+                })?;
             }
             return fail(refused);
         }
