@@ -163,7 +163,8 @@ fn a_request_that_cannot_be_canceled_is_found_when_its_device_leaves_in_an_order
     log.lines(&host);
     device.remove().expect("removal");
     assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
-    assert_eq!(log.lines(&host)[..3], ["QueryRemove", "FileCleanup", "FileClose"]);
+    // The request keeps its file.
+    assert_eq!(log.lines(&host)[..3], ["QueryRemove", "FileCleanup", "SelfManagedIoSuspend"]);
     let report = host.unload().expect("unload");
     let found: Vec<Rule> = report.findings().iter().map(|finding| finding.rule).collect();
     assert_eq!(found, [Rule::RequestNever]);
@@ -339,6 +340,35 @@ fn the_state_of_power_policy_follows_the_device() {
     device.wake().expect("wake");
     assert_eq!(state(), ["D0Entry from 4, policy 52e", "policy 565"]);
     device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Each request has a reference to its file, and the I/O manager sends `IRP_MJ_CLOSE` after the last one.
+#[test]
+fn a_closed_file_stays_until_its_last_request_is_completed() {
+    let (host, device, mut log) = start("kmdf_life");
+    let file = device.open().expect("a file");
+    let requests = [0; 2].map(|_| file.begin_ioctl(KEEP_CANCELABLE, &[], 0).expect("a request"));
+    log.lines(&host);
+    file.close().expect("the end of the file");
+    assert_eq!(log.lines(&host), ["FileCleanup"]);
+    let [first, second] = requests;
+    for (request, closes) in [(first, false), (second, true)] {
+        request.cancel().expect("a cancellation");
+        assert_eq!(request.wait().expect("a reply").status, NtStatus::Cancelled);
+        host.advance(Duration::from_millis(1)).expect("time");
+        assert_eq!(log.lines(&host).iter().any(|line| line == "FileClose"), closes);
+    }
+    // A client that closes its file when the device is removed does not delay the removal.
+    let file = device.open().expect("a file");
+    let request = file.begin_ioctl(KEEP_CANCELABLE, &[], 0).expect("a request");
+    file.close().expect("the end of the file");
+    log.lines(&host);
+    device.remove().expect("removal");
+    assert_eq!(request.wait().expect("a reply").status, NtStatus::Cancelled);
+    let lines = log.lines(&host);
+    let position = |wanted: &str| lines.iter().position(|line| line.starts_with(wanted));
+    assert!(position("FileClose").is_some_and(|close| Some(close) < position("D0Exit")), "{lines:?}");
     host.unload().expect("unload").assert_clean();
 }
 

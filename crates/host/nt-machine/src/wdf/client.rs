@@ -27,16 +27,7 @@ impl Sent {
 
     /// Calls `run` when the request is completed; immediately if it already is.
     pub(super) fn then(self, run: impl FnOnce() + Send + 'static) {
-        let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
-            if framework.has_ended(self.request) {
-                return Some(Box::new(run) as _);
-            }
-            framework.ends.insert(self.request, Box::new(run));
-            None
-        });
-        if let Some(run) = now {
-            run();
-        }
+        deliver::then(self.request, run);
     }
 }
 

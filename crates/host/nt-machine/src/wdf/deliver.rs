@@ -241,13 +241,27 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     if let Some(irp) = irp.non_null() {
         complete_irp(irp, status, information);
     }
-    if let Some(then) = with(|framework| framework.ends.remove(&handle)) {
+    for then in with(|framework| framework.ends.remove(&handle)).unwrap_or_default() {
         then();
     }
     if queue.is_null() {
         kernel().scheduler.change(|_| ());
     } else {
         returned(queue);
+    }
+}
+
+/// Calls `run` when a request is completed; immediately if it already is.
+pub(super) fn then(request: Handle, run: impl FnOnce() + Send + 'static) {
+    let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
+        if framework.has_ended(request) {
+            return Some(Box::new(run) as _);
+        }
+        framework.ends.entry(request).or_default().push(Box::new(run));
+        None
+    });
+    if let Some(run) = now {
+        run();
     }
 }
 

@@ -204,6 +204,8 @@ pub(super) struct Device {
     pub(super) offers: Vec<Offer>,
     /// The number of open files.
     pub(super) opened: u32,
+    /// The number of files that clients have closed and that still have requests.
+    pub(super) closing: u32,
     /// The device is in D0. Power-managed queues deliver requests only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,

@@ -242,6 +242,15 @@ pub(super) fn update<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) ->
     with(|framework| framework.get_mut(handle).map(body))
 }
 
+/// Returns a request that was sent through a file and is not completed.
+pub(super) fn through_file(file: Handle) -> Option<Handle> {
+    with(|framework| {
+        let all = framework.objects.iter().filter(|(_, object)| !object.deleted);
+        let mut requests = all.filter_map(|(handle, object)| Some((handle, object.get::<Request>()?)));
+        requests.find(|(_, request)| request.file == file).map(|(handle, _)| *handle)
+    })
+}
+
 /// Returns the requests of a queue that the driver has.
 pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
     with(|framework| {

@@ -21,7 +21,7 @@ pub(super) struct Framework {
     /// The latest completed requests. They are kept so that a second completion is noticed.
     ended: BTreeMap<Handle, Ended>,
     /// The functions that run when a request is completed.
-    pub(super) ends: BTreeMap<Handle, Box<dyn FnOnce() + Send>>,
+    pub(super) ends: BTreeMap<Handle, Vec<Box<dyn FnOnce() + Send>>>,
     /// IRPs that the driver preprocesses, and what the framework does with each afterwards.
     pub(super) packets: BTreeMap<GuestPtr<IRP>, Then>,
     /// The object locks that the driver acquired, each with the IRQL before the acquisition.
