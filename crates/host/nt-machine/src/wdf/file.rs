@@ -123,12 +123,11 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
     if callback.is_null() && queue.is_none() {
         return Ok(NtStatus::Success);
     }
-    let attributes = with_device(device, |device| device.init.request);
     let mut data = Request { kind: RequestKind::CREATE, file, awaited: true, ..Request::default() };
     if queue.is_none() {
         (data.presented, data.delivered, data.handler) = (true, true, callback.address());
     }
-    let request = object::create_with(0, &attributes, Some(device), data)?;
+    let request = request::create(device, data)?;
     if queue.is_none() {
         sync::locked(scope(device), PASSIVE, |irql| {
             call_back("EvtDeviceFileCreate", irql, callback, &[device.as_int(), request.as_int(), file.as_int()])

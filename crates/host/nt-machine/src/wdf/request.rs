@@ -242,12 +242,21 @@ pub(super) fn update<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) ->
     with(|framework| framework.get_mut(handle).map(body))
 }
 
+/// Creates a request for a client of a device.
+pub(super) fn create(device: Handle, request: Request) -> Outcome<Handle> {
+    let (attributes, file) = (with_device(device, |device| device.init.request), request.file);
+    let handle = object::create_with(0, &attributes, Some(device), request)?;
+    if !file.is_null() {
+        with(|framework| framework.through_files.insert((file, handle)));
+    }
+    Ok(handle)
+}
+
 /// Returns a request that was sent through a file and is not completed.
 pub(super) fn through_file(file: Handle) -> Option<Handle> {
     with(|framework| {
-        let all = framework.objects.iter().filter(|(_, object)| !object.deleted);
-        let mut requests = all.filter_map(|(handle, object)| Some((handle, object.get::<Request>()?)));
-        requests.find(|(_, request)| request.file == file).map(|(handle, _)| *handle)
+        let next = framework.through_files.range((file, Handle::NULL)..).next();
+        next.filter(|(known, _)| *known == file).map(|(_, request)| *request)
     })
 }
 
