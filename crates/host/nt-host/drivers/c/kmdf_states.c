@@ -1,5 +1,6 @@
 /* A KMDF driver that shows what the framework stores in its driver object, the states of its device, and how a device
-   fails. BUG 1 keeps the driver object for itself, BUG 2 fails while the device starts, and BUG 3 replaces AddDevice. */
+   fails. BUG 1 keeps the driver object for itself, BUG 2 fails while the device starts, and BUG 3 replaces AddDevice.
+   BUG 4 and 5 log the states of Plug and Play and power, too; the power callbacks of BUG 5 cannot be paged. */
 
 #include "framework.h"
 
@@ -16,23 +17,34 @@ static ULONG Policy(WDFDEVICE device)
     return WDF(WDFDEVICEGETDEVICEPOWERPOLICYSTATE, WdfDeviceGetDevicePowerPolicyState, device);
 }
 
+static VOID Show(WDFDEVICE device)
+{
+    if (BUG >= 4) {
+        LOG("pnp %x, power %x\n", WDF(WDFDEVICEGETDEVICEPNPSTATE, WdfDeviceGetDevicePnpState, device),
+            WDF(WDFDEVICEGETDEVICEPOWERSTATE, WdfDeviceGetDevicePowerState, device));
+    }
+}
+
 static NTSTATUS NTAPI PrepareHardware(WDFDEVICE device, WDFCMRESLIST Raw, WDFCMRESLIST Translated)
 {
     (void)Raw, (void)Translated;
     LOG("PrepareHardware, policy %x\n", Policy(device));
+    Show(device);
     return 0;
 }
 
 static NTSTATUS NTAPI ReleaseHardware(WDFDEVICE device, WDFCMRESLIST Translated)
 {
-    (void)device, (void)Translated;
+    (void)Translated;
     LOG("ReleaseHardware\n");
+    Show(device);
     return 0;
 }
 
 static NTSTATUS NTAPI D0Entry(WDFDEVICE device, WDF_POWER_DEVICE_STATE Previous)
 {
     LOG("D0Entry from %u, policy %x\n", Previous, Policy(device));
+    Show(device);
 #if BUG == 2
     LARGE_INTEGER wait = {.QuadPart = MILLISECONDS(10)};
 
@@ -45,22 +57,22 @@ static NTSTATUS NTAPI D0Entry(WDFDEVICE device, WDF_POWER_DEVICE_STATE Previous)
 
 static NTSTATUS NTAPI D0Exit(WDFDEVICE device, WDF_POWER_DEVICE_STATE Next)
 {
-    (void)device;
     LOG("D0Exit to %u\n", Next);
+    Show(device);
     return 0;
 }
 
 static NTSTATUS NTAPI IoInit(WDFDEVICE device)
 {
-    (void)device;
     LOG("SelfManagedIoInit\n");
+    Show(device);
     return 0;
 }
 
 static VOID NTAPI SurpriseRemoval(WDFDEVICE device)
 {
-    (void)device;
     LOG("SurpriseRemoval\n");
+    Show(device);
 }
 
 /* IRP_MN_QUERY_PNP_DEVICE_STATE, before the framework receives it. */
@@ -112,6 +124,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         break;
     case STATE:
         LOG("policy %x\n", Policy(Device));
+        Show(Device);
         break;
     case FAIL:
         LOG("failing\n");
@@ -144,11 +157,15 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     WDF(WDFDEVICEINITSETPNPPOWEREVENTCALLBACKS, WdfDeviceInitSetPnpPowerEventCallbacks, Init, &events);
     WDF(WDFDEVICEINITASSIGNWDMIRPPREPROCESSCALLBACK, WdfDeviceInitAssignWdmIrpPreprocessCallback, Init, QueryState,
         IRP_MJ_PNP, &minor, 1);
+#if BUG == 5
+    WDF(WDFDEVICEINITSETPOWERNOTPAGEABLE, WdfDeviceInitSetPowerNotPageable, Init);
+#endif
     status = WDF(WDFDEVICECREATE, WdfDeviceCreate, &Init, NULL, &Device);
     if (status < 0) {
         return status;
     }
     LOG("created, policy %x\n", Policy(Device));
+    Show(Device);
     InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
     queue.PowerManaged = WdfFalse;
     queue.EvtIoDeviceControl = Control;

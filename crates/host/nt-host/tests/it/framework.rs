@@ -163,7 +163,8 @@ fn a_request_that_cannot_be_canceled_is_found_when_its_device_leaves_in_an_order
     log.lines(&host);
     device.remove().expect("removal");
     assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
-    assert_eq!(log.lines(&host)[..3], ["QueryRemove", "FileCleanup", "FileClose"]);
+    // The request keeps its file.
+    assert_eq!(log.lines(&host)[..3], ["QueryRemove", "FileCleanup", "SelfManagedIoSuspend"]);
     let report = host.unload().expect("unload");
     let found: Vec<Rule> = report.findings().iter().map(|finding| finding.rule).collect();
     assert_eq!(found, [Rule::RequestNever]);
@@ -340,6 +341,67 @@ fn the_state_of_power_policy_follows_the_device() {
     assert_eq!(state(), ["D0Entry from 4, policy 52e", "policy 565"]);
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
+}
+
+/// Each request has a reference to its file, and the I/O manager sends `IRP_MJ_CLOSE` after the last one.
+#[test]
+fn a_closed_file_stays_until_its_last_request_is_completed() {
+    let (host, device, mut log) = start("kmdf_life");
+    let file = device.open().expect("a file");
+    let requests = [0; 2].map(|_| file.begin_ioctl(KEEP_CANCELABLE, &[], 0).expect("a request"));
+    log.lines(&host);
+    file.close().expect("the end of the file");
+    assert_eq!(log.lines(&host), ["FileCleanup"]);
+    let [first, second] = requests;
+    for (request, closes) in [(first, false), (second, true)] {
+        request.cancel().expect("a cancellation");
+        assert_eq!(request.wait().expect("a reply").status, NtStatus::Cancelled);
+        host.advance(Duration::from_millis(1)).expect("time");
+        assert_eq!(log.lines(&host).iter().any(|line| line == "FileClose"), closes);
+    }
+    // A client that closes its file when the device is removed does not delay the removal.
+    let file = device.open().expect("a file");
+    let request = file.begin_ioctl(KEEP_CANCELABLE, &[], 0).expect("a request");
+    file.close().expect("the end of the file");
+    log.lines(&host);
+    device.remove().expect("removal");
+    assert_eq!(request.wait().expect("a reply").status, NtStatus::Cancelled);
+    let lines = log.lines(&host);
+    let position = |wanted: &str| lines.iter().position(|line| line.starts_with(wanted));
+    assert!(position("FileClose").is_some_and(|close| Some(close) < position("D0Exit")), "{lines:?}");
+    host.unload().expect("unload").assert_clean();
+}
+
+/// The states in which Microsoft's irphandlers/pnp/pnpstatemachine.cpp and powerstatemachine.cpp call the driver.
+#[test]
+fn the_states_of_plug_and_play_and_power_follow_the_device() {
+    let states = |lines: Vec<String>| -> Vec<String> {
+        lines.into_iter().filter_map(|line| Some(line.strip_prefix("pnp ")?.replace(", power", ""))).collect()
+    };
+    for (bug, surprise) in [(4, false), (4, true), (5, false)] {
+        let (host, mut log) = (states_of(bug).start().expect("DriverEntry"), Log::default());
+        let device = host.add_device().expect("a device");
+        // The device is created; PrepareHardware, D0Entry, SelfManagedIoInit.
+        assert_eq!(states(log.lines(&host)), ["105 300", "108 300", "108 30f", "108 312"]);
+        let state = |device: &Device| assert_eq!(status(device, 0x0022_2004, &[]), NtStatus::Success);
+        state(&device);
+        device.sleep().expect("sleep");
+        state(&device);
+        device.wake().expect("wake");
+        state(&device);
+        let pageable = ["119 307", "119 31c", "119 31f", "119 333", "119 307"];
+        let not_pageable = ["119 8308", "119 831d", "119 8320", "119 8334", "119 8308"];
+        assert_eq!(states(log.lines(&host)), if bug == 4 { pageable } else { not_pageable });
+        if surprise {
+            device.surprise_remove().expect("removal");
+            // SurpriseRemoval, D0Exit, ReleaseHardware.
+            assert_eq!(states(log.lines(&host)), ["127 307", "129 314", "12a 315"]);
+        } else {
+            device.remove().expect("removal");
+            assert_eq!(states(log.lines(&host)), ["10e 314", "117 315"]);
+        }
+        host.unload().expect("unload").assert_clean();
+    }
 }
 
 /// `FxPkgPnp::SetDeviceFailed` in Microsoft's irphandlers/pnp/fxpkgpnp.cpp only tells the Plug and Play manager that

@@ -2,7 +2,6 @@
 
 use etw_types::NtStatus;
 
-use super::device::with_device;
 use super::request::{self, PATIENCE, Request};
 use super::state::{Ended, with};
 use super::{Handle, deliver, object, preprocess};
@@ -27,16 +26,7 @@ impl Sent {
 
     /// Calls `run` when the request is completed; immediately if it already is.
     pub(super) fn then(self, run: impl FnOnce() + Send + 'static) {
-        let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
-            if framework.has_ended(self.request) {
-                return Some(Box::new(run) as _);
-            }
-            framework.ends.insert(self.request, Box::new(run));
-            None
-        });
-        if let Some(run) = now {
-            run();
-        }
+        deliver::then(self.request, run);
     }
 }
 
@@ -59,8 +49,7 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     let (input, output) = buffers(&asked.input, asked.output, buffered)?;
     let request =
         Request { kind: asked.kind, code: asked.code, file, input, output, awaited: true, ..Request::default() };
-    let attributes = with_device(device, |device| device.init.request);
-    let request = object::create_with(0, &attributes, Some(device), request).inspect_err(|_| free(input, output))?;
+    let request = request::create(device, request).inspect_err(|_| free(input, output))?;
     deliver::submit(device, request, asked.kind);
     Ok(Begun::Request(Sent { request, input, output }))
 }

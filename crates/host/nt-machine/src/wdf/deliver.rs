@@ -211,23 +211,21 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     if with(|framework| framework.has_ended(handle)) {
         return verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
     }
-    let (queue, cancel, room, waits, irp, (delivered, awaited)) = with_request(handle, |request| {
-        // Microsoft's public framework source, core/fxrequest.cpp, checks the same: a control request without an output
-        // buffer may return the number of used bytes of its input.
-        let room = match request.kind {
-            RequestKind::READ => request.output.len(),
-            RequestKind::WRITE => request.input.len(),
-            RequestKind::DEVICE_CONTROL if !request.output.is_empty() => request.output.len(),
-            _ => u64::MAX,
-        };
-        let waits = !request.presented && !request.queue.is_null();
-        (request.queue, request.cancel, room, waits, request.irp, (request.delivered, request.awaited))
-    });
-    if waits && queue::withdraw(queue, handle) {
+    let request = with_request(handle, |request| request.clone());
+    let queue = request.queue;
+    // Microsoft's public framework source, core/fxrequest.cpp, checks the same: a control request without an output buffer
+    // may return the number of used bytes of its input.
+    let room = match request.kind {
+        RequestKind::READ => request.output.len(),
+        RequestKind::WRITE => request.input.len(),
+        RequestKind::DEVICE_CONTROL if !request.output.is_empty() => request.output.len(),
+        _ => u64::MAX,
+    };
+    if !request.presented && !queue.is_null() && queue::withdraw(queue, handle) {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed while it waits in a queue"));
         with_queue(queue, |queue| queue.presented += 1);
     }
-    if !cancel.is_null() {
+    if !request.cancel.is_null() {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
     }
     if status.as_int() & 0xC000_0000 == 0 && information > room {
@@ -235,19 +233,37 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         verify::find(Rule::RequestMisuse, what);
     }
     let status = for_client(status);
-    with(|framework| framework.request_ended(handle, Ended { status, information, delivered, awaited }));
+    let Request { delivered, awaited, file, irp, .. } = request;
+    with(|framework| {
+        framework.through_files.remove(&(file, handle));
+        framework.request_ended(handle, Ended { status, information, delivered, awaited });
+    });
     kernel().scheduler.request_ended(handle.as_int());
     life::delete(handle);
     if let Some(irp) = irp.non_null() {
         complete_irp(irp, status, information);
     }
-    if let Some(then) = with(|framework| framework.ends.remove(&handle)) {
+    for then in with(|framework| framework.ends.remove(&handle)).unwrap_or_default() {
         then();
     }
     if queue.is_null() {
         kernel().scheduler.change(|_| ());
     } else {
         returned(queue);
+    }
+}
+
+/// Calls `run` when a request is completed; immediately if it already is.
+pub(super) fn then(request: Handle, run: impl FnOnce() + Send + 'static) {
+    let now: Option<Box<dyn FnOnce() + Send>> = with(|framework| {
+        if framework.has_ended(request) {
+            return Some(Box::new(run) as _);
+        }
+        framework.ends.entry(request).or_default().push(Box::new(run));
+        None
+    });
+    if let Some(run) = now {
+        run();
     }
 }
 

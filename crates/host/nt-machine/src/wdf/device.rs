@@ -6,6 +6,7 @@ use super::init::Init;
 use super::kind::Kind;
 use super::object::{self, lookup};
 use super::state::with;
+use super::states::{PnpState, PowerState};
 use super::{Handle, structures};
 use crate::kernel::RequestKind;
 use crate::kernel::ex::object as references;
@@ -203,12 +204,16 @@ pub(super) struct Device {
     pub(super) offers: Vec<Offer>,
     /// The number of open files.
     pub(super) opened: u32,
+    /// The number of files that clients have closed and that still have requests.
+    pub(super) closing: u32,
     /// The device is in D0. Power-managed queues deliver requests only then.
     pub(super) in_d0: bool,
     pub(super) started: bool,
     /// What is happening to the device.
     pub(super) phase: Option<Phase>,
     pub(super) io: SelfManagedIo,
+    pub(super) pnp_state: PnpState,
+    pub(super) power_state: PowerState,
     /// The callback that last failed in a plug-and-play or power event, and its status.
     pub(super) failed: Option<(&'static str, NtStatus)>,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,

@@ -6,6 +6,7 @@ use etw_types::NtStatus;
 
 use super::device::{self, Device, Phase, with_device};
 use super::pnp::remove_device;
+use super::states::PnpState;
 use super::turn::Turn;
 use super::{Handle, object, preprocess};
 use crate::kernel;
@@ -24,6 +25,17 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfDeviceSetFailed(device: Handle, action: i32) {
         set_failed(device, action);
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceGetDevicePnpState(device: Handle) -> i32 {
+        let (state, control) = with_device(device, |device| (device.pnp_state, device.init.control));
+        if control { PnpState::OBJECT_CREATED } else { state }.as_int()
+    }
+
+    #[irql(DISPATCH)]
+    fn WdfDeviceGetDevicePowerState(device: Handle) -> i32 {
+        with_device(device, |device| device.power_state.as_int(!device.init.not_pageable))
     }
 
     #[irql(DISPATCH)]

@@ -4,12 +4,13 @@ use etw_types::NtStatus;
 
 use super::attributes::Attributes;
 use super::device::with_device;
+use super::init::FileEvents;
 use super::kind::Kind;
-use super::request::{Request, SYSTEM_PROCESS};
-use super::{Handle, client, deliver, life, object, preprocess, queue_state, sync};
+use super::request::{PATIENCE, Request, SYSTEM_PROCESS};
+use super::{Handle, client, deliver, life, object, preprocess, queue_state, request, sync};
 use crate::kernel::io::device::new_string;
 use crate::kernel::io::open;
-use crate::kernel::{self, RequestKind, call_back, kernel};
+use crate::kernel::{self, RequestKind, call_back, kernel, submit};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, functions};
@@ -122,12 +123,11 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
     if callback.is_null() && queue.is_none() {
         return Ok(NtStatus::Success);
     }
-    let attributes = with_device(device, |device| device.init.request);
     let mut data = Request { kind: RequestKind::CREATE, file, awaited: true, ..Request::default() };
     if queue.is_none() {
         (data.presented, data.delivered, data.handler) = (true, true, callback.address());
     }
-    let request = object::create_with(0, &attributes, Some(device), data)?;
+    let request = request::create(device, data)?;
     if queue.is_none() {
         sync::locked(scope(device), PASSIVE, |irql| {
             call_back("EvtDeviceFileCreate", irql, callback, &[device.as_int(), request.as_int(), file.as_int()])
@@ -138,34 +138,57 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
     Ok(client::wait(request).status)
 }
 
-/// Closes a file: sends the cleanup of the last handle, then the close of the last reference.
+/// Closes a file: sends the cleanup of the last handle, and the close as soon as none of its requests is left.
 pub(crate) fn close(device: Handle, file: Handle) {
-    if !object::exists(device) {
+    if !object::exists(device) || !object::exists(file) {
         return;
     }
-    with_device(device, |device| device.opened = device.opened.saturating_sub(1));
-    let events = with_device(device, |device| device.init.file);
-    let events = events.filter(|_| !file.is_null() && object::exists(file)).unwrap_or_default();
-    let notify = move |name, callback: GuestPtr<Code>| {
-        if !callback.is_null() {
-            sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file.as_int()]));
-        }
-    };
-    let cleanup = preprocess::through(device, (CLEANUP, 0), file, move || {
-        notify("EvtFileCleanup", events.cleanup);
+    let status = preprocess::through(device, (CLEANUP, 0), file, move || {
+        notify(device, file, "EvtFileCleanup", |events| events.cleanup);
         // As in `FxPkgGeneral::OnCleanup` (`shared/irphandlers/general/fxpkggeneral.cpp`). The driver ends the requests
         // that it has.
         queue_state::cancel_waiting(device, file);
         NtStatus::Success
     });
-    cleanup.or_stop();
-    let close = preprocess::through(device, (CLOSE, 0), file, move || {
-        notify("EvtFileClose", events.close);
+    status.or_stop();
+    with_device(device, |device| device.closing += 1);
+    close_when_unused(device, file);
+}
+
+/// Sends the close of the last reference: each request has one to its file.
+fn close_when_unused(device: Handle, file: Handle) {
+    if let Some(request) = request::through_file(file) {
+        // Not in the thread that completes the request, which may hold locks of the driver.
+        let again = move || submit(file.as_int(), move || close_when_unused(device, file));
+        return deliver::then(request, again);
+    }
+    if !object::exists(device) || !object::exists(file) {
+        return;
+    }
+    let status = preprocess::through(device, (CLOSE, 0), file, move || {
+        notify(device, file, "EvtFileClose", |events| events.close);
         NtStatus::Success
     });
-    close.or_stop();
-    if object::exists(file) {
-        life::delete(file);
+    status.or_stop();
+    life::delete(file);
+    with_device(device, |device| (device.opened, device.closing) = (device.opened - 1, device.closing - 1));
+    kernel().scheduler.change(|_| ());
+}
+
+/// Waits until the files that were closed are gone. Called before a device is removed, when its clients have closed their
+/// files and ended their requests.
+pub(super) fn wait_until_closed(device: Handle) {
+    let soon = kernel().scheduler.now() + PATIENCE;
+    let is_over = || !object::exists(device) || with_device(device, |device| device.closing == 0);
+    // A request that the driver keeps is already reported.
+    let _ = kernel().scheduler.wait(Some(soon), |_| is_over().then_some(()));
+}
+
+/// Calls a callback about a file, if the driver has set it.
+fn notify(device: Handle, file: Handle, name: &'static str, select: fn(&FileEvents) -> GuestPtr<Code>) {
+    let callback = with_device(device, |device| device.init.file.as_ref().map(select)).unwrap_or_default();
+    if !callback.is_null() {
+        sync::locked(scope(device), PASSIVE, |irql| call_back(name, irql, callback, &[file.as_int()]));
     }
 }
 

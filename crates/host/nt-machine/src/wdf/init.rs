@@ -70,19 +70,19 @@ functions! { pub(super) FUNCTIONS;
         with_init(init, |init| init.exclusive = exclusive);
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH)]
     fn WdfDeviceInitSetPowerNotPageable(init: Handle) {
-        check(init);
+        with_init(init, |init| init.not_pageable = true);
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH)]
     fn WdfDeviceInitSetPowerPageable(init: Handle) {
-        check(init);
+        with_init(init, |init| init.not_pageable = false);
     }
 
-    #[irql(DISPATCH), fixed]
+    #[irql(DISPATCH)]
     fn WdfDeviceInitSetPowerInrush(init: Handle) {
-        check(init);
+        with_init(init, |init| init.not_pageable = true);
     }
 
     #[irql(DISPATCH), fixed]
@@ -207,6 +207,8 @@ pub(super) struct Init {
     pub(super) direct: bool,
     pub(super) control: bool,
     pub(super) exclusive: bool,
+    /// The power callbacks cannot be paged. This host never pages code out; only the states of the device differ.
+    pub(super) not_pageable: bool,
     /// The device is that of a filter driver.
     pub(super) filter: bool,
     /// `EvtIoInCallerContext`.

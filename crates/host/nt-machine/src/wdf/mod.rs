@@ -57,6 +57,7 @@ mod resource_list;
 mod retrieve;
 mod send;
 mod state;
+mod states;
 mod structures;
 mod sync;
 mod target;

@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::device::{Phase, with_device};
 use super::state::close_clients;
 use super::turn::Turn;
-use super::{Handle, child_list, life, object, power, preprocess};
+use super::{Handle, child_list, file, life, object, power, preprocess};
 use crate::kernel::io::request::{PNP, POWER};
 use crate::routine::{Outcome, fail};
 use crate::verify::{GapKind, gap};
@@ -52,7 +52,7 @@ pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
             power::surprise_remove(device);
             NtStatus::Success
         })?;
-        close_clients(device);
+        close_files(device);
         return finish_removal(device);
     }
     let tree = child_list::with_descendants(device);
@@ -60,8 +60,14 @@ pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     let descendants = tree.iter().rev().filter(|other| **other != device);
     let _turns: Vec<Turn> = descendants.filter_map(|child| Turn::take(*child, Phase::Remove)).collect();
     query_remove(&tree)?;
-    tree.into_iter().for_each(close_clients);
+    tree.into_iter().for_each(close_files);
     remove_tree(device)
+}
+
+/// Makes the clients of a device close their files, and waits until the driver has seen it.
+fn close_files(device: Handle) {
+    close_clients(device);
+    file::wait_until_closed(device);
 }
 
 /// Asks the driver whether these devices can be removed. If it refuses one, tells it that none is.
@@ -73,7 +79,11 @@ fn query_remove(devices: &[Handle]) -> Outcome {
         if let Err(refused) = asked.ok() {
             for asked in devices.iter().take(index + 1) {
                 // IRP_MN_CANCEL_REMOVE_DEVICE.
-                preprocess::through(*asked, (PNP, 3), Handle::NULL, || NtStatus::Success)?;
+                let asked = *asked;
+                preprocess::through(asked, (PNP, 3), Handle::NULL, move || {
+                    power::cancel_remove(asked);
+                    NtStatus::Success
+                })?;
             }
             return fail(refused);
         }

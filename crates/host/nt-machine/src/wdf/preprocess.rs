@@ -6,9 +6,9 @@
 use etw_types::NtStatus;
 
 use super::device::with_device;
-use super::request::{Request, with_request};
+use super::request::{Request, create, with_request};
 use super::state::{Then, with};
-use super::{Handle, deliver, init, object};
+use super::{Handle, deliver, init};
 use crate::kernel::io::client::{self as packets, Mode, Submission};
 use crate::kernel::io::{open, pnp, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
@@ -158,8 +158,7 @@ pub(super) fn serve(device: Handle, irp: GuestPtr<IRP>, then: Then) -> Outcome<N
             place.Control().change(|control| control | request::PENDING_RETURNED)?;
             let request = request_of(device, file, irp, place)?;
             let kind = request.kind;
-            let attributes = with_device(device, |device| device.init.request);
-            let request = object::create_with(0, &attributes, Some(device), request)?;
+            let request = create(device, request)?;
             request::when_canceled(irp, move || deliver::cancel(request));
             deliver::submit(device, request, kind);
             Ok(NtStatus::Pending)

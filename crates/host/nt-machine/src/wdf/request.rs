@@ -242,6 +242,24 @@ pub(super) fn update<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) ->
     with(|framework| framework.get_mut(handle).map(body))
 }
 
+/// Creates a request for a client of a device.
+pub(super) fn create(device: Handle, request: Request) -> Outcome<Handle> {
+    let (attributes, file) = (with_device(device, |device| device.init.request), request.file);
+    let handle = object::create_with(0, &attributes, Some(device), request)?;
+    if !file.is_null() {
+        with(|framework| framework.through_files.insert((file, handle)));
+    }
+    Ok(handle)
+}
+
+/// Returns a request that was sent through a file and is not completed.
+pub(super) fn through_file(file: Handle) -> Option<Handle> {
+    with(|framework| {
+        let next = framework.through_files.range((file, Handle::NULL)..).next();
+        next.filter(|(known, _)| *known == file).map(|(_, request)| *request)
+    })
+}
+
 /// Returns the requests of a queue that the driver has.
 pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
     with(|framework| {

@@ -1,6 +1,6 @@
 //! The framework's state, and the lock around it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use etw_types::NtStatus;
@@ -21,7 +21,9 @@ pub(super) struct Framework {
     /// The latest completed requests. They are kept so that a second completion is noticed.
     ended: BTreeMap<Handle, Ended>,
     /// The functions that run when a request is completed.
-    pub(super) ends: BTreeMap<Handle, Box<dyn FnOnce() + Send>>,
+    pub(super) ends: BTreeMap<Handle, Vec<Box<dyn FnOnce() + Send>>>,
+    /// The requests that are not completed, each after the file that it was sent through.
+    pub(super) through_files: BTreeSet<(Handle, Handle)>,
     /// IRPs that the driver preprocesses, and what the framework does with each afterwards.
     pub(super) packets: BTreeMap<GuestPtr<IRP>, Then>,
     /// The object locks that the driver acquired, each with the IRQL before the acquisition.
@@ -101,6 +103,7 @@ impl Framework {
     /// Returns all objects and forgets all requests.
     pub(super) fn clear(&mut self) -> BTreeMap<Handle, Object> {
         self.ended.clear();
+        self.through_files.clear();
         std::mem::take(&mut self.objects)
     }
 
