@@ -1,5 +1,6 @@
 //! Every crate that can be published has what crates.io and docs.rs require, and its package builds.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -142,6 +143,36 @@ fn crates_that_drivers_link_depend_only_on_what_they_are_made_for() {
         found.sort_unstable();
         assert_eq!(found, expected, "{name}");
     }
+}
+
+/// Returns the row of each crate in the drawing of ARCHITECTURE.md, from the top.
+fn rows() -> BTreeMap<String, usize> {
+    let text = fs::read_to_string(repository().join("ARCHITECTURE.md")).unwrap();
+    let drawing = text.lines().filter_map(|line| line.strip_prefix("│ ")).skip(3).enumerate();
+    drawing.flat_map(|(row, line)| line.split_whitespace().map(move |name| (name.to_owned(), row))).collect()
+}
+
+#[test]
+fn a_crate_depends_only_on_crates_in_the_rows_below_it() {
+    let rows = rows();
+    let row = |name: &str| *rows.get(name).unwrap_or_else(|| panic!("{name} is not in the drawing"));
+    let name_of = |path: &str| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned();
+    let mut arrows = 0;
+    for (package, _) in packages("Cargo.toml").into_iter().chain(packages(APART)) {
+        let folder = Path::new(text(&package, "manifest_path")).parent().unwrap();
+        // Packages inside of a crate belong to it.
+        let is_crate = folder.strip_prefix(repository()).unwrap().components().count() == 3;
+        let ours = package["dependencies"].as_array().unwrap().iter().filter(|one| one["kind"] != "dev");
+        for dependency in ours.filter(|one| is_crate && one["path"].is_string()) {
+            let (from, to) = (name_of(folder.to_str().unwrap()), name_of(text(dependency, "path")));
+            if to == "oracle" {
+                continue;
+            }
+            assert!(row(&from) < row(&to), "{from} depends on {to}, which is not below it in ARCHITECTURE.md");
+            arrows += 1;
+        }
+    }
+    assert!(arrows > 60, "only {arrows} dependencies were found");
 }
 
 /// Packages a manifest's crates without building them. Online, cargo would ask the registry again for each of them.
