@@ -1,6 +1,7 @@
 //! The command line of `driver-package`. Each subcommand reads files and prints results; the library does the work.
 
 mod adopt;
+mod compare;
 mod inspect;
 mod lint;
 mod package;
@@ -33,6 +34,7 @@ enum Command {
     Package(Box<package::Arguments>),
     Adopt(adopt::Arguments),
     Verify(verify::Arguments),
+    Compare(compare::Arguments),
 }
 
 /// The result of a command: an exit code, or the reason why the command line is not valid.
@@ -51,6 +53,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Package(arguments) => ("package", package::run(arguments)),
         Command::Adopt(arguments) => ("adopt", adopt::run(arguments)),
         Command::Verify(arguments) => ("verify", verify::run(arguments)),
+        Command::Compare(arguments) => ("compare", compare::run(arguments)),
     };
     match outcome {
         Ok(code) => end(code),

@@ -1,9 +1,10 @@
 //! Tests the program as a user sees it: text, JSON, messages and exit codes.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use crate::common::inputs::{INX, request, signer};
 use crate::common::{CHECKSUM, Driver, put_u32, tools};
 use driver_package::report::table;
 use driver_package::{Image, Target, Verdict};
@@ -253,4 +254,50 @@ fn images_may_have_names_that_are_not_valid_utf_8_but_not_in_a_package() {
     let output = program().args(["package", "--inx", "a.inx", "--out", "out", "--image"]).arg(odd).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(messages(&output).contains("`odd\\xff.sys` has no name in valid UTF-8"), "{}", messages(&output));
+}
+
+/// Makes a package of an image and an INF, and returns its folder.
+fn made(name: &str, image: &Driver, inx: &str) -> PathBuf {
+    let target = tools::folder(&format!("compare-{name}"));
+    let out = target.join("out");
+    request(&target, &image.build(), inx.as_bytes()).make(&signer()).unwrap().write(&out).unwrap();
+    out
+}
+
+#[test]
+fn packages_are_compared_by_what_a_kit_decides() {
+    let compare = |first: &Path, second: &Path, options: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_driver-package");
+        Command::new(program).arg("compare").args([first, second]).args(options).output().unwrap()
+    };
+    let image = || Driver { signed: false, ..Driver::default() };
+    let first = made("first", &image(), INX);
+    let again = made("again", &image(), INX);
+    let same = compare(&first, &again, &[]);
+    assert_eq!((same.status.code(), out(&same).as_str()), (Some(0), "the packages have the same properties\n"));
+    let other =
+        made("other", &Driver { machine: 0xAA64, ..image() }, &INX.replace("Speed,0x00010001,3", "Speed,0x00010001,4"));
+    let differs = compare(&first, &other, &[]);
+    assert_eq!(differs.status.code(), Some(3), "{}", messages(&differs));
+    for part in [
+        "image: machine\n",
+        "INF\n",
+        "  - [Registry] HKR,,Speed,0x00010001,3\n",
+        "  + [Registry] HKR,,Speed,0x00010001,4\n",
+    ] {
+        assert!(out(&differs).contains(part), "{part} in {}", out(&differs));
+    }
+    let json: serde_json::Value = serde_json::from_str(&out(&compare(&first, &other, &["--json"]))).unwrap();
+    assert_eq!(json["schema_version"], 1);
+    assert!(json["differences"].as_array().unwrap().len() >= 2, "{json}");
+    // A catalog that does not list the image.
+    let image = first.join("driver.sys");
+    let mut bytes = fs::read(&image).unwrap();
+    bytes[0x400] ^= 1;
+    fs::write(&image, bytes).unwrap();
+    assert!(out(&compare(&first, &again, &[])).contains("  - the image is not listed\n  + the image is listed\n"));
+    fs::remove_file(image).unwrap();
+    let missing = compare(&first, &again, &[]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(messages(&missing).contains("has 0 files with the extension .sys"), "{}", messages(&missing));
 }

@@ -1,0 +1,183 @@
+//! `compare`: what differs between two packages of one driver, for example ours and the WDK's.
+//!
+//! Exit codes: 0 if nothing differs, 3 if something does, 2 if a package cannot be read or the command line is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use command_line::{error, escaped, exit, print};
+use serde_json::json;
+
+use super::Outcome;
+use crate::inf::{Fault, Inf, Text};
+use crate::pe::{Image, Imported};
+use crate::verify::Members;
+
+/// Compare two packages of one driver: image, INF and catalog
+#[derive(Args)]
+#[command(
+    after_help = "Compared are the properties that a linker and a kit decide: sections, imports, flags, the framework, debug entries, \
+                  the entries of the INF, and which files the catalog lists. Addresses, sizes, signatures and DriverVer are not.\n\
+                  Exit codes: 0 nothing differs; 3 something differs; 2 wrong usage, or a file that cannot be read."
+)]
+pub(super) struct Arguments {
+    /// The folder of the first package
+    #[arg(value_name = "FIRST")]
+    first: PathBuf,
+    /// The folder of the second package
+    #[arg(value_name = "SECOND")]
+    second: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Properties and their values. A property with several values is a list without order.
+type Facts = BTreeMap<&'static str, BTreeSet<String>>;
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of every command")]
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let [first, second] = [&arguments.first, &arguments.second].map(|path| facts(path));
+    let (first, second) = match (first, second) {
+        (Ok(first), Ok(second)) => (first, second),
+        (Err(reason), _) | (_, Err(reason)) => {
+            error(&reason);
+            return Ok(exit::USAGE);
+        }
+    };
+    let empty = BTreeSet::new();
+    let names: BTreeSet<&str> = first.keys().chain(second.keys()).copied().collect();
+    let mut differences = Vec::new();
+    for name in names {
+        let (one, other) = (first.get(name).unwrap_or(&empty), second.get(name).unwrap_or(&empty));
+        let only = |these: &BTreeSet<String>, those: &BTreeSet<String>| these.difference(those).cloned().collect();
+        let (one, other): (Vec<String>, Vec<String>) = (only(one, other), only(other, one));
+        if !one.is_empty() || !other.is_empty() {
+            differences.push((name, one, other));
+        }
+    }
+    if arguments.json {
+        let list: Vec<_> = differences
+            .iter()
+            .map(|(name, one, other)| json!({ "property": name, "first": one, "second": other }))
+            .collect();
+        print(&format!("{:#}\n", json!({ "schema_version": 1, "differences": list })));
+    } else {
+        print(&text(&differences));
+    }
+    Ok(if differences.is_empty() { exit::SUCCESS } else { exit::FINDINGS })
+}
+
+fn text(differences: &[(&str, Vec<String>, Vec<String>)]) -> String {
+    let mut text = String::new();
+    for (name, first, second) in differences {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{name}");
+        for (sign, values) in [('-', first), ('+', second)] {
+            for value in values {
+                let _ = writeln!(text, "  {sign} {}", escaped(value));
+            }
+        }
+    }
+    if differences.is_empty() {
+        text.push_str("the packages have the same properties\n");
+    }
+    text
+}
+
+/// The only file of a folder with this extension.
+fn only(dir: &Path, extension: &str) -> Result<(PathBuf, Vec<u8>), String> {
+    let at = |error: std::io::Error| format!("{}: {error}", dir.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).map_err(at)? {
+        let path = entry.map_err(at)?.path();
+        if path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension)) {
+            found.push(path);
+        }
+    }
+    match found.as_slice() {
+        [path] => {
+            fs::read(path).map(|bytes| (path.clone(), bytes)).map_err(|error| format!("{}: {error}", path.display()))
+        }
+        _ => Err(format!("{} has {} files with the extension .{extension}: expected one", dir.display(), found.len())),
+    }
+}
+
+fn facts(dir: &Path) -> Result<Facts, String> {
+    let mut facts = Facts::new();
+    let (path, image) = only(dir, "sys")?;
+    let parsed = Image::parse(&image).map_err(|error| format!("{}: {error}", path.display()))?;
+    of_image(&parsed, &mut facts);
+    let (path, inf) = only(dir, "inf")?;
+    let named = |fault: Fault| format!("{}:{}: {}", path.display(), fault.line, fault.text);
+    let text = Text::decode(&inf).map_err(named)?;
+    of_inf(&Inf::parse(&text.text).map_err(named)?, &mut facts);
+    let (path, catalog) = only(dir, "cat")?;
+    let members = Members::of(&catalog).map_err(|reason| format!("{}: {reason}", path.display()))?;
+    for (name, bytes) in [("the image", &image), ("the INF", &inf)] {
+        let is_listed = if members.contains(bytes) { "listed" } else { "not listed" };
+        add(&mut facts, "catalog", format!("{name} is {is_listed}"));
+    }
+    Ok(facts)
+}
+
+fn add(facts: &mut Facts, name: &'static str, value: String) {
+    facts.entry(name).or_default().insert(value);
+}
+
+fn of_image(image: &Image, facts: &mut Facts) {
+    let header = &image.header;
+    for (name, value) in [
+        ("image: machine", header.machine.to_string()),
+        ("image: subsystem", format!("{}, version {}", header.subsystem.0, header.subsystem_version)),
+        ("image: characteristics", format!("{:#06x}", header.characteristics.0)),
+        ("image: DLL characteristics", format!("{:#06x}", header.dll_characteristics.0)),
+        ("image: section alignment", format!("{:#x}", header.section_alignment)),
+        ("image: relocations", image.relocations.is_some().to_string()),
+        ("image: exception directory", image.exceptions.is_some().to_string()),
+    ] {
+        add(facts, name, value);
+    }
+    for section in &image.sections {
+        add(facts, "image: sections", format!("{} {:#010x}", section.name, section.flags.0));
+    }
+    for module in &image.imports.modules {
+        for routine in &module.routines {
+            let routine = match routine {
+                Imported::Name(name) => name.clone(),
+                Imported::Ordinal(ordinal) => format!("#{ordinal}"),
+            };
+            add(facts, "image: imports", format!("{}!{routine}", module.name.to_ascii_lowercase()));
+        }
+    }
+    for export in image.exports.iter().flat_map(|exports| &exports.symbols) {
+        add(facts, "image: exports", format!("{:?}", export.name));
+    }
+    if let Some(client) = image.framework {
+        add(facts, "image: framework", format!("{} with {} functions", client.version(), client.functions));
+    }
+    if let Some(config) = &image.load_config {
+        add(facts, "image: guard flags", format!("{:?}", config.guard_flags));
+        add(facts, "image: security cookie", config.security_cookie.is_some().to_string());
+    }
+    for entry in &image.debug {
+        add(facts, "image: debug entries", format!("type {}", entry.kind));
+    }
+}
+
+/// `DriverVer` is the time of the build.
+fn of_inf(inf: &Inf, facts: &mut Facts) {
+    for section in inf.sections() {
+        for entry in &section.entries {
+            let key = entry.key.as_deref().unwrap_or_default();
+            if !key.eq_ignore_ascii_case("DriverVer") {
+                let fields = entry.fields.join(",");
+                let line = if key.is_empty() { fields } else { format!("{key} = {fields}") };
+                add(facts, "INF", format!("[{}] {line}", section.name));
+            }
+        }
+    }
+}
