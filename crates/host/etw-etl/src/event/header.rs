@@ -21,6 +21,8 @@ pub struct Header {
     pub time: FileTime,
     /// The processor whose buffer held the event.
     pub cpu: u16,
+    /// The id of the session that wrote the event. Call stacks are defined by session: a merged file has several.
+    pub session: u16,
     /// The thread that wrote the event. If a kernel event's header has none, a [`Reader`](crate::Reader) takes it from the payload:
     /// the thread of a sample, the new thread of a context switch, the thread that issued a disk request.
     pub thread_id: Option<u32>,

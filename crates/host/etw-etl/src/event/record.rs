@@ -182,6 +182,7 @@ impl<'a> EventRef<'a> {
             stamp,
             time: clock.time(stamp),
             cpu,
+            session: 0,
             thread_id: None,
             process_id: None,
             provider: None,

@@ -421,6 +421,7 @@ impl<R: Read + Seek> Reader<R> {
         current.position += 1;
         let buffer = &current.buffer;
         let mut event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
+        event.header.session = buffer.session;
         if self.stacks.resolve(&mut event, buffer.session) {
             self.report.stacks_undefined += 1;
         }

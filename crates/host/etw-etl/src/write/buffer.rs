@@ -24,7 +24,7 @@ impl std::error::Error for Full {}
 /// use etw_etl::{Buffer, EventData, Full};
 ///
 /// let event = EventData { timestamp: 7, payload: &[0; 300], ..EventData::default() };
-/// let mut buffer = Buffer::new(1024, 3);
+/// let mut buffer = Buffer::new(1024, 3).with_session(2);
 /// buffer.push(&event)?;
 /// assert_eq!((buffer.cpu(), buffer.events(), buffer.last_stamp(), buffer.is_empty()), (3, 1, 7, false));
 /// buffer.push(&event)?;
@@ -49,6 +49,7 @@ pub struct Buffer {
     cpu: u16,
     events: u32,
     last_stamp: u64,
+    session: Option<u16>,
 }
 
 impl Buffer {
@@ -56,7 +57,7 @@ impl Buffer {
     #[must_use]
     pub fn new(size: u32, cpu: u16) -> Self {
         let size = usize::try_from(size).unwrap_or_default();
-        Self { bytes: Vec::new(), size, used: buffer::SIZE, cpu, events: 0, last_stamp: 0 }
+        Self { bytes: Vec::new(), size, used: buffer::SIZE, cpu, events: 0, last_stamp: 0, session: None }
     }
 
     /// Creates a buffer from records that are already in the first `used` bytes of `bytes`. They must follow
@@ -71,7 +72,15 @@ impl Buffer {
         if used < buffer::SIZE || used > size || used > bytes.len() {
             return Err(Full);
         }
-        Ok(Self { bytes, size, used, cpu, events, last_stamp: 0 })
+        Ok(Self { bytes, size, used, cpu, events, last_stamp: 0, session: None })
+    }
+
+    /// Sets the id of the session that wrote the records, if it is not that of the file. Definitions of call stacks are found by
+    /// session.
+    #[must_use]
+    pub const fn with_session(mut self, id: u16) -> Self {
+        self.session = Some(id);
+        self
     }
 
     /// Returns the memory of this buffer.
@@ -145,7 +154,7 @@ impl Buffer {
             timestamp: stamp,
             sequence,
             processor: self.cpu,
-            logger_id,
+            logger_id: self.session.unwrap_or(logger_id),
             state: STATE_FLUSH,
             filled: used,
             flags: flags | FLAG_PROCESSOR_INDEX,

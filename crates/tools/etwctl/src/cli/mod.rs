@@ -11,7 +11,8 @@ pub(crate) use session::{
     Update,
 };
 pub(crate) use trace::{
-    Activities, Compare, Decode, Flame, Formats, Processes, Profile, Schema, SchemaFiles, Selected, Stacks, Stats, Top,
+    Activities, Compare, Decode, Export, Flame, Formats, Processes, Profile, Schema, SchemaFiles, Selected, Stacks, Stats,
+    Top, Trim,
 };
 
 use std::ffi::OsString;
@@ -69,6 +70,8 @@ pub(crate) enum Command {
     Record(Record),
     /// Print the events of trace files
     Decode(Decode),
+    /// Write a part of trace files, or several of them, to one .etl file
+    Trim(Trim),
     /// Summarise a trace file: events by provider and name, and how many of them have a schema
     Stats(Stats),
     /// Show who used most of the processor, disks, files, memory, registry, network or heaps
@@ -85,6 +88,8 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Compare two traces of the same steps: events, order, fields and statuses, without times
     Compare(Compare),
+    /// Send events and activities of trace files to OpenTelemetry
+    Export(Export),
     /// Show the events that a manifest or a binary describes
     Schema(Schema),
     /// Keep manifests in a store that every command uses, or list them

@@ -121,6 +121,26 @@ pub(crate) struct Decode {
     pub(crate) schemas: SchemaFiles,
 }
 
+/// `trim`.
+#[derive(Debug, Args)]
+#[command(after_help = format!(
+    "Events that describe others are always kept: processes, threads, images, names, schemas, definitions of stacks. Several traces must be \
+     of one machine, without a restart between them.\n{EVERYWHERE}\n\n\
+     Examples:\n  etwctl trim trace.etl --from +2s --to +2500ms --output part.etl\n  etwctl trim kernel.etl user.etl --output all.etl"
+))]
+pub(crate) struct Trim {
+    /// .etl files; the events of several files are merged by time
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The new .etl file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaFiles,
+}
+
 /// `stats`.
 #[derive(Debug, Args)]
 #[command(after_help = format!(
@@ -270,6 +290,26 @@ pub(crate) struct Compare {
     /// Leave out fields of this name; Outer.Inner is a member of a struct; repeatable
     #[arg(long = "ignore", value_name = "FIELD")]
     pub(crate) ignored: Vec<String>,
+    #[command(flatten)]
+    pub(crate) selected: Selected,
+    #[command(flatten)]
+    pub(crate) schemas: SchemaFiles,
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+#[command(after_help = format!(
+    "Events are logs, and activities with a start and a stop are spans. A file has one request per line, as the file receiver of the \
+     OpenTelemetry collector reads it.\n{EVERYWHERE}\n\n\
+     Examples:\n  etwctl export trace.etl --otlp trace.jsonl\n  etwctl export trace.etl --level warning --otlp http://localhost:4318"
+))]
+pub(crate) struct Export {
+    /// .etl files; the events of several files are merged by time; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// A file, or the address of a collector: http://HOST[:PORT]
+    #[arg(long, value_name = "FILE|URL")]
+    pub(crate) otlp: String,
     #[command(flatten)]
     pub(crate) selected: Selected,
     #[command(flatten)]

@@ -7,6 +7,7 @@ mod compare;
 mod dataset;
 mod decode;
 mod doctor;
+mod export;
 mod flame;
 mod folded;
 mod info_get;
@@ -25,6 +26,7 @@ mod start;
 mod stats;
 mod store;
 pub(crate) mod top;
+mod trim;
 mod unnamed;
 
 use crate::cli::{self, Command, Info};
@@ -56,6 +58,8 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Flame(line) => flame::flame(context, line),
         Command::Profile(line) => profile::profile(context, line),
         Command::Compare(line) => compare::compare(context, line),
+        Command::Trim(line) => trim::trim(context, line),
+        Command::Export(line) => export::export(context, line),
         Command::Schema(line) => schema::schema(context, line),
         Command::Schemas(cli::Schemas::Add(line)) => store::add(context, line),
         Command::Schemas(cli::Schemas::List) => store::list(context),

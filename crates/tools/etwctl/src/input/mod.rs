@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use command_line::{Inputs, note};
+use etw_etl::format::logfile::LogfileHeader;
 use etw_etl::{Clock, Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, Report, TraceNames};
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
@@ -142,8 +143,13 @@ impl Traces {
         self.all.iter().map(|trace| (trace.reader.names(), *trace.reader.clock()))
     }
 
+    /// The header and the clock of each trace.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&LogfileHeader, &Clock)> {
+        self.all.iter().map(|trace| (trace.reader.header(), trace.reader.clock()))
+    }
+
     /// The header of the first trace.
-    pub(crate) fn header(&self) -> Option<&etw_etl::format::logfile::LogfileHeader> {
+    pub(crate) fn header(&self) -> Option<&LogfileHeader> {
         self.all.first().map(|trace| trace.reader.header())
     }
 

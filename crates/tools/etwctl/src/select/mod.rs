@@ -110,6 +110,11 @@ impl Selection {
         event.header.time >= self.range.1
     }
 
+    /// Whether a time is in the selected range.
+    pub(crate) fn has_time(&self, time: FileTime) -> bool {
+        self.range.0 <= time && time < self.range.1
+    }
+
     /// Whether an event may be selected, by its header alone.
     pub(crate) fn may_take(&self, event: &EventRef<'_>) -> bool {
         let is_at_level = self.level.is_none_or(|level| event.header.descriptor.level <= level);

@@ -12,6 +12,8 @@ mod driver;
 mod interrupt;
 #[cfg(not(windows))]
 mod manifest;
+#[cfg(not(windows))]
+mod otlp;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pdb;

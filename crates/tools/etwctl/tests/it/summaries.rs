@@ -206,3 +206,30 @@ fn processes_are_listed_and_events_selected_by_their_names() {
     assert_eq!(count("--where event=Read||event=Open"), 2);
     fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn a_part_of_a_trace_keeps_what_describes_its_events() {
+    let path = trace("trim.etl");
+    let part = scratch("part.etl");
+    // From 1 ms on, which is after the events of processes, images and names; up to 2 ms.
+    let run = etwctl(&format!("trim {} --from +1ms --to +2ms --output {}", path.display(), part.display()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    let lines = |path: &PathBuf, more: &str| -> Vec<Value> {
+        let run = etwctl(&format!("decode {} --json {more}", path.display()));
+        assert_eq!(run.code, 0, "{}", run.err);
+        run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let samples = lines(&part, "--event SampleProfile");
+    assert_eq!(samples.len(), 2);
+    assert_eq!(samples, lines(&path, "--event SampleProfile"), "with process, time and stack");
+    assert_eq!(samples[0]["frames"], json!(["a.exe+0x10", "a.exe+0x100"]));
+    assert!(lines(&part, "").iter().all(|event| event["event"] != "Read"), "it is later");
+    let again = etwctl(&format!("trim {} --output {}", part.display(), part.display()));
+    assert_eq!(again.code, 2, "the input is not replaced: {}", again.err);
+    let whole = scratch("whole.etl");
+    assert_eq!(etwctl(&format!("trim {} {} --output {}", path.display(), part.display(), whole.display())).code, 0);
+    assert_eq!(lines(&whole, "--event SampleProfile").len(), 4, "two traces of one clock are merged");
+    for file in [path, part, whole] {
+        fs::remove_file(file).unwrap();
+    }
+}

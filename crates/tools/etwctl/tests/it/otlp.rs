@@ -1,0 +1,103 @@
+//! `export --otlp`: events become logs and activities become spans of OpenTelemetry.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use crate::common::{demo_trace, etwctl, scratch};
+use serde_json::Value;
+use test_support::python;
+
+#[test]
+fn events_are_logs_and_activities_are_spans() {
+    let (path, out) = (demo_trace("otlp.etl"), scratch("otlp.jsonl"));
+    let run = etwctl(&format!("export {} --provider Etwctl-Demo --otlp {}", path.display(), out.display()));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("43 logs and 12 spans"), "{}", run.err);
+    let requests: Vec<Value> =
+        fs::read_to_string(&out).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let scope = &requests[0]["resourceLogs"][0]["scopeLogs"][0];
+    assert_eq!(scope["scope"]["name"], "Etwctl-Demo");
+    let logs = scope["logRecords"].as_array().unwrap();
+    let name = |log: &Value| log["attributes"][0]["value"]["stringValue"].as_str().map(str::to_owned);
+    assert_eq!(logs.iter().filter(|log| name(log).as_deref() == Some("Read")).count(), 24, "starts and stops");
+    let span = &requests[1]["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
+    assert_eq!((span["name"].as_str(), span["traceId"].as_str().map(str::len)), (Some("Read"), Some(32)));
+    let start: u64 = span["startTimeUnixNano"].as_str().unwrap().parse().unwrap();
+    let end: u64 = span["endTimeUnixNano"].as_str().unwrap().parse().unwrap();
+    assert!(start <= end && start > 1_600_000_000_000_000_000, "{span}");
+    fs::remove_file(out).unwrap();
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn the_requests_fit_the_definitions_of_the_protocol() {
+    let (path, out) = (demo_trace("otlp-schema.etl"), scratch("otlp-schema.jsonl"));
+    assert_eq!(etwctl(&format!("export {} --otlp {}", path.display(), out.display())).code, 0);
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("otlp-witness");
+    let python = match python(&environment, "opentelemetry.proto", &["opentelemetry-proto==1.34.1"], 60) {
+        Ok(python) => python,
+        Err(reason) => {
+            println!("skipped: no Python with OpenTelemetry's definitions: {reason}");
+            return;
+        }
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/otlp_reader.py");
+    let run = Command::new(python).arg(script).arg(&out).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let found: Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!((&found["logs"], found["spans"].as_array().map(Vec::len)), (&45.into(), Some(12)), "{found}");
+    fs::remove_file(out).unwrap();
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_collector_gets_the_requests_and_its_refusal_is_an_error() {
+    let path = demo_trace("otlp-http.etl");
+    for (status, code) in [("200 OK", 0), ("503 Service Unavailable", 2)] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let mut lines = Vec::new();
+            // The test ends the server with a request of its own.
+            for stream in listener.incoming() {
+                let mut reader = BufReader::new(stream.unwrap());
+                let (mut line, mut length) = (String::new(), 0);
+                reader.read_line(&mut line).unwrap();
+                if line.starts_with("END") {
+                    break;
+                }
+                lines.push(line.trim_end().to_owned());
+                loop {
+                    let mut header = String::new();
+                    reader.read_line(&mut header).unwrap();
+                    if let Some(value) = header.strip_prefix("Content-Length: ") {
+                        length = value.trim_end().parse().unwrap();
+                    }
+                    if header == "\r\n" {
+                        break;
+                    }
+                }
+                let mut body = vec![0; length];
+                reader.read_exact(&mut body).unwrap();
+                assert!(serde_json::from_slice::<Value>(&body).is_ok());
+                write!(reader.get_mut(), "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").unwrap();
+            }
+            lines
+        });
+        let run = etwctl(&format!("export {} --otlp http://{address}/otlp", path.display()));
+        writeln!(TcpStream::connect(address).unwrap(), "END").unwrap();
+        let lines = server.join().unwrap();
+        let both = ["POST /otlp/v1/logs HTTP/1.1", "POST /otlp/v1/traces HTTP/1.1"];
+        assert_eq!(run.code, code, "{}", run.err);
+        // A refusal ends the export.
+        assert_eq!(lines, both[..if code == 0 { 2 } else { 1 }]);
+        assert!(code == 0 || run.err.contains("the collector's result is 'HTTP/1.1 503"), "{}", run.err);
+    }
+    let secure = etwctl(&format!("export {} --otlp https://localhost", path.display()));
+    assert_eq!(secure.code, 5, "{}", secure.err);
+    fs::remove_file(path).unwrap();
+}
