@@ -151,7 +151,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             Deferred::Dpc => config.EvtInterruptDpc = Some(dpc::<T, Tag>),
             Deferred::WorkItem => config.EvtInterruptWorkItem = Some(work::<T, Tag>),
         }
-        let mut attributes = child::attributes(self.raw());
+        let mut attributes = child::attributes::<()>(self.raw());
         // The parent of an interrupt is its device, and the framework rejects any other value here.
         attributes.ParentObject = ptr::null_mut();
         let mut raw: WDFINTERRUPT = ptr::null_mut();
@@ -166,7 +166,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             )
         })?;
         // SAFETY: the interrupt was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), false) }?;
+        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
         Ok(Interrupt { child })
     }
 }

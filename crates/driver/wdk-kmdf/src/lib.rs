@@ -10,7 +10,7 @@
 //! | a device without hardware | [`ControlInit`], [`ControlDevice`] |
 //! | queues and requests | [`QueueEvents`], [`Queue`], [`QueueConfig`], [`Request`], [`Output`], [`PendingRequest`] |
 //! | files that clients open | [`FileEvents`], [`FileHandle`] |
-//! | the device below, and others | [`IoTarget`], [`RemoteTarget`], [`SendEvents`] |
+//! | the device below, and others | [`IoTarget`], [`RemoteTarget`], [`SendEvents`], [`OwnRequest`], [`OwnRequestEvents`] |
 //! | timers and work items | [`Timer`], [`TimerEvents`], [`WorkItem`], [`WorkItemEvents`] |
 //! | interrupts | [`Interrupt`], [`InterruptEvents`], [`Resources`] |
 //! | data that several processors modify | [`SpinLock`], [`WaitLock`] |
@@ -50,6 +50,7 @@ mod irql;
 mod lock;
 mod memory;
 mod output;
+mod own_request;
 mod pending;
 mod pod;
 mod power;
@@ -81,6 +82,7 @@ pub use irql::Passive;
 pub use lock::{SpinLock, WaitLock};
 pub use memory::Memory;
 pub use output::Output;
+pub use own_request::{Completion, Operation, OwnRequest, OwnRequestEvents};
 pub use pending::{PendingRequest, StoppedRequest};
 pub use pod::Pod;
 pub use power::PowerState;

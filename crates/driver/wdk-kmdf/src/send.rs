@@ -107,7 +107,12 @@ fn flag(flag: wdk_sys::WDF_REQUEST_SEND_OPTIONS_FLAGS) -> u32 {
     u32::try_from(flag).unwrap_or_default()
 }
 
-fn send(request: WDFREQUEST, target: WDFIOTARGET, options: &mut WDF_REQUEST_SEND_OPTIONS) -> Result<(), NtStatus> {
+/// Sends a request that the caller owns.
+pub(crate) fn send(
+    request: WDFREQUEST,
+    target: WDFIOTARGET,
+    options: &mut WDF_REQUEST_SEND_OPTIONS,
+) -> Result<(), NtStatus> {
     // SAFETY: the caller owns the request and keeps the target; the options outlive the call.
     let was_sent = unsafe { wdf!(WdfRequestSend, request, target, ptr::from_mut(options)) };
     if was_sent != 0 {

@@ -77,14 +77,14 @@ impl<T: Device> DeviceHandle<'_, T> {
             EvtWorkItemFunc: Some(work::<T, Tag>),
             ..WDF_WORKITEM_CONFIG::default()
         };
-        let mut attributes = child::attributes(self.raw());
+        let mut attributes = child::attributes::<()>(self.raw());
         let mut raw: WDFWORKITEM = ptr::null_mut();
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe {
             wdf!(WdfWorkItemCreate, ptr::from_mut(&mut config), ptr::from_mut(&mut attributes), ptr::from_mut(&mut raw))
         })?;
         // SAFETY: the work item was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), false) }?;
+        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
         Ok(WorkItem { child })
     }
 }

@@ -311,6 +311,8 @@ const BELOW: u32 = misuse(3);
 const FORGET: u32 = misuse(4);
 const ADD: u32 = misuse(5);
 const VALUES: u32 = misuse(6);
+const OWN: u32 = misuse(7);
+const OWN_BELOW: u32 = misuse(8);
 
 /// Starts the driver that uses most of the crate, with two interrupts and something below it.
 fn tour() -> NtHost {
@@ -328,6 +330,7 @@ fn tour() -> NtHost {
         .resource(Resource::MessageInterrupts(1))
         .below(below(BELOW, NtStatus::NotSupported, &[]))
         .below(below(FORGET, NtStatus::Success, b"below"))
+        .below(below(OWN_BELOW, NtStatus::Success, b"mine"))
         // When it is removed by surprise, the driver reports that the device has failed.
         .allow(GapKind::NotStarted)
         .start()
@@ -379,6 +382,14 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
     let forgotten = file.ioctl(FORGET, &[], 8).expect("a reply");
     assert_eq!((forgotten.status, forgotten.output.as_slice()), (NtStatus::Success, b"below".as_slice()));
 
+    // The driver's own request is sent twice, one time after the other.
+    for _ in 0..2 {
+        let own = file.begin_ioctl(OWN, &[], 16).expect("a request");
+        host.advance(Duration::from_millis(10)).expect("time");
+        let own = own.wait().expect("a reply");
+        assert_eq!((own.status, own.output.as_slice()), (NtStatus::Success, b"mine".as_slice()));
+    }
+
     let terms: Vec<u8> = [u32::MAX, 3].into_iter().flat_map(u32::to_le_bytes).collect();
     assert_eq!(file.ioctl(ADD, &terms, 8).expect("a reply").output, [2, 0, 0, 0, 1, 0, 0, 0]);
     assert_eq!(file.ioctl(ADD, &terms[..7], 8).expect("a reply").status, NtStatus::BufferTooSmall);
@@ -397,6 +408,7 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
     for line in ["cleanup of file 1", "close of file 1", "drop of file 1", "surprise removal"] {
         assert_eq!(end.iter().filter(|known| *known == line).count(), 1, "{line}: {end:?}");
     }
+    assert_eq!(end.iter().filter(|known| *known == "own true, true").count(), 2, "{end:?}");
     assert!(end.contains(&"sent, 0xC00000BB STATUS_NOT_SUPPORTED, 0 bytes".to_owned()), "{end:?}");
     host.unload().expect("unload").assert_clean();
 }

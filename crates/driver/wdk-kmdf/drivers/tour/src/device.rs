@@ -6,7 +6,8 @@ use core::time::Duration;
 use wdk_etw::{Guid, NtStatus};
 use wdk_kmdf::{
     Access, Deferred, Device, DeviceHandle, DeviceProperty, FileEvents, FileHandle, Interrupt, InterruptEvents,
-    IoTarget, IoType, Isr, Passive, PowerState, Queue, RegistryKey, RemoteTarget, Resources, WaitLock, wide,
+    IoTarget, IoType, Isr, OwnRequest, Passive, PendingRequest, PowerState, Queue, RegistryKey, RemoteTarget,
+    Resources, WaitLock, wide,
 };
 use wdk_sys::{FILE_GENERIC_READ, FILE_GENERIC_WRITE, REG_BINARY};
 
@@ -24,14 +25,20 @@ pub(crate) struct Tour {
     message: Interrupt,
     interrupts: AtomicU32,
     _internal: Queue,
+    /// A request for the device below, and the client's request that it is for.
+    pub(crate) own: Option<OwnRequest>,
+    pub(crate) client: PendingRequest,
 }
 
 impl Tour {
     pub(crate) fn new(device: DeviceHandle<'_, Self>, internal: Queue) -> Result<Self, NtStatus> {
         device.create_interface(&INTERFACE)?;
+        let target = device.io_target();
         Ok(Self {
             waiting: device.create_manual_queue(false)?,
-            target: device.io_target(),
+            own: target.as_ref().map(|target| device.create_request(target)).transpose()?,
+            client: device.create_pending_request()?,
+            target,
             counts: device.create_wait_lock([0; 4])?,
             interrupt: device.create_interrupt::<()>()?,
             message: device.create_interrupt::<Second>()?,
