@@ -146,6 +146,17 @@ pub(crate) unsafe fn extra<'a, X: 'static>(child: WDFOBJECT) -> Option<&'a X> {
     Some(&state.extra)
 }
 
+/// Returns the device that a child was created for.
+///
+/// # Safety
+///
+/// `child` must have been created with [`attributes`] for `X`, and must exist.
+pub(crate) unsafe fn device<X: 'static>(child: WDFOBJECT) -> Option<WDFDEVICE> {
+    // SAFETY: the child's attributes have a context of this type.
+    let state = unsafe { context::get::<State<X>>(child) }?;
+    Some(state.device.cast())
+}
+
 /// Returns the context of the device that a child was created for. It can be called in every callback of the child.
 ///
 /// # Safety

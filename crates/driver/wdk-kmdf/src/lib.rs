@@ -7,6 +7,7 @@
 //! |---|---|
 //! | the driver object | [`Driver`], [`DriverHandle`], [`create_driver`] |
 //! | a device, its `PnP` and power callbacks, its settings | [`Device`], [`DeviceInit`], [`DeviceBuilder`], [`DeviceHandle`], [`DeviceRef`] |
+//! | the devices on a bus | [`ChildInit`], [`ChildDevice`] |
 //! | a device without hardware | [`ControlInit`], [`ControlDevice`] |
 //! | queues and requests | [`QueueEvents`], [`Queue`], [`QueueConfig`], [`Request`], [`Output`], [`PendingRequest`] |
 //! | files that clients open | [`FileEvents`], [`FileHandle`] |
@@ -37,6 +38,7 @@
 #![no_std]
 
 mod buffers;
+mod bus;
 mod child;
 mod context;
 mod control;
@@ -71,6 +73,7 @@ use core::time::Duration;
 use wdk_etw::{Guid, NtStatus};
 use wdk_sys::{GUID, NTSTATUS, ULONG};
 
+pub use bus::{ChildDevice, ChildInit};
 pub use control::{ControlDevice, ControlInit};
 pub use device::{Device, IoType};
 pub use driver::{Driver, DriverHandle, create_driver};

@@ -7,12 +7,12 @@ use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{WDF_WORKITEM_CONFIG, WDFWORKITEM};
 
 use crate::child::{self, Child};
-use crate::{Device, DeviceHandle, Passive, check, size_field};
+use crate::{Device, DeviceHandle, Passive, check, device, size_field};
 
 /// The callback of a work item. A device with several work items implements this once for each, with different `Tag`s.
 pub trait WorkItemEvents<Tag = ()>: Device {
     /// Does the work. Runs at `PASSIVE_LEVEL` on a system thread.
-    fn work(&self, passive: Passive<'_>);
+    fn work(&self, device: DeviceHandle<'_, Self>);
 }
 
 /// Work that runs on a system thread after it is [enqueued](Self::enqueue), created by [`DeviceHandle::create_work_item`]. The
@@ -91,7 +91,7 @@ impl<T: Device> DeviceHandle<'_, T> {
 
 unsafe extern "C" fn work<T: WorkItemEvents<Tag>, Tag>(object: WDFWORKITEM) {
     // SAFETY: the framework passes a work item that was created for a device with a context of this type.
-    if let Some(value) = unsafe { child::device_value::<T>(object.cast()) } {
-        value.work(Passive::assume());
-    }
+    let Some(device) = (unsafe { child::device::<()>(object.cast()) }) else { return };
+    // SAFETY: the device outlives the callbacks of its work items, which run at PASSIVE_LEVEL.
+    let _ = unsafe { device::on(device, T::work) };
 }

@@ -313,6 +313,8 @@ const ADD: u32 = misuse(5);
 const VALUES: u32 = misuse(6);
 const OWN: u32 = misuse(7);
 const OWN_BELOW: u32 = misuse(8);
+const PLUG: u32 = misuse(9);
+const UNPLUG: u32 = misuse(10);
 
 /// Starts the driver that uses most of the crate, with two interrupts and something below it.
 fn tour() -> NtHost {
@@ -423,5 +425,34 @@ fn an_interrupt_is_followed_by_a_dpc_or_a_work_item() {
     let found = lines(&host);
     assert_eq!(found[6..], ["DPC after Some(1)", "work after 0 files, false"]);
     device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_on_a_bus_comes_and_goes_and_its_value_is_dropped() {
+    let host = tour();
+    let device = host.add_device().expect("a device");
+    let status = |code| device.ioctl(code, &[], 0).expect("a reply").status;
+    let mut read = lines(&host).len();
+    let mut new = |count: usize| {
+        let found = lines(&host);
+        let new: Vec<String> =
+            found[read..].iter().filter(|line| line.contains("lamp") || line.ends_with('W')).cloned().collect();
+        read = found.len();
+        assert_eq!(new.len(), count, "{new:?}");
+        new
+    };
+    assert_eq!(status(UNPLUG), NtStatus::NotFound);
+    assert_eq!(status(PLUG), NtStatus::Success);
+    let mut plugged = new(2);
+    plugged.sort();
+    assert_eq!(plugged, ["40 W", "the lamp is on"]);
+    assert_eq!(status(UNPLUG), NtStatus::Success);
+    assert_eq!(new(2), ["the lamp goes", "the lamp is gone"]);
+    assert_eq!(status(PLUG), NtStatus::Success);
+    new(2);
+    // The bus goes with the lamp on it, and with the driver's reference to the lamp.
+    device.remove().expect("removal");
+    assert_eq!(new(2), ["the lamp goes", "the lamp is gone"]);
     host.unload().expect("unload").assert_clean();
 }

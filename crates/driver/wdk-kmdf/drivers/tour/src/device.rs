@@ -5,13 +5,14 @@ use core::time::Duration;
 
 use wdk_etw::{Guid, NtStatus};
 use wdk_kmdf::{
-    Access, Deferred, Device, DeviceHandle, DeviceProperty, FileEvents, FileHandle, Interrupt, InterruptEvents,
-    IoTarget, IoType, Isr, OwnRequest, Passive, PendingRequest, PowerState, Queue, RegistryKey, RemoteTarget,
-    Resources, WaitLock, wide,
+    Access, ChildDevice, Deferred, Device, DeviceHandle, DeviceProperty, FileEvents, FileHandle, Interrupt,
+    InterruptEvents, IoTarget, IoType, Isr, OwnRequest, PendingRequest, PowerState, Queue, RegistryKey, RemoteTarget,
+    Resources, SpinLock, WaitLock, wide,
 };
 use wdk_sys::{FILE_GENERIC_READ, FILE_GENERIC_WRITE, REG_BINARY};
 
 use crate::helper;
+use crate::lamp::Lamp;
 
 const INTERFACE: Guid = Guid::from_u128(0x5f0a_9f07_6b3e_4a51_93f0_19a4_2f0e_77c2);
 const TIMEOUT: Option<Duration> = Some(Duration::from_secs(1));
@@ -28,6 +29,8 @@ pub(crate) struct Tour {
     /// A request for the device below, and the client's request that it is for.
     pub(crate) own: Option<OwnRequest>,
     pub(crate) client: PendingRequest,
+    /// A device on this one.
+    pub(crate) lamp: SpinLock<Option<ChildDevice<Lamp>>>,
 }
 
 impl Tour {
@@ -38,6 +41,7 @@ impl Tour {
             waiting: device.create_manual_queue(false)?,
             own: target.as_ref().map(|target| device.create_request(target)).transpose()?,
             client: device.create_pending_request()?,
+            lamp: SpinLock::new(None),
             target,
             counts: device.create_wait_lock([0; 4])?,
             interrupt: device.create_interrupt::<()>()?,
@@ -198,8 +202,8 @@ impl InterruptEvents<Second> for Tour {
         isr.defer()
     }
 
-    fn work(&self, passive: Passive<'_>) {
-        let opened = self.counts.with(passive, |[opened, ..]| *opened);
+    fn work(&self, device: DeviceHandle<'_, Self>) {
+        let opened = self.counts.with(device.passive(), |[opened, ..]| *opened);
         wdk::println!("tour: work after {opened} files, {}", self.message.raw().is_null());
     }
 }

@@ -8,6 +8,7 @@ use wdk_kmdf::{
 };
 
 use crate::device::{Opened, Tour};
+use crate::lamp;
 
 const fn code(function: u32) -> u32 {
     0x0022_0000 | (0x800 + function) << 2
@@ -32,6 +33,11 @@ const VALUES: u32 = code(6);
 const OWN: u32 = code(7);
 /// The code of that request.
 const OWN_BELOW: u32 = code(8);
+
+/// Adds the device on this one.
+const PLUG: u32 = code(9);
+/// Removes it.
+const UNPLUG: u32 = code(10);
 
 pod! {
     /// The input of [`ADD`].
@@ -93,6 +99,8 @@ impl QueueEvents for Tour {
             RELEASE => self.release(),
             BELOW | FORGET => return self.send(request, code),
             OWN => return self.send_own(request),
+            PLUG => self.plug(&request),
+            UNPLUG => self.lamp.with(Option::take).ok_or(NtStatus::NotFound).and_then(|lamp| lamp.mark_missing()),
             ADD => add(&mut request),
             VALUES => values(&mut request),
             _ => Err(NtStatus::InvalidDeviceRequest),
@@ -119,6 +127,16 @@ impl OwnRequestEvents for Tour {
 }
 
 impl Tour {
+    /// Reports a lamp. The device's execution level is passive, so there is a token.
+    fn plug(&self, request: &Request) -> Result<(), NtStatus> {
+        let passive = Passive::current().ok_or(NtStatus::InvalidDeviceState)?;
+        let device = request.device::<Self>(passive).ok_or(NtStatus::InternalError)?;
+        let lamp = lamp::plug(device)?;
+        lamp.shine();
+        drop(self.lamp.with(|place| place.replace(lamp)));
+        Ok(())
+    }
+
     /// Sends the driver's own request twice at once: the second time, it is busy.
     fn send_own(&self, request: Request) {
         let (Some(target), Some(own)) = (&self.target, &self.own) else {
