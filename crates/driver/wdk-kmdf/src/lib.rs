@@ -17,6 +17,7 @@
 //! | data that several processors modify | [`SpinLock`], [`WaitLock`] |
 //! | memory, buffers as values | [`Memory`], [`Pod`], [`pod!`] |
 //! | the registry | [`RegistryKey`] |
+//! | data for management (WMI) | [`WmiBlock`], [`WmiEvents`] |
 //! | `PASSIVE_LEVEL` | [`Passive`] |
 //!
 //! # Why it is sound
@@ -65,6 +66,7 @@ mod send;
 mod target;
 mod text;
 mod timer;
+mod wmi;
 mod work_item;
 
 use core::mem::size_of;
@@ -98,6 +100,7 @@ pub use send::SendEvents;
 pub use target::{IoTarget, RemoteTarget};
 pub use text::wide;
 pub use timer::{Timer, TimerEvents};
+pub use wmi::{WmiBlock, WmiEvents};
 pub use work_item::{WorkItem, WorkItemEvents};
 
 /// Converts a status to a `Result`.

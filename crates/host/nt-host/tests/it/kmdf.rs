@@ -7,8 +7,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::common;
-use etw_types::NtStatus;
-use nt_host::{Below, Device, Error, GapKind, Matrix, NtHost, PendingRequest, RequestKind, Resource};
+use etw_types::{Guid, NtStatus};
+use nt_host::{
+    Below, Device, Error, GapKind, Matrix, NtHost, PendingRequest, RequestKind, Resource, WmiOperation, WmiRequest,
+};
 
 /// The workspace of the drivers.
 fn workspace() -> PathBuf {
@@ -147,6 +149,23 @@ fn the_ioctl_driver_replies_whichever_way_its_buffers_are_passed() {
     other.close().expect("a close");
     file.close().expect("a close");
     host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn the_tour_driver_is_clean_whatever_fails() {
+    // A device that cannot be started is intended here: most calls that fail prevent it.
+    let builder = NtHost::builder().driver(driver("kmdf_tour.sys")).allow(GapKind::NotStarted).allow(GapKind::NotAdded);
+    let survey = Matrix::new(builder.resource(Resource::LineInterrupt)).run(|host| {
+        host.load()?;
+        let device = host.add_device()?;
+        device.ioctl(PLUG, &[], 0)?;
+        device.ioctl(ADD, &[0; 8], 8)?;
+        device.remove()?;
+        host.unload().map(drop)
+    });
+    let survey = survey.expect("a run to the end");
+    assert!(survey.failures > 30, "{survey}");
+    survey.assert_clean();
 }
 
 #[test]
@@ -454,5 +473,25 @@ fn a_device_on_a_bus_comes_and_goes_and_its_value_is_dropped() {
     // The bus goes with the lamp on it, and with the driver's reference to the lamp.
     device.remove().expect("removal");
     assert_eq!(new(2), ["the lamp goes", "the lamp is gone"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn management_data_is_queried_and_set_by_its_size() {
+    let host = tour();
+    let device = host.add_device().expect("a device");
+    let ask = |block: u8, operation, input: &[u8], output| {
+        let guid = Guid::from_u128(0x7f3a_14c2_8f21_4f7e_9a51_0d2b_33c9_61a0 + u128::from(block));
+        let asked = WmiRequest { guid, instance: 0, operation, input: input.to_vec(), output };
+        let reply = device.wmi(asked).expect("a reply");
+        (reply.status, reply.output)
+    };
+    device.read(4).expect("a reply");
+    assert_eq!(ask(0, WmiOperation::Query, &[], 64), (NtStatus::Success, vec![1, 0, 0, 0, 1, 0, 0, 0]));
+    assert_eq!(ask(0, WmiOperation::Query, &[], 7).0, NtStatus::BufferTooSmall);
+    assert_eq!(ask(0, WmiOperation::Set, &[0; 8], 0).0, NtStatus::WmiReadOnly);
+    assert_eq!(ask(1, WmiOperation::Set, &[7, 0, 0, 0], 0).0, NtStatus::Success);
+    assert_eq!(ask(1, WmiOperation::Query, &[], 64), (NtStatus::Success, vec![7, 0, 0, 0]));
+    device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }
