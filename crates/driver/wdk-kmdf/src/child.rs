@@ -17,64 +17,66 @@ use wdk_sys::{WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT};
 
 use crate::{SpinLock, context};
 
-/// The context of a child.
+/// The context of a child, with what its kind needs.
 #[derive(Debug)]
-struct State {
+struct State<X> {
     device: WDFOBJECT,
     /// False from the child's cleanup on.
     lives: SpinLock<bool>,
-    /// A property of the child that its functions need.
-    direct: bool,
+    extra: X,
 }
 
 // SAFETY: the handle is only read, and the framework's functions for devices can be called from any thread.
-unsafe impl Send for State {}
+unsafe impl<X: Send> Send for State<X> {}
 // SAFETY: as above.
-unsafe impl Sync for State {}
+unsafe impl<X: Sync> Sync for State<X> {}
 
 /// Returns the attributes of a child of a device.
-pub(crate) fn attributes(device: WDFDEVICE) -> WDF_OBJECT_ATTRIBUTES {
-    WDF_OBJECT_ATTRIBUTES { EvtCleanupCallback: Some(cleanup), ..context::child_attributes::<State>(device.cast()) }
+pub(crate) fn attributes<X: 'static>(device: WDFDEVICE) -> WDF_OBJECT_ATTRIBUTES {
+    WDF_OBJECT_ATTRIBUTES {
+        EvtCleanupCallback: Some(cleanup::<X>),
+        ..context::child_attributes::<State<X>>(device.cast())
+    }
 }
 
 /// A reference to a child that this crate created.
 #[derive(Debug)]
-pub(crate) struct Child {
+pub(crate) struct Child<X = ()> {
     raw: WDFOBJECT,
     /// The child's context. It lives as long as the reference.
-    state: NonNull<State>,
+    state: NonNull<State<X>>,
 }
 
 // SAFETY: the framework's functions for these objects can be called from any thread.
-unsafe impl Send for Child {}
+unsafe impl<X: Send + Sync> Send for Child<X> {}
 // SAFETY: as above.
-unsafe impl Sync for Child {}
+unsafe impl<X: Send + Sync> Sync for Child<X> {}
 
-impl Child {
-    /// Takes a reference to a newly created child. `direct` can be read back with [`is_direct`](Self::is_direct).
+impl<X: 'static> Child<X> {
+    /// Takes a reference to a newly created child. `extra` can be read back with [`extra`](Self::extra).
     ///
     /// # Safety
     ///
     /// `raw` must have been created with [`attributes`] for `device`, and must not have been passed to this before.
-    pub(crate) unsafe fn new(raw: WDFOBJECT, device: WDFDEVICE, direct: bool) -> Result<Self, NtStatus> {
-        let state = State { device: device.cast(), lives: SpinLock::new(true), direct };
+    pub(crate) unsafe fn new(raw: WDFOBJECT, device: WDFDEVICE, extra: X) -> Result<Self, NtStatus> {
+        let state = State { device: device.cast(), lives: SpinLock::new(true), extra };
         // SAFETY: the attributes have a context of this type, and it is filled only here.
         unsafe { context::fill(raw, state) };
         // SAFETY: the context was filled above.
-        let state = unsafe { context::get::<State>(raw) }.ok_or(NtStatus::InternalError)?;
+        let state = unsafe { context::get::<State<X>>(raw) }.ok_or(NtStatus::InternalError)?;
         let state = NonNull::from(state);
         // SAFETY: the object exists.
         unsafe { reference(raw) };
         Ok(Self { raw, state })
     }
 
-    fn state(&self) -> &State {
+    fn state(&self) -> &State<X> {
         // SAFETY: the context of an object lives as long as a reference to it.
         unsafe { self.state.as_ref() }
     }
 
-    pub(crate) fn is_direct(&self) -> bool {
-        self.state().direct
+    pub(crate) fn extra(&self) -> &X {
+        &self.state().extra
     }
 
     pub(crate) const fn raw(&self) -> WDFOBJECT {
@@ -94,7 +96,7 @@ impl Child {
     }
 }
 
-impl Drop for Child {
+impl<X> Drop for Child<X> {
     fn drop(&mut self) {
         // SAFETY: this value has a reference since `new`.
         unsafe { dereference(self.raw) };
@@ -125,29 +127,51 @@ pub(crate) unsafe fn dereference(object: WDFOBJECT) {
 ///
 /// # Safety
 ///
-/// `child` must have been created with [`attributes`], and its cleanup callback must be running.
-pub(crate) unsafe fn mark_deleted(child: WDFOBJECT) {
+/// `child` must have been created with [`attributes`] for `X`, and its cleanup callback must be running.
+pub(crate) unsafe fn mark_deleted<X: 'static>(child: WDFOBJECT) {
     // SAFETY: the attributes have a context of this type.
-    if let Some(state) = unsafe { context::get::<State>(child) } {
+    if let Some(state) = unsafe { context::get::<State<X>>(child) } {
         state.lives.with(|lives| *lives = false);
     }
+}
+
+/// Returns what the kind of a child needs.
+///
+/// # Safety
+///
+/// `child` must have been created with [`attributes`] for `X`, and must not be destroyed during `'a`.
+pub(crate) unsafe fn extra<'a, X: 'static>(child: WDFOBJECT) -> Option<&'a X> {
+    // SAFETY: the child's attributes have a context of this type.
+    let state = unsafe { context::get::<State<X>>(child) }?;
+    Some(&state.extra)
+}
+
+/// Returns the device that a child was created for.
+///
+/// # Safety
+///
+/// `child` must have been created with [`attributes`] for `X`, and must exist.
+pub(crate) unsafe fn device<X: 'static>(child: WDFOBJECT) -> Option<WDFDEVICE> {
+    // SAFETY: the child's attributes have a context of this type.
+    let state = unsafe { context::get::<State<X>>(child) }?;
+    Some(state.device.cast())
 }
 
 /// Returns the context of the device that a child was created for. It can be called in every callback of the child.
 ///
 /// # Safety
 ///
-/// `child` must have been created with [`attributes`] for a device whose context is a `T`, and must not be destroyed
-/// during `'a`.
+/// `child` must have been created with [`attributes`] for `()` and for a device whose context is a `T`, and must not be
+/// destroyed during `'a`.
 pub(crate) unsafe fn device_value<'a, T: 'static>(child: WDFOBJECT) -> Option<&'a T> {
     // SAFETY: the child's attributes have a context of this type.
-    let state = unsafe { context::get::<State>(child) }?;
+    let state = unsafe { context::get::<State<()>>(child) }?;
     // SAFETY: the framework cleans up a device after its children and destroys its context after that, so the device
     // outlives the callbacks of its children. Its context is a `T`.
     unsafe { context::get::<T>(state.device) }
 }
 
-unsafe extern "C" fn cleanup(object: WDFOBJECT) {
+unsafe extern "C" fn cleanup<X: 'static>(object: WDFOBJECT) {
     // SAFETY: the framework passes the child for which this callback was set.
-    unsafe { mark_deleted(object) };
+    unsafe { mark_deleted::<X>(object) };
 }

@@ -181,15 +181,27 @@ impl<'a, T: Device> DeviceBuilder<'a, T> {
         mut self,
         build: impl FnOnce(DeviceHandle<'_, T>) -> Result<T, NtStatus>,
     ) -> Result<DeviceHandle<'a, T>, NtStatus> {
-        // SAFETY: the device has not been created yet, and the structure outlives the call.
-        unsafe {
-            wdf!(WdfDeviceInitSetPnpPowerEventCallbacks, self.raw, ptr::from_mut(&mut pnp_callbacks::<T>()));
-        }
-        // SAFETY: this value has the framework's pointer, and the device gets a context of type `T`.
-        let handle = unsafe { create(&mut self.raw, self.is_passive) }?;
+        // SAFETY: this value has the framework's pointer.
+        let handle = unsafe { create_pnp(&mut self.raw, self.is_passive) }?;
         build_value(handle, build)?;
         Ok(handle)
     }
+}
+
+/// As [`create`], with the `PnP` and power callbacks of `T`.
+///
+/// # Safety
+///
+/// As [`create`].
+pub(crate) unsafe fn create_pnp<'a, T: Device>(
+    raw: &mut PWDFDEVICE_INIT,
+    is_passive: bool,
+) -> Result<DeviceHandle<'a, T>, NtStatus> {
+    let mut callbacks = pnp_callbacks::<T>();
+    // SAFETY: the device has not been created yet, and the structure outlives the call.
+    unsafe { wdf!(WdfDeviceInitSetPnpPowerEventCallbacks, *raw, ptr::from_mut(&mut callbacks)) };
+    // SAFETY: guaranteed by the caller.
+    unsafe { create(raw, is_passive) }
 }
 
 /// Creates a device with the context of a `T`, which is still empty.

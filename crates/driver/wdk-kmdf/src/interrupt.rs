@@ -8,7 +8,7 @@ use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{_WDF_TRI_STATE, BOOLEAN, NTSTATUS, ULONG, WDF_INTERRUPT_CONFIG, WDFDEVICE, WDFINTERRUPT, WDFOBJECT};
 
 use crate::child::{self, Child};
-use crate::{Device, DeviceHandle, Passive, check, context, size_field, status_of};
+use crate::{Device, DeviceHandle, check, context, device, size_field, status_of};
 
 /// What follows an interrupt, outside of the service routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub trait InterruptEvents<Tag = ()>: Device {
     fn dpc(&self) {}
 
     /// `EvtInterruptWorkItem`: runs at `PASSIVE_LEVEL` after the service routine deferred.
-    fn work(&self, passive: Passive<'_>) {
-        let _ = passive;
+    fn work(&self, device: DeviceHandle<'_, Self>) {
+        let _ = device;
     }
 
     /// `EvtInterruptEnable`: enables the interrupt in the hardware. Runs at `DIRQL`.
@@ -151,7 +151,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             Deferred::Dpc => config.EvtInterruptDpc = Some(dpc::<T, Tag>),
             Deferred::WorkItem => config.EvtInterruptWorkItem = Some(work::<T, Tag>),
         }
-        let mut attributes = child::attributes(self.raw());
+        let mut attributes = child::attributes::<()>(self.raw());
         // The parent of an interrupt is its device, and the framework rejects any other value here.
         attributes.ParentObject = ptr::null_mut();
         let mut raw: WDFINTERRUPT = ptr::null_mut();
@@ -166,7 +166,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             )
         })?;
         // SAFETY: the interrupt was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), false) }?;
+        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
         Ok(Interrupt { child })
     }
 }
@@ -188,10 +188,8 @@ unsafe extern "C" fn dpc<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: 
 }
 
 unsafe extern "C" fn work<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: WDFOBJECT) {
-    // SAFETY: as above.
-    if let Some(value) = unsafe { context::get::<T>(device) } {
-        value.work(Passive::assume());
-    }
+    // SAFETY: as above; the framework calls this at PASSIVE_LEVEL.
+    let _ = unsafe { device::on(device.cast(), T::work) };
 }
 
 unsafe extern "C" fn enable<T: InterruptEvents<Tag>, Tag>(_: WDFINTERRUPT, device: WDFDEVICE) -> NTSTATUS {

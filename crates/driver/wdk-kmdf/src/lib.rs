@@ -7,15 +7,17 @@
 //! |---|---|
 //! | the driver object | [`Driver`], [`DriverHandle`], [`create_driver`] |
 //! | a device, its `PnP` and power callbacks, its settings | [`Device`], [`DeviceInit`], [`DeviceBuilder`], [`DeviceHandle`], [`DeviceRef`] |
+//! | the devices on a bus | [`ChildInit`], [`ChildDevice`] |
 //! | a device without hardware | [`ControlInit`], [`ControlDevice`] |
 //! | queues and requests | [`QueueEvents`], [`Queue`], [`QueueConfig`], [`Request`], [`Output`], [`PendingRequest`] |
 //! | files that clients open | [`FileEvents`], [`FileHandle`] |
-//! | the device below, and others | [`IoTarget`], [`RemoteTarget`], [`SendEvents`] |
+//! | the device below, and others | [`IoTarget`], [`RemoteTarget`], [`SendEvents`], [`OwnRequest`], [`OwnRequestEvents`] |
 //! | timers and work items | [`Timer`], [`TimerEvents`], [`WorkItem`], [`WorkItemEvents`] |
 //! | interrupts | [`Interrupt`], [`InterruptEvents`], [`Resources`] |
 //! | data that several processors modify | [`SpinLock`], [`WaitLock`] |
 //! | memory, buffers as values | [`Memory`], [`Pod`], [`pod!`] |
 //! | the registry | [`RegistryKey`] |
+//! | data for management (WMI) | [`WmiBlock`], [`WmiEvents`] |
 //! | `PASSIVE_LEVEL` | [`Passive`] |
 //!
 //! # Why it is sound
@@ -37,6 +39,7 @@
 #![no_std]
 
 mod buffers;
+mod bus;
 mod child;
 mod context;
 mod control;
@@ -50,6 +53,7 @@ mod irql;
 mod lock;
 mod memory;
 mod output;
+mod own_request;
 mod pending;
 mod pod;
 mod power;
@@ -62,6 +66,7 @@ mod send;
 mod target;
 mod text;
 mod timer;
+mod wmi;
 mod work_item;
 
 use core::mem::size_of;
@@ -70,6 +75,7 @@ use core::time::Duration;
 use wdk_etw::{Guid, NtStatus};
 use wdk_sys::{GUID, NTSTATUS, ULONG};
 
+pub use bus::{ChildDevice, ChildInit};
 pub use control::{ControlDevice, ControlInit};
 pub use device::{Device, IoType};
 pub use driver::{Driver, DriverHandle, create_driver};
@@ -81,6 +87,7 @@ pub use irql::Passive;
 pub use lock::{SpinLock, WaitLock};
 pub use memory::Memory;
 pub use output::Output;
+pub use own_request::{Completion, Operation, OwnRequest, OwnRequestEvents};
 pub use pending::{PendingRequest, StoppedRequest};
 pub use pod::Pod;
 pub use power::PowerState;
@@ -93,6 +100,7 @@ pub use send::SendEvents;
 pub use target::{IoTarget, RemoteTarget};
 pub use text::wide;
 pub use timer::{Timer, TimerEvents};
+pub use wmi::{WmiBlock, WmiEvents};
 pub use work_item::{WorkItem, WorkItemEvents};
 
 /// Converts a status to a `Result`.

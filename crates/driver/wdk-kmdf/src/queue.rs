@@ -49,7 +49,8 @@ pub trait QueueEvents<Tag = ()>: Device {
 /// nothing.
 #[derive(Debug)]
 pub struct Queue {
-    child: Child,
+    /// Whether the requests' reads and writes are direct.
+    child: Child<bool>,
 }
 
 impl Queue {
@@ -69,7 +70,7 @@ impl Queue {
             return None;
         }
         // SAFETY: the framework passes ownership of the request.
-        Some(unsafe { Request::with_parameters(request, self.child.is_direct()) })
+        Some(unsafe { Request::with_parameters(request, *self.child.extra()) })
     }
 
     /// Delivers requests again after the queue was stopped.
@@ -234,7 +235,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     }
 
     fn new_queue(&self, mut config: WDF_IO_QUEUE_CONFIG) -> Result<Queue, NtStatus> {
-        let mut attributes = child::attributes(self.raw());
+        let mut attributes = child::attributes::<bool>(self.raw());
         // The parent of a queue is its device, and the framework rejects any other value here.
         attributes.ParentObject = ptr::null_mut();
         let mut raw: WDFQUEUE = ptr::null_mut();

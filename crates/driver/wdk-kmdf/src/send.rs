@@ -11,7 +11,7 @@ use wdk_sys::{
     WDFIOTARGET, WDFREQUEST,
 };
 
-use crate::{Device, IoTarget, IoType, Request, context, size_field};
+use crate::{Device, DeviceHandle, IoTarget, IoType, Passive, Request, context, size_field};
 
 /// The callback for requests that were sent. A device that handles them in different ways implements this once for each, with
 /// different `Tag`s.
@@ -56,7 +56,7 @@ impl Request {
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn send<T: SendEvents<Tag>, Tag>(self, target: &IoTarget, timeout: Option<Duration>) -> Result<(), NtStatus> {
-        let Some(device) = self.device::<T>() else {
+        let Some(device) = self.raw_device::<T>() else {
             self.complete(NtStatus::InvalidDeviceRequest);
             return Err(NtStatus::InvalidDeviceRequest);
         };
@@ -74,8 +74,20 @@ impl Request {
         result
     }
 
-    /// Returns the device that the request came to, if its context is a `T`.
-    fn device<T: Device>(&self) -> Option<WDFDEVICE> {
+    /// Returns the device that the request came to. `None` if its context is not a `T`. The device exists as long as the driver
+    /// has the request.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    #[must_use]
+    pub fn device<'a, T: Device>(&'a self, _: Passive<'a>) -> Option<DeviceHandle<'a, T>> {
+        let device = self.raw_device::<T>()?;
+        // SAFETY: the context is a `T`. The framework does not delete a device while a driver has one of its requests.
+        Some(unsafe { DeviceHandle::from_raw(device) })
+    }
+
+    fn raw_device<T: Device>(&self) -> Option<WDFDEVICE> {
         // SAFETY: the driver owns the request.
         let queue = unsafe { wdf!(WdfRequestGetIoQueue, self.raw()) };
         if queue.is_null() {
@@ -107,7 +119,12 @@ fn flag(flag: wdk_sys::WDF_REQUEST_SEND_OPTIONS_FLAGS) -> u32 {
     u32::try_from(flag).unwrap_or_default()
 }
 
-fn send(request: WDFREQUEST, target: WDFIOTARGET, options: &mut WDF_REQUEST_SEND_OPTIONS) -> Result<(), NtStatus> {
+/// Sends a request that the caller owns.
+pub(crate) fn send(
+    request: WDFREQUEST,
+    target: WDFIOTARGET,
+    options: &mut WDF_REQUEST_SEND_OPTIONS,
+) -> Result<(), NtStatus> {
     // SAFETY: the caller owns the request and keeps the target; the options outlive the call.
     let was_sent = unsafe { wdf!(WdfRequestSend, request, target, ptr::from_mut(options)) };
     if was_sent != 0 {

@@ -113,14 +113,14 @@ impl<T: Device> DeviceHandle<'_, T> {
             ..WDF_TIMER_CONFIG::default()
         };
         let mut attributes =
-            WDF_OBJECT_ATTRIBUTES { EvtCleanupCallback: Some(cleanup), ..child::attributes(self.raw()) };
+            WDF_OBJECT_ATTRIBUTES { EvtCleanupCallback: Some(cleanup), ..child::attributes::<()>(self.raw()) };
         let mut raw: WDFTIMER = ptr::null_mut();
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe {
             wdf!(WdfTimerCreate, ptr::from_mut(&mut config), ptr::from_mut(&mut attributes), ptr::from_mut(&mut raw))
         })?;
         // SAFETY: the timer was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), false) }?;
+        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
         Ok(Timer { child })
     }
 }
@@ -134,7 +134,7 @@ unsafe extern "C" fn tick<T: TimerEvents<Tag>, Tag>(object: WDFTIMER) {
 
 unsafe extern "C" fn cleanup(object: WDFOBJECT) {
     // SAFETY: the framework passes the timer for which this callback was set.
-    unsafe { child::mark_deleted(object) };
+    unsafe { child::mark_deleted::<()>(object) };
     // The framework stopped the timer before this callback. But a `start` on another processor may have checked the
     // state of the timer before it was marked, and may have started the timer after that. The timer would then expire
     // after its memory has been freed. No more starts are possible now, so stop it again.

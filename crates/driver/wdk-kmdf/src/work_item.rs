@@ -7,12 +7,12 @@ use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{WDF_WORKITEM_CONFIG, WDFWORKITEM};
 
 use crate::child::{self, Child};
-use crate::{Device, DeviceHandle, Passive, check, size_field};
+use crate::{Device, DeviceHandle, Passive, check, device, size_field};
 
 /// The callback of a work item. A device with several work items implements this once for each, with different `Tag`s.
 pub trait WorkItemEvents<Tag = ()>: Device {
     /// Does the work. Runs at `PASSIVE_LEVEL` on a system thread.
-    fn work(&self, passive: Passive<'_>);
+    fn work(&self, device: DeviceHandle<'_, Self>);
 }
 
 /// Work that runs on a system thread after it is [enqueued](Self::enqueue), created by [`DeviceHandle::create_work_item`]. The
@@ -77,21 +77,21 @@ impl<T: Device> DeviceHandle<'_, T> {
             EvtWorkItemFunc: Some(work::<T, Tag>),
             ..WDF_WORKITEM_CONFIG::default()
         };
-        let mut attributes = child::attributes(self.raw());
+        let mut attributes = child::attributes::<()>(self.raw());
         let mut raw: WDFWORKITEM = ptr::null_mut();
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe {
             wdf!(WdfWorkItemCreate, ptr::from_mut(&mut config), ptr::from_mut(&mut attributes), ptr::from_mut(&mut raw))
         })?;
         // SAFETY: the work item was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), false) }?;
+        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
         Ok(WorkItem { child })
     }
 }
 
 unsafe extern "C" fn work<T: WorkItemEvents<Tag>, Tag>(object: WDFWORKITEM) {
     // SAFETY: the framework passes a work item that was created for a device with a context of this type.
-    if let Some(value) = unsafe { child::device_value::<T>(object.cast()) } {
-        value.work(Passive::assume());
-    }
+    let Some(device) = (unsafe { child::device::<()>(object.cast()) }) else { return };
+    // SAFETY: the device outlives the callbacks of its work items, which run at PASSIVE_LEVEL.
+    let _ = unsafe { device::on(device, T::work) };
 }

@@ -7,8 +7,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::common;
-use etw_types::NtStatus;
-use nt_host::{Below, Device, Error, GapKind, Matrix, NtHost, PendingRequest, RequestKind, Resource};
+use etw_types::{Guid, NtStatus};
+use nt_host::{
+    Below, Device, Error, GapKind, Matrix, NtHost, PendingRequest, RequestKind, Resource, WmiOperation, WmiRequest,
+};
 
 /// The workspace of the drivers.
 fn workspace() -> PathBuf {
@@ -147,6 +149,23 @@ fn the_ioctl_driver_replies_whichever_way_its_buffers_are_passed() {
     other.close().expect("a close");
     file.close().expect("a close");
     host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn the_tour_driver_is_clean_whatever_fails() {
+    // A device that cannot be started is intended here: most calls that fail prevent it.
+    let builder = NtHost::builder().driver(driver("kmdf_tour.sys")).allow(GapKind::NotStarted).allow(GapKind::NotAdded);
+    let survey = Matrix::new(builder.resource(Resource::LineInterrupt)).run(|host| {
+        host.load()?;
+        let device = host.add_device()?;
+        device.ioctl(PLUG, &[], 0)?;
+        device.ioctl(ADD, &[0; 8], 8)?;
+        device.remove()?;
+        host.unload().map(drop)
+    });
+    let survey = survey.expect("a run to the end");
+    assert!(survey.failures > 30, "{survey}");
+    survey.assert_clean();
 }
 
 #[test]
@@ -311,6 +330,10 @@ const BELOW: u32 = misuse(3);
 const FORGET: u32 = misuse(4);
 const ADD: u32 = misuse(5);
 const VALUES: u32 = misuse(6);
+const OWN: u32 = misuse(7);
+const OWN_BELOW: u32 = misuse(8);
+const PLUG: u32 = misuse(9);
+const UNPLUG: u32 = misuse(10);
 
 /// Starts the driver that uses most of the crate, with two interrupts and something below it.
 fn tour() -> NtHost {
@@ -328,6 +351,7 @@ fn tour() -> NtHost {
         .resource(Resource::MessageInterrupts(1))
         .below(below(BELOW, NtStatus::NotSupported, &[]))
         .below(below(FORGET, NtStatus::Success, b"below"))
+        .below(below(OWN_BELOW, NtStatus::Success, b"mine"))
         // When it is removed by surprise, the driver reports that the device has failed.
         .allow(GapKind::NotStarted)
         .start()
@@ -379,6 +403,14 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
     let forgotten = file.ioctl(FORGET, &[], 8).expect("a reply");
     assert_eq!((forgotten.status, forgotten.output.as_slice()), (NtStatus::Success, b"below".as_slice()));
 
+    // The driver's own request is sent twice, one time after the other.
+    for _ in 0..2 {
+        let own = file.begin_ioctl(OWN, &[], 16).expect("a request");
+        host.advance(Duration::from_millis(10)).expect("time");
+        let own = own.wait().expect("a reply");
+        assert_eq!((own.status, own.output.as_slice()), (NtStatus::Success, b"mine".as_slice()));
+    }
+
     let terms: Vec<u8> = [u32::MAX, 3].into_iter().flat_map(u32::to_le_bytes).collect();
     assert_eq!(file.ioctl(ADD, &terms, 8).expect("a reply").output, [2, 0, 0, 0, 1, 0, 0, 0]);
     assert_eq!(file.ioctl(ADD, &terms[..7], 8).expect("a reply").status, NtStatus::BufferTooSmall);
@@ -397,6 +429,7 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
     for line in ["cleanup of file 1", "close of file 1", "drop of file 1", "surprise removal"] {
         assert_eq!(end.iter().filter(|known| *known == line).count(), 1, "{line}: {end:?}");
     }
+    assert_eq!(end.iter().filter(|known| *known == "own true, true").count(), 2, "{end:?}");
     assert!(end.contains(&"sent, 0xC00000BB STATUS_NOT_SUPPORTED, 0 bytes".to_owned()), "{end:?}");
     host.unload().expect("unload").assert_clean();
 }
@@ -410,6 +443,55 @@ fn an_interrupt_is_followed_by_a_dpc_or_a_work_item() {
     host.advance(Duration::from_millis(1)).expect("time");
     let found = lines(&host);
     assert_eq!(found[6..], ["DPC after Some(1)", "work after 0 files, false"]);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_on_a_bus_comes_and_goes_and_its_value_is_dropped() {
+    let host = tour();
+    let device = host.add_device().expect("a device");
+    let status = |code| device.ioctl(code, &[], 0).expect("a reply").status;
+    let mut read = lines(&host).len();
+    let mut new = |count: usize| {
+        let found = lines(&host);
+        let new: Vec<String> =
+            found[read..].iter().filter(|line| line.contains("lamp") || line.ends_with('W')).cloned().collect();
+        read = found.len();
+        assert_eq!(new.len(), count, "{new:?}");
+        new
+    };
+    assert_eq!(status(UNPLUG), NtStatus::NotFound);
+    assert_eq!(status(PLUG), NtStatus::Success);
+    let mut plugged = new(2);
+    plugged.sort();
+    assert_eq!(plugged, ["40 W", "the lamp is on"]);
+    assert_eq!(status(UNPLUG), NtStatus::Success);
+    assert_eq!(new(2), ["the lamp goes", "the lamp is gone"]);
+    assert_eq!(status(PLUG), NtStatus::Success);
+    new(2);
+    // The bus goes with the lamp on it, and with the driver's reference to the lamp.
+    device.remove().expect("removal");
+    assert_eq!(new(2), ["the lamp goes", "the lamp is gone"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn management_data_is_queried_and_set_by_its_size() {
+    let host = tour();
+    let device = host.add_device().expect("a device");
+    let ask = |block: u8, operation, input: &[u8], output| {
+        let guid = Guid::from_u128(0x7f3a_14c2_8f21_4f7e_9a51_0d2b_33c9_61a0 + u128::from(block));
+        let asked = WmiRequest { guid, instance: 0, operation, input: input.to_vec(), output };
+        let reply = device.wmi(asked).expect("a reply");
+        (reply.status, reply.output)
+    };
+    device.read(4).expect("a reply");
+    assert_eq!(ask(0, WmiOperation::Query, &[], 64), (NtStatus::Success, vec![1, 0, 0, 0, 1, 0, 0, 0]));
+    assert_eq!(ask(0, WmiOperation::Query, &[], 7).0, NtStatus::BufferTooSmall);
+    assert_eq!(ask(0, WmiOperation::Set, &[0; 8], 0).0, NtStatus::WmiReadOnly);
+    assert_eq!(ask(1, WmiOperation::Set, &[7, 0, 0, 0], 0).0, NtStatus::Success);
+    assert_eq!(ask(1, WmiOperation::Query, &[], 64), (NtStatus::Success, vec![7, 0, 0, 0]));
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }

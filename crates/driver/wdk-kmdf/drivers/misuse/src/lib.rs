@@ -161,7 +161,7 @@ impl TimerEvents for Misuse {
 }
 
 impl WorkItemEvents for Misuse {
-    fn work(&self, _: Passive<'_>) {
+    fn work(&self, _: DeviceHandle<'_, Self>) {
         if let Some(request) = MOVED.with(Option::take) {
             request.complete(NtStatus::Success);
         }

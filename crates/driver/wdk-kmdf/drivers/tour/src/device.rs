@@ -5,14 +5,19 @@ use core::time::Duration;
 
 use wdk_etw::{Guid, NtStatus};
 use wdk_kmdf::{
-    Access, Deferred, Device, DeviceHandle, DeviceProperty, FileEvents, FileHandle, Interrupt, InterruptEvents,
-    IoTarget, IoType, Isr, Passive, PowerState, Queue, RegistryKey, RemoteTarget, Resources, WaitLock, wide,
+    Access, ChildDevice, Deferred, Device, DeviceHandle, DeviceProperty, FileEvents, FileHandle, Interrupt,
+    InterruptEvents, IoTarget, IoType, Isr, OwnRequest, PendingRequest, PowerState, Queue, RegistryKey, RemoteTarget,
+    Resources, SpinLock, WaitLock, WmiBlock, WmiEvents, wide,
 };
 use wdk_sys::{FILE_GENERIC_READ, FILE_GENERIC_WRITE, REG_BINARY};
 
 use crate::helper;
+use crate::lamp::Lamp;
 
 const INTERFACE: Guid = Guid::from_u128(0x5f0a_9f07_6b3e_4a51_93f0_19a4_2f0e_77c2);
+/// The data blocks for WMI.
+const OPENED: Guid = Guid::from_u128(0x7f3a_14c2_8f21_4f7e_9a51_0d2b_33c9_61a0);
+const LIMIT: Guid = Guid::from_u128(0x7f3a_14c2_8f21_4f7e_9a51_0d2b_33c9_61a1);
 const TIMEOUT: Option<Duration> = Some(Duration::from_secs(1));
 
 pub(crate) struct Tour {
@@ -24,14 +29,27 @@ pub(crate) struct Tour {
     message: Interrupt,
     interrupts: AtomicU32,
     _internal: Queue,
+    /// A request for the device below, and the client's request that it is for.
+    pub(crate) own: Option<OwnRequest>,
+    pub(crate) client: PendingRequest,
+    /// A device on this one.
+    pub(crate) lamp: SpinLock<Option<ChildDevice<Lamp>>>,
+    _opened: WmiBlock<[u32; 2]>,
+    limit: WmiBlock<u32>,
 }
 
 impl Tour {
     pub(crate) fn new(device: DeviceHandle<'_, Self>, internal: Queue) -> Result<Self, NtStatus> {
         device.create_interface(&INTERFACE)?;
+        let target = device.io_target();
         Ok(Self {
             waiting: device.create_manual_queue(false)?,
-            target: device.io_target(),
+            own: target.as_ref().map(|target| device.create_request(target)).transpose()?,
+            client: device.create_pending_request()?,
+            lamp: SpinLock::new(None),
+            _opened: device.create_wmi_block::<()>(&OPENED)?,
+            limit: device.create_wmi_block::<Second>(&LIMIT)?,
+            target,
             counts: device.create_wait_lock([0; 4])?,
             interrupt: device.create_interrupt::<()>()?,
             message: device.create_interrupt::<Second>()?,
@@ -181,7 +199,7 @@ impl InterruptEvents for Tour {
     }
 }
 
-/// The second interrupt.
+/// The second interrupt and data block.
 pub(crate) struct Second;
 
 impl InterruptEvents<Second> for Tour {
@@ -191,8 +209,29 @@ impl InterruptEvents<Second> for Tour {
         isr.defer()
     }
 
-    fn work(&self, passive: Passive<'_>) {
-        let opened = self.counts.with(passive, |[opened, ..]| *opened);
+    fn work(&self, device: DeviceHandle<'_, Self>) {
+        let opened = self.counts.with(device.passive(), |[opened, ..]| *opened);
         wdk::println!("tour: work after {opened} files, {}", self.message.raw().is_null());
+    }
+}
+
+impl WmiEvents for Tour {
+    type Data = [u32; 2];
+
+    fn query(&self, device: DeviceHandle<'_, Self>) -> Result<[u32; 2], NtStatus> {
+        Ok(self.counts.with(device.passive(), |[opened, reads, ..]| [*opened, *reads]))
+    }
+}
+
+impl WmiEvents<Second> for Tour {
+    type Data = u32;
+
+    fn query(&self, _: DeviceHandle<'_, Self>) -> Result<u32, NtStatus> {
+        Ok(self.interrupts.load(Ordering::Relaxed))
+    }
+
+    fn set(&self, _: DeviceHandle<'_, Self>, data: u32) -> Result<(), NtStatus> {
+        self.interrupts.store(data, Ordering::Relaxed);
+        self.limit.fire_event(&data)
     }
 }

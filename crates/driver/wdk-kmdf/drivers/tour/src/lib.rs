@@ -5,6 +5,7 @@ extern crate wdk_panic;
 
 mod device;
 mod helper;
+mod lamp;
 mod requests;
 
 use wdk_etw::NtStatus;

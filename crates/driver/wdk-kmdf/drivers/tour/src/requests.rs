@@ -3,9 +3,12 @@
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
-use wdk_kmdf::{Passive, Pod, QueueEvents, Request, RequestKind, SendEvents, pod};
+use wdk_kmdf::{
+    Completion, Memory, Operation, OwnRequestEvents, Passive, Pod, QueueEvents, Request, RequestKind, SendEvents, pod,
+};
 
 use crate::device::{Opened, Tour};
+use crate::lamp;
 
 const fn code(function: u32) -> u32 {
     0x0022_0000 | (0x800 + function) << 2
@@ -25,6 +28,16 @@ const FORGET: u32 = code(4);
 const ADD: u32 = code(5);
 /// Replies with several values.
 const VALUES: u32 = code(6);
+
+/// Sends a request of the driver's own to the device below, and replies with its output.
+const OWN: u32 = code(7);
+/// The code of that request.
+const OWN_BELOW: u32 = code(8);
+
+/// Adds the device on this one.
+const PLUG: u32 = code(9);
+/// Removes it.
+const UNPLUG: u32 = code(10);
 
 pod! {
     /// The input of [`ADD`].
@@ -85,6 +98,9 @@ impl QueueEvents for Tour {
             PEEK => self.peek(),
             RELEASE => self.release(),
             BELOW | FORGET => return self.send(request, code),
+            OWN => return self.send_own(request),
+            PLUG => self.plug(&request),
+            UNPLUG => self.lamp.with(Option::take).ok_or(NtStatus::NotFound).and_then(|lamp| lamp.mark_missing()),
             ADD => add(&mut request),
             VALUES => values(&mut request),
             _ => Err(NtStatus::InvalidDeviceRequest),
@@ -100,7 +116,48 @@ impl SendEvents for Tour {
     }
 }
 
+impl OwnRequestEvents for Tour {
+    fn completed(&self, completion: Completion) {
+        if let Some(mut request) = self.client.take() {
+            let output = completion.output.as_deref().and_then(|output| output.get(..completion.transferred));
+            let replied = request.reply(output.unwrap_or_default());
+            request.finish(completion.status.ok().and(replied));
+        }
+    }
+}
+
 impl Tour {
+    /// Reports a lamp. The device's execution level is passive, so there is a token.
+    fn plug(&self, request: &Request) -> Result<(), NtStatus> {
+        let passive = Passive::current().ok_or(NtStatus::InvalidDeviceState)?;
+        let device = request.device::<Self>(passive).ok_or(NtStatus::InternalError)?;
+        let lamp = lamp::plug(device)?;
+        lamp.shine();
+        drop(self.lamp.with(|place| place.replace(lamp)));
+        Ok(())
+    }
+
+    /// Sends the driver's own request twice at once: the second time, it is busy.
+    fn send_own(&self, request: Request) {
+        let (Some(target), Some(own)) = (&self.target, &self.own) else {
+            return request.complete(NtStatus::NoSuchDevice);
+        };
+        if self.client.keep(request).is_err() {
+            return;
+        }
+        let send = || {
+            let output = Memory::new(16, *b"Tour")?;
+            own.send(target, Operation::Control(OWN_BELOW), None, Some(output), Some(Duration::from_secs(1)))
+        };
+        let (first, second) = (send(), send());
+        wdk::println!("tour: own {}, {}", first.is_ok(), second == Err(NtStatus::DeviceBusy));
+        if let Err(status) = first
+            && let Some(request) = self.client.take()
+        {
+            request.complete(status);
+        }
+    }
+
     fn count(&self, kind: usize) {
         // The device's execution level is passive.
         if let Some(passive) = Passive::current() {

@@ -1,0 +1,215 @@
+//! Bus drivers: devices that a device reports to the Plug and Play manager.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+use core::ops::Deref;
+use core::ptr;
+
+use wdk_etw::{Guid, NtStatus};
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
+use wdk_sys::{PWDFDEVICE_INIT, WDFDEVICE};
+
+use crate::text::unicode;
+use crate::{Device, DeviceHandle, DeviceRef, check, guid, init};
+
+/// The locale of texts: English, United States.
+const LOCALE: u32 = 0x409;
+
+/// A device on a bus that has not been created yet. Dropping it frees it.
+#[derive(Debug)]
+pub struct ChildInit<'a, T> {
+    raw: PWDFDEVICE_INIT,
+    bus: WDFDEVICE,
+    callback: PhantomData<(*const &'a (), fn() -> T)>,
+}
+
+/// A device on a bus, with a context of type `T`: a counted reference, as [`DeviceRef`].
+pub struct ChildDevice<T: Device> {
+    device: DeviceRef<T>,
+}
+
+impl<'a, T: Device> DeviceHandle<'a, T> {
+    /// Begins a device on this bus. Fill in its ids, then [create](ChildInit::create) it.
+    ///
+    /// # Errors
+    ///
+    /// Returns `STATUS_INSUFFICIENT_RESOURCES` if `WdfPdoInitAllocate` fails.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn child_device<C: Device>(&self) -> Result<ChildInit<'a, C>, NtStatus> {
+        // SAFETY: the device exists.
+        let raw = unsafe { wdf!(WdfPdoInitAllocate, self.raw()) };
+        if raw.is_null() {
+            return Err(NtStatus::InsufficientResources);
+        }
+        Ok(ChildInit { raw, bus: self.raw(), callback: PhantomData })
+    }
+}
+
+impl<T: Device> ChildInit<'_, T> {
+    /// Sets the device id, for example `MYBUS\Lamp`, and the instance id, which is unique on the bus.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfPdoInitAssignDeviceID` or `WdfPdoInitAssignInstanceID`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn id(self, device: &[u16], instance: &[u16]) -> Result<Self, NtStatus> {
+        let (device, instance) = (unicode(device)?, unicode(instance)?);
+        // SAFETY: the device has not been created yet; the framework copies the text.
+        check(unsafe { wdf!(WdfPdoInitAssignDeviceID, self.raw, ptr::from_ref(&device)) })?;
+        // SAFETY: as above.
+        check(unsafe { wdf!(WdfPdoInitAssignInstanceID, self.raw, ptr::from_ref(&instance)) })?;
+        Ok(self)
+    }
+
+    /// Adds a hardware id, the most specific first.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfPdoInitAddHardwareID`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn hardware_id(self, id: &[u16]) -> Result<Self, NtStatus> {
+        let id = unicode(id)?;
+        // SAFETY: the device has not been created yet; the framework copies the text.
+        check(unsafe { wdf!(WdfPdoInitAddHardwareID, self.raw, ptr::from_ref(&id)) })?;
+        Ok(self)
+    }
+
+    /// Adds a compatible id, the most specific first.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfPdoInitAddCompatibleID`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn compatible_id(self, id: &[u16]) -> Result<Self, NtStatus> {
+        let id = unicode(id)?;
+        // SAFETY: the device has not been created yet; the framework copies the text.
+        check(unsafe { wdf!(WdfPdoInitAddCompatibleID, self.raw, ptr::from_ref(&id)) })?;
+        Ok(self)
+    }
+
+    /// Sets the texts that users see until a driver is installed: a description and a location, in English.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfPdoInitAddDeviceText`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn text(self, description: &[u16], location: &[u16]) -> Result<Self, NtStatus> {
+        let (description, location) = (unicode(description)?, unicode(location)?);
+        // SAFETY: the device has not been created yet; the framework copies the texts.
+        check(unsafe {
+            wdf!(WdfPdoInitAddDeviceText, self.raw, ptr::from_ref(&description), ptr::from_ref(&location), LOCALE)
+        })?;
+        // SAFETY: as above.
+        unsafe { wdf!(WdfPdoInitSetDefaultLocale, self.raw, LOCALE) };
+        Ok(self)
+    }
+
+    /// Makes the device usable without another driver, in this setup class.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfPdoInitAssignRawDevice`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn raw_device(self, class: &Guid) -> Result<Self, NtStatus> {
+        // SAFETY: the device has not been created yet, and the GUID outlives the call.
+        check(unsafe { wdf!(WdfPdoInitAssignRawDevice, self.raw, ptr::from_ref(&guid(class))) })?;
+        Ok(self)
+    }
+
+    /// Creates the device and reports it. `build` makes its context, as in [`DeviceInit::create`](crate::DeviceInit::create).
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfDeviceCreate`, of `build` or of `WdfFdoAddStaticChild`. The device is then deleted.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn create(
+        mut self,
+        build: impl FnOnce(DeviceHandle<'_, T>) -> Result<T, NtStatus>,
+    ) -> Result<ChildDevice<T>, NtStatus> {
+        // SAFETY: this value has the framework's pointer.
+        let handle = unsafe { init::create_pnp::<T>(&mut self.raw, false) }?;
+        let bus = self.bus;
+        // The device has taken over the structure.
+        let _ = ManuallyDrop::new(self);
+        let device = init::build_value(handle, build).and_then(|()| handle.reference().ok_or(NtStatus::InternalError));
+        let reported = device.and_then(|device| {
+            // SAFETY: the bus exists for `'a`, and the device was just created for it.
+            check(unsafe { wdf!(WdfFdoAddStaticChild, bus, handle.raw()) })?;
+            Ok(ChildDevice { device })
+        });
+        if reported.is_err() {
+            // SAFETY: the device was not reported, so the driver deletes it.
+            unsafe { wdf!(WdfObjectDelete, handle.raw().cast()) };
+        }
+        reported
+    }
+}
+
+impl<T> Drop for ChildInit<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: the structure was allocated and no device was created with it.
+        unsafe { wdf!(WdfDeviceInitFree, self.raw) };
+    }
+}
+
+impl<T: Device> ChildDevice<T> {
+    /// Reports that the device is gone from the bus. The framework then removes and deletes it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfPdoMarkMissing`.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    pub fn mark_missing(self) -> Result<(), NtStatus> {
+        // SAFETY: this value has a reference to the device, which was reported to the framework.
+        check(unsafe { wdf!(WdfPdoMarkMissing, self.device.raw()) })
+    }
+
+    /// Returns the framework's handle. It is valid as long as this value; the device may have been removed.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> WDFDEVICE {
+        self.device.raw()
+    }
+}
+
+impl<T: Device> Deref for ChildDevice<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.device
+    }
+}
+
+impl<T: Device> fmt::Debug for ChildDevice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ChildDevice").field(&self.device.raw()).finish()
+    }
+}

@@ -1,0 +1,172 @@
+//! Data blocks that the device offers to Windows Management Instrumentation (WMI).
+
+use core::ffi::c_void;
+use core::marker::PhantomData;
+use core::mem::size_of;
+use core::ptr;
+
+use wdk_etw::{Guid, NtStatus};
+use wdk_sys::call_unsafe_wdf_function_binding as wdf;
+use wdk_sys::{NTSTATUS, PULONG, ULONG, WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG, WDFWMIINSTANCE};
+
+use crate::child::{self, Child};
+use crate::{Device, DeviceHandle, Pod, check, device, guid, size_field, status_of};
+
+/// A data block with one instance for each device. A device with several blocks implements this once for each, with different
+/// `Tag`s. The framework calls the methods at `PASSIVE_LEVEL`.
+pub trait WmiEvents<Tag = ()>: Device {
+    /// The data of the block.
+    type Data: Pod;
+
+    /// `EvtWmiInstanceQueryInstance`: returns the data.
+    ///
+    /// # Errors
+    ///
+    /// The client gets the error.
+    fn query(&self, device: DeviceHandle<'_, Self>) -> Result<Self::Data, NtStatus>;
+
+    /// `EvtWmiInstanceSetInstance`: changes the data. A block is read-only unless a driver implements this.
+    ///
+    /// # Errors
+    ///
+    /// The client gets the error.
+    fn set(&self, device: DeviceHandle<'_, Self>, data: Self::Data) -> Result<(), NtStatus> {
+        let _ = (device, data);
+        Err(NtStatus::WmiReadOnly)
+    }
+}
+
+/// A data block of a device. The device owns the framework's object: it is deleted with the device, and from then on events are
+/// not sent.
+#[derive(Debug)]
+pub struct WmiBlock<D> {
+    child: Child,
+    data: PhantomData<fn(D)>,
+}
+
+impl<T: Device> DeviceHandle<'_, T> {
+    /// Creates a data block and registers it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfWmiInstanceCreate`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn create_wmi_block<Tag>(&self, block: &Guid) -> Result<WmiBlock<T::Data>, NtStatus>
+    where
+        T: WmiEvents<Tag>,
+    {
+        let mut provider = WDF_WMI_PROVIDER_CONFIG {
+            Size: size_field::<WDF_WMI_PROVIDER_CONFIG>(),
+            Guid: guid(block),
+            MinInstanceBufferSize: size_field::<T::Data>(),
+            ..WDF_WMI_PROVIDER_CONFIG::default()
+        };
+        let mut config = WDF_WMI_INSTANCE_CONFIG {
+            Size: size_field::<WDF_WMI_INSTANCE_CONFIG>(),
+            ProviderConfig: ptr::from_mut(&mut provider),
+            Register: 1,
+            EvtWmiInstanceQueryInstance: Some(query::<T, Tag>),
+            EvtWmiInstanceSetInstance: Some(set::<T, Tag>),
+            ..WDF_WMI_INSTANCE_CONFIG::default()
+        };
+        let mut attributes = child::attributes::<()>(self.raw());
+        // The parent of an instance is its provider, whose parent is the device.
+        attributes.ParentObject = ptr::null_mut();
+        let mut raw: WDFWMIINSTANCE = ptr::null_mut();
+        // SAFETY: the device exists, and all structures outlive the call.
+        check(unsafe {
+            wdf!(
+                WdfWmiInstanceCreate,
+                self.raw(),
+                ptr::from_mut(&mut config),
+                ptr::from_mut(&mut attributes),
+                ptr::from_mut(&mut raw)
+            )
+        })?;
+        // SAFETY: the instance was just created with these attributes.
+        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
+        Ok(WmiBlock { child, data: PhantomData })
+    }
+}
+
+impl<D: Pod> WmiBlock<D> {
+    /// Sends an event with data to the clients that have registered for it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `WdfWmiInstanceFireEvent`, or `STATUS_DELETE_PENDING` if the device was deleted.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    pub fn fire_event(&self, data: &D) -> Result<(), NtStatus> {
+        let mut data = *data;
+        let fire = |instance: wdk_sys::WDFOBJECT| {
+            // SAFETY: this value has a reference to the instance, and the data has this size.
+            check(unsafe {
+                wdf!(WdfWmiInstanceFireEvent, instance.cast(), size_field::<D>(), ptr::from_mut(&mut data).cast())
+            })
+        };
+        self.child.unlocked(fire).unwrap_or(Err(NtStatus::DeletePending))
+    }
+
+    /// Returns the framework's handle. It is valid as long as this value; its device may have deleted the instance.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> WDFWMIINSTANCE {
+        self.child.raw().cast()
+    }
+}
+
+/// Calls `event` with the device of an instance.
+///
+/// # Safety
+///
+/// `instance` must have been created for a device with a context of type `T`, and the IRQL must be `PASSIVE_LEVEL`.
+unsafe fn on<T: Device, R>(
+    instance: WDFWMIINSTANCE,
+    event: impl FnOnce(&T, DeviceHandle<'_, T>) -> Result<R, NtStatus>,
+) -> Result<R, NtStatus> {
+    // SAFETY: guaranteed by the caller.
+    let raw = unsafe { wdf!(WdfWmiInstanceGetDevice, instance) };
+    // SAFETY: the device of an instance exists, with a context of this type.
+    unsafe { device::on(raw, event) }.unwrap_or(Err(NtStatus::DeviceNotReady))
+}
+
+unsafe extern "C" fn query<T: WmiEvents<Tag>, Tag>(
+    instance: WDFWMIINSTANCE,
+    size: ULONG,
+    buffer: *mut c_void,
+    used: PULONG,
+) -> NTSTATUS {
+    // SAFETY: the framework passes a place for the size, also if the buffer is too small.
+    unsafe { used.write(size_field::<T::Data>()) };
+    if size < size_field::<T::Data>() {
+        return NtStatus::BufferTooSmall.as_signed();
+    }
+    // SAFETY: the framework passes an instance for which this callback was set.
+    status_of(unsafe { on(instance, T::query) }.map(|data| {
+        // SAFETY: the buffer has room for the data.
+        unsafe { buffer.cast::<T::Data>().write_unaligned(data) };
+    }))
+}
+
+unsafe extern "C" fn set<T: WmiEvents<Tag>, Tag>(
+    instance: WDFWMIINSTANCE,
+    size: ULONG,
+    buffer: *mut c_void,
+) -> NTSTATUS {
+    if usize::try_from(size).unwrap_or_default() < size_of::<T::Data>() {
+        return NtStatus::BufferTooSmall.as_signed();
+    }
+    // SAFETY: the buffer has the data of a block, and any bytes are a valid `Pod`.
+    let data = unsafe { buffer.cast::<T::Data>().read_unaligned() };
+    // SAFETY: the framework passes an instance for which this callback was set.
+    status_of(unsafe { on(instance, |value: &T, device| value.set(device, data)) })
+}
