@@ -14,6 +14,18 @@ pub(crate) fn framework_headers(minor: u8) -> String {
     format!("Include/wdf/kmdf/1.{minor}")
 }
 
+/// Changes what a name of the metadata means. It is not in `kit/include`, because names that a header there defines are not generated.
+const POOL: &str = "/* What NonPagedPool means in drivers that opt in to pool that is not executable. */
+#pragma once
+
+#if defined(WDK_KIT_NX_AUTO)
+#define NonPagedPool NonPagedPoolNx
+#elif defined(POOL_NX_OPTIN)
+DECLSPEC_SELECTANY POOL_TYPE ExDefaultNonPagedPoolType = NonPagedPool;
+#define NonPagedPool ExDefaultNonPagedPoolType
+#endif
+";
+
 /// Writes a file, and creates its folders.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
@@ -34,12 +46,17 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
             write(&include.join("km/nt/generated_names.h"), &format!("{head}{early}"))?;
             write(&include.join("km/nt/generated.h"), &format!("{head}{late}"))?;
         } else {
-            write(&include.join("km").join(name), &format!("{head}#include \"ntifs.h\"\n{early}{late}"))?;
+            // What the metadata lacks of a header is in a file of the same name.
+            let more = format!("nt/{name}");
+            let has_more = files::below("kit/include/km").any(|(path, _)| path == more);
+            let more = if has_more { format!("#include \"{more}\"\n") } else { String::new() };
+            write(&include.join("km").join(name), &format!("{head}#include \"ntifs.h\"\n{early}{late}{more}"))?;
         }
     }
     let head = "/* Generated from Microsoft's bindings. */\n#pragma once\n\n";
     let supplement = generated.supplement.as_ref().map(model::whole).unwrap_or_default();
     write(&include.join("km/nt/supplement.h"), &format!("{head}{supplement}"))?;
+    write(&include.join("km/nt/pool.h"), POOL)?;
     // Drivers that run bindgen themselves include these headers. The functions that the kernel exports are declared by wdm.h.
     for name in ["ctype.h", "malloc.h", "memory.h", "stdio.h", "stdlib.h", "string.h", "wchar.h"] {
         write(&include.join("km/crt").join(name), "#pragma once\n#include \"wdm.h\"\n")?;
@@ -51,9 +68,27 @@ pub(crate) fn write_headers(kit: &Path, generated: &Generated) -> Result<(), Err
     for name in ["shared/driverspecs.h", "shared/specstrings.h", "km/dontuse.h", "km/suppress.h"] {
         write(&include.join(name), "#pragma once\n#include \"sal.h\"\n")?;
     }
-    // The kit declares the contents of these headers in wdm.h, as far as it has them.
-    for name in ["shared/devpropdef.h", "km/wdmsec.h"] {
-        write(&include.join(name), "#pragma once\n#include \"wdm.h\"\n")?;
+    // The kit declares the contents of this header in wdm.h, as far as it has them.
+    write(&include.join("shared/devpropdef.h"), "#pragma once\n#include \"wdm.h\"\n")?;
+    // Parts of headers that the kit has as a whole.
+    for (name, whole) in [
+        ("km/usbdi.h", "usb.h"),
+        ("km/usbspec.h", "usb.h"),
+        ("km/usbioctl.h", "usb.h"),
+        ("km/hidpddi.h", "hidclass.h"),
+        ("km/ntdd8042.h", "kbdmou.h"),
+        ("km/ntddkbd.h", "hidclass.h"),
+        ("km/ntddmou.h", "hidclass.h"),
+        ("km/ntdddisk.h", "ntddstor.h"),
+        ("km/strsafe.h", "ntstrsafe.h"),
+        ("shared/basetsd.h", "ntdef.h"),
+        ("shared/winapifamily.h", "ntdef.h"),
+        ("km/excpt.h", "wdm.h"),
+        ("km/crt/stdarg.h", "nt/arguments.h"),
+        ("km/crt/limits.h", "wdm.h"),
+        ("km/crt/wctype.h", "wdm.h"),
+    ] {
+        write(&include.join(name), &format!("#pragma once\n#include \"{whole}\"\n"))?;
     }
     // For build scripts that were written on Windows, where the case of file names does not matter.
     for (name, real) in [("include", "Include"), ("lib", "Lib")].into_iter().filter(|_| cfg!(unix)) {

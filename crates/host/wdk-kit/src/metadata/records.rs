@@ -61,7 +61,8 @@ fn field(speller: &Speller<'_>, path: &str, owner: TypeDef<'_>, member: Member<'
         return Field::Nested { name: name.to_owned(), keyword: keyword(inner), alignment: None, fields, count };
     }
     let place = format!("{path}.{name}");
-    let element = speller.spell(element, Place::Field(&place), member.has_attribute("ConstAttribute"));
+    let is_constant = member.has_attribute("ConstAttribute") && !speller.table.constant_pointers.contains(path);
+    let element = speller.spell(element, Place::Field(&place), is_constant);
     let kind = match count {
         Some(count) => Type::Array { of: Box::new(element), count: Some(count) },
         None => element,

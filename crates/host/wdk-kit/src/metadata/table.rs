@@ -23,6 +23,8 @@ pub(crate) struct Table {
     pub(crate) constant: BTreeSet<String>,
     /// Types that callbacks take by a pointer to constant data.
     pub(crate) constant_in_callbacks: BTreeSet<String>,
+    /// Records whose pointers are constant themselves. What they point to can be changed.
+    pub(crate) constant_pointers: BTreeSet<String>,
     /// Pointers to structures that no header declares, with the tag that the WDK gives them.
     pub(crate) opaque: BTreeMap<String, String>,
     /// Tags of enumerations that are not the name with an underscore.
@@ -87,6 +89,7 @@ impl Table {
             "unsigned" => self.unsigned.extend(words),
             "constant" => self.constant.extend(words),
             "constant-in-callbacks" => self.constant_in_callbacks.extend(words),
+            "constant-pointers" => self.constant_pointers.extend(words),
             "opaque" => drop(self.opaque.insert(words.next()?, words.next()?)),
             "tag" => drop(self.tags.insert(words.next()?, words.next()?)),
             "pointee" => drop(self.pointees.insert(words.next()?, words.next()?)),

@@ -27,13 +27,19 @@ pub(crate) fn render(declarations: &[Declaration], functions: &[Function]) -> Re
     refuse_doubles(declarations, functions)?;
     let mut text = positions(functions);
     text.push_str(MINIMUM_VERSION);
-    Ok(head(&text) + &body(declarations, functions))
+    Ok(head(&text) + &body(declarations, functions) + &calls(declarations, functions) + "#include \"nt/framework.h\"\n")
 }
 
 /// Returns the text of a header that only some drivers include. The positions of its functions are in `wdf.h`.
-pub(crate) fn render_part(declarations: &[Declaration], functions: &[Function]) -> Result<String, String> {
+///
+/// `base` has the declarations of `wdf.h`.
+pub(crate) fn render_part(
+    declarations: &[Declaration],
+    functions: &[Function],
+    base: &[Declaration],
+) -> Result<String, String> {
     refuse_doubles(declarations, functions)?;
-    Ok(head("") + &body(declarations, functions))
+    Ok(head("") + &body(declarations, functions) + &calls(base, functions) + "#include \"nt/framework_usb.h\"\n")
 }
 
 fn head(text: &str) -> String {
@@ -174,6 +180,29 @@ fn pointer(function: &Function) -> String {
     let mut all = vec!["PWDF_DRIVER_GLOBALS"];
     all.extend(parameters.iter().map(String::as_str));
     format!("typedef {result} (NTAPI *PFN_{})({});", function.name.to_ascii_uppercase(), all.join(", "))
+}
+
+/// Inline functions with the names that C code calls. Rust code calls through the table itself.
+fn calls(declarations: &[Declaration], functions: &[Function]) -> String {
+    let mut names = declarations.iter().map(|declaration| declaration.name.as_str());
+    let Some(table) = names.find(|name| name.starts_with("WdfFunctions_")) else { return String::new() };
+    let mut text =
+        String::from("#if !defined(WDK_KIT_NO_TYPES) && !defined(WDK_KIT_NO_RECORDS) && !defined(WDF_STUB)\n");
+    for function in functions {
+        let Some(Signature { parameters, result }) = &function.signature else { continue };
+        let name = &function.name;
+        let typed: Vec<String> =
+            parameters.iter().enumerate().map(|(index, kind)| format!("{kind} P{index}")).collect();
+        let values: String = (0..parameters.len()).map(|index| format!(", P{index}")).collect();
+        let _ = writeln!(
+            text,
+            "FORCEINLINE {result} {name}({}) {{ return ((PFN_{}){table}[{name}TableIndex])(WdfDriverGlobals{values}); }}",
+            list(&typed),
+            name.to_ascii_uppercase()
+        );
+    }
+    text.push_str("#endif\n");
+    text
 }
 
 /// Rejects names that are declared twice. C would accept some of them silently.

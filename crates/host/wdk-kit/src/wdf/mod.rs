@@ -61,7 +61,7 @@ impl Framework {
         let named: Vec<Function> =
             functions.iter().map(|one| if is_usb(one) { one.without_signature() } else { one.clone() }).collect();
         let usb_functions: Vec<Function> = functions.iter().filter(|one| is_usb(one)).cloned().collect();
-        Ok(Headers { wdf: header::render(&plain, &named)?, wdfusb: header::render_part(&usb, &usb_functions)? })
+        Ok(Headers { wdf: header::render(&plain, &named)?, wdfusb: header::render_part(&usb, &usb_functions, &plain)? })
     }
 }
 

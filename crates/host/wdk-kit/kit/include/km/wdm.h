@@ -3,6 +3,11 @@
 
 #include "ntdef.h"
 
+/* A driver defines this name. The metadata has a constant of the same name. */
+#ifdef POOL_NX_OPTIN_AUTO
+#define WDK_KIT_NX_AUTO
+#endif
+
 #include "nt/names.h"
 #include "nt/generated_names.h"
 #include "nt/generated.h"
@@ -10,4 +15,7 @@
 #include "nt/routines.h"
 #include "nt/supplement.h"
 #include "ntstatus.h"
+#include "nt/interlocked.h"
 #include "nt/inline.h"
+#include "nt/registers.h"
+#include "guiddef.h"

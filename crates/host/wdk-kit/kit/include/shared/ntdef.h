@@ -12,7 +12,12 @@
 #define NTKERNELAPI
 #define NTSYSAPI
 #define NTHALAPI
-#define FORCEINLINE static __inline
+#define FORCEINLINE __forceinline
+#ifdef __cplusplus
+#define EXTERN_C extern "C"
+#else
+#define EXTERN_C extern
+#endif
 #define DECLSPEC_IMPORT __declspec(dllimport)
 #define DECLSPEC_ALIGN(x) __declspec(align(x))
 #define POINTER_ALIGNMENT DECLSPEC_ALIGN(8)

@@ -29,12 +29,82 @@
 #define RTL_NUMBER_OF(Array) ARRAYSIZE(Array)
 #define UNREFERENCED_PARAMETER(Parameter) ((void)(Parameter))
 #define ARGUMENT_PRESENT(Argument) ((Argument) != NULL)
+#ifdef __cplusplus
+#define C_ASSERT(Condition) static_assert(Condition, #Condition)
+#else
 #define C_ASSERT(Condition) _Static_assert(Condition, #Condition)
+#endif
 #define ASSERT(Condition) ((void)0)
+#define ASSERTMSG(Message, Condition) ((void)0)
 #define NT_ASSERT(Condition) ((void)0)
+#define NT_ASSERTMSG(Message, Condition) ((void)0)
+#define NT_ASSERTMSGW(Message, Condition) ((void)0)
+#define NT_VERIFY(Condition) ((void)(Condition))
+#define NT_ANALYSIS_ASSUME(Condition) ((void)0)
+#define RTL_SOFT_ASSERT(Condition) ((void)0)
+#define FLT_ASSERT(Condition) ((void)0)
+#define FLT_ASSERTMSG(Message, Condition) ((void)0)
+#define DbgRaiseAssertionFailure() __int2c()
 #define PAGED_CODE() ((void)0)
+#define PAGED_CODE_LOCKED() ((void)0)
 #define KdPrint(Arguments) ((void)0)
 #define KdPrintEx(Arguments) ((void)0)
+
+/* Words of older code. The last four belong to structured exception handling, and C++ has its own `try`. */
+#define IN
+#define OUT
+#define OPTIONAL
+#define NOTHING
+#ifndef __cplusplus
+#define try __try
+#define except __except
+#define finally __finally
+#define leave __leave
+#define min(First, Second) ((First) < (Second) ? (First) : (Second))
+#define max(First, Second) ((First) > (Second) ? (First) : (Second))
+#endif
+#define MAX_PATH 260
+#define MAXUCHAR 0xff
+#define UCHAR_MAX 0xff
+#define USHORT_MAX 0xffff
+#define ULONG_MAX 0xffffffffUL
+#define MAXULONGLONG 0xffffffffffffffffULL
+
+#define FILE_INVALID_FILE_ID ((LONGLONG)-1)
+#define STATUS_CONTINUE_COMPLETION STATUS_SUCCESS
+
+#define FlagOn(Flags, Bits) ((Flags) & (Bits))
+#define BooleanFlagOn(Flags, Bits) ((BOOLEAN)(((Flags) & (Bits)) != 0))
+#define SetFlag(Flags, Bits) ((Flags) |= (Bits))
+#define ClearFlag(Flags, Bits) ((Flags) &= ~(Bits))
+#define Add2Ptr(Address, Offset) ((PVOID)((PUCHAR)(Address) + (Offset)))
+#define PtrOffset(Base, Address) ((ULONG)((ULONG_PTR)(Address) - (ULONG_PTR)(Base)))
+#define ROUND_TO_SIZE(Length, Alignment) (((ULONG_PTR)(Length) + (Alignment) - 1) & ~(ULONG_PTR)((Alignment) - 1))
+#define ALIGN_DOWN_BY(Length, Alignment) ((ULONG_PTR)(Length) & ~((ULONG_PTR)(Alignment) - 1))
+#define ALIGN_UP_BY(Length, Alignment) ALIGN_DOWN_BY((ULONG_PTR)(Length) + (Alignment) - 1, Alignment)
+#define ALIGN_DOWN(Length, Type) ALIGN_DOWN_BY(Length, sizeof(Type))
+#define ALIGN_UP(Length, Type) ALIGN_UP_BY(Length, sizeof(Type))
+#define ALIGN_DOWN_POINTER_BY(Address, Alignment) ((PVOID)ALIGN_DOWN_BY(Address, Alignment))
+#define ALIGN_UP_POINTER_BY(Address, Alignment) ((PVOID)ALIGN_UP_BY(Address, Alignment))
+#define IS_ALIGNED(Value, Alignment) (((ULONG_PTR)(Value) & ((Alignment) - 1)) == 0)
+#define RTL_FIELD_SIZE(Type, Field) (sizeof(((Type *)0)->Field))
+#define RTL_SIZEOF_THROUGH_FIELD(Type, Field) (FIELD_OFFSET(Type, Field) + RTL_FIELD_SIZE(Type, Field))
+#define FIELD_SIZE(Type, Field) RTL_FIELD_SIZE(Type, Field)
+#define Int32x32To64(First, Second) ((LONGLONG)(LONG)(First) * (LONG)(Second))
+#define UInt32x32To64(First, Second) ((ULONGLONG)(ULONG)(First) * (ULONG)(Second))
+#define PtrToUlong(Address) ((ULONG)(ULONG_PTR)(Address))
+#define PtrToLong(Address) ((LONG)(LONG_PTR)(Address))
+#define PtrToUint(Address) ((UINT)(ULONG_PTR)(Address))
+#define ULongToPtr(Value) ((PVOID)(ULONG_PTR)(ULONG)(Value))
+#define UlongToPtr ULongToPtr
+#define LongToPtr(Value) ((PVOID)(LONG_PTR)(LONG)(Value))
+#define ULongToHandle(Value) ((HANDLE)(ULONG_PTR)(ULONG)(Value))
+#define UlongToHandle ULongToHandle
+#define HandleToULong(Handle) ((ULONG)(ULONG_PTR)(Handle))
+#define HandleToUlong HandleToULong
+#define METHOD_FROM_CTL_CODE(Code) ((ULONG)(Code) & 3)
+#define DEVICE_TYPE_FROM_CTL_CODE(Code) ((ULONG)(Code) >> 16)
+#define OBJ_NAME_PATH_SEPARATOR ((WCHAR)L'\\')
 
 #define GetExceptionCode() _exception_code()
 #define GetExceptionInformation() ((struct _EXCEPTION_POINTERS *)_exception_info())
@@ -45,9 +115,24 @@
 #define RtlFillMemory(Destination, Length, Value) __builtin_memset((Destination), (Value), (Length))
 #define RtlZeroMemory(Destination, Length) __builtin_memset((Destination), 0, (Length))
 #define RtlEqualMemory(First, Second, Length) (!__builtin_memcmp((First), (Second), (Length)))
+#define RtlCopyBytes RtlCopyMemory
+#define RtlZeroBytes RtlZeroMemory
+#define RtlRetrieveUshort(To, From) RtlCopyMemory((To), (From), sizeof(USHORT))
+#define RtlRetrieveUlong(To, From) RtlCopyMemory((To), (From), sizeof(ULONG))
+#define RtlStoreUlong(To, Value) (*(ULONG *)(To) = (Value))
 
 #define RTL_CONSTANT_STRING(Text) { sizeof(Text) - sizeof((Text)[0]), sizeof(Text), (PVOID)(Text) }
 #define DECLARE_CONST_UNICODE_STRING(Name, Text) const UNICODE_STRING Name = RTL_CONSTANT_STRING(Text)
+#define DECLARE_UNICODE_STRING_SIZE(Name, Count) \
+    WCHAR Name##_buffer[Count]; \
+    UNICODE_STRING Name = { 0, (Count) * sizeof(WCHAR), Name##_buffer }
+#define DECLARE_GLOBAL_CONST_UNICODE_STRING(Name, Text) DECLARE_CONST_UNICODE_STRING(Name, Text)
+#define RtlInitEmptyUnicodeString(String, Text, Size) \
+    ((String)->Buffer = (Text), (String)->MaximumLength = (USHORT)(Size), (String)->Length = 0)
+#define RtlInitEmptyAnsiString(String, Text, Size) \
+    ((String)->Buffer = (Text), (String)->MaximumLength = (USHORT)(Size), (String)->Length = 0)
+#define RtlAnsiStringToUnicodeSize(String) (((String)->Length + 1) * (ULONG)sizeof(WCHAR))
+#define RtlUnicodeStringToAnsiSize(String) ((String)->Length / (ULONG)sizeof(WCHAR) + 1)
 #define InitializeObjectAttributes(Object, Name, Flags, Root, Descriptor) \
     (*(Object) = (OBJECT_ATTRIBUTES){ sizeof(OBJECT_ATTRIBUTES), (Root), (Name), (Flags), (Descriptor), NULL })
 
@@ -56,6 +141,24 @@
 #define ObReferenceObject ObfReferenceObject
 #define ObDereferenceObject ObfDereferenceObject
 #define PsGetCurrentProcess IoGetCurrentProcess
+#define PsGetCurrentThread() ((PETHREAD)KeGetCurrentThread())
+#define KeGetCurrentProcessorNumber() KeGetCurrentProcessorNumberEx(NULL)
+#define KeGetCurrentProcessorIndex() KeGetCurrentProcessorNumberEx(NULL)
+#define IoInitializeRemoveLock(Lock, Tag, Minutes, Most) IoInitializeRemoveLockEx((Lock), (Tag), (Minutes), (Most), sizeof(IO_REMOVE_LOCK))
+#define IoAcquireRemoveLock(Lock, Tag) IoAcquireRemoveLockEx((Lock), (Tag), __FILE__, __LINE__, sizeof(IO_REMOVE_LOCK))
+#define IoReleaseRemoveLock(Lock, Tag) IoReleaseRemoveLockEx((Lock), (Tag), sizeof(IO_REMOVE_LOCK))
+#define IoReleaseRemoveLockAndWait(Lock, Tag) IoReleaseRemoveLockAndWaitEx((Lock), (Tag), sizeof(IO_REMOVE_LOCK))
+#define IoRequestDpc(Device, Irp, Context) KeInsertQueueDpc(&(Device)->Dpc, (Irp), (Context))
+#define IoInitializeDpcRequest(Device, Routine) KeInitializeDpc(&(Device)->Dpc, (PKDEFERRED_ROUTINE)(Routine), (Device))
+#define IoGetFunctionCodeFromCtlCode(Code) ((Code) >> 2 & 0xFFF)
+#define IoInitializeDriverCreateContext(Context) (RtlZeroMemory((Context), sizeof(IO_DRIVER_CREATE_CONTEXT)), (Context)->Size = sizeof(IO_DRIVER_CREATE_CONTEXT))
+#define VER_SET_CONDITION(Mask, Kind, Condition) ((Mask) = VerSetConditionMask((Mask), (Kind), (Condition)))
+#define KeInitializeCallbackRecord(Record) ((Record)->State = 0)
+#define ExInitializeWorkItem(Item, Function, Argument) \
+    ((Item)->WorkerRoutine = (Function), (Item)->Parameter = (Argument), (Item)->List.Flink = NULL)
+#define FsRtlEnterFileSystem() KeEnterCriticalRegion()
+#define FsRtlExitFileSystem() KeLeaveCriticalRegion()
+#define MmLockPagableCodeSection(Address) MmLockPagableDataSection(Address)
 #define KeRaiseIrql(Irql, Old) (*(Old) = KfRaiseIrql(Irql))
 #define KeAcquireSpinLock(Lock, Old) (*(Old) = KeAcquireSpinLockRaiseToDpc(Lock))
 #define ExAcquirePushLockExclusive(Lock) ExAcquirePushLockExclusiveEx((Lock), 0)
@@ -65,6 +168,17 @@
 
 #define BYTE_OFFSET(Address) ((ULONG)((ULONG_PTR)(Address) & (PAGE_SIZE - 1)))
 #define PAGE_ALIGN(Address) ((PVOID)((ULONG_PTR)(Address) & ~(ULONG_PTR)(PAGE_SIZE - 1)))
+#define ROUND_TO_PAGES(Size) (((ULONG_PTR)(Size) + PAGE_SIZE - 1) & ~(ULONG_PTR)(PAGE_SIZE - 1))
+#define BYTES_TO_PAGES(Size) ((ULONG)(((ULONG_PTR)(Size) >> PAGE_SHIFT) + (((ULONG_PTR)(Size) & (PAGE_SIZE - 1)) != 0)))
+#define ADDRESS_AND_SIZE_TO_SPAN_PAGES(Address, Size) \
+    ((ULONG)((((ULONG_PTR)(Address) & (PAGE_SIZE - 1)) + (SIZE_T)(Size) + (PAGE_SIZE - 1)) >> PAGE_SHIFT))
+#define MmGetMdlPfnArray(Mdl) ((PPFN_NUMBER)((Mdl) + 1))
+#define MmGetMdlBaseVa(Mdl) ((Mdl)->StartVa)
+#define MmInitializeMdl(Mdl, Base, Length) \
+    ((Mdl)->Next = NULL, (Mdl)->Size = (CSHORT)(sizeof(MDL) + sizeof(PFN_NUMBER) * ADDRESS_AND_SIZE_TO_SPAN_PAGES((Base), (Length))), \
+     (Mdl)->MdlFlags = 0, (Mdl)->StartVa = PAGE_ALIGN(Base), (Mdl)->ByteOffset = BYTE_OFFSET(Base), (Mdl)->ByteCount = (ULONG)(Length))
+#define MmPrepareMdlForReuse(Mdl) \
+    (((Mdl)->MdlFlags & MDL_PARTIAL_HAS_BEEN_MAPPED) != 0 ? MmUnmapLockedPages((Mdl)->MappedSystemVa, (Mdl)) : (void)0)
 #define MmGetMdlByteCount(Mdl) ((Mdl)->ByteCount)
 #define MmGetMdlByteOffset(Mdl) ((Mdl)->ByteOffset)
 #define MmGetMdlVirtualAddress(Mdl) ((PVOID)((PUCHAR)(Mdl)->StartVa + (Mdl)->ByteOffset))
@@ -77,6 +191,13 @@ FORCEINLINE PVOID MmGetSystemAddressForMdlSafe(PMDL Mdl, ULONG Priority) {
 
 FORCEINLINE PIO_STACK_LOCATION IoGetCurrentIrpStackLocation(PIRP Irp) { return Irp->Tail.Overlay.CurrentStackLocation; }
 FORCEINLINE PIO_STACK_LOCATION IoGetNextIrpStackLocation(PIRP Irp) { return Irp->Tail.Overlay.CurrentStackLocation - 1; }
+FORCEINLINE VOID IoSetNextIrpStackLocation(PIRP Irp) {
+    Irp->CurrentLocation--;
+    Irp->Tail.Overlay.CurrentStackLocation--;
+}
+FORCEINLINE PDRIVER_CANCEL IoSetCancelRoutine(PIRP Irp, PDRIVER_CANCEL Routine) {
+    return (PDRIVER_CANCEL)(ULONG_PTR)InterlockedExchangePointer((PVOID *)&Irp->CancelRoutine, (PVOID)(ULONG_PTR)Routine);
+}
 FORCEINLINE VOID IoMarkIrpPending(PIRP Irp) { IoGetCurrentIrpStackLocation(Irp)->Control |= SL_PENDING_RETURNED; }
 
 FORCEINLINE VOID IoSkipCurrentIrpStackLocation(PIRP Irp) {
@@ -136,4 +257,85 @@ FORCEINLINE VOID InsertHeadList(PLIST_ENTRY Head, PLIST_ENTRY Entry) {
 }
 
 FORCEINLINE VOID InsertTailList(PLIST_ENTRY Head, PLIST_ENTRY Entry) { InsertHeadList(Head->Blink, Entry); }
+
+FORCEINLINE PSINGLE_LIST_ENTRY PopEntryList(PSINGLE_LIST_ENTRY Head) {
+    PSINGLE_LIST_ENTRY First = Head->Next;
+    if (First != NULL) {
+        Head->Next = First->Next;
+    }
+    return First;
+}
+
+FORCEINLINE VOID PushEntryList(PSINGLE_LIST_ENTRY Head, PSINGLE_LIST_ENTRY Entry) {
+    Entry->Next = Head->Next;
+    Head->Next = Entry;
+}
+
+FORCEINLINE VOID AppendTailList(PLIST_ENTRY Head, PLIST_ENTRY List) {
+    PLIST_ENTRY Last = Head->Blink;
+    Head->Blink->Flink = List;
+    Head->Blink = List->Blink;
+    List->Blink->Flink = Head;
+    List->Blink = Last;
+}
+
+/* The system's times are in the page that the kernel shares with programs. */
+FORCEINLINE VOID KeQuerySystemTime(PLARGE_INTEGER Time) { Time->QuadPart = *(volatile LONGLONG *)0xFFFFF78000000014ULL; }
+FORCEINLINE ULONGLONG KeQueryInterruptTime(VOID) { return *(volatile ULONGLONG *)0xFFFFF78000000008ULL; }
+FORCEINLINE VOID KeQueryTickCount(PLARGE_INTEGER Count) { Count->QuadPart = *(volatile LONGLONG *)0xFFFFF78000000320ULL; }
+
+/* Memory without contents of others. The second form is for code whose author has checked that nothing reads it first. */
+FORCEINLINE PVOID ExAllocatePoolZero(POOL_TYPE Type, SIZE_T Size, ULONG Tag) {
+    PVOID Memory = ExAllocatePoolWithTag(Type, Size, Tag);
+    if (Memory != NULL) {
+        RtlZeroMemory(Memory, Size);
+    }
+    return Memory;
+}
+FORCEINLINE PVOID ExAllocatePoolUninitialized(POOL_TYPE Type, SIZE_T Size, ULONG Tag) { return ExAllocatePoolWithTag(Type, Size, Tag); }
+FORCEINLINE PVOID ExAllocatePoolQuotaZero(POOL_TYPE Type, SIZE_T Size, ULONG Tag) {
+    PVOID Memory = ExAllocatePoolWithQuotaTag(Type, Size, Tag);
+    if (Memory != NULL) {
+        RtlZeroMemory(Memory, Size);
+    }
+    return Memory;
+}
+
+/* A driver that opts in gets pool that is not executable where it asks for NonPagedPool. */
+#define DrvRtPoolNxOptIn 1
+#include "pool.h"
+FORCEINLINE VOID ExInitializeDriverRuntime(ULONG Flags) {
+#if defined(POOL_NX_OPTIN) && !defined(WDK_KIT_NX_AUTO)
+    if (Flags & DrvRtPoolNxOptIn) {
+        ExDefaultNonPagedPoolType = NonPagedPoolNx;
+    }
+#else
+    (void)Flags;
+#endif
+}
+
+/* Lookaside lists: the first entries come from the list, the others from pool. */
+FORCEINLINE PVOID WdkKitTake(PGENERAL_LOOKASIDE List) {
+    PVOID Entry;
+    List->TotalAllocates++;
+    Entry = ExpInterlockedPopEntrySList(&List->ListHead);
+    if (Entry == NULL) {
+        List->AllocateMisses++;
+        Entry = List->Allocate(List->Type, List->Size, List->Tag);
+    }
+    return Entry;
+}
+FORCEINLINE VOID WdkKitGive(PGENERAL_LOOKASIDE List, PVOID Entry) {
+    List->TotalFrees++;
+    if ((USHORT)List->ListHead.Alignment >= List->Depth) {
+        List->FreeMisses++;
+        List->Free(Entry);
+    } else {
+        ExpInterlockedPushEntrySList(&List->ListHead, (PSLIST_ENTRY)Entry);
+    }
+}
+FORCEINLINE PVOID ExAllocateFromNPagedLookasideList(PNPAGED_LOOKASIDE_LIST List) { return WdkKitTake(&List->L); }
+FORCEINLINE VOID ExFreeToNPagedLookasideList(PNPAGED_LOOKASIDE_LIST List, PVOID Entry) { WdkKitGive(&List->L, Entry); }
+FORCEINLINE PVOID ExAllocateFromPagedLookasideList(PPAGED_LOOKASIDE_LIST List) { return WdkKitTake(&List->L); }
+FORCEINLINE VOID ExFreeToPagedLookasideList(PPAGED_LOOKASIDE_LIST List, PVOID Entry) { WdkKitGive(&List->L, Entry); }
 #endif

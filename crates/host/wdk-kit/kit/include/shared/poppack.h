@@ -1,0 +1,2 @@
+/* Ends what pshpack1.h and its siblings began. */
+#pragma pack(pop)

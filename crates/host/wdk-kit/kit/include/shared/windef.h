@@ -1,0 +1,4 @@
+/* Names of base types that programs use. */
+#pragma once
+
+#include "minwindef.h"
