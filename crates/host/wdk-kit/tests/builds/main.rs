@@ -2,6 +2,7 @@
 //! beside the others, because they mostly wait for compilers.
 #![cfg(test)]
 
+mod c_code;
 mod images;
 mod layouts;
 mod published;

@@ -13,6 +13,7 @@
 #define HID_STRING_ID_IPRODUCT 15
 #define HID_STRING_ID_ISERIALNUMBER 16
 
+#ifndef WDK_KIT_NO_TYPES
 typedef struct _HID_MINIDRIVER_REGISTRATION {
     ULONG Revision;
     PDRIVER_OBJECT DriverObject;
@@ -50,4 +51,7 @@ typedef struct _HID_DESCRIPTOR {
 } HID_DESCRIPTOR, *PHID_DESCRIPTOR;
 #pragma pack(pop)
 
+#ifndef WDK_KIT_NO_ROUTINES
 NTSTATUS NTAPI HidRegisterMinidriver(PHID_MINIDRIVER_REGISTRATION MinidriverRegistration);
+#endif
+#endif

@@ -6,6 +6,7 @@
 #include "wdm.h"
 #include "wmistr.h"
 
+#ifndef WDK_KIT_NO_TYPES
 typedef struct _WMIGUIDREGINFO {
     LPCGUID Guid;
     ULONG InstanceCount;
@@ -43,6 +44,9 @@ typedef struct _WMILIB_CONTEXT {
     PWMI_FUNCTION_CONTROL WmiFunctionControl;
 } WMILIB_CONTEXT, *PWMILIB_CONTEXT;
 
+#ifndef WDK_KIT_NO_ROUTINES
 NTSTATUS NTAPI WmiCompleteRequest(PDEVICE_OBJECT DeviceObject, PIRP Irp, NTSTATUS Status, ULONG BufferUsed, CCHAR PriorityBoost);
 NTSTATUS NTAPI WmiSystemControl(PWMILIB_CONTEXT WmiLibInfo, PDEVICE_OBJECT DeviceObject, PIRP Irp, PSYSCTL_IRP_DISPOSITION IrpDisposition);
 NTSTATUS NTAPI WmiFireEvent(PDEVICE_OBJECT DeviceObject, LPCGUID Guid, ULONG InstanceIndex, ULONG EventDataSize, PVOID EventData);
+#endif
+#endif

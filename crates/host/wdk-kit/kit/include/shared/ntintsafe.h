@@ -19,8 +19,8 @@
     WDK_KIT_CHECKED(Name, Type, Sub, __builtin_sub_overflow) \
     WDK_KIT_CHECKED(Name, Type, Mult, __builtin_mul_overflow)
 
-#define WDK_KIT_CONVERSION(From, FromType, To, ToType) \
-    FORCEINLINE NTSTATUS Rtl##From##To##To(FromType Value, ToType *Result) { \
+#define WDK_KIT_CONVERSION(From, FromType, Target, ToType) \
+    FORCEINLINE NTSTATUS Rtl##From##To##Target(FromType Value, ToType *Result) { \
         if (!__builtin_add_overflow(Value, (FromType)0, Result)) { \
             return 0; \
         } \

@@ -1,7 +1,9 @@
 /* What Microsoft's metadata lacks of fltKernel.h. */
 #pragma once
 
+#ifndef WDK_KIT_NO_TYPES
 typedef IO_CSQ_IRP_CONTEXT FLT_CALLBACK_DATA_QUEUE_IO_CONTEXT, *PFLT_CALLBACK_DATA_QUEUE_IO_CONTEXT;
+#endif
 
 #define FLTAPI NTAPI
 #define FLT_TAG_DATA_BUFFER_HEADER_SIZE FIELD_OFFSET(FLT_TAG_DATA_BUFFER, GenericReparseBuffer)

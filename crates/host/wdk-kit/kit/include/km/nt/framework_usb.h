@@ -43,6 +43,10 @@ FORCEINLINE VOID WDF_USB_CONTROL_SETUP_PACKET_INIT_GET_STATUS(PWDF_USB_CONTROL_S
                                                               USHORT Index) {
     WDF_USB_CONTROL_SETUP_PACKET_INIT(This, BmRequestDeviceToHost, Recipient, 0, 0, Index);
 }
+
+/* A USB device and its pipes are I/O targets. */
+FORCEINLINE WDFIOTARGET WdfUsbTargetDeviceGetIoTarget(WDFUSBDEVICE Device) { return (WDFIOTARGET)Device; }
+FORCEINLINE WDFIOTARGET WdfUsbTargetPipeGetIoTarget(WDFUSBPIPE Pipe) { return (WDFIOTARGET)Pipe; }
 FORCEINLINE BOOLEAN WDF_USB_PIPE_DIRECTION_IN(UCHAR Endpoint) { return (Endpoint & 0x80) != 0; }
 FORCEINLINE BOOLEAN WDF_USB_PIPE_DIRECTION_OUT(UCHAR Endpoint) { return (Endpoint & 0x80) == 0; }
 #endif

@@ -64,7 +64,6 @@
 #define max(First, Second) ((First) > (Second) ? (First) : (Second))
 #endif
 #define MAX_PATH 260
-#define MAXUCHAR 0xff
 #define UCHAR_MAX 0xff
 #define USHORT_MAX 0xffff
 #define ULONG_MAX 0xffffffffUL
@@ -302,7 +301,6 @@ FORCEINLINE PVOID ExAllocatePoolQuotaZero(POOL_TYPE Type, SIZE_T Size, ULONG Tag
 }
 
 /* A driver that opts in gets pool that is not executable where it asks for NonPagedPool. */
-#define DrvRtPoolNxOptIn 1
 #include "pool.h"
 FORCEINLINE VOID ExInitializeDriverRuntime(ULONG Flags) {
 #if defined(POOL_NX_OPTIN) && !defined(WDK_KIT_NX_AUTO)

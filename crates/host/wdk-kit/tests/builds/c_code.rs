@@ -1,0 +1,42 @@
+//! C code of drivers compiles with the kit, for both processors and with the oldest and the newest framework.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Compiles a file of `tests/c`. Warnings are errors.
+fn compile(file: &str, minor: u8, triple: &str, processor: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let kit = wdk_kit::make(&root.join("../../../target/driver/kit")).unwrap();
+    let include = kit.join("Include").join(wdk_kit::VERSION);
+    let framework = kit.join(format!("Include/wdf/kmdf/1.{minor}"));
+    let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{file}-{minor}-{processor}.obj"));
+    let output = Command::new("clang")
+        .args([&format!("--target={triple}"), &format!("-D{processor}"), "-c", "-O1", "-fms-extensions"])
+        .args(["-fms-compatibility", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-missing-braces"])
+        .args(["-Wno-pragma-pack", "-D_KERNEL_MODE=1", "-DPOOL_NX_OPTIN=1", "-DKMDF_VERSION_MAJOR=1"])
+        .arg(format!("-DKMDF_VERSION_MINOR={minor}"))
+        .args([include.join("km"), include.join("shared"), include.join("km/crt"), framework].map(|dir| {
+            format!("-I{}", dir.display())
+        }))
+        .arg(root.join("tests/c").join(file))
+        .arg("-o")
+        .arg(&object)
+        .output()
+        .expect("clang");
+    assert!(output.status.success(), "{file} {minor} {triple}:\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(fs::metadata(object).expect("the object file").len() > 0);
+}
+
+#[test]
+fn c_code_of_a_framework_driver_compiles() {
+    for minor in [15, 25, 33] {
+        compile("interface.c", minor, "x86_64-pc-windows-msvc", "_AMD64_");
+        compile("interface.c", minor, "aarch64-pc-windows-msvc", "_ARM64_");
+    }
+}
+
+#[test]
+fn a_minifilter_can_change_the_target_of_a_request() {
+    compile("filter.c", 33, "x86_64-pc-windows-msvc", "_AMD64_");
+}
