@@ -139,7 +139,7 @@ impl Server {
                     match interrogated {
                         None if stuck >= 3 => interrogated = Some((self.worker.interrogate(), spent + LAST_WORD)),
                         None if spent > limit => {
-                            interrogated = Some((self.worker.interrogate_busiest(&times), spent + LAST_WORD))
+                            interrogated = Some((self.worker.interrogate_busiest(&times), spent + LAST_WORD));
                         }
                         Some((thread, end)) if spent > end => {
                             self.machine.report_hang(thread);

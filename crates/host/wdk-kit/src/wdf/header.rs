@@ -193,12 +193,14 @@ fn calls(declarations: &[Declaration], functions: &[Function]) -> String {
         let name = &function.name;
         let typed: Vec<String> =
             parameters.iter().enumerate().map(|(index, kind)| format!("{kind} P{index}")).collect();
-        let values: String = (0..parameters.len()).map(|index| format!(", P{index}")).collect();
+        let mut values = vec![String::from("WdfDriverGlobals")];
+        values.extend((0..parameters.len()).map(|index| format!("P{index}")));
         let _ = writeln!(
             text,
-            "FORCEINLINE {result} {name}({}) {{ return ((PFN_{}){table}[{name}TableIndex])(WdfDriverGlobals{values}); }}",
+            "FORCEINLINE {result} {name}({}) {{ return ((PFN_{}){table}[{name}TableIndex])({}); }}",
             list(&typed),
-            name.to_ascii_uppercase()
+            name.to_ascii_uppercase(),
+            values.join(", ")
         );
     }
     text.push_str("#endif\n");

@@ -16,9 +16,10 @@ fn compile(file: &str, minor: u8, triple: &str, processor: &str) {
         .args(["-fms-compatibility", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-missing-braces"])
         .args(["-Wno-pragma-pack", "-D_KERNEL_MODE=1", "-DPOOL_NX_OPTIN=1", "-DKMDF_VERSION_MAJOR=1"])
         .arg(format!("-DKMDF_VERSION_MINOR={minor}"))
-        .args([include.join("km"), include.join("shared"), include.join("km/crt"), framework].map(|dir| {
-            format!("-I{}", dir.display())
-        }))
+        .args(
+            [include.join("km"), include.join("shared"), include.join("km/crt"), framework]
+                .map(|dir| format!("-I{}", dir.display())),
+        )
         .arg(root.join("tests/c").join(file))
         .arg("-o")
         .arg(&object)

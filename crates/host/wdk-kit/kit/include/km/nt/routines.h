@@ -8,6 +8,10 @@
 #ifndef WDK_KIT_NO_ROUTINES
 NTSYSAPI SIZE_T NTAPI RtlCompareMemory(const VOID *Source1, const VOID *Source2, SIZE_T Length);
 NTSYSAPI USHORT NTAPI RtlCaptureStackBackTrace(ULONG FramesToSkip, ULONG FramesToCapture, PVOID *BackTrace, PULONG BackTraceHash);
+NTSYSAPI VOID NTAPI RtlCopyMemoryNonTemporal(VOID *Destination, const VOID *Source, SIZE_T Length);
+NTSYSAPI NTSTATUS NTAPI ZwGetNextProcess(HANDLE ProcessHandle, ACCESS_MASK DesiredAccess, ULONG HandleAttributes, ULONG Flags, PHANDLE NewProcessHandle);
+NTSYSAPI NTSTATUS NTAPI ZwGetNextThread(HANDLE ProcessHandle, HANDLE ThreadHandle, ACCESS_MASK DesiredAccess, ULONG HandleAttributes, ULONG Flags,
+                                        PHANDLE NewThreadHandle);
 NTSYSAPI VOID NTAPI DbgBreakPoint(VOID);
 NTKERNELAPI KIRQL NTAPI KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock);
 NTKERNELAPI VOID NTAPI KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql);
