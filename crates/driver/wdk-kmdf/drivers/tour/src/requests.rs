@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{
-    Completion, Memory, Operation, OwnRequestEvents, Passive, Pod, QueueEvents, Request, RequestKind, SendEvents, pod,
+    ChildDevice, Completion, Memory, Operation, OwnRequestEvents, Passive, Pod, QueueEvents, Request, RequestKind,
+    SendEvents, pod,
 };
 
 use crate::device::{Opened, Tour};
@@ -100,7 +101,7 @@ impl QueueEvents for Tour {
             BELOW | FORGET => return self.send(request, code),
             OWN => return self.send_own(request),
             PLUG => self.plug(&request),
-            UNPLUG => self.lamp.with(Option::take).ok_or(NtStatus::NotFound).and_then(|lamp| lamp.mark_missing()),
+            UNPLUG => self.lamp.with(Option::take).ok_or(NtStatus::NotFound).and_then(ChildDevice::mark_missing),
             ADD => add(&mut request),
             VALUES => values(&mut request),
             _ => Err(NtStatus::InvalidDeviceRequest),
