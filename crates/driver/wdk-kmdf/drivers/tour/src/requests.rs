@@ -69,6 +69,9 @@ impl QueueEvents<Internal> for Tour {
 impl QueueEvents for Tour {
     fn read(&self, mut request: Request) {
         self.count(1);
+        if request.offset() != Some(0) {
+            return request.complete(NtStatus::InvalidParameter);
+        }
         let is_empty = request.output_length() == 0;
         let result = if is_empty { Ok(()) } else { read(&mut request) };
         request.finish(result);
@@ -91,6 +94,9 @@ impl QueueEvents for Tour {
 
     fn device_control(&self, mut request: Request, code: u32) {
         self.count(3);
+        if request.offset().is_some() || request.is_from_kernel() {
+            return request.complete(NtStatus::InternalError);
+        }
         let result = match code {
             WAIT => {
                 let _ = request.forward(&self.waiting);
