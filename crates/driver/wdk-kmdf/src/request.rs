@@ -69,12 +69,8 @@ impl Request {
     ///
     /// As [`from_raw`](Self::from_raw).
     pub(crate) unsafe fn with_parameters(raw: WDFREQUEST, is_direct: bool) -> Self {
-        let mut parameters = WDF_REQUEST_PARAMETERS {
-            Size: u16::try_from(size_of::<WDF_REQUEST_PARAMETERS>()).unwrap_or_default(),
-            ..WDF_REQUEST_PARAMETERS::default()
-        };
-        // SAFETY: the driver owns the request, and the structure outlives the call.
-        unsafe { wdf!(WdfRequestGetParameters, raw, ptr::from_mut(&mut parameters)) };
+        // SAFETY: the driver owns the request.
+        let parameters = unsafe { parameters(raw) };
         let (kind, input_length, output_length) = match parameters.Type {
             // SAFETY: the type says which field of the union is valid.
             _WDF_REQUEST_TYPE::WdfRequestTypeRead => {
@@ -139,6 +135,37 @@ impl Request {
     #[must_use]
     pub const fn information(&self) -> usize {
         self.information
+    }
+
+    /// Returns the offset on the device of a read or write.
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    #[must_use]
+    pub fn offset(&self) -> Option<i64> {
+        // SAFETY: `self` owns the request.
+        let parameters = unsafe { parameters(self.raw) }.Parameters;
+        match self.kind {
+            // SAFETY: the kind says which field of the union is valid.
+            RequestKind::Read => Some(unsafe { parameters.Read.DeviceOffset }),
+            // SAFETY: as above.
+            RequestKind::Write => Some(unsafe { parameters.Write.DeviceOffset }),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a driver has sent the request, and not a program (`WdfRequestGetRequestorMode`).
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    #[must_use]
+    pub fn is_from_kernel(&self) -> bool {
+        // SAFETY: `self` owns the request.
+        let mode = unsafe { wdf!(WdfRequestGetRequestorMode, self.raw) };
+        // `KernelMode` is 0.
+        mode == 0
     }
 
     /// Returns the activity id of the request (`IoGetActivityIdIrp`), for the `related_id` of the driver's own activity. A
@@ -277,4 +304,19 @@ impl Drop for Request {
     fn drop(&mut self) {
         self.complete_raw(NtStatus::Cancelled);
     }
+}
+
+/// Returns the parameters that the framework has.
+///
+/// # Safety
+///
+/// The driver must own the request.
+unsafe fn parameters(raw: WDFREQUEST) -> WDF_REQUEST_PARAMETERS {
+    let mut parameters = WDF_REQUEST_PARAMETERS {
+        Size: u16::try_from(size_of::<WDF_REQUEST_PARAMETERS>()).unwrap_or_default(),
+        ..WDF_REQUEST_PARAMETERS::default()
+    };
+    // SAFETY: guaranteed by the caller; the structure outlives the call.
+    unsafe { wdf!(WdfRequestGetParameters, raw, ptr::from_mut(&mut parameters)) };
+    parameters
 }

@@ -28,8 +28,12 @@ const CRATES: [(&str, &[&str]); 7] = [
 ];
 
 /// Types that code does not name, with the function that returns them or the macro that makes them.
-const UNNAMED: [(&str, &str); 3] =
-    [("ControlInit", "control_device"), ("DeviceBuilder", "files"), ("Output", "output")];
+const UNNAMED: [(&str, &str); 4] = [
+    ("ChildInit", "child_device"),
+    ("ControlInit", "control_device"),
+    ("DeviceBuilder", "files"),
+    ("Output", "output"),
+];
 
 /// A public item: its type or trait, its name, and the code in its documentation.
 struct Public {

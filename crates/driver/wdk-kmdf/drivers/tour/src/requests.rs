@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{
-    Completion, Memory, Operation, OwnRequestEvents, Passive, Pod, QueueEvents, Request, RequestKind, SendEvents, pod,
+    ChildDevice, Completion, Memory, Operation, OwnRequestEvents, Passive, Pod, QueueEvents, Request, RequestKind,
+    SendEvents, pod,
 };
 
 use crate::device::{Opened, Tour};
@@ -68,6 +69,9 @@ impl QueueEvents<Internal> for Tour {
 impl QueueEvents for Tour {
     fn read(&self, mut request: Request) {
         self.count(1);
+        if request.offset() != Some(0) {
+            return request.complete(NtStatus::InvalidParameter);
+        }
         let is_empty = request.output_length() == 0;
         let result = if is_empty { Ok(()) } else { read(&mut request) };
         request.finish(result);
@@ -90,6 +94,9 @@ impl QueueEvents for Tour {
 
     fn device_control(&self, mut request: Request, code: u32) {
         self.count(3);
+        if request.offset().is_some() || request.is_from_kernel() {
+            return request.complete(NtStatus::InternalError);
+        }
         let result = match code {
             WAIT => {
                 let _ = request.forward(&self.waiting);
@@ -100,7 +107,7 @@ impl QueueEvents for Tour {
             BELOW | FORGET => return self.send(request, code),
             OWN => return self.send_own(request),
             PLUG => self.plug(&request),
-            UNPLUG => self.lamp.with(Option::take).ok_or(NtStatus::NotFound).and_then(|lamp| lamp.mark_missing()),
+            UNPLUG => self.lamp.with(Option::take).ok_or(NtStatus::NotFound).and_then(ChildDevice::mark_missing),
             ADD => add(&mut request),
             VALUES => values(&mut request),
             _ => Err(NtStatus::InvalidDeviceRequest),
