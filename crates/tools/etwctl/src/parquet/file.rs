@@ -117,7 +117,7 @@ impl Table {
         let mut cost = 0;
         let mut columns = self.columns.iter_mut();
         // The order matters: `zip` advances the first iterator first, so no column is consumed when the common values end.
-        for (value, column) in common(event, decoded, raw, &self.class).into_iter().zip(columns.by_ref()) {
+        for (value, column) in common(event, decoded, raw, self.class.as_deref()).into_iter().zip(columns.by_ref()) {
             cost += match value {
                 Common::Stack => column.add_list(stack.clone()),
                 Common::Text(text) => column.add_text(text),
@@ -178,7 +178,7 @@ fn common<'a>(
     event: &EventRef<'_>,
     decoded: &'a Decoded,
     raw: Option<&[u8]>,
-    class: &'a Option<String>,
+    class: Option<&'a str>,
 ) -> [Common<'a>; COMMON.len()] {
     let header = &event.header;
     let descriptor = &header.descriptor;
@@ -190,7 +190,7 @@ fn common<'a>(
     [
         Common::Value(nanoseconds(header.time.0).map(Value::Integer)),
         text(decoded.provider.as_deref()),
-        text(class.as_deref()),
+        text(class),
         text(decoded.event.as_deref()),
         text(Some(event.kind().as_str())),
         number(descriptor.id.into()),
