@@ -69,13 +69,13 @@ impl TraceNames {
         }
         let mut values = Values::default();
         let named = decoder.visit(event, &mut |field, value| match &*field.name {
-            "ProcessId" => values.process = number(value),
-            "ParentId" => values.parent = number(value),
-            "SessionId" => values.session = number(value),
+            "ProcessId" | "ProcessID" => values.process = number(value),
+            "ParentId" | "ParentProcessID" => values.parent = number(value),
+            "SessionId" | "SessionID" => values.session = number(value),
             "TThreadId" | "ThreadId" => values.thread = number(value),
             "FileObject" | "KeyHandle" => values.object = number(value),
-            "ImageFileName" | "ThreadName" | "FileName" | "OpenPath" | "KeyName" | "ServiceName" | "NtPath"
-            | "ComputerName" => {
+            "ImageFileName" | "ImageName" | "ThreadName" | "FileName" | "OpenPath" | "KeyName" | "ServiceName"
+            | "NtPath" | "ComputerName" => {
                 values.name = Some(text(value));
             }
             "CommandLine" | "DosPath" => values.detail = Some(text(value)),
@@ -90,14 +90,16 @@ impl TraceNames {
         let Some(name) = values.name.filter(|name| !name.is_empty()) else { return };
         let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
         let change = match event {
-            "Start" | "FileCreate" | "Create" | "KCBCreate" | "SetName" => Change::Begins,
-            "End" | "FileDelete" => Change::Ends,
+            "Start" | "ProcessStart/Start" | "FileCreate" | "Create" | "KCBCreate" | "SetName" => Change::Begins,
+            "End" | "ProcessStop/Stop" | "FileDelete" => Change::Ends,
             _ => Change::Present,
         };
         self.events += 1;
         match (class, event) {
-            ("Process", _) => {
+            ("Process" | "Microsoft-Windows-Kernel-Process", _) => {
                 let Some(id) = small(values.process) else { return };
+                // The manifest provider has a path.
+                let name = name.rsplit('\\').next().unwrap_or_default().to_owned();
                 let command_line = values.detail.filter(|line| !line.is_empty()).map(|line| self.shared(&line));
                 let (parent, session) = (small(values.parent), small(values.session).filter(|id| *id != u32::MAX));
                 let process =

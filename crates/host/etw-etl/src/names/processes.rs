@@ -27,7 +27,13 @@ impl Processes {
             points.sort_by_key(|(stamp, ..)| *stamp);
             let mut lives: Vec<(u64, Process)> = Vec::new();
             for (stamp, change, process) in &*points {
-                let same = lives.last_mut().filter(|(_, last)| last.name == process.name && *change != Change::Begins);
+                // The end of a process may have only the first characters of its name.
+                let is_same = |last: &Process| match change {
+                    Change::Begins => false,
+                    Change::Present => last.name == process.name,
+                    Change::Ends => last.name.starts_with(&*process.name),
+                };
+                let same = lives.last_mut().filter(|(_, last)| is_same(last));
                 let (start, end) =
                     ((*change == Change::Begins).then_some(*stamp), (*change == Change::Ends).then_some(*stamp));
                 if let Some((_, last)) = same {

@@ -80,6 +80,11 @@ impl Collected {
                     match guid_at(record, 0x18) {
                         Some(IMAGE_ID) => self.add_image(*slot, buffer),
                         Some(SYS_CONFIG) => self.add_names(*slot, buffer),
+                        Some(KERNEL_PROCESS)
+                            if slot.layout == Layout::Event && matches!(u16_at(record, 0x28), Some(1 | 2 | 15)) =>
+                        {
+                            self.add_names(*slot, buffer);
+                        }
                         Some(provider)
                             if slot.layout == Layout::Event
                                 && Methods::is_described_by(provider, u16_at(record, 0x28).unwrap_or_default()) =>
@@ -120,6 +125,9 @@ const IMAGE_ID: Guid = Guid::from_u128(0xb3e6_75d7_2554_4f18_830b_2762_7325_60de
 
 /// The class of events that map devices to drives.
 const SYS_CONFIG: Guid = Guid::from_u128(0x9b79_ee91_b5fd_41c0_a243_4248_e266_e9d0);
+
+/// The kernel's manifest provider of processes.
+const KERNEL_PROCESS: Guid = Guid::from_u128(0x22fb_2cd6_0e7b_422b_a0c7_2fad_1fd0_e716);
 
 /// Size of a buffer header in bytes.
 const HEADER: u64 = 0x48;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{folder, options};
 use etw_etl::format::classic::{SYSTEM_SIZE, SystemHeader, TYPE_SYSTEM_64};
-use etw_etl::{Buffer, Decoded, Decoder, Exporter, Format, Reader, Writer, WriterOptions};
+use etw_etl::{Buffer, Decoded, Decoder, EventData, Exporter, Format, Reader, Writer, WriterOptions};
+use etw_types::{EventDescriptor, Guid};
 
 fn record(hook_id: u16, version: u16, timestamp: u64, process: u32, thread: u32, payload: &[u8]) -> (u64, Vec<u8>) {
     let header = SystemHeader {
@@ -170,4 +171,37 @@ fn a_network_interface_of_the_configuration_is_decoded_whole() {
     assert_eq!((interface.event.as_deref(), &interface.raw), (Some("NetworkInterface"), &None));
     assert_eq!(interface.field("Alias").map(ToString::to_string).as_deref(), Some("LAN"));
     assert!(interface.field("OutQLen").is_some());
+}
+
+#[test]
+fn the_manifest_provider_of_the_kernel_names_processes_as_well() {
+    let path = folder("names").join("manifest.etl");
+    let mut writer = Writer::create(&path, options()).unwrap();
+    let provider = Guid::parse("22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716").unwrap();
+    let event = |id, version| EventDescriptor { id, version, ..EventDescriptor::default() };
+    let start = [words(&[500, 0, 0, 4, 1, 0]), wide("\\Device\\X\\Long-Process-Name.exe")].concat();
+    // Times, codes and counts, and the first 14 characters of the name.
+    let stop = [words(&[500, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), b"Long-Process-N\0".to_vec()].concat();
+    let other = EventData { provider: Guid::from_u128(7), process_id: 500, ..EventData::default() };
+    for (timestamp, data) in [
+        (1_000_010, EventData { provider, descriptor: event(1, 1), payload: &start, ..EventData::default() }),
+        (1_000_020, other),
+        (1_000_030, EventData { provider, descriptor: event(2, 0), payload: &stop, ..EventData::default() }),
+        // A version that is not known, with other fields.
+        (1_000_040, EventData { provider, descriptor: event(1, 9), payload: &start, ..EventData::default() }),
+        (1_000_050, other),
+    ] {
+        writer.write(0, &EventData { timestamp, ..data }).unwrap();
+    }
+    writer.close().unwrap();
+    let mut reader = Reader::open(&path).unwrap();
+    let names = reader.names();
+    let all: Vec<_> =
+        names.processes().map(|process| (&*process.name, process.parent, process.start, process.end)).collect();
+    assert_eq!(all, [("Long-Process-Name.exe", Some(4), Some(1_000_010), Some(1_000_030))]);
+    let mut decoder = Decoder::of(&reader, []);
+    for event in reader.by_ref().filter(|event| event.header.provider == Some(Guid::from_u128(7))) {
+        let process = decoder.decode(&event.as_ref()).names.process.unwrap();
+        assert_eq!(&*process.name, "Long-Process-Name.exe");
+    }
 }

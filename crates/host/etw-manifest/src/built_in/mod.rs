@@ -20,7 +20,7 @@ use etw_types::Guid;
 use crate::schema::{EventKey, EventSchema, Schema};
 
 /// Classes and providers, by topic.
-const TEXTS: [&str; 8] = [
+const TEXTS: [&str; 9] = [
     include_str!("kernel/session.txt"),
     include_str!("kernel/process.txt"),
     include_str!("kernel/io.txt"),
@@ -28,6 +28,7 @@ const TEXTS: [&str; 8] = [
     include_str!("kernel/memory.txt"),
     include_str!("kernel/perf.txt"),
     include_str!("kernel/config.txt"),
+    include_str!("kernel/provider.txt"),
     include_str!("dotnet.txt"),
 ];
 

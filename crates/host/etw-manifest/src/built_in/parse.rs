@@ -176,6 +176,7 @@ fn field(declaration: &str, before: &[Field], first: usize, maps: &Maps) -> Opti
         "pointer" => (Encoding::Pointer, OutType::Default),
         "size" => (Encoding::Size, OutType::Default),
         "sid" => (Encoding::TokenUser, OutType::Default),
+        "label" => (value(InType::Sid), OutType::Default),
         "bytes" => (Encoding::RestBytes, OutType::Default),
         "struct" => (Encoding::Struct { first: 0, members: 0 }, OutType::Default),
         _ => return None,

@@ -307,7 +307,7 @@ pub(crate) struct Export {
     /// .etl files; the events of several files are merged by time; - is standard input
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// A file, or the address of a collector: http://HOST[:PORT]
+    /// A file, or the address of a collector that takes HTTP, such as `http://localhost:4318`
     #[arg(long, value_name = "FILE|URL")]
     pub(crate) otlp: String,
     #[command(flatten)]

@@ -115,6 +115,16 @@ impl Column {
         group.with_fields(vec![list]).build().map(Arc::new)
     }
 
+    /// Adds a row with a text. Most texts repeat from row to row; the bytes of the last one are shared instead of copied.
+    pub(super) fn add_text(&mut self, text: Option<&str>) -> usize {
+        let (Values::Bytes(values), Some(text)) = (&mut self.values, text) else { return self.add(None) };
+        let last = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
+        let (value, cost) = last.map_or_else(|| (text.as_bytes().to_vec().into(), text.len() + 64), |last| (last, 40));
+        values.push(value);
+        self.definitions.push(VALUE);
+        cost
+    }
+
     /// Adds a row and returns its approximate memory cost in bytes.
     pub(super) fn add(&mut self, value: Option<Value>) -> usize {
         let (is_there, cost) = self.keep(value);

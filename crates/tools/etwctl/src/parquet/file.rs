@@ -50,6 +50,8 @@ pub(super) struct Table {
     shapes: Vec<Shape>,
     columns: Vec<Column>,
     constants: Vec<Option<String>>,
+    /// The provider's id, which all events of the file have.
+    class: Option<String>,
     writer: SerializedFileWriter<Append>,
     /// Number of buffered rows.
     rows: u64,
@@ -92,11 +94,14 @@ impl Table {
         let mut writer = SerializedFileWriter::new(Append::create(path)?, schema, Arc::new(properties))?;
         writer.inner_mut().close();
         let constants = constants.iter().map(|(_, text)| text.clone()).collect();
-        Ok(Self { shapes, columns, constants, writer, rows: 0, held: 0 })
+        Ok(Self { shapes, columns, constants, class: None, writer, rows: 0, held: 0 })
     }
 
     /// Adds an event, which must have the fields of the file.
     pub(super) fn add(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
+        if self.class.is_none() {
+            self.class = event.class().map(|class| class.to_string());
+        }
         let mut cells = Vec::with_capacity(self.shapes.len());
         let mut is_exact = true;
         let mut shapes = self.shapes.iter();
@@ -112,14 +117,16 @@ impl Table {
         let mut cost = 0;
         let mut columns = self.columns.iter_mut();
         // The order matters: `zip` advances the first iterator first, so no column is consumed when the common values end.
-        for (value, column) in common(event, decoded, raw).into_iter().zip(columns.by_ref()) {
-            cost += match (column.is_list, value) {
-                (true, _) => column.add_list(stack.clone()),
-                (false, value) => column.add(value),
+        for (value, column) in common(event, decoded, raw, self.class.as_deref()).into_iter().zip(columns.by_ref()) {
+            cost += match value {
+                Common::Stack => column.add_list(stack.clone()),
+                Common::Text(text) => column.add_text(text),
+                Common::Shown(text) => column.add_text(text.as_deref()),
+                Common::Value(value) => column.add(value),
             };
         }
         for (text, column) in self.constants.iter().zip(columns.by_ref()) {
-            cost += column.add(text.as_ref().map(|text| Value::Bytes(text.clone().into_bytes())));
+            cost += column.add_text(text.as_deref());
         }
         for (column, cell) in columns.zip(cells) {
             cost += match cell {
@@ -157,19 +164,33 @@ impl Table {
     }
 }
 
-/// Returns the values of the common columns. The value for the stack is `None`, because that column is a list.
-fn common(event: &EventRef<'_>, decoded: &Decoded, raw: Option<&[u8]>) -> [Option<Value>; COMMON.len()] {
+/// The value of a common column.
+enum Common<'a> {
+    Text(Option<&'a str>),
+    Shown(Option<String>),
+    Value(Option<Value>),
+    /// The list of return addresses.
+    Stack,
+}
+
+/// Returns the values of the common columns.
+fn common<'a>(
+    event: &EventRef<'_>,
+    decoded: &'a Decoded,
+    raw: Option<&[u8]>,
+    class: Option<&'a str>,
+) -> [Common<'a>; COMMON.len()] {
     let header = &event.header;
     let descriptor = &header.descriptor;
     let names = &decoded.names;
     let process = names.process.as_deref();
-    let text = |text: Option<&str>| text.map(|text| Value::Bytes(text.as_bytes().to_vec()));
-    let shown = |text: Option<String>| text.map(|text| Value::Bytes(text.into_bytes()));
-    let number = |number: u32| Some(Value::Integer(number.into()));
+    let text = Common::Text;
+    let number = |number: u32| Common::Value(Some(Value::Integer(number.into())));
+    let optional = |number: Option<u32>| Common::Value(number.map(|number| Value::Integer(number.into())));
     [
-        nanoseconds(header.time.0).map(Value::Integer),
+        Common::Value(nanoseconds(header.time.0).map(Value::Integer)),
         text(decoded.provider.as_deref()),
-        shown(event.class().map(|class| class.to_string())),
+        text(class),
         text(decoded.event.as_deref()),
         text(Some(event.kind().as_str())),
         number(descriptor.id.into()),
@@ -177,18 +198,18 @@ fn common(event: &EventRef<'_>, decoded: &Decoded, raw: Option<&[u8]>) -> [Optio
         number(descriptor.level.as_int().into()),
         number(descriptor.opcode.as_int().into()),
         number(descriptor.task.into()),
-        Some(Value::Integer(descriptor.keyword.bits().cast_signed())),
-        header.process_id.and_then(number),
-        header.thread_id.and_then(number),
+        Common::Value(Some(Value::Integer(descriptor.keyword.bits().cast_signed()))),
+        optional(header.process_id),
+        optional(header.thread_id),
         number(header.cpu.into()),
-        shown(header.activity.map(|id| id.to_string())),
-        shown(event.related().map(|id| id.to_string())),
-        shown(decoded.message()),
-        None,
-        raw.map(|raw| Value::Bytes(raw.to_vec())),
+        Common::Shown(header.activity.map(|id| id.to_string())),
+        Common::Shown(event.related().map(|id| id.to_string())),
+        Common::Shown(decoded.message()),
+        Common::Stack,
+        Common::Value(raw.map(|raw| Value::Bytes(raw.to_vec()))),
         text(process.map(|process| &*process.name)),
-        process.and_then(|process| process.parent).and_then(number),
-        process.and_then(|process| process.session).and_then(number),
+        optional(process.and_then(|process| process.parent)),
+        optional(process.and_then(|process| process.session)),
         text(process.and_then(|process| process.command_line.as_deref())),
         text(names.thread.as_deref()),
         text(names.file.as_deref()),

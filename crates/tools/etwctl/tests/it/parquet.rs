@@ -247,4 +247,34 @@ fn a_dataset_has_each_trace_once_and_an_interrupted_one_not_at_all() {
         }
     }
     assert_eq!(rows, 4, "three of one trace, one of the other");
+    ten_questions(&out);
+}
+
+/// Asks the dataset with `DuckDB`.
+fn ten_questions(dataset: &Path) {
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parquet-witness");
+    let python = match python(&environment, "duckdb", &["duckdb==1.4.2"], 60) {
+        Ok(python) => python,
+        Err(reason) => {
+            println!("skipped: no Python with DuckDB: {reason}");
+            return;
+        }
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/duckdb_dataset.py");
+    let run = Command::new(python).arg(script).arg(dataset).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let found: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let wanted = serde_json::json!({
+        "traces": [[2, 1]],
+        "events": [["MyDriver", "Read", 4], ["MyDriver", "Write", 2]],
+        "days": [[2]],
+        "partition": [[3]],
+        "longest": [[u64::MAX]],
+        "failed": [[2]],
+        "new": [[4, 1]],
+        "first": [[START_NS]],
+        "levels": [[5, 4]],
+        "raw": [[1]],
+    });
+    assert_eq!(found, wanted);
 }

@@ -28,7 +28,7 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
     let computer = traces.names().find_map(|(names, _)| names.computer().map(str::to_owned));
     let session = traces.header().map(|header| header.logger_name.clone()).unwrap_or_default();
     let mut batch = Batch::new(&session, computer.as_deref());
-    let (mut spans, mut traced): (Pairs<Span>, Traced) = (Pairs::new(MAX_OPEN), Traced::default());
+    let (mut spans, mut origins): (Pairs<Span>, Traced) = (Pairs::new(MAX_OPEN), Traced::default());
     while let Some((event, decoder)) = traces.next() {
         if selection.is_over(&event) {
             break;
@@ -40,9 +40,9 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
         if !selection.takes(&event, &decoded) {
             continue;
         }
-        traced.note(&event);
-        batch.log(&event, &decoded, &traced);
-        span(&event, &decoded, &mut spans, &traced, &mut batch);
+        origins.note(&event);
+        batch.log(&event, &decoded, &origins);
+        span(&event, &decoded, &mut spans, &origins, &mut batch);
         if batch.is_full() {
             target.send(&mut batch)?;
         }

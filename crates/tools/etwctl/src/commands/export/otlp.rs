@@ -21,7 +21,7 @@ fn nanos(time: FileTime) -> Value {
 
 /// The id of a trace: the activity that it began with.
 fn trace_id(activity: &Guid) -> String {
-    activity.to_bytes_le().iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:032x}", u128::from_be_bytes(activity.to_bytes_le()))
 }
 
 /// The id of a span: eight bytes of its activity, which must not be 0.
