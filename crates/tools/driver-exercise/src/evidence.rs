@@ -1,17 +1,47 @@
 //! What happened, as a file: `evidence.json`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use command_line::VERSION;
 use driver_client::Reply;
 use serde::{Deserialize, Serialize};
 
-use crate::exercise::Outcome;
-
 /// The version of the file.
 const SCHEMA_VERSION: u32 = 1;
+
+/// What happened in an exercise.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The machine, if it could be asked.
+    pub machine: Option<Machine>,
+    /// The steps in their order.
+    pub steps: Vec<StepResult>,
+    /// The replies to the requests.
+    pub replies: Vec<Reply>,
+    /// The trace, if it could be fetched.
+    pub trace: Option<PathBuf>,
+    /// What may be left on the machine.
+    pub left: Vec<String>,
+}
+
+impl Outcome {
+    /// How a step ended, `None` if it was not reached.
+    #[must_use]
+    pub fn status(&self, step: Step) -> Option<Status> {
+        self.steps.iter().rfind(|result| result.step == step).map(|result| result.status)
+    }
+
+    pub(crate) fn has_passed(&self, step: Step) -> bool {
+        self.status(step) == Some(Status::Passed)
+    }
+
+    /// Whether a step may have changed the machine: it was begun, however it ended.
+    pub(crate) fn was_begun(&self, step: Step) -> bool {
+        matches!(self.status(step), Some(Status::Passed | Status::Failed))
+    }
+}
 
 /// What happened on one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use driver_client::Reply;
 
-use crate::evidence::{Machine, Status, Step, StepResult};
+use crate::evidence::{Outcome, Status, Step, StepResult};
 use crate::plan::Plan;
 use crate::target::{Lost, Ran, Target};
 
@@ -31,38 +31,6 @@ pub(crate) const TRACE: &str = "windows.etl";
 const LOGS: &str = "logs";
 /// Why a step is skipped after an interrupt.
 const INTERRUPTED: &str = "the exercise was interrupted before it";
-
-/// What happened.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// The machine, if it could be asked.
-    pub machine: Option<Machine>,
-    /// The steps in their order.
-    pub steps: Vec<StepResult>,
-    /// The replies to the requests.
-    pub replies: Vec<Reply>,
-    /// The trace, if it could be fetched.
-    pub trace: Option<PathBuf>,
-    /// What may be left on the machine.
-    pub left: Vec<String>,
-}
-
-impl Outcome {
-    /// How a step ended, `None` if it was not reached.
-    #[must_use]
-    pub fn status(&self, step: Step) -> Option<Status> {
-        self.steps.iter().rfind(|result| result.step == step).map(|result| result.status)
-    }
-
-    fn has_passed(&self, step: Step) -> bool {
-        self.status(step) == Some(Status::Passed)
-    }
-
-    /// Whether a step may have changed the machine: it was begun, however it ended.
-    fn was_begun(&self, step: Step) -> bool {
-        matches!(self.status(step), Some(Status::Passed | Status::Failed))
-    }
-}
 
 /// An exercise of one driver on one machine.
 pub struct Exercise<'a> {

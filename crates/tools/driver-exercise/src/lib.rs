@@ -18,8 +18,8 @@ mod plan;
 mod target;
 pub mod trace;
 
-pub use evidence::{ClassStatus, Compared, Evidence, Machine, Status, Step, StepResult};
-pub use exercise::{Exercise, Options, Outcome};
+pub use evidence::{ClassStatus, Compared, Evidence, Machine, Outcome, Status, Step, StepResult};
+pub use exercise::{Exercise, Options};
 pub use local::{CLIENT, Local, POWERSHELL, REQUESTS};
 pub use plan::Plan;
 pub use target::{Lost, Ran, Target};

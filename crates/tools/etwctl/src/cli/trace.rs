@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use etw_types::Level;
 
-use crate::commands::profile::Format as ProfileFormat;
-use crate::commands::top::{Per, Topic};
 use crate::select::Expression;
 use crate::values::{self, LEVELS, Moment, Provider};
 use command_line::Words;
@@ -325,4 +323,53 @@ pub(crate) struct Schema {
     /// Only events of the provider with this name; repeatable
     #[arg(long = "provider", value_name = "NAME")]
     pub(crate) providers: Vec<String>,
+}
+
+/// The format of a profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileFormat {
+    /// For <https://profiler.firefox.com>: samples, events as markers, processes and threads
+    #[default]
+    Firefox,
+    /// For pprof and Speedscope: samples only
+    Pprof,
+}
+
+/// What to summarise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Topic {
+    /// Processor time, from samples and context switches
+    Cpu,
+    /// Transfers of disks
+    Disk,
+    /// Operations on files
+    File,
+    /// Hard page faults
+    Memory,
+    /// Operations on registry keys
+    Registry,
+    /// TCP and UDP
+    Network,
+    /// Loaded images
+    Images,
+    /// Interrupts and deferred procedure calls
+    Dpc,
+    /// Allocations of heaps and of the .NET runtime
+    Heap,
+    /// Pauses of garbage collections
+    Gc,
+}
+
+/// The rows of processor time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Per {
+    /// One row per process
+    #[default]
+    Process,
+    /// One row per thread
+    Thread,
+    /// One row per module, from samples
+    Module,
+    /// One row per function, from samples; functions need --pdb
+    Function,
 }

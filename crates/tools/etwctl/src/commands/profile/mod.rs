@@ -5,7 +5,6 @@ mod pprof;
 
 use std::slice;
 
-use clap::ValueEnum;
 use command_line::Content;
 use etw_etl::format::record::Layout;
 use etw_etl::{Decoder, EventRef, FileTime};
@@ -21,16 +20,6 @@ use pprof::Pprof;
 
 /// `PerfInfo/SampleProfile`.
 const SAMPLE: u16 = 0x0F2E;
-
-/// The format of a profile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For <https://profiler.firefox.com>: samples, events as markers, processes and threads
-    #[default]
-    Firefox,
-    /// For pprof and Speedscope: samples only
-    Pprof,
-}
 
 /// A sample of the processor: a process, a thread and frames, the outermost first.
 struct Sample {
@@ -89,23 +78,24 @@ pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), 
                 samples += 1;
                 let sample = Sample::new(&event, decoder);
                 match format {
-                    Format::Firefox => firefox.sample(&event, decoder, &sample),
-                    Format::Pprof => pprof.sample(&event, decoder, &sample),
+                    cli::ProfileFormat::Firefox => firefox.sample(&event, decoder, &sample),
+                    cli::ProfileFormat::Pprof => pprof.sample(&event, decoder, &sample),
                 }
             }
-            (false, Format::Firefox) => firefox.event(&event, decoder),
-            (false, Format::Pprof) => {}
+            (false, cli::ProfileFormat::Firefox) => firefox.event(&event, decoder),
+            (false, cli::ProfileFormat::Pprof) => {}
         }
     }
     traces.done();
     let mut out = Output::of(line.output.as_deref(), Content::Plain)?;
     let markers = firefox.markers();
     match line.format {
-        Format::Firefox => firefox.write(&mut out)?,
-        Format::Pprof => pprof.write(&mut out)?,
+        cli::ProfileFormat::Firefox => firefox.write(&mut out)?,
+        cli::ProfileFormat::Pprof => pprof.write(&mut out)?,
     }
     out.finish()?;
-    let events = if line.format == Format::Firefox { format!(" and {markers} markers") } else { String::new() };
+    let events =
+        if line.format == cli::ProfileFormat::Firefox { format!(" and {markers} markers") } else { String::new() };
     command_line::say(&format!("{samples} samples{events}"));
     if samples == 0 {
         command_line::note("the trace has no samples of the processor; record the kernel's PROFILE events with stacks");

@@ -6,42 +6,16 @@ mod tally;
 
 use std::slice;
 
-use clap::ValueEnum;
 use etw_etl::format::record::Layout;
 use etw_etl::{Clock, Decoder, EventRef};
 
 use super::folded::function;
 use super::schemas;
-use crate::cli;
+use crate::cli::{self, Per, Topic};
 use crate::context::{Context, Failure};
 use crate::input::{Progress, Traces};
 use crate::select::Selection;
 use tally::Tally;
-
-/// What to summarise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Topic {
-    /// Processor time, from samples and context switches
-    Cpu,
-    /// Transfers of disks
-    Disk,
-    /// Operations on files
-    File,
-    /// Hard page faults
-    Memory,
-    /// Operations on registry keys
-    Registry,
-    /// TCP and UDP
-    Network,
-    /// Loaded images
-    Images,
-    /// Interrupts and deferred procedure calls
-    Dpc,
-    /// Allocations of heaps and of the .NET runtime
-    Heap,
-    /// Pauses of garbage collections
-    Gc,
-}
 
 impl Topic {
     /// What a trace must have recorded.
@@ -61,20 +35,6 @@ impl Topic {
             Self::Gc => "events of Microsoft-Windows-DotNETRuntime (keyword 0x1)",
         }
     }
-}
-
-/// The rows of processor time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Per {
-    /// One row per process
-    #[default]
-    Process,
-    /// One row per thread
-    Thread,
-    /// One row per module, from samples
-    Module,
-    /// One row per function, from samples; functions need --pdb
-    Function,
 }
 
 /// The time of an event, and the clock of its trace.
