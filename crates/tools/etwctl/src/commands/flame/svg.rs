@@ -1,4 +1,5 @@
-//! Draws folded stacks as a flame graph: a picture without scripts whose boxes show their names and shares when pointed at.
+//! Draws folded stacks as a flame graph: a picture without scripts whose boxes show their names and shares when pointed at. The
+//! outermost frame is at the top, because a browser shows the top of a tall picture first.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +11,7 @@ const ROW: u32 = 17;
 const LEAST: f64 = 0.3;
 /// The average width of a character, in pixels.
 const CHARACTER: f64 = 6.6;
-/// The maximum number of frames that are drawn above each other.
+/// The maximum number of frames that are drawn below each other.
 const MOST_ROWS: usize = 400;
 /// Space for the title.
 const TOP: u32 = 40;
@@ -52,9 +53,8 @@ pub(super) fn render(rows: &[(String, u64)], title: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
          font-family=\"monospace\" font-size=\"11\">\n<style>g:hover rect{{stroke:#000}}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"10\" y=\"24\" font-size=\"15\">{}: {total} stacks</text>\n\
-         <g transform=\"translate(0,{})\">\n{boxes}</g>\n</svg>\n",
+         <g transform=\"translate(0,{TOP})\">\n{boxes}</g>\n</svg>\n",
         escape(title),
-        TOP + deepest * ROW,
     );
     out
 }
@@ -87,7 +87,7 @@ fn share(count: u64, total: u64) -> f64 {
 }
 
 fn draw(out: &mut String, name: &str, depth: u32, left: f64, width: f64, count: u64, total: u64) {
-    let y = -i64::from(depth * ROW);
+    let y = depth * ROW;
     let percent = share(count, total) * 100.0;
     let _ = write!(
         out,
@@ -128,7 +128,7 @@ mod tests {
     use super::render;
 
     #[test]
-    fn boxes_are_as_wide_as_their_share_and_stand_on_their_callers() {
+    fn boxes_are_as_wide_as_their_share_and_hang_below_their_callers() {
         let rows = [("a;b<T>".to_owned(), 3), ("a;c".to_owned(), 1)];
         let picture = render(&rows, "x & y.etl");
         assert!(picture.contains("x &amp; y.etl: 4 stacks"), "{picture}");
@@ -137,11 +137,11 @@ mod tests {
             "{picture}"
         );
         assert!(
-            picture.contains("<title>b&lt;T&gt; (3, 75.00 %)</title><rect x=\"0.0\" y=\"-34\" width=\"1050.0\""),
+            picture.contains("<title>b&lt;T&gt; (3, 75.00 %)</title><rect x=\"0.0\" y=\"34\" width=\"1050.0\""),
             "{picture}"
         );
         assert!(
-            picture.contains("<title>c (1, 25.00 %)</title><rect x=\"1050.0\" y=\"-34\" width=\"350.0\""),
+            picture.contains("<title>c (1, 25.00 %)</title><rect x=\"1050.0\" y=\"34\" width=\"350.0\""),
             "{picture}"
         );
     }
