@@ -110,6 +110,7 @@ impl NewDriver {
             ("Name", camel(&self.name)),
             ("kind", kind.to_owned()),
             ("interface", identifier(&self.name)),
+            ("interface-guid", in_guid_form(&identifier(&self.name))),
             ("wdk-etw-from-tests", text(relative(&dir.join("host-tests"), clone))),
             ("wdk-etw", text(relative(dir, clone))),
             ("driver", text(relative(clone, dir))),
@@ -155,6 +156,15 @@ fn identifier(name: &str) -> String {
     let groups =
         [high, low].into_iter().flat_map(|half| (0..4).map(move |place| format!("{:04x}", group(half, place))));
     format!("0x{}", groups.collect::<Vec<_>>().join("_"))
+}
+
+/// The digits of an [`identifier`] in the usual form of a GUID.
+fn in_guid_form(digits: &str) -> String {
+    let groups: Vec<&str> = digits.trim_start_matches("0x").split('_').collect();
+    match groups.as_slice() {
+        [a, b, c, d, e, f, g, h] => format!("{a}{b}-{c}-{d}-{e}-{f}{g}{h}"),
+        _ => digits.to_owned(),
+    }
 }
 
 /// Replaces placeholders in double braces. Other double braces stay, such as those of GitHub's expressions.
@@ -219,7 +229,7 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, KMDF, Kind, NewDriver, WDM, camel, check_name, identifier, relative};
+    use super::{COMMON, KMDF, Kind, NewDriver, WDM, camel, check_name, identifier, in_guid_form, relative};
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -259,6 +269,7 @@ mod tests {
     #[test]
     fn names_become_those_of_rust_and_windows() {
         assert_eq!(camel("my-first_driver"), "MyFirstDriver");
+        assert_eq!(in_guid_form("0x0011_2233_4455_4677_8899_aabb_ccdd_eeff"), "00112233-4455-4677-8899-aabbccddeeff");
         assert!(check_name("adder").is_ok());
         for wrong in ["", "1st", "a b", "ä", "core", "../x"] {
             assert!(check_name(wrong).is_err(), "{wrong}");

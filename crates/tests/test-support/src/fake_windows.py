@@ -66,9 +66,9 @@ def half():
     if kind == "hang":
         with open(at("hangs"), "w") as pipe:
             pipe.write(call + "\n")
-        # Until the process that started it has gone.
-        parent = os.getppid()
-        while os.getppid() == parent:
+        # Until the connection has gone. A shell may be between this process and that of the connection.
+        connection = [process for process, command in parents() if command.startswith("sshd")]
+        while os.path.exists("/proc/%d" % (connection or [os.getppid()])[0]):
             time.sleep(0.05)
         sys.exit(1)
     if kind == "disconnect":

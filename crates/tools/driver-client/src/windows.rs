@@ -6,11 +6,11 @@ use std::ptr::{null, null_mut};
 use etw_types::{Guid, NtStatus, Win32Error};
 use windows_sys::Wdk::System::IO::NtDeviceIoControlFile;
 use windows_sys::Win32::Devices::DeviceAndDriverInstallation::{
-    CM_GET_DEVICE_INTERFACE_LIST_PRESENT, CM_Get_Device_Interface_List_SizeW, CM_Get_Device_Interface_ListW,
-    CM_MapCrToWin32Err, CONFIGRET, CR_SUCCESS,
+    CM_GET_DEVICE_INTERFACE_LIST_PRESENT, CM_Get_Device_Interface_List_SizeW, CM_Get_Device_Interface_ListW, CONFIGRET,
+    CR_SUCCESS,
 };
 use windows_sys::Win32::Foundation::{
-    CloseHandle, ERROR_GEN_FAILURE, GENERIC_READ, GENERIC_WRITE, GetLastError, HANDLE, INVALID_HANDLE_VALUE,
+    CloseHandle, GENERIC_READ, GENERIC_WRITE, GetLastError, HANDLE, INVALID_HANDLE_VALUE,
 };
 use windows_sys::Win32::Storage::FileSystem::{CreateFileW, FILE_SHARE_READ, FILE_SHARE_WRITE, OPEN_EXISTING};
 use windows_sys::Win32::System::IO::IO_STATUS_BLOCK;
@@ -23,8 +23,8 @@ use crate::{Device, Reply, Request};
 pub enum Error {
     /// No device has an interface of the class.
     NoDevice(Guid),
-    /// The interfaces of the class cannot be listed.
-    List(Win32Error),
+    /// The interfaces of the class cannot be listed. The value is a `CONFIGRET`.
+    List(u32),
     /// The device cannot be opened.
     Open(String, Win32Error),
 }
@@ -38,7 +38,7 @@ impl fmt::Display for Error {
                     "no device has an interface of the class {{{class}}}: install the driver, and check that its device has started"
                 )
             }
-            Self::List(code) => write!(f, "cannot list the device interfaces: {code}"),
+            Self::List(code) => write!(f, "cannot list the device interfaces: CONFIGRET {code:#x}"),
             Self::Open(path, code) => write!(f, "cannot open {path}: {code}"),
         }
     }
@@ -96,12 +96,7 @@ fn first_interface(class: Guid) -> Result<String, Error> {
 }
 
 fn check(result: CONFIGRET) -> Result<(), Error> {
-    if result == CR_SUCCESS {
-        return Ok(());
-    }
-    // SAFETY: the function only maps a number.
-    let code = unsafe { CM_MapCrToWin32Err(result, ERROR_GEN_FAILURE) };
-    Err(Error::List(Win32Error::from_int(code)))
+    if result == CR_SUCCESS { Ok(()) } else { Err(Error::List(result)) }
 }
 
 /// An open device.

@@ -28,7 +28,7 @@ pub struct Options {
 /// The name of the trace, in the package's folder and in the folder for results.
 pub(crate) const TRACE: &str = "windows.etl";
 /// The logs, in the package's folder.
-const LOGS: &str = "logs";
+pub(crate) const LOGS: &str = "logs";
 /// Why a step is skipped after an interrupt.
 const INTERRUPTED: &str = "the exercise was interrupted before it";
 

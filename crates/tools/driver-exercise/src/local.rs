@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use driver_client::Requests;
 
+use crate::exercise::{LOGS, TRACE};
 use crate::target::{Lost, Ran, Target};
 
 /// The arguments of Windows PowerShell before the path of a script. The execution policy is that of this process alone.
@@ -32,10 +33,14 @@ impl Local {
     ///
     /// If the folder is not a package, or cannot be written.
     pub fn new(package: &Path, requests: Option<&Requests>, client: Option<&Path>) -> Result<Self, String> {
-        let package = package.canonicalize().map_err(|error| format!("{}: {error}", package.display()))?;
+        // Not `canonicalize`: a verbatim path of Windows is not for PowerShell and the programs that scripts run.
+        let package = absolute(package).map_err(|error| format!("{}: {error}", package.display()))?;
         if !package.join("package.psd1").is_file() {
             return Err(format!("{} is not a driver package: it has no package.psd1", package.display()));
         }
+        // The results of an earlier exercise. record.ps1 replaces no file.
+        let _ = fs::remove_file(package.join(TRACE));
+        let _ = fs::remove_dir_all(package.join(LOGS));
         let failed = |name: &str, error: io::Error| format!("{}: {error}", package.join(name).display());
         if let Some(requests) = requests {
             let client = client.ok_or("the requests need a driver-client: name its file with --client")?;
@@ -52,6 +57,8 @@ impl Target for Local {
         let [program, options @ ..] = POWERSHELL;
         let mut command = Command::new(program);
         command.args(options).arg(self.package.join(name)).args(arguments).current_dir(&self.package);
+        // PowerShell 7 puts its modules there, which Windows PowerShell cannot load. Without the variable it uses its own.
+        command.env_remove("PSModulePath");
         let output = command.output().map_err(|error| Lost::Connection(format!("cannot run {program}: {error}")))?;
         Ok(Ran {
             // A process that a signal ended has no code.

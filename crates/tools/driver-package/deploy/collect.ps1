@@ -67,7 +67,10 @@ function Save-Part {
 }
 
 $package = Read-Package
-if (-not $Output) {
+if ($Output) {
+    $Output = [IO.Path]::GetFullPath([IO.Path]::Combine((Get-Location).ProviderPath, $Output))
+}
+else {
     $Output = Join-Path (Get-Location).ProviderPath ('collect-' + (Get-Date -Format 'yyyyMMdd-HHmmss'))
 }
 New-Item -ItemType Directory -Force -Path $Output | Out-Null

@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod context;
+mod failure;
 mod input;
 mod output;
 #[cfg(feature = "parquet")]

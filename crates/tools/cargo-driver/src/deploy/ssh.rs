@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,7 +38,9 @@ impl Ssh {
         if host.starts_with('-') || host.is_empty() || host.contains(char::is_whitespace) {
             return Err(format!("'{host}' is not a host: expected a name such as user@machine, as for ssh"));
         }
-        Ok(Self { host: host.to_owned(), config: config.map(Path::to_owned), limit })
+        // sftp runs in another folder.
+        let config = config.map(absolute).transpose().map_err(|error| format!("--ssh-config: {error}"))?;
+        Ok(Self { host: host.to_owned(), config, limit })
     }
 
     fn command(&self, program: &str) -> Command {
@@ -140,11 +142,11 @@ fn wait(child: &mut Child, limit: Duration, ends: &dyn Fn() -> bool) -> Result<E
     }
 }
 
-/// The last line of the errors says why the connection failed.
+/// What the program said about a connection that failed, in one line.
 fn lost(ended: &Ended) -> Lost {
     let text = String::from_utf8_lossy(&ended.errors);
-    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("the program gave no reason");
-    Lost::Connection(line.to_owned())
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Lost::Connection(if lines.is_empty() { "the program gave no reason".to_owned() } else { lines.join("; ") })
 }
 
 /// Whether every shell takes a word as it is.

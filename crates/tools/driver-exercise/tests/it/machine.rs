@@ -56,7 +56,6 @@ impl Machine {
 
     /// Runs the exercise.
     pub(crate) fn exercise(&self, options: &[&str]) -> Output {
-        let _ = fs::remove_file(self.path("package/windows.etl"));
         let old = std::env::var("PATH").unwrap();
         Command::new(env!("CARGO_BIN_EXE_driver-exercise"))
             .args(["run", "--place", "a test", "--package"])

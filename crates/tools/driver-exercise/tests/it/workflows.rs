@@ -119,7 +119,6 @@ fn the_jobs_of_the_workflows_pass_on_a_simulated_machine() {
         );
         assert_eq!(runs.len(), count, "{name}: {runs:?}");
         for command in runs {
-            let _ = fs::remove_file(machine.path("package/windows.etl"));
             let output = run(&machine, &command);
             assert_eq!(output.status.code(), Some(0), "{command}: {}", said(&output));
             assert!(machine.0.state().is_empty(), "{command}");
@@ -128,6 +127,25 @@ fn the_jobs_of_the_workflows_pass_on_a_simulated_machine() {
         assert!(evidence.is_good() && evidence.place.contains("windows-2025"), "{evidence:?}");
         assert_eq!(evidence.classes.len(), etw_session::info::all().len());
     }
+}
+
+/// A new driver has a plan that can be read, for the provider that its sources define.
+#[test]
+fn the_plan_of_a_new_driver_names_its_provider() {
+    let guid = "00112233-4455-4677-8899-aabbccddeeff";
+    for (kind, count) in [("kmdf", 3), ("wdm", 0)] {
+        let text = fs::read_to_string(root().join(format!("crates/host/driver-build/templates/{kind}/Cargo.toml.in")))
+            .unwrap();
+        let words = [("package", "my-driver"), ("Name", "MyDriver"), ("wdk-etw", "x"), ("interface-guid", guid)];
+        let text = words.iter().fold(text, |text, (word, value)| text.replace(&format!("{{{{{word}}}}}"), value));
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("new-{kind}.toml"));
+        fs::write(&path, text).unwrap();
+        let (name, plan) = driver_exercise::Plan::from_manifest(&path).unwrap();
+        assert_eq!((name.as_str(), plan.provider.as_str()), ("my_driver", "Example.MyDriver"), "{kind}");
+        assert_eq!(plan.requests().map_or(0, |requests| requests.requests.len()), count, "{kind}");
+    }
+    let trace = fs::read_to_string(root().join("crates/host/driver-build/templates/common/src/trace.rs")).unwrap();
+    assert!(trace.contains("\"Example.{{Name}}\""), "{trace}");
 }
 
 /// The results are uploaded also after a failure, and an exercise that failed fails the job.

@@ -9,7 +9,8 @@ use etw_types::Guid;
 
 use super::schemas;
 use crate::cli;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::{Progress, Traces};
 use crate::output::{Json, Table};
 use crate::select::Selection;

@@ -6,7 +6,8 @@ use std::io::{self, BufRead, BufReader};
 use command_line::Inputs;
 
 use crate::cli::{self, Batch, Command};
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 
 /// Runs the commands of a file, or of standard input.
 pub(super) fn batch(context: &Context<'_>, line: &Batch) -> Result<(), Failure> {

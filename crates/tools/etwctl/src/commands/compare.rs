@@ -9,7 +9,8 @@ use etw_etl::compare::{Comparison, Difference, Entry, Part, compare as compare_e
 
 use super::schemas;
 use crate::cli::Compare;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::{Progress, Schemas, Traces};
 use crate::output::{Json, object};
 use crate::select::Selection;

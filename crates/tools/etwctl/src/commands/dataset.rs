@@ -9,7 +9,8 @@ use std::thread;
 
 use super::schemas;
 use crate::cli::AddTraces;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::{Progress, Schemas, Traces};
 use crate::parquet::Dataset;
 use crate::values::counted;

@@ -13,7 +13,8 @@ use etw_types::session::enable::IGNORE_KEYWORD_0;
 use etw_types::{Keyword, Level};
 
 use crate::cli::{Doctor, Missed};
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::output::{Json, object, plain};
 
 /// The maximum number of other providers of a file that are named.

@@ -9,7 +9,8 @@ use etw_types::session::{HandleKind, PmcCounterOwner};
 
 use super::providers;
 use crate::cli::InfoGet;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::output::Table;
 use crate::values;
 

@@ -8,7 +8,8 @@ use etw_session::info::{
 
 use super::info_get::{handle, needs_session};
 use crate::cli::InfoSet;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::values;
 
 /// Sets an information class to the values of the command line.

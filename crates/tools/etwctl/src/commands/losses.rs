@@ -2,7 +2,7 @@
 
 use etw_session::{Machine, SessionStatus};
 
-use crate::context::Failure;
+use crate::failure::Failure;
 use crate::values::counted;
 
 /// Fails if a session lost anything, or if its file could not be written to its end.

@@ -30,7 +30,8 @@ mod trim;
 mod unnamed;
 
 use crate::cli::{self, Command, Info};
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 
 /// Runs a command.
 pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failure> {

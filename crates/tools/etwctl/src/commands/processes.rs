@@ -5,7 +5,8 @@ use std::slice;
 use etw_etl::{Clock, Process};
 
 use crate::cli::Processes;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::{Progress, Schemas, Traces};
 use crate::output::{Json, Table};
 

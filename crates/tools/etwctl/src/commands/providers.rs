@@ -4,7 +4,8 @@ use etw_types::Guid;
 use etw_types::session::TraceEnableInfo;
 
 use crate::cli::{InfoGet, Providers};
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::output::{Json, Table, object};
 
 /// Lists providers or groups, or shows the sessions that enabled one.

@@ -5,7 +5,8 @@ use etw_session::{Enable, Filter, Listed, Provider, Selection, Session};
 use etw_types::{Guid, Level};
 
 use crate::cli::{Capture, Disable, Enable as Line, Requested};
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 
 fn on(session: &Session, guid: Guid, is_group: bool) -> Provider<'_> {
     if is_group { session.group(guid) } else { session.provider(guid) }

@@ -4,7 +4,8 @@ use etw_manifest::files;
 use etw_manifest::manifest::{Data, DataKind, Event, Provider, Size};
 
 use crate::cli::Schema;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::output::{Json, Table};
 
 /// The maximum number of fields of an unknown type that get a note of their own.

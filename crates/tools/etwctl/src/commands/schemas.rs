@@ -9,7 +9,7 @@ use etw_manifest::wpp::Messages;
 
 use super::schema::MOST_NOTES;
 use crate::cli;
-use crate::context::Failure;
+use crate::failure::Failure;
 use crate::input::{Pdbs, Schemas, Store};
 
 /// The maximum number of unreadable files in folders that are named one by one.

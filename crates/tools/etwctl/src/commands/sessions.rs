@@ -5,7 +5,8 @@ use etw_session::SessionStatus;
 
 use super::losses;
 use crate::cli::{Listed, Named};
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::output::{Json, Table};
 use crate::values::counted;
 

@@ -9,7 +9,8 @@ use etw_types::session::mode;
 
 use super::sessions::{members, report};
 use crate::cli;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::output::Json;
 
 /// Starts a session.

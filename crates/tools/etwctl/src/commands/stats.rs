@@ -10,7 +10,8 @@ use etw_manifest::Source;
 use super::schemas;
 use super::unnamed::Unnamed;
 use crate::cli;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::{Progress, Traces};
 use crate::output::{Json, Table};
 

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::cli::AddSchemas;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::Store;
 use crate::output::{Json, Table};
 use crate::values::counted;

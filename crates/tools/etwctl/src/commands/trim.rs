@@ -11,7 +11,8 @@ use etw_types::Guid;
 
 use super::schemas;
 use crate::cli::Trim;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::{Progress, Traces};
 use crate::select::Selection;
 use crate::values::counted;

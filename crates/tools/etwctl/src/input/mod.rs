@@ -21,7 +21,7 @@ use etw_etl::{Clock, Decoder, Error, EventRef, FileTime, Reader, ReaderOptions, 
 use etw_manifest::built_in::BuiltIn;
 use etw_manifest::{Layers, Schema};
 
-use crate::context::Failure;
+use crate::failure::Failure;
 use crate::values::counted;
 
 /// The approximate memory for the buffers of all traces, in bytes.

@@ -11,7 +11,7 @@ use etw_manifest::{EventKey, EventSchema, Schema};
 use etw_types::Guid;
 use pe_image::pdb::{Msf, Table};
 
-use crate::context::Failure;
+use crate::failure::Failure;
 
 /// The maximum size of a PDB that is read, in bytes.
 const MAX_PDB: u64 = 2 << 30;

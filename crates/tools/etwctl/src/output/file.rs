@@ -6,7 +6,7 @@ use std::path::Path;
 use command_line::{Content, Inputs, Screen};
 use etw_etl::NewFile;
 
-use crate::context::Failure;
+use crate::failure::Failure;
 
 /// The output of a command: standard output, or a file.
 #[derive(Debug)]

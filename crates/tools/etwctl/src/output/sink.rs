@@ -7,7 +7,7 @@ use etw_etl::export::Pcapng;
 use etw_etl::{About, Decoded, EventRef, Exporter};
 
 use super::Output;
-use crate::context::Failure;
+use crate::failure::Failure;
 
 /// An output of events.
 pub(crate) enum Sink {

@@ -13,7 +13,7 @@ use nt_host::{Answer, Error, NtHost};
 use windows_releases::Release;
 
 use super::{Outcome, Plan};
-use crate::context::Failure;
+use crate::failure::Failure;
 use crate::values;
 
 /// The length of the output buffer of a request.

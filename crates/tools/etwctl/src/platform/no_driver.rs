@@ -6,7 +6,7 @@ use etw_session::Machine;
 use windows_releases::Release;
 
 use super::{Outcome, Plan};
-use crate::context::Failure;
+use crate::failure::Failure;
 
 /// A driver to run. This system cannot run one, so the type has no values.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use etw_etl::{Decoded, Decoder, EventRef, FileTime, escaped};
 use etw_types::{Guid, Level};
 
 use crate::cli::Selected;
-use crate::context::Failure;
+use crate::failure::Failure;
 use crate::values::{Moment, hint};
 pub(crate) use expression::Expression;
 use value::Value;

@@ -14,7 +14,7 @@ use etw_types::{Guid, traits};
 use super::Checks;
 use super::Verdict::{Good, Possible, Problem, Unknown};
 use crate::cli::Missed;
-use crate::context::Failure;
+use crate::failure::Failure;
 use crate::input::{Progress, Schemas, Traces};
 use crate::values::{Provider, counted, hint};
 

@@ -8,7 +8,8 @@ use etw_etl::{Decoded, EventRef};
 
 use super::schemas;
 use crate::cli::Export;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::{Progress, Traces};
 use crate::select::Selection;
 use otlp::{Batch, Span, Traced};

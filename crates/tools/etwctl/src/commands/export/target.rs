@@ -7,7 +7,7 @@ use std::path::Path;
 use command_line::{Content, Inputs};
 
 use super::otlp::Batch;
-use crate::context::Failure;
+use crate::failure::Failure;
 use crate::output::Output;
 
 /// The port of collectors.

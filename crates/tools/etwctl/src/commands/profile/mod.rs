@@ -11,7 +11,8 @@ use etw_etl::{Decoder, EventRef, FileTime};
 
 use super::schemas;
 use crate::cli;
-use crate::context::{Context, Failure};
+use crate::context::Context;
+use crate::failure::Failure;
 use crate::input::{Progress, Traces};
 use crate::output::Output;
 use crate::select::Selection;
