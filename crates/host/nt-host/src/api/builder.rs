@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use etw_types::NtStatus;
 use nt_machine::{
-    Below, Config, Failure, GapKind, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time, can_fail,
-    everything, notes, plan_image,
+    Below, Config, Failure, GapKind, Guests, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time, can_fail,
+    everything, notes,
 };
-use pe_image::{Image, Symbols};
 use windows_releases::first_with_routine;
 
 use super::NtHost;
 use super::host::Inner;
+use super::images::{self, ImageFiles};
 use crate::child::Process;
 use crate::suggest::suggestion;
 use crate::{Error, Os};
@@ -51,6 +51,8 @@ use crate::{Error, Os};
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     path: PathBuf,
+    with: Vec<PathBuf>,
+    framework: Option<PathBuf>,
     config: Config,
     allowed: Vec<GapKind>,
 }
@@ -60,6 +62,33 @@ impl Builder {
     #[must_use]
     pub fn driver(mut self, path: impl AsRef<Path>) -> Self {
         self.path = path.as_ref().to_path_buf();
+        self
+    }
+
+    /// Loads another image before the driver, such as a driver that exports routines. Imports from its file name lead to
+    /// its exports. Images are loaded after those that they import from, and unloaded in reverse order.
+    ///
+    /// A finding is about the driver under test if the driver made the mistake or called, directly, the code that did.
+    /// Otherwise it is in [`Report::other_findings`](crate::Report::other_findings).
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").with("my_library.sys").start()?;
+    /// host.unload()?.assert_clean();
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with(mut self, path: impl AsRef<Path>) -> Self {
+        self.with.push(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Uses a framework that is an image of its own in place of the imitation: Microsoft's `Wdf01000.sys` of a Windows
+    /// machine, or the folder with it. The driver needs a version of the framework that this one has.
+    #[must_use]
+    pub fn framework(mut self, path: impl AsRef<Path>) -> Self {
+        self.framework = Some(path.as_ref().to_path_buf());
         self
     }
 
@@ -271,19 +300,29 @@ impl Builder {
     ///
     /// Fails like [`Builder::start`], except for errors of the driver.
     pub fn prepare(mut self) -> Result<NtHost, Error> {
-        let file = std::fs::read(&self.path).map_err(|error| Error::File(self.path.clone(), error))?;
-        let bad = |error| Error::Image(self.path.clone(), error);
-        let image = Image::parse(&file).map_err(bad)?;
-        let layout = plan_image(&file, &image).map_err(bad)?;
-        self.check_names(&layout).map_err(Error::Usage)?;
-        let stem = self.path.file_stem().unwrap_or_default();
-        self.config.name = stem.to_string_lossy().into_owned();
-        let notes = notes(&image, &layout);
-        let symbols = Symbols::beside(&self.path, &image);
-        let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
-        let size = layout.bytes.len() as u64;
-        let (path, traces, stacks) = (self.path, self.config.trace_all, self.config.stacks);
-        let (pdb, allowed) = (image.pdb().cloned(), self.allowed);
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size, stacks, pdb, allowed })))
+        let (driver, image, guest) = images::read(&self.path)?;
+        self.check_names(&guest.layout).map_err(Error::Usage)?;
+        guest.service().clone_into(&mut self.config.name);
+        let notes = notes(&image, &guest.layout);
+        let mut known = Vec::new();
+        let mut others = Vec::new();
+        if let Some(path) = &self.framework {
+            let (file, _, guest) = images::read(&images::framework_file(path)?)?;
+            known.push(file);
+            others.push(guest.framework());
+        }
+        for path in &self.with {
+            let (file, _, guest) = images::read(path)?;
+            known.push(file);
+            others.push(guest);
+        }
+        let guests = Guests::new(guest, others).map_err(Error::Usage)?;
+        // In the order in which they are loaded.
+        known.sort_by_key(|file| guests.others().iter().position(|guest| guest.name == file.name));
+        known.insert(0, driver);
+        let process = Process::start(&guests, &self.config).map_err(Error::Process)?;
+        let (traces, stacks, allowed) = (self.config.trace_all, self.config.stacks, self.allowed);
+        let images = ImageFiles(known);
+        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed })))
     }
 }

@@ -5,6 +5,7 @@ mod device;
 mod expect;
 mod file;
 mod host;
+mod images;
 mod matrix;
 mod system;
 mod trace;

@@ -72,6 +72,12 @@ pub(super) struct Options {
     /// The Windows release to imitate, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
     pub(super) os: Os,
+    /// Load another image before the driver, for example one that exports routines to it; repeatable
+    #[arg(long, value_name = "FILE.sys")]
+    pub(super) with: Vec<PathBuf>,
+    /// Use this framework in place of the imitation: Wdf01000.sys of a Windows machine, or a folder with it
+    #[arg(long, value_name = "DIR|FILE")]
+    pub(super) framework: Option<PathBuf>,
     /// Hide a routine, as if this Windows did not have it; repeatable
     #[arg(long, value_name = "ROUTINE")]
     pub(super) hide: Vec<String>,

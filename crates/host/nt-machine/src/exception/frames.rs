@@ -1,7 +1,8 @@
 //! Routines with which a driver inspects its own stack.
 
 use crate::cpu::crossing::{Crossing, word};
-use crate::cpu::{thread, walk};
+use crate::cpu::thread;
+use crate::cpu::walk::{self, Frame};
 use crate::image;
 use crate::layout::CONTEXT;
 use crate::routine::{ANY, Call, Outcome, Routine, done, routine};
@@ -39,10 +40,9 @@ pub(crate) const ROUTINES: &[Routine] = &[
         call.ptr::<CONTEXT>(0).set(&registers, None)
     }),
     routine!("RtlLookupFunctionEntry", ANY, |call| {
-        let Some(base) = image::base_of(call.arg(0)) else { return done(0) };
+        let Some((base, functions)) = image::functions(call.arg(0)) else { return done(0) };
         call.ptr(1).write_if(base)?;
-        let rva = (call.arg(0) - base) as u32;
-        let found = image::functions().and_then(|functions| functions.find(rva));
+        let found = functions.find((call.arg(0) - base) as u32);
         done(found.map_or(0, |(_, entry)| base + u64::from(entry)))
     }),
     routine!("RtlPcToFileHeader", ANY, |call| {
@@ -57,7 +57,7 @@ pub(crate) const ROUTINES: &[Routine] = &[
 fn back_trace(skip: u32, count: u32) -> Vec<u64> {
     let (mut left, count, mut addresses) = (skip, (count as usize).min(MOST), Vec::new());
     if let Some(registers) = walk::here() {
-        walk::walk(&registers, |address| {
+        walk::walk(&registers, |Frame { address, .. }| {
             if left != 0 {
                 left -= 1;
             } else if addresses.len() < count {
@@ -73,7 +73,7 @@ fn back_trace(skip: u32, count: u32) -> Vec<u64> {
 /// establisher frame and to the addresses of registers. The last one is for debuggers and is not written.
 fn virtual_unwind(call: &Call) -> Outcome<u64> {
     let (kind, base, context) = (call.u32(0), call.arg(1), call.ptr::<CONTEXT>(4));
-    let (Some(functions), Some(stack)) = (image::functions(), thread::stack()) else { return Ok(0) };
+    let (Some((_, functions)), Some(stack)) = (image::functions(call.arg(2)), thread::stack()) else { return Ok(0) };
     let mut registers = context.registers()?;
     registers.rip = call.arg(2);
     let Ok(unwound) = functions.unwind(base, &mut registers, &mut |address| word(stack, address)) else {

@@ -4,13 +4,16 @@
 //! checked.
 
 mod constants;
+mod guests;
 mod mapped;
 
 use load_rules::{Severity, Target, Verdict};
 use pe_image::Image;
 
 use constants::Constant;
+pub use guests::{Guest, Guests};
 pub(crate) use mapped::Mapped;
+pub(crate) use pe_image::Import;
 pub use pe_image::{Error as ImageError, Imported as ImportName, Layout};
 
 /// Rules of the Windows loader that are not applied here. The first three concern the file and are satisfied by signing

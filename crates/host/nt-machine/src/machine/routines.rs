@@ -70,7 +70,7 @@ pub fn everything(os: Os) -> Vec<Listed> {
 
 /// Returns all routines of the kernel and of the framework's loader.
 pub(super) fn all() -> impl Iterator<Item = &'static Routine> {
-    kernel::routines().chain(exception::ROUTINES.into_iter().flatten()).chain(wdf::LOADER)
+    kernel::routines().chain(exception::ROUTINES.into_iter().flatten()).chain(wdf::LOADER).chain(wdf::LIBRARY)
 }
 
 /// Returns the names of all routines that this host has, of the kernel and of the framework's loader.

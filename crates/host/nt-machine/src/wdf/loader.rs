@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 use windows_releases::Client;
 
-use super::{Framework, Handle, structures, with};
+use super::{Framework, Handle, library, structures, with};
 use crate::kernel::{self, kernel};
 use crate::layout::{WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS};
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
@@ -15,7 +15,12 @@ const COMPONENT: &str = "KmdfLibrary";
 /// The routines of WDFLDR.SYS, and those that the framework stores in the driver object.
 pub(crate) const LOADER: &[Routine] = &[
     routine!("WdfVersionBind", PASSIVE, bind).fails(NtStatus::ObjectNameNotFound),
-    routine!("WdfVersionUnbind", PASSIVE, |_| unbind()),
+    // Arguments: registry path, bind information, globals.
+    routine!("WdfVersionUnbind", PASSIVE, |call| {
+        if !library::unbind(call.ptr(1), call.ptr(2)) {
+            unbind();
+        }
+    }),
     routine!(FRAMEWORK_UNLOAD, PASSIVE, |_| super::driver::unload()),
     // Arguments: driver, physical device.
     routine!(FRAMEWORK_ADD_DEVICE, PASSIVE, |call| super::device::add(call.ptr(1))),
@@ -45,7 +50,7 @@ pub(super) struct Bound {
 
 /// Arguments: driver object, registry path, bind information, place for the globals.
 fn bind(call: &Call) -> Outcome {
-    let (place, place_of_globals) = (call.ptr::<WDF_BIND_INFO>(2), call.ptr(3));
+    let (place, place_of_globals) = (call.ptr::<WDF_BIND_INFO>(2), call.ptr::<GuestPtr<WDF_DRIVER_GLOBALS>>(3));
     let size = place.Size().read()? as usize;
     let extended = size == size_of::<WDF_BIND_INFO2>();
     if !(extended || size == size_of::<WDF_BIND_INFO>()) || place_of_globals.is_null() {
@@ -59,9 +64,11 @@ fn bind(call: &Call) -> Outcome {
     if info.Component.text()? != COMPONENT {
         return fail(NtStatus::ObjectNameNotFound);
     }
+    if let Some(bound) = library::bind(call.ptr(0), call.ptr(1), place, place_of_globals.cast()) {
+        return bound;
+    }
     let extension = extended.then(|| place.cast::<WDF_BIND_INFO2>().read()).transpose()?;
-    let minimum = extension.map(|extension| extension.MinimumVersionRequired.read()).transpose()?;
-    let client = Client { major: info.Major, minor: info.Minor, functions: info.FuncCount, minimum };
+    let client = client(place)?;
     let os = kernel().config.os;
     let binding = match os.kmdf().bind(client) {
         Ok(binding) => binding,
@@ -98,6 +105,18 @@ fn bind(call: &Call) -> Outcome {
     place_of_globals.write(globals)?;
     with(|framework| framework.bound = Some(Bound { globals, table, minor: info.Minor, structures }));
     Ok(())
+}
+
+/// Returns what a driver says about the framework that it needs.
+pub(super) fn client(place: GuestPtr<WDF_BIND_INFO>) -> Result<Client, Fault> {
+    let info = place.read()?;
+    let extension = place.cast::<WDF_BIND_INFO2>();
+    let minimum = if info.Size as usize == size_of::<WDF_BIND_INFO2>() {
+        Some(extension.MinimumVersionRequired().read()?.read()?)
+    } else {
+        None
+    };
+    Ok(Client { major: info.Major, minor: info.Minor, functions: info.FuncCount, minimum })
 }
 
 /// Stores the first `functions` functions of the framework in a table.

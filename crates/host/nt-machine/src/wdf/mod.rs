@@ -23,6 +23,7 @@ mod functions;
 mod handle;
 mod init;
 mod interrupt;
+mod library;
 mod life;
 mod loader;
 mod locks;
@@ -62,6 +63,7 @@ pub(crate) use file::{close, open, why_not_opened};
 pub(crate) use functions::functions;
 pub(crate) use handle::Handle;
 pub(crate) use interrupt::source as interrupt_source;
+pub(crate) use library::{ROUTINES as LIBRARY, decommission, has_library};
 pub(crate) use loader::LOADER;
 pub(crate) use target::target_changed;
 pub(crate) use wmi::ask as ask_wmi;
@@ -72,6 +74,8 @@ use object::Object;
 #[derive(Default)]
 struct Framework {
     bound: Option<loader::Bound>,
+    /// The libraries that are images of their own.
+    libraries: library::Libraries,
     objects: BTreeMap<Handle, Object>,
     created: u64,
     /// Completed requests. They are kept so that a second completion is noticed.

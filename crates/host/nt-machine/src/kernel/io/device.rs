@@ -140,7 +140,7 @@ pub(crate) fn new_driver(
     driver.DriverName().write(new_string(&format!("\\Driver\\{name}"))?.read()?)?;
     driver.DriverInit().write(entry)?;
     extension.DriverObject().write(driver)?;
-    lock(&kernel().io).driver = driver;
+    lock(&kernel().io).drivers.push(driver);
     Ok((driver, new_string(registry_path)?))
 }
 
@@ -324,5 +324,9 @@ pub(super) fn is_in_memory(device: GuestPtr<DEVICE_OBJECT>) -> bool {
 
 /// Returns the first device of the driver. A client that has no device name opens this one.
 pub(crate) fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
-    lock(&kernel().io).devices.iter().find(|device| device.owner == Owner::Driver).map(|device| device.object)
+    let (driver, devices): (_, Vec<_>) = {
+        let io = lock(&kernel().io);
+        (io.driver, io.devices.iter().map(|device| device.object).collect())
+    };
+    devices.into_iter().find(|device| device.DriverObject().read().or_stop() == driver)
 }

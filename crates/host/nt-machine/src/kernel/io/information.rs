@@ -69,13 +69,13 @@ pub(super) const ROUTINES: &[Routine] = &[
     // Both routines take the path of a service key. The only service is the driver itself, which is already loaded.
     routine!("ZwLoadDriver", PASSIVE, |call| {
         let path = call.ptr::<UNICODE_STRING>(0).text()?;
-        let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config));
+        let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config.name));
         fail::<()>(if is_own { NtStatus::ImageAlreadyLoaded } else { NtStatus::ObjectNameNotFound })
     })
     .fails(NtStatus::ObjectNameNotFound),
     routine!("ZwUnloadDriver", PASSIVE, |call| {
         let path = call.ptr::<UNICODE_STRING>(0).text()?;
-        let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config));
+        let is_own = path.eq_ignore_ascii_case(&keys::service(&kernel().config.name));
         fail::<()>(if is_own { NtStatus::InvalidDeviceRequest } else { NtStatus::ObjectNameNotFound })
     })
     .fails(NtStatus::ObjectNameNotFound),

@@ -1,0 +1,211 @@
+//! A framework, or a class extension, that is an image of its own: what WDFLDR.SYS does between such a library and the
+//! drivers that bind to it.
+//!
+//! A framework passes `WDF_LIBRARY_INFO` to `WdfRegisterLibrary`. From then on, drivers are bound to it and not to the
+//! model in this crate. The structures are those of Microsoft's public framework source (shared/inc/private/common/fxldr.h)
+//! and, for class extensions, of the public symbols of WDFLDR.SYS.
+
+use etw_types::NtStatus;
+use windows_releases::{Client, Kmdf};
+
+use super::with;
+use crate::image;
+use crate::kernel::registry::keys::DWORD;
+use crate::kernel::{call_back, kernel, lock};
+use crate::layout::{
+    CLIENT_INFO, DRIVER_OBJECT, UNICODE_STRING, WDF_BIND_INFO, WDF_CLASS_BIND_INFO, WDF_CLASS_LIBRARY_INFO,
+    WDF_LIBRARY_INFO,
+};
+use crate::memory::{Code, GuestPtr, Opaque, Region};
+use crate::memory::{Fault, OrStop as _};
+use crate::routine::{Ignored, Out, Outcome, PASSIVE, done, fail, routines};
+
+/// The key with the values that `WdfLdrDiagnosticsValueByNameAsULONG` reads.
+const DIAGNOSTICS: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Wdf\Kmdf\Diagnostics";
+
+type Globals = GuestPtr<Opaque>;
+
+/// The libraries that have registered.
+#[derive(Debug, Default)]
+pub(super) struct Libraries {
+    framework: Option<GuestPtr<WDF_LIBRARY_INFO>>,
+    /// Class extensions, each with the name of its service.
+    classes: Vec<(String, GuestPtr<WDF_CLASS_LIBRARY_INFO>)>,
+}
+
+routines! { pub(crate) ROUTINES;
+    #[irql(PASSIVE)]
+    fn WdfRegisterLibrary(
+        info: GuestPtr<WDF_LIBRARY_INFO>,
+        _service: Ignored<GuestPtr<UNICODE_STRING>>,
+        _device: Ignored<GuestPtr<UNICODE_STRING>>,
+    ) -> Outcome {
+        if info.Size().read()? as usize != size_of::<WDF_LIBRARY_INFO>() {
+            return fail(NtStatus::InvalidParameter);
+        }
+        call("LibraryCommission", info.LibraryCommission().read()?, &[]).ok()?;
+        with(|framework| framework.libraries.framework = Some(info));
+        done(())
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfRegisterClassLibrary(
+        info: GuestPtr<WDF_CLASS_LIBRARY_INFO>,
+        service: GuestPtr<UNICODE_STRING>,
+        _device: Ignored<GuestPtr<UNICODE_STRING>>,
+    ) -> Outcome {
+        if info.Size().read()? as usize != size_of::<WDF_CLASS_LIBRARY_INFO>() {
+            return fail(NtStatus::InvalidParameter);
+        }
+        if let Some(routine) = info.ClassLibraryInitialize().read()?.non_null() {
+            call("ClassLibraryInitialize", routine, &[]).ok()?;
+        }
+        let path = service.text()?;
+        let name = path.rsplit('\\').next().unwrap_or_default().to_owned();
+        with(|framework| framework.libraries.classes.push((name, info)));
+        done(())
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfVersionBindClass(
+        _bind: Ignored<GuestPtr<WDF_BIND_INFO>>,
+        globals: Globals,
+        info: GuestPtr<WDF_CLASS_BIND_INFO>,
+    ) -> Outcome {
+        let Some(library) = class(info)? else { return fail(NtStatus::ObjectNameNotFound) };
+        let routine = library.ClassLibraryBindClient().read()?;
+        Ok(call("ClassLibraryBindClient", routine, &[info.address(), globals.address()]).ok()?)
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfVersionUnbindClass(
+        _bind: Ignored<GuestPtr<WDF_BIND_INFO>>,
+        globals: Globals,
+        info: GuestPtr<WDF_CLASS_BIND_INFO>,
+    ) -> Result<(), Fault> {
+        if let Some(library) = class(info)? {
+            let routine = library.ClassLibraryUnbindClient().read()?;
+            call_back("ClassLibraryUnbindClient", PASSIVE, routine, &[info.address(), globals.address()]);
+        }
+        Ok(())
+    }
+
+    #[irql(PASSIVE)]
+    fn WdfLdrDiagnosticsValueByNameAsULONG(name: GuestPtr<UNICODE_STRING>, value: Out<u32>) -> Outcome {
+        value.set(0)?;
+        let name = name.text()?;
+        let found = {
+            let mut registry = lock(&kernel().registry);
+            registry.key(DIAGNOSTICS, false).and_then(|key| registry.value(key, &name))
+        };
+        match found.as_ref().map(|(kind, data)| (*kind, data.first_chunk::<4>())) {
+            Some((DWORD, Some(bytes))) => Ok(value.set(u32::from_le_bytes(*bytes))?),
+            Some(_) => fail(NtStatus::ObjectTypeMismatch),
+            None => fail(NtStatus::ObjectNameNotFound),
+        }
+    }
+
+    /// The interfaces of the loader are for debuggers and for the framework's own tools.
+    #[irql(PASSIVE), fixed]
+    fn WdfLdrQueryInterface(_interface: Ignored<GuestPtr<Opaque>>) -> NtStatus {
+        NtStatus::NotSupported
+    }
+}
+
+/// Returns whether a framework has registered.
+pub(crate) fn has_library() -> bool {
+    with(|framework| framework.libraries.framework.is_some())
+}
+
+fn call(what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> NtStatus {
+    NtStatus::from_int(call_back(what, PASSIVE, routine, arguments) as u32)
+}
+
+/// Returns the library of a class. Windows finds its service in the registry; here, the name of the service begins with
+/// the name of the class, or there is only one library.
+fn class(info: GuestPtr<WDF_CLASS_BIND_INFO>) -> Result<Option<GuestPtr<WDF_CLASS_LIBRARY_INFO>>, Fault> {
+    let wanted = info.ClassName().read()?.text()?.to_ascii_lowercase();
+    Ok(with(|framework| {
+        let classes = &framework.libraries.classes;
+        let by_name = classes.iter().find(|(name, _)| name.to_ascii_lowercase().starts_with(&wanted));
+        let only = if let [only] = classes.as_slice() { Some(only) } else { None };
+        by_name.or(only).map(|(_, library)| *library)
+    }))
+}
+
+/// Binds a driver to the framework that has registered. Returns `None` if none has.
+pub(super) fn bind(
+    driver: GuestPtr<DRIVER_OBJECT>,
+    path: GuestPtr<UNICODE_STRING>,
+    info: GuestPtr<WDF_BIND_INFO>,
+    globals: Globals,
+) -> Option<Outcome> {
+    let library = with(|framework| framework.libraries.framework)?;
+    Some(register(library, driver, path, info, globals))
+}
+
+fn register(
+    library: GuestPtr<WDF_LIBRARY_INFO>,
+    driver: GuestPtr<DRIVER_OBJECT>,
+    path: GuestPtr<UNICODE_STRING>,
+    info: GuestPtr<WDF_BIND_INFO>,
+    globals: Globals,
+) -> Outcome {
+    let wanted = super::loader::client(info)?;
+    let (client, context) = {
+        let mut pool = lock(&kernel().pool);
+        (pool.try_new_object::<CLIENT_INFO>()?, pool.try_new_object::<GuestPtr<CLIENT_INFO>>()?)
+    };
+    // The framework reads the driver's `Parameters\Wdf` key by this path.
+    let size = size_of::<CLIENT_INFO>() as u32;
+    client.write(CLIENT_INFO { Size: size, Padding: 0, RegistryPath: path, DriverObject: driver })?;
+    context.write(client)?;
+    let arguments = [info.address(), globals.address(), context.address()];
+    let status = call("LibraryRegisterClient", library.LibraryRegisterClient().read()?, &arguments);
+    {
+        let mut pool = lock(&kernel().pool);
+        pool.free_object(client.address());
+        pool.free_object(context.address());
+    }
+    if !status.is_success() {
+        *lock(&kernel().refusal) = Some(refusal(library, wanted, status)?);
+    }
+    Ok(status.ok()?)
+}
+
+/// Explains why a framework does not bind a driver.
+fn refusal(library: GuestPtr<WDF_LIBRARY_INFO>, client: Client, status: NtStatus) -> Result<String, Fault> {
+    let name = image::name_at(library.address()).unwrap_or("the framework");
+    let minor = library.Minor().read()?;
+    let version = Kmdf::RELEASED.into_iter().find(|known| known.minor == minor);
+    Ok(match version.map(|version| (version, version.bind(client))) {
+        Some((version, Err(refusal))) => refusal.explain_for(client, version, name),
+        _ => format!("{name} refused the driver with {status}"),
+    })
+}
+
+/// Unbinds a driver from the framework that has registered. Returns whether one has.
+pub(super) fn unbind(info: GuestPtr<WDF_BIND_INFO>, globals: Globals) -> bool {
+    let Some(library) = with(|framework| framework.libraries.framework) else { return false };
+    let routine = library.LibraryUnregisterClient().read().or_stop();
+    call_back("LibraryUnregisterClient", PASSIVE, routine, &[info.address(), globals.address()]);
+    true
+}
+
+/// Called before an image is unloaded: forgets the libraries in it, after they have released what they hold.
+pub(crate) fn decommission(image: Region) {
+    let (library, classes) = with(|framework| {
+        let libraries = &mut framework.libraries;
+        let classes = libraries.classes.extract_if(.., |(_, info)| image.contains(info.address()));
+        let classes: Vec<_> = classes.map(|(_, info)| info).collect();
+        (libraries.framework.take_if(|info| image.contains(info.address())), classes)
+    });
+    for class in classes {
+        if let Some(routine) = class.ClassLibraryDeinitialize().read().or_stop().non_null() {
+            call_back("ClassLibraryDeinitialize", PASSIVE, routine, &[]);
+        }
+    }
+    if let Some(library) = library {
+        call_back("LibraryDecommission", PASSIVE, library.LibraryDecommission().read().or_stop(), &[]);
+    }
+}
