@@ -8,7 +8,7 @@ use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
-use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, fixed, routine};
+use crate::routine::{APC, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Routine, done, fail, routine};
 use crate::verify::{self, Rule};
 
 /// `IO_TYPE_DEVICE`, `IO_TYPE_DRIVER`.
@@ -68,7 +68,8 @@ pub(super) const ROUTINES: &[Routine] = &[
         }
         done(lower)
     }),
-    fixed("IoInvalidateDeviceRelations", DISPATCH, 0),
+    // Arguments: physical device, type of the relations.
+    routine!("IoInvalidateDeviceRelations", DISPATCH, |call| pnp::invalidate_relations(call.ptr(0), call.u32(1))),
     routine!("IoInvalidateDeviceState", DISPATCH, |call| pnp::invalidate_state(call.ptr(0))),
 ];
 

@@ -20,6 +20,7 @@ pub(crate) mod open;
 pub(crate) mod plug_play;
 pub(crate) mod pnp;
 pub(crate) mod registration;
+mod relations;
 pub(crate) mod request;
 pub(crate) mod resources;
 mod security;

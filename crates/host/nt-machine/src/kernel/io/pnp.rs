@@ -6,7 +6,7 @@ use super::build::{BUFFERED_IO, DIRECT_IO};
 use super::client::{self, Completion, Mode, Packet, Submission, send};
 use super::request::call_driver;
 use super::request::{PNP, POWER, dispatch_routine};
-use super::{device, mdl, resources, stack, work};
+use super::{device, mdl, relations, resources, stack, work};
 use crate::kernel::{Answer, IoRequest, RequestKind, call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
@@ -16,9 +16,9 @@ use crate::verify::gap;
 
 /// The minor functions of `IRP_MJ_PNP`.
 pub(super) const START_DEVICE: u8 = 0x00;
-const QUERY_REMOVE: u8 = 0x01;
-const REMOVE_DEVICE: u8 = 0x02;
-const CANCEL_REMOVE: u8 = 0x03;
+pub(super) const QUERY_REMOVE: u8 = 0x01;
+pub(super) const REMOVE_DEVICE: u8 = 0x02;
+pub(super) const CANCEL_REMOVE: u8 = 0x03;
 pub(super) const CANCEL_STOP: u8 = 0x06;
 pub(crate) const QUERY_DEVICE_RELATIONS: u8 = 0x07;
 pub(crate) const QUERY_INTERFACE: u8 = 0x08;
@@ -37,7 +37,7 @@ const SLEEPING: u64 = 4;
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
-fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
+pub(super) fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
     let submission = Submission { major, minor, parameters, ..Submission::default() };
     Ok(device::hold(device, || send(device, &submission))?.status.ok()?)
 }
@@ -48,7 +48,7 @@ pub(crate) fn query_interface(device: Object, parameters: [u64; 4]) -> Outcome {
 }
 
 /// Sends a plug-and-play request that the driver cannot refuse.
-fn announce(device: Object, minor: u8) -> Result<(), Fault> {
+pub(super) fn announce(device: Object, minor: u8) -> Result<(), Fault> {
     let submission = Submission { major: PNP, minor, ..Submission::default() };
     device::hold(device, || send(device, &submission)).map(drop)
 }
@@ -70,24 +70,57 @@ impl Drop for Turn {
     }
 }
 
-/// `IoInvalidateDeviceState`: another thread asks the device for its state, after what is happening to devices now. If
-/// the device has failed or is gone, it is removed by surprise. Does nothing for devices of the framework, which has
-/// `WdfDeviceSetFailed`.
+/// What a driver can ask the Plug and Play manager to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// `IoInvalidateDeviceState`: asks the device for its state. If it has failed or is gone, removes it by surprise.
+    State,
+    /// `IoInvalidateDeviceRelations`: asks the device for its children.
+    Children,
+}
+
+/// `IoInvalidateDeviceState`. Does nothing for devices of the framework, which has `WdfDeviceSetFailed`.
 pub(super) fn invalidate_state(physical: Object) {
+    schedule(physical, Action::State);
+}
+
+/// `IoInvalidateDeviceRelations`.
+pub(super) fn invalidate_relations(physical: Object, kind: u32) {
+    /// `BusRelations`. The manager has no use for the others.
+    const BUS: u32 = 0;
+    if kind == BUS {
+        schedule(physical, Action::Children);
+    }
+}
+
+/// Makes another thread perform an action, after what is happening to devices now. If the device sleeps, the action is
+/// performed when it wakes up: Windows sends no plug-and-play requests while the system sleeps.
+fn schedule(physical: Object, action: Action) {
     work::submit(physical.address(), move || {
         let failed = || -> Outcome<Option<Object>> {
             let _turn = Turn::take();
             let device = if device::exists(physical) { stack::above(physical)? } else { None };
             let Some(device) = device else { return Ok(None) };
-            let submission = Submission { major: PNP, minor: QUERY_PNP_DEVICE_STATE, ..Submission::default() };
-            let Completion { status, information, .. } = device::hold(device, || send(device, &submission))?;
-            let is_gone = status.is_success() && information & (FAILED | REMOVED) != 0;
-            Ok(is_gone.then_some(device))
+            if lock(&kernel().io).asleep.contains(&device) {
+                lock(&kernel().io).postponed.push((physical, action));
+                return Ok(None);
+            }
+            match action {
+                Action::State => Ok(has_failed(device)?.then_some(device)),
+                Action::Children => relations::enumerate(physical).map(|()| None).map_err(Failure::from),
+            }
         };
         if let Ok(Some(device)) = failed() {
             let _ = remove_device(device, true, || (kernel().close_clients)(device));
         }
     });
+}
+
+/// Asks a device for its state (`IRP_MN_QUERY_PNP_DEVICE_STATE`). Returns whether it has failed or is gone.
+fn has_failed(device: Object) -> Result<bool, Fault> {
+    let submission = Submission { major: PNP, minor: QUERY_PNP_DEVICE_STATE, ..Submission::default() };
+    let Completion { status, information, .. } = device::hold(device, || send(device, &submission))?;
+    Ok(status.is_success() && information & (FAILED | REMOVED) != 0)
 }
 
 /// Calls `AddDevice` and starts the device. For a driver without `AddDevice`, returns the first device that it created.
@@ -124,7 +157,14 @@ pub(crate) fn add_device() -> Outcome<Object> {
         announce(device, REMOVE_DEVICE)?;
         stack::forget(physical)?;
     }
-    started.map(|()| device)
+    started?;
+    // What Windows asks a device that has started.
+    relations::query_capabilities(device)?;
+    if has_failed(device)? {
+        invalidate_state(physical);
+    }
+    relations::enumerate(physical)?;
+    Ok(device)
 }
 
 /// Returns the devices that the driver attached above physical devices.
@@ -137,22 +177,24 @@ pub(crate) fn stacks() -> Result<Vec<Object>, Fault> {
 pub(crate) fn remove_device(device: Object, surprise: bool, close: impl FnOnce()) -> Outcome {
     let _turn = Turn::take();
     let driver = lock(&kernel().io).driver;
-    if device::add_device_routine(driver)?.is_none() || !device::exists(device) || stack::below(device)?.is_none() {
+    if device::add_device_routine(driver)?.is_none() || !device::exists(device) {
         return Ok(());
     }
+    let Some(below) = stack::below(device)? else { return Ok(()) };
+    if lock(&kernel().io).asleep.contains(&device) {
+        // Devices do not come and go while the system sleeps, so it wakes up first.
+        let _ = wake(device);
+    }
     if surprise {
+        relations::surprise(below)?;
         announce(device, SURPRISE_REMOVAL)?;
-    } else if let Err(refused) = tell(device, PNP, QUERY_REMOVE, [0; 4]) {
-        announce(device, CANCEL_REMOVE)?;
-        return Err(refused);
+    } else {
+        relations::query_remove(below, device)?;
     }
     close();
-    let below = stack::below(device)?;
+    relations::remove(below)?;
     announce(device, REMOVE_DEVICE)?;
-    if let Some(below) = below {
-        stack::forget(below)?;
-    }
-    Ok(())
+    stack::forget(below).map_err(Failure::from)
 }
 
 /// Sends the system power IRPs for sleep or wake-up. The driver must request the device power IRPs itself.
@@ -162,10 +204,26 @@ pub(crate) fn set_power(device: Object, on: bool) -> Outcome {
         return fail(NtStatus::NoSuchDevice);
     }
     if on {
-        return tell(device, POWER, SET_POWER, [0, 0, WORKING, 0]);
+        return wake(device);
     }
     tell(device, POWER, QUERY_POWER, [0, 0, SLEEPING, 0])?;
-    tell(device, POWER, SET_POWER, [0, 0, SLEEPING, 0])
+    tell(device, POWER, SET_POWER, [0, 0, SLEEPING, 0])?;
+    lock(&kernel().io).asleep.push(device);
+    Ok(())
+}
+
+/// Wakes a device up, and performs the actions that were postponed meanwhile.
+fn wake(device: Object) -> Outcome {
+    let postponed = {
+        let mut io = lock(&kernel().io);
+        io.asleep.retain(|known| *known != device);
+        std::mem::take(&mut io.postponed)
+    };
+    let woken = tell(device, POWER, SET_POWER, [0, 0, WORKING, 0]);
+    for (physical, action) in postponed {
+        schedule(physical, action);
+    }
+    woken
 }
 
 /// A request that was sent.

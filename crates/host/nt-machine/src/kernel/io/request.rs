@@ -7,6 +7,8 @@ use etw_types::NtStatus;
 use super::build::{self, Built, Power};
 use super::contract::{self, Buffers};
 use super::device::{self, Device, Link, Owner};
+use super::pnp::Action;
+use super::relations::Child;
 use super::volume::Volume;
 use super::{below, bus};
 use crate::cpu::thread;
@@ -123,6 +125,12 @@ pub(crate) struct Io {
     pub(crate) devices: Vec<Device>,
     /// A device is being added, removed or powered.
     pub(super) is_busy: bool,
+    /// Devices that the system put to sleep. They get no plug-and-play requests.
+    pub(super) asleep: Vec<GuestPtr<DEVICE_OBJECT>>,
+    /// What the Plug and Play manager does when a device wakes up, by physical device.
+    pub(super) postponed: Vec<(GuestPtr<DEVICE_OBJECT>, Action)>,
+    /// The children of bus devices.
+    pub(super) children: Vec<Child>,
     /// The number of physical devices that were created.
     pub(super) plugged: u32,
     pub(crate) links: Vec<Link>,
@@ -186,6 +194,9 @@ impl Io {
             return;
         }
         self.devices.clear();
+        self.asleep.clear();
+        self.postponed.clear();
+        self.children.clear();
         self.deleted.clear();
         self.started.clear();
         self.ends.clear();
