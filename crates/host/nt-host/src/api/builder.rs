@@ -53,6 +53,7 @@ pub struct Builder {
     path: PathBuf,
     with: Vec<PathBuf>,
     framework: Option<PathBuf>,
+    framework_verifier: bool,
     config: Config,
     allowed: Vec<GapKind>,
 }
@@ -89,6 +90,14 @@ impl Builder {
     #[must_use]
     pub fn framework(mut self, path: impl AsRef<Path>) -> Self {
         self.framework = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Switches on the verifier of the framework that [`Builder::framework`] names, for the driver under test: `VerifierOn`
+    /// in the driver's `Parameters\Wdf` key. Where it breaks into a debugger, the run stops with a finding.
+    #[must_use]
+    pub const fn framework_verifier(mut self) -> Self {
+        self.framework_verifier = true;
         self
     }
 
@@ -303,6 +312,11 @@ impl Builder {
         let (driver, image, guest) = images::read(&self.path)?;
         self.check_names(&guest.layout).map_err(Error::Usage)?;
         guest.service().clone_into(&mut self.config.name);
+        if self.framework_verifier {
+            let service = format!(r"\Registry\Machine\System\CurrentControlSet\Services\{}", self.config.name);
+            let key = RegistryKey::Path(format!(r"{service}\Parameters\Wdf"));
+            self.config.registry.push((key, "VerifierOn".to_owned(), RegistryValue::Dword(1)));
+        }
         let notes = notes(&image, &guest.layout);
         let mut known = Vec::new();
         let mut others = Vec::new();
@@ -322,7 +336,8 @@ impl Builder {
         known.insert(0, driver);
         let process = Process::start(&guests, &self.config).map_err(Error::Process)?;
         let (traces, stacks, allowed) = (self.config.trace_all, self.config.stacks, self.allowed);
-        let images = ImageFiles(known);
+        let framework = (1..).zip(guests.others()).find(|(_, guest)| guest.is_framework).map(|(number, _)| number);
+        let images = ImageFiles { files: known, framework };
         Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed })))
     }
 }

@@ -287,7 +287,7 @@ impl NtHost {
             let symbols = image.symbols.files().filter(|path| path.exists()).map(Path::to_owned);
             [image.path.clone()].into_iter().chain(symbols).collect::<Vec<_>>()
         };
-        self.inner.images.0.iter().flat_map(files).collect()
+        self.inner.images.files.iter().flat_map(files).collect()
     }
 
     /// Returns notes about the image that break no rule of this run, such as that memory integrity would refuse it.
@@ -319,7 +319,7 @@ impl NtHost {
         let images = &self.inner.images;
         let mut finding = Finding {
             rule: record.rule(),
-            image: images.name(record.image()),
+            image: images.name(images.blamed(record)),
             routine: record.routine(),
             place: None,
             inner: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nt_machine::{Guest, ImageOffset, plan_image};
+use nt_machine::{Guest, ImageOffset, Record, Rule, plan_image};
 use pe_image::{Image, PdbReference, Symbols};
 
 use crate::{Error, Place};
@@ -55,24 +55,35 @@ pub(super) fn framework_file(path: &Path) -> Result<PathBuf, Error> {
 }
 
 /// The images of a run. The first one is the driver under test; the others are in the order in which they are loaded.
-pub(crate) struct ImageFiles(pub(crate) Vec<ImageFile>);
+pub(crate) struct ImageFiles {
+    pub(crate) files: Vec<ImageFile>,
+    /// The number of the framework, if it is one of them.
+    pub(crate) framework: Option<u32>,
+}
 
 impl ImageFiles {
     /// Returns the driver under test.
     pub(crate) fn driver(&self) -> &ImageFile {
         // There is always a driver: `Builder::prepare` puts it first.
         #[expect(clippy::indexing_slicing, reason = "the first image is the driver")]
-        &self.0[0]
+        &self.files[0]
     }
 
     /// Returns the name of an image in a report; `None` for the driver under test.
     pub(crate) fn name(&self, image: u32) -> Option<String> {
-        self.0.get(image as usize).filter(|_| image != 0).map(|file| file.name.clone())
+        self.files.get(image as usize).filter(|_| image != 0).map(|file| file.name.clone())
+    }
+
+    /// Returns the image that a finding is about. What a framework reports by stopping the machine, and a request that it
+    /// cannot complete, is about its client, also if the framework notices it later.
+    pub(crate) fn blamed(&self, record: &Record) -> u32 {
+        let is_client = matches!(record.rule(), Rule::BugCheck | Rule::Hang | Rule::RequestNever);
+        if is_client && self.framework == Some(record.image()) { 0 } else { record.image() }
     }
 
     /// Returns the place of an address in an image. `bases` are the addresses of the images.
     pub(crate) fn find(&self, bases: &[u64], address: u64) -> Option<ImageOffset> {
-        let images = (0..).zip(self.0.iter().zip(bases)).filter(|(_, (_, base))| **base != 0);
+        let images = (0..).zip(self.files.iter().zip(bases)).filter(|(_, (_, base))| **base != 0);
         images.into_iter().find_map(|(image, (file, base))| {
             let rva = address.checked_sub(*base).filter(|rva| *rva < file.size)?;
             Some(ImageOffset { image, rva: u32::try_from(rva).ok()? })
@@ -83,7 +94,7 @@ impl ImageFiles {
     /// address of a call, and the line is that of the call.
     pub(crate) fn places(&self, at: ImageOffset, is_call: bool) -> Vec<Place> {
         let (rva, image) = (u64::from(at.rva), self.name(at.image));
-        let Some(ImageFile { symbols, .. }) = self.0.get(at.image as usize) else {
+        let Some(ImageFile { symbols, .. }) = self.files.get(at.image as usize) else {
             return vec![Place { rva, image, ..Place::default() }];
         };
         let inside = if is_call { at.rva.saturating_sub(1) } else { at.rva };

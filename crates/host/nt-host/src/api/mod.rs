@@ -1,6 +1,7 @@
 //! The public API: a host with one driver, its devices, and traces with expectations.
 
 mod builder;
+mod compare;
 mod device;
 mod expect;
 mod file;
@@ -11,6 +12,7 @@ mod system;
 mod trace;
 
 pub use builder::Builder;
+pub use compare::Difference;
 pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
 pub use file::File;

@@ -181,7 +181,7 @@ impl Trace {
     /// and lines.
     fn write_images(&self, writer: &mut Writer, first: &Event) -> Result<(), etw_etl::Error> {
         let inner = self.host.inner();
-        let images = inner.images.0.iter().zip(inner.process.image_bases());
+        let images = inner.images.files.iter().zip(inner.process.image_bases());
         let mut images = images.filter(|(_, base)| inner.stacks && *base != 0);
         images.try_for_each(|(image, base)| write_image(writer, first, image, base))
     }

@@ -43,6 +43,12 @@ pub(super) enum Command {
     /// Run the driver many times, each time with a different failing call
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),
+    /// Run the driver on the imitated framework and on Microsoft's own, and print where they differ
+    #[command(after_help = format!(
+        "Example:\n  nt-host compare my_driver.sys --framework frameworks/1.33 --ioctl 22E000:6869\n\n{}",
+        notes()
+    ))]
+    Compare(Box<Options>),
     /// List which imports of a driver are supported, or how far each routine is supported
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all\n\n{}", notes()))]
     List(List),
@@ -78,6 +84,9 @@ pub(super) struct Options {
     /// Use this framework in place of the imitation: Wdf01000.sys of a Windows machine, or a folder with it
     #[arg(long, value_name = "DIR|FILE")]
     pub(super) framework: Option<PathBuf>,
+    /// Switch on the verifier of that framework for the driver
+    #[arg(long, requires = "framework")]
+    pub(super) framework_verifier: bool,
     /// Hide a routine, as if this Windows did not have it; repeatable
     #[arg(long, value_name = "ROUTINE")]
     pub(super) hide: Vec<String>,

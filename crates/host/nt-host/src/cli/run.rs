@@ -46,6 +46,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(path) = &options.framework {
         builder = builder.framework(path);
     }
+    if options.framework_verifier {
+        builder = builder.framework_verifier();
+    }
     for routine in &options.hide {
         builder = builder.hide(routine);
     }

@@ -24,11 +24,15 @@ use crate::routine::{Ignored, Out, Outcome, PASSIVE, done, fail, routines};
 const DIAGNOSTICS: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Wdf\Kmdf\Diagnostics";
 
 type Globals = GuestPtr<Opaque>;
+type Library = GuestPtr<WDF_LIBRARY_INFO>;
 
 /// The libraries that have registered.
 #[derive(Debug, Default)]
 pub(super) struct Libraries {
-    framework: Option<GuestPtr<WDF_LIBRARY_INFO>>,
+    /// Frameworks of different versions.
+    frameworks: Vec<Library>,
+    /// The framework that each driver is bound to, by the driver's bind information.
+    bound: Vec<(GuestPtr<WDF_BIND_INFO>, Library)>,
     /// Class extensions, each with the name of its service.
     classes: Vec<(String, GuestPtr<WDF_CLASS_LIBRARY_INFO>)>,
 }
@@ -44,7 +48,7 @@ routines! { pub(crate) ROUTINES;
             return fail(NtStatus::InvalidParameter);
         }
         call("LibraryCommission", info.LibraryCommission().read()?, &[]).ok()?;
-        with(|framework| framework.libraries.framework = Some(info));
+        with(|framework| framework.libraries.frameworks.push(info));
         done(())
     }
 
@@ -114,7 +118,7 @@ routines! { pub(crate) ROUTINES;
 
 /// Returns whether a framework has registered.
 pub(crate) fn has_library() -> bool {
-    with(|framework| framework.libraries.framework.is_some())
+    with(|framework| !framework.libraries.frameworks.is_empty())
 }
 
 fn call(what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> NtStatus {
@@ -133,25 +137,41 @@ fn class(info: GuestPtr<WDF_CLASS_BIND_INFO>) -> Result<Option<GuestPtr<WDF_CLAS
     }))
 }
 
-/// Binds a driver to the framework that has registered. Returns `None` if none has.
+/// Binds a driver to a framework that has registered. Returns `false` if none has. `from` is the address of the call.
 pub(super) fn bind(
+    from: u64,
     driver: GuestPtr<DRIVER_OBJECT>,
     path: GuestPtr<UNICODE_STRING>,
     info: GuestPtr<WDF_BIND_INFO>,
     globals: Globals,
-) -> Option<Outcome> {
-    let library = with(|framework| framework.libraries.framework)?;
-    Some(register(library, driver, path, info, globals))
+) -> Outcome<bool> {
+    let wanted = super::loader::client(info)?;
+    let Some(library) = library_for(wanted, from)? else { return Ok(false) };
+    register(library, wanted, (driver, path), info, globals)?;
+    with(|framework| framework.libraries.bound.push((info, library)));
+    Ok(true)
+}
+
+/// Returns the oldest framework that has the version that a driver was built for; otherwise the newest one. A framework
+/// does not bind to itself.
+fn library_for(client: Client, from: u64) -> Result<Option<Library>, Fault> {
+    let mut libraries = Vec::new();
+    let is_other = |library: &Library| image::base_of(library.address()) != image::base_of(from);
+    for library in with(|framework| framework.libraries.frameworks.clone()).into_iter().filter(is_other) {
+        libraries.push((library.Minor().read()?, library));
+    }
+    libraries.sort_unstable_by_key(|(minor, _)| *minor);
+    let fits = libraries.iter().find(|(minor, _)| *minor >= client.minor);
+    Ok(fits.or(libraries.last()).map(|(_, library)| *library))
 }
 
 fn register(
-    library: GuestPtr<WDF_LIBRARY_INFO>,
-    driver: GuestPtr<DRIVER_OBJECT>,
-    path: GuestPtr<UNICODE_STRING>,
+    library: Library,
+    wanted: Client,
+    (driver, path): (GuestPtr<DRIVER_OBJECT>, GuestPtr<UNICODE_STRING>),
     info: GuestPtr<WDF_BIND_INFO>,
     globals: Globals,
 ) -> Outcome {
-    let wanted = super::loader::client(info)?;
     let (client, context) = {
         let mut pool = lock(&kernel().pool);
         (pool.try_new_object::<CLIENT_INFO>()?, pool.try_new_object::<GuestPtr<CLIENT_INFO>>()?)
@@ -174,7 +194,7 @@ fn register(
 }
 
 /// Explains why a framework does not bind a driver.
-fn refusal(library: GuestPtr<WDF_LIBRARY_INFO>, client: Client, status: NtStatus) -> Result<String, Fault> {
+fn refusal(library: Library, client: Client, status: NtStatus) -> Result<String, Fault> {
     let name = image::name_at(library.address()).unwrap_or("the framework");
     let minor = library.Minor().read()?;
     let version = Kmdf::RELEASED.into_iter().find(|known| known.minor == minor);
@@ -184,9 +204,14 @@ fn refusal(library: GuestPtr<WDF_LIBRARY_INFO>, client: Client, status: NtStatus
     })
 }
 
-/// Unbinds a driver from the framework that has registered. Returns whether one has.
+/// Unbinds a driver from its framework. Returns `false` if it is not bound to one that has registered.
 pub(super) fn unbind(info: GuestPtr<WDF_BIND_INFO>, globals: Globals) -> bool {
-    let Some(library) = with(|framework| framework.libraries.framework) else { return false };
+    let library = with(|framework| {
+        let bound = &mut framework.libraries.bound;
+        let position = bound.iter().position(|(known, _)| *known == info)?;
+        Some(bound.remove(position).1)
+    });
+    let Some(library) = library else { return false };
     let routine = library.LibraryUnregisterClient().read().or_stop();
     call_back("LibraryUnregisterClient", PASSIVE, routine, &[info.address(), globals.address()]);
     true
@@ -194,18 +219,19 @@ pub(super) fn unbind(info: GuestPtr<WDF_BIND_INFO>, globals: Globals) -> bool {
 
 /// Called before an image is unloaded: forgets the libraries in it, after they have released what they hold.
 pub(crate) fn decommission(image: Region) {
-    let (library, classes) = with(|framework| {
+    let (frameworks, classes) = with(|framework| {
         let libraries = &mut framework.libraries;
         let classes = libraries.classes.extract_if(.., |(_, info)| image.contains(info.address()));
         let classes: Vec<_> = classes.map(|(_, info)| info).collect();
-        (libraries.framework.take_if(|info| image.contains(info.address())), classes)
+        let frameworks = libraries.frameworks.extract_if(.., |info| image.contains(info.address()));
+        (frameworks.collect::<Vec<_>>(), classes)
     });
     for class in classes {
         if let Some(routine) = class.ClassLibraryDeinitialize().read().or_stop().non_null() {
             call_back("ClassLibraryDeinitialize", PASSIVE, routine, &[]);
         }
     }
-    if let Some(library) = library {
+    for library in frameworks {
         call_back("LibraryDecommission", PASSIVE, library.LibraryDecommission().read().or_stop(), &[]);
     }
 }

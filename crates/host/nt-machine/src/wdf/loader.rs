@@ -64,8 +64,8 @@ fn bind(call: &Call) -> Outcome {
     if info.Component.text()? != COMPONENT {
         return fail(NtStatus::ObjectNameNotFound);
     }
-    if let Some(bound) = library::bind(call.ptr(0), call.ptr(1), place, place_of_globals.cast()) {
-        return bound;
+    if library::bind(call.from, call.ptr(0), call.ptr(1), place, place_of_globals.cast())? {
+        return Ok(());
     }
     let extension = extended.then(|| place.cast::<WDF_BIND_INFO2>().read()).transpose()?;
     let client = client(place)?;

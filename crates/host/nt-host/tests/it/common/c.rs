@@ -139,20 +139,6 @@ fn build_now(
     image
 }
 
-/// Builds a KMDF driver that binds as a client of version 1.9. Later calls return the same image.
-pub(crate) fn build_for_1_9(name: &str, bug: u32) -> PathBuf {
-    let variant = format!("{name}_{bug}_1_9");
-    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let make = || {
-        let entry = folder().join(format!("entry_1_9_{variant}.obj"));
-        compile(&["-O0"], "entry_1_9", 0, &entry);
-        let libraries = ["ntoskrnl", "WdfLdr", "BufferOverflowFastFailK"];
-        let entry = entry.display().to_string();
-        build_now((&["-O0"], &[&entry]), name, bug, &variant, "FxDriverEntry", &libraries)
-    };
-    built.entry(variant.clone()).or_insert_with(make).clone()
-}
-
 /// A builder of a host for a KMDF driver.
 pub(crate) fn framework(name: &str) -> Builder {
     NtHost::builder().driver(build(name, 0, "FxDriverEntry", &FRAMEWORK))

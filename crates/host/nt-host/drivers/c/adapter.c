@@ -1,37 +1,27 @@
-/* FxDriverEntry for a driver that is compiled with the headers of KMDF 1.33 and runs on KMDF 1.9.
+/* Lets a driver that was built for KMDF 1.33 run on KMDF 1.9.
  *
- * It binds as a client of 1.9, whose 396 functions are the first ones of 1.33. Structures that have grown since then get
- * the size of 1.9 while the framework uses them; the members of 1.9 come first. */
-
+ * It registers as a framework of version 1.33. When a driver binds, it binds the driver to the framework of version 1.9,
+ * whose 396 functions are the first ones of 1.33. Structures that have grown since then get the size of 1.9 while the
+ * framework uses them; the members of 1.9 come first. */
 #define WDF_STUB
-#include <ntddk.h>
+#include "small_framework.h"
 #include <wdf.h>
 
 #define COUNT 396
 
+/* The members of the bind information that drivers since 1.25 have. */
 typedef struct {
-    ULONG Size;
-    PCWSTR Component;
-    ULONG Version[3];
-    ULONG FunctionCount;
-    WDFFUNC *Functions;
-    PVOID Module;
-} BIND_INFO;
+    BIND_INFO Info;
+    ULONG *MinimumVersionRequired;
+    BOOLEAN *ClientVersionHigherThanFramework;
+    ULONG *FunctionCount;
+    ULONG *StructureCount;
+    PVOID *Structures;
+} BIND_INFO2;
 
-_Static_assert(sizeof(BIND_INFO) == 0x30, "size of the bind information");
+_Static_assert(sizeof(BIND_INFO2) == 0x58, "size of the bind information");
 
-NTSTATUS WdfVersionBind(PDRIVER_OBJECT Driver, PUNICODE_STRING Path, BIND_INFO *Info, PWDF_DRIVER_GLOBALS *Globals);
-NTSTATUS WdfVersionUnbind(PUNICODE_STRING Path, BIND_INFO *Info, PWDF_DRIVER_GLOBALS Globals);
-NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath);
-
-static WDFFUNC Table[WdfFunctionTableNumEntries];
-const WDFFUNC *WdfFunctions_01033 = Table;
-PWDF_DRIVER_GLOBALS WdfDriverGlobals;
-BOOLEAN WdfClientVersionHigherThanFramework;
-ULONG WdfFunctionCount = COUNT;
-ULONG WdfStructureCount;
-WDF_STRUCT_INFO WdfStructures;
-
+static PVOID Table[WdfFunctionTableNumEntries];
 static BIND_INFO Bind = {sizeof(Bind), L"KmdfLibrary", {1, 9, 0}, COUNT, Table, NULL};
 
 typedef ULONG64 (*ANY)(ULONG64, ULONG64, ULONG64, ULONG64, ULONG64, ULONG64);
@@ -60,7 +50,7 @@ static ULONG64 Shrunk(ANY Function, ULONG *Size, ULONG New, ULONG Old, const ULO
 
 #define DEFINE(name, place, new, old)                                                                                  \
     static ANY Original##name;                                                                                         \
-    static ULONG64 name##As19(ULONG64 a, ULONG64 b, ULONG64 c, ULONG64 d, ULONG64 e, ULONG64 f)                         \
+    static ULONG64 Adapted##name(ULONG64 a, ULONG64 b, ULONG64 c, ULONG64 d, ULONG64 e, ULONG64 f)                      \
     {                                                                                                                  \
         ULONG64 arguments[] = {a, b, c, d, e, f};                                                                      \
         return Shrunk(Original##name, (ULONG *)arguments[place], new, old, arguments);                                 \
@@ -69,32 +59,47 @@ ADAPTED(DEFINE)
 
 #define REPLACE(name, place, new, old)                                                                                 \
     Original##name = (ANY)Table[name##TableIndex];                                                                     \
-    Table[name##TableIndex] = (WDFFUNC)name##As19;
+    Table[name##TableIndex] = (PVOID)Adapted##name;
 
-static PDRIVER_UNLOAD DriverUnload;
-static UNICODE_STRING NoPath;
-
-static VOID NTAPI Unload(PDRIVER_OBJECT DriverObject)
+static NTSTATUS Nothing(void)
 {
-    if (DriverUnload != NULL)
-        DriverUnload(DriverObject);
-    WdfVersionUnbind(&NoPath, &Bind, WdfDriverGlobals);
+    return 0;
 }
 
-NTSTATUS NTAPI FxDriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath)
+static NTSTATUS RegisterClient(BIND_INFO *Info, PVOID *Globals, CLIENT_INFO **Context)
 {
-    NTSTATUS status = WdfVersionBind(DriverObject, RegistryPath, &Bind, &WdfDriverGlobals);
+    CLIENT_INFO *client = *Context;
+    NTSTATUS status = WdfVersionBind(client->DriverObject, client->RegistryPath, &Bind, Globals);
     if (status < 0)
         return status;
     ADAPTED(REPLACE)
-    status = DriverEntry(DriverObject, RegistryPath);
-    if (status < 0) {
-        WdfVersionUnbind(&NoPath, &Bind, WdfDriverGlobals);
-        return status;
-    }
-    if (WdfDriverGlobals->DisplaceDriverUnload) {
-        DriverUnload = DriverObject->DriverUnload;
-        DriverObject->DriverUnload = Unload;
+    *Info->Functions = Table;
+    if (Info->Size == sizeof(BIND_INFO2)) {
+        BIND_INFO2 *extended = (BIND_INFO2 *)Info;
+        *extended->ClientVersionHigherThanFramework = FALSE;
+        *extended->FunctionCount = COUNT;
     }
     return status;
+}
+
+static NTSTATUS UnregisterClient(BIND_INFO *Info, PVOID Globals)
+{
+    static UNICODE_STRING none;
+    (void)Info;
+    return WdfVersionUnbind(&none, &Bind, Globals);
+}
+
+static LIBRARY_INFO Library = {sizeof(Library), Nothing, Nothing, RegisterClient, UnregisterClient, {1, 33, 0}};
+
+static void Unload(PDRIVER_OBJECT Driver)
+{
+    (void)Driver;
+}
+
+NTSTATUS DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    UNICODE_STRING name;
+    Driver->DriverUnload = Unload;
+    RtlInitUnicodeString(&name, L"\\Device\\Adapter");
+    return WdfRegisterLibrary(&Library, Path, &name);
 }
