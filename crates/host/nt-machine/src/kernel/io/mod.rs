@@ -24,6 +24,7 @@ mod relations;
 pub(crate) mod request;
 pub(crate) mod resources;
 mod security;
+mod services;
 pub(crate) mod stack;
 mod start_io;
 mod timer;
@@ -34,7 +35,7 @@ pub(crate) mod work;
 
 use crate::routine::Routine;
 
-pub(super) const ROUTINES: [&[Routine]; 19] = [
+pub(super) const ROUTINES: [&[Routine]; 20] = [
     activity::ROUTINES,
     build::ROUTINES,
     csq::ROUTINES,
@@ -49,6 +50,7 @@ pub(super) const ROUTINES: [&[Routine]; 19] = [
     registration::ROUTINES,
     request::ROUTINES,
     security::ROUTINES,
+    services::ROUTINES,
     start_io::ROUTINES,
     timer::ROUTINES,
     wmi::ROUTINES,

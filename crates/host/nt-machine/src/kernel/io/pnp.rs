@@ -93,6 +93,20 @@ pub(super) fn invalidate_relations(physical: Object, kind: u32) {
     }
 }
 
+/// `IoRequestDeviceEject`: another thread removes the device, unless its driver refuses.
+pub(super) fn eject(physical: Object) {
+    work::submit(physical.address(), move || {
+        if relations::is_child(physical) {
+            let _turn = Turn::take();
+            let _ = relations::eject(physical);
+        } else if device::exists(physical)
+            && let Ok(Some(device)) = stack::above(physical)
+        {
+            let _ = remove_device(device, false, || (kernel().close_clients)(device));
+        }
+    });
+}
+
 /// Makes another thread perform an action, after what is happening to devices now. If the device sleeps, the action is
 /// performed when it wakes up: Windows sends no plug-and-play requests while the system sleeps.
 fn schedule(physical: Object, action: Action) {

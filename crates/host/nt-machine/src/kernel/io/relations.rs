@@ -21,6 +21,7 @@ use crate::verify::{GapKind, gap};
 const QUERY_RESOURCES: u8 = 0x0A;
 const QUERY_RESOURCE_REQUIREMENTS: u8 = 0x0B;
 const QUERY_DEVICE_TEXT: u8 = 0x0C;
+const EJECT: u8 = 0x11;
 const QUERY_ID: u8 = 0x13;
 const QUERY_BUS_INFORMATION: u8 = 0x15;
 /// `BusRelations`.
@@ -130,6 +131,22 @@ pub(super) fn query_capabilities(device: Object) -> Result<(), Fault> {
     let submission = Submission { parameters: [place.address(), 0, 0, 0], ..minor(QUERY_CAPABILITIES) };
     device::hold(device, || send(device, &submission))?;
     lock(&kernel().pool).free_object(place.address());
+    Ok(())
+}
+
+pub(super) fn is_child(device: Object) -> bool {
+    lock(&kernel().io).children.iter().any(|child| child.device == device)
+}
+
+/// Removes a child, unless its driver refuses, and lets the bus eject it.
+pub(super) fn eject(child: Object) -> Outcome {
+    if let Err(refused) = tell(child, PNP, QUERY_REMOVE, [0; 4]) {
+        announce_if_there(child, CANCEL_REMOVE)?;
+        return Err(refused);
+    }
+    forget(child);
+    announce_if_there(child, REMOVE_DEVICE)?;
+    announce_if_there(child, EJECT)?;
     Ok(())
 }
 

@@ -103,6 +103,8 @@ pub(crate) struct Request {
     pub(super) buffers: Option<Buffers>,
     /// The I/O manager built the IRP for the driver.
     pub(super) built: Option<Built>,
+    /// A driver says with `PoSetSystemWake` that the IRP woke the system.
+    pub(super) wakes: bool,
     /// The driver requested the IRP with `PoRequestPowerIrp`.
     pub(super) power: Option<Power>,
 }
