@@ -90,6 +90,7 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         },
         Request::RemoveDevice { device } => result(machine.remove_device(DeviceId::from_int(device), false)),
         Request::SurpriseRemove { device } => result(machine.remove_device(DeviceId::from_int(device), true)),
+        Request::Rebalance { device } => result(machine.rebalance(DeviceId::from_int(device))),
         Request::SetPower { device, on } => result(machine.set_power(DeviceId::from_int(device), on)),
         Request::Io { device, request } => completed(machine.request(DeviceId::from_int(device), &request)),
         Request::Begin { device, request } => {

@@ -19,10 +19,8 @@ pub(super) fn compare(options: &Options) -> u8 {
     let differences = builder(&model, false).compare(framework, |host| {
         let mut progress = Progress::mute();
         let result = drive(host, options, &mut progress);
-        let sent = |sent: &super::clients::Sent| {
-            let reached = if sent.arrived { "" } else { ", did not reach the driver" };
-            format!("{} {:#X}: {} {}{reached}", sent.what, sent.code, sent.status, sent.output)
-        };
+        let sent =
+            |sent: &super::clients::Sent| format!("{} {:#X}: {} {}", sent.what, sent.code, sent.status, sent.output);
         let mut results: Vec<String> = progress.requests.iter().map(sent).collect();
         results.push(match (result, progress.unloaded) {
             (Err(error), _) => error.to_string(),

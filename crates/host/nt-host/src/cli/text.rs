@@ -51,12 +51,12 @@ pub(super) fn text(
                 let (kept, more) = (findings.len(), report.losses().findings);
                 let _ = writeln!(out, "  these are the first {kept}; there was no room for {more} more");
             }
-            findings.iter().for_each(|finding| out.push_str(&described(finding)));
+            out.extend(findings.iter().map(described));
         }
     }
     if !report.other_findings().is_empty() {
         let _ = writeln!(out, "findings about other images ({})", report.other_findings().len());
-        report.other_findings().iter().for_each(|finding| out.push_str(&described(finding)));
+        out.extend(report.other_findings().iter().map(described));
     }
     out.push_str(&gaps(report.gaps()));
     out

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::c;
 use crate::common::c::{Log, plain};
 use etw_types::NtStatus;
-use nt_host::{Device, Error, GapKind, NtHost, Os, RegistryKey, RegistryValue, Rule};
+use nt_host::{Builder, Device, Error, GapKind, NtHost, Os, RegistryKey, RegistryValue, Rule};
 
 const WAIT: u32 = 0x0022_2000;
 const BELOW: u32 = 0x0022_2004;
@@ -29,7 +29,16 @@ const STEPS: [&str; 14] = [
 ];
 
 fn start() -> (NtHost, Device, Log) {
-    let host = plain("wdm_stack").start().expect("DriverEntry");
+    started(plain("wdm_stack"))
+}
+
+/// The device reports that it has failed, which is a gap.
+fn start_to_fail() -> (NtHost, Device, Log) {
+    started(plain("wdm_stack").allow(GapKind::NotStarted))
+}
+
+fn started(builder: Builder) -> (NtHost, Device, Log) {
+    let host = builder.start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     (host, device, Log::default())
 }
@@ -253,7 +262,7 @@ fn a_device_that_is_pulled_out_gets_a_surprise_removal() {
 /// a device that returns `PNP_DEVICE_FAILED`.
 #[test]
 fn a_device_that_reports_its_failure_is_asked_and_removed() {
-    let (host, device, mut log) = start();
+    let (host, device, mut log) = start_to_fail();
     log.lines(&host);
     assert_eq!(device.ioctl(0x0022_200C, &[], 0).expect("a reply").status, NtStatus::Success);
     host.advance(Duration::from_millis(1)).expect("time");
@@ -275,7 +284,7 @@ fn a_sleeping_device_is_woken_up_before_it_is_asked_or_removed() {
     assert_eq!(log.lines(&host), [&woken[..], &["pnp 1", "pnp 2", "removed"]].concat());
     host.unload().expect("unload").assert_clean();
 
-    let (host, device, mut log) = start();
+    let (host, device, mut log) = start_to_fail();
     device.sleep().expect("sleep");
     // The device reports that it has failed. It is asked for its state after it has woken up.
     assert_eq!(device.ioctl(0x0022_200C, &[], 0).expect("a reply").status, NtStatus::Success);
@@ -284,6 +293,17 @@ fn a_sleeping_device_is_woken_up_before_it_is_asked_or_removed() {
     device.wake().expect("wake");
     host.advance(Duration::from_millis(1)).expect("time");
     assert_eq!(log.lines(&host), [&woken[..], &["pnp 14", "pnp 17", "pnp 2", "removed"]].concat());
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_that_gets_other_resources_is_asked_stopped_and_started() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    device.rebalance().expect("a restart");
+    let lines = ["pnp 5", "pnp 4", "pnp 0", "started below: 0", "pnp 9", "pnp 14", "pnp 7"];
+    assert_eq!(log.lines(&host), lines);
+    device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }
 

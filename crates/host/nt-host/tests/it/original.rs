@@ -79,6 +79,20 @@ fn the_life_of_a_device_is_the_same() {
 }
 
 #[test]
+fn a_device_that_gets_other_resources_stops_and_starts_in_the_same_way() {
+    let found = differences("kmdf_life", |run| {
+        let device = run.device()?;
+        let balanced = device.rebalance();
+        run.note("rebalance", balanced);
+        run.ioctl(&device, 0x0022_2000, &[])?;
+        let removed = device.remove();
+        run.note("removal", removed);
+        Ok(())
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
 fn a_surprise_removal_is_the_same() {
     let found = differences("kmdf_life", |run| {
         let device = run.device()?;
@@ -133,9 +147,9 @@ fn queues_hold_present_and_cancel_requests_in_the_same_way() {
         for cancels in [true, false] {
             let request = device.begin_ioctl(code(2), &[7], 0)?;
             if cancels {
-                request.cancel()?
+                request.cancel()?;
             } else {
-                run.ioctl(&device, code(23), &[0])?
+                run.ioctl(&device, code(23), &[0])?;
             }
             run.results.push(request.wait()?.status.to_string());
         }
@@ -192,6 +206,22 @@ fn mistakes_are_found_on_the_original_too() {
         };
         assert_eq!(report.findings().is_empty(), bug == 0, "{bug}: {report:#?}");
     }
+}
+
+#[test]
+fn states_and_failures_of_a_device_are_the_same() {
+    let found = differences("kmdf_states", |run| {
+        let device = run.device()?;
+        run.ioctl(&device, 0x0022_2004, &[])?;
+        device.sleep()?;
+        run.ioctl(&device, 0x0022_2004, &[])?;
+        device.wake()?;
+        run.ioctl(&device, 0x0022_2004, &[])?;
+        // The driver reports that the device has failed.
+        run.ioctl(&device, 0x0022_2008, &[])?;
+        run.host.advance(Duration::from_millis(1))
+    });
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]

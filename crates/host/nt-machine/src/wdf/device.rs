@@ -133,6 +133,8 @@ pub(super) struct Device {
     pub(super) io: SelfManagedIo,
     /// The callback that last failed in a plug-and-play or power event, and its status.
     pub(super) failed: Option<(&'static str, NtStatus)>,
+    /// The driver called `WdfDeviceSetFailed`.
+    pub(super) is_failing: bool,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
     /// The child lists, the default one first.
     pub(super) lists: Vec<Handle>,
@@ -303,6 +305,11 @@ pub(super) fn start(device: Handle) -> Outcome {
         finish_removal(device)?;
         return fail(status);
     }
+    // IRP_MN_QUERY_PNP_DEVICE_STATE: Windows asks each device that has started. A device that has already failed is asked
+    // by the thread that removes it.
+    if !with_device(device, |device| device.is_failing) {
+        preprocess::through(device, (PNP, 0x14), Handle::NULL, || NtStatus::Success)?;
+    }
     Ok(())
 }
 
@@ -387,6 +394,30 @@ fn finish_removal(device: Handle) -> Outcome {
     })?;
     life::delete(device);
     Ok(())
+}
+
+/// Stops a device and starts it again, as the Plug and Play manager does when it assigns resources anew. The driver may
+/// refuse. A device that does not start again is removed.
+pub(crate) fn rebalance(device: Handle) -> Outcome {
+    if !object::exists(device) || with_device(device, |device| device.init.control) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    {
+        let Some(_turn) = Turn::take(device, Phase::Stop) else { return fail(NtStatus::NoSuchDevice) };
+        // IRP_MN_QUERY_STOP_DEVICE.
+        let asked = preprocess::through(device, (PNP, 5), Handle::NULL, move || status_of(power::query_stop(device)))?;
+        if let Err(refused) = asked.ok() {
+            // IRP_MN_CANCEL_STOP_DEVICE.
+            preprocess::through(device, (PNP, 6), Handle::NULL, || NtStatus::Success)?;
+            return fail(refused);
+        }
+        // IRP_MN_STOP_DEVICE.
+        preprocess::through(device, (PNP, 4), Handle::NULL, move || {
+            power::stop(device);
+            NtStatus::Success
+        })?;
+    }
+    start(device)
 }
 
 /// Puts a device to sleep or wakes it up.

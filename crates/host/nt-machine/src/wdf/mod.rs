@@ -58,7 +58,7 @@ use crate::memory::GuestPtr;
 use crate::part::Part;
 
 pub(crate) use client::{Begun, Sent, begin, cancel_sent, finish};
-pub(crate) use device::{add_device, adds_devices, devices, find, names, remove_device, set_power};
+pub(crate) use device::{add_device, adds_devices, devices, find, names, rebalance, remove_device, set_power};
 pub(crate) use file::{close, open, why_not_opened};
 pub(crate) use functions::functions;
 pub(crate) use handle::Handle;

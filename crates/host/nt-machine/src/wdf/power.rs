@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::device::{SelfManagedIo, with_device};
 use super::init::{
     D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_RESTART,
-    IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, RELEASE_HARDWARE, SURPRISE_REMOVAL,
+    IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, QUERY_STOP, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
 use super::{Handle, children, interrupt, queue_state};
 use crate::exception::fault;
@@ -131,6 +131,22 @@ pub(super) fn query_remove(device: Handle) -> Result<(), NtStatus> {
         event(device, QUERY_REMOVE, "EvtDeviceQueryRemove", &[])?;
     }
     Ok(())
+}
+
+/// `IRP_MN_QUERY_STOP_DEVICE`: asks the driver whether a device can be stopped.
+pub(super) fn query_stop(device: Handle) -> Result<(), NtStatus> {
+    event(device, QUERY_STOP, "EvtDeviceQueryStop", &[])
+}
+
+/// `IRP_MN_STOP_DEVICE`: takes the hardware resources from a device, which gets others when it is started again.
+pub(super) fn stop(device: Handle) {
+    if with_device(device, |device| std::mem::take(&mut device.started)) {
+        if with_device(device, |device| device.in_d0) {
+            tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
+            leave(device, D3_FINAL);
+        }
+        release(device);
+    }
 }
 
 /// `IRP_MN_SURPRISE_REMOVAL`: a device is gone. The rest is done when it is removed.

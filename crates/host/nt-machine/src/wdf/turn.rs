@@ -33,6 +33,7 @@ pub(super) enum Phase {
     Wake,
     /// The Plug and Play manager asks for the state of the device.
     Query,
+    Stop,
     Remove,
 }
 
@@ -84,6 +85,7 @@ fn set_failed(call: &Call) {
         let what = format_args!("invalid WDF_DEVICE_FAILED_ACTION {action}: expected 1 or 2");
         return verify::find(Rule::BadArgument, what);
     }
+    super::device::with_device(device, |device| device.is_failing = true);
     gap::add(GapKind::NotStarted, "the driver reported with WdfDeviceSetFailed that its device failed".to_owned());
     kernel::submit(device.as_int(), move || {
         let Some(turn) = Turn::take(device, Phase::Query) else { return };

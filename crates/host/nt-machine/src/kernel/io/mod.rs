@@ -8,6 +8,7 @@ pub(crate) mod client;
 mod contract;
 mod csq;
 pub(crate) mod device;
+mod exchange;
 pub(crate) mod file;
 mod hardware;
 mod information;

@@ -129,7 +129,9 @@ pub(crate) struct Io {
     pub(super) is_busy: bool,
     /// Devices that the system put to sleep. They get no plug-and-play requests.
     pub(super) asleep: Vec<GuestPtr<DEVICE_OBJECT>>,
-    /// What the Plug and Play manager does when a device wakes up, by physical device.
+    /// What the Plug and Play manager does next, by physical device.
+    pub(super) scheduled: Vec<(GuestPtr<DEVICE_OBJECT>, Action)>,
+    /// What it does when a device wakes up.
     pub(super) postponed: Vec<(GuestPtr<DEVICE_OBJECT>, Action)>,
     /// The children of bus devices.
     pub(super) children: Vec<Child>,
@@ -197,6 +199,7 @@ impl Io {
         }
         self.devices.clear();
         self.asleep.clear();
+        self.scheduled.clear();
         self.postponed.clear();
         self.children.clear();
         self.deleted.clear();
