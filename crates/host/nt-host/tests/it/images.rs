@@ -1,9 +1,11 @@
 //! Several images in one machine: imports from other images, the order of loading, and which image a finding is about.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::common::c::{build, build_linked, temporary};
+use crate::common::c::{build, temporary};
 use etw_types::NtStatus;
 use nt_host::{Builder, Error, Finding, NtHost, Outcome, Report, Rule};
 
@@ -163,12 +165,16 @@ fn failures_are_injected_only_into_calls_of_the_driver() {
 }
 
 /// A client of the small framework that needs this minor version.
+fn client_image(minor: u32) -> PathBuf {
+    build("small_client", minor, "DriverEntry", &["ntoskrnl", "WdfLdr"])
+}
+
 fn client(minor: u32) -> Builder {
-    NtHost::builder().driver(build("small_client", minor, "DriverEntry", &["ntoskrnl", "WdfLdr"]))
+    NtHost::builder().driver(client_image(minor))
 }
 
 fn small_framework(bug: u32) -> PathBuf {
-    build_linked(&[], "small_framework", bug, "DriverEntry", &["ntoskrnl", "WdfLdr"])
+    build("small_framework", bug, "DriverEntry", &["ntoskrnl", "WdfLdr"])
 }
 
 #[test]
@@ -218,4 +224,49 @@ fn an_image_that_registers_no_framework_is_not_one() {
     let builder = client(0).framework(path).registry(nt_host::RegistryKey::Path(key.into()), "DbgPrintOn", value);
     let host = builder.start().expect("DriverEntry");
     assert!(host.unload().expect("unload").output().starts_with("framework: entry, diagnostics 00000000 1\n"));
+}
+
+fn nt_host(arguments: &[&OsStr]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_nt-host")).args(arguments).output().expect("the command");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code(), text)
+}
+
+#[test]
+fn the_command_loads_other_images_and_names_them_in_findings_and_json() {
+    let (driver, other) = (user(), in_place_of_library(1));
+    let run = |more: &[&str]| {
+        let mut arguments = vec!["run".as_ref(), driver.as_os_str(), "--with".as_ref(), other.as_os_str()];
+        arguments.extend(more.iter().map(OsStr::new));
+        nt_host(&arguments)
+    };
+    // A mistake of the library alone does not change the outcome.
+    let (code, text) = run(&["--ioctl", "222000:05000000"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("findings about other images (1)\n  pool-leak              c_library_0.sys: 24 bytes"),
+        "{text}"
+    );
+    let (code, text) = run(&["--ioctl", "222004"]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("through c_library_0.sys+0x"), "{text}");
+    let (_, text) = run(&["--ioctl", "222004", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(value["findings"][0]["image"], serde_json::Value::Null);
+    assert_eq!(value["findings"][0]["inner"][0]["image"], "c_library_0.sys");
+    assert_eq!(value["other_findings"][0]["image"], "c_library_0.sys");
+}
+
+#[test]
+fn the_command_compares_frameworks_and_ends_with_3_if_they_differ() {
+    let (driver, framework) = (client_image(0), small_framework(0));
+    let driver = driver.as_os_str();
+    let compare = |more: &[&OsStr]| nt_host(&[&["compare".as_ref(), driver, "--no-device".as_ref()], more].concat());
+    let (code, text) = compare(&["--framework".as_ref(), framework.as_os_str()]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("debug output, only the framework: framework: commission\n"), "{text}");
+    assert!(text.contains(" differences between the imitation and "), "{text}");
+    let (code, text) = compare(&[]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("compare needs a framework: add --framework"), "{text}");
 }

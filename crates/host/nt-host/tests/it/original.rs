@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::common;
 use crate::common::c::{FRAMEWORK, build};
+use crate::matrix::kit;
 use etw_types::NtStatus;
 use nt_host::{Below, Builder, Device, Error, NtHost, Report, RequestKind};
 
@@ -236,6 +237,28 @@ fn children_come_and_go_in_the_same_way() {
         Ok(())
     });
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn the_drivers_of_the_kit_are_the_same() {
+    let Some(framework) = original() else { return };
+    for name in ["kit_echo.sys", "kit_timer.sys"] {
+        let driver = adapted(NtHost::builder().driver(kit(name)));
+        let found = driver.compare(&framework, |host| {
+            host.load()?;
+            let device = host.add_device()?;
+            let mut results = vec![device.read(8)?.status.to_string(), device.write(b"hello")?.status.to_string()];
+            let reply = device.read(8)?;
+            results.push(format!("{} {:?}", reply.status, reply.output));
+            results.push(device.ioctl(0x0022_2000, &[], 8)?.status.to_string());
+            host.advance(Duration::from_secs(3))?;
+            device.remove()?;
+            host.unload()?;
+            Ok(results)
+        });
+        let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
 }
 
 /// The events of the sample's whole life, with its requests and timer ticks.

@@ -97,6 +97,14 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Microsoft's public framework source: shared/inc/private/common/fxldr.h, and the calls of the routine",
+        &["VfIsRuleClassEnabled", "WdfLdrDiagnosticsValueByNameAsULONG", "WdfRegisterLibrary"],
+    ),
+    (
+        "the public symbols of WDFLDR.SYS",
+        &["WdfLdrQueryInterface", "WdfRegisterClassLibrary", "WdfVersionBindClass", "WdfVersionUnbindClass"],
+    ),
+    (
         "Microsoft Learn: the page of the routine, macro or inline function",
         &[
             "DbgBreakPoint",
@@ -109,6 +117,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "IoCallDriver",
             "IoCompleteRequest",
             "IoGetRemainingStackSize",
+            "IoWMIDeviceObjectToProviderId",
             "KeGetCurrentProcessorNumber",
             "KeGetCurrentThread",
             "KeQueryInterruptTime",

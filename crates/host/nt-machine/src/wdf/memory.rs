@@ -86,14 +86,21 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfMemoryCopyToBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
+        some(length)?;
         buffer.array(length).copy_from(part(memory, offset, length)?.start())?;
         done(())
     }
 
     #[irql(DISPATCH)]
     fn WdfMemoryCopyFromBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
+        some(length)?;
         done(part(memory, offset, length)?.copy_from(buffer)?)
     }
+}
+
+/// Refuses a copy of no bytes, as Microsoft's core/fxmemorybufferapi.cpp does.
+fn some(length: u64) -> Outcome {
+    if length == 0 { fail(NtStatus::InvalidParameter) } else { Ok(()) }
 }
 
 /// Allocates a buffer and calls `create` to create the memory object that owns it. Returns the object and the buffer.

@@ -323,11 +323,13 @@ pub(super) fn is_in_memory(device: GuestPtr<DEVICE_OBJECT>) -> bool {
     exists(device) || lock(&kernel().io).deleted.contains(&device)
 }
 
-/// Returns the first device of the driver. A client that has no device name opens this one.
+/// Returns the first device of the driver. A client that has no device name opens this one. A framework also has devices
+/// for its own use, without a name and never initialised; they come last.
 pub(crate) fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
     let (driver, devices): (_, Vec<_>) = {
         let io = lock(&kernel().io);
         (io.driver, io.devices.iter().map(|device| device.object).collect())
     };
-    devices.into_iter().find(|device| device.DriverObject().read().or_stop() == driver)
+    let own = devices.into_iter().filter(|device| device.DriverObject().read().or_stop() == driver);
+    own.min_by_key(|device| device.Flags().read().or_stop() & (INITIALIZING | HAS_NAME) == INITIALIZING)
 }
