@@ -46,7 +46,9 @@ pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, TargetEvent, Told};
 pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
-pub use loader::{Guest, Guests, ImageError, ImportName, Layout, notes, plan, plan_image};
-pub use machine::{DeviceId, FileId, Known, Listed, Loaded, Machine, can_fail, everything, known, routines, signature};
+pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
+pub use machine::{
+    DeviceId, FileId, Guest, Guests, Known, Listed, Loaded, Machine, can_fail, everything, known, routines, signature,
+};
 pub use verify::{END_RUN, Findings, Gap, GapKind, News, Printed, Record, Rule};
 pub use windows_releases::Release as Os;

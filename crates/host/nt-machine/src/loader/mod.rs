@@ -4,14 +4,12 @@
 //! checked.
 
 mod constants;
-mod guests;
 mod mapped;
 
 use load_rules::{Severity, Target, Verdict};
 use pe_image::Image;
 
 use constants::Constant;
-pub use guests::{Guest, Guests};
 pub(crate) use mapped::Mapped;
 pub(crate) use pe_image::Import;
 pub use pe_image::{Error as ImageError, Imported as ImportName, Layout};

@@ -4,6 +4,7 @@ use std::io as std_io;
 
 use etw_types::NtStatus;
 
+use super::guests::{Guest, Guests};
 use super::{Machine, parts, plug};
 use crate::cpu::switch;
 use crate::exception::system_calls;
@@ -15,7 +16,7 @@ use crate::kernel::sync::scheduler::Timer;
 use crate::kernel::sync::thread;
 use crate::kernel::{call_back, etw, kernel, lock};
 use crate::layout::DRIVER_OBJECT;
-use crate::loader::{Guest, Guests, Import, Mapped};
+use crate::loader::{Import, Mapped};
 use crate::memory::GuestPtr;
 use crate::memory::OrStop as _;
 use crate::routine::PASSIVE;

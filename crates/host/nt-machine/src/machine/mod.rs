@@ -4,6 +4,7 @@
 //! on those above it.
 
 mod gaps;
+mod guests;
 mod load;
 #[cfg(test)]
 mod metadata;
@@ -26,6 +27,7 @@ use crate::kernel::{self, Kernel, Table, lock};
 use crate::verify::{self, Findings, Gap, Verifier};
 use crate::wdf;
 
+pub use guests::{Guest, Guests};
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
 pub use routines::{Known, Listed, can_fail, everything, known, routines, signature};
