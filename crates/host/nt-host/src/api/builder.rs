@@ -18,6 +18,9 @@ use crate::child::Process;
 use crate::suggest::suggestion;
 use crate::{Error, Os};
 
+/// The environment variable that names the framework of builders without one.
+const FRAMEWORK_VARIABLE: &str = "NT_HOST_FRAMEWORK";
+
 /// Describes a run; [`Builder::start`] begins it.
 ///
 /// ```no_run
@@ -54,6 +57,8 @@ pub struct Builder {
     with: Vec<PathBuf>,
     framework: Option<PathBuf>,
     framework_verifier: bool,
+    /// Whether the imitated framework is used, whatever the environment says.
+    imitates: bool,
     config: Config,
     allowed: Vec<GapKind>,
 }
@@ -87,6 +92,9 @@ impl Builder {
 
     /// Uses a framework that is an image of its own in place of the imitation: Microsoft's `Wdf01000.sys` of a Windows
     /// machine, or the folder with it. The driver needs a version of the framework that this one has.
+    ///
+    /// The environment variable `NT_HOST_FRAMEWORK` does the same for every builder that names no framework, so that a test
+    /// suite can run on both.
     #[must_use]
     pub fn framework(mut self, path: impl AsRef<Path>) -> Self {
         self.framework = Some(path.as_ref().to_path_buf());
@@ -98,6 +106,13 @@ impl Builder {
     #[must_use]
     pub const fn framework_verifier(mut self) -> Self {
         self.framework_verifier = true;
+        self
+    }
+
+    /// Uses the imitated framework, also if `NT_HOST_FRAMEWORK` names another one.
+    #[must_use]
+    pub(super) const fn imitated_framework(mut self) -> Self {
+        self.imitates = true;
         self
     }
 
@@ -320,8 +335,9 @@ impl Builder {
         let notes = notes(&image, &guest.layout);
         let mut known = Vec::new();
         let mut others = Vec::new();
-        if let Some(path) = &self.framework {
-            let (file, _, guest) = images::read(&images::framework_file(path)?)?;
+        let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
+        if let Some(path) = self.framework.clone().or_else(|| environment().map(PathBuf::from)) {
+            let (file, _, guest) = images::read(&images::framework_file(&path)?)?;
             known.push(file);
             others.push(guest.framework());
         }

@@ -57,7 +57,7 @@ impl Builder {
         mut steps: impl FnMut(&NtHost) -> Result<Vec<String>, Error>,
     ) -> Result<Vec<Difference>, Error> {
         let builder = self.trace_all();
-        let model = observe(&builder.clone().prepare()?, &mut steps)?;
+        let model = observe(&builder.clone().imitated_framework().prepare()?, &mut steps)?;
         let original = observe(&builder.framework(framework).prepare()?, &mut steps)?;
         Ok(model.into_iter().zip(original).flat_map(|((aspect, a), (_, b))| differences(aspect, &a, &b)).collect())
     }

@@ -258,6 +258,17 @@ fn the_command_loads_other_images_and_names_them_in_findings_and_json() {
 }
 
 #[test]
+fn the_environment_names_the_framework_of_runs_that_name_none() {
+    let (driver, framework) = (client_image(0), small_framework(0));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+    command.args(["run".as_ref(), driver.as_os_str(), "--no-device".as_ref()]);
+    let output = command.env("NT_HOST_FRAMEWORK", &framework).output().expect("the command");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("framework: commission"), "{text}");
+}
+
+#[test]
 fn the_command_compares_frameworks_and_ends_with_3_if_they_differ() {
     let (driver, framework) = (client_image(0), small_framework(0));
     let driver = driver.as_os_str();
