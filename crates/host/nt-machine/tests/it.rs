@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-
 /// The folders of nt-machine, lowest first.
 const MACHINE: [&str; 11] =
     ["memory", "layout", "loader", "routine", "image", "cpu", "verify", "exception", "kernel", "wdf", "machine"];

@@ -74,7 +74,11 @@ fn remove(ssh: Ssh, driver: &str, host: &str) -> Result<(), Error> {
 fn out_dir(host: &Host, line: &Deploy) -> Result<PathBuf, Error> {
     let out = match &line.out {
         Some(out) => env::current_dir().unwrap_or_default().join(out),
-        None => prepare(host, &line.driver.options())?.workspace.target.join("deploy").join(line.host.replace(['@', ':'], "-")),
+        None => prepare(host, &line.driver.options())?
+            .workspace
+            .target
+            .join("deploy")
+            .join(line.host.replace(['@', ':'], "-")),
     };
     fs::create_dir_all(&out).map_err(|error| Error::Usage(format!("{}: {error}", out.display())))?;
     Ok(out)

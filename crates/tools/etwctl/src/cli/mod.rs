@@ -11,8 +11,8 @@ pub(crate) use session::{
     Update,
 };
 pub(crate) use trace::{
-    Activities, Compare, Decode, Export, Flame, Formats, Processes, Profile, Schema, SchemaFiles, Selected, Stacks, Stats,
-    Top, Trim,
+    Activities, Compare, Decode, Export, Flame, Formats, Processes, Profile, Schema, SchemaFiles, Selected, Stacks,
+    Stats, Top, Trim,
 };
 
 use std::ffi::OsString;
