@@ -9,8 +9,8 @@
 //! │ Machine      start, load, add_device, begin, finish, unload
 //! │ wdf          the framework             kernel      routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
-//! │ cpu          stacks, crossings         image       addresses of the driver
-//! │ loader       a file in memory          routine     what is known about a routine
+//! │ cpu          stacks, crossings         image       addresses of the images
+//! │ loader       files in memory           routine     what is known about a routine
 //! │ layout       structures by name        memory      GuestPtr, the only way to the driver's memory
 //! ```
 //!
@@ -41,11 +41,14 @@ mod verify;
 mod wdf;
 
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
+pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, TargetEvent, Told};
 pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
-pub use machine::{DeviceId, FileId, Known, Loaded, Machine, RoutineInfo, all_routines, can_fail, known};
+pub use machine::{
+    DeviceId, FileId, Guest, Guests, Known, Loaded, Machine, RoutineInfo, all_routines, can_fail, known,
+};
 pub use verify::{END_RUN, Findings, Gap, GapKind, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;

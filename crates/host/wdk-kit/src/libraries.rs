@@ -15,8 +15,17 @@ use crate::metadata::Generated;
 use crate::tools::{Tools, make_link};
 use crate::{Error, files};
 
-const LOADER: [&str; 5] =
-    ["WdfVersionBind", "WdfVersionBindClass", "WdfVersionUnbind", "WdfVersionUnbindClass", "WdfLdrQueryInterface"];
+/// What WDFLDR.SYS exports: to drivers, and to frameworks and class extensions.
+const LOADER: [&str; 8] = [
+    "WdfVersionBind",
+    "WdfVersionBindClass",
+    "WdfVersionUnbind",
+    "WdfVersionUnbindClass",
+    "WdfLdrQueryInterface",
+    "WdfLdrDiagnosticsValueByNameAsULONG",
+    "WdfRegisterClassLibrary",
+    "WdfRegisterLibrary",
+];
 
 struct Target {
     /// The folder's name in a WDK.

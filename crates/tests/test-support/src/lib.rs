@@ -12,7 +12,7 @@ pub mod images;
 pub mod imports;
 mod python;
 mod reencode;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "windows"))]
 pub mod windows;
 
 pub use python::{python, run};

@@ -7,6 +7,7 @@
 #define IOCTL_BELOW 0x222004
 #define IOCTL_CANCEL_BELOW 0x222008 /* like IOCTL_BELOW, and cancels the request */
 #define IOCTL_FAIL 0x22200C         /* reports that the device has failed */
+#define IOCTL_EJECT 0x222010
 
 typedef struct {
     PDEVICE_OBJECT Lower;
@@ -199,6 +200,9 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     case IOCTL_FAIL:
         extension->Failed = TRUE;
         IoInvalidateDeviceState(extension->Physical);
+        break;
+    case IOCTL_EJECT:
+        IoRequestDeviceEject(extension->Physical);
         break;
     default:
         status = STATUS_INVALID_DEVICE_REQUEST_;

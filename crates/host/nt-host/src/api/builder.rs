@@ -6,17 +6,20 @@ use std::time::Duration;
 
 use etw_types::NtStatus;
 use nt_machine::{
-    Below, Config, Failure, GapKind, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time, all_routines,
-    can_fail, notes, plan_image,
+    Below, Config, Failure, GapKind, Guests, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time,
+    all_routines, can_fail, notes,
 };
-use pe_image::{Image, Symbols};
 use windows_releases::first_with_routine;
 
 use super::NtHost;
 use super::host::Inner;
+use super::images::{self, ImageFiles};
 use crate::child::Process;
 use crate::suggest::suggestion;
 use crate::{Error, Os};
+
+/// The environment variable that names the framework of builders without one.
+const FRAMEWORK_VARIABLE: &str = "NT_HOST_FRAMEWORK";
 
 /// Describes a run; [`Builder::start`] begins it.
 ///
@@ -51,6 +54,11 @@ use crate::{Error, Os};
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     path: PathBuf,
+    with: Vec<PathBuf>,
+    framework: Option<PathBuf>,
+    framework_verifier: bool,
+    /// Whether the imitated framework is used, whatever the environment says.
+    imitates: bool,
     config: Config,
     allowed: Vec<GapKind>,
 }
@@ -60,6 +68,51 @@ impl Builder {
     #[must_use]
     pub fn driver(mut self, path: impl AsRef<Path>) -> Self {
         self.path = path.as_ref().to_path_buf();
+        self
+    }
+
+    /// Loads another image before the driver, such as a driver that exports routines. Imports from its file name lead to
+    /// its exports. Images are loaded after those that they import from, and unloaded in reverse order.
+    ///
+    /// A finding is about the driver under test if the driver made the mistake or called, directly, the code that did.
+    /// Otherwise it is in [`Report::other_findings`](crate::Report::other_findings).
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").with("my_library.sys").start()?;
+    /// host.unload()?.assert_clean();
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with(mut self, path: impl AsRef<Path>) -> Self {
+        self.with.push(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Uses a framework that is an image of its own in place of the imitation: Microsoft's `Wdf01000.sys` of a Windows
+    /// machine, or the folder with it. The driver needs a version of the framework that this one has.
+    ///
+    /// The environment variable `NT_HOST_FRAMEWORK` does the same for every builder that names no framework, so that a test
+    /// suite can run on both.
+    #[must_use]
+    pub fn framework(mut self, path: impl AsRef<Path>) -> Self {
+        self.framework = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Switches on the verifier of the framework that [`Builder::framework`] names, for the driver under test: `VerifierOn`
+    /// in the driver's `Parameters\Wdf` key. Where it breaks into a debugger, the run stops with a finding.
+    #[must_use]
+    pub const fn framework_verifier(mut self) -> Self {
+        self.framework_verifier = true;
+        self
+    }
+
+    /// Uses the imitated framework, also if `NT_HOST_FRAMEWORK` names another one.
+    #[must_use]
+    pub(super) const fn imitated_framework(mut self) -> Self {
+        self.imitates = true;
         self
     }
 
@@ -274,19 +327,36 @@ impl Builder {
     ///
     /// Fails like [`Builder::start`], except for errors of the driver.
     pub fn prepare(mut self) -> Result<NtHost, Error> {
-        let file = std::fs::read(&self.path).map_err(|error| Error::File(self.path.clone(), error))?;
-        let bad = |error| Error::Image(self.path.clone(), error);
-        let image = Image::parse(&file).map_err(bad)?;
-        let layout = plan_image(&file, &image).map_err(bad)?;
-        self.check_names(&layout).map_err(Error::Usage)?;
-        let stem = self.path.file_stem().unwrap_or_default();
-        self.config.name = stem.to_string_lossy().into_owned();
-        let notes = notes(&image, &layout);
-        let symbols = Symbols::beside(&self.path, &image);
-        let process = Process::start(&layout, &self.config).map_err(Error::Process)?;
-        let size = layout.bytes.len() as u64;
-        let (path, traces, stacks) = (self.path, self.config.trace_all, self.config.stacks);
-        let (pdb, allowed) = (image.pdb().cloned(), self.allowed);
-        Ok(NtHost::new(Arc::new(Inner { process, symbols, path, traces, notes, size, stacks, pdb, allowed })))
+        let (driver, image, guest) = images::read(&self.path)?;
+        self.check_names(&guest.layout).map_err(Error::Usage)?;
+        guest.service().clone_into(&mut self.config.name);
+        if self.framework_verifier {
+            let service = format!(r"\Registry\Machine\System\CurrentControlSet\Services\{}", self.config.name);
+            let key = RegistryKey::Path(format!(r"{service}\Parameters\Wdf"));
+            self.config.registry.push((key, "VerifierOn".to_owned(), RegistryValue::Dword(1)));
+        }
+        let notes = notes(&image, &guest.layout);
+        let mut known = Vec::new();
+        let mut others = Vec::new();
+        let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
+        if let Some(path) = self.framework.clone().or_else(|| environment().map(PathBuf::from)) {
+            let (file, _, guest) = images::read(&images::framework_file(&path)?)?;
+            known.push(file);
+            others.push(guest.framework());
+        }
+        for path in &self.with {
+            let (file, _, guest) = images::read(path)?;
+            known.push(file);
+            others.push(guest);
+        }
+        let guests = Guests::new(guest, others).map_err(Error::Usage)?;
+        // In the order in which they are loaded.
+        known.sort_by_key(|file| guests.others().iter().position(|guest| guest.name == file.name));
+        known.insert(0, driver);
+        let process = Process::start(&guests, &self.config).map_err(Error::Process)?;
+        let (traces, stacks, allowed) = (self.config.trace_all, self.config.stacks, self.allowed);
+        let framework = (1..).zip(guests.others()).find(|(_, guest)| guest.is_framework).map(|(number, _)| number);
+        let images = ImageFiles { files: known, framework };
+        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed })))
     }
 }

@@ -75,6 +75,16 @@ impl Device {
         self.host.ask_status(&Request::SurpriseRemove { device: self.number })
     }
 
+    /// Stops the device and starts it again, as Windows does to assign hardware resources anew.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's status if it refuses, or if the device does not start again. Also fails if the driver stops the
+    /// machine.
+    pub fn rebalance(&self) -> Result<(), Error> {
+        self.host.ask_status(&Request::Rebalance { device: self.number })
+    }
+
     /// Puts the device to sleep: it leaves its working state, and its power-managed queues hold their requests.
     ///
     /// # Errors

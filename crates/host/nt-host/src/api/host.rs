@@ -9,8 +9,8 @@ use etw_etl::{Decoder, FrameNames};
 use etw_manifest::SchemaFiles;
 use etw_types::{Guid, NtStatus};
 use nt_machine::{Gap, GapKind, Notification, Record, Told};
-use pe_image::{PdbReference, Symbols};
 
+use super::images::{ImageFile, ImageFiles};
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
 use crate::child::Process;
@@ -20,19 +20,13 @@ use crate::wire::{Reply, Request, StormPlan};
 /// The data that all handles of a host share.
 pub(crate) struct Inner {
     pub(crate) process: Process,
-    pub(crate) symbols: Symbols,
-    /// The driver's file.
-    pub(crate) path: PathBuf,
+    pub(crate) images: ImageFiles,
     /// Whether there is a session that records everything.
     pub(crate) traces: bool,
     /// Notes about the image that are not mistakes.
     pub(crate) notes: Vec<String>,
-    /// The size of the image in memory, in bytes.
-    pub(crate) size: u64,
     /// Whether events have stacks.
     pub(crate) stacks: bool,
-    /// The reference to the PDB in the image.
-    pub(crate) pdb: Option<PdbReference>,
     /// The kinds of gaps that the test intends.
     pub(crate) allowed: Vec<GapKind>,
 }
@@ -279,18 +273,21 @@ impl NtHost {
         let mut decoder = Decoder::default().with_names(Arc::new(Names(self.clone())));
         let mut files = SchemaFiles::default();
         // Most images have no schemas, because their events are self-describing.
-        if files.add(&self.inner.path).is_ok() {
+        if files.add(&self.inner.images.driver().path).is_ok() {
             decoder.push(Arc::new(files));
         }
         decoder
     }
 
-    /// Returns the files that the run reads, which no output may replace: the driver, and its PDB and linker map if they
-    /// exist.
+    /// Returns the files that the run reads, which no output may replace: the driver and the other images, and their PDBs
+    /// and linker maps if they exist.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
-        let symbols = self.inner.symbols.files().filter(|path| path.exists()).map(Path::to_owned);
-        [self.inner.path.clone()].into_iter().chain(symbols).collect()
+        let files = |image: &ImageFile| {
+            let symbols = image.symbols.files().filter(|path| path.exists()).map(Path::to_owned);
+            [image.path.clone()].into_iter().chain(symbols).collect::<Vec<_>>()
+        };
+        self.inner.images.files.iter().flat_map(files).collect()
     }
 
     /// Returns notes about the image that break no rule of this run, such as that memory integrity would refuse it.
@@ -300,7 +297,7 @@ impl NtHost {
     }
 
     /// Returns what is known about an address of the driver's code, as it appears in an event's stack: the return
-    /// address of a call. Returns `None` if the address is not in the image that was loaded last. If functions were
+    /// address of a call. Returns `None` if the address is not in an image of the last load. If functions were
     /// inlined into each other, returns the innermost one of the driver's own code: see [`NtHost::locate_all`].
     #[must_use]
     pub fn locate(&self, address: u64) -> Option<Place> {
@@ -310,41 +307,19 @@ impl NtHost {
     }
 
     /// Returns all functions that an address of the driver's code belongs to, innermost first: those that were inlined,
-    /// and the one that was called. Empty if the address is not in the image that was loaded last.
+    /// and the one that was called. Empty if the address is not in an image of the last load.
     #[must_use]
     pub fn locate_all(&self, address: u64) -> Vec<Place> {
-        let base = self.inner.process.image_base();
-        let rva = address.checked_sub(base).filter(|rva| base != 0 && *rva < self.inner.size);
-        rva.map(|rva| self.places(rva, rva.saturating_sub(1))).unwrap_or_default()
-    }
-
-    /// Returns what is known about an address. `inside` is an address within its instruction.
-    fn places(&self, rva: u64, inside: u64) -> Vec<Place> {
-        let Ok(inside) = u32::try_from(inside) else { return vec![Place { rva, ..Place::default() }] };
-        let symbols = &self.inner.symbols;
-        let nearest = symbols.nearest(inside);
-        let (name, offset) = nearest.map(|nearest| (nearest.name, nearest.offset)).unzip();
-        // The offset from the symbol to the return address, as debuggers show it.
-        let offset = offset.map(|offset| offset.saturating_add(u32::try_from(rva).unwrap_or(inside) - inside));
-        let section = symbols.section(inside).map(str::to_owned);
-        let frames = symbols.frames(inside);
-        if frames.is_empty() {
-            return vec![Place { rva, section, symbol: name, offset, ..Place::default() }];
-        }
-        let place = |frame: pe_image::Frame<'_>| {
-            let (file, line) = frame.source.map(|(file, line)| (file.to_owned(), line)).unzip();
-            let symbol = frame.function.or_else(|| name.clone().filter(|_| !frame.is_inlined));
-            let is_own = frame.source.is_some_and(|(file, _)| symbols.is_own(file));
-            let offset = offset.filter(|_| !frame.is_inlined);
-            let section = section.clone();
-            Place { rva, section, symbol, offset, file, line, is_inlined: frame.is_inlined, is_own }
-        };
-        frames.into_iter().map(place).collect()
+        let images = &self.inner.images;
+        let found = images.find(&self.inner.process.image_bases(), address);
+        found.map(|place| images.places(place, true)).unwrap_or_default()
     }
 
     fn name(&self, record: &Record) -> Finding {
+        let images = &self.inner.images;
         let mut finding = Finding {
             rule: record.rule(),
+            image: images.name(images.blamed(record)),
             routine: record.routine(),
             place: None,
             inner: Vec::new(),
@@ -352,9 +327,8 @@ impl NtHost {
             irql: record.irql(),
             detail: record.detail(),
         };
-        let place = record.rva().map(|rva| self.places(rva, record.inside().unwrap_or(rva))).unwrap_or_default();
-        let callers = record.calls().iter().map(|rva| u64::from(*rva));
-        let callers = callers.flat_map(|rva| self.places(rva, rva.saturating_sub(1)));
+        let place = record.place().map(|place| images.places(place, record.is_call())).unwrap_or_default();
+        let callers = record.calls().iter().flat_map(|call| images.places(*call, true));
         finding.set_chain(place.into_iter().chain(callers).collect());
         finding
     }
@@ -412,8 +386,9 @@ impl FrameNames for Names {
     fn names(&self, _: u32, address: u64) -> Vec<String> {
         let name = |place: Place| {
             let offset = place.offset.filter(|offset| *offset != 0).map(|offset| format!("+{offset:#x}"));
-            let function = place.symbol.map(|symbol| format!("{symbol}{}", offset.unwrap_or_default()));
-            let function = function.unwrap_or_else(|| format!("image+{:#x}", place.rva));
+            let function = place.symbol.as_ref().map(|symbol| format!("{symbol}{}", offset.unwrap_or_default()));
+            let image = place.image.as_deref().unwrap_or("image");
+            let function = function.unwrap_or_else(|| format!("{image}+{:#x}", place.rva));
             match place.file.zip(place.line) {
                 Some((file, line)) => format!("{function} ({file}:{line})"),
                 None => function,

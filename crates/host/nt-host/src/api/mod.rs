@@ -1,15 +1,18 @@
 //! The public API: a host with one driver, its devices, and traces with expectations.
 
 mod builder;
+mod compare;
 mod device;
 mod expect;
 mod file;
 mod host;
+mod images;
 mod matrix;
 mod system;
 mod trace;
 
 pub use builder::Builder;
+pub use compare::Difference;
 pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
 pub use file::File;

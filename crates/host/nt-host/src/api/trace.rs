@@ -7,6 +7,7 @@ use etw_etl::format::classic::{PERFINFO_SIZE, SystemHeader, TYPE_PERFINFO_64};
 use etw_etl::{Clock, ClockKind, Event, EventData, FileTime, NewFile, Writer, WriterOptions};
 use etw_types::{EventDescriptor, Guid, Level, Opcode};
 
+use super::images::ImageFile;
 use super::{Expectation, NtHost};
 use nt_machine::EPOCH;
 
@@ -163,7 +164,7 @@ impl Trace {
         let (mut end, mut result, mut first) = (CLOCK.start, Ok(()), true);
         let lost = self.visit(|event| {
             if result.is_ok() && std::mem::take(&mut first) {
-                result = self.write_image(&mut writer, &event);
+                result = self.write_images(&mut writer, &event);
             }
             if result.is_ok() {
                 result = writer.write_record(0, event.record(), event.header.stamp).map(drop);
@@ -176,42 +177,13 @@ impl Trace {
         file.finish().map_err(place)
     }
 
-    /// If events have stacks, writes the records that the kernel writes when it loads an image: the address of the
-    /// image, and its PDB. With them, any reader of the file can resolve functions and lines.
-    fn write_image(&self, writer: &mut Writer, first: &Event) -> Result<(), etw_etl::Error> {
+    /// If events have stacks, writes the records of the images. With them, any reader of the file can resolve functions
+    /// and lines.
+    fn write_images(&self, writer: &mut Writer, first: &Event) -> Result<(), etw_etl::Error> {
         let inner = self.host.inner();
-        let base = inner.process.image_base();
-        if !inner.stacks || base == 0 {
-            return Ok(());
-        }
-        let process_id = first.header.process_id.unwrap_or_default();
-        let name = inner.path.file_name().unwrap_or_default().to_string_lossy();
-        let path: Vec<u8> =
-            format!("\\SystemRoot\\System32\\drivers\\{name}\0").encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let (place, process) = (base.to_le_bytes(), process_id.to_le_bytes());
-        // Base, size, process, checksum, time stamp; then the preferred base and reserved members, and the name.
-        let load = [&place[..], &inner.size.to_le_bytes(), &process, &[0; 12], &place, &[0; 16], &path].concat();
-        let size = u16::try_from(PERFINFO_SIZE + load.len()).unwrap_or(u16::MAX);
-        let timestamp = first.header.stamp;
-        let header = SystemHeader {
-            version: 2,
-            header_type: TYPE_PERFINFO_64,
-            size,
-            hook_id: LOAD,
-            timestamp,
-            ..SystemHeader::default()
-        };
-        writer.write_record(0, &[&header.to_perfinfo_bytes()[..], &load].concat(), timestamp)?;
-        let Some(pdb) = &inner.pdb else { return Ok(()) };
-        let Ok(id) = Guid::parse(&pdb.id) else { return Ok(()) };
-        let names =
-            [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
-        let descriptor = EventDescriptor { version: 2, opcode: DBG_ID_RSDS, ..EventDescriptor::default() };
-        let (provider, flags) = (IMAGE_ID, CLASSIC_HEADER);
-        writer.write(
-            0,
-            &EventData { provider, descriptor, flags, process_id, timestamp, payload: &names, ..EventData::default() },
-        )
+        let images = inner.images.files.iter().zip(inner.process.image_bases());
+        let mut images = images.filter(|(_, base)| inner.stacks && *base != 0);
+        images.try_for_each(|(image, base)| write_image(writer, first, image, base))
     }
 
     /// Calls `found` for each event so far, oldest first, and returns the number of lost events. Keeps at most one
@@ -256,6 +228,36 @@ const IMAGE_ID: Guid = Guid::from_u128(0xB3E6_75D7_2554_4F18_830B_2762_7325_60DE
 const DBG_ID_RSDS: Opcode = Opcode::from_int(36);
 /// `EVENT_HEADER_FLAG_CLASSIC_HEADER`.
 const CLASSIC_HEADER: u16 = 0x100;
+
+/// Writes the records that the kernel writes when it loads an image: the address of the image, and its PDB.
+fn write_image(writer: &mut Writer, first: &Event, image: &ImageFile, base: u64) -> Result<(), etw_etl::Error> {
+    let (process_id, name) = (first.header.process_id.unwrap_or_default(), &image.name);
+    let path: Vec<u8> =
+        format!("\\SystemRoot\\System32\\drivers\\{name}\0").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let (place, process) = (base.to_le_bytes(), process_id.to_le_bytes());
+    // Base, size, process, checksum, time stamp; then the preferred base and reserved members, and the name.
+    let load = [&place[..], &image.size.to_le_bytes(), &process, &[0; 12], &place, &[0; 16], &path].concat();
+    let size = u16::try_from(PERFINFO_SIZE + load.len()).unwrap_or(u16::MAX);
+    let timestamp = first.header.stamp;
+    let header = SystemHeader {
+        version: 2,
+        header_type: TYPE_PERFINFO_64,
+        size,
+        hook_id: LOAD,
+        timestamp,
+        ..SystemHeader::default()
+    };
+    writer.write_record(0, &[&header.to_perfinfo_bytes()[..], &load].concat(), timestamp)?;
+    let Some(pdb) = &image.pdb else { return Ok(()) };
+    let Ok(id) = Guid::parse(&pdb.id) else { return Ok(()) };
+    let names = [&place[..], &process, &id.to_bytes_le(), &pdb.age.to_le_bytes(), pdb.path.as_bytes(), &[0]].concat();
+    let descriptor = EventDescriptor { version: 2, opcode: DBG_ID_RSDS, ..EventDescriptor::default() };
+    let (provider, flags) = (IMAGE_ID, CLASSIC_HEADER);
+    writer.write(
+        0,
+        &EventData { provider, descriptor, flags, process_id, timestamp, payload: &names, ..EventData::default() },
+    )
+}
 
 /// Creates a file that Windows tools can read. It will be moved to `final_path`, which its header names.
 fn etl_writer(path: &Path, final_path: &Path) -> Result<Writer, etw_etl::Error> {

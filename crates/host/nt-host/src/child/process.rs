@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use nt_machine::{Config, DEBUG_OUTPUT, Findings, Layout, Printed, Record};
+use nt_machine::{Config, DEBUG_OUTPUT, Findings, Guests, MOST_IMAGES, Printed, Record};
 
 use super::server;
 use crate::wire::spill::{self, Spill};
@@ -40,7 +40,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// Forks a child for a driver. No code of the driver runs yet.
-    pub(crate) fn start(layout: &Layout, config: &Config) -> io::Result<Self> {
+    pub(crate) fn start(guests: &Guests, config: &Config) -> io::Result<Self> {
         let findings = Findings::new(config.debug_output.unwrap_or(DEBUG_OUTPUT))?;
         let trace = spill::create()?;
         let (ours, theirs) = UnixStream::pair()?;
@@ -56,7 +56,7 @@ impl Process {
                 // parent does.
                 // SAFETY: the call sets no handler.
                 unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
-                let run = || server::run(theirs, their_control, Spill::new(trace), layout, config, findings);
+                let run = || server::run(theirs, their_control, Spill::new(trace), guests, config, findings);
                 let _ = catch_unwind(AssertUnwindSafe(run));
                 // SAFETY: exits this process without running exit handlers that belong to the parent.
                 unsafe { libc::_exit(0) }
@@ -140,9 +140,9 @@ impl Process {
         self.findings.read()
     }
 
-    /// Returns the current or former address of the driver's image.
-    pub(crate) fn image_base(&self) -> u64 {
-        self.findings.base()
+    /// Returns the current or former addresses of the images, the driver under test first.
+    pub(crate) fn image_bases(&self) -> [u64; MOST_IMAGES] {
+        self.findings.bases()
     }
 
     /// Returns the debug output so far.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use etw_engine::Session;
-use nt_machine::{Config, Findings, Gap, GapKind, Layout, Machine, RunEvent};
+use nt_machine::{Config, Findings, Gap, GapKind, Guests, Machine, RunEvent};
 
 use super::patience::{INTERVAL, Patience};
 use super::shared::{Sessions, lock};
@@ -25,12 +25,12 @@ pub(super) fn run(
     mut stream: UnixStream,
     control: UnixStream,
     spill: Spill,
-    layout: &Layout,
+    guests: &Guests,
     config: &Config,
     findings: Findings,
 ) {
     let Ok(machine) = Machine::start(config.clone(), findings) else { return };
-    let Some(worker) = Worker::start(machine, layout) else { return };
+    let Some(worker) = Worker::start(machine, guests) else { return };
     let serve = move || super::control::serve(machine, control);
     if std::thread::Builder::new().name("control".into()).spawn(serve).is_err() {
         return;

@@ -6,19 +6,19 @@ use std::thread as std_thread;
 
 use etw_engine::Enable;
 use etw_types::NtStatus;
-use nt_machine::{DeviceId, IoRequest, Layout, Loaded, Machine, RequestKind};
+use nt_machine::{DeviceId, Guests, IoRequest, Loaded, Machine, RequestKind};
 
 use crate::Error;
 use crate::wire::{Reply, StormPlan};
 
 /// Runs a storm. The calling thread loads and unloads the driver; other threads send requests. The session enables and
 /// disables the provider all the time, also while the driver is loaded and unloaded.
-pub(super) fn run(machine: Machine, layout: &Layout, plan: &StormPlan) -> Reply {
+pub(super) fn run(machine: Machine, guests: &Guests, plan: &StormPlan) -> Reply {
     let over = AtomicBool::new(false);
     std_thread::scope(|scope| {
         let control = scope.spawn(|| machine.with_thread(|| sessions(machine, plan, &over)));
         let failed =
-            (0..plan.rounds).find_map(|round| self::round(machine, layout, plan).err().map(|reason| (round, reason)));
+            (0..plan.rounds).find_map(|round| self::round(machine, guests, plan).err().map(|reason| (round, reason)));
         over.store(true, Ordering::SeqCst);
         machine.wait_outside(|| drop(control.join()));
         match failed {
@@ -28,8 +28,8 @@ pub(super) fn run(machine: Machine, layout: &Layout, plan: &StormPlan) -> Reply 
     })
 }
 
-fn round(machine: Machine, layout: &Layout, plan: &StormPlan) -> Result<(), String> {
-    match machine.load(layout) {
+fn round(machine: Machine, guests: &Guests, plan: &StormPlan) -> Result<(), String> {
+    match machine.load(guests) {
         Ok(Loaded::Entered(status)) if status.is_success() => {}
         Ok(Loaded::Entered(status)) => return Err(format!("DriverEntry returned {status}")),
         Ok(Loaded::Refused(_, reason)) => return Err(reason),

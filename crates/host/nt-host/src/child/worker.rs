@@ -8,7 +8,7 @@ use std::thread as std_thread;
 use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
-use nt_machine::{Answer, DeviceId, FileId, Layout, Loaded, Machine, Told};
+use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Told};
 
 use super::shared::{Sessions, lock};
 use super::{control, storm};
@@ -24,16 +24,16 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Starts the worker and the thread that runs DPCs.
-    pub(super) fn start(machine: Machine, layout: &Layout) -> Option<Self> {
+    pub(super) fn start(machine: Machine, guests: &Guests) -> Option<Self> {
         let (requests, receiver) = mpsc::channel();
         let (sender, number) = mpsc::channel();
         let reply = Arc::<Mutex<Option<Reply>>>::default();
         let answers = Arc::clone(&reply);
-        let layout = layout.clone();
+        let guests = guests.clone();
         let run = move || {
             // SAFETY: the call only returns a number.
             let _ = sender.send(unsafe { libc::gettid() });
-            serve(machine, &layout, &receiver, &answers);
+            serve(machine, &guests, &receiver, &answers);
         };
         std_thread::Builder::new().name("driver".into()).spawn(run).ok()?;
         std_thread::Builder::new().name("deferred".into()).spawn(move || machine.run_deferred()).ok()?;
@@ -64,21 +64,21 @@ impl Worker {
     }
 }
 
-fn serve(machine: Machine, layout: &Layout, requests: &Receiver<(Request, Sessions)>, replies: &Mutex<Option<Reply>>) {
+fn serve(machine: Machine, guests: &Guests, requests: &Receiver<(Request, Sessions)>, replies: &Mutex<Option<Reply>>) {
     let _ = machine.serve(|serve_one| {
         while let Ok((request, sessions)) = requests.recv() {
             let mut request = Some(request);
             serve_one(&mut || {
-                let reply = request.take().map(|request| execute(machine, layout, request, &sessions));
+                let reply = request.take().map(|request| execute(machine, guests, request, &sessions));
                 *lock(replies) = reply;
             });
         }
     });
 }
 
-fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessions) -> Reply {
+fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessions) -> Reply {
     match request {
-        Request::Load {} => match machine.load(layout) {
+        Request::Load {} => match machine.load(guests) {
             Ok(Loaded::Entered(status)) => Reply::Status { status },
             Ok(Loaded::Refused(status, reason)) => Reply::NotLoaded { status, reason },
             Err(error) => Reply::Failed { reason: error.to_string() },
@@ -90,6 +90,7 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
         },
         Request::RemoveDevice { device } => result(machine.remove_device(DeviceId::from_int(device), false)),
         Request::SurpriseRemove { device } => result(machine.remove_device(DeviceId::from_int(device), true)),
+        Request::Rebalance { device } => result(machine.rebalance(DeviceId::from_int(device))),
         Request::SetPower { device, on } => result(machine.set_power(DeviceId::from_int(device), on)),
         Request::Io { device, request } => completed(machine.request(DeviceId::from_int(device), &request)),
         Request::Begin { device, request } => {
@@ -138,7 +139,7 @@ fn execute(machine: Machine, layout: &Layout, request: Request, sessions: &Sessi
             let Told { called, status, access } = machine.notify(&notification);
             Reply::Told { called, status, access }
         }
-        Request::Storm { plan } => storm::run(machine, layout, &plan),
+        Request::Storm { plan } => storm::run(machine, guests, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },
         Request::Session { .. }
         | Request::Events { .. }

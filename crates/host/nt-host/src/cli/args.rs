@@ -43,6 +43,12 @@ pub(super) enum Command {
     /// Fail each fallible call in turn, then calls at random
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),
+    /// Run the driver on the imitated framework and on Microsoft's own, and print where they differ
+    #[command(after_help = format!(
+        "Example:\n  nt-host compare my_driver.sys --framework frameworks/1.33 --ioctl 22E000:6869\n\n{}",
+        notes()
+    ))]
+    Compare(Box<Options>),
     /// Show how far the host implements a driver's imports, or every routine
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all --json\n\n{}", notes()))]
     List(List),
@@ -75,6 +81,15 @@ pub(super) struct Options {
     /// Imitate this Windows release, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]
     pub(super) os: Os,
+    /// Load another image before the driver, for example one that exports routines to it; repeatable
+    #[arg(long, value_name = "FILE.sys")]
+    pub(super) with: Vec<PathBuf>,
+    /// Use this framework in place of the imitation: Wdf01000.sys of a Windows machine, or a folder with it
+    #[arg(long, value_name = "DIR|FILE")]
+    pub(super) framework: Option<PathBuf>,
+    /// Switch on the verifier of that framework for the driver
+    #[arg(long, requires = "framework")]
+    pub(super) framework_verifier: bool,
     /// Hide a routine, as if this Windows did not have it; repeatable
     #[arg(long, value_name = "ROUTINE")]
     pub(super) hide: Vec<String>,

@@ -30,6 +30,7 @@ pub(super) fn json(
         "requests": progress.requests.iter().map(request).collect::<Vec<_>>(),
         "notes": notes,
         "findings": report.findings().iter().map(finding).collect::<Vec<_>>(),
+        "other_findings": report.other_findings().iter().map(finding).collect::<Vec<_>>(),
         "gaps": report.gaps().iter().map(gap).collect::<Vec<_>>(),
         "events": events,
         "lost": lost,
@@ -58,12 +59,13 @@ fn finding(finding: &Finding) -> Value {
     let place = finding.place.as_ref();
     let caller = |place: &Place| {
         json!({
-            "rva": place.rva, "section": place.section, "symbol": place.symbol, "offset": place.offset,
+            "image": place.image, "rva": place.rva, "section": place.section, "symbol": place.symbol, "offset": place.offset,
             "file": place.file, "line": place.line, "inlined": place.is_inlined,
         })
     };
     json!({
         "rule": finding.rule.id(),
+        "image": finding.image,
         "routine": finding.routine,
         "irql": finding.irql,
         "detail": finding.detail,
@@ -92,6 +94,7 @@ mod tests {
         let caller = Place { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), ..Place::default() };
         let finding = Finding {
             rule: Rule::PoolLeak,
+            image: None,
             routine: None,
             place: Some(place),
             inner: Vec::new(),
@@ -110,10 +113,10 @@ mod tests {
         assert_eq!(
             json(&verdict, &progress, &["note".into()], &report, (&[], etw_etl::Decoder::default()), 0),
             "{\"schema_version\":1,\"outcome\":\"1 finding\",\"result\":\"findings\",\"unloaded\":false,\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
-             \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"routine\":null,\"irql\":0,\
+             \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"image\":null,\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
-             \"inner\":[],\"stack\":[{\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
-             \"inlined\":false}]}],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\",\"output_dropped\":0}"
+             \"inner\":[],\"stack\":[{\"image\":null,\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
+             \"inlined\":false}]}],\"other_findings\":[],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\",\"output_dropped\":0}"
         );
     }
 }

@@ -4,6 +4,7 @@
 
 mod args;
 mod clients;
+mod compare;
 mod interrupt;
 mod json;
 mod list;
@@ -33,6 +34,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     end(match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Matrix(options) => matrix::matrix(&options),
+        Command::Compare(options) => compare::compare(&options),
         Command::List(list) => match &list.path {
             Some(path) => list::list(path, list.os),
             None => list::list_all(list.os, list.json),

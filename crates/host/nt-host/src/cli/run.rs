@@ -20,6 +20,15 @@ use crate::{Builder, Error, Failure, NtHost, Outcome, Report};
 /// Creates the builder of a run, without the seed of random failures. If `measured` is set, uses measured time unless the options say otherwise.
 pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     let mut builder = NtHost::builder().driver(&options.path).os(options.os).trace_all();
+    for path in &options.with {
+        builder = builder.with(path);
+    }
+    if let Some(path) = &options.framework {
+        builder = builder.framework(path);
+    }
+    if options.framework_verifier {
+        builder = builder.framework_verifier();
+    }
     for routine in &options.hide {
         builder = builder.hide(routine);
     }

@@ -6,7 +6,7 @@ use std::io;
 use command_line::escaped;
 use etw_etl::{Decoder, Event, Exporter, Format};
 
-use crate::{Gap, Report};
+use crate::{Finding, Gap, Report};
 
 /// Returns the events, the debug output and the findings as text.
 pub(super) fn text(
@@ -51,24 +51,34 @@ pub(super) fn text(
                 let (kept, more) = (findings.len(), report.losses().findings);
                 let _ = writeln!(out, "  the first {kept}; {more} more did not fit");
             }
-            for finding in findings {
-                let _ = writeln!(out, "  {:<22} {}", finding.rule, escaped(&finding.detail));
-                if let Some(routine) = &finding.routine {
-                    let _ = writeln!(out, "  {:<22} in {}, IRQL {}", "", escaped(routine), finding.irql);
-                }
-                if let Some(place) = &finding.place {
-                    let _ = writeln!(out, "  {:<22} at {}", "", escaped(&place.to_string()));
-                }
-                for callee in finding.inner.iter().rev() {
-                    let _ = writeln!(out, "  {:<22}   through {}", "", escaped(&callee.to_string()));
-                }
-                for caller in &finding.stack {
-                    let _ = writeln!(out, "  {:<22}   called from {}", "", escaped(&caller.to_string()));
-                }
-            }
+            out.extend(findings.iter().map(described));
         }
     }
+    if !report.other_findings().is_empty() {
+        let _ = writeln!(out, "findings about other images ({})", report.other_findings().len());
+        out.extend(report.other_findings().iter().map(described));
+    }
     out.push_str(&gaps(report.gaps()));
+    out
+}
+
+/// Returns a finding with its calls.
+fn described(finding: &Finding) -> String {
+    let mut out = String::new();
+    let image = finding.image.as_ref().map(|image| format!("{image}: ")).unwrap_or_default();
+    let _ = writeln!(out, "  {:<22} {}", finding.rule, escaped(&format!("{image}{}", finding.detail)));
+    if let Some(routine) = &finding.routine {
+        let _ = writeln!(out, "  {:<22} in {}, IRQL {}", "", escaped(routine), finding.irql);
+    }
+    if let Some(place) = &finding.place {
+        let _ = writeln!(out, "  {:<22} at {}", "", escaped(&place.to_string()));
+    }
+    for callee in finding.inner.iter().rev() {
+        let _ = writeln!(out, "  {:<22}   through {}", "", escaped(&callee.to_string()));
+    }
+    for caller in &finding.stack {
+        let _ = writeln!(out, "  {:<22}   called from {}", "", escaped(&caller.to_string()));
+    }
     out
 }
 

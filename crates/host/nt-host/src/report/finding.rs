@@ -9,6 +9,8 @@ use crate::Rule;
 pub struct Place {
     /// The address relative to the image.
     pub rva: u64,
+    /// The file name of the image; `None` for the driver under test.
+    pub image: Option<String>,
     /// The section, if the address is in one.
     pub section: Option<String>,
     /// The function. Without a PDB, this is the nearest preceding symbol in the section.
@@ -25,11 +27,13 @@ pub struct Place {
     pub is_own: bool,
 }
 
-/// A mistake of a driver.
+/// A mistake of the driver under test or of another image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule that it breaks.
     pub rule: Rule,
+    /// The file name of the image that made the mistake; `None` for the driver under test.
+    pub image: Option<String>,
     /// The routine that was called, if the mistake is in a call.
     pub routine: Option<String>,
     /// The place in the driver's code: the innermost line of the driver's own sources, if there is one.
@@ -53,8 +57,9 @@ impl Finding {
         self.inner = chain;
     }
 
-    /// Finds the place to report: the innermost line of the driver's own sources. The driver's panic handler is also its
-    /// own, so the search for a panic begins at the line that panicked, which may be in a library.
+    /// Finds the place to report: the innermost line of the driver's own sources. Without one, that is the innermost place
+    /// in the image that made the mistake. The driver's panic handler is also its own, so the search for a panic begins at
+    /// the line that panicked, which may be in a library.
     fn reported_in(&self, chain: &[Place]) -> Option<usize> {
         let is_machinery = |place: &Place| {
             self.rule == Rule::RustPanic
@@ -62,7 +67,8 @@ impl Finding {
         };
         let panicked = self.panicked_at(chain).or_else(|| chain.iter().rposition(is_machinery));
         let first = panicked.unwrap_or_default();
-        chain.iter().skip(first).position(|place| place.is_own).map(|own| first + own).or(panicked)
+        let own = chain.iter().skip(first).position(|place| place.is_own).filter(|_| self.image.is_none());
+        own.map(|own| first + own).or(panicked).or_else(|| chain.iter().position(|place| place.image == self.image))
     }
 
     /// Returns whether another finding, maybe of another run, is the same mistake. Details can have addresses, which
@@ -70,6 +76,7 @@ impl Finding {
     pub(crate) fn is_same_mistake(&self, other: &Self) -> bool {
         let place = |finding: &Self| finding.place.as_ref().map(|place| (place.rva, place.file.clone(), place.line));
         self.rule == other.rule
+            && self.image == other.image
             && self.routine == other.routine
             && place(self) == place(other)
             && (self.place.is_some() || self.detail == other.detail)
@@ -90,7 +97,7 @@ impl Finding {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "image+{:#x}", self.rva)?;
+        write!(f, "{}+{:#x}", self.image.as_deref().unwrap_or("image"), self.rva)?;
         let source = self.file.as_ref().zip(self.line);
         if let (None, Some(section)) = (source, &self.section) {
             write!(f, " {section}")?;
@@ -110,6 +117,9 @@ impl fmt::Display for Place {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(image) = &self.image {
+            write!(f, "{image}: ")?;
+        }
         write!(f, "{}: {}", self.rule, self.detail)?;
         if let Some(routine) = &self.routine {
             write!(f, " [{routine}]")?;

@@ -31,6 +31,7 @@ use crate::Rule;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     findings: Vec<Finding>,
+    other_findings: Vec<Finding>,
     output: String,
     parts: Vec<Printed>,
     losses: Losses,
@@ -75,7 +76,8 @@ impl fmt::Display for Losses {
 impl Report {
     pub(crate) fn new(findings: Vec<Finding>, parts: Vec<Printed>) -> Self {
         let output = parts.iter().map(|part| part.text.as_str()).collect();
-        Self { findings, output, parts, losses: Losses::default(), gaps: Vec::new() }
+        let (findings, other_findings) = findings.into_iter().partition(|finding| finding.image.is_none());
+        Self { findings, other_findings, output, parts, losses: Losses::default(), gaps: Vec::new() }
     }
 
     pub(crate) fn with_losses(self, losses: Losses) -> Self {
@@ -109,10 +111,17 @@ impl Report {
         self.losses
     }
 
-    /// Returns the findings, in the order in which they were recorded.
+    /// Returns the findings about the driver under test, in the order in which they were recorded: those whose call stack
+    /// has code of the driver, up to the last routine that the kernel called.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// Returns the findings about other images, which the driver did not cause. They do not change the outcome.
+    #[must_use]
+    pub fn other_findings(&self) -> &[Finding] {
+        &self.other_findings
     }
 
     /// Returns the findings of one rule.

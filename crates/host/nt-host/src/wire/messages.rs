@@ -56,6 +56,8 @@ messages! {
         SetPower { device: u64, on: bool } = 20,
         /// Remove a device by surprise.
         SurpriseRemove { device: u64 } = 21,
+        /// Stop a device and start it again.
+        Rebalance { device: u64 } = 29,
         /// Raise an interrupt of a device.
         Interrupt { device: u64, number: u32 } = 26,
         /// Send a WMI request to a device.

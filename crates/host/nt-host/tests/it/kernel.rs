@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::c;
 use crate::common::c::{Log, plain};
 use etw_types::NtStatus;
-use nt_host::{Device, Error, GapKind, NtHost, Os, RegistryKey, RegistryValue, Rule};
+use nt_host::{Builder, Device, Error, GapKind, NtHost, Os, RegistryKey, RegistryValue, Rule};
 
 const WAIT: u32 = 0x0022_2000;
 const BELOW: u32 = 0x0022_2004;
@@ -29,7 +29,16 @@ const STEPS: [&str; 14] = [
 ];
 
 fn start() -> (NtHost, Device, Log) {
-    let host = plain("wdm_stack").start().expect("DriverEntry");
+    started(plain("wdm_stack"))
+}
+
+/// The device reports that it has failed, which is a gap.
+fn start_to_fail() -> (NtHost, Device, Log) {
+    started(plain("wdm_stack").allow(GapKind::NotStarted))
+}
+
+fn started(builder: Builder) -> (NtHost, Device, Log) {
+    let host = builder.start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     (host, device, Log::default())
 }
@@ -149,7 +158,7 @@ fn a_limit_of_memory_is_the_drivers_and_not_the_hosts() {
 fn a_driver_that_takes_devices_needs_an_unload_routine_and_may_delete_a_device_before_it_passes_the_removal_on() {
     let host = plain("wdm_stays").hide("RtlRandomEx").start().expect("DriverEntry");
     host.add_device().expect("a device").remove().expect("a removal");
-    assert_eq!(Log::default().lines(&host), ["passed 1", "passed 2", "passed 3"]);
+    assert_eq!(Log::default().lines(&host), (1..=6).map(|number| format!("passed {number}")).collect::<Vec<_>>());
     host.report().assert_clean();
     assert!(matches!(host.unload(), Err(Error::NotUnloaded)), "it stays");
     let found: Vec<_> = host.report().findings().iter().map(|found| found.detail.clone()).collect();
@@ -231,7 +240,9 @@ fn a_packet_in_a_cancel_safe_queue_is_taken_once_or_canceled() {
 #[test]
 fn a_device_starts_and_goes_through_its_stack() {
     let (host, device, mut log) = start();
-    assert_eq!(log.lines(&host), ["added, 2 locations", "pnp 0", "started below: 0"]);
+    // After the start, Windows asks for capabilities, state and children.
+    let up = ["added, 2 locations", "pnp 0", "started below: 0", "pnp 9", "pnp 14", "pnp 7"];
+    assert_eq!(log.lines(&host), up);
     device.remove().expect("removal");
     assert_eq!(log.lines(&host), ["pnp 1", "pnp 2", "removed"]);
     host.unload().expect("unload").assert_clean();
@@ -251,7 +262,7 @@ fn a_device_that_is_pulled_out_gets_a_surprise_removal() {
 /// a device that returns `PNP_DEVICE_FAILED`.
 #[test]
 fn a_device_that_reports_its_failure_is_asked_and_removed() {
-    let (host, device, mut log) = start();
+    let (host, device, mut log) = start_to_fail();
     log.lines(&host);
     assert_eq!(device.ioctl(0x0022_200C, &[], 0).expect("a reply").status, NtStatus::Success);
     host.advance(Duration::from_millis(1)).expect("time");
@@ -259,6 +270,52 @@ fn a_device_that_reports_its_failure_is_asked_and_removed() {
     // The client of the request closes its file before or after the query.
     lines.retain(|line| line != "cleanup");
     assert_eq!(lines, ["pnp 14", "pnp 17", "pnp 2", "removed"]);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Windows sends no plug-and-play requests while the system sleeps.
+#[test]
+fn a_sleeping_device_is_woken_up_before_it_is_asked_or_removed() {
+    let woken = ["system power 2, 1", "device power 2, 1", "device power 1 done: 0"];
+    let (host, device, mut log) = start();
+    device.sleep().expect("sleep");
+    log.lines(&host);
+    device.remove().expect("removal");
+    assert_eq!(log.lines(&host), [&woken[..], &["pnp 1", "pnp 2", "removed"]].concat());
+    host.unload().expect("unload").assert_clean();
+
+    let (host, device, mut log) = start_to_fail();
+    device.sleep().expect("sleep");
+    // The device reports that it has failed. It is asked for its state after it has woken up.
+    assert_eq!(device.ioctl(0x0022_200C, &[], 0).expect("a reply").status, NtStatus::Success);
+    host.advance(Duration::from_millis(1)).expect("time");
+    assert!(!log.lines(&host).contains(&"pnp 17".to_owned()));
+    device.wake().expect("wake");
+    host.advance(Duration::from_millis(1)).expect("time");
+    assert_eq!(log.lines(&host), [&woken[..], &["pnp 14", "pnp 17", "pnp 2", "removed"]].concat());
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_that_gets_other_resources_is_asked_stopped_and_started() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    device.rebalance().expect("a restart");
+    let lines = ["pnp 5", "pnp 4", "pnp 0", "started below: 0", "pnp 9", "pnp 14", "pnp 7"];
+    assert_eq!(log.lines(&host), lines);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_that_is_ejected_is_removed_in_an_orderly_way() {
+    let (host, device, mut log) = start();
+    log.lines(&host);
+    assert_eq!(device.ioctl(0x0022_2010, &[], 0).expect("a reply").status, NtStatus::Success);
+    host.advance(Duration::from_millis(1)).expect("time");
+    let mut lines = log.lines(&host);
+    lines.retain(|line| line != "cleanup");
+    assert_eq!(lines, ["pnp 1", "pnp 2", "removed"]);
     host.unload().expect("unload").assert_clean();
 }
 

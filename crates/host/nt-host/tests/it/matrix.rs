@@ -212,7 +212,7 @@ fn a_matrix_of_a_device_that_does_not_start_is_not_clean() {
 }
 
 /// The path of a driver from the kit's tests. The first call builds these drivers with `cargo xtask build`.
-fn kit(name: &str) -> PathBuf {
+pub(crate) fn kit(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     let kit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wdk-kit/tests/drivers");
     BUILT.get_or_init(|| {
@@ -236,6 +236,16 @@ fn the_kits_echo_driver() {
         device.read(5)?;
         device.ioctl(0x0022_2000, &[], 0).map(drop)
     });
+}
+
+/// The driver copies as many bytes as were written. Microsoft's core/fxmemorybufferapi.cpp refuses a copy of none.
+#[test]
+fn the_kits_echo_driver_has_nothing_to_read_before_a_write() {
+    let host = NtHost::builder().driver(kit("kit_echo.sys")).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    assert_eq!(device.read(5).expect("a reply").status, NtStatus::InvalidParameter);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::cpu::thread;
 use crate::image;
 use crate::layout::DISPATCHER_CONTEXT;
 use crate::memory::{Fault, GuestPtr};
-use pe_image::unwind::{Functions, Registers, Unwound};
+use pe_image::unwind::{Registers, Unwound};
 
 /// The maximum number of frames to search: a stack of 24 KiB has no more.
 const MOST: usize = 3072;
@@ -41,28 +41,27 @@ pub(super) fn request(request: Request) {
 
 /// Steps through the frames of the current call.
 struct Frames {
-    functions: Functions<'static>,
     registers: Registers,
 }
 
 impl Frames {
-    fn new(start: &Registers) -> Option<Self> {
-        Some(Self { functions: image::functions()?, registers: *start })
+    const fn new(start: &Registers) -> Self {
+        Self { registers: *start }
     }
 
     /// Returns the next frame: the image base, the registers, and the unwind information. `None` after the last one.
     fn next(&mut self) -> Option<(u64, Registers, Unwound)> {
         let stack = thread::stack()?;
-        let base = image::base_of(self.registers.rip)?;
+        let (base, functions) = image::functions(self.registers.rip)?;
         let here = self.registers;
-        let unwound = self.functions.unwind(base, &mut self.registers, &mut |address| word(stack, address)).ok()?;
+        let unwound = functions.unwind(base, &mut self.registers, &mut |address| word(stack, address)).ok()?;
         (self.registers.rsp() > here.rsp()).then_some((base, here, unwound))
     }
 }
 
 /// Returns whether any frame, starting at these registers, has an exception handler. Does not allocate.
 pub(crate) fn is_guarded(start: &Registers) -> bool {
-    let Some(mut frames) = Frames::new(start) else { return false };
+    let mut frames = Frames::new(start);
     for _ in 0..MOST {
         match frames.next() {
             Some((_, _, unwound)) if unwound.handler.is_some_and(|handler| handler.on_exception) => return true,
@@ -76,7 +75,7 @@ pub(crate) fn is_guarded(start: &Registers) -> bool {
 /// Calls the exception handlers. Returns `true` if the driver continues with the area's `CONTEXT`.
 pub(super) fn dispatch(area: Area) -> Result<bool, Fault> {
     let start = area.Context().registers()?;
-    let Some(mut frames) = Frames::new(&start) else { return Ok(false) };
+    let mut frames = Frames::new(&start);
     for _ in 0..MOST {
         let Some((base, here, unwound)) = frames.next() else { return Ok(false) };
         if unwound.handler.is_none_or(|handler| !handler.on_exception) {
@@ -98,7 +97,7 @@ pub(super) fn dispatch(area: Area) -> Result<bool, Fault> {
 pub(super) fn leave(area: Area, start: &Registers, request: Request) -> Result<bool, Fault> {
     let flags = area.Record().ExceptionFlags();
     flags.change(|flags| flags | UNWINDING)?;
-    let Some(mut frames) = Frames::new(start) else { return Ok(false) };
+    let mut frames = Frames::new(start);
     for _ in 0..MOST {
         let Some((base, here, unwound)) = frames.next() else { return Ok(false) };
         let is_target = unwound.frame == request.frame;

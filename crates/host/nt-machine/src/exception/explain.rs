@@ -22,8 +22,9 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
         if trap.executes() && trap.is_on_stack() {
             stop(Rule::NoExecute, format_args!("executes {address:#x} on the kernel stack, which is not executable"));
         }
-        if let Some(rva) = image::rva(address).filter(|_| trap.is_no_execute()) {
-            stop(Rule::NoExecute, format_args!("executes image+{rva:#x}, which is not executable"));
+        if image::contains(address) && trap.is_no_execute() {
+            let place = image::describe(address);
+            stop(Rule::NoExecute, format_args!("executes {place}, which is not executable"));
         }
         if let Some((rule, what)) = explain_address(address, trap.executes()) {
             stop(rule, format_args!("{what}"));

@@ -1,7 +1,8 @@
 //! Routines with which a driver inspects its own stack.
 
 use crate::cpu::crossing::{Crossing, word};
-use crate::cpu::{thread, walk};
+use crate::cpu::thread;
+use crate::cpu::walk::{self, Frame};
 use crate::image;
 use crate::layout::CONTEXT;
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
@@ -49,9 +50,9 @@ routines! { pub(crate) ROUTINES;
         place: Out<u64>,
         _history: Ignored<GuestPtr<Opaque>>,
     ) -> Result<GuestPtr<Opaque>, Fault> {
-        let Some(base) = image::base_of(address) else { return Ok(GuestPtr::NULL) };
+        let Some((base, functions)) = image::functions(address) else { return Ok(GuestPtr::NULL) };
         place.set_if_wanted(base)?;
-        let found = image::functions().and_then(|functions| functions.find((address - base) as u32));
+        let found = functions.find((address - base) as u32);
         Ok(GuestPtr::new(found.map_or(0, |(_, entry)| base + u64::from(entry))))
     }
 
@@ -74,7 +75,9 @@ routines! { pub(crate) ROUTINES;
         frame: Out<u64>,
         _registers: Ignored<GuestPtr<Opaque>>,
     ) -> Result<GuestPtr<Code>, Fault> {
-        let (Some(functions), Some(stack)) = (image::functions(), thread::stack()) else { return Ok(GuestPtr::NULL) };
+        let (Some((_, functions)), Some(stack)) = (image::functions(address), thread::stack()) else {
+            return Ok(GuestPtr::NULL);
+        };
         let mut registers = context.registers()?;
         registers.rip = address;
         let Ok(unwound) = functions.unwind(base, &mut registers, &mut |address| word(stack, address)) else {
@@ -97,7 +100,7 @@ routines! { pub(crate) ROUTINES;
 fn back_trace(skip: u32, count: u32) -> Vec<u64> {
     let (mut left, count, mut addresses) = (skip, (count as usize).min(MOST), Vec::new());
     if let Some(registers) = walk::here() {
-        walk::walk(&registers, |address| {
+        walk::walk(&registers, |Frame { address, .. }| {
             if left != 0 {
                 left -= 1;
             } else if addresses.len() < count {

@@ -1,87 +1,144 @@
-//! The driver's image in memory: which addresses belong or belonged to it, and the tables for walks along its calls.
+//! The images in memory: which addresses belong or belonged to which one, and the tables for walks along their calls.
 //!
-//! The fault handler uses the lookups here, so they neither wait nor allocate.
+//! Image 0 is the driver under test. The others are images that it needs, such as a framework. The fault handler uses
+//! the lookups here, so they neither wait nor allocate.
+
+mod sites;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::loader::Layout;
 use crate::memory::{PAGE, Region};
 use crate::part::Part;
+use pe_image::Layout;
 use pe_image::unwind::Functions;
 
-/// The state of the driver's image.
-#[derive(Default)]
-pub(crate) struct Image {
-    /// The base address of the loaded image; 0 if none is loaded.
-    base: AtomicU64,
-    size: AtomicU64,
-    unloaded: Mutex<Vec<Region>>,
-    /// Set once: a machine runs one driver, although it may load it many times.
-    tables: OnceLock<Tables>,
+/// The maximum number of images that are loaded at the same time.
+pub const MOST_IMAGES: usize = 16;
+
+/// The number of the driver under test.
+pub(crate) const DRIVER: u32 = 0;
+
+/// A place in an image.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ImageOffset {
+    /// The number of the image: 0 is the driver under test; the others follow in the order in which they are loaded.
+    pub image: u32,
+    /// The address relative to the image.
+    pub rva: u32,
 }
 
-/// The image with its unwind tables. The bytes are those before relocation, which does not change the tables.
-struct Tables {
+/// The state of all images.
+#[derive(Default)]
+pub(crate) struct Images {
+    slots: [Slot; MOST_IMAGES],
+    unloaded: Mutex<Vec<(u32, Region)>>,
+    sites: Mutex<sites::Sites>,
+}
+
+/// An image. Its file stays the same in a machine, although the machine may load it many times.
+#[derive(Default)]
+struct Slot {
+    /// The address; 0 if the image is not loaded.
+    base: AtomicU64,
+    size: AtomicU64,
+    file: OnceLock<File>,
+}
+
+/// What is known about an image before it is loaded. The bytes are those before relocation, which does not change the
+/// unwind tables.
+struct File {
+    name: String,
     bytes: Vec<u8>,
     exceptions: (u32, u32),
 }
 
-static IMAGE: Part<Image> = Part::new();
-
-/// Makes this the image of this process. Later calls have no effect.
-pub(crate) fn attach(image: &'static Image) {
-    IMAGE.attach(image);
+impl Slot {
+    fn region(&self) -> Option<Region> {
+        let region = Region { base: self.base.load(Ordering::SeqCst), size: self.size.load(Ordering::SeqCst) };
+        (region.base != 0).then_some(region)
+    }
 }
 
-/// Records that an image was loaded.
-pub(crate) fn loaded(region: Region, layout: &Layout) {
-    let Some(image) = IMAGE.find() else { return };
+static IMAGES: Part<Images> = Part::new();
+
+/// Makes these the images of this process. Later calls have no effect.
+pub(crate) fn attach(images: &'static Images) {
+    IMAGES.attach(images);
+}
+
+fn slot(number: u32) -> Option<&'static Slot> {
+    IMAGES.find()?.slots.get(number as usize)
+}
+
+/// Records that an image was loaded. `name` is its file name.
+pub(crate) fn loaded(number: u32, name: &str, region: Region, layout: &Layout) {
+    let Some(slot) = slot(number) else { return };
     let exceptions = layout.exceptions.unwrap_or_default();
-    image.tables.get_or_init(|| Tables { bytes: layout.bytes.clone(), exceptions });
-    image.size.store(region.size, Ordering::SeqCst);
-    image.base.store(region.base, Ordering::SeqCst);
+    slot.file.get_or_init(|| File { name: name.to_owned(), bytes: layout.bytes.clone(), exceptions });
+    slot.size.store(region.size, Ordering::SeqCst);
+    slot.base.store(region.base, Ordering::SeqCst);
 }
 
-/// Records that the image was unloaded, and remembers its addresses.
-pub(crate) fn unloaded(region: Region) {
-    let Some(image) = IMAGE.find() else { return };
-    image.unloaded.lock().unwrap_or_else(PoisonError::into_inner).push(region);
-    image.base.store(0, Ordering::SeqCst);
+/// Records that an image was unloaded, and remembers its addresses.
+pub(crate) fn unloaded(number: u32, region: Region) {
+    let (Some(images), Some(slot)) = (IMAGES.find(), slot(number)) else { return };
+    images.unloaded.lock().unwrap_or_else(PoisonError::into_inner).push((number, region));
+    slot.base.store(0, Ordering::SeqCst);
 }
 
-/// Returns the functions of the driver.
-pub(crate) fn functions() -> Option<Functions<'static>> {
-    let tables = IMAGE.find()?.tables.get()?;
-    Functions::new(&tables.bytes, tables.exceptions.0, tables.exceptions.1).ok()
+/// Returns the number and the region of the loaded image that contains an address.
+fn current(address: u64) -> Option<(u32, Region)> {
+    let address = real(address);
+    let slots = IMAGES.find()?.slots.iter();
+    (0..).zip(slots).find_map(|(number, slot)| Some((number, slot.region()?)).filter(|(_, at)| at.contains(address)))
 }
 
-fn region() -> Option<Region> {
-    let image = IMAGE.find()?;
-    let region = Region { base: image.base.load(Ordering::SeqCst), size: image.size.load(Ordering::SeqCst) };
-    (region.base != 0).then_some(region)
+/// Returns the number and the region of the unloaded image that contained an address.
+fn former(address: u64) -> Option<(u32, Region)> {
+    let address = real(address);
+    let unloaded = IMAGES.find()?.unloaded.try_lock().ok()?;
+    unloaded.iter().find(|(_, region)| region.contains(address)).copied()
 }
 
-/// Returns the unloaded image that contained an address.
-fn former(address: u64) -> Option<Region> {
-    let unloaded = IMAGE.find()?.unloaded.try_lock().ok()?;
-    unloaded.iter().find(|region| region.contains(address)).copied()
+fn find(address: u64) -> Option<(u32, Region)> {
+    current(address).or_else(|| former(address))
+}
+
+/// Returns the functions of the image that contains or contained an address, and the base of the image.
+pub(crate) fn functions(address: u64) -> Option<(u64, Functions<'static>)> {
+    let (number, region) = find(address)?;
+    let file = slot(number)?.file.get()?;
+    Some((region.base, Functions::new(&file.bytes, file.exceptions.0, file.exceptions.1).ok()?))
+}
+
+/// Returns the number of a call of another image that the driver under test caused: the address that it returns to, and
+/// the direct calls that led to it, up to the driver's own. The number takes the place of the address.
+pub(crate) fn site(from: u64, calls: &[ImageOffset]) -> u64 {
+    IMAGES.find().map_or(from, |images| images.sites.lock().unwrap_or_else(PoisonError::into_inner).number(from, calls))
+}
+
+/// Returns the address of a call, which may be the number of a [`site`].
+fn real(address: u64) -> u64 {
+    let sites =
+        if sites::is_number(address) { IMAGES.find().and_then(|images| images.sites.try_lock().ok()) } else { None };
+    sites.and_then(|sites| sites.address(address)).unwrap_or(address)
 }
 
 /// Returns the number of images that were unloaded so far.
 pub(crate) fn count_unloaded() -> usize {
-    IMAGE.find().map_or(0, |image| image.unloaded.lock().unwrap_or_else(PoisonError::into_inner).len())
+    IMAGES.find().map_or(0, |images| images.unloaded.lock().unwrap_or_else(PoisonError::into_inner).len())
 }
 
-/// Returns whether an address is in the loaded image.
+/// Returns whether an address is in a loaded image.
 pub(crate) fn is_loaded(address: u64) -> bool {
-    region().is_some_and(|region| region.contains(address))
+    current(address).is_some()
 }
 
 /// Returns the base of the loaded or unloaded image that contains an address.
 pub(crate) fn base_of(address: u64) -> Option<u64> {
-    let loaded = region().filter(|region| region.contains(address));
-    loaded.or_else(|| former(address)).map(|region| region.base)
+    find(address).map(|(_, region)| region.base)
 }
 
 /// Returns whether an address is in an unloaded image.
@@ -89,23 +146,61 @@ pub(crate) fn is_unloaded(address: u64) -> bool {
     !is_loaded(address) && former(address).is_some()
 }
 
-/// Returns whether an address belongs or belonged to the driver.
+/// Returns whether an address belongs or belonged to an image.
 pub(crate) fn contains(address: u64) -> bool {
-    base_of(address).is_some()
+    find(address).is_some()
 }
 
-/// Returns the number of bytes from an address to the end of its page, or 0 if it is not in the loaded image.
+/// Returns whether an address belongs or belonged to an image that is not the driver under test.
+pub(crate) fn is_other(address: u64) -> bool {
+    find(address).is_some_and(|(number, _)| number != DRIVER)
+}
+
+/// Returns the number of bytes from an address to the end of its page, or 0 if it is not in a loaded image.
 pub(crate) fn readable_from(address: u64) -> u64 {
     if is_loaded(address) { PAGE - address % PAGE } else { 0 }
 }
 
-/// Returns the address relative to its image, if it is in one.
-pub(crate) fn rva(address: u64) -> Option<u64> {
-    base_of(address).map(|base| address - base)
+/// Returns the image and the address relative to it, if an address is in one.
+pub(crate) fn offset(address: u64) -> Option<ImageOffset> {
+    let (image, region) = find(address)?;
+    let address = real(address);
+    Some(ImageOffset { image, rva: u32::try_from(address - region.base).ok()? })
 }
 
-/// Explains why an address of the loaded image cannot be used.
+/// Returns the file name of the image that contains or contained an address.
+pub(crate) fn name_at(address: u64) -> Option<&'static str> {
+    let (number, _) = find(address)?;
+    Some(&slot(number)?.file.get()?.name)
+}
+
+/// Describes an address of an image: `image+0x1000` for the driver under test, `name.sys+0x1000` for another image.
+pub(crate) fn describe(address: u64) -> String {
+    let ImageOffset { image, rva } = offset(address).unwrap_or_default();
+    let name = name_at(address).filter(|_| image != DRIVER);
+    format!("{}+{rva:#x}", name.unwrap_or("image"))
+}
+
+/// Explains why an address of a loaded image cannot be used.
 pub(crate) fn explain(address: u64) -> String {
-    let rva = rva(address).unwrap_or_default();
-    format!("image+{rva:#x} does not allow this: it is read-only, not executable, or was discarded after DriverEntry")
+    let place = describe(address);
+    format!("{place} does not allow this: it is read-only, not executable, or was discarded after DriverEntry")
+}
+
+/// The image that is being unloaded, for the search for leaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving(pub(crate) u32);
+
+impl Leaving {
+    /// Returns whether a resource that was created by the call that returns to `from` must have been released by now:
+    /// the caller is not in an image that stays.
+    pub(crate) fn owns(self, from: u64) -> bool {
+        current(from).is_none_or(|(number, _)| number == self.0)
+    }
+
+    /// Returns whether no other image is loaded.
+    pub(crate) fn is_last(self) -> bool {
+        let slots = IMAGES.find().map_or(&[][..], |images| images.slots.as_slice());
+        (0..).zip(slots).all(|(number, slot)| number == self.0 || slot.region().is_none())
+    }
 }

@@ -57,7 +57,7 @@ pub(crate) fn absence(module: &str, routine: &str) -> String {
     match component(module) {
         Some(component) => format!("{routine} belongs to {component} ({module}), which this host does not model"),
         None if is_modelled(module) => format!("this host does not implement {routine}"),
-        None => format!("{routine} belongs to {module}, which this host does not know"),
+        None => format!("{routine} belongs to {module}, which this host does not know: load it with --with {module}"),
     }
 }
 
@@ -78,6 +78,9 @@ mod tests {
         assert_eq!(component("NDIS.SYS"), Some("NDIS"));
         assert_eq!(component("ntoskrnl.exe"), None);
         assert!(COMPONENTS.is_sorted());
-        assert_eq!(absence("other.sys", "Do"), "Do belongs to other.sys, which this host does not know");
+        assert_eq!(
+            absence("other.sys", "Do"),
+            "Do belongs to other.sys, which this host does not know: load it with --with other.sys"
+        );
     }
 }

@@ -30,7 +30,7 @@ enum Value {
 use Value::{Build, Byte, Long, ObjectType, Process, Quad, Security, Table};
 
 /// The variables and their values on x64, with two processors and no debugger.
-const VARIABLES: [(&str, Value); 46] = [
+const VARIABLES: [(&str, Value); 47] = [
     ("CmKeyObjectType", ObjectType),
     ("ExActivationObjectType", ObjectType),
     ("ExCompositionObjectType", ObjectType),
@@ -59,6 +59,8 @@ const VARIABLES: [(&str, Value); 46] = [
     ("TmTransactionObjectType", ObjectType),
     ("HalDispatchTable", Table),
     ("HalPrivateDispatchTable", Table),
+    // The five parameters of a bug check.
+    ("KiBugCheckData", Table),
     ("InitSafeBootMode", Long(0)),
     ("KdDebuggerEnabled", Byte(0)),
     ("KdDebuggerNotPresent", Byte(1)),

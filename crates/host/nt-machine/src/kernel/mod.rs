@@ -278,10 +278,8 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
         let limit = routine.irql;
         verify::find(Rule::IrqlTooHigh, format_args!("called at IRQL {irql}, allowed up to {limit}"));
     }
-    if routine.keeps {
-        verify::calls::remember(from);
-    }
-    let call = Call::new(entry.name, slots, from);
+    let site = if routine.keeps { verify::calls::remember(from) } else { from };
+    let call = Call::new(entry.name, slots, site);
     let value = match kernel.table.scripted(index, &call, &kernel.config) {
         Some(value) => value,
         None => match routine.run(&call) {

@@ -40,6 +40,21 @@ layout! {
     }
 
     /// With one device.
+    /// The bit fields are one number. The device power states are indexed by the system power state.
+    DEVICE_CAPABILITIES: 0x40 {
+        Size: u16,
+        Version: u16,
+        Flags: u32,
+        Address: u32,
+        UINumber: u32,
+        DeviceState: [u32; 7],
+        SystemWake: u32,
+        DeviceWake: u32,
+        D1Latency: u32,
+        D2Latency: u32,
+        D3Latency: u32,
+    }
+
     DEVICE_RELATIONS: 0x10 {
         Count: u32,
         Padding: u32,

@@ -1,7 +1,7 @@
 //! The structures that drivers pass to the Kernel-Mode Driver Framework. Microsoft's metadata has none of them. Their
 //! sizes are those that drivers store in them and that the framework checks.
 
-use super::device::{DEVICE_OBJECT, FILE_OBJECT};
+use super::device::{DEVICE_OBJECT, DRIVER_OBJECT, FILE_OBJECT};
 use super::layout;
 use super::string::UNICODE_STRING;
 use super::support::{GUID, INTERFACE};
@@ -28,6 +28,51 @@ layout! {
         FuncCountPtr: GuestPtr<u32>,
         StructCount: GuestPtr<u32>,
         StructTable: GuestPtr<GuestPtr<u64>>,
+    }
+
+    WDF_LIBRARY_INFO: 0x38 {
+        Size: u32,
+        Padding1: u32,
+        LibraryCommission: GuestPtr<Code>,
+        LibraryDecommission: GuestPtr<Code>,
+        LibraryRegisterClient: GuestPtr<Code>,
+        LibraryUnregisterClient: GuestPtr<Code>,
+        Major: u32,
+        Minor: u32,
+        Build: u32,
+        Padding2: u32,
+    }
+
+    /// Passed by the loader to the framework with each driver.
+    CLIENT_INFO: 0x18 {
+        Size: u32,
+        Padding: u32,
+        RegistryPath: GuestPtr<UNICODE_STRING>,
+        DriverObject: GuestPtr<DRIVER_OBJECT>,
+    }
+
+    WDF_CLASS_LIBRARY_INFO: 0x30 {
+        Size: u32,
+        Version: [u32; 3],
+        ClassLibraryInitialize: GuestPtr<Code>,
+        ClassLibraryDeinitialize: GuestPtr<Code>,
+        ClassLibraryBindClient: GuestPtr<Code>,
+        ClassLibraryUnbindClient: GuestPtr<Code>,
+    }
+
+    WDF_CLASS_BIND_INFO: 0x50 {
+        Size: u32,
+        Padding1: u32,
+        ClassName: GuestPtr<u16>,
+        Version: [u32; 3],
+        Padding2: u32,
+        FunctionTable: GuestPtr<GuestPtr<Code>>,
+        FunctionTableCount: u32,
+        Padding3: u32,
+        ClassBindInfo: GuestPtr<Opaque>,
+        ClientBindClass: GuestPtr<Code>,
+        ClientUnbindClass: GuestPtr<Code>,
+        ClassModule: GuestPtr<Opaque>,
     }
 
     /// The members that the framework's stub in a driver accesses.

@@ -11,6 +11,7 @@ use windows_releases::load_rules::{Severity, Target, Verdict};
 
 use constants::Constant;
 pub(crate) use mapped::Mapped;
+pub(crate) use pe_image::Import;
 pub use pe_image::{Error as ImageError, Imported as ImportName, Layout};
 
 /// Rules of the Windows loader that are not applied here. The first three concern the file and are satisfied by signing

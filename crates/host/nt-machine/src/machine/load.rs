@@ -1,20 +1,22 @@
-//! Loads and unloads a driver, and checks that nothing is left afterwards.
+//! Loads and unloads images, and checks that nothing is left afterwards.
 
 use std::io as std_io;
 
 use etw_types::NtStatus;
 
+use super::guests::{Guest, Guests};
 use super::{Machine, parts, plug};
 use crate::cpu::switch;
 use crate::exception::system_calls;
-use crate::image;
+use crate::image::{self, DRIVER, Leaving};
 use crate::kernel::io::{device, interrupt, plug_play, registration, stack};
 use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
 use crate::kernel::sync::scheduler::Timer;
 use crate::kernel::sync::thread;
 use crate::kernel::{call_back, etw, kernel, lock};
-use crate::loader::{ImportName, Layout, Mapped};
+use crate::layout::DRIVER_OBJECT;
+use crate::loader::{Import, Mapped};
 use crate::memory::GuestPtr;
 use crate::memory::OrStop as _;
 use crate::routine::PASSIVE;
@@ -24,21 +26,56 @@ use crate::wdf;
 /// The bits of the security cookie that the loader sets in place of the linker's default: the upper 16 bits are zero.
 const COOKIE_MASK: u64 = 0x0000_FFFF_FFFF_FFFF;
 
-/// Returns why this Windows does not even map the driver.
-fn refused(layout: &Layout) -> Option<(NtStatus, String)> {
-    let (os, needed) = (kernel().config.os, layout.subsystem_version);
+/// An image that is loaded.
+#[derive(Clone, Debug)]
+pub(super) struct Resident {
+    number: u32,
+    name: String,
+    mapped: Mapped,
+    driver: GuestPtr<DRIVER_OBJECT>,
+    exports: Vec<(String, u32)>,
+}
+
+impl Resident {
+    /// Returns the address of an exported symbol.
+    fn export(&self, name: &str) -> Option<u64> {
+        let (_, rva) = self.exports.iter().find(|(known, _)| known == name)?;
+        Some(self.mapped.region().base + u64::from(*rva))
+    }
+}
+
+/// Returns why this Windows does not even map an image.
+fn refused(guest: &Guest) -> Option<(NtStatus, String)> {
+    let (os, needed) = (kernel().config.os, guest.layout.subsystem_version);
     let nt = os.nt_version();
+    let image = guest.described();
     if needed > (nt.major, nt.minor) {
-        let reason = format!("the image needs Windows version {}.{}, {os} has version {nt}", needed.0, needed.1);
+        let reason = format!("{image} needs Windows version {}.{}, {os} has version {nt}", needed.0, needed.1);
         return Some((NtStatus::InvalidImageFormat, reason));
     }
-    layout.imports.iter().find_map(|import| match &import.name {
-        ImportName::Name(name) if kernel().table.is_hidden(name) => {
-            let hidden = || format!("the driver imports {name}, which is hidden");
-            Some((NtStatus::DriverEntryPointNotFound, os.lacks(name).unwrap_or_else(hidden)))
+    guest.layout.imports.iter().find_map(|import| {
+        let name = import.name.to_string();
+        if let Some(library) = exporter(import) {
+            let reason = format!("{image} imports {name} from {}, which does not export it", library.name);
+            return library.export(&name).is_none().then_some((NtStatus::DriverEntryPointNotFound, reason));
         }
-        _ => None,
+        kernel().table.is_hidden(&name).then(|| {
+            let hidden = || format!("{image} imports {name}, which is hidden");
+            (NtStatus::DriverEntryPointNotFound, os.lacks(&name).unwrap_or_else(hidden))
+        })
     })
+}
+
+/// Returns the loaded image that an import comes from.
+fn exporter(import: &Import) -> Option<Resident> {
+    lock(&parts().residents).iter().find(|resident| resident.name.eq_ignore_ascii_case(&import.module)).cloned()
+}
+
+/// Returns the address of an import: in a loaded image, or in the kernel.
+fn resolve(import: &Import) -> u64 {
+    let name = import.name.to_string();
+    let exported = exporter(import).and_then(|library| library.export(&name));
+    exported.unwrap_or_else(|| kernel().table.import(&import.module, &name))
 }
 
 /// The result of loading a driver.
@@ -51,65 +88,102 @@ pub enum Loaded {
 }
 
 impl Machine {
-    /// Maps the driver and calls its entry point.
+    /// Maps the images and calls their entry points, the driver under test last.
     ///
     /// # Errors
     ///
-    /// Fails if there is not enough memory for the image.
-    pub fn load(self, layout: &Layout) -> std_io::Result<Loaded> {
+    /// Fails if there is not enough memory for an image.
+    pub fn load(self, guests: &Guests) -> std_io::Result<Loaded> {
         *lock(&kernel().refusal) = None;
         gap::forget_notes();
-        if let Some((status, reason)) = refused(layout) {
+        verify::calls::forget();
+        stack::add_scripted_devices().or_stop();
+        let loaded = load_all(guests);
+        if !matches!(loaded, Ok(Loaded::Entered(status)) if status.is_success()) {
+            unload_others();
+        }
+        if let Ok(Loaded::Refused(_, reason)) = &loaded {
             gap::add(GapKind::NotLoaded, reason.clone());
-            return Ok(Loaded::Refused(status, reason));
+        } else if let Ok(Loaded::Entered(status)) = &loaded
+            && !status.is_success()
+        {
+            gap::add(GapKind::NotLoaded, format!("DriverEntry returned {status}"));
         }
-        let status = load(layout)?;
-        // A framework that is too old refuses the driver while the driver's entry point runs.
-        let refusal = lock(&kernel().refusal).take().filter(|_| !status.is_success());
-        if !status.is_success() {
-            gap::add(GapKind::NotLoaded, refusal.clone().unwrap_or_else(|| format!("DriverEntry returned {status}")));
-        }
-        Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
+        loaded
     }
 
-    /// Calls the driver's unload routine and reports leaks. Returns `STATUS_INVALID_DEVICE_REQUEST` if the driver has
-    /// no unload routine: Windows keeps such a driver loaded, so what it holds is not a leak.
+    /// Calls the driver's unload routine and reports leaks, then unloads the other images in reverse order. Returns
+    /// `STATUS_INVALID_DEVICE_REQUEST` if the driver has no unload routine: Windows keeps such a driver loaded, so what
+    /// it holds is not a leak.
     #[must_use]
     pub fn unload(self) -> NtStatus {
-        unload()
+        let status = unload();
+        if status.is_success() {
+            unload_others();
+        }
+        status
     }
 }
 
-/// Maps the driver and calls its entry point. Returns the status of the entry point.
-fn load(layout: &Layout) -> std_io::Result<NtStatus> {
-    let table = &kernel().table;
+fn load_all(guests: &Guests) -> std_io::Result<Loaded> {
+    for guest in guests.others() {
+        if let Some((status, reason)) = refused(guest) {
+            return Ok(Loaded::Refused(status, reason));
+        }
+        let status = load(guest)?;
+        if !status.is_success() {
+            let reason = format!("DriverEntry of {} returned {status}", guest.name);
+            return Ok(Loaded::Refused(status, reason));
+        }
+        if guest.is_framework && !wdf::has_library() {
+            let reason = format!("{} is not a framework: its DriverEntry did not call WdfRegisterLibrary", guest.name);
+            return Ok(Loaded::Refused(NtStatus::InvalidImageFormat, reason));
+        }
+    }
+    let driver = guests.driver();
+    if let Some((status, reason)) = refused(driver) {
+        return Ok(Loaded::Refused(status, reason));
+    }
+    let status = load(driver)?;
+    // A framework that is too old refuses the driver while the driver's entry point runs.
+    let refusal = lock(&kernel().refusal).take().filter(|_| !status.is_success());
+    Ok(refusal.map_or(Loaded::Entered(status), |reason| Loaded::Refused(status, reason)))
+}
+
+/// Maps an image and calls its entry point. Returns the status of the entry point.
+fn load(guest: &Guest) -> std_io::Result<NtStatus> {
+    let (number, layout) = (guest.number, &guest.layout);
     let address = |routine: unsafe extern "C" fn()| (routine as *const ()).expose_provenance() as u64;
     let cookie = kernel().scheduler.system_time().wrapping_mul(0x9E37_79B9_7F4A_7C15) & COOKIE_MASK | 1 << 40;
     let mapped = Mapped::new(layout, cookie, address(switch::guard_check), address(switch::guard_dispatch), |index| {
-        layout.imports.get(index).map_or(0, |import| table.import(&import.module, &import.name.to_string()))
+        layout.imports.get(index).map_or(0, resolve)
     })?;
     let (region, entry) = (mapped.region(), GuestPtr::new(mapped.entry()));
-    paging::set_sections(mapped.pageable());
-    verify::calls::forget();
-    *lock(&parts().mapped) = Some(mapped.clone());
-    image::loaded(region, layout);
+    paging::add_sections(mapped.pageable());
+    image::loaded(number, &guest.name, region, layout);
     system_calls::forbid(region);
     if let Some(arena) = lock(&kernel().pool).arena() {
         system_calls::forbid_pool(arena);
     }
-    parts().verifier.findings().set_base(region.base);
-    let config = &kernel().config;
+    parts().verifier.findings().set_base(number, region.base);
+    let service = guest.service();
+    lock(&kernel().registry).add_service(service);
     let made =
-        device::new_driver(GuestPtr::new(region.base), region.size as u32, entry, &config.name, &keys::service(config));
+        device::new_driver(GuestPtr::new(region.base), region.size as u32, entry, service, &keys::service(service));
     let (driver, path) = made.or_stop();
-    stack::add_scripted_devices().or_stop();
+    if number == DRIVER {
+        lock(&kernel().io).driver = driver;
+    }
+    let resident =
+        Resident { number, name: guest.name.clone(), mapped: mapped.clone(), driver, exports: layout.exports.clone() };
+    lock(&parts().residents).push(resident.clone());
     let status = call_back("DriverEntry", PASSIVE, entry, &[driver.address(), path.address()]) as u32;
     let status = NtStatus::from_int(status);
     if status.is_success() {
         registration::reinitialize(driver);
         mapped.discard();
     } else {
-        gone();
+        gone(&resident);
     }
     Ok(status)
 }
@@ -129,8 +203,24 @@ fn unload() -> NtStatus {
         return NtStatus::InvalidDeviceRequest;
     };
     call_back("DriverUnload", PASSIVE, routine, &[driver.address()]);
-    gone();
+    let resident = lock(&parts().residents).iter().find(|resident| resident.number == DRIVER).cloned();
+    if let Some(resident) = resident {
+        gone(&resident);
+    }
     NtStatus::Success
+}
+
+/// Unloads the images that the driver needed, the last one first. An image without an unload routine goes as an export
+/// driver does, which Windows unloads with the last driver that imports from it.
+fn unload_others() {
+    loop {
+        let Some(resident) = lock(&parts().residents).last().cloned() else { return };
+        wdf::decommission(resident.mapped.region());
+        if let Some(routine) = resident.driver.DriverUnload().read().or_stop().non_null() {
+            call_back("DriverUnload", PASSIVE, routine, &[resident.driver.address()]);
+        }
+        gone(&resident);
+    }
 }
 
 /// Records the injected failures that did not happen, because the driver did not make the call.
@@ -147,14 +237,18 @@ fn report_calls_that_did_not_fail() {
     }
 }
 
-/// Reports everything that the driver left behind as a leak, and removes its image.
-fn gone() {
-    let kernel = kernel();
+/// Reports everything that an image left behind as a leak, and removes the image.
+fn gone(resident: &Resident) {
+    let (kernel, leaving) = (kernel(), Leaving(resident.number));
     kernel.scheduler.settle();
-    thread::report_leaks();
+    thread::report_leaks(leaving);
     let (timers, deferred) = kernel.scheduler.change(|state| {
-        let own = |timer: &Timer| timer.from != 0;
-        let timers: Vec<u64> = state.timers.drain(..).filter(own).map(|timer| timer.from).collect();
+        let own = |timer: &mut Timer| timer.from != 0 && leaving.owns(timer.from);
+        let timers: Vec<u64> = state.timers.extract_if(.., own).map(|timer| timer.from).collect();
+        if !leaving.is_last() {
+            return (timers, 0);
+        }
+        state.timers.clear();
         (timers, state.deferred.drain(..).count() + state.work.drain(..).count())
     });
     for from in timers {
@@ -166,25 +260,29 @@ fn gone() {
     let held = {
         let mut locks = lock(&kernel.locks);
         locks.forget_order();
-        locks.take_held()
+        locks.take_held(|from| leaving.owns(from))
     };
     for from in held {
         verify::find_at(Rule::LockLeak, None, from, format_args!("still holds a lock"));
     }
-    etw::report_leaks();
-    wdf::report_leaks();
-    lock(&kernel.io).report_leaks();
-    lock(&kernel.notifications).report_leaks();
-    registration::forget();
-    plug_play::forget();
-    lock(&kernel.callbacks).forget();
-    interrupt::forget();
-    lock(&kernel.objects).report_leaks();
-    lock(&kernel.pool).report_leaks();
-    let mapped = lock(&parts().mapped).take();
-    if let Some(mapped) = mapped {
-        paging::set_sections(Vec::new());
-        mapped.withdraw();
-        image::unloaded(mapped.region());
+    etw::report_leaks(leaving);
+    if resident.number == DRIVER {
+        wdf::report_leaks();
     }
+    lock(&kernel.io).report_leaks(leaving);
+    lock(&kernel.notifications).report_leaks(leaving);
+    if leaving.is_last() {
+        registration::forget();
+        plug_play::forget();
+        lock(&kernel.callbacks).forget();
+        interrupt::forget();
+    }
+    lock(&kernel.objects).report_leaks(leaving);
+    lock(&kernel.pool).report_leaks(leaving);
+    lock(&kernel.io).drivers.retain(|driver| *driver != resident.driver);
+    lock(&parts().residents).retain(|known| known.number != resident.number);
+    let region = resident.mapped.region();
+    paging::remove_sections(region);
+    resident.mapped.withdraw();
+    image::unloaded(resident.number, region);
 }

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod documentation;
 mod gaps;
+mod guests;
 mod load;
 #[cfg(test)]
 mod metadata;
@@ -25,12 +26,12 @@ use etw_engine::{Engine, Session};
 use crate::config::Config;
 use crate::cpu::thread::{self, Threads};
 use crate::exception::signals;
-use crate::image::{self, Image};
+use crate::image::{self, Images};
 use crate::kernel::{self, Kernel, Table, lock};
-use crate::loader::Mapped;
 use crate::verify::{self, Findings, Gap, Verifier};
 use crate::wdf;
 
+pub use guests::{Guest, Guests};
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
 pub use routines::{Known, RoutineInfo, all_routines, can_fail, known};
@@ -41,9 +42,9 @@ struct Parts {
     threads: Threads,
     /// The numbers of the thread that serves requests and of the one that runs DPCs. They are the same in every run.
     numbers: OnceLock<(u32, u32)>,
-    image: Image,
-    /// The loaded driver.
-    mapped: Mutex<Option<Mapped>>,
+    images: Images,
+    /// The loaded images, in the order in which they were loaded.
+    residents: Mutex<Vec<load::Resident>>,
     kernel: Kernel,
     framework: wdf::Attached,
     clients: Mutex<plug::Clients>,
@@ -70,8 +71,8 @@ impl Machine {
             verifier: Verifier::new(findings)?,
             threads: Threads::default(),
             numbers: OnceLock::new(),
-            image: Image::default(),
-            mapped: Mutex::default(),
+            images: Images::default(),
+            residents: Mutex::default(),
             kernel: Kernel::new(config, table, plug::close_all_of_packets),
             framework: wdf::Attached::new(plug::close_all_of),
             clients: Mutex::default(),
@@ -81,7 +82,7 @@ impl Machine {
         verify::attach(&parts.verifier);
         thread::attach_to(&parts.threads);
         parts.numbers.get_or_init(|| (thread::reserve_number(), thread::reserve_number()));
-        image::attach(&parts.image);
+        image::attach(&parts.images);
         kernel::attach(&parts.kernel);
         wdf::attach(&parts.framework);
         signals::install()?;

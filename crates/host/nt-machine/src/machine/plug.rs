@@ -214,6 +214,18 @@ impl Machine {
         remove_device(device.device(), surprise).inspect_err(|status| gaps::not_removed(*status))
     }
 
+    /// Stops a device and starts it again, as when the Plug and Play manager assigns resources anew.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's status if it refuses, or if the device does not start again.
+    pub fn rebalance(self, device: DeviceId) -> Result<(), NtStatus> {
+        settled(match device.device() {
+            Device::Framework(device) => wdf::rebalance(device),
+            Device::Packets(device) => pnp::rebalance(device),
+        })
+    }
+
     /// Puts a device into a low-power state or wakes it up.
     ///
     /// # Errors

@@ -89,7 +89,7 @@ impl RoutineInfo {
 #[must_use]
 pub fn all_routines(os: Os) -> Vec<RoutineInfo> {
     let exports = kernel_routines().map(|routine| (routine.module, routine));
-    let exports = exports.chain(wdf::LOADER.iter().map(|routine| (FRAMEWORK_LOADER, routine)));
+    let exports = exports.chain(loader_routines().map(|routine| (FRAMEWORK_LOADER, routine)));
     // Names in parentheses are internal: no driver can import them.
     let exports = exports.filter(|(_, routine)| !routine.name.starts_with('('));
     let mut table: Vec<RoutineInfo> = exports
@@ -123,9 +123,14 @@ pub(super) fn kernel_routines() -> impl Iterator<Item = &'static Routine> {
     kernel::routines().chain(exception::ROUTINES.iter().copied().flatten())
 }
 
+/// Returns the routines of the framework's loader: those that drivers import, and those for libraries.
+fn loader_routines() -> impl Iterator<Item = &'static Routine> {
+    wdf::LOADER.iter().chain(wdf::LIBRARY)
+}
+
 /// Returns all routines of the kernel and of the framework's loader.
 pub(super) fn all() -> impl Iterator<Item = &'static Routine> {
-    kernel_routines().chain(wdf::LOADER)
+    kernel_routines().chain(loader_routines())
 }
 
 fn find(name: &str) -> Option<&'static Routine> {

@@ -102,6 +102,14 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "Microsoft's public framework source: shared/inc/private/common/fxldr.h, and the calls of the routine",
+        &["VfIsRuleClassEnabled", "WdfLdrDiagnosticsValueByNameAsULONG", "WdfRegisterLibrary"],
+    ),
+    (
+        "the public symbols of WDFLDR.SYS",
+        &["WdfLdrQueryInterface", "WdfRegisterClassLibrary", "WdfVersionBindClass", "WdfVersionUnbindClass"],
+    ),
+    (
         "Microsoft Learn: the page of the routine, macro or inline function",
         &[
             "DbgBreakPoint",
@@ -114,6 +122,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "IoCallDriver",
             "IoCompleteRequest",
             "IoGetRemainingStackSize",
+            "IoWMIDeviceObjectToProviderId",
             "KeGetCurrentProcessorNumber",
             "KeGetCurrentThread",
             "KeQueryInterruptTime",

@@ -193,7 +193,7 @@ pub(crate) fn status_of(outcome: Outcome) -> Result<NtStatus, Fault> {
 pub(crate) struct Call {
     /// The arguments, which lie in a row on the stack.
     slots: GuestPtr<u64>,
-    /// The address that it returns to.
+    /// The address that it returns to, or a number that stands for it: see [`crate::image::site`].
     pub(crate) from: u64,
     name: &'static str,
 }

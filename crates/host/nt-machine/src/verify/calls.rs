@@ -8,33 +8,40 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cpu::walk;
-use crate::image;
+use crate::cpu::walk::{self, Frame};
+use crate::image::{self, DRIVER, ImageOffset};
 
 /// The maximum number of callers that are kept.
 const MOST: usize = 16;
 
-/// Return addresses relative to the image, innermost first. The place of the finding itself is not included.
+/// Return addresses, innermost first. The place of the finding itself is not included.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Calls {
     count: u32,
-    rvas: [u32; MOST],
+    /// The number of calls at the beginning that lead to the place without the host in between.
+    direct: u32,
+    places: [ImageOffset; MOST],
 }
 
 /// By return address, the calls that led to each call of a routine whose result can leak.
 pub(super) type Remembered = Mutex<BTreeMap<u64, Calls>>;
 
 impl Calls {
-    pub(crate) fn rvas(&self) -> &[u32] {
-        self.rvas.get(..self.count as usize).unwrap_or_default()
+    pub(crate) fn places(&self) -> &[ImageOffset] {
+        self.places.get(..self.count as usize).unwrap_or_default()
     }
 
-    fn push(&mut self, address: u64) -> bool {
-        let rva = image::rva(address).and_then(|rva| u32::try_from(rva).ok());
-        if let (Some(place), Some(rva)) = (self.rvas.get_mut(self.count as usize), rva) {
-            *place = rva;
+    /// Returns the calls that lead to the place without the host in between.
+    pub(crate) fn direct(&self) -> &[ImageOffset] {
+        self.places.get(..self.direct as usize).unwrap_or_default()
+    }
+
+    fn push(&mut self, frame: Frame) -> bool {
+        if let (Some(place), Some(offset)) = (self.places.get_mut(self.count as usize), image::offset(frame.address)) {
+            *place = offset;
             self.count += 1;
+            self.direct += u32::from(frame.is_direct);
         }
         (self.count as usize) < MOST
     }
@@ -42,9 +49,9 @@ impl Calls {
     /// Returns the calls that led to `place`, or `None` if this thread is not at `place`.
     fn current(place: u64) -> Option<Self> {
         let (mut calls, mut first) = (Self::default(), None);
-        walk::walk(&walk::here()?, |address| match first {
-            Some(_) => calls.push(address),
-            None => *first.insert(address) == place,
+        walk::walk(&walk::here()?, |frame| match first {
+            Some(_) => calls.push(frame),
+            None => *first.insert(frame.address) == place,
         });
         (first == Some(place)).then_some(calls)
     }
@@ -57,17 +64,21 @@ impl Calls {
 
     /// Returns the innermost callers that both have in common.
     fn common(self, other: &Self) -> Self {
-        let same = self.rvas().iter().zip(other.rvas()).take_while(|(a, b)| a == b).count();
-        Self { count: same as u32, ..self }
+        let same = self.places().iter().zip(other.places()).take_while(|(a, b)| a == b).count() as u32;
+        Self { count: same, direct: self.direct.min(other.direct).min(same), ..self }
     }
 }
 
-/// Remembers the calls that led to the call of a routine.
-pub(crate) fn remember(from: u64) {
-    if let Some(calls) = Calls::current(from) {
-        let mut remembered = super::VERIFIER.get().remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.entry(from).and_modify(|known| *known = known.common(&calls)).or_insert(calls);
-    }
+/// Remembers the calls that led to the call of a routine. Returns the address that stands for this call from now on: see
+/// [`image::site`].
+pub(crate) fn remember(from: u64) -> u64 {
+    let Some(calls) = Calls::current(from) else { return from };
+    let direct = calls.direct();
+    let driver = direct.iter().position(|call| call.image == DRIVER).filter(|_| image::is_other(from));
+    let site = driver.and_then(|driver| direct.get(..=driver)).map_or(from, |way| image::site(from, way));
+    let mut remembered = super::VERIFIER.get().remembered.lock().unwrap_or_else(PoisonError::into_inner);
+    remembered.entry(site).and_modify(|known| *known = known.common(&calls)).or_insert(calls);
+    site
 }
 
 /// Forgets all remembered calls, because another image is loaded.
@@ -77,19 +88,27 @@ pub(crate) fn forget() {
 
 #[cfg(test)]
 mod tests {
-    use super::Calls;
+    use super::{Calls, ImageOffset};
 
     fn calls(rvas: &[u32]) -> Calls {
-        let mut calls = Calls { count: rvas.len() as u32, ..Calls::default() };
-        calls.rvas[..rvas.len()].copy_from_slice(rvas);
+        let count = rvas.len() as u32;
+        let mut calls = Calls { count, direct: count, ..Calls::default() };
+        for (place, rva) in calls.places.iter_mut().zip(rvas) {
+            *place = ImageOffset { image: 0, rva: *rva };
+        }
         calls
+    }
+
+    fn rvas(calls: Calls) -> Vec<u32> {
+        assert_eq!(calls.direct(), calls.places());
+        calls.places().iter().map(|place| place.rva).collect()
     }
 
     #[test]
     fn the_common_part_of_two_call_paths_is_kept() {
         let common = calls(&[1, 2, 3]).common(&calls(&[1, 2, 4, 5]));
-        assert_eq!(common.rvas(), [1, 2]);
-        assert_eq!(common.common(&calls(&[])).rvas(), [0_u32; 0]);
-        assert_eq!(calls(&[7, 8]).common(&calls(&[7, 8])).rvas(), [7, 8]);
+        assert_eq!(rvas(common), [1, 2]);
+        assert_eq!(rvas(common.common(&calls(&[]))), [0_u32; 0]);
+        assert_eq!(rvas(calls(&[7, 8]).common(&calls(&[7, 8]))), [7, 8]);
     }
 }

@@ -8,6 +8,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::Record;
+use crate::image::MOST_IMAGES;
 use crate::memory::{Protection, Region};
 
 /// The maximum number of findings.
@@ -19,13 +20,13 @@ const HOST_LINE: u8 = 0xFF;
 struct Shared {
     records: AtomicU32,
     unused: u32,
-    /// The address of the driver's image; 0 before it is loaded.
-    base: AtomicU64,
+    /// The addresses of the images; 0 before an image is loaded.
+    bases: [AtomicU64; MOST_IMAGES],
     /// The number of bytes of debug output.
     output: AtomicU64,
     /// The number of bytes of debug output for which there was no room.
     dropped: AtomicU64,
-    padding: [u64; 4],
+    padding: [u64; 5],
 }
 
 /// Findings and debug output, in memory that a process shares with the children that it forks later. It consists of a
@@ -107,15 +108,18 @@ impl Findings {
         self.shared().records.load(Ordering::SeqCst).saturating_sub(RECORDS)
     }
 
-    /// Sets the address of the driver's image.
-    pub(crate) fn set_base(self, base: u64) {
-        self.shared().base.store(base, Ordering::SeqCst);
+    /// Sets the address of an image.
+    pub(crate) fn set_base(self, image: u32, base: u64) {
+        if let Some(place) = self.shared().bases.get(image as usize) {
+            place.store(base, Ordering::SeqCst);
+        }
     }
 
-    /// Returns the current or former address of the driver's image; 0 before it was loaded.
+    /// Returns the current or former addresses of the images, the driver under test first; 0 for those that were not
+    /// loaded.
     #[must_use]
-    pub fn base(self) -> u64 {
-        self.shared().base.load(Ordering::SeqCst)
+    pub fn bases(self) -> [u64; MOST_IMAGES] {
+        self.shared().bases.each_ref().map(|base| base.load(Ordering::SeqCst))
     }
 
     /// Appends debug output of the driver. What does not fit is counted and dropped.
@@ -204,6 +208,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::{Findings, Printed, Record};
+    use crate::image::ImageOffset;
     use crate::verify::{Calls, Rule};
 
     #[test]
@@ -213,7 +218,7 @@ mod tests {
             Rule::PoolLeak,
             2,
             Some("ExFreePool"),
-            Some(0x1234),
+            Some(ImageOffset { image: 0, rva: 0x1234 }),
             true,
             Calls::default(),
             format_args!("{} bytes", 16),
@@ -221,8 +226,9 @@ mod tests {
         findings.add(&record);
         findings.add(&record);
         let [read] = findings.read().try_into().ok().expect("one record");
-        assert_eq!((read.rule(), read.irql(), read.rva()), (Rule::PoolLeak, 2, Some(0x1234)));
-        assert_eq!(read.inside(), Some(0x1233));
+        let place = ImageOffset { image: 0, rva: 0x1234 };
+        assert_eq!((read.rule(), read.irql(), read.place()), (Rule::PoolLeak, 2, Some(place)));
+        assert!(read.is_call());
         assert_eq!((read.routine().as_deref(), read.detail().as_str()), (Some("ExFreePool"), "16 bytes"));
     }
 
@@ -235,7 +241,7 @@ mod tests {
                 Rule::Hang,
                 0,
                 Some(&long),
-                Some(rva),
+                Some(ImageOffset { image: 0, rva }),
                 false,
                 Calls::default(),
                 format_args!("{long}"),

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::cpu::thread;
+use crate::image;
 use crate::part::Part;
 
 /// The state of the verifier.
@@ -113,8 +114,8 @@ pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, deta
         At::Call(address) => (address, true),
     };
     if let Some(verifier) = VERIFIER.find() {
-        let rva = crate::image::rva(address);
-        verifier.findings.add(&Record::new(rule, thread::irql(), routine, rva, is_call, Calls::to(address), detail));
+        let place = image::offset(address);
+        verifier.findings.add(&Record::new(rule, thread::irql(), routine, place, is_call, Calls::to(address), detail));
     }
 }
 
@@ -137,8 +138,8 @@ pub(crate) fn stop_at_once(rule: Rule, at: u64, detail: std::fmt::Arguments<'_>)
 /// Records a finding that ends the run, on a thread that does not run the driver. Walks no stack, takes no lock.
 pub(crate) fn end(rule: Rule, at: u64, detail: std::fmt::Arguments<'_>) {
     if let Some(verifier) = VERIFIER.find() {
-        let rva = crate::image::rva(at);
-        verifier.findings.add(&Record::new(rule, 0, None, rva, false, Calls::default(), detail));
+        let place = image::offset(at);
+        verifier.findings.add(&Record::new(rule, 0, None, place, false, Calls::default(), detail));
         verifier.stopped.store(true, Ordering::SeqCst);
     }
     signal(RunEvent::Crashed);

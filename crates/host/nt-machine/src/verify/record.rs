@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use super::{Calls, Rule};
+use crate::image::{DRIVER, ImageOffset};
 
 const ROUTINE: usize = 56;
 const DETAIL: usize = 424;
@@ -19,8 +20,7 @@ pub struct Record {
     kind: u8,
     routine_length: u32,
     detail_length: u32,
-    /// Relative to the image.
-    rva: u64,
+    place: ImageOffset,
     calls: Calls,
     routine: [u8; ROUTINE],
     detail: [u8; DETAIL],
@@ -49,7 +49,7 @@ impl Record {
         rule: Rule,
         irql: u8,
         routine: Option<&str>,
-        rva: Option<u64>,
+        place: Option<ImageOffset>,
         is_call: bool,
         calls: Calls,
         detail: fmt::Arguments<'_>,
@@ -58,14 +58,14 @@ impl Record {
             ready: 0,
             rule: rule as u16,
             irql,
-            kind: match (rva, is_call) {
+            kind: match (place, is_call) {
                 (None, _) => 0,
                 (Some(_), false) => 1,
                 (Some(_), true) => 2,
             },
             routine_length: 0,
             detail_length: 0,
-            rva: rva.unwrap_or_default(),
+            place: place.unwrap_or_default(),
             calls,
             routine: [0; ROUTINE],
             detail: [0; DETAIL],
@@ -91,22 +91,32 @@ impl Record {
         self.irql
     }
 
-    /// Returns the place relative to the image.
+    /// Returns the place.
     #[must_use]
-    pub fn rva(&self) -> Option<u64> {
-        (self.kind != 0).then_some(self.rva)
+    pub fn place(&self) -> Option<ImageOffset> {
+        (self.kind != 0).then_some(self.place)
     }
 
-    /// Returns an address within the instruction at the place, for the lookup of its source line.
+    /// Returns whether the place is the return address of a call. Otherwise, it is the address of an instruction.
     #[must_use]
-    pub fn inside(&self) -> Option<u64> {
-        self.rva().map(|rva| if self.kind == 2 { rva.saturating_sub(1) } else { rva })
+    pub const fn is_call(&self) -> bool {
+        self.kind == 2
     }
 
-    /// Returns the return addresses of the calls that led to the place, relative to the image.
+    /// Returns the return addresses of the calls that led to the place.
     #[must_use]
-    pub fn calls(&self) -> &[u32] {
-        self.calls.rvas()
+    pub fn calls(&self) -> &[ImageOffset] {
+        self.calls.places()
+    }
+
+    /// Returns the number of the image that the finding is about. It is about the driver under test if code of the
+    /// driver made the mistake or called, without the host in between, the code that did.
+    #[must_use]
+    pub fn image(&self) -> u32 {
+        match self.place() {
+            Some(place) if self.calls.direct().iter().all(|call| call.image != DRIVER) => place.image,
+            _ => DRIVER,
+        }
     }
 
     /// Returns the routine that was called, if the mistake is in a call.
@@ -125,6 +135,9 @@ impl Record {
 
     /// Returns whether another finding is about the same mistake.
     pub(super) fn same_mistake(&self, other: &Self) -> bool {
-        self.rule == other.rule && self.rva == other.rva && self.routine == other.routine && self.detail == other.detail
+        self.rule == other.rule
+            && self.place == other.place
+            && self.routine == other.routine
+            && self.detail == other.detail
     }
 }

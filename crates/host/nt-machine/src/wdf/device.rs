@@ -216,6 +216,8 @@ pub(super) struct Device {
     pub(super) power_state: PowerState,
     /// The callback that last failed in a plug-and-play or power event, and its status.
     pub(super) failed: Option<(&'static str, NtStatus)>,
+    /// The driver called `WdfDeviceSetFailed`.
+    pub(super) is_failing: bool,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
     /// The child lists, the default one first.
     pub(super) lists: Vec<Handle>,
@@ -259,6 +261,7 @@ pub(super) enum Phase {
     Wake,
     /// The Plug and Play manager asks for the state of the device.
     Query,
+    Stop,
     Remove,
 }
 

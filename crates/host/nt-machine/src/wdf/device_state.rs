@@ -5,7 +5,7 @@
 use etw_types::NtStatus;
 
 use super::device::{self, Device, Phase, with_device};
-use super::pnp::remove_device;
+use super::pnp::{QUERY_PNP_DEVICE_STATE, remove_device};
 use super::states::PnpState;
 use super::turn::Turn;
 use super::{Handle, object, preprocess};
@@ -14,9 +14,6 @@ use crate::kernel::io::request::PNP;
 use crate::memory::OrStop as _;
 use crate::routine::{DISPATCH, functions};
 use crate::verify::{self, GapKind, Rule, gap};
-
-/// `IRP_MN_QUERY_PNP_DEVICE_STATE`.
-const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
 
 functions! { pub(super) FUNCTIONS;
     /// As in Microsoft's framework (irphandlers/pnp/fxpkgpnp.cpp), the Plug and Play manager is only told that the state
@@ -51,6 +48,7 @@ fn set_failed(device: Handle, action: i32) {
         let what = format_args!("invalid WDF_DEVICE_FAILED_ACTION {action}: expected 1 or 2");
         return verify::find(Rule::BadArgument, what);
     }
+    with_device(device, |device| device.is_failing = true);
     gap::add(GapKind::NotStarted, "the driver reported with WdfDeviceSetFailed that its device failed".to_owned());
     kernel::submit(device.as_int(), move || {
         let Some(turn) = Turn::take(device, Phase::Query) else { return };

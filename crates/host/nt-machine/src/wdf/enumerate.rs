@@ -116,6 +116,13 @@ pub(super) fn start(device: Handle) -> Outcome {
     pnp::start(device, started)
 }
 
+/// Stops a device and starts it again, as the Plug and Play manager does when it assigns resources anew. The driver may
+/// refuse. A device that does not start again is removed.
+pub(crate) fn rebalance(device: Handle) -> Outcome {
+    pnp::stop(device)?;
+    start(device)
+}
+
 /// Starts a child, unless its device was deleted in the meantime. A failure is already reported.
 pub(super) fn start_child(child: Handle) {
     if object::exists(child) {

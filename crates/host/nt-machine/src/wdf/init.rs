@@ -26,6 +26,7 @@ pub(super) const IO_SUSPEND: usize = 9;
 pub(super) const IO_RESTART: usize = 10;
 pub(super) const SURPRISE_REMOVAL: usize = 11;
 pub(super) const QUERY_REMOVE: usize = 12;
+pub(super) const QUERY_STOP: usize = 13;
 const CALLBACKS: usize = 16;
 /// `WdfDeviceIoDirect`.
 const DIRECT: i32 = 3;

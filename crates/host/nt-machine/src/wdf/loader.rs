@@ -1,11 +1,10 @@
 //! Binds a driver to the framework by the rules of the imitated Windows.
 
 use etw_types::NtStatus;
-use windows_releases::Client;
 
 use super::driver::{FRAMEWORK_ADD_DEVICE, FRAMEWORK_DISPATCH, FRAMEWORK_UNLOAD};
 use super::state::{Bound, Functions, with};
-use super::structures;
+use super::{library, structures};
 use crate::kernel::{self, kernel};
 use crate::layout::{
     DEVICE_OBJECT, DRIVER_OBJECT, IRP, UNICODE_STRING, WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS,
@@ -20,21 +19,24 @@ const COMPONENT: &str = "KmdfLibrary";
 routines! { pub(crate) LOADER;
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
     fn WdfVersionBind(
-        _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
-        _registry_path: Ignored<GuestPtr<UNICODE_STRING>>,
+        &call,
+        driver: GuestPtr<DRIVER_OBJECT>,
+        registry_path: GuestPtr<UNICODE_STRING>,
         info: GuestPtr<WDF_BIND_INFO>,
         globals: GuestPtr<GuestPtr<WDF_DRIVER_GLOBALS>>,
     ) -> Outcome {
-        bind(info, globals)
+        bind(call.from, driver, registry_path, info, globals)
     }
 
     #[irql(PASSIVE)]
     fn WdfVersionUnbind(
         _registry_path: Ignored<GuestPtr<UNICODE_STRING>>,
-        _info: Ignored<GuestPtr<WDF_BIND_INFO>>,
-        _globals: Ignored<GuestPtr<WDF_DRIVER_GLOBALS>>,
+        info: GuestPtr<WDF_BIND_INFO>,
+        globals: GuestPtr<WDF_DRIVER_GLOBALS>,
     ) -> NtStatus {
-        unbind();
+        if !library::unbind(info, globals.cast()) {
+            unbind();
+        }
         NtStatus::Success
     }
 
@@ -54,7 +56,13 @@ routines! { pub(crate) LOADER;
     }
 }
 
-fn bind(place: GuestPtr<WDF_BIND_INFO>, place_of_globals: GuestPtr<GuestPtr<WDF_DRIVER_GLOBALS>>) -> Outcome {
+fn bind(
+    from: u64,
+    driver: GuestPtr<DRIVER_OBJECT>,
+    registry_path: GuestPtr<UNICODE_STRING>,
+    place: GuestPtr<WDF_BIND_INFO>,
+    place_of_globals: GuestPtr<GuestPtr<WDF_DRIVER_GLOBALS>>,
+) -> Outcome {
     let size = place.Size().read()? as usize;
     let extended = size == size_of::<WDF_BIND_INFO2>();
     if !(extended || size == size_of::<WDF_BIND_INFO>()) || place_of_globals.is_null() {
@@ -68,9 +76,11 @@ fn bind(place: GuestPtr<WDF_BIND_INFO>, place_of_globals: GuestPtr<GuestPtr<WDF_
     if info.Component.text()? != COMPONENT {
         return fail(NtStatus::ObjectNameNotFound);
     }
+    if library::bind(from, driver, registry_path, place, place_of_globals.cast())? {
+        return Ok(());
+    }
     let extension = extended.then(|| place.cast::<WDF_BIND_INFO2>().read()).transpose()?;
-    let minimum = extension.map(|extension| extension.MinimumVersionRequired.read()).transpose()?;
-    let client = Client { major: info.Major, minor: info.Minor, functions: info.FuncCount, minimum };
+    let client = library::client(place)?;
     let os = kernel().config.os;
     let binding = match os.kmdf().bind(client) {
         Ok(binding) => binding,

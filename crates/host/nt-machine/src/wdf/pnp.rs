@@ -10,6 +10,9 @@ use crate::kernel::io::request::{PNP, POWER};
 use crate::routine::{Outcome, fail};
 use crate::verify::{GapKind, gap};
 
+/// `IRP_MN_QUERY_PNP_DEVICE_STATE`.
+pub(super) const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
+
 /// Starts a device (`IRP_MN_START_DEVICE`), and calls `scan` if that succeeds. A device that fails to start is removed.
 pub(super) fn start(device: Handle, scan: fn(Handle)) -> Outcome {
     let Some(_turn) = Turn::take(device, Phase::Start) else { return fail(NtStatus::NoSuchDevice) };
@@ -18,6 +21,10 @@ pub(super) fn start(device: Handle, scan: fn(Handle)) -> Outcome {
         not_started(device, status);
         finish_removal(device)?;
         return fail(status);
+    }
+    // Windows asks each device that has started. A device that has already failed is asked by the thread that removes it.
+    if !with_device(device, |device| device.is_failing) {
+        preprocess::through(device, (PNP, QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success)?;
     }
     Ok(())
 }
@@ -81,7 +88,7 @@ fn query_remove(devices: &[Handle]) -> Outcome {
                 // IRP_MN_CANCEL_REMOVE_DEVICE.
                 let asked = *asked;
                 preprocess::through(asked, (PNP, 3), Handle::NULL, move || {
-                    power::cancel_remove(asked);
+                    power::cancel(asked);
                     NtStatus::Success
                 })?;
             }
@@ -107,6 +114,30 @@ fn finish_removal(device: Handle) -> Outcome {
         NtStatus::Success
     })?;
     life::delete(device);
+    Ok(())
+}
+
+/// Stops a device, so that it can be started with other resources. The driver may refuse.
+pub(super) fn stop(device: Handle) -> Outcome {
+    if !object::exists(device) || with_device(device, |device| device.init.control) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    let Some(_turn) = Turn::take(device, Phase::Stop) else { return fail(NtStatus::NoSuchDevice) };
+    // IRP_MN_QUERY_STOP_DEVICE.
+    let asked = preprocess::through(device, (PNP, 5), Handle::NULL, move || status_of(power::query_stop(device)))?;
+    if let Err(refused) = asked.ok() {
+        // IRP_MN_CANCEL_STOP_DEVICE.
+        preprocess::through(device, (PNP, 6), Handle::NULL, move || {
+            power::cancel(device);
+            NtStatus::Success
+        })?;
+        return fail(refused);
+    }
+    // IRP_MN_STOP_DEVICE.
+    preprocess::through(device, (PNP, 4), Handle::NULL, move || {
+        power::stop(device);
+        NtStatus::Success
+    })?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::device::{SelfManagedIo, with_device};
 use super::init::{
     D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_RESTART,
-    IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, RELEASE_HARDWARE, SURPRISE_REMOVAL,
+    IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, QUERY_STOP, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
 use super::states::{PnpState, PowerState};
 use super::{Handle, interrupt, queue_state};
@@ -59,13 +59,22 @@ pub(super) fn start(device: Handle, scan: fn(Handle)) -> Result<(), NtStatus> {
         Err(Failure::Fault(fault)) => fault::raise(fault, false),
     };
     let lists = [raw.as_int(), translated.as_int()];
-    set_pnp(device, PnpState::HARDWARE_AVAILABLE);
+    let is_restart = with_device(device, |device| device.pnp_state == PnpState::STOPPED);
+    let [prepares, powers] = if is_restart {
+        [PnpState::STARTING_FROM_STOPPED, PnpState::RESTARTING]
+    } else {
+        [PnpState::HARDWARE_AVAILABLE; 2]
+    };
+    set_pnp(device, prepares);
     with_device(device, |device| device.preparing = true);
     let prepared = event(device, PREPARE_HARDWARE, "EvtDevicePrepareHardware", &lists);
     with_device(device, |device| device.preparing = false);
     // As in `FxPkgPnp::PnpEventHardwareAvailablePowerPolicyFailed` (`shared/irphandlers/pnp/pnpstatemachine.cpp`), the
     // status of the callback that failed to power up the device is not the status of the start.
-    let result = prepared.and_then(|()| enter(device, D3_FINAL).map_err(|_| NtStatus::DevicePowerFailure));
+    let result = prepared.and_then(|()| {
+        set_pnp(device, powers);
+        enter(device, D3_FINAL).map_err(|_| NtStatus::DevicePowerFailure)
+    });
     if result.is_err() {
         set_pnp(device, PnpState::FAILED_OWN_HARDWARE);
         release(device);
@@ -168,10 +177,39 @@ pub(super) fn query_remove(device: Handle) -> Result<(), NtStatus> {
     Ok(())
 }
 
-/// `IRP_MN_CANCEL_REMOVE_DEVICE`: a device that was queried stays.
-pub(super) fn cancel_remove(device: Handle) {
+/// `IRP_MN_QUERY_STOP_DEVICE`: asks the driver whether a device can be stopped.
+pub(super) fn query_stop(device: Handle) -> Result<(), NtStatus> {
+    if with_device(device, |device| device.started) {
+        set_pnp(device, PnpState::QUERY_STOP_ASK_DRIVER);
+        event(device, QUERY_STOP, "EvtDeviceQueryStop", &[])?;
+        set_pnp(device, PnpState::QUERY_STOP_PENDING);
+    }
+    Ok(())
+}
+
+/// `IRP_MN_CANCEL_REMOVE_DEVICE` and `IRP_MN_CANCEL_STOP_DEVICE`: a device that was queried stays.
+pub(super) fn cancel(device: Handle) {
     if with_device(device, |device| device.started) {
         set_pnp(device, PnpState::STARTED);
+    }
+}
+
+/// `IRP_MN_STOP_DEVICE`: takes the hardware resources from a device, which gets others when it is started again.
+pub(super) fn stop(device: Handle) {
+    if with_device(device, |device| std::mem::take(&mut device.started)) {
+        set_pnp(device, PnpState::STARTED_STOPPING);
+        power_down(device);
+        set_pnp(device, PnpState::STOPPED);
+        release(device);
+    }
+}
+
+/// Ends self-managed I/O and leaves D0 for good, if the device is in D0.
+fn power_down(device: Handle) {
+    if with_device(device, |device| device.in_d0) {
+        set_power(device, PowerState::GOTO_D3_STOPPED);
+        tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
+        leave(device, D3_FINAL);
     }
 }
 
@@ -205,10 +243,8 @@ fn shut_down(device: Handle, states: [PnpState; 3]) {
     if with_device(device, |device| std::mem::take(&mut device.started)) {
         if with_device(device, |device| device.in_d0) {
             set_pnp(device, leaves);
-            set_power(device, PowerState::GOTO_D3_STOPPED);
-            tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
-            leave(device, D3_FINAL);
         }
+        power_down(device);
         set_pnp(device, releases);
         release(device);
     }

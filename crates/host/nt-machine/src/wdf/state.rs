@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use super::Handle;
 use super::kind::{Kind, Object};
 use crate::kernel;
-use crate::layout::{IRP, WDF_DRIVER_GLOBALS};
+use crate::layout::{IRP, WDF_BIND_INFO, WDF_CLASS_LIBRARY_INFO, WDF_DRIVER_GLOBALS, WDF_LIBRARY_INFO};
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::part::Part;
 
@@ -16,6 +16,7 @@ use crate::part::Part;
 #[derive(Default)]
 pub(super) struct Framework {
     pub(super) bound: Option<Bound>,
+    pub(super) libraries: Libraries,
     pub(super) objects: BTreeMap<Handle, Object>,
     pub(super) created: u64,
     /// The latest completed requests. They are kept so that a second completion is noticed.
@@ -43,6 +44,17 @@ pub(super) struct Bound {
     pub(super) minor: u32,
     /// The table of structure sizes, for a driver that binds with `WDF_BIND_INFO2`.
     pub(super) structures: Option<GuestPtr<u64>>,
+}
+
+/// The libraries that are images of their own and have registered.
+#[derive(Debug, Default)]
+pub(super) struct Libraries {
+    /// Frameworks of different versions.
+    pub(super) frameworks: Vec<GuestPtr<WDF_LIBRARY_INFO>>,
+    /// The framework that each driver is bound to, by the driver's bind information.
+    pub(super) bound: Vec<(GuestPtr<WDF_BIND_INFO>, GuestPtr<WDF_LIBRARY_INFO>)>,
+    /// Class extensions, each with the name of its service.
+    pub(super) classes: Vec<(String, GuestPtr<WDF_CLASS_LIBRARY_INFO>)>,
 }
 
 /// The end of a request.

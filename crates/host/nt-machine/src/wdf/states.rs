@@ -12,9 +12,15 @@ impl PnpState {
     pub(super) const QUERY_REMOVE_ASK_DRIVER: Self = Self(0x10B);
     pub(super) const QUERY_REMOVE_PENDING: Self = Self(0x10C);
     pub(super) const QUERIED_REMOVING: Self = Self(0x10E);
+    pub(super) const QUERY_STOP_ASK_DRIVER: Self = Self(0x10F);
+    pub(super) const QUERY_STOP_PENDING: Self = Self(0x110);
     pub(super) const PDO_REMOVED: Self = Self(0x114);
     pub(super) const REMOVING_DISABLE_INTERFACES: Self = Self(0x117);
+    pub(super) const RESTARTING: Self = Self(0x118);
     pub(super) const STARTED: Self = Self(0x119);
+    pub(super) const STARTING_FROM_STOPPED: Self = Self(0x11D);
+    pub(super) const STOPPED: Self = Self(0x11E);
+    pub(super) const STARTED_STOPPING: Self = Self(0x120);
     pub(super) const FDO_REMOVED: Self = Self(0x124);
     pub(super) const SURPRISE_REMOVE_IO_STARTED: Self = Self(0x127);
     pub(super) const FAILED_IO_STARTING: Self = Self(0x129);

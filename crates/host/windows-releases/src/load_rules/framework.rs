@@ -65,7 +65,14 @@ impl Refusal {
     /// Explains why a release does not bind a driver, and names the first release that does.
     #[must_use]
     pub fn explain(self, client: Client, release: Release) -> String {
-        let (version, has) = (client.version(), release.kmdf());
+        self.explain_for(client, release.kmdf(), &release.to_string())
+    }
+
+    /// Explains why a framework of version `has` does not bind a driver, and names the first release that does. `owner`
+    /// is what has this version: a release, or the file of a framework.
+    #[must_use]
+    pub fn explain_for(self, client: Client, has: Kmdf, owner: &str) -> String {
+        let version = client.version();
         match self {
             Self::TooOld { needs } => {
                 let requirement = if needs == client.minor {
@@ -77,13 +84,13 @@ impl Refusal {
                     Some(first) => format!("the first release with KMDF 1.{needs} is {}", first.described()),
                     None => format!("no known release has KMDF 1.{needs}"),
                 };
-                format!("{requirement}, {release} has KMDF {has}; {first}")
+                format!("{requirement}, {owner} has KMDF {has}; {first}")
             }
             Self::FunctionCount(count) => format!(
                 "the driver was built for KMDF {version} with {count} functions, which no framework up to KMDF {has} of \
-                 {release} has"
+                 {owner} has"
             ),
-            Self::Major(_) => format!("the driver needs KMDF {version}, {release} has KMDF {has}"),
+            Self::Major(_) => format!("the driver needs KMDF {version}, {owner} has KMDF {has}"),
         }
     }
 }

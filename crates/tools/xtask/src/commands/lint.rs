@@ -19,9 +19,9 @@ pub(super) const COMMAND: Command = Command {
     details: "\
 Checks the formatting of all sources, runs clippy for the host and for Windows
 (code with cfg(windows) is checked only there), and builds the documentation.
-Every warning is an error. Public functions of wdk-etw and wdk-kmdf must document
-the IRQL at which they may be called. Checks the spelling with typos, and finds
-phrases that are hard to read. Missing components are installed.
+Every warning is an error. Public functions of wdk-etw and wdk-kmdf must state
+the IRQL at which they may be called. Checks the spelling with typos. Installs
+missing components.
 ",
     flags: &[],
     run,

@@ -69,27 +69,31 @@ fn build_as(flags: &[&str], more: &[&str], name: &str, bug: u32, entry: &str, li
     built.entry(variant.clone()).or_insert_with(make).clone()
 }
 
+/// Creates an empty folder for the files of a test.
+pub(crate) fn temporary(name: &str) -> PathBuf {
+    let folder = folder().join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
 /// The folder of the driver kit, which `cargo xtask build` also uses.
 fn kit() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/driver/kit");
     wdk_kit::make(&folder).unwrap_or_else(|error| panic!("{error}; `cargo xtask test` sets up what it needs"))
 }
 
-fn build_now(
-    (flags, more): (&[&str], &[&str]),
-    name: &str,
-    bug: u32,
-    variant: &str,
-    entry: &str,
-    libraries: &[&str],
-) -> PathBuf {
+/// The folder for the images of this test program. Test programs may run at the same time, so each has its own. The tests
+/// of one program share its images.
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("c-{}", env!("CARGO_CRATE_NAME")));
+    std::fs::create_dir_all(&folder).expect("a folder for the driver");
+    folder
+}
+
+/// Compiles a source file to an object.
+fn compile(flags: &[&str], name: &str, bug: u32, object: &Path) {
     let kit = kit();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Test programs may run at the same time, so each has its own folder. The tests of one program share its images.
-    let folder = folder.join(format!("c-{}", env!("CARGO_CRATE_NAME")));
-    std::fs::create_dir_all(&folder).expect("a folder for the driver");
-    let (object, image) = (folder.join(format!("{variant}.obj")), folder.join(format!("c_{variant}.sys")));
     let versioned = wdk_kit::VERSION;
     let include = |part: &str| format!("-I{}", kit.join("Include").join(part).display());
     let mut compile: Vec<String> =
@@ -106,6 +110,19 @@ fn build_now(
     compile.push(here.join("drivers/c").join(format!("{name}.c")).display().to_string());
     compile.extend(["-o".into(), object.display().to_string()]);
     run("clang", &compile);
+}
+
+fn build_now(
+    (flags, more): (&[&str], &[&str]),
+    name: &str,
+    bug: u32,
+    variant: &str,
+    entry: &str,
+    libraries: &[&str],
+) -> PathBuf {
+    let (kit, folder, versioned) = (kit(), folder(), wdk_kit::VERSION);
+    let (object, image) = (folder.join(format!("{variant}.obj")), folder.join(format!("c_{variant}.sys")));
+    compile(flags, name, bug, &object);
     let mut link: Vec<String> =
         ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase"].map(String::from).to_vec();
     // As in the WDK: the INIT section is discardable and is freed after initialisation.

@@ -2,7 +2,7 @@
 
 use etw_engine::Environment;
 
-use crate::cpu::walk;
+use crate::cpu::walk::{self, Frame};
 use crate::kernel::sync::process::{SYSTEM, thread_id};
 
 /// The machine as seen by the driver.
@@ -27,7 +27,7 @@ impl Environment for DriverView {
     /// of the kernel; here there are none.
     fn stack(&self, frames: &mut Vec<u64>) {
         if let Some(registers) = walk::here() {
-            walk::walk(&registers, |address| {
+            walk::walk(&registers, |Frame { address, .. }| {
                 frames.push(address);
                 true
             });

@@ -10,6 +10,7 @@ use etw_types::{EventDescriptor, EventInfoClass, Guid, Keyword, Level, NtStatus}
 
 use super::data::EventData;
 use crate::cpu::thread;
+use crate::image::Leaving;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{EVENT_DATA_DESCRIPTOR, EVENT_DESCRIPTOR, EVENT_FILTER_DESCRIPTOR, GUID};
 use crate::memory::OrStop as _;
@@ -344,11 +345,15 @@ fn write(
     Ok(report(result))
 }
 
-/// Reports the registrations that still exist, and removes them.
-pub(crate) fn report_leaks() {
+/// Reports the registrations of an image that still exist, and removes them.
+pub(crate) fn report_leaks(leaving: Leaving) {
     let engine = &kernel().engine;
     for registration in engine.registrations() {
-        let from = lock(&kernel().etw).registered.remove(&registration.handle).unwrap_or_default();
+        let from = lock(&kernel().etw).registered.get(&registration.handle).copied().unwrap_or_default();
+        if !leaving.owns(from) {
+            continue;
+        }
+        lock(&kernel().etw).registered.remove(&registration.handle);
         let provider = registration.provider;
         let traits = registration.traits.as_deref().and_then(|traits| etw_types::traits::validate(traits).ok());
         let name = traits.map(|traits| format!(" {}", String::from_utf8_lossy(traits.name()))).unwrap_or_default();

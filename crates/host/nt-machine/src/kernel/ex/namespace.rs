@@ -8,6 +8,7 @@ use etw_types::NtStatus;
 
 use super::object;
 use super::paths::{canonical, leaf, parent};
+use crate::image::Leaving;
 use crate::kernel::{kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
 use crate::memory::{Fault, GuestPtr};
@@ -85,13 +86,14 @@ impl Names {
         self.0.retain(|_, named| named.object != object || named.permanent);
     }
 
-    /// Reports permanent objects of the driver, and forgets all of its objects.
-    pub(super) fn report_leaks(&mut self) {
-        for named in self.0.values().filter(|named| named.from != 0 && named.permanent) {
+    /// Reports permanent objects of an image, and forgets all of its objects.
+    pub(super) fn report_leaks(&mut self, leaving: Leaving) {
+        let is_left = |named: &Named| named.from != 0 && leaving.owns(named.from);
+        for named in self.0.values().filter(|named| is_left(named) && named.permanent) {
             let what = format_args!("{} {} was not made temporary", named.kind, named.path);
             verify::find_at(Rule::ObjectLeak, None, named.from, what);
         }
-        self.0.retain(|_, named| named.from == 0);
+        self.0.retain(|_, named| !is_left(named));
     }
 }
 

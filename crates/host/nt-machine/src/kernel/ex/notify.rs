@@ -6,6 +6,7 @@ use etw_types::NtStatus;
 
 use super::keys::Keys;
 use super::object::{self, KernelHandle};
+use crate::image::Leaving;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};
 use crate::memory::{Code, GuestPtr, Opaque};
@@ -230,10 +231,10 @@ impl Notifications {
         self.registered.iter().filter(|known| wanted(&known.about)).copied().collect()
     }
 
-    /// Reports the routines that the driver did not remove, and forgets them.
-    pub(crate) fn report_leaks(&mut self) {
+    /// Reports the routines that an image did not remove, and forgets them.
+    pub(crate) fn report_leaks(&mut self, leaving: Leaving) {
         use crate::verify::{self, Rule};
-        for known in self.registered.drain(..) {
+        for known in self.registered.extract_if(.., |known| leaving.owns(known.from)) {
             let what = match known.about {
                 About::Process | About::ProcessEx => "process notification routine",
                 About::Thread => "thread notification routine",

@@ -6,6 +6,7 @@ use etw_types::NtStatus;
 
 use super::namespace::{self, Names};
 use crate::cpu::thread;
+use crate::image::Leaving;
 use crate::kernel::{kernel, lock, submit};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Fault, GuestPtr, Opaque, Plain};
@@ -537,14 +538,17 @@ impl Objects {
         self.handles.values().any(|handle| handle.object == object)
     }
 
-    /// Reports open handles and references, and forgets them.
-    pub(crate) fn report_leaks(&mut self) {
-        self.managed.clear();
-        self.names.report_leaks();
-        for (_, Handle { kind, from, .. }) in std::mem::take(&mut self.handles) {
+    /// Reports open handles and references of an image, and forgets them.
+    pub(crate) fn report_leaks(&mut self, leaving: Leaving) {
+        if leaving.is_last() {
+            self.managed.clear();
+        }
+        self.names.report_leaks(leaving);
+        for (_, Handle { kind, from, .. }) in self.handles.extract_if(.., |_, handle| leaving.owns(handle.from)) {
             verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle was not closed ({kind})"));
         }
-        for (_, References { count, from }) in std::mem::take(&mut self.references) {
+        let left = self.references.extract_if(.., |_, references| leaving.owns(references.from));
+        for (_, References { count, from }) in left {
             let what = format_args!("{count} references to an object were not released");
             verify::find_at(Rule::ObjectLeak, None, from, what);
         }

@@ -330,11 +330,25 @@ fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcom
     place.set_if_wanted(request)?;
     let stack = request.StackCount().read()?;
     lock(&kernel().io).track(request, stack, Request { power: Some(power), ..Request::default() });
-    // As in Windows, a thread of the power manager sends power IRPs.
+    // As in Windows, a thread of the power manager sends power IRPs, and the device lives until they are sent.
+    let held = super::device::Held::new(target);
     super::work::submit(request.address(), move || {
         call_driver(target, request).or_stop();
+        drop(held);
     });
     Ok(NtStatus::Pending)
+}
+
+/// Waits until the power IRPs that drivers requested are completed, except those that wait for a wake-up signal.
+pub(super) fn wait_for_power() {
+    /// `IRP_MN_WAIT_WAKE`.
+    const WAIT_WAKE: u8 = 0;
+    let deadline = kernel().scheduler.now() + super::client::PATIENCE;
+    kernel().scheduler.wait(Some(deadline), |_| {
+        let io = lock(&kernel().io);
+        let is_pending = |request: &Request| request.power.is_some_and(|power| power.minor != WAIT_WAKE);
+        (!io.requests.values().any(is_pending)).then_some(())
+    });
 }
 
 /// Calls the completion callback of a power IRP, and frees the IRP.

@@ -12,11 +12,13 @@ use super::{device, interface, stack};
 use crate::cpu::thread;
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
-use crate::layout::{DEVICE_OBJECT, DEVICE_RELATIONS, GUID, IO_STACK_LOCATION, IRP};
+use crate::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS, GUID, IO_STACK_LOCATION, IRP};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{NO_RESOURCES, Outcome, fail};
 use crate::verify::{self, Rule};
 
+/// The device power state for each system power state, from `PowerSystemUnspecified`: D0 while the system works, else D3.
+const DEVICE_STATES: [u32; 7] = [0, 1, 4, 4, 4, 4, 4];
 /// `TargetDeviceRelation`.
 const TARGET_DEVICE: u64 = 4;
 
@@ -28,7 +30,14 @@ pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK
     let untouched = irp.IoStatus().Status().read()?;
     let parameters = place.Parameters().read()?;
     match place.MinorFunction().read()? {
-        START_DEVICE..=CANCEL_STOP | QUERY_CAPABILITIES | SURPRISE_REMOVAL => Ok(NtStatus::Success),
+        START_DEVICE..=CANCEL_STOP | SURPRISE_REMOVAL => Ok(NtStatus::Success),
+        QUERY_CAPABILITIES => {
+            let [capabilities, ..] = parameters;
+            if let Some(place) = GuestPtr::<DEVICE_CAPABILITIES>::new(capabilities).non_null() {
+                place.DeviceState().write(DEVICE_STATES)?;
+            }
+            Ok(NtStatus::Success)
+        }
         QUERY_DEVICE_RELATIONS if asks_for_target(parameters) => relate(device, irp),
         QUERY_INTERFACE => {
             let [of_type, ..] = parameters;

@@ -12,7 +12,7 @@ use crate::memory::{Code, Fault, GuestPtr};
 use crate::verify::{self, At, Rule};
 
 /// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
-const PATIENCE: u64 = 600_000_000;
+pub(super) const PATIENCE: u64 = 600_000_000;
 
 /// The mode of a request's sender (`KPROCESSOR_MODE`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

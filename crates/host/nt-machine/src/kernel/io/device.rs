@@ -141,8 +141,10 @@ routines! { pub(super) ROUTINES;
         Ok(lower)
     }
 
-    #[irql(DISPATCH), fixed]
-    fn IoInvalidateDeviceRelations(_device: Ignored<GuestPtr<DEVICE_OBJECT>>, _type: Ignored<i32>) {}
+    #[irql(DISPATCH)]
+    fn IoInvalidateDeviceRelations(physical: GuestPtr<DEVICE_OBJECT>, relations: i32) {
+        pnp::invalidate_relations(physical, relations);
+    }
 
     #[irql(DISPATCH)]
     fn IoInvalidateDeviceState(device: GuestPtr<DEVICE_OBJECT>) {
@@ -218,7 +220,7 @@ pub(crate) fn new_driver(
     driver.DriverName().write(new_string(&format!("\\Driver\\{name}"))?.read()?)?;
     driver.DriverInit().write(entry)?;
     extension.DriverObject().write(driver)?;
-    lock(&kernel().io).driver = driver;
+    lock(&kernel().io).drivers.push(driver);
     Ok((driver, new_string(registry_path)?))
 }
 
@@ -410,7 +412,13 @@ pub(super) fn is_in_memory(device: GuestPtr<DEVICE_OBJECT>) -> bool {
     exists(device) || lock(&kernel().io).deleted.contains(&device)
 }
 
-/// Returns the first device of the driver. A client that has no device name opens this one.
+/// Returns the first device of the driver. A client that has no device name opens this one. A framework also has devices
+/// for its own use, without a name and never initialised; they come last.
 pub(crate) fn first() -> Option<GuestPtr<DEVICE_OBJECT>> {
-    lock(&kernel().io).devices.iter().find(|device| device.owner == Owner::Driver).map(|device| device.object)
+    let (driver, devices): (_, Vec<_>) = {
+        let io = lock(&kernel().io);
+        (io.driver, io.devices.iter().map(|device| device.object).collect())
+    };
+    let own = devices.into_iter().filter(|device| device.DriverObject().read().or_stop() == driver);
+    own.min_by_key(|device| device.Flags().read().or_stop() & (INITIALIZING | HAS_NAME) == INITIALIZING)
 }

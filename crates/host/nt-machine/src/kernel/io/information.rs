@@ -80,13 +80,13 @@ routines! { pub(super) ROUTINES;
     /// The only service is the driver itself, which is already loaded.
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
     fn ZwLoadDriver(path: GuestPtr<UNICODE_STRING>) -> Outcome {
-        let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config));
+        let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config.name));
         fail(if is_own { NtStatus::ImageAlreadyLoaded } else { NtStatus::ObjectNameNotFound })
     }
 
     #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
     fn ZwUnloadDriver(path: GuestPtr<UNICODE_STRING>) -> Outcome {
-        let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config));
+        let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config.name));
         fail(if is_own { NtStatus::InvalidDeviceRequest } else { NtStatus::ObjectNameNotFound })
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod client;
 mod contract;
 mod csq;
 pub(crate) mod device;
+mod exchange;
 pub(crate) mod file;
 mod hardware;
 mod information;
@@ -20,9 +21,11 @@ pub(crate) mod open;
 pub(crate) mod plug_play;
 pub(crate) mod pnp;
 pub(crate) mod registration;
+mod relations;
 pub(crate) mod request;
 pub(crate) mod resources;
 mod security;
+mod services;
 pub(crate) mod stack;
 mod start_io;
 mod timer;
@@ -48,6 +51,7 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
     registration::ROUTINES,
     request::ROUTINES,
     security::ROUTINES,
+    services::ROUTINES,
     start_io::ROUTINES,
     timer::ROUTINES,
     wmi::ROUTINES,

@@ -7,9 +7,12 @@ use etw_types::NtStatus;
 use super::build::{self, Built, Power};
 use super::contract::{self, Buffers};
 use super::device::{self, Device, Link, Owner};
+use super::pnp::Action;
+use super::relations::Child;
 use super::volume::Volume;
 use super::{below, bus};
 use crate::cpu::thread;
+use crate::image::Leaving;
 use crate::kernel::sync::irql;
 use crate::kernel::{RequestKind, call_back, kernel, lock};
 use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
@@ -100,6 +103,8 @@ pub(crate) struct Request {
     pub(super) buffers: Option<Buffers>,
     /// The I/O manager built the IRP for the driver.
     pub(super) built: Option<Built>,
+    /// A driver says with `PoSetSystemWake` that the IRP woke the system.
+    pub(super) wakes: bool,
     /// The driver requested the IRP with `PoRequestPowerIrp`.
     pub(super) power: Option<Power>,
 }
@@ -115,10 +120,21 @@ struct Registration {
 /// The I/O manager's state.
 #[derive(Default)]
 pub(crate) struct Io {
+    /// The driver under test.
     pub(crate) driver: GuestPtr<DRIVER_OBJECT>,
+    /// The driver objects of all images.
+    pub(crate) drivers: Vec<GuestPtr<DRIVER_OBJECT>>,
     pub(crate) devices: Vec<Device>,
     /// A device is being added, removed or powered.
     pub(super) is_busy: bool,
+    /// Devices that the system put to sleep. They get no plug-and-play requests.
+    pub(super) asleep: Vec<GuestPtr<DEVICE_OBJECT>>,
+    /// What the Plug and Play manager does next, by physical device.
+    pub(super) scheduled: Vec<(GuestPtr<DEVICE_OBJECT>, Action)>,
+    /// What it does when a device wakes up.
+    pub(super) postponed: Vec<(GuestPtr<DEVICE_OBJECT>, Action)>,
+    /// The children of bus devices.
+    pub(super) children: Vec<Child>,
     /// The number of physical devices that were created.
     pub(super) plugged: u32,
     pub(crate) links: Vec<Link>,
@@ -164,19 +180,28 @@ impl Io {
         position.map(|position| self.registrations.swap_remove(position)).is_some()
     }
 
-    /// Reports the devices, links and registrations that the driver did not remove, and removes everything.
-    pub(crate) fn report_leaks(&mut self) {
-        for device in self.devices.drain(..).filter(|device| device.owner == Owner::Driver) {
+    /// Reports the devices, links and registrations that an image did not remove. After the last image, removes
+    /// everything.
+    pub(crate) fn report_leaks(&mut self, leaving: Leaving) {
+        for device in self.devices.extract_if(.., |device| device.owner == Owner::Driver && leaving.owns(device.from)) {
             let what = format_args!("a device was not deleted");
             verify::find_at(Rule::ObjectLeak, Some("IoCreateDevice"), device.from, what);
         }
-        for link in self.links.drain(..) {
+        for link in self.links.extract_if(.., |link| leaving.owns(link.from)) {
             let what = format_args!("symbolic link {} was not deleted", link.name);
             verify::find_at(Rule::ObjectLeak, Some("IoCreateSymbolicLink"), link.from, what);
         }
-        for Registration { what, from, .. } in self.registrations.drain(..) {
+        for Registration { what, from, .. } in self.registrations.extract_if(.., |known| leaving.owns(known.from)) {
             verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} was not removed"));
         }
+        if !leaving.is_last() {
+            return;
+        }
+        self.devices.clear();
+        self.asleep.clear();
+        self.scheduled.clear();
+        self.postponed.clear();
+        self.children.clear();
         self.deleted.clear();
         self.started.clear();
         self.ends.clear();
@@ -222,7 +247,7 @@ fn dispatch(
     place: GuestPtr<IO_STACK_LOCATION>,
 ) -> Result<NtStatus, Fault> {
     let major = place.MajorFunction().read()?.min(PNP);
-    if device.DriverObject().read()? != lock(&kernel().io).driver {
+    if !lock(&kernel().io).drivers.contains(&device.DriverObject().read()?) {
         if let Some(status) = below::serve(request, place)? {
             return Ok(status);
         }

@@ -11,6 +11,7 @@ use etw_types::NtStatus;
 use super::kind::Kind;
 use super::paging;
 use crate::cpu::thread;
+use crate::image::Leaving;
 use crate::memory::OrStop as _;
 use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, give_back, protect};
 use crate::verify::{self, Rule};
@@ -344,9 +345,10 @@ impl Pool {
         Some((Rule::PoolOverrun, format!("accesses byte {offset} of an allocation of {size} bytes with tag {tag}")))
     }
 
-    /// Reports what the driver did not free, and marks it as freed.
-    pub(crate) fn report_leaks(&mut self) {
-        for block in self.blocks.values_mut().filter(|block| block.freed.is_none() && !block.of_host) {
+    /// Reports what an image did not free, and marks it as freed.
+    pub(crate) fn report_leaks(&mut self, leaving: Leaving) {
+        let is_left = |block: &&mut Block| block.freed.is_none() && !block.of_host && leaving.owns(block.from);
+        for block in self.blocks.values_mut().filter(is_left) {
             let (tag, size) = (text(block.tag), block.size);
             let what = format_args!("{size} bytes with tag {tag} were not freed");
             verify::find_at(Rule::PoolLeak, block.routine, block.from, what);

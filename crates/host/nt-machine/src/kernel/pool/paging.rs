@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::cpu::thread;
 use crate::exception::FaultSite;
 use crate::kernel::{kernel, lock};
-use crate::memory::{Protection, protect};
+use crate::memory::{Protection, Region, protect};
 use crate::routine::DISPATCH;
 use crate::verify::{self, Rule};
 
@@ -41,10 +41,9 @@ fn is_any() -> bool {
     kernel().paging.any.load(Ordering::SeqCst)
 }
 
-/// Sets the pageable sections of the image.
-pub(crate) fn set_sections(sections: Vec<(u64, u64, Protection)>) {
+/// Adds the pageable sections of an image.
+pub(crate) fn add_sections(sections: Vec<(u64, u64, Protection)>) {
     let mut ranges = ranges();
-    ranges.retain(|range| !range.section);
     ranges.extend(sections.into_iter().map(|(start, size, rights)| Range {
         start,
         size,
@@ -53,6 +52,13 @@ pub(crate) fn set_sections(sections: Vec<(u64, u64, Protection)>) {
         out: false,
         locked: 0,
     }));
+    kernel().paging.any.store(!ranges.is_empty(), Ordering::SeqCst);
+}
+
+/// Removes the pageable sections of an image.
+pub(crate) fn remove_sections(image: Region) {
+    let mut ranges = ranges();
+    ranges.retain(|range| !(range.section && image.contains(range.start)));
     kernel().paging.any.store(!ranges.is_empty(), Ordering::SeqCst);
 }
 

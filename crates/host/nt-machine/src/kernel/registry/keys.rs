@@ -54,43 +54,53 @@ pub(crate) struct Registry {
     keys: Vec<Key>,
 }
 
-/// Returns the path of the driver's service key.
-pub(crate) fn service(config: &Config) -> String {
-    format!("{SERVICES}{}", config.name)
+/// Returns the path of a driver's service key.
+pub(crate) fn service(name: &str) -> String {
+    format!("{SERVICES}{name}")
 }
 
-fn parameters(config: &Config) -> String {
-    format!("{}\\Parameters", service(config))
+fn parameters(name: &str) -> String {
+    format!("{}\\Parameters", service(name))
 }
 
 impl Registry {
     pub(crate) fn new(config: &Config) -> Self {
         let mut registry = Self { keys: Vec::new() };
-        let (start, one) = (RegistryValue::Dword(3), RegistryValue::Dword(1));
-        let name = RegistryValue::Text(config.name.clone());
-        let own = [("Start", &start), ("Type", &one), ("ErrorControl", &one), ("DisplayName", &name)];
-        let own = own.into_iter().map(|(name, value)| (service(config), name, value));
+        registry.add_service(&config.name);
         let given = config.registry.iter().map(|(key, name, value)| {
             let path = match key {
-                RegistryKey::Parameters => parameters(config),
+                RegistryKey::Parameters => parameters(&config.name),
                 RegistryKey::Device => HARDWARE.to_owned(),
                 RegistryKey::Driver => SOFTWARE.to_owned(),
                 RegistryKey::Path(path) => path.clone(),
             };
             (path, name.as_str(), value)
         });
-        for (path, name, value) in own.chain(given) {
+        for (path, name, value) in given {
             let key = registry.key_with_parents(&path);
             registry.set(key, name, encode(value));
         }
-        let key = registry.key_with_parents(&service(config));
-        let path = format!(r"\SystemRoot\System32\drivers\{}.sys", config.name);
-        let (_, data) = encode(&RegistryValue::Text(path));
-        registry.set(key, "ImagePath", (EXPANDED, data));
-        for path in [&parameters(config), HARDWARE, SOFTWARE].into_iter().chain(STANDARD) {
+        for path in [HARDWARE, SOFTWARE].into_iter().chain(STANDARD) {
             registry.key_with_parents(path);
         }
         registry
+    }
+
+    /// Creates the service key of a driver, unless it exists.
+    pub(crate) fn add_service(&mut self, name: &str) {
+        if self.find(&service(name)).is_some() {
+            return;
+        }
+        self.key_with_parents(&parameters(name));
+        let key = self.key_with_parents(&service(name));
+        let numbers = [("Start", 3), ("Type", 1), ("ErrorControl", 1)];
+        for (value, number) in numbers {
+            self.set(key, value, encode(&RegistryValue::Dword(number)));
+        }
+        self.set(key, "DisplayName", encode(&RegistryValue::Text(name.to_owned())));
+        let path = format!(r"\SystemRoot\System32\drivers\{name}.sys");
+        let (_, data) = encode(&RegistryValue::Text(path));
+        self.set(key, "ImagePath", (EXPANDED, data));
     }
 
     /// Returns the number of a key. If it does not exist and `create` is set, creates it. As in Windows, a key can only be
@@ -199,7 +209,7 @@ impl Registry {
 
 /// Notes that the driver looks for a value that does not exist, with the option that sets it.
 fn note_missing(path: &str, name: &str) {
-    let known = [(HARDWARE, "device"), (SOFTWARE, "driver"), (&parameters(&kernel().config), "parameters")];
+    let known = [(HARDWARE, "device"), (SOFTWARE, "driver"), (&parameters(&kernel().config.name), "parameters")];
     let key = known.into_iter().find(|(known, _)| path.eq_ignore_ascii_case(known)).map_or(path, |(_, key)| key);
     gap::note(format!(r"the driver looked for the registry value {name}: set it with --registry {key}\{name}=VALUE"));
 }
@@ -230,7 +240,7 @@ pub(crate) fn open_key(root: Option<u64>, name: &str, create: bool, from: u64) -
 
 /// Opens a handle to the driver's `Parameters` key.
 pub(crate) fn open_parameters(from: u64) -> KernelHandle {
-    open_key(None, &parameters(&kernel().config), true, from).unwrap_or_default()
+    open_key(None, &parameters(&kernel().config.name), true, from).unwrap_or_default()
 }
 
 /// Opens a handle to a key of the device: its hardware key or its driver key.

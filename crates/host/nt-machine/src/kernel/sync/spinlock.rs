@@ -256,8 +256,8 @@ fn try_acquire(spin_lock: GuestPtr<u64>, from: u64) -> Result<bool, Fault> {
 fn note_acquired(address: u64, from: u64) {
     let cycle = lock(&kernel().locks).acquired(thread::number(), address, from);
     if let Some(other) = cycle {
-        let where_else = image::rva(other).unwrap_or_default();
-        let what = format_args!("acquired while another lock is held; image+{where_else:#x} does it in reverse order");
+        let where_else = image::describe(other);
+        let what = format_args!("acquired while another lock is held; {where_else} does it in reverse order");
         verify::find(Rule::LockOrder, what);
     }
 }

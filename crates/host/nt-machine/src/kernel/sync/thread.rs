@@ -8,6 +8,7 @@ use etw_types::NtStatus;
 use super::event;
 use super::process::{self, SYSTEM};
 use crate::cpu::thread;
+use crate::image::Leaving;
 use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{CLIENT_ID, THREAD};
@@ -171,9 +172,9 @@ fn terminate(call: &Call) -> ! {
     verify::park()
 }
 
-/// Reports threads that are still running, and forgets them.
-pub(crate) fn report_leaks() {
-    for (_, from) in std::mem::take(&mut lock(&kernel().threads).running) {
+/// Reports threads of an image that are still running, and forgets them.
+pub(crate) fn report_leaks(leaving: Leaving) {
+    for (_, from) in lock(&kernel().threads).running.extract_if(.., |(_, from)| leaving.owns(*from)) {
         let what = format_args!("a system thread still runs");
         verify::find_at(Rule::ThreadLeak, Some("PsCreateSystemThread"), from, what);
     }

@@ -1,0 +1,47 @@
+//! `nt-host compare`: runs the driver on the imitated framework and on another one, and prints where they differ.
+
+use command_line::exit::{FINDINGS, SUCCESS, USAGE};
+use command_line::{error, escaped, print, shown};
+
+use super::args::Options;
+use super::progress::{Progress, Sent};
+use super::run::{builder, drive};
+
+pub(super) fn compare(options: &Options) -> u8 {
+    let Some(framework) = &options.framework else {
+        error(
+            "compare needs a framework: add --framework with Wdf01000.sys of a Windows machine, or the folder with it",
+        );
+        return USAGE;
+    };
+    // In virtual time, so that the runs do not differ in their times.
+    let mut model = options.clone();
+    model.framework = None;
+    let differences = builder(&model, false).compare(framework, |host| {
+        let mut progress = Progress::mute();
+        let result = drive(host, options, &mut progress);
+        let sent = |sent: &Sent| format!("{} {:#X}: {} {}", sent.what, sent.code, sent.status, sent.output);
+        let mut results: Vec<String> = progress.requests.iter().map(sent).collect();
+        results.push(match (result, progress.unloaded) {
+            (Err(error), _) => error.to_string(),
+            (Ok(()), Some(true)) => "unloaded".to_owned(),
+            (Ok(()), _) => "not unloaded".to_owned(),
+        });
+        Ok(results)
+    });
+    match differences {
+        Ok(differences) => {
+            for difference in &differences {
+                print(&format!("{}\n", escaped(&difference.to_string())));
+            }
+            let (path, count) = (shown(&options.path), differences.len());
+            let plural = if count == 1 { "" } else { "s" };
+            print(&format!("{path}: {count} difference{plural} between the imitation and {}\n", shown(framework)));
+            if differences.is_empty() { SUCCESS } else { FINDINGS }
+        }
+        Err(reason) => {
+            error(&reason.to_string());
+            USAGE
+        }
+    }
+}

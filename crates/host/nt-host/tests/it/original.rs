@@ -1,0 +1,290 @@
+//! The project's KMDF drivers on Microsoft's own framework, version 1.9, compared with the imitation. The tests run if the
+//! environment variable `WDK_ETW_FRAMEWORK` names the folder with its `Wdf01000.sys`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::common;
+use crate::common::c::{FRAMEWORK, build};
+use crate::matrix::kit;
+use etw_types::NtStatus;
+use nt_host::{Below, Builder, Device, Error, NtHost, Report, RequestKind};
+
+/// Returns the folder with Microsoft's framework, or says that the test is skipped.
+fn original() -> Option<PathBuf> {
+    let folder = std::env::var_os("WDK_ETW_FRAMEWORK").map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("skipped: WDK_ETW_FRAMEWORK does not name a folder with Microsoft's Wdf01000.sys of version 1.9");
+    }
+    folder
+}
+
+/// A driver that was built for KMDF 1.33, with the image that adapts it to 1.9.
+fn driver(name: &str, bug: u32) -> Builder {
+    adapted(NtHost::builder().driver(build(name, bug, "FxDriverEntry", &FRAMEWORK)))
+}
+
+fn adapted(builder: Builder) -> Builder {
+    builder.with(build("adapter", 0, "DriverEntry", &["ntoskrnl", "WdfLdr"]))
+}
+
+/// The results of a run with one device.
+struct Run {
+    host: NtHost,
+    results: Vec<String>,
+}
+
+impl Run {
+    fn device(&mut self) -> Result<Device, Error> {
+        self.host.add_device()
+    }
+
+    fn ioctl(&mut self, device: &Device, code: u32, input: &[u8]) -> Result<(), Error> {
+        let reply = device.ioctl(code, input, 64)?;
+        self.results.push(format!("{code:#X}: {} {:?}", reply.status, reply.output));
+        Ok(())
+    }
+
+    fn note(&mut self, what: &str, result: Result<(), Error>) {
+        self.results.push(format!("{what}: {}", result.err().map_or("ok".to_owned(), |error| error.to_string())));
+    }
+}
+
+/// Runs the steps on both frameworks, between load and unload, and returns where they differ.
+fn differences(name: &str, mut steps: impl FnMut(&mut Run) -> Result<(), Error>) -> Vec<String> {
+    let Some(framework) = original() else { return Vec::new() };
+    let found = driver(name, 0).compare(framework, |host| {
+        host.load()?;
+        let mut run = Run { host: host.clone(), results: Vec::new() };
+        steps(&mut run)?;
+        host.unload()?;
+        Ok(run.results)
+    });
+    found.expect("both runs").iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_life_of_a_device_is_the_same() {
+    let found = differences("kmdf_life", |run| {
+        for _ in 0..2 {
+            let device = run.device()?;
+            run.ioctl(&device, 0x0022_2000, &[])?;
+            device.sleep()?;
+            device.wake()?;
+            let removed = device.remove();
+            run.note("removal", removed);
+        }
+        Ok(())
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_device_that_gets_other_resources_stops_and_starts_in_the_same_way() {
+    let found = differences("kmdf_life", |run| {
+        let device = run.device()?;
+        let balanced = device.rebalance();
+        run.note("rebalance", balanced);
+        run.ioctl(&device, 0x0022_2000, &[])?;
+        let removed = device.remove();
+        run.note("removal", removed);
+        Ok(())
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_surprise_removal_is_the_same() {
+    let found = differences("kmdf_life", |run| {
+        let device = run.device()?;
+        run.ioctl(&device, 0x0022_2000, &[])?;
+        let removed = device.surprise_remove();
+        run.note("removal", removed);
+        Ok(())
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn timers_waits_locks_and_parents_are_the_same() {
+    let found = differences("kmdf_time", |run| {
+        let device = run.device()?;
+        // All orders of the driver; the second one, which stops the timers, comes later.
+        for function in [0, 2, 3, 4, 5, 6] {
+            run.ioctl(&device, 0x0022_2000 + 4 * function, &[])?;
+            run.host.advance(Duration::from_millis(160))?;
+        }
+        run.ioctl(&device, 0x0022_2004, &[])?;
+        let removed = device.remove();
+        run.note("removal", removed);
+        Ok(())
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn queues_hold_present_and_cancel_requests_in_the_same_way() {
+    const fn code(function: u32) -> u32 {
+        0x0022_2000 | function << 2
+    }
+    let found = differences("kmdf_queues", |run| {
+        let device = run.device()?;
+        // Held, then canceled or released; forwarded to a manual queue, and retrieved from it.
+        let request = device.begin_ioctl(code(0), &[5], 0)?;
+        request.cancel()?;
+        run.results.push(request.wait()?.status.to_string());
+        let request = device.begin_ioctl(code(0), &[6], 0)?;
+        run.ioctl(&device, code(16), &[0])?;
+        run.results.push(request.wait()?.status.to_string());
+        let requests: Vec<_> =
+            (1..=3).map(|number| device.begin_ioctl(code(2), &[number], 0)).collect::<Result<_, _>>()?;
+        for function in [26, 18, 17, 17, 17, 17, 27] {
+            run.ioctl(&device, code(function), &[0])?;
+        }
+        for request in requests {
+            run.results.push(request.wait()?.status.to_string());
+        }
+        // A request in a queue that is canceled, and one in a queue that is purged.
+        for cancels in [true, false] {
+            let request = device.begin_ioctl(code(2), &[7], 0)?;
+            if cancels {
+                request.cancel()?;
+            } else {
+                run.ioctl(&device, code(23), &[0])?;
+            }
+            run.results.push(request.wait()?.status.to_string());
+        }
+        let removed = device.remove();
+        run.note("removal", removed);
+        Ok(())
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn requests_to_the_device_below_are_the_same() {
+    let below = |code, milliseconds| Below {
+        device: None,
+        kind: Some(RequestKind::DEVICE_CONTROL),
+        code: Some(code),
+        status: NtStatus::Success,
+        output: vec![1, 2, 3, 4],
+        delay: Duration::from_millis(milliseconds),
+    };
+    let Some(framework) = original() else { return };
+    let builder =
+        (0..5).fold(driver("kmdf_target", 0), |builder, function| builder.below(below(0x0022_2000 + 4 * function, 20)));
+    let found = builder.compare(framework, |host| {
+        host.load()?;
+        let device = host.add_device()?;
+        let codes = (0..5).map(|function| 0x0022_2000 + 4 * function);
+        let results =
+            codes.map(|code| Ok(device.ioctl(code, &[], 64)?.status.to_string())).collect::<Result<_, Error>>()?;
+        device.remove()?;
+        host.unload()?;
+        Ok(results)
+    });
+    let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// The driver completes a request twice, never, and so on. On the original, its verifier or nt-host finds the mistakes.
+#[test]
+fn mistakes_are_found_on_the_original_too() {
+    let Some(framework) = original() else { return };
+    for bug in 0..=6 {
+        let builder = driver("kmdf_broken", bug).framework(&framework);
+        let run = |builder: Builder| -> Result<Report, Error> {
+            let host = builder.start()?;
+            let device = host.add_device()?;
+            device.ioctl(0x0022_2000, &[7; 8], 4)?;
+            host.unload()
+        };
+        let report = match run(builder.framework_verifier()) {
+            Ok(report) => report,
+            Err(Error::Stopped(report)) => *report,
+            Err(error) => panic!("{bug}: {error}"),
+        };
+        assert_eq!(report.findings().is_empty(), bug == 0, "{bug}: {report:#?}");
+    }
+}
+
+#[test]
+fn states_and_failures_of_a_device_are_the_same() {
+    let found = differences("kmdf_states", |run| {
+        let device = run.device()?;
+        run.ioctl(&device, 0x0022_2004, &[])?;
+        device.sleep()?;
+        run.ioctl(&device, 0x0022_2004, &[])?;
+        device.wake()?;
+        run.ioctl(&device, 0x0022_2004, &[])?;
+        // The driver reports that the device has failed.
+        run.ioctl(&device, 0x0022_2008, &[])?;
+        run.host.advance(Duration::from_millis(1))
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn children_come_and_go_in_the_same_way() {
+    let found = differences("kmdf_bus", |run| {
+        let device = run.device()?;
+        for (code, number) in [(0x0022_2000, 7_u32), (0x0022_2008, 0), (0x0022_2004, 7), (0x0022_2008, 0)] {
+            run.ioctl(&device, code, &number.to_le_bytes())?;
+        }
+        let removed = device.remove();
+        run.note("removal", removed);
+        Ok(())
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn the_drivers_of_the_kit_are_the_same() {
+    let Some(framework) = original() else { return };
+    for name in ["kit_echo.sys", "kit_timer.sys"] {
+        let driver = adapted(NtHost::builder().driver(kit(name)));
+        let found = driver.compare(&framework, |host| {
+            host.load()?;
+            let device = host.add_device()?;
+            let mut results = vec![device.read(8)?.status.to_string(), device.write(b"hello")?.status.to_string()];
+            let reply = device.read(8)?;
+            results.push(format!("{} {:?}", reply.status, reply.output));
+            results.push(device.ioctl(0x0022_2000, &[], 8)?.status.to_string());
+            host.advance(Duration::from_secs(3))?;
+            device.remove()?;
+            host.unload()?;
+            Ok(results)
+        });
+        let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
+}
+
+/// The events of the sample's whole life, with its requests and timer ticks.
+#[test]
+fn the_sample_writes_the_same_events() {
+    let Some(framework) = original() else { return };
+    let sample = adapted(NtHost::builder().driver(common::built("driver_sample.sys")));
+    let mut events = 0;
+    let found = sample.compare(framework, |host| {
+        host.load()?;
+        let device = host.add_device()?;
+        let mut results = Vec::new();
+        for (code, input) in [(0x0022_E000, &b"hello"[..]), (0x0022_6004, b""), (0x0022_600C, b""), (0x0022_2FFC, b"")]
+        {
+            let reply = device.ioctl(code, input, 64)?;
+            results.push(format!("{code:#X}: {} {:?}", reply.status, reply.output));
+        }
+        host.advance(Duration::from_millis(2500))?;
+        device.sleep()?;
+        device.wake()?;
+        device.remove()?;
+        host.unload()?.assert_clean();
+        events = host.trace().events()?.len();
+        Ok(results)
+    });
+    let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(events > 12, "{events} events");
+}

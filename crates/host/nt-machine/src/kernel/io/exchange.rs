@@ -1,0 +1,151 @@
+//! The requests of clients to devices that handle IRPs: their buffers, the sending, and the result.
+
+use etw_types::NtStatus;
+
+use super::build::{BUFFERED_IO, DIRECT_IO};
+use super::client::{self, Completion, Mode, Packet, Submission};
+use super::request::{call_driver, dispatch_routine};
+use super::{device, mdl, stack};
+use crate::kernel::{Answer, IoRequest, RequestKind, kernel, lock};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
+use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::{Outcome, fail};
+
+type Object = GuestPtr<DEVICE_OBJECT>;
+
+/// A request that was sent.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    packet: Packet,
+    buffers: Buffers,
+    room: u32,
+}
+
+impl Sent {
+    pub(crate) const fn packet(&self) -> Packet {
+        self.packet
+    }
+
+    pub(crate) fn cancel(&self) -> Result<(), Fault> {
+        self.packet.cancel()
+    }
+}
+
+/// Sends a request to a device through an open file.
+pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest, mode: Mode) -> Outcome<Sent> {
+    if !device::is_in_memory(device) {
+        return fail(NtStatus::NoSuchDevice);
+    }
+    let top = stack::top(device)?;
+    let routine = dispatch_routine(top, asked.kind.as_int())?;
+    begin_with(top, file, (asked, mode), routine, |irp| call_driver(top, irp))
+}
+
+/// Creates a request for a device and calls `deliver`, which must pass it to `routine`.
+pub(crate) fn begin_with(
+    device: Object,
+    file: GuestPtr<FILE_OBJECT>,
+    (asked, mode): (&IoRequest, Mode),
+    routine: GuestPtr<Code>,
+    deliver: impl FnOnce(GuestPtr<IRP>) -> Result<NtStatus, Fault>,
+) -> Outcome<Sent> {
+    let control = asked.kind.has_code();
+    let method = if control { asked.code & 3 } else { transfer_method(device)? };
+    let room = if control { asked.output } else { asked.output.max(asked.input.len() as u32) };
+    let input = if control || method == 0 { asked.input.as_slice() } else { &[] };
+    let buffers = Buffers::new(method, input, room)?;
+    if !control && method != 0 {
+        buffers.output.write_all(&asked.input)?;
+    }
+    let neither = control && method == 3;
+    let parameters = if control {
+        let type3 = if neither { buffers.system.address() } else { 0 };
+        [room.into(), asked.input.len() as u64, asked.code.into(), type3]
+    } else {
+        [room.into(), 0, 0, 0]
+    };
+    let submission = Submission {
+        major: asked.kind.as_int(),
+        minor: 0,
+        // Programs cannot send internal requests.
+        mode: if asked.kind == RequestKind::INTERNAL_DEVICE_CONTROL { Mode::Kernel } else { mode },
+        parameters,
+        system_buffer: if neither { GuestPtr::NULL } else { buffers.system },
+        user_buffer: buffers.user,
+        mdl: buffers.mdl,
+        file,
+    };
+    let packet = client::begin_with(device, &submission, routine, deliver)?;
+    let room = if asked.kind == RequestKind::WRITE { 0 } else { room };
+    Ok(Sent { packet, buffers, room })
+}
+
+/// Returns the `METHOD_…` with which reads and writes of a device pass their data.
+fn transfer_method(device: Object) -> Result<u32, Fault> {
+    Ok(match device.Flags().read()? {
+        flags if flags & BUFFERED_IO != 0 => 0,
+        flags if flags & DIRECT_IO != 0 => 2,
+        _ => 3,
+    })
+}
+
+/// Waits until a request is completed, and frees its buffers.
+pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
+    let end = client::finish(sent.packet)?;
+    sent.buffers.finish(end, sent.room)
+}
+
+/// The buffers of a request, as its transfer method requires them.
+#[derive(Debug, Default)]
+struct Buffers {
+    system: GuestPtr<u8>,
+    user: GuestPtr<u8>,
+    mdl: GuestPtr<MDL>,
+    /// The output buffer; the same as `system` if the method is buffered.
+    output: GuestPtr<u8>,
+}
+
+impl Buffers {
+    /// Allocates the buffers. `method` is `METHOD_BUFFERED` (0), `METHOD_IN_DIRECT` (1), `METHOD_OUT_DIRECT` (2) or
+    /// `METHOD_NEITHER` (3).
+    fn new(method: u32, input: &[u8], output: u32) -> Outcome<Self> {
+        let mut buffers = Self::default();
+        let allocated = buffers.allocate(method, input, output);
+        if allocated.is_err() {
+            buffers.free();
+        }
+        allocated.map(|()| buffers)
+    }
+
+    fn allocate(&mut self, method: u32, input: &[u8], output: u32) -> Outcome {
+        let both = (input.len() as u64).max(if method == 0 { output.into() } else { 0 });
+        if both != 0 {
+            self.system = lock(&kernel().pool).try_new_objects(both)?;
+            self.system.write_all(input)?;
+        }
+        self.output = self.system;
+        if method != 0 && output != 0 {
+            self.output = lock(&kernel().pool).try_new_objects(output.into())?;
+            self.user = self.output;
+        }
+        if matches!(method, 1 | 2) && output != 0 {
+            self.mdl = mdl::describe(self.output, output)?;
+        }
+        Ok(())
+    }
+
+    fn free(&self) {
+        let mut pool = lock(&kernel().pool);
+        let second = if self.output == self.system { 0 } else { self.output.address() };
+        for address in [self.system.address(), second, self.mdl.address()].into_iter().filter(|address| *address != 0) {
+            pool.free_object(address);
+        }
+    }
+
+    fn finish(self, Completion { status, information, reached }: Completion, room: u32) -> Result<Answer, Fault> {
+        let length = if status.is_error() || self.output.is_null() { 0 } else { information.min(room.into()) };
+        let output = self.output.array(length).read()?;
+        self.free();
+        Ok(Answer { status, information, output, reached })
+    }
+}

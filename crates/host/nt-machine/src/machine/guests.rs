@@ -1,0 +1,159 @@
+//! The images of a run: the driver under test and those that it needs, in the order in which they are loaded.
+
+use pe_image::Layout;
+
+use crate::image::{DRIVER, MOST_IMAGES};
+
+/// An image of a run.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    /// The file name, by which other images import from it.
+    pub name: String,
+    /// What is mapped, and where.
+    pub layout: Layout,
+    /// Whether it must register as the framework.
+    pub is_framework: bool,
+    /// The number of the image in reports.
+    pub(crate) number: u32,
+}
+
+impl Guest {
+    /// Describes an image that is not a framework.
+    #[must_use]
+    pub fn new(name: impl Into<String>, layout: Layout) -> Self {
+        Self { name: name.into(), layout, is_framework: false, number: DRIVER }
+    }
+
+    /// Marks the image as the framework: it must call `WdfRegisterLibrary`.
+    #[must_use]
+    pub fn framework(self) -> Self {
+        Self { is_framework: true, ..self }
+    }
+
+    /// Returns the name of its service: the file name without the extension.
+    #[must_use]
+    pub fn service(&self) -> &str {
+        self.name.rsplit_once('.').map_or(self.name.as_str(), |(stem, _)| stem)
+    }
+
+    /// Names the image in a sentence.
+    pub(crate) fn described(&self) -> &str {
+        if self.number == DRIVER { "the driver" } else { &self.name }
+    }
+
+    fn imports_from(&self, other: &Self) -> bool {
+        self.layout.imports.iter().any(|import| import.module.eq_ignore_ascii_case(&other.name))
+    }
+}
+
+/// The images of a run, in the order in which they are loaded. The driver under test is the last one.
+#[derive(Clone, Debug)]
+pub struct Guests {
+    driver: Guest,
+    others: Vec<Guest>,
+}
+
+impl Guests {
+    /// Sorts the images that the driver needs, so that each comes after those that it imports from. Otherwise, they keep
+    /// their order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there are too many images, if two have the same name, or if they import from each other in a circle. The
+    /// text names them.
+    pub fn new(driver: Guest, others: Vec<Guest>) -> Result<Self, String> {
+        if others.len() >= MOST_IMAGES {
+            return Err(format!("{} images are too many: expected at most {MOST_IMAGES}", others.len() + 1));
+        }
+        let mut waiting = others;
+        for (index, guest) in waiting.iter().enumerate() {
+            let mut earlier = waiting.iter().take(index).chain([&driver]);
+            if earlier.any(|other| other.name.eq_ignore_ascii_case(&guest.name)) {
+                return Err(format!("two images have the name {}: load only one of them", guest.name));
+            }
+        }
+        let mut others = Vec::new();
+        while !waiting.is_empty() {
+            let is_ready = |guest: &Guest| {
+                let needs = |other: &Guest| other.name != guest.name && guest.imports_from(other);
+                !guest.imports_from(&driver) && !waiting.iter().any(needs)
+            };
+            let Some(ready) = waiting.iter().position(is_ready) else {
+                let names: Vec<&str> = waiting.iter().map(|guest| guest.name.as_str()).collect();
+                let (names, driver) = (names.join(", "), &driver.name);
+                return Err(format!("{names} import from each other in a circle, or from the driver {driver}"));
+            };
+            others.push(waiting.remove(ready));
+        }
+        for (number, guest) in (1..).zip(&mut others) {
+            guest.number = number;
+        }
+        Ok(Self { driver, others })
+    }
+
+    /// Returns the driver under test.
+    #[must_use]
+    pub const fn driver(&self) -> &Guest {
+        &self.driver
+    }
+
+    /// Returns the images that the driver needs, in the order in which they are loaded: the first one has the number 1.
+    #[must_use]
+    pub fn others(&self) -> &[Guest] {
+        &self.others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pe_image::{Import, Imported, Layout};
+
+    use super::{Guest, Guests};
+
+    /// An image that imports from others.
+    fn guest(name: &str, modules: &[&str]) -> Guest {
+        let import = |module: &&str| Import {
+            module: (*module).to_owned(),
+            name: Imported::Name("Routine".to_owned()),
+            slot: 0,
+        };
+        let layout = Layout {
+            base: 0,
+            entry: 0,
+            bytes: Vec::new(),
+            subsystem_version: (10, 0),
+            headers: 0,
+            sections: Vec::new(),
+            shares_pages: false,
+            relocations: Vec::new(),
+            imports: modules.iter().map(import).collect(),
+            exceptions: None,
+            guard: pe_image::Guard::default(),
+            exports: Vec::new(),
+        };
+        Guest::new(name, layout)
+    }
+
+    fn order(others: Vec<Guest>) -> Result<Vec<String>, String> {
+        let guests = Guests::new(guest("driver.sys", &["a.sys"]), others)?;
+        Ok(guests.others().iter().map(|guest| guest.name.clone()).collect())
+    }
+
+    #[test]
+    fn images_come_after_those_that_they_import_from_and_otherwise_keep_their_order() {
+        let others = vec![guest("A.sys", &["b.SYS", "ntoskrnl.exe"]), guest("c.sys", &[]), guest("b.sys", &["C.sys"])];
+        assert_eq!(order(others).expect("an order"), ["c.sys", "b.sys", "A.sys"]);
+        assert_eq!(order(vec![guest("x.sys", &[]), guest("a.sys", &[])]).expect("an order"), ["x.sys", "a.sys"]);
+    }
+
+    #[test]
+    fn circles_and_equal_names_are_errors_that_name_the_images() {
+        let circle = order(vec![guest("a.sys", &["b.sys"]), guest("b.sys", &["a.sys"])]).expect_err("a circle");
+        assert!(circle.contains("a.sys, b.sys import from each other in a circle"), "{circle}");
+        let twice = order(vec![guest("a.sys", &[]), guest("A.SYS", &[])]).expect_err("a name twice");
+        assert!(twice.contains("two images have the name A.SYS"), "{twice}");
+        let back = order(vec![guest("a.sys", &["driver.sys"])]).expect_err("an import from the driver");
+        assert!(back.contains("from the driver driver.sys"), "{back}");
+        assert!(order(vec![guest("driver.sys", &[])]).is_err());
+    }
+}
