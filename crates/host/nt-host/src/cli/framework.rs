@@ -1,6 +1,6 @@
 //! `nt-host framework`: keeps the user's copies of Microsoft's framework.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use command_line::exit::{SUCCESS, USAGE};
@@ -50,11 +50,16 @@ fn run(frameworks: &Frameworks, command: &Framework) -> Result<String, Error> {
             format!("{}: KMDF {version}; use it with --framework {version}\n", shown(file))
         }
         Framework::List => {
-            frameworks.list().iter().map(|(version, file)| format!("{version} {}\n", shown(file))).collect()
+            let lines: Vec<String> = frameworks.list().iter().map(|(version, file)| line(version, file)).collect();
+            lines.concat()
         }
         Framework::Remove { version } => {
             frameworks.remove(version)?;
             format!("removed KMDF {version}\n")
         }
     })
+}
+
+fn line(version: &str, file: &Path) -> String {
+    format!("{version} {}\n", shown(file))
 }
