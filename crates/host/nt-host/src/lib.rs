@@ -52,8 +52,8 @@ mod suggest;
 mod wire;
 
 pub use api::{
-    Broken, Builder, Device, Difference, Expectation, File, Matrix, Mistake, NtHost, PendingRequest, Storm, Survey,
-    Trace, TraceSession,
+    Broken, Builder, Device, Difference, Expectation, File, Frameworks, Matrix, Mistake, NtHost, PendingRequest, Storm,
+    Survey, Trace, TraceSession,
 };
 pub use error::Error;
 pub use etw_etl::Event;

@@ -336,27 +336,27 @@ impl Builder {
             self.config.registry.push((key, "VerifierOn".to_owned(), RegistryValue::Dword(1)));
         }
         let notes = notes(&image, &guest.layout);
-        let mut known = Vec::new();
+        let mut files = Vec::new();
         let mut others = Vec::new();
         let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
         if let Some(path) = self.framework.clone().or_else(|| environment().map(PathBuf::from)) {
             let (file, _, guest) = images::read(&images::framework_file(&path)?)?;
-            known.push(file);
+            files.push(file);
             others.push(guest.framework());
         }
         for path in &self.with {
             let (file, _, guest) = images::read(path)?;
-            known.push(file);
+            files.push(file);
             others.push(guest);
         }
         let guests = Guests::new(guest, others).map_err(Error::Usage)?;
         // In the order in which they are loaded.
-        known.sort_by_key(|file| guests.others().iter().position(|guest| guest.name == file.name));
-        known.insert(0, driver);
+        files.sort_by_key(|file| guests.others().iter().position(|guest| guest.name == file.name));
+        files.insert(0, driver);
         let process = Process::start(&guests, &self.config).map_err(Error::Process)?;
         let (traces, stacks, allowed) = (self.config.trace_all, self.config.stacks, self.allowed);
         let framework = (1..).zip(guests.others()).find(|(_, guest)| guest.is_framework).map(|(number, _)| number);
-        let images = ImageFiles { files: known, framework };
+        let images = ImageFiles { files, framework };
         Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed })))
     }
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use nt_machine::{Guest, ImageOffset, Record, Rule, plan_image};
 use pe_image::{Image, PdbReference, Symbols};
 
-use crate::{Error, Place};
+use crate::{Error, Frameworks, Place};
 
 /// The file of Microsoft's framework, as Windows names it.
-const FRAMEWORK: &str = "Wdf01000.sys";
+pub(super) const FRAMEWORK: &str = "Wdf01000.sys";
 
 /// An image of a run.
 pub(crate) struct ImageFile {
@@ -35,10 +35,11 @@ pub(super) fn read(path: &Path) -> Result<(ImageFile, Image, Guest), Error> {
     Ok((known, image, Guest::new(name, layout)))
 }
 
-/// Returns the file of the framework: `path` itself, or the file with its name in a folder.
+/// Returns the file of the framework: `path` itself, the file with its name in a folder, or the version in the cache.
 pub(super) fn framework_file(path: &Path) -> Result<PathBuf, Error> {
     if !path.is_dir() {
-        return Ok(path.to_owned());
+        let cached = || Frameworks::in_cache()?.find(path.to_str()?);
+        return Ok(if path.exists() { None } else { cached() }.unwrap_or_else(|| path.to_owned()));
     }
     let unreadable = |error| Error::File(path.to_owned(), error);
     for entry in std::fs::read_dir(path).map_err(unreadable)? {

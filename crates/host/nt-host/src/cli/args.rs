@@ -10,6 +10,7 @@ use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
 use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Resource, Time};
 
+use super::framework::Framework;
 use crate::suggest::suggestion;
 use crate::{Failure, GapKind, Os};
 
@@ -49,6 +50,12 @@ pub(super) enum Command {
         notes()
     ))]
     Compare(Box<Options>),
+    /// Keep copies of Microsoft's framework, which --framework then finds by version
+    Framework {
+        /// What to do
+        #[command(subcommand)]
+        command: Framework,
+    },
     /// Show how far the host implements a driver's imports, or every routine
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all --json\n\n{}", notes()))]
     List(List),
@@ -84,8 +91,9 @@ pub(super) struct Options {
     /// Load another image before the driver, for example one that exports routines to it; repeatable
     #[arg(long, value_name = "FILE.sys")]
     pub(super) with: Vec<PathBuf>,
-    /// Use this framework in place of the imitation: Wdf01000.sys of a Windows machine, or a folder with it
-    #[arg(long, value_name = "DIR|FILE")]
+    /// Use this framework in place of the imitation: Wdf01000.sys of a Windows machine, a folder with it, or a version
+    /// that `nt-host framework add` has copied
+    #[arg(long, value_name = "DIR|FILE|VERSION")]
     pub(super) framework: Option<PathBuf>,
     /// Switch on the verifier of that framework for the driver
     #[arg(long, requires = "framework")]

@@ -5,6 +5,7 @@
 mod args;
 mod clients;
 mod compare;
+mod framework;
 mod interrupt;
 mod json;
 mod list;
@@ -35,6 +36,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Matrix(options) => matrix::matrix(&options),
         Command::Compare(options) => compare::compare(&options),
+        Command::Framework { command } => framework::framework(&command),
         Command::List(list) => match &list.path {
             Some(path) => list::list(path, list.os),
             None => list::list_all(list.os, list.json),

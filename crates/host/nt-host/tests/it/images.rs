@@ -281,3 +281,25 @@ fn the_command_compares_frameworks_and_ends_with_3_if_they_differ() {
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("compare needs a framework: add --framework"), "{text}");
 }
+
+#[test]
+fn only_microsofts_framework_is_kept_in_the_cache() {
+    let cache = temporary("cache");
+    let run = |arguments: &[&OsStr]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nt-host"));
+        let output =
+            command.arg("framework").args(arguments).env("XDG_CACHE_HOME", &cache).output().expect("the command");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
+    };
+    let (code, text) = run(&["add".as_ref(), small_framework(0).as_os_str()]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("is not Microsoft's framework: it has no version resource"), "{text}");
+    let (code, text) = run(&["add".as_ref(), library(0).as_os_str()]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("it does not import WdfRegisterLibrary"), "{text}");
+    assert_eq!(run(&["list".as_ref()]), (Some(0), String::new()));
+    let (code, text) = run(&["remove".as_ref(), "1.9".as_ref()]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("there is no framework 1.9: there is none"), "{text}");
+}

@@ -1,14 +1,15 @@
 //! The project's KMDF drivers on Microsoft's own framework, version 1.9, compared with the imitation. The tests run if the
 //! environment variable `WDK_ETW_FRAMEWORK` names the folder with its `Wdf01000.sys`.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::common;
-use crate::common::c::{FRAMEWORK, build};
+use crate::common::c::{FRAMEWORK, build, temporary};
 use crate::matrix::kit;
 use etw_types::NtStatus;
-use nt_host::{Below, Builder, Device, Error, NtHost, Report, RequestKind};
+use nt_host::{Below, Builder, Device, Error, Frameworks, NtHost, Report, RequestKind};
 
 /// Returns the folder with Microsoft's framework, or says that the test is skipped.
 fn original() -> Option<PathBuf> {
@@ -287,4 +288,17 @@ fn the_sample_writes_the_same_events() {
     let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
     assert!(found.is_empty(), "{found:#?}");
     assert!(events > 12, "{events} events");
+}
+
+#[test]
+fn the_original_is_kept_by_its_version() {
+    let Some(framework) = original() else { return };
+    let frameworks = Frameworks::new(temporary("frameworks"));
+    let file = fs::read_dir(&framework).expect("the folder").map(|entry| entry.expect("an entry").path());
+    let is_framework = |path: &PathBuf| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("wdf01000.sys"));
+    let version = frameworks.add(file.into_iter().find(is_framework).expect("the file")).expect("a framework");
+    assert_eq!((version.as_str(), frameworks.list().len()), ("1.9", 1));
+    assert!(frameworks.find(&version).is_some_and(|file| file.is_file()));
+    frameworks.remove(&version).expect("removed");
+    assert!(frameworks.list().is_empty());
 }

@@ -83,20 +83,20 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(ANY)]
     fn WdfMemoryCopyToBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
-        check_length(length)?;
+        require_bytes(length)?;
         buffer.array(length).copy_from(part(memory, offset, length)?.start())?;
         done(())
     }
 
     #[irql(ANY)]
     fn WdfMemoryCopyFromBuffer(memory: Handle, offset: u64, buffer: GuestPtr<u8>, length: u64) -> Outcome {
-        check_length(length)?;
+        require_bytes(length)?;
         done(part(memory, offset, length)?.copy_from(buffer)?)
     }
 }
 
 /// Refuses a copy of no bytes, as Microsoft's core/fxmemorybufferapi.cpp does.
-fn check_length(length: u64) -> Outcome {
+fn require_bytes(length: u64) -> Outcome {
     if length == 0 { fail(NtStatus::InvalidParameter) } else { Ok(()) }
 }
 

@@ -15,6 +15,7 @@ pub(super) fn calls(thousands: u64, image: &Path) -> Result<Value, String> {
     let guests = Guests::new(Guest::new("calls.sys", layout), Vec::new())?;
     let text = |error: std::io::Error| error.to_string();
     let config = Config { name: format!("calls{thousands}"), ..Config::default() };
+    let guests = Guests::new(Guest::new(format!("{}.sys", config.name), layout), Vec::new())?;
     let machine = Machine::start(config, Findings::new(DEBUG_OUTPUT).map_err(text)?).map_err(text)?;
     let mut loaded = None;
     machine

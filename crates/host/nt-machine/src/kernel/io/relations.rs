@@ -94,7 +94,7 @@ fn start(child: Object) -> Result<(), Fault> {
     let texts = (0..2).map(|kind| (QUERY_DEVICE_TEXT, [kind, LANGUAGE, 0, 0]));
     let rest = [QUERY_RESOURCES, QUERY_RESOURCE_REQUIREMENTS, QUERY_BUS_INFORMATION].map(|minor| (minor, [0; 4]));
     for (minor, parameters) in ids.chain(texts).chain(rest) {
-        ask(child, minor, parameters)?;
+        query_memory(child, minor, parameters)?;
     }
     query_capabilities(child)?;
     match tell(child, PNP, START_DEVICE, [0; 4]) {
@@ -110,7 +110,7 @@ fn start(child: Object) -> Result<(), Fault> {
 }
 
 /// Sends a query whose result is memory, which the sender frees.
-fn ask(child: Object, minor: u8, parameters: [u64; 4]) -> Result<(), Fault> {
+fn query_memory(child: Object, minor: u8, parameters: [u64; 4]) -> Result<(), Fault> {
     let submission = Submission { parameters, ..self::minor(minor) };
     let Completion { status, information, .. } = device::hold(child, || send(child, &submission))?;
     if status.is_success() && information != 0 {

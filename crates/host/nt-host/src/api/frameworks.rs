@@ -1,0 +1,154 @@
+//! The user's own copies of Microsoft's framework, kept by version.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pe_image::{Image, Imported, ResourceType, resources};
+
+use super::images::FRAMEWORK;
+use crate::Error;
+
+/// `RT_VERSION`, and the signature of `VS_FIXEDFILEINFO`.
+const VERSION: ResourceType = ResourceType::Id(16);
+const FIXED_INFO: [u8; 4] = 0xFEEF_04BD_u32.to_le_bytes();
+/// The company in the version resource, in UTF-16.
+const COMPANY: &str = "Microsoft Corporation";
+
+/// A folder with frameworks, one for each version. `nt-host framework` and [`Builder::framework`](crate::Builder::framework)
+/// with a version such as `1.33` use the one in the cache.
+///
+/// ```no_run
+/// use nt_host::{Frameworks, NtHost};
+///
+/// let frameworks = Frameworks::in_cache().expect("a home folder");
+/// let version = frameworks.add("Wdf01000.sys")?;
+/// for (version, file) in frameworks.list() {
+///     println!("{version}: {}", file.display());
+/// }
+/// NtHost::builder().driver("my_driver.sys").framework(&version).start()?.unload()?.assert_clean();
+/// frameworks.remove(&version)?;
+/// # Ok::<(), nt_host::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Frameworks {
+    dir: PathBuf,
+}
+
+impl Frameworks {
+    /// Returns the frameworks in a folder, which need not exist.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// Returns the frameworks in the user's cache folder; `None` if the user has none.
+    #[must_use]
+    pub fn in_cache() -> Option<Self> {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))?;
+        Some(Self::new(cache.join("wdk-etw").join("frameworks")))
+    }
+
+    /// Copies a framework into the folder. Returns its version, such as `1.33`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is not Microsoft's framework, or cannot be copied.
+    pub fn add(&self, file: impl AsRef<Path>) -> Result<String, Error> {
+        let file = file.as_ref();
+        let version = version_of(file)?;
+        let target = self.file(&version);
+        let failed = |error| Error::File(target.clone(), error);
+        fs::create_dir_all(self.dir.join(&version)).map_err(failed)?;
+        fs::copy(file, &target).map_err(failed)?;
+        Ok(version)
+    }
+
+    /// Returns the versions and files, oldest version first.
+    #[must_use]
+    pub fn list(&self) -> Vec<(String, PathBuf)> {
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut found: Vec<(String, PathBuf)> = names
+            .map(|version| (version.clone(), self.file(&version)))
+            .filter(|(version, file)| number(version).is_some() && file.is_file())
+            .collect();
+        found.sort_by_key(|(version, _)| number(version));
+        found
+    }
+
+    /// Returns the file of a version.
+    #[must_use]
+    pub fn find(&self, version: &str) -> Option<PathBuf> {
+        number(version).map(|_| self.file(version)).filter(|file| file.is_file())
+    }
+
+    /// Removes a version.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no such version, or if it cannot be removed.
+    pub fn remove(&self, version: &str) -> Result<(), Error> {
+        let Some(file) = self.find(version) else {
+            let known: Vec<String> = self.list().into_iter().map(|(version, _)| version).collect();
+            let known =
+                if known.is_empty() { "there is none".to_owned() } else { format!("known: {}", known.join(", ")) };
+            return Err(Error::Usage(format!("there is no framework {version}: {known}")));
+        };
+        fs::remove_file(&file).map_err(|error| Error::File(file.clone(), error))?;
+        // Another file that the user put there keeps the folder.
+        let _ = fs::remove_dir(self.dir.join(version));
+        Ok(())
+    }
+
+    fn file(&self, version: &str) -> PathBuf {
+        self.dir.join(version).join(FRAMEWORK)
+    }
+}
+
+/// Returns the numbers of a version such as `1.33`, or `None` for other text.
+fn number(version: &str) -> Option<(u16, u16)> {
+    let (major, minor) = version.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Checks that a file is Microsoft's framework: it registers with `WDFLDR.SYS`, and its version resource names Microsoft.
+/// Returns the version.
+fn version_of(path: &Path) -> Result<String, Error> {
+    let file = fs::read(path).map_err(|error| Error::File(path.to_owned(), error))?;
+    let bad = |error| Error::Image(path.to_owned(), error);
+    let image = Image::parse(&file).map_err(bad)?;
+    let mut imports = image.imports.modules.iter().flat_map(|module| &module.routines);
+    let registers = imports.any(|symbol| *symbol == Imported::Name("WdfRegisterLibrary".to_owned()));
+    let resources = resources(&file).map_err(bad)?;
+    let version = resources.iter().find(|resource| resource.kind == VERSION).map(|resource| resource.data);
+    let not = |why: &str| Error::Usage(format!("{} is not Microsoft's framework: {why}", path.display()));
+    if !registers {
+        return Err(not("it does not import WdfRegisterLibrary"));
+    }
+    let version = version.ok_or_else(|| not("it has no version resource"))?;
+    let company: Vec<u8> = COMPANY.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    if !version.windows(company.len()).any(|part| part == company) {
+        return Err(not("its version resource does not name Microsoft Corporation"));
+    }
+    let info = version.windows(4).position(|part| part == FIXED_INFO).and_then(|place| version.get(place..));
+    // The file version follows the signature and the version of the structure: minor, then major.
+    let words = info.and_then(|info| info.get(8..12)).map(|bytes| bytes.as_chunks::<2>().0);
+    match words {
+        Some([minor, major]) => Ok(format!("{}.{}", u16::from_le_bytes(*major), u16::from_le_bytes(*minor))),
+        _ => Err(not("its version resource has no version")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Frameworks, number};
+
+    #[test]
+    fn a_folder_without_frameworks_lists_none_and_says_so() {
+        let frameworks = Frameworks::new("/nonexistent");
+        assert!(frameworks.list().is_empty() && frameworks.find("1.9").is_none());
+        let error = frameworks.remove("1.9").expect_err("there is none").to_string();
+        assert_eq!(error, "there is no framework 1.9: there is none");
+        assert_eq!((number("1.33"), number("1"), number("../x.y")), (Some((1, 33)), None, None));
+    }
+}
