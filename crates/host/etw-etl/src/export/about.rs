@@ -2,7 +2,7 @@
 
 use crate::read::report::Report;
 
-/// What an export says about the trace as a whole. Only [`Format::Html`] shows it.
+/// What an export says about the trace as a whole. Only [`Format::Html`](super::Format::Html) shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The page's title, such as the name of the file.

@@ -127,7 +127,9 @@ fn a_folder_is_complete_or_not_there_and_never_mixed_with_another() {
 }
 
 /// The number of kinds of events, and of events of each kind.
+#[cfg(unix)]
 const KINDS: u64 = 300;
+#[cfg(unix)]
 const EACH: u64 = 3;
 
 #[cfg(unix)]
