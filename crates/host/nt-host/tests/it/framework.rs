@@ -321,6 +321,30 @@ fn a_driver_may_replace_add_device_and_call_the_frameworks() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// The states are those of Microsoft's shared/irphandlers/pnp/pnpstatemachine.cpp: `StartedStopping`, `Stopped`,
+/// `StartingFromStopped` and `Restarting`.
+#[test]
+fn a_device_that_is_stopped_and_restarted_shows_the_states_in_between() {
+    let (host, mut log) = (states(4), Log::default());
+    let device = host.add_device().expect("a device");
+    log.lines(&host);
+    device.rebalance().expect("a restart");
+    let lines = [
+        "D0Exit to 5",
+        "pnp 120, power 314",
+        "ReleaseHardware",
+        "pnp 11e, power 315",
+        "PrepareHardware, policy 563",
+        "pnp 11d, power 315",
+        "D0Entry from 5, policy 501",
+        "pnp 118, power 30f",
+        "asked for the state",
+    ];
+    assert_eq!(log.lines(&host), lines);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
 /// The values are those of `WDF_DEVICE_POWER_POLICY_STATE` in Microsoft's wdfdevice.h; the order of states is that of
 /// irphandlers/pnp/powerpolicystatemachine.cpp for a device without idle and wake settings.
 #[test]

@@ -52,9 +52,14 @@ impl Run {
 }
 
 /// Runs the steps on both frameworks, between load and unload, and returns where they differ.
-fn differences(name: &str, mut steps: impl FnMut(&mut Run) -> Result<(), Error>) -> Vec<String> {
+fn differences(name: &str, steps: impl FnMut(&mut Run) -> Result<(), Error>) -> Vec<String> {
+    differences_with(name, 0, steps)
+}
+
+/// As [`differences`], for a variant of the driver.
+fn differences_with(name: &str, bug: u32, mut steps: impl FnMut(&mut Run) -> Result<(), Error>) -> Vec<String> {
     let Some(framework) = original() else { return Vec::new() };
-    let found = driver(name, 0).compare(framework, |host| {
+    let found = driver(name, bug).compare(framework, |host| {
         host.load()?;
         let mut run = Run { host: host.clone(), results: Vec::new() };
         steps(&mut run)?;
@@ -222,6 +227,17 @@ fn states_and_failures_of_a_device_are_the_same() {
         // The driver reports that the device has failed.
         run.ioctl(&device, 0x0022_2008, &[])?;
         run.host.advance(Duration::from_millis(1))
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn states_while_a_device_is_stopped_and_restarted_are_the_same() {
+    let found = differences_with("kmdf_states", 4, |run| {
+        let device = run.device()?;
+        device.rebalance()?;
+        run.ioctl(&device, 0x0022_2004, &[])?;
+        device.remove()
     });
     assert!(found.is_empty(), "{found:#?}");
 }

@@ -13,7 +13,7 @@ use crate::exception::fault;
 use crate::kernel::ex::{self, Notification, Told};
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::wmi::WmiRequest;
-use crate::kernel::io::{device, interrupt, names, open, plug_play, pnp, stack, wmi};
+use crate::kernel::io::{device, exchange, interrupt, names, open, plug_play, pnp, stack, wmi};
 use crate::kernel::{Answer, IoRequest, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::{GuestPtr, OrStop as _};
@@ -48,7 +48,7 @@ enum File {
 #[derive(Debug)]
 enum Sent {
     Framework(wdf::Sent),
-    Packets(pnp::Sent),
+    Packets(exchange::Sent),
     Over(Answer),
 }
 
@@ -158,7 +158,7 @@ impl File {
                 wdf::Begun::Request(sent) => Sent::Framework(sent),
                 wdf::Begun::Packet(sent) => Sent::Packets(sent),
             }),
-            Self::Packets(device, file) => pnp::begin(device, file, request, Mode::User).map(Sent::Packets),
+            Self::Packets(device, file) => exchange::begin(device, file, request, Mode::User).map(Sent::Packets),
         };
         settled(sent).unwrap_or_else(|status| Sent::Over(Answer { status, ..Answer::default() }))
     }
@@ -424,7 +424,7 @@ pub(super) fn remove_all() {
 fn end(begun: Begun) -> Answer {
     let (result, is_of_framework) = match begun.sent {
         Sent::Framework(sent) => (wdf::finish(sent).or_stop(), true),
-        Sent::Packets(sent) => (pnp::finish(sent).or_stop(), false),
+        Sent::Packets(sent) => (exchange::finish(sent).or_stop(), false),
         Sent::Over(result) => (result, false),
     };
     if !result.reached && !begun.canceled {

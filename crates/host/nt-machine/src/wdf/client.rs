@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::request::{self, PATIENCE, Request};
 use super::state::{Ended, with};
 use super::{Handle, deliver, object, preprocess};
-use crate::kernel::io::pnp;
+use crate::kernel::io::exchange;
 use crate::kernel::{self, Answer, IoRequest, kernel};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
 use crate::routine::{Outcome, fail};
@@ -34,7 +34,7 @@ impl Sent {
 pub(crate) enum Begun {
     Request(Sent),
     /// The driver preprocesses it, so it is an IRP.
-    Packet(pnp::Sent),
+    Packet(exchange::Sent),
 }
 
 /// Sends a request through an open file. The file is NULL if the driver does not use file objects.

@@ -70,6 +70,7 @@ impl PolicyState {
     const SLEEPING_NO_WAKE_POWER_DOWN: Self = Self(0x527);
     const SYSTEM_ASLEEP_NO_WAKE: Self = Self(0x52C);
     const SYSTEM_WAKE_DEVICE_TO_D0: Self = Self(0x52E);
+    const STOPPED: Self = Self(0x563);
     const STARTED: Self = Self(0x565);
     const REMOVED: Self = Self(0x58E);
 }
@@ -77,6 +78,8 @@ impl PolicyState {
 /// Returns the state of a device that has no idle and wake settings. The names are those of Microsoft's wdfdevice.h.
 fn policy_state(device: &Device) -> PolicyState {
     match device.phase {
+        // It stays stopped while a device is prepared again.
+        Some(Phase::Start) if device.pnp_state == PnpState::STARTING_FROM_STOPPED => PolicyState::STOPPED,
         // The machine of power policy starts after EvtDevicePrepareHardware.
         Some(Phase::Start) if device.preparing || device.resources == [Handle::NULL; 2] => PolicyState::OBJECT_CREATED,
         Some(Phase::Start) => PolicyState::STARTING,

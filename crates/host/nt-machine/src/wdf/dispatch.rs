@@ -7,7 +7,7 @@ use super::driver::FRAMEWORK_DISPATCH;
 use super::preprocess::{serve, wanted};
 use super::state::{Then, with};
 use super::{Handle, query_interface};
-use crate::kernel::io::{bus, pnp, request};
+use crate::kernel::io::{bus, manager, request};
 use crate::kernel::{RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, IRP};
 use crate::memory::{GuestPtr, OrStop as _};
@@ -34,8 +34,8 @@ pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Ou
     } else {
         let (untouched, parameters) = (irp.IoStatus().Status().read()?, place.Parameters().read()?);
         Then::Run(Box::new(move || match (major, minor) {
-            (request::PNP, pnp::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
-            (request::PNP, pnp::QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),
+            (request::PNP, manager::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
+            (request::PNP, manager::QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),
             // The device below completes other Plug and Play requests. It does not know them, either.
             (request::PNP, _) => untouched,
             (CREATE | CLOSE | CLEANUP | request::POWER, _) => NtStatus::Success,

@@ -60,19 +60,19 @@ pub(super) fn start(device: Handle, scan: fn(Handle)) -> Result<(), NtStatus> {
     };
     let lists = [raw.as_int(), translated.as_int()];
     let is_restart = with_device(device, |device| device.pnp_state == PnpState::STOPPED);
-    let [before, after] = if is_restart {
+    let [preparation, power_up] = if is_restart {
         [PnpState::STARTING_FROM_STOPPED, PnpState::RESTARTING]
     } else {
         [PnpState::HARDWARE_AVAILABLE; 2]
     };
-    set_pnp(device, before);
+    set_pnp(device, preparation);
     with_device(device, |device| device.preparing = true);
     let prepared = event(device, PREPARE_HARDWARE, "EvtDevicePrepareHardware", &lists);
     with_device(device, |device| device.preparing = false);
     // As in `FxPkgPnp::PnpEventHardwareAvailablePowerPolicyFailed` (`shared/irphandlers/pnp/pnpstatemachine.cpp`), the
     // status of the callback that failed to power up the device is not the status of the start.
     let result = prepared.and_then(|()| {
-        set_pnp(device, after);
+        set_pnp(device, power_up);
         enter(device, D3_FINAL).map_err(|_| NtStatus::DevicePowerFailure)
     });
     if result.is_err() {

@@ -10,7 +10,7 @@ use super::request::{Request, create, with_request};
 use super::state::{Then, with};
 use super::{Handle, deliver, init};
 use crate::kernel::io::client::{self as packets, Mode, Submission};
-use crate::kernel::io::{open, pnp, request};
+use crate::kernel::io::{exchange, open, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
@@ -73,11 +73,11 @@ fn show(
 }
 
 /// Begins a client's request as an IRP, if the driver preprocesses it.
-pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Option<pnp::Sent>> {
+pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Option<exchange::Sent>> {
     let Some((callback, wdm)) = wanted(device, asked.kind.as_int(), 0) else { return Ok(None) };
     let object = file_object(device, file)?;
     let show = |irp| show(device, (callback, wdm), irp, Then::Request(file));
-    Ok(Some(pnp::begin_with(wdm, object, (asked, Mode::User), callback, show)?))
+    Ok(Some(exchange::begin_with(wdm, object, (asked, Mode::User), callback, show)?))
 }
 
 /// Calls `run` for a device, and returns its status. If the driver preprocesses IRPs with these functions, it receives

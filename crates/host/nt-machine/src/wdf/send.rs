@@ -9,7 +9,7 @@ use super::{Handle, client, object, structures, sync};
 use crate::cpu::thread;
 use crate::kernel::io::below::{self, Response};
 use crate::kernel::io::client::Mode;
-use crate::kernel::io::{pnp, request as packets};
+use crate::kernel::io::{exchange, request as packets};
 use crate::kernel::{self, Answer, IoRequest, call_back, kernel};
 use crate::layout::{WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
 use crate::memory::{Fault, GuestPtr, OrStop as _};
@@ -151,7 +151,7 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
         }
         Behind::Packets { device, file, .. } => {
             let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
-            match pnp::begin(device, file, &asked, Mode::Kernel) {
+            match exchange::begin(device, file, &asked, Mode::Kernel) {
                 Ok(sent) => with_packet(request, sent),
                 Err(failure) => came_back(request, (refused(failure)?, 0)),
             }
@@ -161,10 +161,10 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
 }
 
 /// Records that a device has the IRP of a request, and completes the request when the IRP is completed.
-fn with_packet(request: Handle, sent: pnp::Sent) {
+fn with_packet(request: Handle, sent: exchange::Sent) {
     let packet = sent.packet();
     moved(request, Place::Packet(packet));
-    packets::then(packet.request(), move || ended(request, pnp::finish(sent)));
+    packets::then(packet.request(), move || ended(request, exchange::finish(sent)));
 }
 
 /// Records which device has a request, and starts the timeout.

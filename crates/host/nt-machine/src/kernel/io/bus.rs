@@ -4,7 +4,7 @@
 use etw_types::NtStatus;
 
 use super::client::{Completion, Submission, send};
-use super::pnp::{
+use super::manager::{
     CANCEL_STOP, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, START_DEVICE, SURPRISE_REMOVAL,
 };
 use super::request::PNP;

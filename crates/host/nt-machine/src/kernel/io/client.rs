@@ -4,11 +4,12 @@ use etw_types::NtStatus;
 
 use super::contract::Buffers;
 use super::request::{PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
-use super::{activity, irp};
+use super::{activity, device, irp};
 use crate::cpu::thread;
 use crate::kernel::{IoRequest, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
+use crate::routine::Outcome;
 use crate::verify::{self, At, Rule};
 
 /// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
@@ -61,6 +62,18 @@ pub(crate) struct Packet {
 /// Sends a request to a device and waits until it is completed.
 pub(crate) fn send(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) -> Result<Completion, Fault> {
     finish(begin(device, submission)?)
+}
+
+/// Sends a request without data, and returns its status.
+pub(super) fn tell(device: GuestPtr<DEVICE_OBJECT>, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
+    let submission = Submission { major, minor, parameters, ..Submission::default() };
+    Ok(device::hold(device, || send(device, &submission))?.status.ok()?)
+}
+
+/// Sends a plug-and-play request that the driver cannot refuse.
+pub(super) fn announce(device: GuestPtr<DEVICE_OBJECT>, minor: u8) -> Result<(), Fault> {
+    let submission = Submission { major: PNP, minor, ..Submission::default() };
+    device::hold(device, || send(device, &submission)).map(drop)
 }
 
 /// Sends a request to a device.

@@ -2,8 +2,8 @@
 
 use etw_types::NtStatus;
 
+use super::names;
 use super::stack::{attach, lower, top};
-use super::{names, pnp};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, GUID, UNICODE_STRING};
@@ -139,16 +139,6 @@ routines! { pub(super) ROUTINES;
             object::reference(lower.address(), call.from);
         }
         Ok(lower)
-    }
-
-    #[irql(DISPATCH)]
-    fn IoInvalidateDeviceRelations(physical: GuestPtr<DEVICE_OBJECT>, relations: i32) {
-        pnp::invalidate_relations(physical, relations);
-    }
-
-    #[irql(DISPATCH)]
-    fn IoInvalidateDeviceState(device: GuestPtr<DEVICE_OBJECT>) {
-        pnp::invalidate_state(device);
     }
 }
 

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::client::{Completion, Mode, Submission, send};
-use super::{below, names, open, pnp, stack, volume};
+use super::{below, exchange, names, open, stack, volume};
 use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::sync::event;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
@@ -342,7 +342,7 @@ struct Signals {
 fn transfer(handle: KernelHandle, signals: Signals, request: &IoRequest, output: GuestPtr<u8>) -> Outcome<NtStatus> {
     let Some(file) = object::of_kind(handle, "file") else { return fail(NtStatus::InvalidHandle) };
     let (device, file) = device_of(file);
-    let result = pnp::finish(pnp::begin(device, file, request, Mode::Kernel)?)?;
+    let result = exchange::finish(exchange::begin(device, file, request, Mode::Kernel)?)?;
     output.write_all(&result.output)?;
     signals.finish(result.status, result.information)?;
     Ok(result.status)

@@ -2,7 +2,11 @@
 
 use etw_types::NtStatus;
 
-use super::client::{Completion, Submission, send};
+use super::client::{Completion, Submission, announce, send, tell};
+use super::manager::{
+    Action, CANCEL_STOP, QUERY_INTERFACE, QUERY_PNP_DEVICE_STATE, QUERY_STOP, REMOVE_DEVICE, START_DEVICE, STOP_DEVICE,
+    SURPRISE_REMOVAL,
+};
 use super::request::{PNP, POWER};
 use super::{build, device, relations, resources, stack, work};
 use crate::kernel::{call_back, kernel, lock};
@@ -12,21 +16,6 @@ use crate::routine::{Failure, Outcome, PASSIVE, fail};
 use crate::verify::GapKind;
 use crate::verify::gap;
 
-pub(crate) use super::exchange::{Sent, begin, begin_with, finish};
-
-/// The minor functions of `IRP_MJ_PNP`.
-pub(super) const START_DEVICE: u8 = 0x00;
-pub(super) const QUERY_REMOVE: u8 = 0x01;
-pub(super) const REMOVE_DEVICE: u8 = 0x02;
-pub(super) const CANCEL_REMOVE: u8 = 0x03;
-const STOP_DEVICE: u8 = 0x04;
-const QUERY_STOP: u8 = 0x05;
-pub(super) const CANCEL_STOP: u8 = 0x06;
-pub(crate) const QUERY_DEVICE_RELATIONS: u8 = 0x07;
-pub(crate) const QUERY_INTERFACE: u8 = 0x08;
-pub(super) const QUERY_CAPABILITIES: u8 = 0x09;
-const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
-pub(super) const SURPRISE_REMOVAL: u8 = 0x17;
 /// `PNP_DEVICE_FAILED`, `PNP_DEVICE_REMOVED`.
 const FAILED: u64 = 4;
 const REMOVED: u64 = 8;
@@ -39,20 +28,9 @@ const SLEEPING: u64 = 4;
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
-pub(super) fn tell(device: Object, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
-    let submission = Submission { major, minor, parameters, ..Submission::default() };
-    Ok(device::hold(device, || send(device, &submission))?.status.ok()?)
-}
-
 /// Sends `IRP_MN_QUERY_INTERFACE` to a device, with the parameters of its stack location.
 pub(crate) fn query_interface(device: Object, parameters: [u64; 4]) -> Outcome {
     tell(device, PNP, QUERY_INTERFACE, parameters)
-}
-
-/// Sends a plug-and-play request that the driver cannot refuse.
-pub(super) fn announce(device: Object, minor: u8) -> Result<(), Fault> {
-    let submission = Submission { major: PNP, minor, ..Submission::default() };
-    device::hold(device, || send(device, &submission)).map(drop)
 }
 
 /// The right to add, remove or power a device. Windows has one thread for Plug and Play.
@@ -70,15 +48,6 @@ impl Drop for Turn {
         lock(&kernel().io).is_busy = false;
         kernel().scheduler.change(|_| ());
     }
-}
-
-/// What a driver can ask the Plug and Play manager to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// `IoInvalidateDeviceState`: asks the device for its state. If it has failed or is gone, removes it by surprise.
-    State,
-    /// `IoInvalidateDeviceRelations`: asks the device for its children.
-    Children,
 }
 
 /// `IoInvalidateDeviceState`. Does nothing for devices of the framework, which has `WdfDeviceSetFailed`.

@@ -3,10 +3,10 @@
 //!
 //! The host has no drivers for the children, so each is a physical device that starts alone, as a raw device does.
 
-use super::client::{Completion, Submission, send};
-use super::pnp::{
-    CANCEL_REMOVE, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_REMOVE, REMOVE_DEVICE, START_DEVICE,
-    SURPRISE_REMOVAL, announce, tell,
+use super::client::{Completion, Submission, announce, send, tell};
+use super::manager::{
+    CANCEL_REMOVE, Child, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_REMOVE, REMOVE_DEVICE, START_DEVICE,
+    SURPRISE_REMOVAL,
 };
 use super::request::PNP;
 use super::{device, stack};
@@ -30,14 +30,6 @@ const BUS: u64 = 0;
 const LANGUAGE: u64 = 0x409;
 
 type Object = GuestPtr<DEVICE_OBJECT>;
-
-/// A device that a bus device reported and that is started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Child {
-    /// The physical device of the bus device.
-    bus: Object,
-    device: Object,
-}
 
 /// Returns the children of a bus device, oldest first. `bus` is its physical device.
 pub(super) fn children(bus: Object) -> Vec<Object> {

@@ -1,4 +1,4 @@
-//! Routines that a framework imports and that few other drivers call.
+//! Requests to the Plug and Play manager, and routines that a framework imports and few other drivers call.
 
 use etw_types::NtStatus;
 
@@ -11,6 +11,16 @@ use crate::routine::{APC, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, don
 use crate::verify::gap;
 
 routines! { pub(super) ROUTINES;
+    #[irql(DISPATCH)]
+    fn IoInvalidateDeviceRelations(physical: GuestPtr<DEVICE_OBJECT>, relations: i32) {
+        pnp::invalidate_relations(physical, relations);
+    }
+
+    #[irql(DISPATCH)]
+    fn IoInvalidateDeviceState(device: GuestPtr<DEVICE_OBJECT>) {
+        pnp::invalidate_state(device);
+    }
+
     #[irql(DISPATCH)]
     fn IoRequestDeviceEject(physical: GuestPtr<DEVICE_OBJECT>) {
         pnp::eject(physical);

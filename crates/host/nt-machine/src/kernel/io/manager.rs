@@ -1,0 +1,36 @@
+//! What the Plug and Play manager sends and keeps: its minor functions, the actions that drivers ask for, and children.
+//! [`super::pnp`] and [`super::relations`] use them.
+
+use crate::layout::DEVICE_OBJECT;
+use crate::memory::GuestPtr;
+
+/// The minor functions of `IRP_MJ_PNP`.
+pub(super) const START_DEVICE: u8 = 0x00;
+pub(super) const QUERY_REMOVE: u8 = 0x01;
+pub(super) const REMOVE_DEVICE: u8 = 0x02;
+pub(super) const CANCEL_REMOVE: u8 = 0x03;
+pub(super) const STOP_DEVICE: u8 = 0x04;
+pub(super) const QUERY_STOP: u8 = 0x05;
+pub(super) const CANCEL_STOP: u8 = 0x06;
+pub(crate) const QUERY_DEVICE_RELATIONS: u8 = 0x07;
+pub(crate) const QUERY_INTERFACE: u8 = 0x08;
+pub(super) const QUERY_CAPABILITIES: u8 = 0x09;
+pub(super) const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
+pub(super) const SURPRISE_REMOVAL: u8 = 0x17;
+
+/// What a driver can ask the Plug and Play manager to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// `IoInvalidateDeviceState`: asks the device for its state. If it has failed or is gone, removes it by surprise.
+    State,
+    /// `IoInvalidateDeviceRelations`: asks the device for its children.
+    Children,
+}
+
+/// A device that a bus device reported and that is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Child {
+    /// The physical device of the bus device.
+    pub(super) bus: GuestPtr<DEVICE_OBJECT>,
+    pub(super) device: GuestPtr<DEVICE_OBJECT>,
+}
