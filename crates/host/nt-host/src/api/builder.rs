@@ -103,6 +103,17 @@ impl Builder {
 
     /// Switches on the verifier of the framework that [`Builder::framework`] names, for the driver under test: `VerifierOn`
     /// in the driver's `Parameters\Wdf` key. Where it breaks into a debugger, the run stops with a finding.
+    ///
+    /// ```no_run
+    /// use nt_host::{Device, NtHost, Report};
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").framework("frameworks/1.33").framework_verifier().start()?;
+    /// let device: Device = host.add_device()?;
+    /// device.rebalance()?;
+    /// let report: Report = host.unload()?;
+    /// assert!(report.other_findings().is_empty(), "findings about the framework");
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
     #[must_use]
     pub const fn framework_verifier(mut self) -> Self {
         self.framework_verifier = true;

@@ -22,6 +22,7 @@ const COMPANY: &str = "Microsoft Corporation";
 ///
 /// let frameworks = Frameworks::in_cache().expect("a home folder");
 /// let version = frameworks.add("Wdf01000.sys")?;
+/// assert!(frameworks.find(&version).is_some());
 /// for (version, file) in frameworks.list() {
 ///     println!("{version}: {}", file.display());
 /// }
