@@ -41,6 +41,9 @@ const ALL: &str = "--all";
 const QUICK: &str = "--quick";
 const LIST: &str = "--list";
 
+/// Tests run from what is built once, so the files for incremental builds would only take space: 3 GB of a first run.
+const ONCE: (&str, &str) = ("CARGO_INCREMENTAL", "0");
+
 /// Packages with `doctest = false`. `cargo test --doc` ignores that setting, so they are excluded.
 const WITHOUT_DOCTESTS: [&str; 4] = ["--exclude", "tracelogging-oracle", "--exclude", "bench"];
 
@@ -122,7 +125,7 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
         if let Err(error) = toolchain.ensure_target(context, target) {
             return Ok(Outcome::Skipped(error.to_string()));
         }
-        let check = toolchain.cargo_for(context, "check", target);
+        let check = toolchain.cargo_for(context, "check", target).hidden_env(ONCE.0, ONCE.1);
         let packages = ["etw-session", "etwctl", "driver-client", "driver-exercise"];
         packages
             .iter()
@@ -138,7 +141,7 @@ fn cargo_test(context: &Context) -> Tool {
     let to_env = |toolchain: &WindowsToolchain| toolchain.to_env(&toolchain.ensure_driver_targets(context));
     let windows = context.windows().ok().map(to_env);
     let cargo = windows.into_iter().flatten().fold(context.cargo(), |tool, (key, value)| tool.hidden_env(key, &value));
-    cargo.args(["test", "--workspace", "--no-fail-fast"])
+    cargo.hidden_env(ONCE.0, ONCE.1).args(["test", "--workspace", "--no-fail-fast"])
 }
 
 fn unit(context: &Context) -> Result<Outcome, Error> {
@@ -161,7 +164,14 @@ fn workspace(context: &Context) -> Result<Outcome, Error> {
     let second = second.wait();
     let documentation = cargo_test(context).args(["--doc"]).args(WITHOUT_DOCTESTS).run();
     first.and(second).and(documentation)?;
-    context.cargo().env("RUSTFLAGS", LOOM_FLAGS).args(["test"]).args(LOOM_CRATES).args(["models"]).run()?;
+    context
+        .cargo()
+        .hidden_env(ONCE.0, ONCE.1)
+        .env("RUSTFLAGS", LOOM_FLAGS)
+        .args(["test"])
+        .args(LOOM_CRATES)
+        .args(["models"])
+        .run()?;
     Ok(Outcome::Passed)
 }
 

@@ -3,6 +3,7 @@
 //! The other steps build the whole workspace at once. Cargo then enables every feature that any crate asks for, which
 //! hides code that does not compile without it.
 
+use super::ONCE;
 use crate::context::Context;
 use crate::steps::{Outcome, Step};
 use driver_build::Error;
@@ -25,7 +26,8 @@ const CHOICES: [(&str, &[&str]); 10] = [
 
 fn check(context: &Context) -> Result<Outcome, Error> {
     for (package, choice) in CHOICES {
-        let check = context.cargo().args(["check", "--quiet", "--package", package]).args(choice);
+        let check =
+            context.cargo().hidden_env(ONCE.0, ONCE.1).args(["check", "--quiet", "--package", package]).args(choice);
         // Warnings of a dependency in a local folder are shown to its users.
         let (_, messages, result) = check.run_silently();
         if result.is_err() || messages.contains("warning:") {

@@ -114,7 +114,7 @@ fn newest(context: &Context) -> Result<Outcome, Error> {
     });
     cargo
         .hidden_env("CARGO_TARGET_DIR", context.path("target/newest"))
-        .hidden_env("CARGO_INCREMENTAL", "0")
+        .hidden_env(super::ONCE.0, super::ONCE.1)
         .hidden_env("CARGO_PROFILE_DEV_DEBUG", "false")
         .args(["test", "--no-fail-fast"])
         .args(TESTS)
