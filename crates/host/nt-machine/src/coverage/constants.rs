@@ -14,8 +14,9 @@ const MOST_CASES: u64 = 64;
 /// in steps of 4, as control codes have them.
 pub(super) fn compared(instructions: impl Iterator<Item = Instruction>) -> Vec<u64> {
     let mut found = BTreeSet::new();
-    // What was subtracted from the value of a register.
+    // What was subtracted from the value of a register, and the constants in registers.
     let mut subtracted: BTreeMap<Register, u64> = BTreeMap::new();
+    let mut loaded: BTreeMap<Register, u64> = BTreeMap::new();
     for instruction in instructions {
         let register = |number: u32| {
             let is_register = number < instruction.op_count() && instruction.op_kind(number) == OpKind::Register;
@@ -58,15 +59,34 @@ pub(super) fn compared(instructions: impl Iterator<Item = Instruction>) -> Vec<u
                     subtracted.extend(target.map(|target| (target, sum)));
                 }
             }
-            // Only a constant of 64 bits is loaded before it is compared.
             (Mnemonic::Mov, Some(constant)) => {
-                found.extend(Some(constant).filter(|constant| *constant > u32::MAX.into()));
                 subtracted.retain(|known, _| Some(*known) != target);
+                loaded.extend(target.map(|target| (target, cut(constant, &instruction))));
+                continue;
+            }
+            (Mnemonic::Cmp, None) => {
+                let constants = [0, 1].into_iter().filter_map(register).filter_map(|register| loaded.get(&register));
+                found.extend(constants.copied());
+            }
+            // The negative first case of a range, to which the value is added.
+            (Mnemonic::Add, None) => {
+                let first = target
+                    .and_then(|target| loaded.get(&target))
+                    .map(|constant| cut(constant.wrapping_neg(), &instruction));
+                subtracted.retain(|known, _| Some(*known) != target);
+                subtracted.extend(target.zip(first));
+                found.extend(first);
             }
             // A shift of the difference: the cases of a range in steps.
             (Mnemonic::Ror | Mnemonic::Rol | Mnemonic::Shr | Mnemonic::Push, _) => {}
-            (Mnemonic::Call, _) => subtracted.clear(),
+            (Mnemonic::Call, _) => {
+                subtracted.clear();
+                loaded.clear();
+            }
             _ => subtracted.retain(|known, _| Some(*known) != target),
+        }
+        if !matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Push) {
+            loaded.retain(|known, _| Some(*known) != target);
         }
     }
     found.into_iter().collect()

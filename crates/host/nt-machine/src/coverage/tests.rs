@@ -125,13 +125,20 @@ fn control_codes_are_found_in_chains_and_ranges() {
         &[0xC1, 0xCA, 2],                      // ror edx, 2
         &[0x83, 0xFA, 2],                      // cmp edx, 2
         &[0x48, 0xB8, 1, 2, 3, 4, 5, 6, 7, 8], // mov rax, 0x0807060504030201
+        &[0x48, 0x39, 0x01],                   // cmp qword ptr [rcx], rax
+        &[0xB8, 0, 0xE0, 0xDC, 0xFF],          // mov eax, -0x232000
+        &[0x03, 0x01],                         // add eax, dword ptr [rcx]
+        &[0xC1, 0xC0, 30],                     // rol eax, 30
+        &[0x83, 0xF8, 2],                      // cmp eax, 2
         &[0x48, 0x83, 0xEC, 0x28],             // sub rsp, 0x28
         &[0x66, 0x81, 0x39, 0x4D, 0x5A],       // cmp word ptr [rcx], 0x5A4D
         &[0xC3],
     ];
     let coverage = Coverage::new(&layout(&code.concat(), &[]), &[]).expect("memory");
     let found = coverage.constants();
-    for constant in [0x22_2004, 0x22_2008, 0x22_2010, 0x22_A000, 0x22_A004, 0x22_A008, 0x5A4D, 0x0807_0605_0403_0201] {
+    let chain = [0x22_2004, 0x22_2008, 0x22_2010];
+    let ranges = [0x22_A000, 0x22_A004, 0x22_A008, 0x23_2000, 0x23_2004, 0x23_2008];
+    for constant in chain.into_iter().chain(ranges).chain([0x5A4D, 0x0807_0605_0403_0201]) {
         assert!(found.contains(&constant), "{constant:#x} of {found:x?}");
     }
     assert!(!found.contains(&0x28), "the size of a frame");

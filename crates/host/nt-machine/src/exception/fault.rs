@@ -105,8 +105,12 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
     if resumes(trap, context, restored) {
         return;
     }
-    if trap.number == BREAKPOINT && coverage::reached(context.rip().wrapping_sub(1)) {
-        return context.repeat_breakpoint();
+    if trap.number == BREAKPOINT {
+        // The processor is behind the instruction; Windows reports its address.
+        context.repeat_breakpoint();
+        if coverage::reached(context.rip()) {
+            return;
+        }
     }
     if shared_data::end(trap, context) || shared_data::begin(trap, context) {
         return;

@@ -68,7 +68,7 @@ impl<'a> Context<'a> {
         self.registers[libc::REG_RIP as usize] += i64::from(length);
     }
 
-    /// Makes the thread execute the instruction that a breakpoint replaced.
+    /// Goes back to the breakpoint that was hit, so that the instruction there is executed when the signal handler returns.
     pub(super) fn repeat_breakpoint(&mut self) {
         self.registers[libc::REG_RIP as usize] -= 1;
     }
