@@ -62,3 +62,32 @@ impl Recording {
         Err(Error::Failed(format!("{}: drivers do not run on this host", self.folder.display())))
     }
 }
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::Recording;
+
+    #[test]
+    fn the_files_of_all_test_programs_are_merged_and_those_of_an_earlier_run_are_not() {
+        let place = std::env::temp_dir().join(format!("cargo-driver-coverage-{}", std::process::id()));
+        let begin = || Recording::begin(place.join("out"), place.join("parts")).expect("folders");
+        let recording = begin();
+        fs::write(recording.parts().join("old.info"), "SF:/old.rs\nDA:1,1\nend_of_record\n").expect("a file");
+        let recording = begin();
+        assert!(begin().end().is_err(), "no test ran a driver");
+        for (name, lines) in [("a.info", "DA:1,1\nDA:2,0\nDA:3,0"), ("b.info", "DA:1,1\nDA:2,4\nDA:3,0")] {
+            let text = format!("SF:/driver.rs\n{lines}\nend_of_record\n");
+            fs::write(recording.parts().join(name), text).expect("a file");
+        }
+        recording.end().expect("a table");
+        let merged = nt_host::LineCoverage::read(place.join("out/coverage.info")).expect("lcov's format");
+        assert_eq!(merged.files().collect::<Vec<_>>(), [("/driver.rs", 2, 3)]);
+        assert_eq!(merged.lines("/driver.rs").collect::<Vec<_>>(), [(1, 2), (2, 4), (3, 0)]);
+        let page: PathBuf = place.join("out/index.html");
+        assert!(fs::read_to_string(page).is_ok_and(|page| page.contains("66.6 % (2 of 3 lines)")));
+        fs::remove_dir_all(&place).expect("the folders are gone");
+    }
+}
