@@ -25,6 +25,7 @@
 //! | check the driver's events | [`TraceSession`], [`Trace`]; [`event`] describes an expected event |
 //! | see the driver's mistakes, and what was not exercised | [`Report`], [`Finding`], [`Gap`] |
 //! | make every call fail once, and calls at random | [`Matrix`] |
+//! | see which lines of the driver ran | [`Builder::coverage`], [`LineCoverage`], [`Coverage`] |
 //! | load and unload the driver while threads send requests | [`Storm`] |
 //! | control sessions as a program on Windows does | [`NtHost::machine`] |
 //!
@@ -59,11 +60,9 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Layout, Notification, Notified, Os,
-    RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, WmiOperation, WmiRequest, plan,
-    support,
+    Answer, Below, Coverage, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Layout, Notification, Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, WmiOperation, WmiRequest, plan, support,
 };
-pub use report::{Finding, Losses, Outcome, Place, Report};
+pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

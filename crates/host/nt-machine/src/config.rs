@@ -3,7 +3,7 @@
 use etw_engine::property;
 use etw_types::NtStatus;
 
-use crate::{Os, RequestKind};
+use crate::{Coverage, Os, RequestKind};
 
 /// The time at which the machine's clock starts, 2026-01-01, in 100 ns units since 1601.
 pub const EPOCH: u64 = 134_117_856_000_000_000;
@@ -136,6 +136,8 @@ pub struct Config {
     pub registry: Vec<(RegistryKey, String, RegistryValue)>,
     /// The driver's name: its file name without the extension.
     pub name: String,
+    /// Records which code of the driver runs. It must have been created for the driver's image.
+    pub coverage: Option<Coverage>,
 }
 
 impl Config {

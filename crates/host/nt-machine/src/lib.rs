@@ -11,7 +11,8 @@
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
 //! │ loader       files in memory           routine     what is known about a routine
-//! │ layout       structures by name        memory      GuestPtr, the only way to the driver's memory
+//! │ layout       structures by name        coverage    which code has run
+//! │                                        memory      GuestPtr, the only way to the driver's memory
 //! ```
 //!
 //! This crate knows nothing of other processes, file formats or command lines: those belong to `nt-host`, which is also
@@ -27,6 +28,7 @@
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
 mod config;
+mod coverage;
 mod cpu;
 mod exception;
 mod image;
@@ -41,6 +43,7 @@ mod verify;
 mod wdf;
 
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
+pub use coverage::Coverage;
 pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, Notified, TargetEvent};

@@ -7,8 +7,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of nt-machine, lowest first.
-const MACHINE: [&str; 11] =
-    ["memory", "layout", "loader", "routine", "image", "cpu", "verify", "exception", "kernel", "wdf", "machine"];
+const MACHINE: [&str; 12] = [
+    "memory",
+    "coverage",
+    "layout",
+    "loader",
+    "routine",
+    "image",
+    "cpu",
+    "verify",
+    "exception",
+    "kernel",
+    "wdf",
+    "machine",
+];
 
 /// The folders of nt-host, lowest first: messages, reports, the child process, the API, the command line.
 const HOST: [&str; 5] = ["wire", "report", "child", "api", "cli"];
@@ -136,7 +148,8 @@ fn offsets_of_structures_are_not_computed_outside_of_guest_memory() {
 #[test]
 fn the_machines_only_statics_are_references_to_its_parts() {
     let machine = |line: &str| line.trim_start().starts_with("static ") || line.contains("pub(crate) static ");
-    // Thread-locals and the bounds of a section are not state of the machine; the command has its own signal handler.
+    // Thread-locals and the bounds of a section are not state of the machine; the command has its own signal handler, and
+    // the hosts of a test program write one file together.
     let allowed = [
         ": Part<",
         ": Cell<",
@@ -145,6 +158,7 @@ fn the_machines_only_statics_are_references_to_its_parts() {
         "static MACHINE:",
         "static FAMILIES:",
         "static BELL:",
+        "static WRITTEN:",
     ];
     let found = lines_with(&["cli", "memory/model.rs"], |line| {
         machine(line) && !allowed.iter().any(|known| line.contains(known))

@@ -69,6 +69,12 @@ impl Symbols {
         self.table().as_ref().map(|table| table.frames(rva)).unwrap_or_default()
     }
 
+    /// Returns the addresses at which the code of a source line begins, in ascending order. Empty without a PDB.
+    #[must_use]
+    pub fn line_starts(&self) -> Vec<u32> {
+        self.table().as_ref().map(Table::line_starts).unwrap_or_default()
+    }
+
     /// Returns the nearest symbol at or before an address in the same section.
     #[must_use]
     pub fn nearest(&self, rva: u32) -> Option<Nearest> {

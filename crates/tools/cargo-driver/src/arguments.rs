@@ -135,6 +135,11 @@ enum Processor {
 pub(crate) struct Test {
     #[command(flatten)]
     pub(crate) driver: Driver,
+    /// Record which lines of the driver the tests reach: prints a table, and writes coverage.info (lcov) and index.html to DIR
+    /// (default: target/driver/coverage)
+    #[arg(long, value_name = "DIR", require_equals = true)]
+    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
+    pub(crate) coverage: Option<Option<PathBuf>>,
     /// Arguments for cargo test; those after another -- go to the tests, for example -- --release -- --nocapture
     #[arg(last = true, value_name = "ARGUMENTS")]
     pub(crate) rest: Vec<OsString>,

@@ -14,6 +14,7 @@ use driver_build::setup::{ensure_component, note};
 use driver_build::{Arch, Error, Host, PackageOptions, Plan, adopt, build, check, ensure_tools, package, prepare};
 
 use crate::arguments::{Command, Driver, Inspect, New, Package, Run, Test};
+use crate::coverage::{self, Recording};
 use crate::{deploy, internal, trace};
 
 const SETUP: &str = "cargo driver setup";
@@ -164,6 +165,16 @@ fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
     let workspace = &plan.workspace;
     let own = workspace.root.join(TESTS);
     let mut cargo = host.cargo().current_dir(&workspace.root).args(["test"]);
+    let recording = test.coverage.as_ref().map(|folder| {
+        let here = env::current_dir().unwrap_or_default();
+        let folder =
+            folder.as_ref().map_or_else(|| workspace.target.join("driver/coverage"), |folder| here.join(folder));
+        Recording::begin(folder, workspace.target.join("driver/coverage-parts"))
+    });
+    let recording = recording.transpose()?;
+    if let Some(recording) = &recording {
+        cargo = cargo.hidden_env(coverage::VARIABLE, recording.parts());
+    }
     if let [image] = images.as_slice() {
         cargo = cargo.hidden_env("DRIVER_IMAGE", image);
     }
@@ -172,20 +183,23 @@ fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
         if env::var_os("CARGO_TARGET_DIR").is_none() {
             cargo = cargo.hidden_env("CARGO_TARGET_DIR", host.cache().join("host-tests"));
         }
-        return cargo.args(["--manifest-path", TESTS]).args(&test.rest).run_ours();
-    }
-    if workspace.others == 0 {
+        cargo = cargo.args(["--manifest-path", TESTS]);
+    } else if workspace.others == 0 {
         return Err(Error::Failed(format!(
             "{} has no tests: add a package that depends on nt-host, in the folder host-tests or in the driver's workspace; \
              a driver made by `cargo driver new` has one",
             workspace.root.display()
         )));
+    } else {
+        cargo = cargo.args(["--workspace"]);
+        for driver in workspace.drivers() {
+            cargo = cargo.args(["--exclude", driver]);
+        }
     }
-    cargo = cargo.args(["--workspace"]);
-    for driver in workspace.drivers() {
-        cargo = cargo.args(["--exclude", driver]);
-    }
-    cargo.args(&test.rest).run_ours()
+    let result = cargo.args(&test.rest).run_ours();
+    // Tests that fail have reached lines, too.
+    let recorded = recording.map_or(Ok(()), Recording::end);
+    result.and(recorded)
 }
 
 /// Whether the options for `nt-host` ask for its help.

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod coverage;
 mod deploy;
 mod internal;
 mod trace;

@@ -51,8 +51,13 @@ fn a_new_driver_of_each_kind_is_tested_and_packaged_by_the_installed_program() {
         let trace = place.join("target/driver/trace").join(name.replace('-', "_")).with_extension("etl");
         let mut events = etw_etl::Reader::open(&trace).unwrap();
         assert!(events.any(|event| event.decode().event.as_deref() == Some("DriverEntry")), "{}", trace.display());
-        let said = driver(&place, &["test"]);
-        assert!(said.contains("2 passed"), "{said}");
+        let said = driver(&place, &["test", "--coverage"]);
+        assert!(
+            said.contains("2 passed") && said.contains("/src/lib.rs\n") && said.contains("  all files\n"),
+            "{said}"
+        );
+        let coverage = place.join("target/driver/coverage");
+        assert!(["coverage.info", "index.html"].iter().all(|name| coverage.join(name).is_file()), "{said}");
         assert!(!place.join("host-tests/target").exists(), "the crates of the tests are in the cache");
         // The first driver's tests compile nt-host, unless an earlier run did. Those of the second find it compiled.
         assert!(name == "new-kmdf" || !said.contains("Compiling nt-machine"), "{said}");

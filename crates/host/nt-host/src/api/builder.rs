@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use etw_types::NtStatus;
 use nt_machine::{
-    Below, Config, Failure, GapKind, Guests, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time,
+    Below, Config, Coverage, Failure, GapKind, Guests, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time,
     all_routines, can_fail, notes,
 };
 use windows_releases::first_with_routine;
 
 use super::NtHost;
+use super::coverage::{self, CoverageFile};
 use super::host::Inner;
 use super::images::{self, ImageFiles};
 use crate::child::Process;
@@ -61,6 +62,8 @@ pub struct Builder {
     imitates: bool,
     config: Config,
     allowed: Vec<GapKind>,
+    measures_coverage: bool,
+    coverage: Option<PathBuf>,
 }
 
 impl Builder {
@@ -287,6 +290,38 @@ impl Builder {
         self
     }
 
+    /// Records which code of the driver runs: see [`NtHost::coverage`] and [`NtHost::line_coverage`]. The driver needs no
+    /// special build. With its PDB, lines are known; without, only blocks of instructions.
+    ///
+    /// While this is on, a driver that reads its own code, for example for a checksum, reads other bytes.
+    #[must_use]
+    pub const fn measure_coverage(mut self) -> Self {
+        self.measures_coverage = true;
+        self
+    }
+
+    /// Writes which source lines of the driver ran: a page for the browser if the name ends with `.html`, otherwise a file in
+    /// lcov's format. The file has the lines of all hosts of this process that name it, and is written when each of them
+    /// ends.
+    ///
+    /// The environment variable `NT_HOST_COVERAGE` names a folder, into which every program writes one such file for its
+    /// builders that name none. `cargo driver test --coverage` sets it.
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// for release in [nt_host::Os::Win10_22H2, nt_host::Os::default()] {
+    ///     let host = NtHost::builder().driver("my_driver.sys").os(release).coverage("coverage.html").start()?;
+    ///     host.unload()?.assert_clean();
+    /// }
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn coverage(mut self, path: impl AsRef<Path>) -> Self {
+        self.coverage = Some(path.as_ref().to_path_buf());
+        self.measure_coverage()
+    }
+
     /// Loads the driver and calls its entry point.
     ///
     /// # Errors
@@ -347,6 +382,12 @@ impl Builder {
             self.config.registry.push((key, "VerifierOn".to_owned(), RegistryValue::Dword(1)));
         }
         let notes = notes(&image, &guest.layout);
+        let coverage_file = self.coverage.take().or_else(coverage::file_of_process);
+        if self.measures_coverage || coverage_file.is_some() {
+            let lines = driver.symbols.line_starts();
+            self.config.coverage = Some(Coverage::new(&guest.layout, &lines).map_err(Error::Process)?);
+        }
+        let coverage_file = coverage_file.map(CoverageFile::new).transpose()?;
         let mut files = Vec::new();
         let mut others = Vec::new();
         let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
@@ -366,8 +407,9 @@ impl Builder {
         files.insert(0, driver);
         let process = Process::start(&guests, &self.config).map_err(Error::Process)?;
         let (traces, stacks, allowed) = (self.config.trace_all, self.config.stacks, self.allowed);
+        let coverage = self.config.coverage;
         let framework = (1..).zip(guests.others()).find(|(_, guest)| guest.is_framework).map(|(number, _)| number);
         let images = ImageFiles { files, framework };
-        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed })))
+        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed, coverage, coverage_file })))
     }
 }

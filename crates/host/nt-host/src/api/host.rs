@@ -1,6 +1,7 @@
 //! A host with one driver.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +9,14 @@ use std::time::Duration;
 use etw_etl::{Decoder, FrameNames};
 use etw_manifest::SchemaFiles;
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Gap, GapKind, Notification, Notified, Record};
+use nt_machine::{Coverage, Gap, GapKind, Notification, Notified, Record};
 
+use super::coverage::CoverageFile;
 use super::images::{ImageFile, ImageFiles};
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
 use crate::child::Process;
-use crate::report::{Finding, Losses, Place, Report};
+use crate::report::{Finding, LineCoverage, Losses, Place, Report};
 use crate::wire::{Reply, Request, StormPlan};
 
 /// The data that all handles of a host share.
@@ -29,6 +31,28 @@ pub(crate) struct Inner {
     pub(crate) stacks: bool,
     /// The kinds of gaps that the test intends.
     pub(crate) allowed: Vec<GapKind>,
+    /// Which code of the driver ran, if that is recorded.
+    pub(crate) coverage: Option<Coverage>,
+    pub(crate) coverage_file: Option<CoverageFile>,
+}
+
+impl Inner {
+    fn line_coverage(&self) -> LineCoverage {
+        let symbols = &self.images.driver().symbols;
+        self.coverage.as_ref().map(|coverage| LineCoverage::new(coverage, symbols)).unwrap_or_default()
+    }
+
+    fn write_coverage(&self) -> io::Result<()> {
+        self.coverage_file.as_ref().map_or(Ok(()), |file| file.add(|| self.line_coverage()))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Err(error) = self.write_coverage() {
+            eprintln!("nt-host: cannot write which lines ran: {error}");
+        }
+    }
 }
 
 /// A kernel with one driver in it. The driver's process ends when the last handle is dropped.
@@ -264,6 +288,28 @@ impl NtHost {
         };
         gaps.retain(|gap| !self.inner.allowed.contains(&gap.kind));
         gaps
+    }
+
+    /// Returns which blocks of the driver's code ran so far, if [`Builder::measure_coverage`] or [`Builder::coverage`] was
+    /// called.
+    #[must_use]
+    pub fn coverage(&self) -> Option<&Coverage> {
+        self.inner.coverage.as_ref()
+    }
+
+    /// Returns which source lines of the driver ran so far. Empty if the driver has no PDB, or if this is not recorded.
+    #[must_use]
+    pub fn line_coverage(&self) -> LineCoverage {
+        self.inner.line_coverage()
+    }
+
+    /// Writes the lines that ran to the file that [`Builder::coverage`] names, now and not when the last handle is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be written.
+    pub fn write_coverage(&self) -> Result<(), Error> {
+        self.inner.write_coverage().map_err(|error| Error::Host(error.to_string()))
     }
 
     /// Returns a decoder for the driver's events. It uses the manifest in the driver's image, and resolves stacks to

@@ -2,6 +2,7 @@
 
 mod builder;
 mod compare;
+mod coverage;
 mod device;
 mod expect;
 mod file;

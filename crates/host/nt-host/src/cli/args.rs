@@ -161,6 +161,10 @@ pub(super) struct Options {
     /// Write the events to a trace file
     #[arg(long, value_name = "FILE")]
     pub(super) etl: Option<PathBuf>,
+    /// Record which code of the driver runs; write its source lines to a file: a page for the browser (.html) or lcov (.info)
+    #[arg(long, value_name = "FILE")]
+    #[expect(clippy::option_option, reason = "the option and its value are both optional")]
+    pub(super) coverage: Option<Option<PathBuf>>,
     /// Print a machine-readable report
     #[arg(long)]
     pub(super) json: bool,

@@ -15,6 +15,7 @@ use super::interrupt;
 use super::json::json;
 use super::progress::{Progress, Verdict};
 use super::text::text;
+use crate::report::percent;
 use crate::{Builder, Error, Failure, NtHost, Outcome, Report};
 
 /// Creates the builder of a run, without the seed of random failures. If `measured` is set, uses measured time unless the options say otherwise.
@@ -62,6 +63,11 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
         None if measured && options.seed.is_none() => builder.measured_time(),
         _ => builder,
     };
+    builder = match &options.coverage {
+        Some(Some(path)) => builder.coverage(path),
+        Some(None) => builder.measure_coverage(),
+        None => builder,
+    };
     if options.races {
         builder = builder.races();
     }
@@ -104,6 +110,7 @@ pub(super) fn run(options: &Options) -> u8 {
     let lost = report.losses().events;
     // Write the trace first: the reader of the report may be slow or close the pipe.
     let written = options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path));
+    let written = written.and(host.write_coverage());
     if options.json {
         print(&(json(&verdict, &progress, host.notes(), &report, (&events, host.decoder()), lost) + "\n"));
     } else {
@@ -111,6 +118,7 @@ pub(super) fn run(options: &Options) -> u8 {
             print(&format!("note: {}\n", escaped(note)));
         }
         print(&text(&report, &events, || host.decoder(), lost, options.debug_output));
+        print(&coverage(&host));
         for note in scripted(&host, options, loaded) {
             print(&format!("{}\n", escaped(&note)));
         }
@@ -132,10 +140,37 @@ pub(super) fn run(options: &Options) -> u8 {
 fn check_output(host: &NtHost, options: &Options) -> Result<(), String> {
     let inputs = Inputs::new().files(host.files());
     inputs.check_stdout()?;
+    if let Some(Some(path)) = &options.coverage {
+        inputs.check("--coverage", path)?;
+        if host.line_coverage().is_empty() {
+            let driver = shown(&options.path);
+            return Err(format!(
+                "--coverage {}: {driver} has no line information, because there is no PDB beside it or it belongs to another \
+                 build; --coverage without a file counts the blocks that ran",
+                shown(path)
+            ));
+        }
+    }
     let Some(path) = &options.etl else { return Ok(()) };
     inputs.check("--etl", path)?;
     // The new file is dropped at once.
     NewFile::create(path).map(drop).map_err(|error| error.to_string())
+}
+
+/// Describes which code of the driver ran, if that was recorded: its functions and blocks, and its lines if they are known.
+fn coverage(host: &NtHost) -> String {
+    let Some(coverage) = host.coverage() else { return String::new() };
+    let (hit, all) = (coverage.hits(), coverage.blocks().len());
+    let functions = coverage.functions();
+    let entered = functions.iter().filter(|rva| coverage.is_hit_at(**rva)).count();
+    let lines = host.line_coverage();
+    let table = if lines.is_empty() { String::new() } else { lines.to_string() };
+    let (share, of_functions) = (percent(hit, all), percent(entered, functions.len()));
+    format!(
+        "coverage\n{share:>8}  {:>11}  blocks of code\n{of_functions:>8}  {:>11}  functions\n{table}",
+        format!("{hit}/{all}"),
+        format!("{entered}/{}", functions.len())
+    )
 }
 
 /// Loads the driver, adds a device, sends requests, lets time pass, and unloads the driver.

@@ -1,7 +1,11 @@
 //! The results of a run: findings with names and lines, the debug output, what was lost, and what was not exercised.
 
+mod coverage;
 mod finding;
 
+pub use coverage::LineCoverage;
+#[cfg(feature = "cli")]
+pub(crate) use coverage::percent;
 pub use finding::{Finding, Place};
 
 use std::fmt;

@@ -7,6 +7,7 @@ mod children;
 mod command;
 mod common;
 mod control;
+mod coverage;
 mod exceptions;
 mod framework;
 mod garbage;

@@ -9,6 +9,7 @@ use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
 use super::{Exception, HOOKS, explain_address, is_code, raise, resume, shared_data};
+use crate::coverage;
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::handler::Restored;
 use crate::cpu::thread;
@@ -18,8 +19,9 @@ use crate::routine::DISPATCH;
 use crate::verify::{self, At, Rule};
 use pe_image::unwind::Registers;
 
-/// The processor's numbers for division error, general protection fault, page fault and alignment check.
+/// The processor's numbers for division error, breakpoint, general protection fault, page fault and alignment check.
 const DIVISION: i64 = 0;
+const BREAKPOINT: i64 = 3;
 const GENERAL_PROTECTION: i64 = 13;
 pub(super) const PAGE_FAULT: i64 = 14;
 const ALIGNMENT: i64 = 17;
@@ -102,6 +104,13 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
     }
     if resumes(trap, context, restored) {
         return;
+    }
+    if trap.number == BREAKPOINT {
+        // The processor is behind the instruction; Windows reports its address.
+        context.repeat_breakpoint();
+        if coverage::reached(context.rip()) {
+            return;
+        }
     }
     if shared_data::end(trap, context) || shared_data::begin(trap, context) {
         return;

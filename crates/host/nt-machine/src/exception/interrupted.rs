@@ -68,6 +68,11 @@ impl<'a> Context<'a> {
         self.registers[libc::REG_RIP as usize] += i64::from(length);
     }
 
+    /// Goes back to the breakpoint that was hit, so that the instruction there is executed when the signal handler returns.
+    pub(super) fn repeat_breakpoint(&mut self) {
+        self.registers[libc::REG_RIP as usize] -= 1;
+    }
+
     /// Sets or clears the trap flag. While it is set, the thread executes a single instruction only.
     pub(super) fn step(&mut self, on: bool) {
         const TRAP: i64 = 0x100;

@@ -173,6 +173,9 @@ fn load(guest: &Guest) -> std_io::Result<NtStatus> {
     let (driver, path) = made.or_stop();
     if number == DRIVER {
         lock(&kernel().io).driver = driver;
+        if let Some(coverage) = &kernel().config.coverage {
+            coverage.install(region.base);
+        }
     }
     let resident =
         Resident { number, name: guest.name.clone(), mapped: mapped.clone(), driver, exports: layout.exports.clone() };

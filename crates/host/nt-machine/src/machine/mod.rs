@@ -24,6 +24,7 @@ use std::sync::{Mutex, OnceLock};
 use etw_engine::{Engine, Session};
 
 use crate::config::Config;
+use crate::coverage;
 use crate::cpu::thread::{self, Threads};
 use crate::exception::signals;
 use crate::image::{self, Images};
@@ -85,6 +86,9 @@ impl Machine {
         image::attach(&parts.images);
         kernel::attach(&parts.kernel);
         wdf::attach(&parts.framework);
+        if let Some(coverage) = &parts.kernel.config.coverage {
+            coverage::attach(coverage);
+        }
         signals::install()?;
         Ok(Self { parts })
     }

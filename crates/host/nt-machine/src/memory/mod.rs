@@ -10,6 +10,7 @@ mod access;
 mod fault;
 mod plain;
 mod pointer;
+mod poke;
 mod region;
 mod slice;
 #[cfg(test)]
@@ -19,5 +20,6 @@ pub(crate) use access::recover;
 pub(crate) use fault::{Access, Fault, OrStop, Recovery, Unhandled, is_canonical, on_unhandled};
 pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
+pub(crate) use poke::poke;
 pub(crate) use region::{PAGE, Protection, Region, give_back, protect};
 pub(crate) use slice::GuestSlice;

@@ -217,6 +217,16 @@ impl Table {
         self.functions.iter().map(|(rva, function)| (function.name.as_str(), self.line(*rva)))
     }
 
+    /// Returns the addresses at which the code of a line begins, also that of an inlined function, in ascending order.
+    pub(crate) fn line_starts(&self) -> Vec<u32> {
+        let lines = self.lines.iter().filter(|(_, line)| line.is_some()).map(|(rva, _)| *rva);
+        let inlined = self.functions.values().flat_map(|function| &function.inlined).map(|piece| piece.start);
+        let mut starts: Vec<u32> = lines.chain(inlined).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts
+    }
+
     fn before(&self, rva: u32) -> Option<(u32, &Named)> {
         let section = self.addresses.section_of(rva)?;
         let (start, function) = self.functions.range(section..=rva).next_back()?;

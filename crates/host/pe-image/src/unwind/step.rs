@@ -33,6 +33,12 @@ pub struct Unwound {
 }
 
 impl Functions<'_> {
+    /// Returns the language-specific handler of a function; `None` if it has none, or if its unwind information is damaged.
+    #[must_use]
+    pub fn handler(&self, function: &Function) -> Option<Handler> {
+        Info::read(self, function.info).and_then(|info| info.handler(self)).ok().flatten()
+    }
+
     /// Restores the registers of the caller of the current function. `base` is the address of the image.
     ///
     /// A function without an entry is a leaf function: it has neither changed rsp nor saved a register.

@@ -1,6 +1,6 @@
 //! The layout with which nt-host maps a driver. Guarantees: everything that is written, executed or relocated is
-//! inside the image. No section is both writable and executable. Unwinding returns a caller or an error. Nothing is
-//! mapped or run here.
+//! inside the image. No section is both writable and executable. Unwinding returns a caller or an error. The blocks that
+//! coverage finds are in code. Nothing is mapped or run here.
 
 /// Computes the layout of an image and checks it.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -34,6 +34,11 @@ pub(super) fn run(bytes: &[u8]) {
         assert!(u64::from(rva) + 8 <= size, "a pointer at {rva:#x} leaves the image");
     }
     unwind(&layout);
+    let coverage = nt_host::Coverage::new(&layout, &[]).expect("memory");
+    for rva in coverage.blocks() {
+        let is_code = layout.sections.iter().any(|section| section.is_executable() && section.contains(*rva));
+        assert!(is_code, "the block at {rva:#x} is not in code");
+    }
 }
 
 /// Unwinds the first functions of an image, from the first and last address and from one in the middle.

@@ -1,0 +1,203 @@
+//! Which code of the driver has run, without a build that is made for it.
+//!
+//! The code is disassembled from the addresses that are known to be code: the entry point, exports, the exception
+//! directory, the lines of the PDB, and what these lead to. Each block of instructions, which only runs from its start,
+//! gets a breakpoint on its first byte (`int3`). When a thread hits it, the signal handler sets the block's bit, restores
+//! the byte and repeats the instruction. So each block costs one signal in a process, and nothing afterwards. A block also
+//! ends at a call, and at each line of the PDB. Without [`Config::coverage`](crate::Config::coverage) nothing here runs.
+//!
+//! What a driver can notice, and what is not measured:
+//!
+//! - A driver that reads its own code, for a checksum or to copy it, reads breakpoints. A copy that it executes stops the
+//!   run at the first one.
+//! - A driver's own breakpoints stay what they are: no block begins with one.
+//! - A block whose first instruction was reached counts, also if an instruction in it faults.
+//! - Code that nothing leads to, such as the cases of a `switch` whose table was not understood, has no blocks unless a PDB
+//!   names its lines.
+
+mod bitmap;
+mod constants;
+mod descent;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use iced_x86::{Instruction, Mnemonic};
+use pe_image::Layout;
+use pe_image::unwind::Functions;
+
+use crate::memory::{GuestPtr, PAGE, poke};
+use crate::part::Part;
+use bitmap::Bitmap;
+use descent::{Descent, relative_operand};
+
+/// The instruction that is put on the first byte of a block.
+const BREAKPOINT: u8 = 0xCC;
+
+/// The maximum number of times that the code is searched for more code: a bound for images that were made to defeat it.
+const MOST_ROUNDS: u32 = 16;
+
+/// The code of a driver, and which of it has run: in memory that the process that creates it shares with the processes
+/// that it forks later.
+#[derive(Clone, Debug)]
+pub struct Coverage {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    blocks: Vec<u32>,
+    /// The first byte of each block.
+    bytes: Vec<u8>,
+    functions: Vec<u32>,
+    constants: Vec<u64>,
+    hits: Bitmap,
+    /// The address of the image in this process; 0 before it is loaded.
+    base: AtomicU64,
+}
+
+static COVERAGE: Part<Coverage> = Part::new();
+
+/// Makes this the coverage of this process. Later calls have no effect.
+pub(crate) fn attach(coverage: &'static Coverage) {
+    COVERAGE.attach(coverage);
+}
+
+/// Handles a breakpoint of the driver's code. Returns whether it was one of ours: then the instruction can be repeated.
+/// The fault handler calls this, on any number of threads at the same time.
+pub(crate) fn reached(address: u64) -> bool {
+    COVERAGE.find().is_some_and(|coverage| coverage.reached(address))
+}
+
+impl Coverage {
+    /// Finds the blocks of an image. `lines` are the addresses at which lines of its source begin, if they are known.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is not enough memory.
+    pub fn new(layout: &Layout, lines: &[u32]) -> io::Result<Self> {
+        let descent = disassemble(layout, lines);
+        let blocks = descent.blocks();
+        let bytes = blocks.iter().map(|rva| layout.bytes.get(*rva as usize).copied().unwrap_or_default()).collect();
+        let is_block = |rva: &u32| blocks.binary_search(rva).is_ok();
+        let functions = Functions::of(layout).iter().map(|function| function.begin).filter(is_block).collect();
+        let constants = constants::compared(descent.instructions());
+        let hits = Bitmap::new(blocks.len())?;
+        let base = AtomicU64::new(0);
+        Ok(Self { inner: Arc::new(Inner { blocks, bytes, functions, constants, hits, base }) })
+    }
+
+    /// Returns the addresses of the blocks relative to the image, in ascending order.
+    #[must_use]
+    pub fn blocks(&self) -> &[u32] {
+        &self.inner.blocks
+    }
+
+    /// Returns the addresses of the functions of the exception directory relative to the image. Each is also a block.
+    #[must_use]
+    pub fn functions(&self) -> &[u32] {
+        &self.inner.functions
+    }
+
+    /// Returns the constants that the code compares values with, in ascending order: candidates for control codes, lengths
+    /// and magic values.
+    #[must_use]
+    pub fn constants(&self) -> &[u64] {
+        &self.inner.constants
+    }
+
+    /// Returns whether a block was reached, by its position in [`Coverage::blocks`].
+    #[must_use]
+    pub fn is_hit(&self, block: usize) -> bool {
+        self.inner.hits.get(block)
+    }
+
+    /// Returns whether the block at an address relative to the image was reached.
+    #[must_use]
+    pub fn is_hit_at(&self, rva: u32) -> bool {
+        self.blocks().binary_search(&rva).is_ok_and(|block| self.is_hit(block))
+    }
+
+    /// Returns how many blocks were reached.
+    #[must_use]
+    pub fn hits(&self) -> usize {
+        self.inner.hits.count()
+    }
+
+    /// Returns how many blocks were reached for the first time since the last call, in this process or another one.
+    #[must_use]
+    pub fn take_new(&self) -> usize {
+        self.inner.hits.take_new()
+    }
+
+    /// Puts breakpoints on the blocks that were not reached yet, in an image that was mapped at `base`. No thread may run
+    /// its code yet.
+    pub(crate) fn install(&self, base: u64) {
+        let inner = &*self.inner;
+        inner.base.store(base, Ordering::SeqCst);
+        let mut wanted =
+            (0..).zip(&inner.blocks).filter(|(block, _)| !self.is_hit(*block)).map(|(_, rva)| *rva).peekable();
+        while let Some(first) = wanted.peek().copied() {
+            let page = u64::from(first) / PAGE * PAGE;
+            let Ok(mut bytes) = GuestPtr::<u8>::new(base + page).array(PAGE).read() else { return };
+            while let Some(rva) = wanted.next_if(|rva| u64::from(*rva) - page < PAGE) {
+                if let Some(byte) = bytes.get_mut((u64::from(rva) - page) as usize) {
+                    *byte = BREAKPOINT;
+                }
+            }
+            poke(base + page, &bytes);
+        }
+    }
+
+    fn reached(&self, address: u64) -> bool {
+        let inner = &*self.inner;
+        let rva = address.checked_sub(inner.base.load(Ordering::SeqCst)).and_then(|rva| u32::try_from(rva).ok());
+        let Some(Ok(block)) = rva.map(|rva| inner.blocks.binary_search(&rva)) else { return false };
+        inner.hits.set(block);
+        // Another thread may have restored the byte already, which does no harm.
+        inner.bytes.get(block).is_some_and(|byte| poke(address, &[*byte]))
+    }
+}
+
+/// Finds the code of an image.
+fn disassemble<'a>(layout: &'a Layout, lines: &[u32]) -> Descent<'a> {
+    let mut descent = Descent::new(layout);
+    let functions = Functions::of(layout).iter().map(|function| function.begin);
+    let exports = layout.exports.iter().map(|(_, rva)| *rva);
+    let certain: Vec<u32> = [layout.entry].into_iter().chain(exports).chain(functions).collect();
+    for rva in certain.into_iter().chain(tables::handler_blocks(layout)).chain(lines.iter().copied()) {
+        if descent.is_executable(rva) {
+            descent.follow(rva);
+        }
+    }
+    // A case of a `switch` can contain another one, and a function can be used by one that was just found.
+    for _ in 0..MOST_ROUNDS {
+        let size = descent.size();
+        let instructions: Vec<Instruction> = descent.instructions().collect();
+        for rva in tables::switch_targets(layout, &instructions) {
+            if descent.is_executable(rva) {
+                descent.follow(rva);
+            }
+        }
+        let (taken, read): (Vec<&Instruction>, Vec<&Instruction>) =
+            instructions.iter().partition(|instruction| instruction.mnemonic() == Mnemonic::Lea);
+        read.into_iter().filter_map(relative_operand).for_each(|rva| descent.mark_data(rva));
+        let pointers = layout.relocations.iter().filter_map(|slot| {
+            let bytes = layout.bytes.get(*slot as usize..)?.first_chunk()?;
+            u32::try_from(u64::from_le_bytes(*bytes).checked_sub(layout.base)?).ok()
+        });
+        for rva in taken.into_iter().filter_map(relative_operand).chain(pointers) {
+            if descent.is_executable(rva) {
+                descent.follow_if_plausible(rva);
+            }
+        }
+        if descent.size() == size {
+            break;
+        }
+    }
+    descent
+}
