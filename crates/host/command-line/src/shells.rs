@@ -33,6 +33,50 @@ pub(crate) fn added_to(command: Command) -> Command {
     }
 }
 
+/// Code that completes `cargo WORD` with the completions of the program `name`. Zsh needs none: its completions of cargo call the
+/// function `_cargo-WORD`, which is the one for the program.
+fn below_cargo(shell: Shell, name: &str, word: &str) -> String {
+    let template = match shell {
+        Shell::Bash => BASH,
+        Shell::Fish => FISH,
+        _ => return String::new(),
+    };
+    template.replace("NAME", name).replace("WORD", word)
+}
+
+/// For bash: takes the place of cargo's completions, and passes other commands on to them.
+const BASH: &str = r#"
+_NAME_below_cargo() {
+    if [[ ${COMP_WORDS[1]} == WORD && $COMP_CWORD -gt 1 ]]; then
+        COMP_WORDS=("NAME" "${COMP_WORDS[@]:2}")
+        COMP_CWORD=$((COMP_CWORD - 1))
+        _NAME "NAME" "$2" "$3"
+        return
+    fi
+    if ! declare -F _cargo >/dev/null && declare -F _completion_loader >/dev/null; then
+        _completion_loader cargo
+        complete -F _NAME_below_cargo -o bashdefault -o default cargo
+    fi
+    if declare -F _cargo >/dev/null; then
+        _cargo "$@"
+    fi
+    if [[ $COMP_CWORD -eq 1 && WORD == "$2"* ]]; then
+        COMPREPLY+=(WORD)
+    fi
+}
+complete -F _NAME_below_cargo -o bashdefault -o default cargo
+"#;
+
+/// For fish: adds to cargo's completions.
+const FISH: &str = r#"
+function __NAME_below_cargo
+    set -l words (commandline -opc)
+    complete -C "NAME $words[3..-1] "(commandline -ct)
+end
+complete -c cargo -n __fish_use_subcommand -f -a WORD
+complete -c cargo -n "__fish_seen_subcommand_from WORD" -f -a "(__NAME_below_cargo)"
+"#;
+
 impl Shells {
     /// The command that was given, if it is one of these two.
     pub(crate) fn of(matches: &ArgMatches) -> Option<Self> {
@@ -47,8 +91,10 @@ impl Shells {
         match self {
             Self::Completions { shell } => {
                 let mut script = Vec::new();
-                clap_complete::generate(*shell, &mut command, name, &mut script);
+                let subcommand = command.get_name().split_once(' ').map(|(_, word)| word.to_owned());
+                clap_complete::generate(*shell, &mut command, name.clone(), &mut script);
                 print(&String::from_utf8_lossy(&script));
+                print(&subcommand.map_or_else(String::new, |word| below_cargo(*shell, &name, &word)));
                 exit::SUCCESS
             }
             Self::Man { folder } => {
