@@ -5,9 +5,17 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod clean;
 mod commands;
 mod deploy;
+mod editor;
+mod install_source;
 mod internal;
+mod junit;
+mod mc;
+mod new;
+mod plan;
+mod test;
 mod trace;
 
 use std::ffi::OsString;
