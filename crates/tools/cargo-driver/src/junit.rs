@@ -70,21 +70,11 @@ impl Results {
             };
             self.add(name, outcome);
         } else if let Some((name, outcome)) = of_nextest(trimmed) {
-            self.output_of = None;
             let (suite, name) = name.split_once(' ').unwrap_or(("", name));
-            if self.current.name != suite {
-                self.begin(suite);
-            }
-            // Nextest prints the line of a failed test again at the end.
-            let is_known = |suite: &Suite| suite.cases.iter().any(|case| case.name == name);
-            let is_known = is_known(&self.current) || self.suites.iter().any(|one| one.name == suite && is_known(one));
-            if !is_known {
-                self.current.announced += 1;
-                self.add(name, outcome);
-            }
+            self.take_nextest(suite, name, outcome);
         } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
             self.output_of = Some(name.to_owned());
-        } else if line == "failures:" || line.starts_with("test result: ") {
+        } else if line == "failures:" || line.starts_with("test result: ") || line.starts_with("────") {
             self.output_of = None;
         } else if let Some(name) = self.output_of.clone()
             && let Some(case) = self.current.cases.iter_mut().find(|case| case.name == name)
@@ -106,6 +96,7 @@ impl Results {
         }
         let is_failure = |case: &Case| matches!(case.outcome, Outcome::Failed | Outcome::Error);
         if !is_success && !self.suites.iter().flat_map(|suite| &suite.cases).any(is_failure) {
+            self.begin("build");
             self.add("build", Outcome::Error);
             self.begin("");
         }
@@ -170,6 +161,24 @@ impl Results {
         }
     }
 
+    /// Takes a result of cargo-nextest. The last attempt of a test counts, and the line of a failed test comes again at the end.
+    fn take_nextest(&mut self, suite: &str, name: &str, outcome: Outcome) {
+        if self.current.name != suite {
+            self.begin(suite);
+        }
+        let suites = self.suites.iter_mut().chain([&mut self.current]).filter(|one| one.name == suite);
+        let known = suites.flat_map(|suite| &mut suite.cases).find(|case| case.name == name);
+        if let Some(case) = known {
+            case.outcome = outcome;
+            self.output_of = None;
+            return;
+        }
+        self.current.announced += 1;
+        self.add(name, outcome);
+        // The lines that follow are what the test printed.
+        self.output_of = (outcome == Outcome::Failed).then(|| name.to_owned());
+    }
+
     fn add(&mut self, name: &str, outcome: Outcome) {
         self.current.cases.push(Case { name: name.to_owned(), outcome, output: String::new() });
     }
@@ -178,10 +187,10 @@ impl Results {
 /// A result of cargo-nextest: `PASS [   0.004s] (1/2) my-tests::driver name`.
 fn of_nextest(line: &str) -> Option<(&str, Outcome)> {
     let (word, rest) = line.split_once(" [")?;
+    // With the number of the attempt: `TRY 2 PASS`.
+    let word = word.strip_prefix("TRY ").and_then(|rest| rest.split_once(' ')).map_or(word, |(_, word)| word);
     let outcome = match word {
         "PASS" => Outcome::Passed,
-        // Also with the number of the attempt, such as `TRY 2 PASS`. Earlier attempts are not results.
-        _ if word.starts_with("TRY ") && word.ends_with(" PASS") => Outcome::Passed,
         "FAIL" | "SIGSEGV" | "SIGABRT" | "TIMEOUT" | "ABORT" => Outcome::Failed,
         _ => return None,
     };
@@ -288,9 +297,11 @@ error: test failed, to rerun pass `--test driver`
                     TRY 1 FAIL [   0.005s] (2/3) my-tests::driver flaky\n  TRY 2 PASS [   0.005s] (2/3) my-tests::driver flaky\n        \
                     FAIL [   0.006s] my-tests::other refuses\n     Summary [   0.010s] 3 tests run\n        \
                     FAIL [   0.006s] my-tests::other refuses\n";
+        let text = text.replace("     Summary", "    panicked at tests/other.rs:7:1:\n────────────\n     Summary");
         let expected = [("adds", "passed"), ("flaky", "passed"), ("refuses", "failure")];
+        assert_eq!(results(&text, false).failures().next().unwrap().place, Some(("tests/other.rs".to_owned(), 7)));
         assert_eq!(
-            read(&results(text, false).to_xml()),
+            read(&results(&text, false).to_xml()),
             expected.map(|(name, what)| (name.to_owned(), what.to_owned()))
         );
     }
