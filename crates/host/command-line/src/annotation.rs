@@ -11,10 +11,10 @@ pub fn is_annotating() -> bool {
 }
 
 /// Prints an error as an annotation to standard error, if this program runs in a workflow of GitHub. `place` is a file and a line.
-pub fn annotate(place: Option<(PathBuf, u32)>, message: &str) {
+pub fn annotate(place: Option<(&Path, u32)>, message: &str) {
     if is_annotating() {
         let root = env::var_os("GITHUB_WORKSPACE").map(PathBuf::from).unwrap_or_default();
-        eprintln!("{}", annotation(place.as_ref().map(|(file, line)| (file.as_path(), *line)), message, &root));
+        eprintln!("{}", annotation(place, message, &root));
     }
 }
 

@@ -88,7 +88,8 @@ fn run(cargo: Tool, line: &Test, dir: &Path) -> Result<(), Error> {
     });
     results.end(result.is_ok());
     for failure in results.failures() {
-        annotate(failure.place.as_ref().map(|(file, line)| (dir.join(file), *line)), &failure.message);
+        let place = failure.place.map(|(file, line)| (dir.join(file), line));
+        annotate(place.as_ref().map(|(file, line)| (file.as_path(), *line)), &failure.message);
     }
     if let Some(path) = &line.junit {
         let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, results.to_xml()));

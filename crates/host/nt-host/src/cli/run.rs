@@ -1,7 +1,7 @@
 //! `nt-host run`: runs a driver once and prints the report.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Instant;
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
@@ -133,9 +133,9 @@ pub(super) fn run(options: &Options) -> u8 {
 }
 
 /// The line of a finding, for an annotation.
-pub(super) fn place(finding: &Finding) -> Option<(PathBuf, u32)> {
+pub(super) fn place(finding: &Finding) -> Option<(&Path, u32)> {
     let place = finding.place.as_ref()?;
-    Some((PathBuf::from(place.file.as_ref()?), place.line?))
+    Some((Path::new(place.file.as_ref()?), place.line?))
 }
 
 /// Checks before the run starts that its output replaces none of its inputs, and that the trace can be written.

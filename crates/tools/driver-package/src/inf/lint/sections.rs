@@ -52,7 +52,9 @@ pub(super) fn check(linter: &mut Linter<'_>) {
                 "neither section [Manufacturer] nor [DefaultInstall] found: the INF installs nothing",
             );
         }
-        installs.into_iter().for_each(|install| check_install(linter, install));
+        for install in installs {
+            check_install(linter, install);
+        }
         // What is uninstalled is described in the same way.
         if let Some(section) = inf.install_section("DefaultUninstall", arch) {
             check_install(linter, section);
