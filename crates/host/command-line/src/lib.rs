@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod annotation;
 pub mod exit;
 mod inputs;
 mod interrupt;
@@ -25,6 +26,7 @@ use std::process::ExitCode;
 use clap::{Args as _, Command, FromArgMatches as _, Parser};
 
 pub use activity::Activity;
+pub use annotation::{annotate, is_annotating};
 pub use inputs::Inputs;
 pub use interrupt::{Deferred, handles_interrupts};
 pub use output::{end, print};

@@ -33,6 +33,52 @@ pub(crate) fn added_to(command: Command) -> Command {
     }
 }
 
+/// Code that completes `cargo WORD` with the completions of the program `name`, which `script` has. Zsh needs none: its completions of cargo call the
+/// function `_cargo-WORD`, which is the one for the program.
+fn below_cargo(shell: Shell, script: &str, name: &str, word: &str) -> String {
+    let template = match shell {
+        Shell::Bash => BASH,
+        Shell::Fish => FISH,
+        _ => return String::new(),
+    };
+    // The function that completes the program, which the script for bash begins with.
+    let function = script.split("()").next().unwrap_or_default();
+    template.replace("@FUNCTION@", function).replace("@NAME@", name).replace("@WORD@", word)
+}
+
+/// For bash: takes the place of cargo's completions, and passes other commands on to them.
+const BASH: &str = r#"
+_@NAME@_below_cargo() {
+    if [[ ${COMP_WORDS[1]} == @WORD@ && $COMP_CWORD -gt 1 ]]; then
+        COMP_WORDS=("@NAME@" "${COMP_WORDS[@]:2}")
+        COMP_CWORD=$((COMP_CWORD - 1))
+        @FUNCTION@ "@NAME@" "$2" "$3"
+        return
+    fi
+    if ! declare -F _cargo >/dev/null && declare -F _completion_loader >/dev/null; then
+        _completion_loader cargo
+        complete -F _@NAME@_below_cargo -o bashdefault -o default cargo
+    fi
+    if declare -F _cargo >/dev/null; then
+        _cargo "$@"
+    fi
+    if [[ $COMP_CWORD -eq 1 && @WORD@ == "$2"* ]]; then
+        COMPREPLY+=(@WORD@)
+    fi
+}
+complete -F _@NAME@_below_cargo -o bashdefault -o default cargo
+"#;
+
+/// For fish: adds to cargo's completions.
+const FISH: &str = r#"
+function __@NAME@_below_cargo
+    set -l words (commandline -opc)
+    complete -C "@NAME@ $words[3..-1] "(commandline -ct)
+end
+complete -c cargo -n __fish_use_subcommand -f -a @WORD@
+complete -c cargo -n "__fish_seen_subcommand_from @WORD@" -f -a "(__@NAME@_below_cargo)"
+"#;
+
 impl Shells {
     /// The command that was given, if it is one of these two.
     pub(crate) fn from_matches(matches: &ArgMatches) -> Option<Self> {
@@ -41,14 +87,21 @@ impl Shells {
     }
 
     /// Runs the command for the program that `command` describes; returns the exit code.
-    pub(crate) fn run(&self, mut command: Command) -> u8 {
+    pub(crate) fn run(&self, command: Command) -> u8 {
         // `cargo driver` is the file `cargo-driver`: that is the name that cargo and shells look for.
         let name = command.get_name().replace(' ', "-");
         match self {
             Self::Completions { shell } => {
                 let mut script = Vec::new();
-                clap_complete::generate(*shell, &mut command, name, &mut script);
-                print(&String::from_utf8_lossy(&script));
+                let subcommand = command.get_name().split_once(' ').map(|(_, word)| word.to_owned());
+                // The names of functions come from the name of the program, which has a space here otherwise.
+                let mut command = command.name(name.clone()).bin_name(name.clone());
+                clap_complete::generate(*shell, &mut command, name.clone(), &mut script);
+                // For bash, clap_complete 4.6 writes the hyphen of a program's name in two ways, and then no option is completed.
+                let wrong = name.replace('-', "__subcmd__");
+                let script = String::from_utf8_lossy(&script).replace(&wrong, &name.replace('-', "__"));
+                print(&script);
+                print(&subcommand.map_or_else(String::new, |word| below_cargo(*shell, &script, &name, &word)));
                 exit::SUCCESS
             }
             Self::Man { folder } => {

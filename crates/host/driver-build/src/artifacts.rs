@@ -5,8 +5,27 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// The flag that makes cargo write JSON to standard output and its messages for people to standard error.
-pub(crate) const JSON: &str = "--message-format=json-render-diagnostics";
+/// The flag for a format that the user chose with `--message-format`. Cargo always writes JSON to standard output. With the formats
+/// for people, its diagnostics are not part of the JSON and go to standard error.
+pub(crate) fn message_flag(format: Option<&str>) -> String {
+    let format = match format {
+        None | Some("human") => "json-render-diagnostics",
+        Some("short") => "json-render-diagnostics,json-diagnostic-short",
+        Some(other) => other,
+    };
+    format!("--message-format={format}")
+}
+
+/// Whether the user chose a format for programs.
+pub(crate) fn is_json(format: Option<&str>) -> bool {
+    format.is_some_and(|format| format.starts_with("json"))
+}
+
+/// The diagnostics in cargo's JSON, as text for people.
+pub(crate) fn rendered(output: &str) -> String {
+    let messages = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    messages.filter_map(|message| message.pointer("/message/rendered")?.as_str().map(str::to_owned)).collect()
+}
 
 /// What one run of cargo built, or found up to date.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -84,7 +103,7 @@ fn text(message: &Value, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Artifacts;
+    use super::{Artifacts, is_json, message_flag, rendered};
 
     const OUTPUT: &str = concat!(
         r#"{"reason":"build-script-executed","package_id":"path+file:///d#echo@0.1.0","linked_libs":[],"out_dir":"/t/new/out"}"#,
@@ -104,6 +123,16 @@ mod tests {
         assert_eq!(target.file("map"), None);
         assert_eq!(artifacts.out_dir(&target.package).unwrap().to_str(), Some("/t/new/out"));
         assert_eq!(artifacts.out_dir("another"), None);
+    }
+
+    #[test]
+    fn formats_for_people_keep_the_json_that_names_the_artifacts() {
+        assert_eq!(message_flag(None), "--message-format=json-render-diagnostics");
+        assert_eq!(message_flag(Some("short")), "--message-format=json-render-diagnostics,json-diagnostic-short");
+        assert_eq!(message_flag(Some("json")), "--message-format=json");
+        assert!(is_json(Some("json-diagnostic-short")) && !is_json(Some("short")) && !is_json(None));
+        let line = r#"{"reason":"compiler-message","message":{"rendered":"error: one\n","spans":[]}}"#;
+        assert_eq!(rendered(&format!("{OUTPUT}\n{line}\n{line}\n")), "error: one\nerror: one\n");
     }
 
     #[test]

@@ -5,13 +5,16 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::artifacts::{Artifacts, JSON};
+use crate::artifacts::{Artifacts, is_json, message_flag, rendered};
 use crate::collect;
+use crate::driver_settings::DriverSettings;
 use crate::error::Error;
-use crate::explain::{self, WithoutOverride};
+use crate::explain;
 use crate::host::Host;
 use crate::model::Model;
-use crate::output::manner;
+use crate::options::CargoOptions;
+use crate::output::{self, manner};
+use crate::override_warning::WithoutOverride;
 use crate::prepare::{Plan, prepare};
 use crate::process::Tool;
 use crate::settings;
@@ -23,6 +26,7 @@ use crate::workspace::Group;
 pub(crate) struct Image {
     pub(crate) path: PathBuf,
     pub(crate) model: Model,
+    pub(crate) settings: DriverSettings,
 }
 
 /// Builds the drivers of a plan and returns the paths of the images. Each has its `.pdb` and `.map` beside it.
@@ -42,7 +46,11 @@ pub(crate) fn images(host: &Host, plan: &Plan) -> Result<Vec<Image>, Error> {
     for group in &plan.workspace.groups {
         let artifacts = run(host, plan, group, "build")?;
         let found = collect::collect(&artifacts, &plan.workspace.root, &out)?;
-        images.extend(found.into_iter().map(|path| Image { path, model: group.model }));
+        images.extend(found.into_iter().map(|path| {
+            let own = group.drivers.iter().find(|driver| path.file_stem().is_some_and(|stem| *stem == *driver.library));
+            let settings = own.map(|driver| driver.settings.clone()).unwrap_or_default();
+            Image { path, model: group.model, settings }
+        }));
     }
     for options in plan.separate() {
         images.extend(self::images(host, &prepare(host, &options)?)?);
@@ -50,32 +58,27 @@ pub(crate) fn images(host: &Host, plan: &Plan) -> Result<Vec<Image>, Error> {
     Ok(images)
 }
 
-/// Checks the drivers for Windows with `cargo check` and then with each of the commands in `verbs`; returns settings for
-/// rust-analyzer.
+/// Checks the drivers for Windows with a command of cargo: `check`, or one that checks more, such as `clippy`.
 ///
 /// # Errors
 ///
 /// As [`build`].
-pub fn check(host: &Host, plan: &Plan, verbs: &[&str]) -> Result<String, Error> {
+pub fn check(host: &Host, plan: &Plan, verb: &str) -> Result<(), Error> {
     for group in &plan.workspace.groups {
-        for verb in ["check"].iter().chain(verbs) {
-            run(host, plan, group, verb)?;
-        }
+        run(host, plan, group, verb)?;
     }
-    let settings = |group: &Group| settings::for_editor(plan, group, &shared_dir::path(host, plan));
-    let mut settings = plan.workspace.groups.first().map(settings).unwrap_or_default();
     for options in plan.separate() {
-        let others = check(host, &prepare(host, &options)?, verbs)?;
-        settings = if settings.is_empty() { others } else { settings };
+        check(host, &prepare(host, &options)?, verb)?;
     }
-    Ok(settings)
+    Ok(())
 }
 
 /// Runs a command of cargo for the drivers of a group.
 fn run(host: &Host, plan: &Plan, group: &Group, verb: &str) -> Result<Artifacts, Error> {
     let build = shared_dir::path(host, plan);
     shared_dir::take_over(plan, group, &build)?;
-    let (artifacts, result) = run_and_explain(cargo(host, plan, group, verb, &build).args([JSON]), plan, group);
+    let flag = message_flag(plan.options.cargo.message_format.as_deref());
+    let (artifacts, result) = run_and_explain(cargo(host, plan, group, verb, &build).args([flag]), plan, group);
     shared_dir::remember_macros(&build, &artifacts)?;
     result.map(|()| artifacts)
 }
@@ -106,7 +109,9 @@ fn cargo(host: &Host, plan: &Plan, group: &Group, verb: &str, build: &Path) -> T
         // Only the named crates may use unstable features.
         tool = tool.hidden_env("RUSTC_BOOTSTRAP", workspace.unstable.join(","));
     }
-    if options.debug { tool } else { tool.args(["--release"]) }
+    let CargoOptions { features, lock, jobs, .. } = &options.cargo;
+    let jobs = jobs.iter().flat_map(|jobs| ["--jobs", jobs]);
+    tool.args(["--profile", &options.profile]).args(features).args(lock).args(jobs)
 }
 
 /// `PATH` with another folder in front.
@@ -139,7 +144,12 @@ fn run_and_explain(tool: Tool, plan: &Plan, group: &Group) -> (Artifacts, Result
         }
         let _ = io::stderr().write_all(&filter.rest());
     });
-    let result = result.map_err(|error| explained(error, &String::from_utf8_lossy(&messages), plan, group));
+    let mut messages = String::from_utf8_lossy(&messages).into_owned();
+    if is_json(plan.options.cargo.message_format.as_deref()) {
+        output::print(&output);
+        messages += &rendered(&output);
+    }
+    let result = result.map_err(|error| explained(error, &messages, plan, group));
     (Artifacts::parse(&output), result)
 }
 

@@ -1,5 +1,4 @@
-//! Reads the messages of a failed build and explains what the kit or the driver lacks and how to add it. Also hides one warning
-//! of cargo from the user.
+//! Reads the messages of a failed build and explains what the kit or the driver lacks and how to add it.
 
 use crate::microsoft_tools;
 
@@ -15,6 +14,7 @@ pub(crate) fn explain(messages: &str, own: &[&str], imported: &[String]) -> Vec<
             header(line).or_else(|| symbol(line, imported)).or_else(|| library(line)).or_else(|| framework(line));
         let found = found
             .or_else(|| microsoft_tools::message_in(line).map(str::to_owned))
+            .or_else(|| linker(line))
             .or_else(|| defect(line))
             .map_or_else(|| bindings(line), |text| vec![text]);
         for text in found {
@@ -70,7 +70,17 @@ fn header(line: &str) -> Option<String> {
         Some((before, _)) => between(before.split_once("error:")?.1, '\'')?,
         None => between(line.split_once("the kit has no header ")?.1, '`')?,
     };
-    Some(format!("no header `{name}`: put it into crates/host/wdk-kit/kit/include/km ({GUIDE})"))
+    Some(format!("no header `{name}`: the kit does not have it; use a real WDK (--wdk)"))
+}
+
+/// The compiler: there is no C compiler, which links build scripts and macros.
+fn linker(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("error: linker `")?;
+    let name = rest.split_once("` not found")?.0;
+    Some(format!(
+        "no program `{name}`, which links build scripts and macros: run `cargo driver setup`, or install a C compiler (Debian and \
+         Ubuntu: sudo apt-get install gcc libc6-dev; Fedora: sudo dnf install gcc; Arch: sudo pacman -S gcc; macOS: xcode-select --install)"
+    ))
 }
 
 /// What to change if the linker does not find the entry point of a driver.
@@ -101,8 +111,8 @@ fn symbol(line: &str, imported: &[String]) -> Option<String> {
         return Some((*text).to_owned());
     }
     Some(format!(
-        "no routine `{name}` to link with: if ntoskrnl.exe or hal.dll exports it, declare it in \
-         crates/host/wdk-kit/kit/include/km/nt/routines.h, which also adds it to the import library ({GUIDE})"
+        "no routine `{name}` to link with: if a module of Windows exports it, list it in a module definition file (LIBRARY \
+         ntoskrnl.exe, EXPORTS {name}), and name the file in [package.metadata.driver]: exports = [\"FILE.def\"]"
     ))
 }
 
@@ -113,8 +123,8 @@ fn library(line: &str) -> Option<String> {
         None => between(line.split_once("could not open ")?.1, '\'')?.strip_suffix(".lib")?,
     };
     Some(format!(
-        "no library `{name}`: the driver links with it, but the kit does not have it; add its routines to \
-         crates/host/wdk-kit/kit/metadata/libraries.txt ({GUIDE}), or use a real WDK (--wdk)"
+        "no library `{name}`: the driver links with it, but the kit does not have it; list its routines in a module definition file, \
+         and name the file in [package.metadata.driver]: exports = [\"FILE.def\"], or use a real WDK (--wdk)"
     ))
 }
 
@@ -186,7 +196,8 @@ fn bindings(line: &str) -> Vec<String> {
     let last = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
     let describe = |name: String| {
         format!(
-            "no declaration of `{name}`: check its spelling, or add it to crates/host/wdk-kit/kit/include/km/nt ({GUIDE})"
+            "no declaration of `{name}`: check its spelling, or declare it in a header of the driver, and name the header in \
+             [package.metadata.driver]: headers = [\"FILE.h\"]"
         )
     };
     names.into_iter().map(|name| describe(last(name))).collect()
@@ -204,63 +215,13 @@ fn is_of_windows(name: &str) -> bool {
     is_routine || is_constant
 }
 
-/// Cargo warns about every `paths` entry that changes dependencies. The warning begins with these words and ends with an
-/// address. It is hidden because the entry is there to change the dependencies.
-const OVERRIDE: &str = "warning: path override for crate `";
-const OVERRIDE_ENDS: &str = "overriding-dependencies.html";
-
-/// Removes that warning from cargo's messages.
-#[derive(Default)]
-pub(crate) struct WithoutOverride {
-    pending: Vec<u8>,
-    is_inside: bool,
-    /// The warning has just ended; the empty line after it belongs to it.
-    has_ended: bool,
-}
-
-impl WithoutOverride {
-    /// Takes the next part of the messages and returns the bytes to show now: whole lines, and an unfinished line unless it could
-    /// be the beginning of the warning.
-    pub(crate) fn pass(&mut self, text: &[u8]) -> Vec<u8> {
-        self.pending.extend_from_slice(text);
-        let mut shown = Vec::new();
-        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.pending.drain(..=end).collect();
-            self.line(&line, &mut shown);
-        }
-        let start = strip_colors(&String::from_utf8_lossy(&self.pending));
-        if !self.is_inside && !start.is_empty() && !OVERRIDE.starts_with(&start) && !start.starts_with(OVERRIDE) {
-            shown.append(&mut self.pending);
-        }
-        shown
-    }
-
-    /// Returns the rest after the last part.
-    pub(crate) fn rest(&mut self) -> Vec<u8> {
-        if self.is_inside { Vec::new() } else { std::mem::take(&mut self.pending) }
-    }
-
-    fn line(&mut self, line: &[u8], shown: &mut Vec<u8>) {
-        let text = strip_colors(&String::from_utf8_lossy(line));
-        let was_inside = self.is_inside;
-        self.is_inside |= text.starts_with(OVERRIDE);
-        let is_rest = std::mem::take(&mut self.has_ended) && text.trim().is_empty();
-        if !self.is_inside && !is_rest {
-            shown.extend_from_slice(line);
-        } else if was_inside && text.trim_end().ends_with(OVERRIDE_ENDS) {
-            self.is_inside = false;
-            self.has_ended = true;
-        }
-    }
-}
-
 /// The text between the first two marks.
 fn between(text: &str, mark: char) -> Option<&str> {
     text.split(mark).nth(1)
 }
 
 /// The text without the escape sequences for colours.
-fn strip_colors(text: &str) -> String {
+pub(crate) fn strip_colors(text: &str) -> String {
     let mut parts = text.split('\x1b');
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -271,19 +232,7 @@ fn strip_colors(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{WithoutOverride, explain};
-
-    #[test]
-    fn the_warning_about_the_override_is_not_shown_and_everything_else_is() {
-        let said = "   Compiling x\nwarning: path override for crate `wdk-build` has altered the original list of\n\
-                    dependencies; the\n\nThis\n\nhttps://doc/overriding-dependencies.html\n\nwarning: unused\n    Bui";
-        for size in [1, 7, 1000] {
-            let mut filter = WithoutOverride::default();
-            let mut shown: Vec<u8> = said.as_bytes().chunks(size).flat_map(|chunk| filter.pass(chunk)).collect();
-            shown.extend(filter.rest());
-            assert_eq!(String::from_utf8(shown).unwrap(), "   Compiling x\nwarning: unused\n    Bui", "{size}");
-        }
-    }
+    use super::explain;
 
     #[test]
     fn a_missing_header_is_named() {
@@ -291,6 +240,14 @@ mod tests {
         assert!(explain(said, &[], &[])[0].starts_with("no header `usb.h`"));
         let said = "Error: the kit has no header `gpio.h`, which wdk-sys' Gpio bindings need\n";
         assert!(explain(said, &[], &[])[0].starts_with("no header `gpio.h`"));
+    }
+
+    #[test]
+    fn a_missing_c_compiler_is_named_and_no_package_is_blamed() {
+        let said = "error: linker `cc` not found\n  |\nerror: could not compile `quote` (build script) due to 1 previous error\n";
+        let lines = explain(said, &[], &[]);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("`cc`") && lines[0].contains("cargo driver setup"), "{lines:?}");
     }
 
     #[test]
@@ -305,7 +262,7 @@ mod tests {
     fn a_missing_entry_point_is_told_from_a_missing_routine() {
         for (name, expected) in [("_DllMainCRTStartup", "configure_wdk_binary_build"), ("DriverEntry", "export_name")] {
             let lines = explain(&format!("rust-lld: error: <root>: undefined symbol: {name}\n"), &[], &[]);
-            assert!(lines[0].contains(expected) && !lines[0].contains("routines.h"), "{lines:?}");
+            assert!(lines[0].contains(expected) && !lines[0].contains("exports"), "{lines:?}");
         }
     }
 

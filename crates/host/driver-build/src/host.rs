@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::process::Tool;
+use crate::process::{Tool, quoted};
 use crate::toolchain::WindowsToolchain;
 
 /// Settings of jemalloc, which rustup's compilers allocate with. With huge pages they take about 6 % less processor time.
@@ -25,7 +25,8 @@ pub struct Host {
 
 impl Host {
     /// A host whose commands run in `dir`. `programs` turns the name of a program of this project, such as `driver-package`,
-    /// into the command that runs it. `cache` is the folder for the kit and for compiled crates. Missing tools are installed.
+    /// into the command that runs it; the command is empty if there is none. `cache` is the folder for the kit and for compiled
+    /// crates. Missing tools are installed.
     #[must_use]
     pub fn new(dir: &Path, programs: fn(&str) -> Vec<OsString>, cache: PathBuf) -> Self {
         Self {
@@ -86,6 +87,12 @@ impl Host {
         let words = (self.programs)(name);
         let (program, words) = words.split_first().map_or((OsString::new(), [].as_slice()), |(p, w)| (p.clone(), w));
         self.tool(program).args(words)
+    }
+
+    /// The command that runs a program of this project, for a shell; `None` if this host does not have it.
+    pub(crate) fn shell_command(&self, name: &str) -> Option<String> {
+        let words: Vec<String> = (self.programs)(name).iter().map(|word| quoted(&word.to_string_lossy())).collect();
+        if words.is_empty() { None } else { Some(words.join(" ")) }
     }
 
     /// Returns an error that says how to get what is missing, unless this host installs it.

@@ -9,10 +9,12 @@
 //! `cargo driver` and `cargo xtask` call this crate. It has few dependencies, so that `cargo xtask` starts in seconds on a fresh
 //! machine.
 
+mod additions;
 mod arch;
 mod artifacts;
 mod build;
 mod collect;
+mod driver_settings;
 mod error;
 mod explain;
 mod files;
@@ -23,6 +25,7 @@ mod model;
 pub mod new;
 mod options;
 pub mod output;
+mod override_warning;
 mod package;
 mod prepare;
 mod prepare_error;
@@ -39,11 +42,13 @@ mod workspace;
 
 pub use arch::Arch;
 pub use build::{build, check};
+pub use driver_settings::{DriverSettings, SettingsError};
 pub use error::Error;
 pub use files::FileError;
 pub use host::Host;
+pub use metadata::target_dir;
 pub use model::{Model, ModelError};
-pub use options::Options;
+pub use options::{CargoOptions, Options};
 pub use package::{PackageOptions, adopt, package};
 pub use prepare::{Plan, prepare};
 pub use prepare_error::PrepareError;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::host::Host;
+use crate::options::{CargoOptions, Options};
 use crate::prepare_error::PrepareError;
 use crate::toolchain::WindowsToolchain;
 
@@ -26,6 +27,19 @@ pub(crate) struct Metadata {
     pub(crate) has_unstable_flags: bool,
 }
 
+/// Returns the target directory of a manifest's workspace.
+///
+/// # Errors
+///
+/// If cargo rejects the manifest.
+pub fn target_dir(host: &Host, manifest: &Path) -> Result<PathBuf, Error> {
+    let words = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path"];
+    let (output, messages, result) = host.cargo().args(words).args([manifest]).run_silently();
+    result.map_err(|error| if messages.is_empty() { error } else { rejected(manifest, messages.trim()).into() })?;
+    let metadata = Metadata::parse(&output).map_err(|reason| PrepareError::Metadata { reason })?;
+    Ok(metadata.target)
+}
+
 /// A package.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Package {
@@ -41,6 +55,8 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
     /// Its own driver model.
     pub(crate) model: Option<Value>,
+    /// The table `[package.metadata.driver]`.
+    pub(crate) settings: Option<Value>,
 }
 
 /// A library, a program or a build script of a package.
@@ -68,8 +84,9 @@ impl Metadata {
         host: &Host,
         toolchain: &WindowsToolchain,
         manifest: &Path,
-        triple: &str,
+        options: &Options,
     ) -> Result<Self, PrepareError> {
+        let CargoOptions { features, lock, .. } = &options.cargo;
         let run = |is_unstable: bool| {
             // The cargo of the driver's toolchain reads its manifests: they can be too new for the cargo that runs here.
             let cargo = match toolchain.name() {
@@ -77,9 +94,21 @@ impl Metadata {
                 None => host.cargo(),
             };
             let cargo = if is_unstable { cargo.hidden_env("RUSTC_BOOTSTRAP", "1") } else { cargo };
-            cargo
-                .args(["metadata", "--format-version", "1", "--filter-platform", triple, "--manifest-path"])
+            // Cargo has no such option here, but reads the variable.
+            let target_dir = options.target_dir.iter();
+            target_dir
+                .fold(cargo, |cargo, dir| cargo.hidden_env("CARGO_TARGET_DIR", dir))
+                .args([
+                    "metadata",
+                    "--format-version",
+                    "1",
+                    "--filter-platform",
+                    options.arch.triple(),
+                    "--manifest-path",
+                ])
                 .args([manifest])
+                .args(features)
+                .args(lock)
                 .current_dir(manifest.parent().unwrap_or(manifest))
                 .run_silently()
         };
@@ -155,6 +184,7 @@ impl Package {
             targets: list(value, "targets")?.iter().map(target).collect::<Result<_, _>>()?,
             dependencies: list(value, "dependencies")?.iter().map(dependency).collect::<Result<_, _>>()?,
             model: model(value),
+            settings: value.get("metadata").and_then(|all| all.get("driver")).cloned(),
         })
     }
 

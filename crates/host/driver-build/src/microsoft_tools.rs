@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::files::{FileError, make_link, write};
+use crate::host::Host;
 
 /// The names of tools that build scripts run, the program of LLVM that does the same, if there is one, and the purpose. Clang and
 /// llvm-rc choose their behaviour by the name under which they are run.
-const NAMES: [(&str, Option<&str>, &str); 10] = [
+const NAMES: [(&str, Option<&str>, &str); 15] = [
     ("clang-cl", Some("clang"), "compiler"),
     ("cl.exe", Some("clang"), "compiler"),
     ("lib.exe", Some("llvm-lib"), "librarian"),
@@ -19,17 +20,26 @@ const NAMES: [(&str, Option<&str>, &str); 10] = [
     ("ml64.exe", None, "assembler"),
     ("msbuild", None, "build program"),
     ("msbuild.exe", None, "build program"),
+    ("stampinf", None, "packaging program"),
+    ("stampinf.exe", None, "packaging program"),
+    ("inf2cat", None, "packaging program"),
+    ("inf2cat.exe", None, "packaging program"),
+    ("Inf2Cat.exe", None, "packaging program"),
 ];
 
 /// The start of the message of a script that replaces a tool. Cargo passes the message on as text, so it is found by this start.
 const MISSING: &str = "a build script runs ";
 
-/// Creates a folder in which LLVM's programs have the names of Microsoft's tools. A tool without such a program is a script that
-/// fails with a message.
-pub(crate) fn link(dir: &Path) -> Result<(), FileError> {
+/// Creates a folder in which LLVM's programs, and the host's own, have the names of Microsoft's tools. A tool without such a program
+/// is a script that fails with a message.
+pub(crate) fn link(dir: &Path, host: &Host) -> Result<(), FileError> {
     fs::create_dir_all(dir).map_err(|error| FileError::new(dir, &error))?;
     for (name, program, purpose) in NAMES {
         let file = dir.join(name);
+        if let Some(command) = host.shell_command(name.trim_end_matches(".exe")).filter(|_| program.is_none()) {
+            write_script(&file, &format!("#!/bin/sh\nexec {command} \"$@\"\n"))?;
+            continue;
+        }
         let Some(program) = program.and_then(|program| in_path(program, dir)) else {
             write_script(&file, &format!("#!/bin/sh\necho \"error: {}\" >&2\nexit 1\n", missing(name, purpose)))?;
             continue;
@@ -56,6 +66,7 @@ fn missing(name: &str, purpose: &str) -> String {
         "resource compiler" => "install llvm-rc (Debian and Ubuntu: apt-get install llvm)",
         "message compiler" => "generate code from manifests with the crate etw-manifest",
         "build program" => "compile C with the crate cc",
+        "packaging program" => "`cargo driver package` stamps the .inx and makes the catalog",
         _ => "use another program",
     };
     format!(

@@ -1,7 +1,7 @@
 //! Makes a new driver from the files in `templates`, with its name filled in.
 //!
 //! Nothing here depends on the command line or on where this repository is: the caller gives the driver's name, its kind, its
-//! folder, and the clone of the repository that has `wdk-etw` and `nt-host`.
+//! folder, and the source of `wdk-etw` and `nt-host`.
 
 use std::env;
 use std::fs;
@@ -28,9 +28,58 @@ pub struct NewDriver {
     pub kind: Kind,
     /// The driver's folder. It must not exist, or must be empty.
     pub dir: PathBuf,
-    /// The clone of the `wdk-etw` repository.
-    pub wdk_etw: PathBuf,
+    /// Where its dependencies come from.
+    pub source: Source,
+    /// A clone of the `wdk-etw` repository with lock files. It need not exist.
+    pub locks: PathBuf,
 }
+
+/// Where a driver gets the crates of this project from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A registry.
+    Registry {
+        /// The version of the crates.
+        version: String,
+    },
+    /// A git repository.
+    Git {
+        /// Its address.
+        url: String,
+        /// The revision.
+        revision: String,
+    },
+    /// A clone on this machine. A driver that depends on it cannot be built on others, so it gets no workflow.
+    Path(PathBuf),
+}
+
+impl Source {
+    /// The options of `cargo install` that choose this source for a program in a folder of the repository.
+    fn install(&self, dir: &str) -> String {
+        let name = dir.rsplit('/').next().unwrap_or(dir);
+        match self {
+            Self::Registry { version } => format!("{name} --version {version}"),
+            Self::Git { url, revision } => format!("--git {url} --rev {revision} {name}"),
+            Self::Path(clone) => format!("--path \"{}/{dir}\"", clone.display()),
+        }
+    }
+
+    /// Replaces the paths of dependencies in a template by this source.
+    fn dependencies(&self, text: &str) -> String {
+        let source = match self {
+            Self::Registry { version } => format!("version = \"{version}\""),
+            Self::Git { url, revision } => format!("git = \"{url}\", rev = \"{revision}\""),
+            Self::Path(_) => return text.to_owned(),
+        };
+        let mut parts = text.split("path = \"{{wdk-etw");
+        let first = parts.next().unwrap_or_default().to_owned();
+        // Each part begins with the rest of a path, up to its quotation mark.
+        parts.fold(first, |text, part| text + &source + part.split_once('"').map_or("", |(_, rest)| rest))
+    }
+}
+
+/// The workflow, which needs crates that other machines can get.
+const WORKFLOW: &str = ".github/workflows/driver.yml";
 
 /// A template: the path in the driver's folder, and the text.
 type Template = (&'static str, &'static str);
@@ -54,10 +103,11 @@ const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("
 impl NewDriver {
     /// A driver in the folder `path`, whose last part is its name.
     #[must_use]
-    pub fn at(path: &Path, kind: Kind, wdk_etw: PathBuf) -> Self {
+    pub fn at(path: &Path, kind: Kind, source: Source) -> Self {
         let dir = env::current_dir().unwrap_or_default().join(path);
         let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self { name, kind, dir, wdk_etw }
+        let locks = if let Source::Path(clone) = &source { clone.clone() } else { PathBuf::new() };
+        Self { name, kind, dir, source, locks }
     }
 
     /// Writes the driver's files; returns their paths.
@@ -71,7 +121,10 @@ impl NewDriver {
         if fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
             return Err(Error::Usage(format!("{} exists and is not empty", dir.display())));
         }
-        let clone = absolute(&self.wdk_etw)?;
+        let clone = match &self.source {
+            Source::Path(clone) => absolute(clone)?,
+            Source::Git { .. } | Source::Registry { .. } => PathBuf::new(),
+        };
         if let Some(path) =
             [&dir, &clone].iter().find(|path| path.to_str().is_none_or(|text| text.contains(['"', '\n'])))
         {
@@ -89,11 +142,14 @@ impl NewDriver {
         let words = self.words(dir, clone);
         let mut written = Vec::new();
         for (path, text) in COMMON.iter().chain(if self.kind == Kind::Kmdf { KMDF } else { WDM }) {
+            if *path == WORKFLOW && matches!(self.source, Source::Path(_)) {
+                continue;
+            }
             let path = fill(path.trim_end_matches(".in"), &words);
-            written.push(write(dir.join(path), &fill(text, &words))?);
+            written.push(write(dir.join(path), &fill(&self.source.dependencies(text), &words))?);
         }
         for (from, to) in LOCKS {
-            if let Ok(text) = fs::read_to_string(clone.join(from)) {
+            if let Ok(text) = fs::read_to_string(self.locks.join(from)) {
                 written.push(write(dir.join(to), &text)?);
             }
         }
@@ -114,6 +170,9 @@ impl NewDriver {
             ("wdk-etw-from-tests", text(relative(&dir.join("host-tests"), clone))),
             ("wdk-etw", text(relative(dir, clone))),
             ("driver", text(relative(clone, dir))),
+            ("install-cargo-driver", self.source.install("crates/tools/cargo-driver")),
+            ("install-driver-exercise", self.source.install("crates/tools/driver-exercise")),
+            ("install-driver-client", self.source.install("crates/tools/driver-client")),
             ("crate", plain),
         ]
     }
@@ -229,7 +288,9 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, KMDF, Kind, NewDriver, WDM, camel, check_name, identifier, in_guid_form, relative};
+    use super::{
+        COMMON, KMDF, Kind, NewDriver, Source, WDM, WORKFLOW, camel, check_name, identifier, in_guid_form, relative,
+    };
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -241,15 +302,31 @@ mod tests {
 
     #[test]
     fn every_template_is_used_and_every_placeholder_is_replaced() {
-        for kind in [Kind::Kmdf, Kind::Wdm] {
+        let clone = || Source::Path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.."));
+        let git = || Source::Git { url: "https://example.com/a".into(), revision: "0a1b".into() };
+        let registry = || Source::Registry { version: "0.1.0".into() };
+        for (kind, source) in
+            [(Kind::Kmdf, clone()), (Kind::Wdm, clone()), (Kind::Kmdf, git()), (Kind::Wdm, registry())]
+        {
             let dir = dir(&format!("a place for {kind:?}"));
-            let wdk_etw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-            let new = NewDriver { name: "my-driver".into(), kind, dir: dir.clone(), wdk_etw };
+            let new = NewDriver::at(&dir.join("my-driver"), kind, source.clone());
+            let dir = dir.join("my-driver");
             for path in new.write().unwrap() {
                 let text = fs::read_to_string(&path).unwrap().replace("${{", "");
                 assert!(!text.contains("{{"), "{}", path.display());
             }
-            assert!(dir.join("my_driver.inx").is_file() && dir.join("Cargo.toml").is_file());
+            assert!(dir.join("my_driver.inx").is_file());
+            assert_eq!(dir.join(WORKFLOW).is_file(), !matches!(source, Source::Path(_)));
+            for manifest in ["Cargo.toml", "host-tests/Cargo.toml"] {
+                let text = fs::read_to_string(dir.join(manifest)).unwrap();
+                let expected = match &source {
+                    Source::Path(_) => "/crates/",
+                    Source::Git { .. } => "= { git = \"https://example.com/a\", rev = \"0a1b\"",
+                    Source::Registry { .. } => "= { version = \"0.1.0\"",
+                };
+                assert!(text.contains(expected), "{text}");
+                assert_eq!(text.contains("path ="), matches!(source, Source::Path(_)), "{text}");
+            }
             let again = new.write().unwrap_err().to_string();
             assert!(again.contains("not empty"), "{again}");
         }

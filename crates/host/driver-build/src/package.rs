@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::build::{Image, images};
+use crate::driver_settings::DriverSettings;
 use crate::error::Error;
 use crate::host::Host;
 use crate::output::note;
@@ -26,6 +27,19 @@ pub struct PackageOptions {
     pub provider: Option<String>,
     /// The `etwctl.exe` to add to the package.
     pub etwctl: Option<PathBuf>,
+}
+
+impl PackageOptions {
+    /// These options, and those of the driver's settings where these say nothing.
+    fn or(&self, settings: &DriverSettings) -> Self {
+        Self {
+            cert: self.cert.clone().or_else(|| settings.cert.clone()),
+            catalog: self.catalog.clone().or_else(|| settings.catalog.clone()),
+            provider: self.provider.clone().or_else(|| settings.provider.clone()),
+            etwctl: self.etwctl.clone().or_else(|| settings.etwctl.clone()),
+            ..self.clone()
+        }
+    }
 }
 
 /// Builds the drivers and makes a package of each one that has an `.inx`. If there is a folder `deploy` beside the manifest, its
@@ -91,13 +105,14 @@ fn make(
     if let Some(version) = image.model.framework_version() {
         tool = tool.args(["--kmdf", &version]);
     }
+    let package = package.or(&image.settings);
     if let Some(file) = &package.cert {
         tool = tool.args(["--cert".as_ref(), file.as_os_str()]);
     }
     if let Some(version) = &package.catalog {
         tool = tool.args(["--catalog", version]);
     }
-    with_common(tool, &plan.options.manifest, package).run_ours()
+    with_common(tool, &plan.options.manifest, &package).run_ours()
 }
 
 /// Adds the flags that `package` and `adopt` share.

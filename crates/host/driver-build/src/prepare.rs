@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::additions::{self, Libraries};
 use crate::files::FileError;
 use crate::host::Host;
 use crate::metadata::Metadata;
@@ -13,8 +14,9 @@ use crate::prepare_error::PrepareError;
 use crate::stand_in::write_registry;
 use crate::toolchain::WindowsToolchain;
 use crate::toolchain_file;
+use crate::tools::note_llvm;
 use crate::wdk::link_wdk;
-use crate::workspace::{Workspace, drivers_below};
+use crate::workspace::Workspace;
 
 /// A build that can start: the drivers, and everything that was made for them.
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ pub struct Plan {
     pub(crate) kit: PathBuf,
     /// The folders of packages that replace others, such as the stand-in for `wdk-build`.
     pub(crate) replacements: Vec<PathBuf>,
+    /// The import libraries of the driver's module definition files.
+    pub(crate) libraries: Libraries,
     /// The folder of programs that have the names of Microsoft's tools.
     pub(crate) tools: PathBuf,
 }
@@ -43,9 +47,9 @@ pub fn prepare(host: &Host, options: &Options) -> Result<Plan, PrepareError> {
     let manifest = absolute(&options.manifest)?;
     let toolchain = toolchain(host, &manifest, options)?;
     let activity = (manner().activity)("preparing the driver kit");
-    let workspace = Metadata::read(host, &toolchain, &manifest, options.arch.triple())
-        .and_then(|metadata| Workspace::find(&metadata, &manifest, &options.packages))
-        .map_err(|error| error.with_elsewhere(|| drivers_below(manifest.parent().unwrap_or(&manifest))))?;
+    let metadata = Metadata::read(host, &toolchain, &manifest, options)?;
+    let workspace = Workspace::find(&metadata, &manifest, options)?;
+    note_llvm(host, metadata.named("bindgen").map(|package| package.version.as_str()));
     let cache = host.cache();
     let kit = match &options.wdk {
         Some(dir) => link_wdk(dir, cache)?,
@@ -55,10 +59,19 @@ pub fn prepare(host: &Host, options: &Options) -> Result<Plan, PrepareError> {
     let releases = workspace.releases.iter().map(|release| release.write(&stand_in));
     let registries = workspace.registries.iter().map(|version| write_registry(version, &stand_in));
     let replacements = releases.chain(registries).collect::<Result<_, FileError>>()?;
+    let libraries = additions::libraries(host, &workspace, options.arch)?;
     let tools = cache.join("tools");
-    microsoft_tools::link(&tools)?;
+    microsoft_tools::link(&tools, host)?;
     drop(activity);
-    Ok(Plan { workspace, options: Options { manifest, ..options.clone() }, toolchain, kit, replacements, tools })
+    Ok(Plan {
+        workspace,
+        options: Options { manifest, ..options.clone() },
+        toolchain,
+        kit,
+        replacements,
+        libraries,
+        tools,
+    })
 }
 
 impl Plan {
@@ -93,9 +106,7 @@ fn toolchain(host: &Host, manifest: &Path, options: &Options) -> Result<WindowsT
 
 fn absolute(path: &Path) -> Result<PathBuf, PrepareError> {
     let manifest = if path.is_dir() { path.join("Cargo.toml") } else { path.to_path_buf() };
-    let manifest = fs::canonicalize(&manifest).map_err(|error| {
-        let elsewhere = manifest.parent().map(drivers_below).unwrap_or_default();
-        PrepareError::Manifest { error: FileError::new(&manifest, &error), elsewhere }
-    })?;
+    let manifest =
+        fs::canonicalize(&manifest).map_err(|error| PrepareError::Manifest(FileError::new(&manifest, &error)))?;
     if manifest.to_str().is_some() { Ok(manifest) } else { Err(PrepareError::NotUtf8(manifest)) }
 }

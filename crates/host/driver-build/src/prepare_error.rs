@@ -1,8 +1,9 @@
 //! Why a build cannot be prepared.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::driver_settings::SettingsError;
 use crate::error::Error;
 use crate::files::FileError;
 use crate::model::ModelError;
@@ -11,13 +12,8 @@ use crate::model::ModelError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PrepareError {
-    /// There is no such manifest.
-    Manifest {
-        /// The path and the system's message.
-        error: FileError,
-        /// Manifests of drivers in the folders below.
-        elsewhere: Vec<PathBuf>,
-    },
+    /// There is no such manifest. The error has the path and the system's message.
+    Manifest(FileError),
     /// Cargo accepts only paths in UTF-8.
     NotUtf8(PathBuf),
     /// The toolchain that compiles the driver is missing.
@@ -66,8 +62,8 @@ pub enum PrepareError {
     NoDriver {
         /// The folder of the workspace.
         workspace: PathBuf,
-        /// Manifests of drivers in the folders below.
-        elsewhere: Vec<PathBuf>,
+        /// The names of the workspace's packages that could be drivers.
+        others: Vec<String>,
     },
     /// A package is no driver.
     NotADriver {
@@ -77,8 +73,8 @@ pub enum PrepareError {
         manifest: PathBuf,
         /// Whether it is a static library.
         is_static: bool,
-        /// Manifests of drivers in the folders below.
-        elsewhere: Vec<PathBuf>,
+        /// The names of the workspace's packages that could be drivers.
+        others: Vec<String>,
     },
     /// A package that uses Microsoft's crates has no driver model.
     NoModel {
@@ -101,6 +97,13 @@ pub enum PrepareError {
         /// What is wrong with its model.
         error: ModelError,
     },
+    /// The settings of a driver are wrong.
+    Settings {
+        /// The package's name.
+        package: String,
+        /// What is wrong.
+        error: SettingsError,
+    },
     /// A package that uses Microsoft's crates has no build script, so it would not be linked as a driver.
     NoBuildScript {
         /// Its name.
@@ -117,6 +120,13 @@ pub enum PrepareError {
         /// Whether a newer release is supported.
         is_too_old: bool,
     },
+    /// No library can be made of a module definition file.
+    Exports {
+        /// The file.
+        definition: PathBuf,
+        /// The message of `llvm-dlltool`.
+        reason: String,
+    },
     /// A folder is not a WDK.
     NotAWdk {
         /// The folder.
@@ -130,26 +140,14 @@ pub enum PrepareError {
     File(FileError),
 }
 
-impl PrepareError {
-    /// Adds the drivers below `dir` to an error that says that there is no driver.
-    pub(crate) fn with_elsewhere(mut self, find: impl FnOnce() -> Vec<PathBuf>) -> Self {
-        if let Self::Manifest { elsewhere, .. }
-        | Self::NoDriver { elsewhere, .. }
-        | Self::NotADriver { elsewhere, .. } = &mut self
-        {
-            *elsewhere = find();
-        }
-        self
-    }
-}
-
 impl fmt::Display for PrepareError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Manifest { error, elsewhere } => {
-                error.fmt(f)?;
-                list(f, elsewhere)
-            }
+            Self::Manifest(error) => write!(
+                f,
+                "{error}; run the command in the folder of a driver or below it, name a Cargo.toml with --manifest-path, or make a \
+                 driver with `cargo driver new NAME`"
+            ),
             Self::NotUtf8(path) => write!(
                 f,
                 "the path `{}` is not valid UTF-8, which cargo needs",
@@ -179,19 +177,19 @@ impl fmt::Display for PrepareError {
             Self::UnknownPackage { name, members } => {
                 write!(f, "the workspace has no package `{name}`; it has {}", members.join(", "))
             }
-            Self::NoDriver { workspace, elsewhere } => {
+            Self::NoDriver { workspace, others } => {
                 write!(
                     f,
                     "no package of {} is a driver: add crate-type = [\"cdylib\"] to [lib] in the driver's Cargo.toml",
                     workspace.display()
                 )?;
-                list(f, elsewhere)
+                list(f, others)
             }
-            Self::NotADriver { package, manifest, is_static, elsewhere } => {
+            Self::NotADriver { package, manifest, is_static, others } => {
                 let reason = if *is_static { "is a static library and not a driver" } else { "has no driver" };
                 let manifest = manifest.display();
                 write!(f, "the package {package} {reason}: add crate-type = [\"cdylib\"] to [lib] in {manifest}")?;
-                list(f, elsewhere)
+                list(f, others)
             }
             Self::NoModel { package, manifest } => write!(
                 f,
@@ -205,6 +203,9 @@ impl fmt::Display for PrepareError {
                 models.join(" and ")
             ),
             Self::Model { package, error } => write!(f, "the package {package} {error}"),
+            Self::Settings { package, error } => {
+                write!(f, "[package.metadata.driver] of the package {package} {error}")
+            }
             Self::NoBuildScript { package, manifest, call } => write!(
                 f,
                 "the package {package} has no build script, so it would be linked as a user-mode DLL and not as a driver: add \
@@ -225,18 +226,20 @@ impl fmt::Display for PrepareError {
                  packages",
                 dir.display()
             ),
+            Self::Exports { definition, reason } => {
+                write!(f, "{}, in `exports` of [package.metadata.driver]: {reason}", definition.display())
+            }
             Self::Kit(error) => error.fmt(f),
             Self::File(error) => error.fmt(f),
         }
     }
 }
 
-fn list(f: &mut fmt::Formatter<'_>, elsewhere: &[PathBuf]) -> fmt::Result {
-    if elsewhere.is_empty() {
+fn list(f: &mut fmt::Formatter<'_>, others: &[String]) -> fmt::Result {
+    if others.is_empty() {
         return Ok(());
     }
-    let paths: Vec<String> = elsewhere.iter().map(|path: &PathBuf| Path::display(path).to_string()).collect();
-    write!(f, "\nthere are drivers in other folders; name one with --manifest-path: {}", paths.join(", "))
+    write!(f, "\nthe workspace has these drivers; choose one with --package: {}", others.join(", "))
 }
 
 impl std::error::Error for PrepareError {}
@@ -257,7 +260,7 @@ impl From<PrepareError> for Error {
     fn from(error: PrepareError) -> Self {
         match error {
             PrepareError::Toolchain(error) => error,
-            PrepareError::Manifest { .. } | PrepareError::NotUtf8(_) => Self::Usage(error.to_string()),
+            PrepareError::Manifest(_) | PrepareError::NotUtf8(_) => Self::Usage(error.to_string()),
             other => Self::Failed(other.to_string()),
         }
     }
@@ -272,22 +275,22 @@ mod tests {
     #[test]
     fn exit_codes_tell_what_the_user_has_to_change_first() {
         let file = FileError { path: "/d/Cargo.toml".into(), reason: "no such file".into() };
-        let manifest = PrepareError::Manifest { error: file, elsewhere: vec!["/d/one/Cargo.toml".into()] };
-        let error = Error::from(manifest);
+        let error = Error::from(PrepareError::Manifest(file));
         assert_eq!(error.exit_code(), 2);
         let text = error.to_string();
-        assert!(text.contains("no such file\nthere are drivers") && text.contains("/d/one/Cargo.toml"), "{text}");
+        assert!(text.contains("no such file; run the command") && text.contains("cargo driver new"), "{text}");
         let missing = Error::Missing("no toolchain".into());
         assert_eq!(Error::from(PrepareError::Toolchain(missing.clone())), missing);
         assert_eq!(Error::from(PrepareError::Metadata { reason: String::new() }).exit_code(), 1);
     }
 
     #[test]
-    fn only_errors_about_a_missing_driver_list_others() {
-        let found = || vec!["/d/one/Cargo.toml".into()];
-        let none = PrepareError::NoDriver { workspace: "/d".into(), elsewhere: Vec::new() }.with_elsewhere(found);
-        assert!(none.to_string().contains("--manifest-path: /d/one/Cargo.toml"), "{none}");
-        let other = PrepareError::Download { source: "a cdylib".into(), cause: String::new() };
-        assert_eq!(other.clone().with_elsewhere(found), other);
+    fn an_error_about_a_missing_driver_lists_those_of_the_workspace() {
+        let error = |others: &[&str]| {
+            let others = others.iter().map(|name| (*name).to_owned()).collect();
+            PrepareError::NoDriver { workspace: "/d".into(), others }.to_string()
+        };
+        assert!(error(&["one", "two"]).ends_with("choose one with --package: one, two"));
+        assert!(!error(&[]).contains("--package"));
     }
 }

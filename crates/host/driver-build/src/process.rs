@@ -5,7 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, PipeReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::thread;
@@ -132,6 +132,11 @@ impl Tool {
     /// [`Error::Reported`] with the program's exit code if it fails; another error if it cannot be started or is killed.
     pub fn run_ours(mut self) -> Result<(), Error> {
         let result = self.status();
+        self.ended(result)
+    }
+
+    /// How a program of this project ended.
+    fn ended(&self, result: io::Result<ExitStatus>) -> Result<(), Error> {
         match result.as_ref().map(ExitStatus::code) {
             Ok(Some(0)) => Ok(()),
             Ok(Some(code @ (1..=5 | 130))) => Err(Error::Reported(u8::try_from(code).unwrap_or(1))),
@@ -140,6 +145,25 @@ impl Tool {
                 Err(error) => Err(self.not_started(&error)),
             },
         }
+    }
+
+    /// As [`run_ours`](Self::run_ours), but standard output and standard error go to `reader`, in the order in which they are written.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_ours`](Self::run_ours).
+    pub fn run_ours_reading(mut self, reader: impl FnOnce(PipeReader)) -> Result<(), Error> {
+        let joined = io::pipe().and_then(|(stream, end)| Ok((stream, end.try_clone()?, end)));
+        let (stream, out, messages) = joined.map_err(|error| Error::Failed(format!("`{self}`: {error}")))?;
+        output::starts(&self);
+        self.command.stdout(out).stderr(messages);
+        let child = self.command.spawn();
+        // Without this, the command would keep the pipe open for writing, and the reader would wait for ever.
+        self.command.stdout(Stdio::null()).stderr(Stdio::null());
+        self.ended(child.and_then(|mut child| {
+            reader(stream);
+            child.wait()
+        }))
     }
 
     /// Replaces this process with the program if the system can do that, so that Ctrl-C and the exit code are handled by the
@@ -304,7 +328,8 @@ impl fmt::Display for Tool {
     }
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%\\".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -314,64 +339,4 @@ fn quoted(word: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Tool;
-    use crate::error::Error;
-
-    #[test]
-    fn a_command_is_shown_as_one_would_type_it() {
-        let tool = Tool::new("/some/where/cargo")
-            .env("RUSTFLAGS", "--cfg loom")
-            .hidden_env("SECRET", "x")
-            .args(["test", "it's"]);
-        assert_eq!(tool.to_string(), r"RUSTFLAGS='--cfg loom' cargo test 'it'\''s'");
-    }
-
-    #[test]
-    fn a_program_of_ours_keeps_its_exit_code() {
-        let ours = |arguments: &[&str]| Tool::new("rustc").args(arguments).run_ours();
-        assert_eq!(ours(&["--version"]), Ok(()));
-        assert_eq!(ours(&["--no-such-flag"]), Err(Error::Reported(1)));
-        assert_eq!(Error::Reported(2).exit_code(), 2);
-    }
-
-    #[test]
-    fn a_program_in_the_background_writes_to_a_file_and_can_be_waited_for() {
-        let path = std::env::temp_dir().join(format!("driver-build-{}.log", std::process::id()));
-        let file = std::fs::File::create(&path).unwrap();
-        let rustc = |flag: &str| Tool::new("rustc").args([flag]).start_into(&file).unwrap().wait();
-        assert_eq!(rustc("--version"), Ok(()));
-        assert_eq!(rustc("--no-such-flag").unwrap_err().to_string(), "`rustc --no-such-flag` failed (exit code 1)");
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::remove_file(path).unwrap();
-        assert!(text.starts_with("rustc 1.") && text.contains("no-such-flag"), "{text}");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_program_of_low_priority_has_its_folder_arguments_and_environment() {
-        let script = ["-c", "pwd; nice; echo $SET $1; test -z ${HOME+x}", "sh", "word"];
-        let shell = Tool::new("sh").args(script).current_dir("/".as_ref()).env("SET", "set").env_remove("HOME");
-        let lines = shell.low_priority().capture().unwrap();
-        let words: Vec<&str> = lines.split_whitespace().collect();
-        let niceness = Tool::new("nice").capture().unwrap().trim().parse::<u8>().unwrap();
-        assert_eq!(words, ["/", &(niceness + 10).min(19).to_string(), "set", "word"]);
-    }
-
-    #[test]
-    fn a_missing_program_is_named() {
-        let error = Tool::new("no-such-program-here").run().unwrap_err();
-        assert_eq!(error.exit_code(), 2);
-        assert!(error.to_string().contains("`no-such-program-here`"));
-    }
-
-    #[test]
-    fn a_failing_program_is_reported_with_its_exit_code_and_messages() {
-        let error = Tool::new("rustc").args(["--no-such-flag"]).capture();
-        let Err(Error::Failed(text)) = error else {
-            panic!("{error:?}");
-        };
-        assert!(text.starts_with("`rustc --no-such-flag` failed (exit code 1)\n"));
-        assert!(text.contains("no-such-flag"));
-    }
-}
+mod tests;

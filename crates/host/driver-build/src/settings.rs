@@ -1,9 +1,10 @@
-//! The settings that a build adds to those of the driver: for cargo, for build scripts and for editors.
+//! The settings that a build adds to those of the driver: for cargo and for build scripts.
 
 use std::env;
 use std::fs;
 use std::path::Path;
 
+use crate::additions;
 use crate::arch::Arch;
 use crate::model::Model;
 use crate::prepare::Plan;
@@ -19,6 +20,10 @@ pub(crate) fn environment(plan: &Plan, group: &Group) -> Vec<(String, String)> {
         (format!("CC_{lower}"), plan.tools.join("clang-cl").display().to_string()),
         (format!("AR_{lower}"), String::from("llvm-lib")),
     ];
+    let headers: Vec<_> = additions::headers(group).map(|path| path.to_string_lossy()).collect();
+    if !headers.is_empty() {
+        variables.push((String::from("WDK_KIT_HEADERS"), headers.join("\n")));
+    }
     let flags = format!("CFLAGS_{lower}");
     variables.extend(c_flags(&plan.kit, env::var(&flags).ok()).map(|value| (flags, value)));
     variables.extend(prompt(plan).into_iter().map(|(name, value)| (name.to_owned(), value)));
@@ -86,7 +91,7 @@ pub(crate) fn for_cargo(plan: &Plan, group: &Group) -> Vec<String> {
     let key = if is_general { String::from("build") } else { format!("target.{triple}") };
     // The flag makes cargo keep the bindings of each model and each kit apart; not every build script says what it depends on.
     let kit = plan.kit.file_name().unwrap_or_default().to_string_lossy();
-    let model = format!("--cfg=wdk_kit_model=\"{} {kit}\"", group.model.name());
+    let model = format!("--cfg=wdk_kit_model=\"{} {kit}{}\"", group.model.name(), additions::name(group));
     // Windows checks the checksum of a driver's image. The linker computes it only with this argument.
     let mut arguments = vec!["/RELEASE"];
     if !plan.workspace.names_entry
@@ -95,34 +100,17 @@ pub(crate) fn for_cargo(plan: &Plan, group: &Group) -> Vec<String> {
     {
         arguments.extend(AS_DRIVER);
     }
-    let arguments: Vec<String> = arguments.iter().map(|argument| format!("\"-Clink-arg={argument}\"")).collect();
+    let libraries = additions::of_group(&plan.libraries, group).map(|path| path.to_string_lossy().into_owned());
+    let arguments = arguments.into_iter().map(str::to_owned).chain(libraries);
+    let arguments: Vec<String> = arguments.map(|argument| format!("{:?}", format!("-Clink-arg={argument}"))).collect();
     settings.push(format!("{key}.rustflags=[\"-Ctarget-feature=+crt-static\", {}, {model:?}]", arguments.join(", ")));
     // Line numbers and inlined calls in the debug information, whatever the profile says. They do not change the code.
-    let profile = if plan.options.debug { "dev" } else { "release" };
+    let profile = plan.options.profile.as_str();
     let manifest = fs::read_to_string(plan.workspace.root.join("Cargo.toml")).unwrap_or_default();
     settings.extend(with_lines(profile, configurations.iter().chain([&manifest])));
     settings.push(format!("profile.{profile}.strip=\"none\""));
     settings.push(format!("profile.{profile}.split-debuginfo=\"packed\""));
     settings
-}
-
-/// The same settings for rust-analyzer, as JSON.
-pub(crate) fn for_editor(plan: &Plan, group: &Group, build: &Path) -> String {
-    let mut arguments: Vec<String> = Vec::new();
-    for setting in for_cargo(plan, group) {
-        arguments.extend([String::from("--config"), setting]);
-    }
-    let quoted: Vec<String> = arguments.iter().map(|argument| format!("{argument:?}")).collect();
-    let mut variables = environment(plan, group);
-    variables.push((String::from("CARGO_TARGET_DIR"), build.to_string_lossy().into_owned()));
-    let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name:?}: {value:?}")).collect();
-    format!(
-        "{{\n  \"rust-analyzer.cargo.target\": \"{}\",\n  \"rust-analyzer.check.allTargets\": false,\n  \
-         \"rust-analyzer.cargo.extraArgs\": [{}],\n  \"rust-analyzer.cargo.extraEnv\": {{ {} }}\n}}",
-        plan.options.arch.triple(),
-        quoted.join(", "),
-        variables.join(", ")
-    )
 }
 
 /// Levels of debug information without inlined calls.
@@ -132,12 +120,9 @@ const WITHOUT_LINES: [&str; 4] = ["false", "0", "\"none\"", "\"line-directives-o
 /// during the build has neither. `texts` are those that profiles are in, the one that counts most first.
 fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec<String> {
     let all: Vec<(String, String)> = texts.flat_map(|text| keys(text)).collect();
-    let own = format!("profile.{profile}.debug");
     let packages = format!("profile.{profile}.package.");
-    let level = all.iter().find(|(key, _)| *key == own).map(|(_, level)| level.as_str());
-    // Without a level the dev profile has everything, and the release profile nothing.
-    let is_without = level.map_or(profile == "release", |level| WITHOUT_LINES.contains(&level));
-    let mut settings: Vec<String> = is_without.then(|| own + "=1").into_iter().collect();
+    let is_without = is_without_lines(profile, &all);
+    let mut settings: Vec<String> = is_without.then(|| format!("profile.{profile}.debug=1")).into_iter().collect();
     for (key, level) in &all {
         if key.starts_with(&packages) && key.strip_suffix(".debug").is_some() && WITHOUT_LINES.contains(&level.as_str())
         {
@@ -150,6 +135,25 @@ fn with_lines<'a>(profile: &str, texts: impl Iterator<Item = &'a String>) -> Vec
         settings.push(macros + "=0");
     }
     settings
+}
+
+/// Whether a profile has neither lines nor inlined calls. A profile without a level has that of the profile that it inherits from.
+fn is_without_lines(profile: &str, all: &[(String, String)]) -> bool {
+    let mut profile = profile;
+    // Cargo rejects a circle; here it only has to end.
+    for _ in 0..=all.len() {
+        let value = |key: &str| {
+            let key = format!("profile.{profile}.{key}");
+            all.iter().find(|(own, _)| *own == key).map(|(_, value)| value.as_str())
+        };
+        match (value("debug"), value("inherits")) {
+            (Some(level), _) => return WITHOUT_LINES.contains(&level),
+            (None, Some(parent)) => profile = parent.trim_matches(['"', '\'']),
+            // Without a level the dev profile has everything, and the release profile nothing.
+            (None, None) => return matches!(profile, "release" | "bench"),
+        }
+    }
+    true
 }
 
 /// The keys of a TOML text with the names of their tables, and their values. Of tables that are written as values, one level is read.
@@ -185,7 +189,8 @@ fn has_key(text: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{environment, for_cargo, for_editor, has_key, with_lines};
+    use super::{for_cargo, has_key, with_lines};
+    use crate::additions;
     use crate::model::Model;
     use crate::options::Options;
     use crate::prepare::Plan;
@@ -201,6 +206,7 @@ mod tests {
             toolchain: WindowsToolchain::rustup("cargo", "rust-lld"),
             kit: "/kit".into(),
             replacements: Vec::new(),
+            libraries: additions::Libraries::new(),
             tools: "/tools".into(),
         }
     }
@@ -231,6 +237,10 @@ mod tests {
         assert_eq!(settings("dev", "[profile]\ndev = { panic = \"abort\", debug = 0 }\n"), ["profile.dev.debug=1"]);
         let packages = "[profile.release]\ndebug = 2\n[profile.release.package.\"*\"]\ndebug = \"none\"\n";
         assert_eq!(settings("release", packages), ["profile.release.package.\"*\".debug=1"]);
+        let custom = "[profile.release]\ndebug = 2\n[profile.small]\ninherits = \"release\"\n";
+        assert_eq!(settings("small", custom), [""; 0]);
+        assert_eq!(settings("small", "[profile.small]\ninherits = \"release\"\n"), ["profile.small.debug=1"]);
+        assert_eq!(settings("small", "[profile.small]\ninherits = \"small\"\n"), ["profile.small.debug=1"]);
         let own = String::from("[profile.dev]\nbuild-override = { debug = 2 }\n");
         assert_eq!(with_lines("dev", [own].iter()), [""; 0]);
     }
@@ -245,14 +255,5 @@ mod tests {
     fn another_kit_changes_the_settings_of_cargo() {
         let flags = |kit: &str| for_cargo(&Plan { kit: kit.into(), ..plan() }, &GROUP);
         assert_ne!(flags("/kit/one"), flags("/kit/two"));
-    }
-
-    #[test]
-    fn an_editor_has_the_variables_of_a_build() {
-        let settings = for_editor(&plan(), &GROUP, "/build".as_ref());
-        for (name, value) in environment(&plan(), &GROUP) {
-            assert!(settings.contains(&format!("{name:?}: {value:?}")), "{name}: {settings}");
-        }
-        assert!(settings.contains("\"CARGO_TARGET_DIR\": \"/build\""), "{settings}");
     }
 }

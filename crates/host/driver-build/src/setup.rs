@@ -149,20 +149,18 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
         .map_err(|error| Error::Missing(format!("the Rust target {target}{of} is missing; run: {command}\n{error}")))
 }
 
-/// Installs Debian packages.
+/// Installs packages, which are named as those of Debian. On a system without apt-get, the error has the command that installs them.
 ///
 /// # Errors
 ///
 /// If they were not installed; the error says how to install them.
 pub fn ensure_packages(host: &Host, packages: &[&'static str]) -> Result<(), Error> {
-    let list = packages.join(" ");
-    host.permit(&packages.join(", "), &format!("sudo apt-get install {list}"))?;
+    let manager = system::manager(host);
+    let command = plan::install_command(manager, packages);
+    host.permit(&packages.join(", "), &command)?;
     let rights = rights(host);
-    if rights == Rights::None || !has_apt(host) {
-        return Err(Error::Missing(format!(
-            "programs are missing (Debian's packages: {list}); run: \
-             sudo apt-get update && sudo apt-get install --yes {list}"
-        )));
+    if rights == Rights::None || manager != Some("apt-get") {
+        return Err(Error::Missing(format!("programs are missing; run: {command}")));
     }
     let how = if rights == Rights::Sudo { " (sudo)" } else { "" };
     note(&format!("installing {} with apt-get{how}", packages.join(", ")));

@@ -29,9 +29,9 @@ pub(crate) fn take_over(plan: &Plan, group: &Group, build: &Path) -> Result<(), 
     for library in group.drivers.iter().map(|driver| &driver.library) {
         let owner = build.join("owners").join(library);
         if fs::read_to_string(&owner).is_ok_and(|old| old != workspace) {
-            for profile in ["debug", "release"] {
+            for profile in fs::read_dir(build.join(triple)).into_iter().flatten().flatten() {
                 for dir in ["", "deps"] {
-                    let image = build.join(triple).join(profile).join(dir).join(library).with_extension("dll");
+                    let image = profile.path().join(dir).join(library).with_extension("dll");
                     // It is no error if there is no such image.
                     let _ = fs::remove_file(image);
                 }

@@ -1,5 +1,6 @@
 //! The toolchain that a driver asks for in a `rust-toolchain.toml`.
 
+use std::env;
 use std::path::Path;
 
 use crate::error::Error;
@@ -12,6 +13,10 @@ pub(crate) fn active(host: &Host, manifest: &Path) -> Result<Option<String>, Err
     let Some(dir) = manifest.ancestors().skip(1).find(|dir| has_file(dir)) else {
         return Ok(None);
     };
+    // `cargo +TOOLCHAIN driver` comes before the file. Rustup names the source since 1.29; before, nothing tells them apart.
+    if env::var("RUSTUP_TOOLCHAIN_SOURCE").is_ok_and(|source| source == "cli") {
+        return Ok(None);
+    }
     // If the file is in or above the folder that commands run in, rustup uses it already.
     if host.dir().starts_with(dir) {
         return Ok(None);

@@ -5,12 +5,17 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::host::Host;
+use crate::output::note;
 use crate::setup::{self, WindowsToolchain};
+use crate::stand_in::numbers;
 
 /// The programs that are needed, each with its package on Debian and Ubuntu.
 const PROGRAMS: [(&str, &str); 3] = [("clang", "clang"), ("llvm-dlltool", "llvm"), ("llvm-lib", "llvm")];
 /// The package of the library that bindgen loads.
 const LIBCLANG: &str = "libclang-dev";
+/// The C compiler that links build scripts and macros, and its packages. A user can configure another linker, so only `setup` asks for
+/// it; a build without a linker says so.
+const LINKER: (&str, [&str; 2]) = ("cc", ["gcc", "libc6-dev"]);
 
 /// Checks that the tools that a build needs besides a Rust toolchain are installed. Installs missing ones if the host allows it.
 ///
@@ -35,7 +40,33 @@ pub fn ensure(host: &Host) -> Result<(), Error> {
     if !has_libclang(host) {
         missing.push(LIBCLANG);
     }
+    let (program, packages) = LINKER;
+    if host.installs().is_none() && !host.tool(program).args(["--version"]).starts() {
+        missing.extend(packages);
+    }
     if missing.is_empty() { Ok(()) } else { setup::ensure_packages(host, &missing) }
+}
+
+/// The first LLVM with which older releases of bindgen make structures of one byte, and the first release that does not
+/// (windows-drivers-rs issues 659 and 736, rust-bindgen issue 3264).
+const CHANGED_LLVM: (u32, [u32; 3]) = (22, [0, 72, 1]);
+
+/// Prints a note if the installed LLVM makes wrong bindings with the bindgen that the driver uses.
+pub(crate) fn note_llvm<'a>(host: &Host, mut bindgens: impl Iterator<Item = &'a str>) {
+    let (first, fixed) = CHANGED_LLVM;
+    let Some(old) = bindgens.find(|version| numbers(version).as_slice() < fixed.as_slice()) else { return };
+    let said = host.tool("clang").args(["--version"]).capture().unwrap_or_default();
+    if major(&said).is_some_and(|major| major >= first) {
+        note(&format!(
+            "bindgen {old}, which the driver uses, makes structures of one byte with LLVM {first} and later: run `cargo update -p bindgen`, \
+             or install LLVM 21 or older and set LIBCLANG_PATH to the folder of its libclang"
+        ));
+    }
+}
+
+/// The major version in the output of `clang --version`.
+fn major(said: &str) -> Option<u32> {
+    said.split_once("version ")?.1.split('.').next()?.parse().ok()
 }
 
 /// Looks where bindgen looks: `LIBCLANG_PATH`, the list of the dynamic linker, the folder of LLVM's libraries.
@@ -43,7 +74,9 @@ fn has_libclang(host: &Host) -> bool {
     let said = |program: &str, argument: &str| host.tool(program).args([argument]).capture().unwrap_or_default();
     env::var_os("LIBCLANG_PATH").is_some()
         || ["ldconfig", "/sbin/ldconfig"].iter().any(|program| names_libclang(&said(program, "-p")))
-        || Path::new(said("llvm-config", "--libdir").trim()).join("libclang.so").exists()
+        || ["libclang.so", "libclang.dylib"]
+            .iter()
+            .any(|name| Path::new(said("llvm-config", "--libdir").trim()).join(name).exists())
 }
 
 /// Whether the list has `libclang.so` or one with a version in its name. `libclang-cpp` is another library.
@@ -54,7 +87,14 @@ fn names_libclang(list: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names_libclang;
+    use super::{major, names_libclang};
+
+    #[test]
+    fn the_version_of_clang_is_read() {
+        assert_eq!(major("Debian clang version 14.0.6\nTarget: x86_64-pc-linux-gnu\n"), Some(14));
+        assert_eq!(major("Apple clang version 17.0.0 (clang-1700)\n"), Some(17));
+        assert_eq!(major("something else"), None);
+    }
 
     #[test]
     fn the_library_is_told_from_its_namesake() {

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::driver_settings::DriverSettings;
 use crate::metadata::{Metadata, Package};
 use crate::model::Model;
+use crate::options::Options;
 use crate::prepare_error::PrepareError;
 use crate::stand_in::{Release, releases};
 
@@ -52,6 +54,7 @@ pub(crate) struct Driver {
     /// The name of its library, which is the name of its image.
     pub(crate) library: String,
     pub(crate) manifest: PathBuf,
+    pub(crate) settings: DriverSettings,
 }
 
 /// The crate type that a driver needs.
@@ -67,13 +70,20 @@ impl Workspace {
         grouped.chain(&self.separate).map(|driver| driver.package.as_str())
     }
 
-    /// Finds the drivers. `wanted` has the names of packages. If it is empty, the drivers are the package of the manifest, or the
+    /// The settings of the first driver.
+    #[must_use]
+    pub fn settings(&self) -> DriverSettings {
+        let mut all = self.groups.iter().flat_map(|group| &group.drivers).chain(&self.separate);
+        all.next().map(|driver| driver.settings.clone()).unwrap_or_default()
+    }
+
+    /// Finds the drivers that the options ask for. If they name no packages, the drivers are the package of the manifest, or the
     /// default members if the manifest has no package.
-    pub(crate) fn find(metadata: &Metadata, manifest: &Path, wanted: &[String]) -> Result<Self, PrepareError> {
+    pub(crate) fn find(metadata: &Metadata, manifest: &Path, options: &Options) -> Result<Self, PrepareError> {
         let releases = releases(metadata)?;
-        let chosen = chosen(metadata, manifest, wanted)?;
+        let chosen = chosen(metadata, manifest, options)?;
         // A workspace can also have packages that are not drivers, but a package that was requested must be a driver.
-        let may_skip = wanted.is_empty() && chosen.len() > 1;
+        let may_skip = options.packages.is_empty() && (options.is_workspace || chosen.len() > 1);
         let mut groups = BTreeMap::<Model, Vec<Driver>>::new();
         let mut separate = Vec::new();
         for package in chosen {
@@ -85,13 +95,14 @@ impl Workspace {
                     package: package.name.clone(),
                     manifest: package.manifest.clone(),
                     is_static: package.library("staticlib").is_some(),
-                    elsewhere: Vec::new(),
+                    others: libraries(metadata),
                 });
             };
             let driver = Driver {
                 package: package.name.clone(),
                 library: library.crate_name(),
                 manifest: package.manifest.clone(),
+                settings: settings(package)?,
             };
             let fixed = releases.first().and_then(Release::fixed_model).filter(|_| uses_wdk(package));
             let table = if fixed.is_some() { None } else { model_table(metadata, package)? };
@@ -122,7 +133,7 @@ impl Workspace {
             groups.entry(model).or_default().push(driver);
         }
         if groups.is_empty() && separate.is_empty() {
-            return Err(PrepareError::NoDriver { workspace: metadata.root.clone(), elsewhere: Vec::new() });
+            return Err(PrepareError::NoDriver { workspace: metadata.root.clone(), others: libraries(metadata) });
         }
         let local = || metadata.packages.iter().filter(|package| package.is_local);
         Ok(Self {
@@ -141,27 +152,23 @@ impl Workspace {
     }
 }
 
-/// Lists the manifests of drivers in the folders below, three levels deep.
-pub(crate) fn drivers_below(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    find_drivers(dir, 3, &mut found);
-    found.sort();
-    found
+/// The settings in a package's manifest.
+fn settings(package: &Package) -> Result<DriverSettings, PrepareError> {
+    let parsed = package.settings.as_ref().map(|table| DriverSettings::parse(table, package.dir()));
+    parsed
+        .transpose()
+        .map(Option::unwrap_or_default)
+        .map_err(|error| PrepareError::Settings { package: package.name.clone(), error })
 }
 
-fn find_drivers(dir: &Path, depth: u32, found: &mut Vec<PathBuf>) {
-    for path in fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() && depth > 0 && !name.starts_with('.') && name != "target" {
-            find_drivers(&path, depth - 1, found);
-        } else if name == "Cargo.toml" && fs::read_to_string(&path).is_ok_and(|text| text.contains(CRATE_TYPE)) {
-            found.push(path);
-        }
-    }
+/// The names of the members that could be drivers.
+fn libraries(metadata: &Metadata) -> Vec<String> {
+    metadata.members().filter(|member| member.library(CRATE_TYPE).is_some()).map(|member| member.name.clone()).collect()
 }
 
 /// Returns the packages to build.
-fn chosen<'a>(metadata: &'a Metadata, manifest: &Path, wanted: &[String]) -> Result<Vec<&'a Package>, PrepareError> {
+fn chosen<'a>(metadata: &'a Metadata, manifest: &Path, options: &Options) -> Result<Vec<&'a Package>, PrepareError> {
+    let wanted = &options.packages;
     let members: Vec<&Package> = metadata.members().collect();
     if let Some(unknown) = wanted.iter().find(|name| !members.iter().any(|member| member.name == **name)) {
         let members = members.iter().map(|member| member.name.clone()).collect();
@@ -169,6 +176,9 @@ fn chosen<'a>(metadata: &'a Metadata, manifest: &Path, wanted: &[String]) -> Res
     }
     if !wanted.is_empty() {
         return Ok(members.into_iter().filter(|member| wanted.contains(&member.name)).collect());
+    }
+    if options.is_workspace {
+        return Ok(members);
     }
     let own: Vec<&Package> = members.iter().copied().filter(|member| member.manifest == manifest).collect();
     Ok(if own.is_empty() { members.into_iter().filter(|member| member.is_default).collect() } else { own })
@@ -226,6 +236,7 @@ mod tests {
     use super::Workspace;
     use crate::metadata::{Dependency, Metadata, Package, Target};
     use crate::model::{Model, ModelError};
+    use crate::options::Options;
     use crate::prepare_error::PrepareError;
     use serde_json::{Value, json};
     use std::path::Path;
@@ -248,13 +259,15 @@ mod tests {
             targets: vec![target(crate_type), target("custom-build")],
             dependencies: if crate_type == "cdylib" { vec![wdk] } else { Vec::new() },
             model,
+            settings: None,
         }
     }
 
     fn find(packages: Vec<Package>, wanted: &[&str]) -> Result<Workspace, PrepareError> {
-        let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let packages_wanted = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let options = Options { packages: packages_wanted, ..Options::new("/w/Cargo.toml".into()) };
         let metadata = Metadata { root: "/w".into(), target: "/w/target".into(), packages, ..Metadata::default() };
-        Workspace::find(&metadata, Path::new("/w/Cargo.toml"), &wanted)
+        Workspace::find(&metadata, Path::new("/w/Cargo.toml"), &options)
     }
 
     fn wdm() -> Value {
@@ -290,6 +303,9 @@ mod tests {
         assert!(matches!(tool, PrepareError::NotADriver { is_static: true, .. }), "{tool:?}");
         let two = vec![package("tool", "bin", None), package("other", "bin", None)];
         assert!(matches!(find(two, &[]), Err(PrepareError::NoDriver { .. })));
+        let mixed = vec![package("tool", "bin", None), package("a", "cdylib", Some(wdm()))];
+        let error = find(mixed, &["tool"]).unwrap_err().to_string();
+        assert!(error.ends_with("the workspace has these drivers; choose one with --package: a"), "{error}");
         let user = package("u", "cdylib", Some(json!({ "driver-type": "UMDF" })));
         let error = PrepareError::Model { package: "u".into(), error: ModelError::UserMode };
         assert_eq!(find(vec![user], &[]), Err(error));

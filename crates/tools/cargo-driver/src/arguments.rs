@@ -1,6 +1,7 @@
 //! The command line.
 
-use std::env;
+mod driver;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +9,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::units::duration;
 use command_line::{VERSION, exit};
-use driver_build::{Arch, Options};
+
+pub(crate) use driver::{Driver, TESTS, here, manifest};
 
 /// Builds, tests, runs, traces and packages Windows kernel drivers on Linux, without Windows and without the WDK.
 #[derive(Parser)]
@@ -19,6 +21,7 @@ use driver_build::{Arch, Options};
     max_term_width = 100,
     after_help = format!("Environment:\n  \
                   CARGO_DRIVER_CACHE  the folder for the driver kit and compiled crates (~/.cache/cargo-driver)\n  \
+                  CARGO_DRIVER_CACHE_LIMIT  the size that the cache may have, for example 2GiB (4GiB)\n  \
                   WDKContentRoot      the folder of a real WDK to use instead of the kit, as --wdk\n  \
                   WDK_ETW_TOOLCHAIN   rustup or debian: the toolchain that compiles for Windows\n  \
                   NO_COLOR            if set and not empty: no colours\n\n{}", exit::HELP)
@@ -32,43 +35,83 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Make a new driver with tracing and tests
     ///
-    /// Writes a small driver that traces what it does, tests that run its .sys on Linux, an .inx, a README and a workflow for
-    /// GitHub.
+    /// Writes a small driver that traces what it does, tests that run its .sys on Linux, an .inx, a README, settings for editors,
+    /// and a workflow for GitHub.
+    #[command(after_help = "Examples:\n  cargo driver new my-driver\n  cargo driver new drivers/adder --wdm")]
     New(New),
     /// Build the driver
     ///
     /// Writes the image (.sys), its debug information (.pdb) and its linker map (.map) to target/driver/x64 or
     /// target/driver/arm64. Cargo runs in the driver's folder and uses its Cargo.lock.
+    #[command(after_help = "Examples:\n  cargo driver build\n  cargo driver build --arch arm64 --profile dev\n  \
+                            cargo driver build -F verbose --locked\n  cargo +nightly driver build")]
     Build(Driver),
-    /// Check the driver with cargo check and clippy, for Windows
-    ///
-    /// Also prints settings for rust-analyzer, so that the editor checks the driver in the same way.
-    Check(Driver),
+    /// Check the driver with clippy, for Windows
+    #[command(after_help = "Examples:\n  cargo driver check\n  cargo driver check --no-clippy --message-format json")]
+    Check(Check),
     /// Build the driver, then run the tests of the workspace's other packages
     ///
     /// The tests load the image with the crate nt-host. The environment variable `DRIVER_IMAGE` has its path.
+    #[command(after_help = "Examples:\n  cargo driver test\n  cargo driver test requests -- --nocapture\n  \
+                            cargo driver test --junit target/tests.xml\n  cargo driver test --nextest --retries 2")]
     Test(Test),
     /// Build the driver and run it: load, add a device, send requests, unload; print events and findings
+    #[command(
+        after_help = "Examples:\n  cargo driver run\n  cargo driver run -- --ioctl 22E000:6869 --os win10-1809\n  \
+                            cargo driver run --json -- --open \\\\.\\Name --read 16\n  cargo driver run -- --help"
+    )]
     Run(Run),
     /// Build the driver and run it many times; in each run another call fails
+    #[command(after_help = "Examples:\n  cargo driver matrix\n  cargo driver matrix -- --ioctl 22E000:6869 --seed 5")]
     Matrix(Run),
     /// Build the driver and list which of its imports nt-host implements
+    #[command(
+        after_help = "Examples:\n  cargo driver list\n  cargo driver list -- --os win7\n  cargo driver list -- --all"
+    )]
     List(Run),
     /// Build the driver, run it, and write its events to a trace file (.etl) and a page for a browser (.html)
+    #[command(after_help = "Example:\n  cargo driver trace -- --ioctl 22E000:6869")]
     Trace(Run),
     /// Show the contents of an image and whether Windows would load it
+    #[command(
+        after_help = "Examples:\n  cargo driver inspect --windows win10-1809\n  cargo driver inspect other.sys --json\n  \
+                            cargo driver inspect --rules"
+    )]
     Inspect(Inspect),
     /// Verify the signatures of images, catalogs and packages
+    #[command(
+        after_help = "Examples:\n  cargo driver verify target/package/x64\n  cargo driver verify other.sys --json"
+    )]
     Verify(Verify),
     /// Make a test-signed package: image, INF, catalog, certificate and scripts that install it
+    #[command(
+        after_help = "Examples:\n  cargo driver package\n  cargo driver package --arch arm64 --cert signer.pem\n  \
+                            cargo driver package --adopt target/release/my_driver_package"
+    )]
     Package(Package),
     /// Exercise the driver on a Windows test machine over SSH: install, record, send requests, uninstall, compare
     ///
     /// Makes the package, copies it, installs it, sends the requests that [package.metadata.exercise] of Cargo.toml names, records,
     /// fetches the trace and the logs, uninstalls, shows the events, and compares them with those of nt-host. Writes evidence.json.
     /// Refuses a machine that is not in test mode, and never changes boot settings.
+    #[command(
+        after_help = "Examples:\n  cargo driver deploy user@vm\n  cargo driver deploy vm --keep --record 10s\n  \
+                            cargo driver deploy vm --remove"
+    )]
     Deploy(Deploy),
+    /// Write the settings with which rust-analyzer checks the driver for Windows, as `cargo driver check` does
+    ///
+    /// Adds to the settings that are there. A file that cannot be extended stays, and the settings are printed.
+    #[command(after_help = "Examples:\n  cargo driver editor\n  cargo driver editor zed helix")]
+    Editor(Editor),
+    /// Remove the driver's images, packages and traces from its target directory
+    ///
+    /// The certificate that signs packages stays. Once a day, the other commands remove the compiled crates in the cache if it is
+    /// larger than `CARGO_DRIVER_CACHE_LIMIT`.
+    #[command(after_help = "Examples:\n  cargo driver clean\n  cargo driver clean --cache")]
+    Clean(Clean),
     /// Install what is missing: Rust's targets for Windows, clippy, clang and LLVM
+    #[command(after_help = "Example:\n  cargo driver setup")]
     Setup,
 }
 
@@ -83,52 +126,18 @@ pub(crate) struct New {
     /// Use the Windows Driver Model, without a framework
     #[arg(long)]
     pub(crate) wdm: bool,
-    /// A clone of the wdk-etw repository; the driver depends on its crates by path
-    #[arg(long, value_name = "FOLDER", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))]
-    pub(crate) wdk_etw: PathBuf,
+    /// Depend on the crates of this clone of the wdk-etw repository by path (default: what `cargo driver` was installed from)
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) wdk_etw: Option<PathBuf>,
 }
 
-/// Which driver to build, and how.
-#[derive(Args, Clone)]
-pub(crate) struct Driver {
-    /// The driver's Cargo.toml
-    #[arg(long, value_name = "PATH", default_value = "Cargo.toml")]
-    pub(crate) manifest_path: PathBuf,
-    /// Build only this driver of the workspace; can be repeated (default: the manifest's package, or all drivers of a workspace)
-    #[arg(long, short, value_name = "NAME")]
-    package: Vec<String>,
-    /// The processor to build for
-    #[arg(long, value_enum, default_value_t = Processor::X64)]
-    arch: Processor,
-    /// Build with the dev profile instead of release
+#[derive(Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) driver: Driver,
+    /// Run cargo check instead of clippy
     #[arg(long)]
-    debug: bool,
-    /// The folder of a real WDK to use instead of the built-in driver kit
-    #[arg(long, value_name = "DIR", env = "WDKContentRoot")]
-    wdk: Option<PathBuf>,
-}
-
-impl Driver {
-    pub(crate) fn options(&self) -> Options {
-        // Cargo runs in another folder, so relative paths are made absolute.
-        let here = |path: &PathBuf| env::current_dir().unwrap_or_default().join(path);
-        Options {
-            packages: self.package.clone(),
-            arch: match self.arch {
-                Processor::X64 => Arch::X64,
-                Processor::Arm64 => Arch::Arm64,
-            },
-            debug: self.debug,
-            wdk: self.wdk.as_ref().map(here),
-            ..Options::new(here(&self.manifest_path))
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Processor {
-    X64,
-    Arm64,
+    pub(crate) no_clippy: bool,
 }
 
 #[derive(Args)]
@@ -140,7 +149,25 @@ pub(crate) struct Test {
     #[arg(long, value_name = "DIR", require_equals = true)]
     #[expect(clippy::option_option, reason = "the option and its value are both optional")]
     pub(crate) coverage: Option<Option<PathBuf>>,
-    /// Arguments for cargo test; those after another -- go to the tests, for example -- --release -- --nocapture
+    /// Run only the tests whose names contain this
+    #[arg(value_name = "TESTNAME")]
+    pub(crate) filter: Option<String>,
+    /// Run only this program of integration tests; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) test: Vec<String>,
+    /// Run all programs of tests, also after one has failed
+    #[arg(long)]
+    pub(crate) no_fail_fast: bool,
+    /// Also write the results to this file, as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Run the tests with cargo-nextest, which has to be installed; it runs no doctests
+    #[arg(long)]
+    pub(crate) nextest: bool,
+    /// Run a test that fails up to N more times
+    #[arg(long, value_name = "N", requires = "nextest")]
+    pub(crate) retries: Option<u32>,
+    /// Arguments for the tests, for example -- --nocapture
     #[arg(last = true, value_name = "ARGUMENTS")]
     pub(crate) rest: Vec<OsString>,
 }
@@ -149,7 +176,10 @@ pub(crate) struct Test {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) driver: Driver,
-    /// Options for nt-host, for example --os win10-1809 or --ioctl 22E000:6869; `cargo driver run -- --help` lists them
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Options for nt-host, instead of `run` in [package.metadata.driver]; `cargo driver run -- --help` lists them
     #[arg(last = true, value_name = "OPTIONS")]
     pub(crate) rest: Vec<OsString>,
 }
@@ -192,7 +222,7 @@ pub(crate) struct Package {
     /// The version of the catalog format (default: v2)
     #[arg(long, value_name = "VERSION", value_parser = ["v1", "v2"])]
     pub(crate) catalog: Option<String>,
-    /// The name of the driver's ETW provider, for the recording scripts and the recording profile
+    /// The name of the driver's ETW provider, for the scripts and the recording profile (default: from the image)
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
     /// Add this etwctl.exe to the package
@@ -244,4 +274,36 @@ pub(crate) struct Deploy {
     /// Settings for ssh and sftp, instead of ~/.ssh/config
     #[arg(long, value_name = "FILE")]
     pub(crate) ssh_config: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Editor {
+    /// The editors (default: those that the folder has settings for, otherwise VS Code)
+    #[arg(value_enum, value_name = "EDITOR")]
+    pub(crate) editors: Vec<EditorName>,
+    /// The driver's Cargo.toml (default: in this folder, or in the nearest folder above that has one)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) manifest_path: Option<PathBuf>,
+}
+
+/// An editor with rust-analyzer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EditorName {
+    Vscode,
+    Zed,
+    Helix,
+    Neovim,
+}
+
+#[derive(Args)]
+pub(crate) struct Clean {
+    /// Remove the cache instead: the driver kit and the crates that were compiled for all drivers
+    #[arg(long, conflicts_with_all = ["manifest_path", "target_dir"])]
+    pub(crate) cache: bool,
+    /// The driver's Cargo.toml (default: in this folder, or in the nearest folder above that has one)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) manifest_path: Option<PathBuf>,
+    /// The folder for images and packages (default: cargo's target directory)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) target_dir: Option<PathBuf>,
 }

@@ -7,15 +7,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{Activity, Deferred, end, error, escaped, exit, has_colours, is_quiet, is_verbose, message};
-use driver_build::new::{Kind, NewDriver};
+use command_line::{Activity, end, error, escaped, exit, has_colours, is_quiet, is_verbose, message};
 use driver_build::output::{self, Manner};
 use driver_build::setup::{ensure_component, note};
-use driver_build::{Arch, Error, Host, PackageOptions, Plan, adopt, build, check, ensure_tools, package, prepare};
+use driver_build::{Error, Host, PackageOptions, Plan, adopt, build, check, ensure_tools, package};
 
-use crate::arguments::{Command, Driver, Inspect, New, Package, Run, Test};
-use crate::coverage::{self, Recording};
-use crate::{deploy, internal, trace};
+use crate::arguments::{Check, Command, Driver, Inspect, Package, Run, here};
+use crate::plan::plan;
+use crate::{clean, deploy, editor, internal, new, test, trace};
 
 const SETUP: &str = "cargo driver setup";
 
@@ -29,10 +28,10 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         escaped: |text| escaped(text).into_owned(),
     });
     let result = host().and_then(|host| match command {
-        Command::New(new) => new_driver(new),
+        Command::New(line) => new::new(&host, line),
         Command::Build(driver) => images(&host, driver).map(drop),
-        Command::Check(driver) => check_driver(&host, driver),
-        Command::Test(test) => test_driver(&host, test),
+        Command::Check(line) => check_driver(&host, line),
+        Command::Test(line) => test::test(&host, line),
         Command::Run(run) => nt_host(&host, run, "run"),
         Command::Matrix(run) => nt_host(&host, run, "matrix"),
         Command::List(run) => nt_host(&host, run, "list"),
@@ -43,6 +42,8 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         }
         Command::Package(package) => make_package(&host, package),
         Command::Deploy(line) => deploy::deploy(&host, line),
+        Command::Editor(line) => editor::editor(line),
+        Command::Clean(line) => clean::clean(&host, line),
         Command::Setup => setup(),
     });
     match result {
@@ -85,23 +86,22 @@ fn cache() -> Result<PathBuf, Error> {
     })
 }
 
-/// Reads the workspace of the drivers and makes what their build needs.
-fn plan(host: &Host, driver: &Driver) -> Result<Plan, Error> {
-    ensure_tools(host)?;
-    Ok(prepare(host, &driver.options())?)
-}
-
 /// Builds the drivers.
 fn images(host: &Host, driver: &Driver) -> Result<Vec<PathBuf>, Error> {
     build(host, &plan(host, driver)?)
 }
 
-/// Builds the driver to run. There must be exactly one.
-fn image(host: &Host, driver: &Driver) -> Result<PathBuf, Error> {
-    if driver.options().arch != Arch::X64 {
+/// Reads the workspace of a driver that is to be run.
+fn plan_of_run(host: &Host, run: &Run) -> Result<Plan, Error> {
+    if !run.driver.is_for_x64() {
         return Err(Error::Usage("only drivers for x64 can be run here: leave out --arch".into()));
     }
-    let mut images = images(host, driver)?;
+    plan(host, &run.driver)
+}
+
+/// Builds the driver to run and returns its image. There must be exactly one.
+fn image(host: &Host, plan: &Plan) -> Result<PathBuf, Error> {
+    let mut images = build(host, plan)?;
     match images.pop() {
         Some(image) if images.is_empty() => Ok(image),
         last => {
@@ -115,91 +115,13 @@ fn image(host: &Host, driver: &Driver) -> Result<PathBuf, Error> {
     }
 }
 
-fn check_driver(host: &Host, driver: &Driver) -> Result<(), Error> {
-    let plan = plan(host, driver)?;
+fn check_driver(host: &Host, line: &Check) -> Result<(), Error> {
+    let plan = plan(host, &line.driver)?;
+    if line.no_clippy {
+        return check(host, &plan, "check");
+    }
     ensure_component(host, "clippy", host.cargo().args(["clippy", "--version"]))?;
-    let settings = check(host, &plan, &["clippy"])?;
-    note("for the same checks in rust-analyzer, put these settings into .vscode/settings.json:");
-    note(&settings);
-    Ok(())
-}
-
-fn new_driver(new: &New) -> Result<(), Error> {
-    let wdk_etw = fs::canonicalize(&new.wdk_etw).map_err(|error| {
-        let text = "name a clone of the wdk-etw repository with --wdk-etw";
-        Error::Usage(format!("{}: {error}; {text}", new.wdk_etw.display()))
-    })?;
-    let made = NewDriver::at(&new.folder, if new.wdm { Kind::Wdm } else { Kind::Kmdf }, wdk_etw);
-    // The files are small. An interrupt waits for them, so that none is missing.
-    let interrupts = Deferred::begin();
-    made.write()?;
-    drop(interrupts);
-    note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.dir.display()));
-    if is_checkout(&made.wdk_etw) {
-        note(&format!(
-            "the driver depends on {}, cargo's copy of the repository, which cargo removes after some weeks without use; to avoid this, \
-             clone the repository and make the driver with --wdk-etw FOLDER",
-            made.wdk_etw.display()
-        ));
-    }
-    Ok(())
-}
-
-/// Whether a folder is in cargo's cache, where `cargo install --git` puts the repository.
-fn is_checkout(folder: &Path) -> bool {
-    let home = env::var_os("CARGO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
-    // The folder is canonical, so the cache must be, too.
-    let cache = home.and_then(|home| fs::canonicalize(home.join("git/checkouts")).ok());
-    cache.is_some_and(|cache| folder.starts_with(cache))
-}
-
-/// The manifest of the tests, relative to the driver's workspace, if they are a workspace of their own.
-const TESTS: &str = "host-tests/Cargo.toml";
-
-/// Runs the tests of packages that are not drivers, because a driver does not run on the host: the package in `host-tests`
-/// if there is one, otherwise all other packages of the workspace. `DRIVER_IMAGE` has the path of the image if there is only one.
-fn test_driver(host: &Host, test: &Test) -> Result<(), Error> {
-    let plan = plan(host, &test.driver)?;
-    let images = build(host, &plan)?;
-    let workspace = &plan.workspace;
-    let own = workspace.root.join(TESTS);
-    let mut cargo = host.cargo().current_dir(&workspace.root).args(["test"]);
-    let recording = test.coverage.as_ref().map(|folder| {
-        let here = env::current_dir().unwrap_or_default();
-        let folder =
-            folder.as_ref().map_or_else(|| workspace.target.join("driver/coverage"), |folder| here.join(folder));
-        Recording::begin(folder, workspace.target.join("driver/coverage-parts"))
-    });
-    let recording = recording.transpose()?;
-    if let Some(recording) = &recording {
-        cargo = cargo.hidden_env(coverage::VARIABLE, recording.parts());
-    }
-    if let [image] = images.as_slice() {
-        cargo = cargo.hidden_env("DRIVER_IMAGE", image);
-    }
-    if own.is_file() {
-        // All drivers share one folder, so nt-host is compiled once for each toolchain and not once for each driver.
-        if env::var_os("CARGO_TARGET_DIR").is_none() {
-            cargo = cargo.hidden_env("CARGO_TARGET_DIR", host.cache().join("host-tests"));
-        }
-        cargo = cargo.args(["--manifest-path", TESTS]);
-    } else if workspace.others == 0 {
-        return Err(Error::Failed(format!(
-            "{} has no tests: add a package that depends on nt-host, in the folder host-tests or in the driver's workspace; \
-             a driver made by `cargo driver new` has one",
-            workspace.root.display()
-        )));
-    } else {
-        cargo = cargo.args(["--workspace"]);
-        for driver in workspace.drivers() {
-            cargo = cargo.args(["--exclude", driver]);
-        }
-    }
-    let result = cargo.args(&test.rest).run_ours();
-    // Tests that fail have reached lines, too.
-    let recorded = recording.map_or(Ok(()), Recording::end);
-    result.and(recorded)
+    check(host, &plan, "clippy")
 }
 
 /// Whether the options for `nt-host` ask for its help.
@@ -209,27 +131,55 @@ fn asks_for_help(run: &Run) -> bool {
 
 /// Builds the driver and runs a command of `nt-host` on its image.
 fn nt_host(host: &Host, run: &Run, command: &str) -> Result<(), Error> {
+    let tool = host.program("nt-host").args([command]);
     if asks_for_help(run) {
-        return host.program("nt-host").args([command, "--help"]).replace_ourselves();
+        return tool.args(["--help"]).replace_ourselves();
     }
+    let json = run.json.then_some("--json");
     // The list of all routines does not depend on a driver.
     if command == "list" && run.rest.iter().any(|word| word == "--all") {
-        return host.program("nt-host").args([command]).args(&run.rest).replace_ourselves();
+        return tool.args(json).args(&run.rest).replace_ourselves();
     }
-    let image = image(host, &run.driver)?;
-    host.program("nt-host").args([command]).args([image]).args(&run.rest).replace_ourselves()
+    let plan = plan_of_run(host, run)?;
+    let image = image(host, &plan)?;
+    tool.args([image]).args(json).args(options(run, &plan, command)).replace_ourselves()
+}
+
+/// The options for `nt-host`: those of the command line, or `run` of the driver's settings if it has none. The release and the
+/// framework of the settings are used unless the options name others.
+fn options(run: &Run, plan: &Plan, command: &str) -> Vec<OsString> {
+    let settings = plan.workspace.settings();
+    let is_list = command == "list";
+    let mut words = run.rest.clone();
+    if words.is_empty() && !is_list {
+        words.extend(settings.run.iter().map(Into::into));
+    }
+    let defaults = [("--os", settings.windows), ("--framework", settings.framework.filter(|_| !is_list))];
+    for (option, value) in defaults {
+        let is_option = |word: &OsString| {
+            word.to_str().is_some_and(|word| {
+                word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            })
+        };
+        if let Some(value) = value.filter(|_| !words.iter().any(is_option)) {
+            words.extend([option.into(), value.into()]);
+        }
+    }
+    words
 }
 
 fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
     if asks_for_help(run) {
         return nt_host(host, run, "run");
     }
-    let image = image(host, &run.driver)?;
+    let plan = plan_of_run(host, run)?;
+    let image = image(host, &plan)?;
     let folder = image.parent().and_then(Path::parent).unwrap_or(&image).join("trace");
     fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
     let etl = folder.join(image.file_name().unwrap_or_default()).with_extension("etl");
-    let options = [OsString::from("--etl"), etl.clone().into()];
-    let result = host.program("nt-host").args(["run"]).args([&image]).args(options).args(&run.rest).run_ours();
+    let own = [OsString::from("--etl"), etl.clone().into()];
+    let tool = host.program("nt-host").args(["run"]).args([&image]).args(own).args(run.json.then_some("--json"));
+    let result = tool.args(options(run, &plan, "run")).run_ours();
     // A run with findings fails, but its trace is still of use.
     let page = trace::page(&etl)?;
     note(&format!("{}\n{}", etl.display(), page.display()));
@@ -241,11 +191,18 @@ fn inspect_images(host: &Host, inspect: &Inspect) -> Result<(), Error> {
     if inspect.rules {
         return tool.args(["--rules"]).replace_ourselves();
     }
-    let files = if inspect.files.is_empty() { images(host, &inspect.driver)? } else { inspect.files.clone() };
+    let mut release = inspect.windows.clone();
+    let files = if inspect.files.is_empty() {
+        let plan = plan(host, &inspect.driver)?;
+        release = release.or_else(|| plan.workspace.settings().windows);
+        build(host, &plan)?
+    } else {
+        inspect.files.clone()
+    };
     if let Some(map) = &inspect.map {
         tool = tool.args([OsString::from("--map"), map.into()]);
     }
-    if let Some(release) = &inspect.windows {
+    if let Some(release) = &release {
         tool = tool.args(["--windows", release]);
     }
     if inspect.json {
@@ -255,16 +212,17 @@ fn inspect_images(host: &Host, inspect: &Inspect) -> Result<(), Error> {
 }
 
 fn make_package(host: &Host, arguments: &Package) -> Result<(), Error> {
-    let here = |path: &PathBuf| env::current_dir().unwrap_or_default().join(path);
     let mut wanted = PackageOptions {
-        cert: arguments.cert.as_ref().map(here),
+        cert: arguments.cert.as_deref().map(here),
         catalog: arguments.catalog.clone(),
         provider: arguments.provider.clone(),
-        etwctl: arguments.etwctl.as_ref().map(here),
+        etwctl: arguments.etwctl.as_deref().map(here),
         ..PackageOptions::default()
     };
     if let Some(folder) = &arguments.adopt {
-        return adopt(host, &arguments.driver.options().manifest, &here(folder), &wanted, arguments.replace);
+        // A folder that was copied here need not be in a driver's workspace.
+        let manifest = arguments.driver.manifest().unwrap_or_else(|_| here(Path::new("Cargo.toml")));
+        return adopt(host, &manifest, &here(folder), &wanted, arguments.replace);
     }
     let plan = plan(host, &arguments.driver)?;
     wanted.out = plan.workspace.target.join("package");

@@ -7,13 +7,23 @@ use std::process::ExitCode;
 
 use command_line::{error, exit};
 
+use crate::mc;
+
 /// The argument before the name of a built-in program.
 const WORD: &str = "--internal-program";
 
-/// The command that runs a built-in program.
+/// The built-in programs.
+const PROGRAMS: [&str; 3] = ["driver-package", "nt-host", "mc"];
+
+/// The command that runs a built-in program; empty if there is no such program.
 pub(crate) fn command(name: &str) -> Vec<OsString> {
+    if !PROGRAMS.contains(&name) {
+        return Vec::new();
+    }
     let own = env::current_exe().map_or_else(|_| "cargo-driver".into(), OsString::from);
-    [own, WORD.into(), name.into()].into_iter().chain(command_line::words()).collect()
+    // The message compiler has the options of Microsoft's program.
+    let shared = if name == "mc" { Vec::new() } else { command_line::words() };
+    [own, WORD.into(), name.into()].into_iter().chain(shared).collect()
 }
 
 /// The name and the arguments of a built-in program, if the command line asks for one.
@@ -28,6 +38,7 @@ pub(crate) fn parse(words: &[OsString]) -> Option<(&OsString, &[OsString])> {
 pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
     let named = std::iter::once(program.clone()).chain(words.iter().cloned());
     match program.to_str() {
+        Some("mc") => mc::main(named),
         Some("driver-package") => driver_package::cli::main(named),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Some("nt-host") => nt_host::cli::main(named),

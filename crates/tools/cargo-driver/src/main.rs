@@ -5,10 +5,18 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod clean;
 mod commands;
 mod coverage;
 mod deploy;
+mod editor;
+mod install_source;
 mod internal;
+mod junit;
+mod mc;
+mod new;
+mod plan;
+mod test;
 mod trace;
 
 use std::ffi::OsString;

@@ -11,7 +11,7 @@ $DeviceVerbsBuild = 19041
 function Read-Package {
     $file = Join-Path $PSScriptRoot 'package.psd1'
     if (-not (Test-Path -LiteralPath $file)) {
-        throw "package.psd1 is missing. Run the scripts in a folder that 'cargo xtask package' or 'driver-package adopt' made."
+        throw "package.psd1 is missing. Run the scripts in a folder that 'cargo driver package' made."
     }
     Import-PowerShellDataFile -LiteralPath $file
 }

@@ -10,6 +10,7 @@ mod extras;
 mod image;
 mod keys;
 mod profile;
+mod provider;
 mod requirements;
 mod setup;
 mod texts;
@@ -23,6 +24,7 @@ pub use adopt::{Adopted, Adoption};
 pub use clock::Clock;
 
 use extras::{ETWCTL, File};
+use provider::Provider;
 use requirements::Requirements;
 pub(crate) use setup::describe;
 use texts::{Etwctl, Facts};
@@ -67,7 +69,7 @@ pub struct Request {
     pub catalog: Version,
     /// PowerShell scripts to include.
     pub scripts: Scripts,
-    /// The name of the driver's ETW provider, for the recording scripts and the recording profile.
+    /// The name of the driver's ETW provider, for the recording scripts and the recording profile; `None` means that of the image.
     pub provider: Option<String>,
     /// `etwctl.exe`, which is signed and included.
     pub etwctl: Option<PathBuf>,
@@ -111,6 +113,7 @@ impl Request {
             name_of(path)?;
         }
         let image::Prepared { bytes, image, arch, mut warnings } = image::prepare(self, identity)?;
+        let provider = Provider::choose(self.provider.as_deref(), &bytes, &self.image, &mut warnings);
         let setup = setup::prepare(self, &image, arch, &mut warnings)?;
         let mut files = vec![(self.image_name(), bytes), (self.named("inf"), setup.bytes.clone())];
         files.extend(setup.read_others(self)?);
@@ -141,7 +144,7 @@ impl Request {
             signer: &signer,
             trust: signer.trust(),
             version: &setup.version.to_string(),
-            provider: self.provider.as_deref(),
+            provider: provider.as_ref(),
             requirements: &requirements,
             has_scripts: self.scripts != Scripts::None,
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Signed),

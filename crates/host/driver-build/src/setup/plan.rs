@@ -5,6 +5,35 @@ use crate::toolchain::TARGET;
 /// The packages of Debian's own toolchain that builds for Windows.
 pub(super) const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
 
+/// A program that installs packages, the words that install some, and its names of packages that have others on Debian.
+type Manager = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// The package managers of systems, by the names in their package lists. Only apt-get has been tried.
+pub(super) const MANAGERS: [Manager; 4] = [
+    ("apt-get", "sudo apt-get update && sudo apt-get install --yes", &[]),
+    ("dnf", "sudo dnf install", &[("libclang-dev", "clang-devel"), ("libc6-dev", "glibc-devel")]),
+    ("pacman", "sudo pacman -S --needed", &[("libclang-dev", "clang"), ("libc6-dev", "glibc")]),
+    ("brew", "brew install", &[("clang", "llvm"), ("libclang-dev", "llvm"), ("libc6-dev", "gcc")]),
+];
+
+/// The command that installs packages, which are named as those of Debian.
+pub(super) fn install_command(manager: Option<&str>, packages: &[&'static str]) -> String {
+    let known = MANAGERS.iter().find(|(program, ..)| Some(*program) == manager);
+    let Some((program, command, names)) = known else {
+        return format!("install what Debian has in the packages {}", packages.join(", "));
+    };
+    let mut own: Vec<&str> = Vec::new();
+    for package in packages {
+        let name = names.iter().find(|(debian, _)| debian == package).map_or(*package, |(_, name)| name);
+        if !own.contains(&name) {
+            own.push(name);
+        }
+    }
+    // Homebrew does not put LLVM into PATH, because macOS has programs with the same names.
+    let path = if *program == "brew" { "; then put \"$(brew --prefix llvm)/bin\" into PATH" } else { "" };
+    format!("{command} {}{path}", own.join(" "))
+}
+
 /// Where the compiler and the target's libraries come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
@@ -90,7 +119,7 @@ pub(super) fn decide(facts: &Facts) -> Decision {
 
 #[cfg(test)]
 mod tests {
-    use super::{Decision, Facts, PACKAGES, Rights, Route, decide};
+    use super::{Decision, Facts, PACKAGES, Rights, Route, decide, install_command};
 
     /// A Debian machine as root, with rustup but without anything for Windows.
     fn fresh() -> Facts {
@@ -115,6 +144,16 @@ mod tests {
         let facts =
             Facts { target_installed: true, rustup: false, missing_packages: None, rights: Rights::None, ..fresh() };
         assert_eq!(decide(&facts), Decision::Use(Route::Rustup));
+    }
+
+    #[test]
+    fn each_system_gets_its_own_command() {
+        let command = |manager| install_command(manager, &["clang", "llvm", "libclang-dev"]);
+        assert_eq!(command(Some("dnf")), "sudo dnf install clang llvm clang-devel");
+        assert_eq!(command(Some("pacman")), "sudo pacman -S --needed clang llvm");
+        assert!(command(Some("apt-get")).ends_with("install --yes clang llvm libclang-dev"));
+        assert!(command(Some("brew")).starts_with("brew install llvm; then put"));
+        assert!(command(None).contains("clang, llvm, libclang-dev"));
     }
 
     #[test]

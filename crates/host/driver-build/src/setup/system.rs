@@ -4,7 +4,7 @@ use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::Path;
 
-use super::plan::{Facts, PACKAGES, Rights, Route};
+use super::plan::{Facts, MANAGERS, PACKAGES, Rights, Route};
 use crate::error::Error;
 use crate::host::Host;
 use crate::output::note;
@@ -90,6 +90,11 @@ pub(super) fn missing_packages(host: &Host) -> Option<Vec<&'static str>> {
         host.tool("dpkg-query").args(query).capture() != Ok(String::from("installed"))
     };
     has_apt(host).then(|| PACKAGES.into_iter().filter(is_missing).collect())
+}
+
+/// The system's program that installs packages.
+pub(super) fn manager(host: &Host) -> Option<&'static str> {
+    MANAGERS.into_iter().map(|(program, ..)| program).find(|program| host.tool(*program).args(["--version"]).starts())
 }
 
 /// Whether the system has apt-get.

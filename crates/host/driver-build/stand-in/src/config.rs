@@ -13,6 +13,8 @@ use crate::kit;
 const CFG: &str = "driver_model__driver_type";
 /// The variable with the driver model, as JSON.
 const MODEL: &str = "WDK_KIT_MODEL";
+/// The variable with the headers that the driver adds, one in each line.
+const HEADERS: &str = "WDK_KIT_HEADERS";
 
 /// A group of headers that bindings are generated from together.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -120,7 +122,7 @@ impl Config {
     ///
     /// Fails if there is no driver model, or if the kit does not support it.
     pub fn from_env_auto() -> Result<Self, ConfigError> {
-        for name in [MODEL, kit::ROOT] {
+        for name in [MODEL, HEADERS, kit::ROOT] {
             println!("cargo:rerun-if-env-changed={name}");
         }
         let model = env::var(MODEL).map_err(|_| TryFromCargoMetadataError::NoWdkConfigurationsDetected)?;
@@ -272,6 +274,9 @@ impl Config {
         if let Some(first) = always.first().filter(|_| headers.is_empty()) {
             let subset = format!("{subset:?}");
             return Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset });
+        }
+        if subset == ApiSubset::Base {
+            headers.extend(env::var(HEADERS).unwrap_or_default().lines().map(str::to_owned));
         }
         Ok(headers)
     }

@@ -2,6 +2,7 @@
 //! the others, because they mostly wait for compilers.
 #![cfg(test)]
 
+mod additions;
 mod shapes;
 mod wdk;
 mod winreg;

@@ -11,11 +11,11 @@ use object::Object;
 /// Allows one build at a time, because builds share folders and the machine.
 static BUILDING: Mutex<()> = Mutex::new(());
 
-const MODEL: &str = "[package.metadata.wdk.driver-model]\ndriver-type = \"WDM\"\n";
-const CDYLIB: &str = "[lib]\ncrate-type = [\"cdylib\"]\ntest = false\n";
+pub(crate) const MODEL: &str = "[package.metadata.wdk.driver-model]\ndriver-type = \"WDM\"\n";
+pub(crate) const CDYLIB: &str = "[lib]\ncrate-type = [\"cdylib\"]\ntest = false\n";
 const DEPENDENCIES: &str = "[dependencies]\nwdk = \"0.5\"\nwdk-alloc = \"0.4\"\nwdk-panic = \"0.5\"\nwdk-sys = \"0.5\"\n[build-dependencies]\nwdk-build = \"0.6\"\n";
 // The dependencies and the profile are those of wdk-kit's tests/drivers/wdm, so that its compiled dependencies are used again.
-const PROFILE: &str = "[profile.dev]\npanic = \"abort\"\n[profile.release]\npanic = \"abort\"\nlto = true\n";
+pub(crate) const PROFILE: &str = "[profile.dev]\npanic = \"abort\"\n[profile.release]\npanic = \"abort\"\nlto = true\n";
 const BUILD: &str =
     "fn main() -> Result<(), wdk_build::ConfigError> {\n    wdk_build::configure_wdk_binary_build()\n}\n";
 const SOURCE: &str = "#![no_std]\nextern crate wdk_panic;\nuse wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};\n\
@@ -33,25 +33,25 @@ const PLAIN_SOURCE: &str = "#![no_std]\n\
     #[unsafe(no_mangle)]\npub extern \"system\" fn DriverEntry(_: *mut u8, _: *mut u8) -> i32 {\n\
     (unsafe { PsGetCurrentProcessId() } == 0).into()\n}\n";
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize().unwrap()
 }
 
 /// Creates an empty folder outside of any workspace. Cargo looks for a workspace in every folder above a package.
-fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("driver-build-shapes-{}", std::process::id())).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-fn write(path: PathBuf, text: &str) {
+pub(crate) fn write(path: PathBuf, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
 /// Writes the package of a driver, with `more` in its manifest.
-fn package(folder: &Path, name: &str, more: &str) {
+pub(crate) fn package(folder: &Path, name: &str, more: &str) {
     let head = format!("[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n");
     write(folder.join("Cargo.toml"), &format!("{head}{more}{DEPENDENCIES}"));
     write(folder.join("build.rs"), BUILD);
@@ -59,7 +59,7 @@ fn package(folder: &Path, name: &str, more: &str) {
 }
 
 /// Writes a driver that needs only the compiler. Its build script contains `script`, and its source starts with `source`.
-fn plain(name: &str, script: &str, source: &str) -> PathBuf {
+pub(crate) fn plain(name: &str, script: &str, source: &str) -> PathBuf {
     let folder = folder(name);
     let head = format!("[workspace]\n[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n");
     write(folder.join("Cargo.toml"), &format!("{head}{CDYLIB}{PROFILE}"));
@@ -75,7 +75,7 @@ fn rustup(arguments: &[&str]) -> String {
 }
 
 /// Copies the lock file of the test drivers, so that no other versions are downloaded or compiled.
-fn lock(folder: &Path) {
+pub(crate) fn lock(folder: &Path) {
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wdk-kit/tests/drivers/wdm/Cargo.lock");
     fs::copy(lock, folder.join("Cargo.lock")).unwrap();
 }
@@ -97,7 +97,7 @@ fn build(arguments: &[&str], manifest: &Path) -> (bool, String) {
 
 /// Builds and expects these images.
 #[track_caller]
-fn builds(arguments: &[&str], manifest: &Path, images: &[&str]) {
+pub(crate) fn builds(arguments: &[&str], manifest: &Path, images: &[&str]) {
     let path = |name: &str| repository().join("target/driver/x64").join(name).with_extension("sys");
     for name in images {
         let _ = fs::remove_file(path(name));
@@ -112,7 +112,7 @@ fn builds(arguments: &[&str], manifest: &Path, images: &[&str]) {
 
 /// Builds and expects an error that contains these words.
 #[track_caller]
-fn is_refused(manifest: &Path, words: &[&str]) {
+pub(crate) fn is_refused(manifest: &Path, words: &[&str]) {
     let (success, said) = build(&[], manifest);
     assert!(!success, "{said}");
     let error = said.rsplit("error: ").next().unwrap_or_default();

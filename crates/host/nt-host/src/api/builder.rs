@@ -362,7 +362,7 @@ impl Builder {
             )),
             Some(hidden) => {
                 let near = suggestion(hidden, &names);
-                Err(format!("there is no routine {hidden} to hide: `nt-host list --all` lists the routines{near}"))
+                Err(format!("there is no routine {hidden} to hide: the command `list --all` lists the routines{near}"))
             }
         }
     }

@@ -70,8 +70,8 @@ pub(super) struct List {
     /// List every routine: implemented in full, with a fixed result, missing
     #[arg(long, conflicts_with = "path")]
     pub(super) all: bool,
-    /// With `--all`: print the table of routines as JSON
-    #[arg(long, requires = "all")]
+    /// Print JSON
+    #[arg(long)]
     pub(super) json: bool,
     /// Imitate this Windows release, from the list below
     #[arg(long, value_name = "RELEASE", default_value_t, value_parser = releases(), hide_possible_values = true)]

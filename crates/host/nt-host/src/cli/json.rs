@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::progress::{Progress, Sent, Verdict};
 use super::text::export;
-use crate::{Finding, Gap, Place, Report};
+use crate::{Finding, Gap, Mistake, Place, Report, Survey};
 
 /// The version of the report. It is incremented when members or their meaning change.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
 /// Returns the report as one object: the outcome, the requests, the findings, the events, the debug output.
 pub(super) fn json(
@@ -39,6 +39,20 @@ pub(super) fn json(
         "output_dropped": report.losses().output,
     });
     value.to_string()
+}
+
+/// Returns the result of `matrix` as one object.
+pub(super) fn survey(survey: &Survey) -> Value {
+    let mistake = |mistake: &Mistake<'_>| json!({ "text": mistake.text, "origin": mistake.origin(), "finding": mistake.finding.map(finding) });
+    json!({
+        "schema_version": SCHEMA,
+        "outcome": survey.summary(),
+        "failures": survey.failures,
+        "seeds": survey.seeds,
+        "mistakes": survey.mistakes().iter().map(mistake).collect::<Vec<_>>(),
+        "losses": survey.losses().collect::<Vec<_>>(),
+        "gaps": survey.gaps.iter().map(gap).collect::<Vec<_>>(),
+    })
 }
 
 fn request(request: &Sent) -> Value {

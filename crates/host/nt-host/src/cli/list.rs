@@ -11,9 +11,10 @@ use nt_machine::{Layout, RoutineInfo, all_routines, component, is_modelled};
 use pe_image::framework_calls;
 use serde_json::{Value, json};
 
+use super::json::SCHEMA;
 use crate::{ImportName, Os, Support, plan, support};
 
-pub(super) fn list(path: &Path, os: Os) -> u8 {
+pub(super) fn list(path: &Path, os: Os, json: bool) -> u8 {
     let file = match std::fs::read(path) {
         Ok(file) => file,
         Err(error) => {
@@ -30,7 +31,7 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
     };
     let mut counts = [0_usize; 4];
     let mut components = BTreeMap::<String, usize>::new();
-    let mut text = String::new();
+    let (mut text, mut imports) = (String::new(), Vec::new());
     for import in &layout.imports {
         let (word, index) = match &import.name {
             _ if !is_modelled(&import.module) => {
@@ -50,13 +51,30 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
         if let Some(count) = counts.get_mut(index) {
             *count += 1;
         }
+        imports.push(json!({ "module": import.module, "name": import.name.to_string(), "support": word }));
         let about = component(&import.module).map(|component| format!(" ({component})")).unwrap_or_default();
         let import = format!("{}!{}", import.module, import.name);
         let _ = writeln!(text, "{word:<16} {}{about}", escaped(&import));
     }
     let functions = framework_functions(&layout, os, &mut counts);
     let [here, fixed, trapped, foreign] = counts;
-    text += &functions;
+    if json {
+        let functions = functions.iter().map(|(word, name)| json!({ "name": name, "support": word }));
+        let value = json!({
+            "schema_version": SCHEMA,
+            "imports": imports,
+            "framework": functions.collect::<Vec<_>>(),
+            "implemented": here,
+            "fixed": fixed,
+            "trapped": trapped,
+            "not_modelled": foreign,
+        });
+        print(&format!("{value}\n"));
+        return SUCCESS;
+    }
+    for (word, name) in functions {
+        let _ = writeln!(text, "{word:<16} framework!{name}");
+    }
     let _ = writeln!(
         text,
         "{here} implemented, {fixed} with a fixed result, {trapped} trapped or missing on {os}, \
@@ -70,11 +88,11 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
     SUCCESS
 }
 
-/// Lists the framework functions that the driver calls, one per line.
-fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> String {
+/// Lists the framework functions that the driver calls, each with its support.
+fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> Vec<(&'static str, String)> {
     let all: Vec<RoutineInfo> = all_routines(os).into_iter().filter(RoutineInfo::is_of_framework).collect();
     let calls = framework_calls(layout).into_iter().filter_map(|index| all.get(index as usize));
-    let mut text = String::new();
+    let mut functions = Vec::new();
     for function in calls {
         let (word, index) = match function.support {
             Support::Implemented | Support::Data => ("implemented", 0),
@@ -84,9 +102,9 @@ fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> Stri
         if let Some(count) = counts.get_mut(index) {
             *count += 1;
         }
-        let _ = writeln!(text, "{word:<16} framework!{}", function.name);
+        functions.push((word, function.name.to_string()));
     }
-    text
+    functions
 }
 
 /// `list --all`: prints the table of all routines, and the framework functions that are missing.

@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, SUCCESS, USAGE};
-use command_line::{escaped, print, shown};
+use command_line::{annotate, escaped, print, shown};
 
 use super::args::Options;
+use super::json;
 use super::progress::Progress;
-use super::run::{builder, drive};
-use crate::{Error, Matrix};
+use super::run::{builder, drive, place};
+use crate::{Error, Matrix, Survey};
 
 /// The default number of runs with random failures.
 const SEEDS: u64 = 20;
@@ -32,14 +33,14 @@ pub(super) fn matrix(options: &Options) -> u8 {
     match result {
         Ok(mut survey) => {
             survey.gaps.extend(unsent.into_inner().into_iter().filter(|gap| !options.allow.contains(&gap.kind)));
-            // Each part is one line, whatever the driver wrote into it.
             for mistake in survey.mistakes() {
-                print(&format!("{}\n  {}\n", escaped(&mistake.text), escaped(&mistake.origin())));
+                annotate(mistake.finding.and_then(place), &format!("{}\n{}", mistake.text, mistake.origin()));
             }
-            for line in survey.losses().chain(survey.gaps.iter().map(ToString::to_string)) {
-                print(&format!("{}\n", escaped(&line)));
+            if options.json {
+                print(&format!("{}\n", json::survey(&survey)));
+            } else {
+                print_survey(&survey, options);
             }
-            print(&format!("{}\n{}\n", survey.summary(), shown(&options.path)));
             match (survey.mistakes().is_empty(), survey.is_clean()) {
                 (false, _) => FINDINGS,
                 (true, false) => INCOMPLETE,
@@ -57,4 +58,15 @@ pub(super) fn matrix(options: &Options) -> u8 {
             }
         }
     }
+}
+
+/// Prints the result for people. Each part is one line, whatever the driver wrote into it.
+fn print_survey(survey: &Survey, options: &Options) {
+    for mistake in survey.mistakes() {
+        print(&format!("{}\n  {}\n", escaped(&mistake.text), escaped(&mistake.origin())));
+    }
+    for line in survey.losses().chain(survey.gaps.iter().map(ToString::to_string)) {
+        print(&format!("{}\n", escaped(&line)));
+    }
+    print(&format!("{}\n{}\n", survey.summary(), shown(&options.path)));
 }

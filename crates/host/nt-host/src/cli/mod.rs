@@ -38,7 +38,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Compare(options) => compare::compare(&options),
         Command::Framework { command } => framework::framework(&command),
         Command::List(list) => match &list.path {
-            Some(path) => list::list(path, list.os),
+            Some(path) => list::list(path, list.os, list.json),
             None => list::list_all(list.os, list.json),
         },
     })

@@ -1,10 +1,11 @@
 //! `nt-host run`: runs a driver once and prints the report.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Instant;
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
-use command_line::{Inputs, error, escaped, print, shown};
+use command_line::{Inputs, annotate, error, escaped, print, shown};
 use etw_etl::NewFile;
 use etw_types::{Guid, NtStatus};
 use nt_machine::Time;
@@ -16,7 +17,7 @@ use super::json::json;
 use super::progress::{Progress, Verdict};
 use super::text::text;
 use crate::report::percent;
-use crate::{Builder, Error, Failure, NtHost, Outcome, Report};
+use crate::{Builder, Error, Failure, Finding, NtHost, Outcome, Report};
 
 /// Creates the builder of a run, without the seed of random failures. If `measured` is set, uses measured time unless the options say otherwise.
 pub(super) fn builder(options: &Options, measured: bool) -> Builder {
@@ -125,6 +126,9 @@ pub(super) fn run(options: &Options) -> u8 {
         let (path, text) = (shown(&options.path), escaped(&verdict.text));
         print(&format!("{path}: {text} ({} ms)\n", started.elapsed().as_millis()));
     }
+    for finding in report.findings() {
+        annotate(place(finding), &finding.to_string());
+    }
     if let Some(unread) = unread {
         error(&format!("cannot read the events of this run: {unread}"));
         return verdict.code.max(INCOMPLETE);
@@ -134,6 +138,12 @@ pub(super) fn run(options: &Options) -> u8 {
         return USAGE;
     }
     verdict.code
+}
+
+/// The line of a finding, for an annotation.
+pub(super) fn place(finding: &Finding) -> Option<(&Path, u32)> {
+    let place = finding.place.as_ref()?;
+    Some((Path::new(place.file.as_ref()?), place.line?))
 }
 
 /// Checks before the run starts that its output replaces none of its inputs, and that the trace can be written.

@@ -47,7 +47,7 @@ fn bad_usage_and_bad_files_end_with_2() {
             &["run", "--fail", "ExAlocatePool2"],
             "there is no routine ExAlocatePool2 that can fail; did you mean `ExAllocatePool2`?",
         ),
-        (&["run", "--hide", "Nope"], "there is no routine Nope to hide: `nt-host list --all` lists the routines"),
+        (&["run", "--hide", "Nope"], "there is no routine Nope to hide: the command `list --all` lists the routines"),
         (&["run", "--hide", "EtwSetInfomation"], "; did you mean `EtwSetInformation`?"),
         (&["matrix", "--hide", "exallocatepool2"], "; did you mean `ExAllocatePool2`?"),
         (

@@ -7,7 +7,6 @@
 mod remote;
 mod ssh;
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,13 +16,13 @@ use driver_build::{Error, Host, PackageOptions, ensure_tools, package, prepare};
 use driver_exercise::{CLIENT, Evidence, Exercise, Options, Outcome, Plan, REQUESTS, Status, StepResult};
 use etw_etl::{Decoder, Exporter, Format, Kind, Reader};
 
-use crate::arguments::Deploy;
+use crate::arguments::{Deploy, here};
 use remote::Remote;
 use ssh::Ssh;
 
 /// Exercises the driver.
 pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
-    let manifest = line.driver.options().manifest;
+    let manifest = line.driver.manifest()?;
     let (driver, plan) = Plan::from_manifest(&manifest).map_err(Error::Usage)?;
     let ssh = Ssh::new(&line.host, line.ssh_config.as_deref(), line.timeout).map_err(Error::Usage)?;
     if line.remove {
@@ -73,8 +72,8 @@ fn remove(ssh: Ssh, driver: &str, host: &str) -> Result<(), Error> {
 /// The folder for the results.
 fn out_dir(host: &Host, line: &Deploy) -> Result<PathBuf, Error> {
     let out = match &line.out {
-        Some(out) => env::current_dir().unwrap_or_default().join(out),
-        None => prepare(host, &line.driver.options())?
+        Some(out) => here(out),
+        None => prepare(host, &line.driver.options()?)?
             .workspace
             .target
             .join("deploy")
@@ -86,7 +85,7 @@ fn out_dir(host: &Host, line: &Deploy) -> Result<PathBuf, Error> {
 
 /// Makes the package, or takes the given one, and returns the folder with everything that the machine gets.
 fn stage(host: &Host, line: &Deploy, plan: &Plan, out: &Path) -> Result<PathBuf, Error> {
-    let options = line.driver.options();
+    let options = line.driver.options()?;
     let made = line.package_dir.clone().map_or_else(|| make_package(host, &options, plan), Ok)?;
     if !made.join("package.psd1").is_file() {
         return Err(Error::Usage(format!("{} is not a driver package: it has no package.psd1", made.display())));
@@ -143,7 +142,7 @@ fn build_client(host: &Host) -> Result<PathBuf, Error> {
 /// Runs the same steps in nt-host. Without its trace there is nothing to compare with, but the exercise goes on.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn expected(line: &Deploy, files: &Path, driver: &str, plan: &Plan, out: &Path) -> Option<PathBuf> {
-    if line.driver.options().arch != driver_build::Arch::X64 {
+    if !line.driver.is_for_x64() {
         note("the trace is not compared: nt-host runs drivers for x64 only");
         return None;
     }

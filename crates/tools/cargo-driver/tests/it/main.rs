@@ -1,6 +1,9 @@
 //! Messages about wrong input, and help. Nothing here builds a driver.
 #![cfg(test)]
 
+mod mc;
+mod options;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -22,8 +25,12 @@ fn program() -> Command {
     command
 }
 
-/// A folder without a driver. Tests share it, so that none removes it while another one uses it.
-static EMPTY: LazyLock<PathBuf> = LazyLock::new(|| folder("empty"));
+/// A folder without a driver, in it or above it. Tests share it, so that none removes it while another one uses it.
+static EMPTY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let path = std::env::temp_dir().join("cargo-driver-empty");
+    fs::create_dir_all(&path).unwrap();
+    path
+});
 
 fn run(arguments: &[&str]) -> Output {
     program().args(arguments).current_dir(&*EMPTY).output().unwrap()
@@ -69,7 +76,13 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["buidl"][..], "similar subcommand exists: 'build'"),
         (&["build", "--arhc", "x64"], "similar argument exists: '--arch'"),
         (&["build", "--arch", "x86"], "[possible values: x64, arm64]"),
-        (&["build"], "Cargo.toml"),
+        (&["build"], "no Cargo.toml in"),
+        (&["build", "--manifest-path", "missing/Cargo.toml"], "missing/Cargo.toml"),
+        (&["build", "--debug", "--profile", "dev"], "cannot be used with"),
+        (&["build", "--workspace", "-p", "a"], "cannot be used with"),
+        (&["test", "--retries", "2"], "--nextest"),
+        (&["editor", "emacs"], "[possible values: vscode, zed, helix, neovim]"),
+        (&["clean"], "no Cargo.toml in"),
         (&["run", "--arch", "arm64"], "only drivers for x64 can be run here"),
         (&["package", "--replace"], "--adopt"),
         (&["verify"], "<PATH>..."),
@@ -87,23 +100,6 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", printed(&output));
         assert!(printed(&output).contains(text), "{arguments:?}: {}", printed(&output));
-    }
-}
-
-#[test]
-fn a_new_driver_that_depends_on_the_cache_of_cargo_gets_a_note() {
-    let place = folder("new-note");
-    for (name, clone, is_noted) in [
-        ("from-clone", "clone", false),
-        ("from-cache", "cargo/git/checkouts/wdk-etw-0/4b30922", true),
-        ("from-other", "other/git/checkouts/wdk-etw", false),
-    ] {
-        fs::create_dir_all(place.join(clone)).unwrap();
-        let mut new = program();
-        let new = new.args(["new", name, "--wdk-etw", clone]).env("CARGO_HOME", place.join("cargo"));
-        let output = new.current_dir(&place).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
-        assert_eq!(printed(&output).contains("--wdk-etw FOLDER"), is_noted, "{}", printed(&output));
     }
 }
 
@@ -146,11 +142,37 @@ fn completions_and_manual_pages_name_every_command() {
     assert!(run(&["man", pages.to_str().unwrap()]).status.success());
     let help = printed(&run(&["--help"]));
     let commands: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
-    for command in
-        ["build", "check", "test", "run", "matrix", "trace", "inspect", "verify", "package", "deploy", "setup"]
-    {
+    for command in [
+        "build", "check", "test", "run", "matrix", "trace", "inspect", "verify", "package", "deploy", "editor",
+        "clean", "setup",
+    ] {
         assert!(commands.contains(&command), "{command}: {help}");
+        assert!(printed(&run(&[command, "--help"])).contains("\nExample"), "{command} has an example");
         assert!(pages.join(format!("cargo-driver-{command}.1")).is_file(), "{command}");
         assert!(printed(&run(&["completions", "zsh"])).contains(command), "{command}");
     }
+}
+
+/// What bash would offer for the words of a command line.
+fn completed(words: &[&str]) -> String {
+    let script = printed(&run(&["completions", "bash"]));
+    let last = words.len() - 1;
+    let line = format!(
+        "{script}\nCOMP_WORDS=({}); COMP_CWORD={last}\n_cargo-driver_below_cargo cargo '{}' '{}'\necho \"${{COMPREPLY[@]}}\"\n",
+        words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
+        words[last],
+        words[last - 1]
+    );
+    let output = Command::new("bash").args(["--norc", "-c", &line]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", printed(&output));
+    printed(&output)
+}
+
+#[test]
+fn bash_completes_the_commands_of_cargo_driver() {
+    assert_eq!(completed(&["cargo", "driver", "bui"]).trim(), "build");
+    assert!(completed(&["cargo", "driver", "build", "--arch", ""]).contains("arm64"));
+    assert!(completed(&["cargo", "driver", "test", "--ju"]).contains("--junit"));
+    assert_eq!(completed(&["cargo", "dri"]).trim(), "driver");
+    assert_eq!(completed(&["cargo", "build", "--rel"]).trim(), "", "a command of cargo");
 }

@@ -20,7 +20,8 @@ fn template() -> String {
     let text = fs::read_to_string(root().join(TEMPLATE)).unwrap();
     let text =
         ["package", "crate"].iter().fold(text, |text, word| text.replace(&format!("{{{{{word}}}}}"), "my_driver"));
-    text.replace("{{Name}}", "MyDriver")
+    let programs = ["cargo-driver", "driver-exercise", "driver-client"];
+    programs.iter().fold(text, |text, name| text.replace(&format!("{{{{install-{name}}}}}"), name))
 }
 
 /// Runs actionlint on the texts. Returns its messages, or `None` if it is not installed.
@@ -86,7 +87,7 @@ fn checkout(name: &str, driver: &str) -> Machine {
     let at = |name: &str| machine.path(name);
     fs::create_dir_all(at("expected")).unwrap();
     fs::copy(&MADE.expected, at("expected/expected.etl")).unwrap();
-    for folder in ["target/debug", "wdk-etw/target/debug"] {
+    for folder in ["target/debug", "programs/bin"] {
         fs::create_dir_all(at(folder)).unwrap();
         fs::write(at(folder).join("driver-client.exe"), "a program").unwrap();
         symlink(env!("CARGO_BIN_EXE_driver-exercise"), at(folder).join("driver-exercise.exe")).unwrap();
@@ -114,7 +115,7 @@ fn the_jobs_of_the_workflows_pass_on_a_simulated_machine() {
             if name == "ours" {
                 "target/debug/driver-exercise.exe run"
             } else {
-                "wdk-etw/target/debug/driver-exercise.exe run"
+                "programs/bin/driver-exercise.exe run"
             },
         );
         assert_eq!(runs.len(), count, "{name}: {runs:?}");

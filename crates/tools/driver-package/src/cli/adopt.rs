@@ -27,7 +27,7 @@ use crate::package::{Adopted, Adoption};
 pub(super) struct Arguments {
     /// The package's folder
     folder: PathBuf,
-    /// The driver's ETW provider, for the scripts and the profile
+    /// The driver's ETW provider, for the scripts and the profile (default: from the image)
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// A folder with PowerShell scripts, which are used instead of the built-in ones

@@ -56,7 +56,7 @@ pub(super) struct Arguments {
     /// A folder with PowerShell scripts, which are used instead of the built-in ones
     #[arg(long, value_name = "FOLDER")]
     scripts: Option<PathBuf>,
-    /// The driver's ETW provider, for the scripts and the profile
+    /// The driver's ETW provider, for the scripts and the profile (default: from the image)
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// etwctl.exe, which is signed and added to the package

@@ -88,6 +88,9 @@ pub struct Service {
     pub section: Option<String>,
 }
 
+/// The install section of a file without devices.
+const DEFAULT_INSTALL: &str = "DefaultInstall";
+
 /// `SPSVCINST_ASSOCSERVICE`
 const ASSOCIATED: u32 = 2;
 
@@ -171,6 +174,16 @@ impl Inf {
     pub fn install_section(&self, name: &str, arch: Arch) -> Option<&Section> {
         let decorated = [format!("{name}.NT{}", arch.inf_name()), format!("{name}.NT"), name.to_owned()];
         decorated.iter().find_map(|name| self.section(name))
+    }
+
+    /// Returns the install sections that Windows uses on an architecture: those of the devices, or `[DefaultInstall]` of a file
+    /// without devices, which is installed as a whole ("INF `DefaultInstall` Section").
+    #[must_use]
+    pub fn installs(&self, arch: Arch) -> Vec<&Section> {
+        if self.section("Manufacturer").is_none() {
+            return self.install_section(DEFAULT_INSTALL, arch).into_iter().collect();
+        }
+        self.devices(arch).iter().filter_map(|device| self.install_section(&device.install, arch)).collect()
     }
 
     /// Returns the services of an install section, from its `.Services` section.

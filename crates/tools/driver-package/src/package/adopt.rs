@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 use command_line::Inputs;
 
 use super::extras::{self, ETWCTL, File};
+use super::provider::Provider;
 use super::requirements::Requirements;
 use super::setup::{describe, sources};
 use super::texts::{Etwctl, Facts, version_entry};
@@ -31,7 +32,7 @@ pub struct Adoption {
     pub folder: PathBuf,
     /// A folder with PowerShell scripts; `None` means the scripts of this repository.
     pub scripts: Option<PathBuf>,
-    /// The name of the driver's ETW provider.
+    /// The name of the driver's ETW provider; `None` means that of the image.
     pub provider: Option<String>,
     /// `etwctl.exe`, which is included as it is: there is no key to sign it.
     pub etwctl: Option<PathBuf>,
@@ -98,6 +99,9 @@ impl Adoption {
         let version = version_entry(&inf, "DriverVer").ok_or_else(|| {
             found.problem(&inf_name, "driver-version", "[Version] has no DriverVer: the INF was not stamped")
         })?;
+        let bytes = found.files.get(&image_name).map_or(&[][..], Vec::as_slice);
+        let provider =
+            Provider::choose(self.provider.as_deref(), bytes, &found.folder.join(&image_name), &mut warnings);
         let facts = Facts {
             name,
             inf: &inf,
@@ -108,7 +112,7 @@ impl Adoption {
             signer: &signer,
             trust,
             version: &version,
-            provider: self.provider.as_deref(),
+            provider: provider.as_ref(),
             requirements: &requirements,
             has_scripts: true,
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Unsigned),

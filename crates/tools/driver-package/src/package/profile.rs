@@ -3,12 +3,11 @@
 //! Elements, attributes and their order follow Microsoft Learn, "Recording Profile XML Reference". The files have not
 //! been tested with WPR.
 
-use etw_types::Guid;
+use super::provider::Provider;
 
 /// Returns the text of `NAME.wprp`.
-pub(super) fn profile(name: &str, provider: &str) -> String {
-    let (id, name, provider) = (identifier(name), escaped(name), (escaped(provider), Guid::from_name(provider)));
-    let (provider, guid) = provider;
+pub(super) fn profile(name: &str, provider: &Provider) -> String {
+    let (id, name, guid, provider) = (identifier(name), escaped(name), provider.id, escaped(&provider.name));
     // Level 0, the default, means every level, and keyword 0 means every keyword. Drivers write at any IRQL, so the
     // buffers must be in non-paged memory.
     let text = format!(

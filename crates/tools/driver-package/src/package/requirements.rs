@@ -50,11 +50,9 @@ impl Requirements {
     }
 }
 
-/// Returns the version in the section that a device's `.Wdf` section names with `KmdfService`.
+/// Returns the version in the section that the `.Wdf` section of an install section names with `KmdfService`.
 fn framework(inf: &Inf, arch: Arch) -> Option<String> {
-    let devices = inf.devices(arch);
-    let installs = devices.iter().filter_map(|device| inf.install_section(&device.install, arch));
-    let wdf = installs.filter_map(|install| inf.section(&format!("{}.Wdf", install.name)));
+    let wdf = inf.installs(arch).into_iter().filter_map(|install| inf.section(&format!("{}.Wdf", install.name)));
     let names = wdf.filter_map(|section| section.first("KmdfService")?.field(1).map(|name| inf.expand(name)));
     let versions =
         names.filter_map(|name| Some(inf.expand(inf.section(&name)?.first("KmdfLibraryVersion")?.field(0)?)));

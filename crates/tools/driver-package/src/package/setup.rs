@@ -38,8 +38,10 @@ pub(super) fn prepare(
     let faults = lint(&inf, arch).into_iter();
     let at_source = faults.map(|fault| Fault { line: stamped.source_line(fault.line), ..fault });
     let mut problems: Vec<Problem> = at_source.map(|fault| describe(file, &fault)).collect();
-    let (lowest_build, line) = inf.lowest_build(arch).unwrap_or((0, 1));
-    if let Some(oldest) = crate::rules::oldest_release(image).filter(|oldest| oldest.build() > lowest_build) {
+    // An INF without devices cannot name a build: [DefaultInstall] is decorated with an architecture only.
+    if let Some((lowest_build, line)) = inf.lowest_build(arch)
+        && let Some(oldest) = crate::rules::oldest_release(image).filter(|oldest| oldest.build() > lowest_build)
+    {
         problems.push(too_low(request, arch, lowest_build, oldest).at(stamped.source_line(line)));
     }
     let (image, mut listed, mut others) = (request.image_name(), false, Vec::new());

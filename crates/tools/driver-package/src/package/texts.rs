@@ -1,13 +1,12 @@
 //! The files that describe a package, for its scripts and for people.
 //!
-//! Both are for Windows: they have Windows line endings, and are plain ASCII if the INF is.
+//! Both are for Windows: they have Windows line endings, and apart from a byte order mark they are plain ASCII if the INF is.
 
 use std::fmt::Write as _;
 
-use etw_types::Guid;
-
 use super::extras::{ETWCTL, File};
 use super::profile::profile;
+use super::provider::Provider;
 use super::requirements::Requirements;
 use crate::inf::{Arch, Device, Inf};
 use crate::sign::{Signer, Trust};
@@ -38,7 +37,7 @@ pub(super) struct Facts<'a> {
     /// Why a machine trusts the signer.
     pub(super) trust: Trust,
     pub(super) version: &'a str,
-    pub(super) provider: Option<&'a str>,
+    pub(super) provider: Option<&'a Provider>,
     pub(super) requirements: &'a Requirements,
     pub(super) has_scripts: bool,
     /// Whether the program is included, and whether it is signed.
@@ -65,8 +64,7 @@ impl Facts<'_> {
         let inf = self.inf;
         let version = |key: &str| quoted(&version_entry(inf, key).unwrap_or_default());
         let ids: Vec<String> = self.devices().into_iter().flat_map(|device| device.ids).collect();
-        let provider = self.provider.unwrap_or_default();
-        let id = if provider.is_empty() { String::new() } else { Guid::from_name(provider).to_string() };
+        let (provider, id) = self.provider.map(|one| (one.name.as_str(), one.id.to_string())).unwrap_or_default();
         let values = [
             ("Name", quoted(self.name)),
             ("Arch", quoted(self.arch.name())),
@@ -91,7 +89,8 @@ impl Facts<'_> {
             (INDEX, list(names)),
         ];
         let lines = values.map(|(key, value)| format!("    {key:<14} = {value}\r\n"));
-        format!("# Data for the scripts in this folder.\r\n@{{\r\n{}}}\r\n", lines.concat())
+        // Windows PowerShell 5.1 reads a file without a byte order mark in the code page of the machine.
+        format!("\u{feff}# Data for the scripts in this folder.\r\n@{{\r\n{}}}\r\n", lines.concat())
     }
 
     /// Returns `README.txt`.
@@ -144,9 +143,8 @@ impl Facts<'_> {
     fn services(&self) -> Vec<String> {
         let inf = self.inf;
         let mut names = Vec::new();
-        for device in self.devices() {
-            let install = inf.install_section(&device.install, self.arch);
-            for name in install.into_iter().flat_map(|install| inf.services(install)).filter_map(|each| each.name) {
+        for install in inf.installs(self.arch) {
+            for name in inf.services(install).into_iter().filter_map(|each| each.name) {
                 if !names.contains(&name) {
                     names.push(name);
                 }

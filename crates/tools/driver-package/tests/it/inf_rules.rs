@@ -69,6 +69,57 @@ fn each_rule_is_broken_by_one_change() {
     }
 }
 
+/// An INF that is installed as a whole, without a device.
+const WITHOUT_DEVICES: &str = "[Version]
+Signature   = \"$Windows NT$\"
+Class       = System
+ClassGuid   = {4D36E97D-E325-11CE-BFC1-08002BE10318}
+Provider    = %Maker%
+CatalogFile = driver.cat
+DriverVer   = 01/02/2024,1.2.3.4
+PnpLockdown = 1
+[DestinationDirs]
+DefaultDestDir = 13
+[DefaultInstall.NTamd64]
+CopyFiles = Files
+[DefaultInstall.NTamd64.Services]
+AddService = driver,,Service
+[DefaultUninstall.NTamd64]
+LegacyUninstall = 1
+[DefaultUninstall.NTamd64.Services]
+DelService = driver,0x200
+[Files]
+driver.sys
+[Service]
+ServiceType   = 1
+StartType     = 3
+ErrorControl  = 1
+ServiceBinary = %13%\\driver.sys
+[SourceDisksNames]
+1 = %Disk%
+[SourceDisksFiles]
+driver.sys = 1
+[Strings]
+Maker = \"Somebody\"
+Disk  = \"Disk\"
+";
+
+#[test]
+fn an_inf_without_devices_has_no_unused_sections_and_its_service_is_checked() {
+    assert_eq!(faults(WITHOUT_DEVICES), []);
+    let inf = Inf::parse(WITHOUT_DEVICES).unwrap();
+    let services: Vec<_> = inf.installs(Arch::X64).into_iter().flat_map(|install| inf.services(install)).collect();
+    assert_eq!(services[0].name.as_deref(), Some("driver"));
+    for (from, to, expected) in [
+        ("CopyFiles = Files", "CopyFiles = Filez", &[(1203, 12), (2083, 19)][..]),
+        ("StartType     = 3\n", "", &[(1006, 21)]),
+        ("AddService = driver,,Service\n", "", &[(2083, 20)]),
+        ("DefaultInstall.NTamd64", "DefaultInstall.NTarm64", &[(1203, 1), (2083, 19), (2083, 21)]),
+    ] {
+        assert_eq!(faults(&WITHOUT_DEVICES.replace(from, to)), expected, "{from:?} -> {to:?}");
+    }
+}
+
 #[test]
 fn files_services_and_tokens_may_be_written_in_several_ways() {
     for (from, to, expected) in [

@@ -54,7 +54,8 @@ pub(super) fn options(context: &Context) -> Result<Options, Error> {
     // Paths are relative to the user's folder: cargo runs xtask there.
     let here = |path: &str| env::current_dir().unwrap_or_default().join(PathBuf::from(path));
     let wdk = env::var_os("WDKContentRoot").map(PathBuf::from);
-    let mut options = Options { debug: context.has_flag("--debug"), wdk, ..context.sample() };
+    let profile = if context.has_flag("--debug") { "dev" } else { "release" };
+    let mut options = Options { profile: profile.to_owned(), wdk, ..context.sample() };
     let mut words = context.words().iter();
     while let Some(word) = words.next() {
         match (word.as_str(), words.as_slice().first()) {

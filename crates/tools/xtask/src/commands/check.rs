@@ -11,9 +11,8 @@ pub(super) const COMMAND: Command = Command {
     name: "check",
     summary: "Checks the sample driver, or yours, with clippy",
     details: "\
-Runs cargo check and clippy for Windows on driver-sample, or on any driver that
-`cargo xtask build` builds, and prints the settings with which rust-analyzer
-does the same in an editor.
+Runs clippy for Windows on driver-sample, or on any driver that `cargo xtask
+build` builds.
 ",
     flags: &FLAGS,
     run,
@@ -32,8 +31,7 @@ fn check(context: &Context) -> Result<Outcome, Error> {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     }
     setup::ensure_component(context, "clippy", context.cargo().args(["clippy", "--version"]))?;
-    let settings = driver_build::check(context, &prepare(context, &options(context)?)?, &["clippy"])?;
-    note("rust-analyzer does the same with these settings in .vscode/settings.json:");
-    note(&settings);
+    driver_build::check(context, &prepare(context, &options(context)?)?, "clippy")?;
+    note("for the same checks in an editor: cargo driver editor, in the driver's folder");
     Ok(Outcome::Passed)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::command::{Command, Flag};
 use crate::context::Context;
 use driver_build::Error;
-use driver_build::new::{Kind, NewDriver};
+use driver_build::new::{Kind, NewDriver, Source};
 use driver_build::setup::note;
 
 pub(super) const COMMAND: Command = Command {
@@ -13,9 +13,8 @@ pub(super) const COMMAND: Command = Command {
     summary: "Creates a driver with tracing and tests",
     details: "\
 Creates a folder with a small driver that traces what it does, tests that run
-its .sys on Linux, an .inx, a README and a workflow for GitHub. NAME is the path
-of the folder; its last part is the driver's name. The driver depends on this
-clone by its path.
+its .sys on Linux, an .inx and a README. NAME is the path of the folder; its
+last part is the driver's name. The driver depends on this clone by its path.
 ",
     flags: &[
         Flag { name: "NAME", summary: "the driver's folder; it must not exist, or must be empty" },
@@ -35,7 +34,7 @@ fn run(context: &Context) -> Result<(), Error> {
         (false, true) => Kind::Wdm,
         (_, false) => Kind::Kmdf,
     };
-    let new = NewDriver::at(Path::new(path), kind, context.path(""));
+    let new = NewDriver::at(Path::new(path), kind, Source::Path(context.path("")));
     new.write()?;
     let folder = new.dir.display();
     note(&format!("created a driver in {folder}. Next, install `cargo driver` once, here:"));

@@ -1,7 +1,7 @@
 //! {{Name}}: a KMDF driver that adds numbers.
 #![no_std]
 
-mod trace; // trace
+mod trace;
 
 extern crate wdk_panic;
 
@@ -25,14 +25,14 @@ const INTERFACE: Guid = Guid::from_u128({{interface}});
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
     // SAFETY: `unload` calls `trace::stop`. If this function fails, `unload` is not called, and this function calls it.
-    let provider = unsafe { trace::start() }; // trace
+    let provider = unsafe { trace::start() };
     // SAFETY: the arguments are the system's, and this is `DriverEntry`.
     let result = unsafe { create_driver::<ThisDriver>(driver, path) };
     let status = result.err().unwrap_or(NtStatus::Success).as_signed();
     // SAFETY: the system's registry path is valid during this call.
-    unsafe { trace::driver_entry(path, &provider, status) }; // trace
+    unsafe { trace::driver_entry(path, &provider, status) };
     if result.is_err() {
-        trace::stop(); // trace
+        trace::stop();
     }
     status
 }
@@ -49,7 +49,7 @@ impl Driver for ThisDriver {
     }
 
     fn unload(_: Passive<'_>) {
-        trace::stop(); // trace
+        trace::stop();
     }
 }
 
@@ -62,9 +62,9 @@ impl Device for Adder {}
 
 impl QueueEvents for Adder {
     fn device_control(&self, mut request: Request, code: u32) {
-        let activity = trace::request_start(code, u32::try_from(request.input_length()).unwrap_or(u32::MAX)); // trace
+        let activity = trace::request_start(code, u32::try_from(request.input_length()).unwrap_or(u32::MAX));
         let result = if code == ADD { self.add(&mut request) } else { Err(NtStatus::InvalidDeviceRequest) };
-        trace::request_stop(activity, result); // trace
+        trace::request_stop(activity, result);
         request.finish(result.map(drop));
     }
 }

@@ -1,7 +1,7 @@
 //! {{Name}}: a driver without a framework that adds numbers.
 #![no_std]
 
-mod trace; // trace
+mod trace;
 
 extern crate wdk_panic;
 
@@ -38,13 +38,13 @@ static NAME: [u16; DEVICE.len()] = {
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
     // SAFETY: `unload` calls `trace::stop`. If this function fails, `unload` is not called, and this function calls it.
-    let provider = unsafe { trace::start() }; // trace
+    let provider = unsafe { trace::start() };
     // SAFETY: the system's driver object.
     let status = unsafe { create(driver) };
     // SAFETY: the system's registry path is valid during this call.
-    unsafe { trace::driver_entry(path, &provider, status) }; // trace
+    unsafe { trace::driver_entry(path, &provider, status) };
     if !NT_SUCCESS(status) {
-        trace::stop(); // trace
+        trace::stop();
     }
     status
 }
@@ -75,7 +75,7 @@ unsafe fn create(driver: *mut DRIVER_OBJECT) -> NTSTATUS {
 unsafe extern "C" fn unload(driver: *mut DRIVER_OBJECT) {
     // SAFETY: `create` made the device, and no handle to it is open any more.
     unsafe { IoDeleteDevice((*driver).DeviceObject) };
-    trace::stop(); // trace
+    trace::stop();
 }
 
 unsafe extern "C" fn open_or_close(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTSTATUS {
@@ -90,7 +90,7 @@ unsafe extern "C" fn control(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTSTATUS {
         let stack = (*irp).Tail.Overlay.__bindgen_anon_2.__bindgen_anon_1.CurrentStackLocation;
         ((*stack).Parameters.DeviceIoControl, (*irp).AssociatedIrp.SystemBuffer.cast::<u32>())
     };
-    let activity = trace::request_start(parameters.IoControlCode, parameters.InputBufferLength); // trace
+    let activity = trace::request_start(parameters.IoControlCode, parameters.InputBufferLength);
     let result = if parameters.IoControlCode != ADD {
         Err(NtStatus::InvalidDeviceRequest)
     } else if parameters.InputBufferLength < 4 || parameters.OutputBufferLength < 4 {
@@ -103,7 +103,7 @@ unsafe extern "C" fn control(_: *mut DEVICE_OBJECT, irp: *mut IRP) -> NTSTATUS {
         unsafe { buffer.write_unaligned(sum) };
         Ok(sum)
     };
-    trace::request_stop(activity, result); // trace
+    trace::request_stop(activity, result);
     // SAFETY: the system passes the IRP to this routine, which completes it once.
     unsafe { complete(irp, result.err().unwrap_or(NtStatus::Success), if result.is_ok() { 4 } else { 0 }) }
 }

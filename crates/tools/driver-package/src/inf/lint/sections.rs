@@ -39,9 +39,25 @@ const KNOWN: [&str; 11] = [
 pub(super) fn check(linter: &mut Linter<'_>) {
     let (inf, arch) = (linter.inf, linter.arch);
     if inf.section("Manufacturer").is_none() {
-        let is_primitive = inf.sections().iter().any(|s| s.name.to_ascii_lowercase().starts_with("defaultinstall"));
-        if !is_primitive {
-            linter.report(1203, 1, "section [Manufacturer] not found: the INF names no device");
+        let is_for_others = || inf.sections().iter().any(|s| s.name.to_ascii_lowercase().starts_with("defaultinstall"));
+        let installs = inf.installs(arch);
+        if installs.is_empty() && is_for_others() {
+            let text =
+                format!("section [DefaultInstall.NT{}] not found: the driver is never installed", arch.inf_name());
+            linter.report(1203, 1, text);
+        } else if installs.is_empty() {
+            linter.report(
+                1203,
+                1,
+                "neither section [Manufacturer] nor [DefaultInstall] found: the INF installs nothing",
+            );
+        }
+        for install in installs {
+            check_install(linter, install);
+        }
+        // What is uninstalled is described in the same way.
+        if let Some(section) = inf.install_section("DefaultUninstall", arch) {
+            check_install(linter, section);
         }
         return;
     }

@@ -1,4 +1,4 @@
-//! Every device must have a service.
+//! Every device must have a service, and every service its values.
 
 use super::Linter;
 
@@ -21,12 +21,12 @@ pub(super) fn check(linter: &mut Linter<'_>) {
             );
             linter.report(1296, section.line, text);
         }
-        for service in services {
-            let described = service.section.as_ref().and_then(|name| inf.section(name));
-            for key in ["ServiceType", "StartType", "ErrorControl", "ServiceBinary"] {
-                if let Some(section) = described.filter(|section| section.first(key).is_none()) {
-                    linter.report(1006, section.line, format!("[{}] has no {key}", section.name));
-                }
+    }
+    for service in inf.installs(arch).into_iter().flat_map(|install| inf.services(install)) {
+        let described = service.section.as_ref().and_then(|name| inf.section(name));
+        for key in ["ServiceType", "StartType", "ErrorControl", "ServiceBinary"] {
+            if let Some(section) = described.filter(|section| section.first(key).is_none()) {
+                linter.report(1006, section.line, format!("[{}] has no {key}", section.name));
             }
         }
     }

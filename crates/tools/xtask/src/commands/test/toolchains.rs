@@ -67,8 +67,8 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
     // Build scripts of drivers use `etw-manifest`, so it is checked for the host only.
     check().args(["--package", "etw-manifest", "--no-default-features"]).run()?;
     check().args(["--target", driver_build::setup::TARGET]).run()?;
-    let options = Options { debug: true, toolchain: Some(toolchain), ..context.sample() };
-    driver_build::check(context, &prepare(context, &options)?, &[])?;
+    let options = Options { profile: String::from("dev"), toolchain: Some(toolchain), ..context.sample() };
+    driver_build::check(context, &prepare(context, &options)?, "check")?;
     Ok(Outcome::Passed)
 }
 
