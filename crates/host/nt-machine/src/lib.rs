@@ -50,5 +50,5 @@ pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{
     DeviceId, FileId, Guest, Guests, Known, Loaded, Machine, RoutineInfo, all_routines, can_fail, known,
 };
-pub use verify::{END_RUN, Findings, Gap, GapKind, Printed, Record, Rule, RunEvent};
+pub use verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;
