@@ -16,7 +16,7 @@ pub(crate) use calls::Calls;
 pub use findings::{Findings, Printed};
 pub use gap::{Gap, GapKind};
 pub use microsoft::MicrosoftRule;
-pub(crate) use microsoft::{Breach, Kmdf, Name, Wdm};
+pub(crate) use microsoft::{Breach, Kmdf, Wdm};
 pub use notify::{END_RUN, RunEvent};
 pub use record::Record;
 pub use rule::Rule;
