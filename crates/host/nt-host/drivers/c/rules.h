@@ -46,17 +46,17 @@ static EXTENSION *Of(PDEVICE_OBJECT Device)
     return Device->DeviceExtension;
 }
 
-static void Lock(PDEVICE_OBJECT Device, PVOID Tag)
+static void Acquire(PDEVICE_OBJECT Device, PVOID Tag)
 {
     IoAcquireRemoveLockEx(&Of(Device)->RemoveLock, Tag, "", 1, sizeof(IO_REMOVE_LOCK));
 }
 
-static void Unlock(PDEVICE_OBJECT Device, PVOID Tag)
+static void Release(PDEVICE_OBJECT Device, PVOID Tag)
 {
     IoReleaseRemoveLockEx(&Of(Device)->RemoveLock, Tag, sizeof(IO_REMOVE_LOCK));
 }
 
-static void UnlockAndWait(PDEVICE_OBJECT Device, PVOID Tag)
+static void ReleaseAndWait(PDEVICE_OBJECT Device, PVOID Tag)
 {
     IoReleaseRemoveLockAndWaitEx(&Of(Device)->RemoveLock, Tag, sizeof(IO_REMOVE_LOCK));
 }
@@ -89,9 +89,9 @@ static NTSTATUS PassOnLocked(PDEVICE_OBJECT Device, PIRP Irp)
 {
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     status = PassOn(Device, Irp);
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 
@@ -113,10 +113,10 @@ static NTSTATUS Remove(PDEVICE_OBJECT Device, PIRP Irp)
     PDEVICE_OBJECT lower = Of(Device)->Lower;
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     Irp->IoStatus.Status = 0;
     status = PassOn(Device, Irp);
-    UnlockAndWait(Device, Irp);
+    ReleaseAndWait(Device, Irp);
     IoDetachDevice(lower);
     IoDeleteDevice(Device);
     return status;
@@ -126,13 +126,13 @@ static NTSTATUS Start(PDEVICE_OBJECT Device, PIRP Irp)
 {
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     status = ForwardAndWait(Device, Irp);
     if (status >= 0 && Rule->Major == IRP_MJ_SYSTEM_CONTROL_) {
         IoWMIRegistrationControl(Device, 1);
     }
     Finish(Irp, status, 0);
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 

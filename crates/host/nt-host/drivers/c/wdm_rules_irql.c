@@ -164,11 +164,11 @@ static NTSTATUS ForwardCreate(PDEVICE_OBJECT Device, PIRP Irp)
     KIRQL old;
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     old = Raise(2);
     status = PassOn(Device, Irp);
     Restore(old);
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 

@@ -160,10 +160,10 @@ static NTSTATUS CompleteLocked(PDEVICE_OBJECT Device, PIRP Irp)
 /* Completes a request, and keeps the remove lock that it acquired for it. */
 static NTSTATUS KeepRemoveLock(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     Finish(Irp, 0, 0);
     if (!Broken) {
-        Unlock(Device, Irp);
+        Release(Device, Irp);
     }
     return 0;
 }
@@ -173,11 +173,11 @@ static NTSTATUS ForwardAndKeep(PDEVICE_OBJECT Device, PIRP Irp)
 {
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     status = ForwardAndWait(Device, Irp);
     IofCompleteRequest(Irp, 0);
     if (!Broken) {
-        Unlock(Device, Irp);
+        Release(Device, Irp);
     }
     return status;
 }
@@ -201,8 +201,8 @@ static NTSTATUS RemoveUnlocked(PDEVICE_OBJECT Device, PIRP Irp)
         return Remove(Device, Irp);
     }
     status = PassOn(Device, Irp);
-    Lock(Device, Irp);
-    UnlockAndWait(Device, Irp);
+    Acquire(Device, Irp);
+    ReleaseAndWait(Device, Irp);
     IoDetachDevice(lower);
     IoDeleteDevice(Device);
     return status;
@@ -218,7 +218,7 @@ static NTSTATUS WaitUnlocked(PDEVICE_OBJECT Device, PIRP Irp)
     if (!Broken) {
         return Remove(Device, Irp);
     }
-    UnlockAndWait(Device, Irp);
+    ReleaseAndWait(Device, Irp);
     status = PassOn(Device, Irp);
     IoDetachDevice(lower);
     IoDeleteDevice(Device);

@@ -25,10 +25,10 @@ static NTSTATUS ForwardUnmarked(PDEVICE_OBJECT Device, PIRP Irp)
 {
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     CopyLocation(Irp, MarkIfPending, NULL);
     status = IofCallDriver(Of(Device)->Lower, Irp);
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 
@@ -43,13 +43,13 @@ static NTSTATUS CompleteForwarded(PDEVICE_OBJECT Device, PIRP Irp)
 {
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     CopyLocation(Irp, NULL, NULL);
     status = IofCallDriver(Of(Device)->Lower, Irp);
     if (Broken) {
         IofCompleteRequest(Irp, 0);
     }
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 
@@ -101,11 +101,11 @@ static NTSTATUS RegisterOnly(PDEVICE_OBJECT Device, PIRP Irp)
 {
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     CopyLocation(Irp, NULL, NULL);
     IoSetCompletionRoutineEx(Device, Irp, MarkIfPending, NULL, TRUE, TRUE, TRUE);
     status = Broken ? Finish(Irp, 0, 0) : IofCallDriver(Of(Device)->Lower, Irp);
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 
@@ -114,11 +114,11 @@ static NTSTATUS RegisterFailed(PDEVICE_OBJECT Device, PIRP Irp)
 {
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     CopyLocation(Irp, NULL, NULL);
     status = IoSetCompletionRoutineEx(Device, Irp, MarkIfPending, NULL, TRUE, TRUE, TRUE);
     status = status < 0 && !Broken ? Finish(Irp, status, 0) : IofCallDriver(Of(Device)->Lower, Irp);
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 
@@ -135,11 +135,11 @@ static NTSTATUS RegisterForLower(PDEVICE_OBJECT Device, PIRP Irp)
     PDEVICE_OBJECT lower = Of(Device)->Lower;
     NTSTATUS status;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     CopyLocation(Irp, NULL, NULL);
     IoSetCompletionRoutineEx(Broken ? lower : Device, Irp, Mark, NULL, TRUE, TRUE, TRUE);
     status = IofCallDriver(lower, Irp);
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 
@@ -259,7 +259,7 @@ static NTSTATUS WaitFor(PDEVICE_OBJECT Device, PIRP Irp, PIO_COMPLETION_ROUTINE 
     NTSTATUS status;
     KEVENT event;
 
-    Lock(Device, Irp);
+    Acquire(Device, Irp);
     KeInitializeEvent(&event, 0, FALSE);
     CopyLocation(Irp, Routine, &event);
     if (IofCallDriver(Of(Device)->Lower, Irp) == STATUS_PENDING_) {
@@ -267,7 +267,7 @@ static NTSTATUS WaitFor(PDEVICE_OBJECT Device, PIRP Irp, PIO_COMPLETION_ROUTINE 
     }
     status = Irp->IoStatus.Status;
     IofCompleteRequest(Irp, 0);
-    Unlock(Device, Irp);
+    Release(Device, Irp);
     return status;
 }
 
