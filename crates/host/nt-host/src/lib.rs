@@ -60,7 +60,7 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Coverage, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Layout, Notification, Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, WmiOperation, WmiRequest, plan, support,
+    Answer, Below, Coverage, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Layout, MicrosoftRule, Notification, Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, WmiOperation, WmiRequest, plan, support,
 };
 pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
 

@@ -53,5 +53,5 @@ pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{
     DeviceId, FileId, Guest, Guests, Loaded, Machine, RoutineInfo, Support, all_routines, can_fail, support,
 };
-pub use verify::{END_RUN, Findings, Gap, GapKind, Printed, Record, Rule, RunEvent};
+pub use verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;

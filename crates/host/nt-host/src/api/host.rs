@@ -365,6 +365,7 @@ impl NtHost {
         let images = &self.inner.images;
         let mut finding = Finding {
             rule: record.rule(),
+            microsoft: record.microsoft(),
             image: images.name(images.blamed(record)),
             routine: record.routine(),
             place: None,

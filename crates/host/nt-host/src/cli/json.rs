@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::progress::{Progress, Sent, Verdict};
 use super::text::export;
-use crate::{Finding, Gap, Mistake, Place, Report, Survey};
+use crate::{Finding, Gap, MicrosoftRule, Mistake, Place, Report, Survey};
 
 /// The version of the report. It is incremented when members or their meaning change.
 pub(super) const SCHEMA: u32 = 1;
@@ -69,6 +69,10 @@ fn gap(gap: &Gap) -> Value {
     json!({ "kind": gap.kind.id(), "detail": gap.detail, "advice": gap.advice })
 }
 
+fn microsoft(rule: &&MicrosoftRule) -> Value {
+    json!({ "set": rule.set, "name": rule.name, "url": rule.url() })
+}
+
 fn finding(finding: &Finding) -> Value {
     let place = finding.place.as_ref();
     let caller = |place: &Place| {
@@ -79,6 +83,7 @@ fn finding(finding: &Finding) -> Value {
     };
     json!({
         "rule": finding.rule.id(),
+        "microsoft": finding.microsoft.iter().map(microsoft).collect::<Vec<_>>(),
         "image": finding.image,
         "routine": finding.routine,
         "irql": finding.irql,
@@ -100,7 +105,7 @@ mod tests {
     use etw_types::NtStatus;
 
     use super::{Progress, Sent, Verdict, json};
-    use crate::{Finding, Gap, GapKind, Place, Report, Rule};
+    use crate::{Finding, Gap, GapKind, MicrosoftRule, Place, Report, Rule};
 
     #[test]
     fn a_report_becomes_one_object() {
@@ -108,6 +113,7 @@ mod tests {
         let caller = Place { rva: 32, symbol: Some("g".into()), file: Some("g.c".into()), ..Place::default() };
         let finding = Finding {
             rule: Rule::PoolLeak,
+            microsoft: MicrosoftRule::all().take(1).collect(),
             image: None,
             routine: None,
             place: Some(place),
@@ -127,7 +133,7 @@ mod tests {
         assert_eq!(
             json(&verdict, &progress, &["note".into()], &report, (&[], etw_etl::Decoder::default()), 0),
             "{\"schema_version\":1,\"outcome\":\"1 finding\",\"result\":\"findings\",\"unloaded\":false,\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
-             \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"image\":null,\"routine\":null,\"irql\":0,\
+             \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"microsoft\":[{\"set\":\"wdm\",\"name\":\"DebugBreakUsage\",\"url\":\"https://learn.microsoft.com/windows-hardware/drivers/devtest/wdm-debugbreakusage\"}],\"image\":null,\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"image\":null,\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
              \"inlined\":false}]}],\"other_findings\":[],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\",\"output_dropped\":0}"

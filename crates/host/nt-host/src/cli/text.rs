@@ -67,6 +67,9 @@ fn described(finding: &Finding) -> String {
     let mut out = String::new();
     let image = finding.image.as_ref().map(|image| format!("{image}: ")).unwrap_or_default();
     let _ = writeln!(out, "  {:<22} {}", finding.rule, escaped(&format!("{image}{}", finding.detail)));
+    for rule in &finding.microsoft {
+        let _ = writeln!(out, "  {:<22} Microsoft's rule {rule}: {}", "", rule.url());
+    }
     if let Some(routine) = &finding.routine {
         let _ = writeln!(out, "  {:<22} in {}, IRQL {}", "", escaped(routine), finding.irql);
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Rule;
+use crate::{MicrosoftRule, Rule};
 
 /// A place in the driver's code: a function and a position in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct Place {
 pub struct Finding {
     /// The rule that it breaks.
     pub rule: Rule,
+    /// The rules of Microsoft's verification tools that say the same, if there are any.
+    pub microsoft: Vec<&'static MicrosoftRule>,
     /// The file name of the image that made the mistake; `None` for the driver under test.
     pub image: Option<String>,
     /// The routine that was called, if the mistake is in a call.
@@ -120,7 +122,12 @@ impl fmt::Display for Finding {
         if let Some(image) = &self.image {
             write!(f, "{image}: ")?;
         }
-        write!(f, "{}: {}", self.rule, self.detail)?;
+        write!(f, "{}", self.rule)?;
+        if !self.microsoft.is_empty() {
+            let names: Vec<&str> = self.microsoft.iter().map(|rule| rule.name).collect();
+            write!(f, " ({})", names.join(", "))?;
+        }
+        write!(f, ": {}", self.detail)?;
         if let Some(routine) = &self.routine {
             write!(f, " [{routine}]")?;
         }

@@ -7,6 +7,7 @@ pub(crate) mod calls;
 mod findings;
 pub(crate) mod gap;
 pub(crate) mod locks;
+mod microsoft;
 mod notify;
 mod record;
 mod rule;
@@ -14,6 +15,8 @@ mod rule;
 pub(crate) use calls::Calls;
 pub use findings::{Findings, Printed};
 pub use gap::{Gap, GapKind};
+pub use microsoft::MicrosoftRule;
+pub(crate) use microsoft::{Breach, Kmdf, Wdm};
 pub use notify::{END_RUN, RunEvent};
 pub use record::Record;
 pub use rule::Rule;
@@ -101,13 +104,18 @@ impl From<u64> for At {
 }
 
 /// Records a finding at the call that the driver is making on this thread.
-pub(crate) fn find(rule: Rule, detail: std::fmt::Arguments<'_>) {
+pub(crate) fn find(breach: impl Into<Breach>, detail: std::fmt::Arguments<'_>) {
     let site = thread::site();
-    find_at(rule, site.map(|site| site.routine), site.map_or(0, |site| site.from), detail);
+    find_at(breach, site.map(|site| site.routine), site.map_or(0, |site| site.from), detail);
 }
 
 /// Records a finding at an address of the driver's code.
-pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail: std::fmt::Arguments<'_>) {
+pub(crate) fn find_at(
+    breach: impl Into<Breach>,
+    routine: Option<&str>,
+    at: impl Into<At>,
+    detail: std::fmt::Arguments<'_>,
+) {
     let at = at.into();
     let (address, is_call) = match at {
         At::Code(address) => (address, false),
@@ -115,13 +123,19 @@ pub(crate) fn find_at(rule: Rule, routine: Option<&str>, at: impl Into<At>, deta
     };
     if let Some(verifier) = VERIFIER.find() {
         let place = image::offset(address);
-        verifier.findings.add(&Record::new(rule, thread::irql(), routine, place, is_call, Calls::to(address), detail));
+        let calls = Calls::to(address);
+        verifier.findings.add(&Record::new(breach, thread::irql(), routine, place, is_call, calls, detail));
     }
 }
 
 /// Records a finding that ends the run, notifies the host, and never returns: the driver's thread must not continue.
-pub(crate) fn stop(rule: Rule, routine: Option<&str>, at: impl Into<At>, detail: std::fmt::Arguments<'_>) -> ! {
-    find_at(rule, routine, at, detail);
+pub(crate) fn stop(
+    breach: impl Into<Breach>,
+    routine: Option<&str>,
+    at: impl Into<At>,
+    detail: std::fmt::Arguments<'_>,
+) -> ! {
+    find_at(breach, routine, at, detail);
     if let Some(verifier) = VERIFIER.find() {
         verifier.stopped.store(true, Ordering::SeqCst);
     }

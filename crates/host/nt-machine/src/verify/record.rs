@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use super::microsoft::{Breach, MicrosoftRule, Names};
 use super::{Calls, Rule};
 use crate::image::{DRIVER, ImageOffset};
 
@@ -22,6 +23,7 @@ pub struct Record {
     detail_length: u32,
     place: ImageOffset,
     calls: Calls,
+    names: Names,
     routine: [u8; ROUTINE],
     detail: [u8; DETAIL],
 }
@@ -46,7 +48,7 @@ impl fmt::Write for Text<'_> {
 
 impl Record {
     pub(crate) fn new(
-        rule: Rule,
+        breach: impl Into<Breach>,
         irql: u8,
         routine: Option<&str>,
         place: Option<ImageOffset>,
@@ -54,6 +56,7 @@ impl Record {
         calls: Calls,
         detail: fmt::Arguments<'_>,
     ) -> Self {
+        let Breach { rule, names } = breach.into();
         let mut record = Self {
             ready: 0,
             rule: rule as u16,
@@ -67,6 +70,7 @@ impl Record {
             detail_length: 0,
             place: place.unwrap_or_default(),
             calls,
+            names,
             routine: [0; ROUTINE],
             detail: [0; DETAIL],
         };
@@ -83,6 +87,12 @@ impl Record {
     #[must_use]
     pub fn rule(&self) -> Rule {
         Rule::from_number(self.rule)
+    }
+
+    /// Returns Microsoft's rules that say the same.
+    #[must_use]
+    pub fn microsoft(&self) -> Vec<&'static MicrosoftRule> {
+        MicrosoftRule::about(self.names, self.rule(), self.routine().as_deref())
     }
 
     /// Returns the IRQL at the time of the finding.
@@ -139,5 +149,6 @@ impl Record {
             && self.place == other.place
             && self.routine == other.routine
             && self.detail == other.detail
+            && self.names == other.names
     }
 }

@@ -18,6 +18,7 @@ use crate::layout::{
 };
 use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use crate::routine::{ANY, Ignored, Irql, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::verify::locks::LockKind;
 use crate::verify::{self, Rule};
 
 /// `CONNECT_…`.
@@ -211,12 +212,12 @@ pub(crate) fn locked<R>(object: Object, body: impl FnOnce(u8) -> R) -> Result<R,
 pub(crate) fn acquire(object: Object, from: u64) -> Result<u8, Fault> {
     let wanted = object.SynchronizeIrql().read()?;
     let old = irql::raise(wanted);
-    spinlock::acquire(object.Lock().read()?, from)?;
+    spinlock::acquire_as(LockKind::Spin, object.Lock().read()?, from)?;
     Ok(old)
 }
 
 pub(crate) fn release(object: Object, old: u8) -> Result<(), Fault> {
-    spinlock::release(object.Lock().read()?)?;
+    spinlock::release_as(LockKind::Spin, object.Lock().read()?)?;
     irql::lower(old);
     Ok(())
 }
