@@ -60,8 +60,8 @@ pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
     Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Known, Layout, MicrosoftRule,
-    Notification, Os,
-    RegistryKey, RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation, WmiRequest, known, plan,
+    Notification, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation,
+    WmiRequest, known, plan,
 };
 pub use report::{Finding, Losses, Outcome, Place, Report};
 

@@ -123,7 +123,8 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
     if callback.is_null() && queue.is_none() {
         return Ok(NtStatus::Success);
     }
-    let mut data = Request { kind: RequestKind::CREATE, file, awaited: true, ..Request::default() };
+    let kind = RequestKind::CREATE;
+    let mut data = Request { kind, received: kind, file, awaited: true, ..Request::default() };
     if queue.is_none() {
         (data.presented, data.delivered, data.handler) = (true, true, callback.address());
     }

@@ -2,9 +2,10 @@
 
 use etw_types::NtStatus;
 
-use super::driver::{FRAMEWORK_ADD_DEVICE, FRAMEWORK_DISPATCH, FRAMEWORK_UNLOAD};
+use super::driver::{FRAMEWORK_ADD_DEVICE, FRAMEWORK_UNLOAD};
 use super::state::{Bound, Functions, with};
 use super::{library, structures};
+use crate::kernel::io::device::FRAMEWORK_DISPATCH;
 use crate::kernel::{self, kernel};
 use crate::layout::{
     DEVICE_OBJECT, DRIVER_OBJECT, IRP, UNICODE_STRING, WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS,

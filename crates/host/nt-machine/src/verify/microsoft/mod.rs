@@ -137,7 +137,8 @@ impl MicrosoftRule {
     /// Returns the rules that a finding is about: those that were named, and those that list the routine.
     pub(super) fn about(names: Names, rule: Rule, routine: Option<&str>) -> Vec<&'static Self> {
         let is_about = |known: &Self| {
-            known.rules.contains(&rule) && routine.is_some_and(|name| known.routines.split_whitespace().any(|one| one == name))
+            known.rules.contains(&rule)
+                && routine.is_some_and(|name| known.routines.split_whitespace().any(|one| one == name))
         };
         let numbered = (1..).zip(Self::all());
         numbered.filter(|(number, known)| names.contains(number) || is_about(known)).map(|(_, known)| known).collect()
