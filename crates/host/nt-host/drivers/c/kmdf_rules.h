@@ -11,7 +11,7 @@ typedef ULONG64(NTAPI *ANY)();
 static WCHAR Rule[64];
 static ULONG Broken;
 
-static BOOLEAN Is(PCWSTR Name)
+static inline BOOLEAN Is(PCWSTR Name)
 {
     ULONG index = 0;
 

@@ -113,7 +113,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     Serve(Request, TRUE);
 }
 
-static VOID NTAPI Internal(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
+static VOID NTAPI InternalControl(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
 {
     Serve(Request, FALSE);
 }
@@ -131,7 +131,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     queue.EvtIoRead = Read;
     queue.EvtIoWrite = Write;
     queue.EvtIoDeviceControl = Control;
-    queue.EvtIoInternalDeviceControl = Internal;
+    queue.EvtIoInternalDeviceControl = InternalControl;
     return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &queue, NULL, NULL);
 }
 

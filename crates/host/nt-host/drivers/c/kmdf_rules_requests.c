@@ -82,7 +82,7 @@ static NTSTATUS NTAPI Completed(PDEVICE_OBJECT Object, PIRP Irp, PVOID Context)
     return 0;
 }
 
-static NTSTATUS NTAPI Dispatch(WDFDEVICE To, UCHAR Major, UCHAR Minor, ULONG Code, PVOID Context, PIRP Irp, PVOID Internal)
+static NTSTATUS NTAPI Dispatch(WDFDEVICE To, UCHAR Major, UCHAR Minor, ULONG Code, PVOID Context, PIRP Irp, PVOID Inner)
 {
     PIO_STACK_LOCATION current = Irp->Tail.Overlay.CurrentStackLocation;
 
@@ -96,7 +96,7 @@ static NTSTATUS NTAPI Dispatch(WDFDEVICE To, UCHAR Major, UCHAR Minor, ULONG Cod
         if (Broken) {
             current[-1].CompletionRoutine = Completed;
         }
-        return (NTSTATUS)FX(WdfDeviceWdmDispatchIrp, To, Irp, Internal);
+        return (NTSTATUS)FX(WdfDeviceWdmDispatchIrp, To, Irp, Inner);
     }
     return (NTSTATUS)FX(WdfDeviceWdmDispatchIrpToIoQueue, To, Irp, Default, 0);
 }

@@ -172,7 +172,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     Complete(Request, 0, 0);
 }
 
-static VOID NTAPI Internal(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
+static VOID NTAPI InternalControl(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
 {
     if (Broken) {
         FX(WdfIoTargetSendIoctlSynchronously, Target, Request, BELOW, NULL, NULL, NULL, NULL);
@@ -247,7 +247,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     }
     InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
     queue.EvtIoDeviceControl = Control;
-    queue.EvtIoInternalDeviceControl = Internal;
+    queue.EvtIoInternalDeviceControl = InternalControl;
     queue.EvtIoRead = Read;
     queue.EvtIoWrite = Write;
     return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, Device, &queue, NULL, NULL);
