@@ -238,7 +238,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         FX(WdfRequestStopAcknowledge, Request, FALSE);
     }
     if (Is(L"FileObjectConfigured")) {
-        FX(WdfRequestGetFileObject, Request);
+        FX(WdfFileObjectGetDevice, FX(WdfRequestGetFileObject, Request));
     }
     if (Is(L"ParentObjectCheck") || Is(L"ParentObjectCheckLock")) {
         NoParent();

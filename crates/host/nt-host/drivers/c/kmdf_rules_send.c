@@ -107,6 +107,8 @@ static void Forward(WDFREQUEST Request)
 static void Locks(void)
 {
     WDF_OBJECT_ATTRIBUTES attributes;
+    static KSPIN_LOCK plain;
+    KIRQL old = 0;
     WDFSPINLOCK spin;
     WDFWAITLOCK wait;
 
@@ -121,6 +123,22 @@ static void Locks(void)
         if (!(Is(L"WdfSpinlockRelease") && Broken)) {
             FX(WdfSpinLockRelease, spin);
         }
+    }
+    if (Is(L"Spinlock") || Is(L"SpinlockRelease")) {
+        if (!(Is(L"Spinlock") && Broken)) {
+            old = KeAcquireSpinLockRaiseToDpc(&plain);
+        }
+        if (!(Is(L"SpinlockRelease") && Broken)) {
+            KeReleaseSpinLock(&plain, old);
+        }
+    }
+    if (Is(L"SpinlockDpc")) {
+        old = KfRaiseIrql(2);
+        if (!Broken) {
+            KeAcquireSpinLockAtDpcLevel(&plain);
+        }
+        KeReleaseSpinLockFromDpcLevel(&plain);
+        KeLowerIrql(old);
     }
     if (Is(L"WdfWaitlock") || Is(L"WdfWaitlockRelease")) {
         if (!(Is(L"WdfWaitlock") && Broken)) {

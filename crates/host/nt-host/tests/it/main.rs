@@ -19,6 +19,7 @@ mod limits;
 mod loader;
 mod losses;
 mod matrix;
+mod microsoft;
 mod notify;
 mod original;
 mod places;

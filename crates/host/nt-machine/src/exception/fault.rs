@@ -321,5 +321,7 @@ pub(crate) fn asked(context: &Context<'_>) {
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
     let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());
-    verify::stop(Rule::Hang, site.routine, site.address, format_args!("{callback} does not return (thread {number})"));
+    let waits = site.routine.is_some_and(|routine| routine.starts_with("KeWaitFor"));
+    let breach = HOOKS.find().filter(|_| waits).map_or(Rule::Hang.into(), |hooks| (hooks.endless_wait)());
+    verify::stop(breach, site.routine, site.address, format_args!("{callback} does not return (thread {number})"));
 }

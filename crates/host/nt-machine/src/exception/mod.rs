@@ -49,6 +49,8 @@ pub(crate) struct Hooks {
     pub(crate) change_irql: fn(u8),
     /// Returns the address of the page table, for reads of CR3.
     pub(crate) page_table: fn() -> u64,
+    /// Returns the rule that this thread breaks by waiting forever.
+    pub(crate) endless_wait: fn() -> Breach,
 }
 
 static HOOKS: Part<Hooks> = Part::new();

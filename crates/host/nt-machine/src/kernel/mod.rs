@@ -34,7 +34,8 @@ use crate::layout::DEVICE_OBJECT;
 use crate::memory::{Code, GuestPtr};
 use crate::part::Part;
 use crate::routine::{Call, Routine};
-use crate::verify::{self, At, Breach, Kmdf, Rule};
+use crate::verify::locks::LockKind;
+use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
 
 pub(crate) use io::work::submit;
 pub(crate) use sync::dpc::serve as serve_deferred;
@@ -134,6 +135,7 @@ pub(crate) struct Kernel {
     pub(crate) registrations: Mutex<io::registration::Registrations>,
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
+    pub(crate) cancel_lock: io::cancel::CancelLock,
     pub(crate) registry: Mutex<registry::keys::Registry>,
     /// Makes the clients of a device wait for their requests and close their files.
     pub(crate) close_clients: fn(GuestPtr<DEVICE_OBJECT>),
@@ -157,6 +159,7 @@ const HOOKS: Hooks = Hooks {
     shared_data: || kernel().shared_data.refreshed(),
     change_irql: sync::irql::change_silently,
     page_table: || kernel().table.page_table(),
+    endless_wait: io::dispatching::endless_wait,
 };
 
 /// Makes this the kernel of this process. Later calls have no effect.
@@ -203,6 +206,7 @@ impl Kernel {
             registrations: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),
+            cancel_lock: io::cancel::CancelLock::default(),
             registry: Mutex::new(registry::keys::Registry::new(&config)),
             close_clients,
             shared_data: shared_data::SharedData::new(&config),
@@ -279,10 +283,14 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
         let breach = if kernel.table.is_framework(index) { framework_irql() } else { Rule::IrqlTooHigh.into() };
         verify::find(breach, format_args!("called at IRQL {irql}, allowed up to {limit}"));
     }
+    io::rules::calls(routine);
     let site = if routine.keeps { verify::calls::remember(from) } else { from };
     let call = Call::new(entry.name, slots, site);
     let value = match kernel.table.scripted(index, &call, &kernel.config) {
-        Some(value) => value,
+        Some(value) => {
+            io::rules::fails(&call);
+            value
+        }
         None => match routine.run(&call) {
             Ok(value) => value,
             Err(fault) => fault::raise(fault, routine.leavable),
@@ -346,6 +354,7 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
     let before = thread::set_irql(irql);
     sync::irql::noticed(irql);
     let held = lock(&kernel().locks).held_by(thread::number());
+    let (regions, owned) = (sync::irql::regions(), sync::resource::owned().len());
     let Returned { value, flags, mxcsr } = thread::call_back(what, target, arguments);
     report_state("returned", flags, mxcsr, |detail| {
         verify::find_at(Rule::BadArgument, Some(what), At::Code(target), detail);
@@ -354,22 +363,37 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
     let after = thread::set_irql(before);
     if after != irql {
         let place = at_or(changed_by, target);
-        verify::find_at(
-            Rule::IrqlChanged,
-            Some(what),
-            place,
-            format_args!("called at IRQL {irql}, returned at {after}"),
-        );
+        let is_dispatch = what == io::request::DISPATCH_ROUTINE;
+        let names: &[Wdm] = if is_dispatch { &[Wdm::IrqlReturn] } else { &[] };
+        let breach = Breach::from(Rule::IrqlChanged).named_all(names);
+        verify::find_at(breach, Some(what), place, format_args!("called at IRQL {irql}, returned at {after}"));
     }
     let (still, taken) = {
         let locks = lock(&kernel().locks);
         (locks.held_by(thread::number()), locks.newest_of(thread::number()))
     };
     if still > held {
-        let place = at_or(taken.unwrap_or_default(), target);
-        verify::find_at(Rule::LockLeak, Some(what), place, format_args!("returned with a spin lock held"));
+        let (kind, from) = taken.unwrap_or((LockKind::Mutex, 0));
+        let breach = kind.breach(Rule::LockLeak);
+        verify::find_at(breach, Some(what), at_or(from, target), format_args!("returned with a lock held"));
+    }
+    report_regions(what, target, regions);
+    if let Some(from) = sync::resource::owned().get(owned) {
+        let breach = Rule::LockLeak.named(Wdm::ExclusiveResourceAccess);
+        verify::find_at(breach, Some(what), at_or(*from, target), format_args!("returned with a resource held"));
     }
     value
+}
+
+/// Reports a region that a callback has entered and not left.
+fn report_regions(what: &'static str, target: u64, before: [u32; 2]) {
+    let names = [(Wdm::CriticalRegions, "critical"), (Wdm::GuardedRegions, "guarded")];
+    for ((before, after), (name, kind)) in before.into_iter().zip(sync::irql::regions()).zip(names) {
+        if after > before {
+            let what_happened = format_args!("returned inside of a {kind} region");
+            verify::find_at(Rule::LockLeak.named(name), Some(what), At::Code(target), what_happened);
+        }
+    }
 }
 
 /// Returns the call that caused a problem or, if it is unknown, the callback.

@@ -114,6 +114,11 @@ impl<T: Plain> Out<T> {
         self.0.write(value)
     }
 
+    /// Returns whether the caller passed an address.
+    pub(crate) const fn is_wanted(self) -> bool {
+        !self.0.is_null()
+    }
+
     /// Stores the result, unless the caller passed NULL.
     pub(crate) fn set_if_wanted(self, value: T) -> Result<(), Fault> {
         self.0.write_if(value)

@@ -3,6 +3,8 @@
 use etw_types::NtStatus;
 
 use super::deliver::{self, End, complete};
+use super::device::with_device;
+use super::init::{D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, IO_RESTART};
 use super::request::{lookup, with_request};
 use super::{Handle, queue};
 use crate::cpu::thread;
@@ -87,12 +89,20 @@ fn acknowledge(request: Handle, requeue: bool) {
         pass_on(request, from, End::Front);
         return;
     }
-    if queue::with_queue(from, |queue| queue.resume.is_null()) {
-        let what = format_args!("keeps the request, but the queue has no EvtIoResume");
+    if !learns_of_resumption(from) {
+        let what = format_args!("keeps the request, but has no EvtIoResume, and no callback for the return to D0");
         verify::find(Rule::RequestMisuse.named(Kmdf::EvtIoStopResume), what);
     }
     with_request(request, |request| request.acknowledged = true);
     kernel().scheduler.change(|_| ());
+}
+
+/// Returns whether a driver has a callback that tells it when it can go on with a request of a queue.
+fn learns_of_resumption(queue: Handle) -> bool {
+    let (resume, device) = queue::with_queue(queue, |queue| (queue.resume, queue.device));
+    let callbacks = with_device(device, |device| device.init.callbacks);
+    let is_set = |index: &usize| callbacks.get(*index).is_some_and(|callback| !callback.is_null());
+    !resume.is_null() || [D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, IO_RESTART].iter().any(is_set)
 }
 
 /// Adds a request that the driver has to a queue.

@@ -13,6 +13,7 @@ use crate::kernel::{self, kernel, lock};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, functions};
+use crate::verify::locks::LockKind;
 use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
@@ -53,7 +54,8 @@ functions! { pub(super) FUNCTIONS;
         let before = owner(handle, std::mem::take);
         lock(&kernel().locks).released(thread::number(), handle.as_int());
         if before != thread::number() {
-            verify::find(Rule::LockMisuse, format_args!("releases a wait lock that this thread does not hold"));
+            let what = format_args!("releases a wait lock that this thread does not hold");
+            verify::find(LockKind::Wait.breach(Rule::LockMisuse), what);
         }
         kernel().scheduler.change(|_| ());
     }
@@ -141,7 +143,7 @@ fn acquire(call: &Call, handle: Handle, timeout: Option<GuestPtr<i64>>) -> Resul
     let me = thread::number();
     if owner(handle, |owner| *owner) == me {
         verify::stop(
-            Rule::LockMisuse,
+            LockKind::Wait.breach(Rule::LockMisuse),
             Some(call.name()),
             call.from,
             format_args!("deadlock: the thread already holds this wait lock"),
@@ -153,7 +155,7 @@ fn acquire(call: &Call, handle: Handle, timeout: Option<GuestPtr<i64>>) -> Resul
     if taken.is_none() {
         return Ok(NtStatus::Timeout);
     }
-    let opposite = lock(&kernel().locks).acquired(me, handle.as_int(), call.from);
+    let opposite = lock(&kernel().locks).acquired(LockKind::Wait, me, handle.as_int(), call.from);
     if let Some(other) = opposite.filter(|_| limit.is_none()) {
         let where_else = image::describe(other);
         let what = format_args!("acquired while another lock is held; {where_else} does it in reverse order");

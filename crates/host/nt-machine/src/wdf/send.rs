@@ -82,7 +82,7 @@ pub(super) fn check_send(request: Handle) {
         let what = format_args!("sends a request that is marked cancelable: call WdfRequestUnmarkCancelable first");
         verify::find(Rule::RequestMisuse.named(Kmdf::ReqMarkCancelableSend), what);
     }
-    if thread::irql() >= DISPATCH && lock(&kernel().locks).held_by(thread::number()) > 0 {
+    if lock(&kernel().locks).holds_spin_lock(thread::number()) {
         let what = format_args!("sends a request while it holds a spin lock");
         verify::find(Rule::LockMisuse.named(Kmdf::ReqSendWhileSpinlock), what);
     }

@@ -14,7 +14,7 @@ use crate::routine::{
     ANY, APC, Argument, Call, DISPATCH, Ignored, IntoReply, Kind, NO_RESOURCES, Out, Outcome, PASSIVE, Slots, done,
     fail, routines,
 };
-use crate::verify::{self, Rule};
+use crate::verify::{self, Breach, Rule, Wdm};
 
 /// `IO_TYPE_FILE`.
 pub(crate) const FILE_TYPE: u16 = 5;
@@ -267,12 +267,31 @@ struct Handle {
     kind: &'static str,
     object: u64,
     from: u64,
+    /// The routine that opened it.
+    routine: Option<&'static str>,
 }
 
 /// The driver's references to an object, and the driver's code that acquired the first one.
 struct References {
     count: i64,
     from: u64,
+    /// The routine that acquired the first one.
+    routine: Option<&'static str>,
+}
+
+/// Returns the routine that the driver is calling.
+fn routine() -> Option<&'static str> {
+    thread::site().map(|site| site.routine)
+}
+
+/// Names the rule of Microsoft about a routine whose result was not released.
+fn leak(rule: Rule, routine: Option<&str>) -> Breach {
+    match routine {
+        Some("ZwCreateKey") => rule.named(Wdm::ZwRegistryCreate),
+        Some("ZwOpenKey" | "ZwOpenKeyEx") => rule.named(Wdm::ZwRegistryOpen),
+        Some("IoGetAttachedDeviceReference") => rule.named(Wdm::DanglingDeviceObjectReference),
+        _ => rule.into(),
+    }
 }
 
 /// The functions that are called when the last handle to an object is closed, and when its last reference is gone.
@@ -310,7 +329,7 @@ pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> Result<KernelH
     }
     let handle = KernelHandle::after(objects.opened);
     objects.opened += 1;
-    objects.handles.insert(handle, Handle { kind, object, from });
+    objects.handles.insert(handle, Handle { kind, object, from, routine: routine() });
     Ok(handle)
 }
 
@@ -373,7 +392,7 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
 /// Adds a reference of the driver to an object. Returns the new number of handles and references.
 pub(crate) fn reference(object: u64, from: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
-    let entry = objects.references.entry(object).or_insert(References { count: 0, from });
+    let entry = objects.references.entry(object).or_insert(References { count: 0, from, routine: routine() });
     entry.count += 1;
     objects.counts(object).1.into()
 }
@@ -386,7 +405,7 @@ pub(crate) fn is_referenced(object: u64) -> bool {
 /// Removes a reference of the driver. Returns the number of handles and references that are left.
 pub(crate) fn dereference(object: u64) -> u64 {
     let mut objects = lock(&kernel().objects);
-    let entry = objects.references.entry(object).or_insert(References { count: 0, from: 0 });
+    let entry = objects.references.entry(object).or_insert(References { count: 0, from: 0, routine: None });
     entry.count -= 1;
     let left = entry.count;
     if left <= 0 {
@@ -544,13 +563,16 @@ impl Objects {
             self.managed.clear();
         }
         self.names.report_leaks(leaving);
-        for (_, Handle { kind, from, .. }) in self.handles.extract_if(.., |_, handle| leaving.owns(handle.from)) {
-            verify::find_at(Rule::HandleLeak, None, from, format_args!("a handle was not closed ({kind})"));
+        for (_, Handle { kind, from, routine, .. }) in
+            self.handles.extract_if(.., |_, handle| leaving.owns(handle.from))
+        {
+            let what = format_args!("a handle was not closed ({kind})");
+            verify::find_at(leak(Rule::HandleLeak, routine), None, from, what);
         }
         let left = self.references.extract_if(.., |_, references| leaving.owns(references.from));
-        for (_, References { count, from }) in left {
+        for (_, References { count, from, routine }) in left {
             let what = format_args!("{count} references to an object were not released");
-            verify::find_at(Rule::ObjectLeak, None, from, what);
+            verify::find_at(leak(Rule::ObjectLeak, routine), None, from, what);
         }
     }
 }

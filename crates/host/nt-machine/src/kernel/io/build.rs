@@ -3,8 +3,9 @@
 use etw_types::NtStatus;
 
 use super::contract::Buffers;
+use super::history::{History, Origin};
 use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, POWER, Request, call_driver};
-use super::{activity, irp, mdl, stack};
+use super::{activity, irp, mdl, rules, stack};
 use crate::cpu::thread;
 use crate::kernel::pool;
 use crate::kernel::sync::event;
@@ -39,21 +40,26 @@ routines! { pub(super) ROUTINES;
     fn IoInitializeIrp(request: GuestPtr<IRP>, _size: Ignored<u16>, stack: i8) -> Result<(), Fault> {
         let stack = stack.cast_unsigned();
         irp::initialize(request, stack)?;
-        lock(&kernel().io).track(request, stack, Request::default());
+        track_own(request, stack);
         Ok(())
     }
 
     #[irql(DISPATCH)]
     fn IoFreeIrp(request: GuestPtr<IRP>) {
-        free(request);
+        if rules::frees(request) {
+            free(request);
+        }
     }
 
     #[irql(DISPATCH)]
     fn IoReuseIrp(request: GuestPtr<IRP>, status: NtStatus) -> Result<(), Fault> {
+        if !rules::reuses(request) {
+            return Ok(());
+        }
         let stack = request.StackCount().read()?;
         irp::initialize(request, stack)?;
         request.IoStatus().Status().write(status)?;
-        lock(&kernel().io).track(request, stack, Request::default());
+        track_own(request, stack);
         Ok(())
     }
 
@@ -82,7 +88,7 @@ routines! { pub(super) ROUTINES;
         event: GuestPtr<KEVENT>,
         block: GuestPtr<IO_STATUS_BLOCK>,
     ) -> Outcome<Option<GuestPtr<IRP>>> {
-        build_transfer(call, major, device, buffer, offset, (true, End { event, block }))
+        build_transfer(call, major, device, buffer, offset, (Origin::Synchronous, End { event, block }))
     }
 
     #[irql(DISPATCH), fails_with_zero]
@@ -94,12 +100,13 @@ routines! { pub(super) ROUTINES;
         offset: Option<GuestPtr<u64>>,
         block: GuestPtr<IO_STATUS_BLOCK>,
     ) -> Outcome<Option<GuestPtr<IRP>>> {
-        build_transfer(call, major, device, buffer, offset, (false, End { event: GuestPtr::NULL, block }))
+        let end = End { event: GuestPtr::NULL, block };
+        build_transfer(call, major, device, buffer, offset, (Origin::Asynchronous, end))
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn IoSetCompletionRoutineEx(
-        _device: Ignored<GuestPtr<DEVICE_OBJECT>>,
+        device: GuestPtr<DEVICE_OBJECT>,
         request: GuestPtr<IRP>,
         routine: GuestPtr<Code>,
         context: GuestPtr<Opaque>,
@@ -107,6 +114,7 @@ routines! { pub(super) ROUTINES;
         on_error: bool,
         on_cancel: bool,
     ) -> Outcome {
+        rules::registers(device, request)?;
         let next = request.next_location()?;
         let bit = |wanted: bool, bit: u8| if wanted { bit } else { 0 };
         next.CompletionRoutine().write(routine)?;
@@ -125,6 +133,7 @@ routines! { pub(super) ROUTINES;
         context: GuestPtr<Opaque>,
         place: Out<GuestPtr<IRP>>,
     ) -> Outcome<NtStatus> {
+        rules::requests_power(minor, place.is_wanted());
         request_power(call, Power { device, minor, state, callback, context: context.address() }, place)
     }
 
@@ -137,10 +146,16 @@ routines! { pub(super) ROUTINES;
     }
 }
 
+/// Records an IRP that the driver allocated.
+fn track_own(request: GuestPtr<IRP>, stack: u8) {
+    let request_state = Request { history: History::new(Origin::Allocated), ..Request::default() };
+    lock(&kernel().io).track(request, stack, request_state);
+}
+
 fn allocate(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> {
     let request = irp::new(stack, from)?;
     if let Some(request) = request {
-        lock(&kernel().io).track(request, stack, Request::default());
+        track_own(request, stack);
     }
     Ok(request)
 }
@@ -200,20 +215,20 @@ fn build_control(
         if matches!(method, 1 | 2) && !output.is_empty() {
             request.MdlAddress().write(mdl::describe(output.start(), output.len() as u32)?)?;
         }
-        let built = Built { copy: (method == BUFFERED).then_some(output), synchronous: true };
+        let built = Built { copy: (method == BUFFERED).then_some(output), origin: Origin::Control };
         Ok(own(request, built, output.start(), end)?)
     };
     finish_building(request, build())
 }
 
-/// Builds a request with this major function. `place` has the offset; the request is synchronous if `end` has an event.
+/// Builds a request with this major function. `place` has the offset.
 fn build_transfer(
     call: &Call,
     major: u32,
     device: GuestPtr<DEVICE_OBJECT>,
     buffer: GuestSlice<u8>,
     place: Option<GuestPtr<u64>>,
-    (synchronous, end): (bool, End),
+    (origin, end): (Origin, End),
 ) -> Outcome<Option<GuestPtr<IRP>>> {
     let offset = place.map_or(Ok(0), GuestPtr::read)?;
     let has_data = matches!(major, READ | WRITE);
@@ -235,7 +250,7 @@ fn build_transfer(
                 request.MdlAddress().write(mdl::describe(buffer.start(), buffer.len() as u32)?)?;
             }
         }
-        Ok(own(request, Built { copy, synchronous }, buffer.start(), end)?)
+        Ok(own(request, Built { copy, origin }, buffer.start(), end)?)
     };
     finish_building(request, build())
 }
@@ -265,8 +280,7 @@ fn free_buffers(system: GuestPtr<u8>, mdl: GuestPtr<MDL>) {
 pub(crate) struct Built {
     /// The driver's buffer to which the output is copied from the system buffer.
     copy: Option<GuestSlice<u8>>,
-    /// The I/O manager frees the IRP, and the driver waits for the event.
-    synchronous: bool,
+    origin: Origin,
 }
 
 fn own(request: GuestPtr<IRP>, built: Built, user: GuestPtr<u8>, end: End) -> Result<(), Fault> {
@@ -280,7 +294,8 @@ fn own(request: GuestPtr<IRP>, built: Built, user: GuestPtr<u8>, end: End) -> Re
         request.SystemBuffer().read()?,
         request.MdlAddress().read()?,
     );
-    let state = Request { built: Some(built), buffers: Some(buffers), ..Request::default() };
+    let history = History { event: end.event.address(), ..History::new(built.origin) };
+    let state = Request { built: Some(built), buffers: Some(buffers), history, ..Request::default() };
     lock(&kernel().io).track(request, request.StackCount().read()?, state);
     Ok(())
 }
@@ -293,13 +308,14 @@ pub(super) fn ended(request: GuestPtr<IRP>, built: Built, buffers: &Buffers) -> 
         output.take(information).copy_from(buffers.system)?;
     }
     free_buffers(buffers.system, buffers.mdl);
-    if !built.synchronous {
+    if built.origin == Origin::Asynchronous {
         // The completion routine of the driver does the rest, and frees the IRP.
         return Ok(());
     }
     let (block, user_event) = (request.UserIosb().read()?, request.UserEvent().read()?);
     block.write_if(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
     free(request);
+    lock(&kernel().io).ended.insert(request, built.origin);
     if let Some(user_event) = user_event.non_null() {
         event::signal(user_event.Header(), 1)?;
     }
@@ -329,7 +345,11 @@ fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcom
     request.IoStatus().Status().write(NtStatus::NotSupported)?;
     place.set_if_wanted(request)?;
     let stack = request.StackCount().read()?;
-    lock(&kernel().io).track(request, stack, Request { power: Some(power), ..Request::default() });
+    lock(&kernel().io).track(
+        request,
+        stack,
+        Request { power: Some(power), history: History::new(Origin::Power), ..Request::default() },
+    );
     // As in Windows, a thread of the power manager sends power IRPs, and the device lives until they are sent.
     let held = super::device::Held::new(target);
     super::work::submit(request.address(), move || {

@@ -3,14 +3,15 @@
 use etw_types::NtStatus;
 
 use super::contract::Buffers;
-use super::request::{PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
+use super::history::History;
+use super::request::{DISPATCH_ROUTINE, PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
 use super::{activity, device, irp};
 use crate::cpu::thread;
 use crate::kernel::{IoRequest, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::Outcome;
-use crate::verify::{self, At, Rule};
+use crate::verify::{self, At, Breach, Rule, Wdm};
 
 /// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
 pub(super) const PATIENCE: u64 = 600_000_000;
@@ -57,6 +58,8 @@ pub(crate) struct Packet {
     routine: GuestPtr<Code>,
     /// The status that the routine returned.
     status: NtStatus,
+    /// Whether the request was already completed then.
+    was_done: bool,
 }
 
 /// Sends a request to a device and waits until it is completed.
@@ -110,7 +113,7 @@ pub(crate) fn begin_with(
     let buffers = Some(Buffers::new(major, parameters, system_buffer, mdl));
     lock(&kernel().io).track(request, stack.max(1), Request { buffers, ..Request::default() });
     let status = deliver(request)?;
-    Ok(Packet { request, first, routine, status })
+    Ok(Packet { request, first, routine, status, was_done: is_done(request) })
 }
 
 /// Creates an IRP that only describes a request of the framework. It has one stack location, which is the current one,
@@ -148,37 +151,47 @@ impl Packet {
         if is_done(self.request) { Ok(()) } else { cancel(self.request).map(drop) }
     }
 
-    fn find(self, rule: Rule, what: std::fmt::Arguments<'_>) {
-        verify::find_at(rule, Some("dispatch routine"), At::Code(self.routine.address()), what);
+    fn find(self, breach: impl Into<Breach>, what: std::fmt::Arguments<'_>) {
+        verify::find_at(breach, Some(DISPATCH_ROUTINE), At::Code(self.routine.address()), what);
     }
 }
 
 /// Waits until a request is completed, and checks the driver's return value against the result.
 pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
-    let Packet { request, first, status, .. } = packet;
+    let Packet { request, first, status, was_done, .. } = packet;
     let code = status.as_int();
     if !is_done(request) {
         if status == NtStatus::Pending {
             wait_for(packet)?;
         } else {
-            packet.find(Rule::RequestNever, format_args!("returned {code:#010X} without completing the request"));
+            let names = never_names(first.MajorFunction().read()?, status);
+            let breach = Breach::from(Rule::RequestNever).named_all(names);
+            packet.find(breach, format_args!("returned {code:#010X} without completing the request"));
         }
     }
     let block = request.IoStatus().read()?;
-    let reached = lock(&kernel().io).requests.get(&request).is_some_and(|request| request.reached);
+    let known = lock(&kernel().io).requests.get(&request).copied().unwrap_or_default();
+    let (reached, History { returned, .. }) = (known.reached, known.history);
     let completion = Completion { status: block.Status, information: block.Information, reached };
     let marked = first.Control().read()? & PENDING_RETURNED != 0;
     let done = is_done(request);
     if status != NtStatus::Pending && !marked && done && status != completion.status {
         let completed = completion.status.as_int();
+        let is_lowers = returned.is_some_and(|returned| returned != status);
+        let names: &[Wdm] = if is_lowers { &[Wdm::LowerDriverReturn] } else { &[] };
         packet.find(
-            Rule::RequestMisuse,
+            Breach::from(Rule::RequestMisuse).named_all(names),
             format_args!("returned {code:#010X}, but the request was completed with {completed:#010X}"),
         );
     }
+    if status != NtStatus::Pending && marked && done {
+        let what = format_args!("calls IoMarkIrpPending, but returned {code:#010X}");
+        packet.find(Rule::RequestMisuse.named(Wdm::MarkIrpPending), what);
+    }
     if done && status == NtStatus::Pending && !marked {
         let what = format_args!("returned STATUS_PENDING without calling IoMarkIrpPending");
-        packet.find(Rule::RequestMisuse, what);
+        let breach = Rule::RequestMisuse.named(Wdm::MarkIrpPending2);
+        packet.find(if was_done { breach.named(Wdm::PendedCompletedRequest) } else { breach }, what);
     }
     if done {
         lock(&kernel().pool).free_object(request.address());
@@ -186,6 +199,20 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
         activity::end(request);
     }
     Ok(completion)
+}
+
+/// Returns Microsoft's rules about a request that is not completed, although the dispatch routine returned a status.
+fn never_names(major: u8, status: NtStatus) -> &'static [Wdm] {
+    /// `IRP_MJ_SYSTEM_CONTROL`.
+    const SYSTEM_CONTROL: u8 = 0x17;
+    match (major, status.is_success()) {
+        (SYSTEM_CONTROL, true) => {
+            &[Wdm::CompleteRequest, Wdm::IrpProcessingComplete, Wdm::WmiComplete, Wdm::WmiForward]
+        }
+        (SYSTEM_CONTROL, false) => &[Wdm::CompleteRequest, Wdm::WmiComplete, Wdm::WmiForward],
+        (_, true) => &[Wdm::CompleteRequest, Wdm::IrpProcessingComplete],
+        (_, false) => &[Wdm::CompleteRequest],
+    }
 }
 
 /// Waits for a pending request. Cancels it after [`PATIENCE`], and gives up after twice that time.

@@ -52,7 +52,7 @@ impl Buffers {
 }
 
 /// Returns the place of a stack location, counted from 1.
-const fn place_of(request: Packet, location: u8) -> GuestPtr<IO_STACK_LOCATION> {
+pub(super) const fn place_of(request: Packet, location: u8) -> GuestPtr<IO_STACK_LOCATION> {
     request.after::<IO_STACK_LOCATION>().at(location as u64).before(1)
 }
 
@@ -70,6 +70,7 @@ fn stop(rule: Rule, detail: std::fmt::Arguments<'_>) -> ! {
 pub(super) fn move_to(request: Packet, location: u8, place: GuestPtr<IO_STACK_LOCATION>) -> Result<(), Fault> {
     if let Some(known) = lock(&kernel().io).requests.get_mut(&request) {
         known.location = location;
+        known.history.lowest = known.history.lowest.min(location);
     }
     request.CurrentLocation().write(location)?;
     request.CurrentStackLocation().write(place)

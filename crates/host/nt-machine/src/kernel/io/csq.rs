@@ -6,7 +6,6 @@ use etw_types::NtStatus;
 use super::request::PENDING_RETURNED;
 use crate::cpu::thread;
 use crate::kernel::kernel;
-use crate::kernel::sync::irql;
 use crate::layout::{DEVICE_OBJECT, IO_CSQ, IO_CSQ_IRP_CONTEXT, IRP};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, DISPATCH, Ignored, Outcome, routines};
@@ -102,7 +101,7 @@ routines! { pub(super) ROUTINES;
     /// Called with the cancel spin lock held.
     #[irql(DISPATCH), named(CANCEL)]
     fn cancel(_device: Ignored<GuestPtr<DEVICE_OBJECT>>, packet: GuestPtr<IRP>) -> Result<(), Fault> {
-        irql::lower(packet.CancelIrql().read()?);
+        super::cancel::release(packet.CancelIrql().read()?);
         let Some(link) = link_of(packet) else { return Ok(()) };
         let link = GuestPtr::<IO_CSQ_IRP_CONTEXT>::new(link.read()?);
         let queue = if link.Type().read()? == CONTEXT { link.Csq().read()? } else { link.cast() };

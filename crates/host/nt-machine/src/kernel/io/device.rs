@@ -2,8 +2,8 @@
 
 use etw_types::NtStatus;
 
-use super::names;
-use super::stack::{attach, lower, top};
+use super::stack::{attach_for_driver, lower, top};
+use super::{names, rules};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, GUID, UNICODE_STRING};
@@ -61,6 +61,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn IoDeleteDevice(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+        rules::removes_device();
         delete(device)
     }
 
@@ -96,7 +97,7 @@ routines! { pub(super) ROUTINES;
         source: GuestPtr<DEVICE_OBJECT>,
         target: GuestPtr<DEVICE_OBJECT>,
     ) -> Result<GuestPtr<DEVICE_OBJECT>, Fault> {
-        attach(source, target)
+        attach_for_driver(source, target)
     }
 
     #[irql(DISPATCH), fails(NtStatus::NoSuchDevice)]
@@ -105,12 +106,14 @@ routines! { pub(super) ROUTINES;
         target: GuestPtr<DEVICE_OBJECT>,
         place: Out<GuestPtr<DEVICE_OBJECT>>,
     ) -> Outcome {
-        place.set(attach(source, target)?)?;
-        done(())
+        let lower = attach_for_driver(source, target)?;
+        place.set(lower)?;
+        if lower.is_null() { fail(NtStatus::NoSuchDevice) } else { done(()) }
     }
 
     #[irql(PASSIVE)]
     fn IoDetachDevice(lower: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+        rules::removes_device();
         if let Some(upper) = lower.AttachedDevice().read()?.non_null() {
             upper.extension()?.AttachedTo().write(GuestPtr::NULL)?;
         }

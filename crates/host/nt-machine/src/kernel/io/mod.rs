@@ -4,13 +4,17 @@ mod activity;
 pub(crate) mod below;
 pub(crate) mod build;
 pub(crate) mod bus;
+pub(crate) mod cancel;
 pub(crate) mod client;
 mod contract;
 mod csq;
 pub(crate) mod device;
+pub(crate) mod dispatching;
+mod driver_calls;
 pub(crate) mod exchange;
 pub(crate) mod file;
 mod hardware;
+mod history;
 mod information;
 pub(crate) mod interface;
 pub(crate) mod interrupt;
@@ -23,8 +27,10 @@ pub(crate) mod plug_play;
 pub(crate) mod pnp;
 pub(crate) mod registration;
 mod relations;
+mod remove_lock;
 pub(crate) mod request;
 pub(crate) mod resources;
+pub(crate) mod rules;
 mod security;
 mod services;
 pub(crate) mod stack;
@@ -40,8 +46,10 @@ use crate::routine::Routine;
 pub(super) const ROUTINES: &[&[Routine]] = &[
     activity::ROUTINES,
     build::ROUTINES,
+    cancel::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,
+    driver_calls::ROUTINES,
     file::ROUTINES,
     hardware::ROUTINES,
     information::ROUTINES,
@@ -50,6 +58,7 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
     mdl::ROUTINES,
     plug_play::ROUTINES,
     registration::ROUTINES,
+    remove_lock::ROUTINES,
     request::ROUTINES,
     security::ROUTINES,
     services::ROUTINES,

@@ -7,17 +7,23 @@ use etw_types::NtStatus;
 use super::build::{self, Built, Power};
 use super::contract::{self, Buffers};
 use super::device::{self, Device, Link, Owner};
+use super::dispatching::{self, Dispatch};
+use super::history::{History, Origin};
 use super::manager::{Action, Child};
+use super::remove_lock::{self, RemoveLocks};
+use super::rules::{self, Ran};
 use super::volume::Volume;
 use super::{below, bus};
 use crate::cpu::thread;
 use crate::image::Leaving;
-use crate::kernel::sync::irql;
+use crate::kernel::sync::event;
 use crate::kernel::{RequestKind, call_back, kernel, lock};
 use crate::layout::{CONFIGURATION_INFORMATION, DEVICE_OBJECT, DRIVER_OBJECT, GUID, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::routine::{DISPATCH, Ignored, Irql, Out, routines};
-use crate::verify::{self, Rule};
+use crate::routine::{DISPATCH, Ignored, routines};
+use crate::verify::{self, Rule, Wdm};
+
+pub(crate) use super::cancel::cancel;
 
 /// The major functions.
 pub(super) const CREATE: u8 = 0x00;
@@ -31,48 +37,10 @@ pub(crate) const PENDING_RETURNED: u8 = 0x01;
 pub(super) const ON_CANCEL: u8 = 0x20;
 pub(super) const ON_SUCCESS: u8 = 0x40;
 pub(super) const ON_ERROR: u8 = 0x80;
+/// What findings call a dispatch routine.
+pub(crate) const DISPATCH_ROUTINE: &str = "dispatch routine";
 
 routines! { pub(super) ROUTINES;
-    #[irql(DISPATCH)]
-    fn IofCallDriver(device: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
-        call_driver(device, irp)
-    }
-
-    #[irql(DISPATCH)]
-    fn IoCallDriver(device: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
-        call_driver(device, irp)
-    }
-
-    #[irql(DISPATCH)]
-    fn PoCallDriver(device: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
-        call_driver(device, irp)
-    }
-
-    #[irql(DISPATCH)]
-    fn IofCompleteRequest(irp: GuestPtr<IRP>, _boost: Ignored<i8>) -> Result<(), Fault> {
-        complete(irp)
-    }
-
-    #[irql(DISPATCH)]
-    fn IoCompleteRequest(irp: GuestPtr<IRP>, _boost: Ignored<i8>) -> Result<(), Fault> {
-        complete(irp)
-    }
-
-    #[irql(DISPATCH)]
-    fn IoCancelIrp(irp: GuestPtr<IRP>) -> Result<bool, Fault> {
-        cancel(irp)
-    }
-
-    #[irql(DISPATCH)]
-    fn IoAcquireCancelSpinLock(old: Out<u8>) -> Result<(), Fault> {
-        old.set(irql::raise(DISPATCH))
-    }
-
-    #[irql(DISPATCH)]
-    fn IoReleaseCancelSpinLock(old: Irql) {
-        irql::lower(old.0);
-    }
-
     #[irql(DISPATCH), fixed]
     fn IoGetRequestorProcessId(_irp: Ignored<GuestPtr<IRP>>) -> u32 {
         4
@@ -106,6 +74,7 @@ pub(crate) struct Request {
     pub(super) wakes: bool,
     /// The driver requested the IRP with `PoRequestPowerIrp`.
     pub(super) power: Option<Power>,
+    pub(super) history: History,
 }
 
 /// A registration that a driver must remove before it is unloaded.
@@ -145,6 +114,9 @@ pub(crate) struct Io {
     /// Devices that the driver has deleted and whose memory is still in use. See [`release`](super::device::release).
     pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
+    pub(super) remove_locks: RemoveLocks,
+    /// The synchronous IRPs that are completed, and that the I/O manager has freed.
+    pub(super) ended: BTreeMap<GuestPtr<IRP>, Origin>,
     pub(super) volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
@@ -153,7 +125,7 @@ pub(crate) struct Io {
     /// The functions that run when an IRP is completed.
     ends: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
     /// The functions that run when an IRP is canceled that the framework or a device of the host has.
-    cancels: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
+    pub(super) cancels: BTreeMap<GuestPtr<IRP>, Box<dyn FnOnce() + Send>>,
 }
 
 impl Io {
@@ -164,7 +136,9 @@ impl Io {
 
     /// Records an IRP that was not sent yet, with this number of stack locations.
     pub(super) fn track(&mut self, irp: GuestPtr<IRP>, stack: u8, request: Request) {
-        self.requests.insert(irp, Request { location: stack.saturating_add(1), ..request });
+        let history = History { lowest: stack.saturating_add(1), ..request.history };
+        self.ended.remove(&irp);
+        self.requests.insert(irp, Request { location: stack.saturating_add(1), history, ..request });
     }
 
     /// Returns whether there is such a registration.
@@ -206,6 +180,8 @@ impl Io {
         self.ends.clear();
         self.cancels.clear();
         self.requests.clear();
+        self.ended.clear();
+        self.remove_locks = RemoveLocks::default();
     }
 }
 
@@ -240,7 +216,8 @@ pub(crate) fn descend(
     Ok(place)
 }
 
-fn dispatch(
+/// Calls the driver of a device for an IRP.
+pub(super) fn dispatch(
     device: GuestPtr<DEVICE_OBJECT>,
     request: GuestPtr<IRP>,
     place: GuestPtr<IO_STACK_LOCATION>,
@@ -270,7 +247,12 @@ fn dispatch(
     }
     reached(request);
     let arguments = [device.address(), request.address()];
-    Ok(NtStatus::from_int(call_back("dispatch routine", thread::irql(), target, &arguments) as u32))
+    let call = Dispatch::new(device, request)?;
+    remove_lock::begins(&call);
+    let routine = || call_back(DISPATCH_ROUTINE, thread::irql(), target, &arguments);
+    let (status, call) = dispatching::run(call, routine);
+    rules::dispatched(&call)?;
+    Ok(NtStatus::from_int(status as u32))
 }
 
 /// Records that the driver receives an IRP.
@@ -284,16 +266,19 @@ pub(crate) fn reached(request: GuestPtr<IRP>) {
 pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     let known = lock(&kernel().io).requests.get(&request).copied();
     let Some(known) = known else {
-        verify::find(Rule::RequestTwice, format_args!("{request:#x} is not an IRP, or the IRP is already completed"));
+        let breach = Rule::RequestTwice.named(Wdm::DoubleCompletion);
+        verify::find(breach, format_args!("{request:#x} is not an IRP, or the IRP is already completed"));
         return Ok(());
     };
     if known.completed {
-        verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
+        let breach = Rule::RequestTwice.named(Wdm::DoubleCompletion);
+        verify::find(breach, format_args!("the request is already completed"));
         return Ok(());
     }
     contract::check_location(request, known.location)?;
     if request.IoStatus().Status().read()? == NtStatus::Pending {
-        verify::find(Rule::RequestMisuse, format_args!("a request is completed with STATUS_PENDING"));
+        let breach = Rule::RequestMisuse.named(Wdm::CompleteRequestStatusCheck);
+        verify::find(breach, format_args!("a request is completed with STATUS_PENDING"));
     }
     if !request.CancelRoutine().read()?.is_null() {
         verify::find(Rule::RequestMisuse, format_args!("a request is completed with its cancel routine set"));
@@ -301,6 +286,7 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     if !ascend(request)? {
         return Ok(());
     }
+    dispatching::completed(request);
     if let Some(buffers) = &known.buffers {
         contract::check_completed(request, buffers)?;
     }
@@ -362,29 +348,23 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
         if let Some(routine) = place.CompletionRoutine().read()?.non_null().filter(|_| wanted) {
             let upper = if current < count { place.at(1).DeviceObject().read()? } else { GuestPtr::NULL };
             let arguments = [upper.address(), request.address(), place.Context().read()?];
+            let was_marked = current < count && place.at(1).Control().read()? & PENDING_RETURNED != 0;
+            let signals = event::signals();
             let result = call_back("completion routine", thread::irql(), routine, &arguments);
-            if NtStatus::from_int(result as u32) == NtStatus::MoreProcessingRequired {
+            let result = NtStatus::from_int(result as u32);
+            // A routine that returns this may have freed the IRP.
+            let is_live = lock(&kernel().io).requests.contains_key(&request);
+            if current < count && is_live {
+                let (pending, signaled) = (control & PENDING_RETURNED != 0, event::signals() != signals);
+                let ran = Ran { routine: routine.address(), result, pending, was_marked, signaled };
+                rules::completion_ran(&ran, place.at(1))?;
+            }
+            if result == NtStatus::MoreProcessingRequired {
                 return Ok(false);
             }
+        } else if control & PENDING_RETURNED != 0 && current < count {
+            // The I/O manager marks the IRP for a driver without a completion routine.
+            place.at(1).Control().change(|control| control | PENDING_RETURNED)?;
         }
     }
-}
-
-/// Cancels a request. Returns whether there was a cancel routine.
-pub(crate) fn cancel(request: GuestPtr<IRP>) -> Result<bool, Fault> {
-    request.Cancel().write(1)?;
-    let routine = request.CancelRoutine().cast::<u64>().swap(0)?;
-    if routine == 0 {
-        let run = lock(&kernel().io).cancels.remove(&request);
-        return Ok(run.map(|run| run()).is_some());
-    }
-    let old = irql::raise(DISPATCH);
-    request.CancelIrql().write(old)?;
-    // An IRP that was not sent has no current stack location, and hence no device.
-    let is_sent = request.CurrentLocation().read()? <= request.StackCount().read()?;
-    let device = if is_sent { request.CurrentStackLocation().read()?.DeviceObject().read()? } else { GuestPtr::NULL };
-    // The routine must release the cancel spin lock, which lowers the IRQL again.
-    thread::call(routine, &[device.address(), request.address()]);
-    thread::set_irql(old);
-    Ok(true)
 }

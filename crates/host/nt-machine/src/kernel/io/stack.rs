@@ -4,7 +4,7 @@ use super::device::{self, Device, Owner};
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT};
 use crate::memory::{Fault, GuestPtr};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Rule, Wdm};
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
@@ -83,6 +83,18 @@ pub(crate) fn top(device: Object) -> Result<Object, Fault> {
         device = upper;
     }
     Ok(device)
+}
+
+/// Attaches a device to the top of a stack for a driver. Returns NULL if one of them is not a device, which is a finding.
+pub(super) fn attach_for_driver(device: Object, to: Object) -> Result<Object, Fault> {
+    for (object, name, which) in [(device, Wdm::AddDevice, "source"), (to, Wdm::PnpSameDeviceObject, "target")] {
+        if !device::is_in_memory(object) {
+            let what = format_args!("the {which} {object:#x} is not a device object");
+            verify::find(Rule::BadArgument.named(name), what);
+            return Ok(GuestPtr::NULL);
+        }
+    }
+    attach(device, to)
 }
 
 /// Attaches a device to the top of a stack. Returns the device below it.

@@ -1,12 +1,15 @@
 //! Device queues, and drivers that process one IRP at a time in `StartIo`.
 
+use std::cell::Cell;
 use std::mem::offset_of;
 
+use crate::cpu::thread;
 use crate::kernel::sync::irql;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IRP, KDEVICE_QUEUE, KDEVICE_QUEUE_ENTRY, LIST_ENTRY};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{DISPATCH, Ignored, routines};
+use crate::verify::{self, Rule, Wdm};
 
 /// `DeviceQueueObject`.
 const TYPE: u16 = 20;
@@ -25,16 +28,19 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn KeInsertDeviceQueue(queue: Queue, entry: Entry) -> Result<bool, Fault> {
+        irql::needs_dispatch();
         insert(queue, entry, None)
     }
 
     #[irql(DISPATCH)]
     fn KeInsertByKeyDeviceQueue(queue: Queue, entry: Entry, key: u32) -> Result<bool, Fault> {
+        irql::needs_dispatch();
         insert(queue, entry, Some(key))
     }
 
     #[irql(DISPATCH)]
     fn KeRemoveDeviceQueue(queue: Queue) -> Result<Entry, Fault> {
+        irql::needs_dispatch();
         remove(queue)
     }
 
@@ -68,6 +74,15 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn IoStartNextPacket(device: GuestPtr<DEVICE_OBJECT>, _cancelable: Ignored<bool>) -> Result<(), Fault> {
+        irql::needs_dispatch();
+        if lock(&kernel().locks).holds_spin_lock(thread::number()) {
+            let breach = Rule::LockMisuse.named(Wdm::SpinLockSafe);
+            verify::find(breach, format_args!("starts the next packet while it holds a spin lock"));
+        }
+        if STARTING.get() == device {
+            let breach = Rule::RequestMisuse.named(Wdm::StartIoRecursion);
+            verify::find(breach, format_args!("starts the next packet in StartIo, which runs again inside of itself"));
+        }
         device.CurrentIrp().write(GuestPtr::NULL)?;
         let next = {
             let mut io = lock(&kernel().io);
@@ -80,6 +95,11 @@ routines! { pub(super) ROUTINES;
         };
         next.map_or(Ok(()), |packet| start(device, packet))
     }
+}
+
+thread_local! {
+    /// The device whose `StartIo` this thread runs.
+    static STARTING: Cell<GuestPtr<DEVICE_OBJECT>> = const { Cell::new(GuestPtr::NULL) };
 }
 
 /// Returns the entry that contains a link.
@@ -135,7 +155,9 @@ fn start(device: GuestPtr<DEVICE_OBJECT>, packet: GuestPtr<IRP>) -> Result<(), F
     device.CurrentIrp().write(packet)?;
     packet.CurrentStackLocation().read()?.DeviceObject().write(device)?;
     let old = irql::raise(DISPATCH);
+    let outer = STARTING.replace(device);
     call_back("StartIo", DISPATCH, routine, &[device.address(), packet.address()]);
+    STARTING.set(outer);
     irql::lower(old);
     Ok(())
 }

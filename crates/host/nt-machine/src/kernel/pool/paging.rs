@@ -11,7 +11,7 @@ use crate::exception::FaultSite;
 use crate::kernel::{kernel, lock};
 use crate::memory::{Protection, Region, protect};
 use crate::routine::DISPATCH;
-use crate::verify::{self, Rule};
+use crate::verify::{self, Breach, Rule, Wdm};
 
 struct Range {
     start: u64,
@@ -69,6 +69,12 @@ pub(crate) fn add(start: u64, size: u64) {
     kernel().paging.any.store(true, Ordering::SeqCst);
 }
 
+/// Returns whether an address is in paged pool.
+pub(super) fn is_pool(address: u64) -> bool {
+    let inside = |range: &Range| address >= range.start && address - range.start < range.size;
+    is_any() && ranges().iter().any(|range| !range.section && inside(range))
+}
+
 /// Removes paged pool that was freed.
 pub(crate) fn remove(start: u64) {
     ranges().retain(|range| range.start != start);
@@ -112,7 +118,9 @@ pub(crate) fn bring_in(address: u64, site: &FaultSite) -> bool {
     let irql = thread::irql();
     if irql >= DISPATCH {
         let what = format_args!("paged memory at {address:#x} is used at IRQL {irql}");
-        verify::find_at(Rule::PageableAtDispatch, site.routine, site.address, what);
+        let names: &[Wdm] = if range.section { &[Wdm::PagedCode] } else { &[] };
+        let breach = Breach::from(Rule::PageableAtDispatch).named_all(names);
+        verify::find_at(breach, site.routine, site.address, what);
     }
     range.out = false;
     protect(range.start, range.size, range.rights)

@@ -2,11 +2,12 @@
 
 use super::blocks::text;
 use super::kind::{Kind, PAGE_EXECUTE};
+use super::paging;
 use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{Call, DISPATCH, Ignored, routines};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Breach, Rule, Wdm};
 
 /// `POOL_FLAG_…`.
 const UNINITIALIZED: u64 = 0x2;
@@ -190,6 +191,12 @@ fn allocate_special(call: &Call, size: u64, tag: [u8; 4]) -> Option<GuestPtr<u8>
 
 /// Frees pool of the driver.
 pub(crate) fn free(address: u64, tag: Option<u32>) {
+    let irql = thread::irql();
+    if irql >= DISPATCH && paging::is_pool(address) {
+        let names = [Wdm::IrqlExFree1, Wdm::IrqlExFree2, Wdm::IrqlExFree3];
+        let breach = Breach::from(Rule::IrqlTooHigh).named_all(&names);
+        verify::find(breach, format_args!("frees paged pool at IRQL {irql}, allowed up to 1"));
+    }
     let range = lock(&kernel().pool).range(address);
     if let Some((start, end)) = range {
         let is_inside = |address: u64| address >= start && address < end;

@@ -8,6 +8,7 @@ use crate::kernel::{kernel, lock};
 use crate::layout::{LIST_ENTRY, SINGLE_LIST_ENTRY, SLIST_HEADER};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, Call, DISPATCH, Ignored, routines};
+use crate::verify::locks::LockKind;
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -101,9 +102,9 @@ routines! { pub(super) ROUTINES;
 }
 
 fn locked<T>(call: &Call, spin_lock: GuestPtr<u64>, operation: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
-    spinlock::acquire(spin_lock, call.from)?;
+    spinlock::acquire_as(LockKind::Spin, spin_lock, call.from)?;
     let result = operation()?;
-    spinlock::release(spin_lock)?;
+    spinlock::release_as(LockKind::Spin, spin_lock)?;
     Ok(result)
 }
 

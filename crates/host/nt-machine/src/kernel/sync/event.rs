@@ -1,10 +1,13 @@
 //! Dispatcher objects: events, mutexes, semaphores, and waiting for them. Their state is in the driver's memory.
 
+use std::cell::Cell;
+
 use etw_types::NtStatus;
 
 use super::state::Waiter;
 use crate::cpu::thread;
 use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::io::rules;
 use crate::kernel::kernel;
 use crate::layout::{DISPATCHER_HEADER, KEVENT, KMUTANT, KSEMAPHORE};
 use crate::memory::{Fault, GuestPtr, Opaque};
@@ -30,7 +33,13 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(DISPATCH)]
-    fn KeSetEvent(event: GuestPtr<KEVENT>, _increment: Ignored<i32>, _wait: Ignored<bool>) -> Result<i32, Fault> {
+    fn KeSetEvent(event: GuestPtr<KEVENT>, _increment: Ignored<i32>, wait: bool) -> Result<i32, Fault> {
+        let irql = thread::irql();
+        if wait && irql > APC {
+            verify::find(Rule::IrqlTooHigh, format_args!("called at IRQL {irql} with Wait, allowed up to 1"));
+        }
+        SIGNALS.set(SIGNALS.get().wrapping_add(1));
+        rules::sets_event(event.address());
         signal(event.Header(), 1)
     }
 
@@ -144,6 +153,16 @@ routines! { pub(super) ROUTINES;
         let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
         done(wait(&[GuestPtr::new(object)], true, timeout)?)
     }
+}
+
+thread_local! {
+    /// The number of events that the driver has set on this thread.
+    static SIGNALS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Returns the number of events that the driver has set on this thread.
+pub(crate) fn signals() -> u32 {
+    SIGNALS.get()
 }
 
 /// Sets the signal state and returns the old one.

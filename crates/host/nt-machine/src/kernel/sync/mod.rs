@@ -4,7 +4,7 @@ pub(crate) mod dpc;
 pub(crate) mod event;
 pub(crate) mod irql;
 pub(crate) mod process;
-mod resource;
+pub(crate) mod resource;
 pub(crate) mod scheduler;
 mod shared_lock;
 mod sleepers;

@@ -1,16 +1,19 @@
-//! Executive resources, rundown protection and remove locks.
-
-use etw_types::NtStatus;
+//! Executive resources and rundown protection.
 
 use super::irql;
 use super::scheduler::State;
 use crate::cpu::thread;
+use crate::kernel::io::dispatching;
 use crate::kernel::pool;
 use crate::kernel::{kernel, lock};
-use crate::layout::{ERESOURCE, IO_REMOVE_LOCK};
+use crate::layout::ERESOURCE;
 use crate::memory::{Fault, GuestPtr, Opaque};
-use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
-use crate::verify::{self, Rule};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Outcome, done, routines};
+use crate::verify::{self, Rule, Wdm};
+
+/// The major functions of requests that system threads send.
+const POWER: u8 = 0x16;
+const PNP: u8 = 0x1B;
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -208,57 +211,6 @@ routines! { pub(super) ROUTINES;
     fn ExRundownCompletedCacheAware(protection: GuestPtr<u64>) -> Result<(), Fault> {
         protection.write(1)
     }
-
-    #[irql(PASSIVE)]
-    fn IoInitializeRemoveLockEx(
-        remove_lock: GuestPtr<IO_REMOVE_LOCK>,
-        _tag: Ignored<u32>,
-        _minutes: Ignored<u32>,
-        _most: Ignored<u32>,
-        _size: Ignored<u32>,
-    ) -> Result<(), Fault> {
-        remove_lock.zero()?;
-        remove_lock.IoCount().write(1)
-    }
-
-    /// It fails only after the driver itself has begun to remove the device, so no failures are injected.
-    #[irql(DISPATCH)]
-    fn IoAcquireRemoveLockEx(
-        remove_lock: GuestPtr<IO_REMOVE_LOCK>,
-        _tag: Ignored<GuestPtr<Opaque>>,
-        _file: Ignored<GuestPtr<u8>>,
-        _line: Ignored<u32>,
-        _size: Ignored<u32>,
-    ) -> Outcome {
-        if remove_lock.Removed().read()? != 0 {
-            return fail(NtStatus::DeletePending);
-        }
-        remove_lock.IoCount().fetch_add(1)?;
-        done(())
-    }
-
-    #[irql(DISPATCH)]
-    fn IoReleaseRemoveLockEx(
-        remove_lock: GuestPtr<IO_REMOVE_LOCK>,
-        _tag: Ignored<GuestPtr<Opaque>>,
-        _size: Ignored<u32>,
-    ) -> Result<(), Fault> {
-        remove_lock.IoCount().fetch_sub(1)?;
-        kernel().scheduler.change(|_| ());
-        Ok(())
-    }
-
-    #[irql(PASSIVE)]
-    fn IoReleaseRemoveLockAndWaitEx(
-        remove_lock: GuestPtr<IO_REMOVE_LOCK>,
-        _tag: Ignored<GuestPtr<Opaque>>,
-        _size: Ignored<u32>,
-    ) -> Result<(), Fault> {
-        remove_lock.Removed().write(1)?;
-        // One reference for the lock itself, one for the caller.
-        remove_lock.IoCount().fetch_sub(2)?;
-        until(|| Ok(remove_lock.IoCount().read()? == 0))
-    }
 }
 
 /// Waits until a condition is met.
@@ -268,8 +220,19 @@ fn until(condition: impl Fn() -> Result<bool, Fault>) -> Result<(), Fault> {
 }
 
 fn initialize(resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
-    kernel().scheduler.change(|state| state.readers.retain(|(known, _), _| *known != resource.address()));
+    kernel().scheduler.change(|state| {
+        state.readers.retain(|(known, _), _| *known != resource.address());
+        state.owners.remove(&resource.address());
+    });
     resource.zero()
+}
+
+/// Returns the calls with which this thread acquired the resources that it has for exclusive access.
+pub(crate) fn owned() -> Vec<u64> {
+    let thread = thread::object().address();
+    kernel()
+        .scheduler
+        .look(|state| state.owners.values().filter(|(owner, _)| *owner == thread).map(|(_, from)| *from).collect())
 }
 
 /// Returns the key for a thread's shared access to a resource.
@@ -291,6 +254,13 @@ enum Access {
 
 /// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
 fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
+    // A system thread has no normal APCs.
+    let is_client = dispatching::current().is_some_and(|call| !matches!(call.major, POWER | PNP));
+    if is_client && irql::are_apcs_enabled() {
+        let breach = Rule::LockMisuse.named(Wdm::WithinCriticalRegion);
+        verify::find(breach, format_args!("acquires a resource outside of a critical region"));
+    }
+    let from = thread::site().map_or(0, |site| site.from);
     let (exclusive, key) = (access == Access::Exclusive, reader(resource, thread::object().address()));
     let attempt = |state: &mut State| {
         let (readers, writer) = (resource.Readers().read()?, resource.Writer().read()?);
@@ -307,6 +277,7 @@ fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<
         if exclusive || is_mine {
             resource.WriterDepth().change(|depth| depth.wrapping_add(1))?;
             resource.Writer().write(thread::object())?;
+            state.owners.entry(resource.address()).or_insert((thread::object().address(), from));
         } else {
             resource.Readers().write(readers.wrapping_add(1))?;
             *state.readers.entry(key).or_default() += 1;
@@ -339,6 +310,7 @@ fn release(resource: GuestPtr<ERESOURCE>, thread: u64) -> Result<(), Fault> {
             resource.WriterDepth().write(depth - 1)?;
             if depth == 1 {
                 resource.Writer().write(GuestPtr::NULL)?;
+                state.owners.remove(&resource.address());
             }
             return Ok(true);
         }
@@ -352,7 +324,8 @@ fn release(resource: GuestPtr<ERESOURCE>, thread: u64) -> Result<(), Fault> {
         Ok(true)
     })?;
     if !owned {
-        verify::find(Rule::LockMisuse, format_args!("releases a resource that this thread does not hold"));
+        let breach = Rule::LockMisuse.named(Wdm::ExclusiveResourceAccess);
+        verify::find(breach, format_args!("releases a resource that this thread does not hold"));
     }
     Ok(())
 }
@@ -364,6 +337,7 @@ fn convert(resource: GuestPtr<ERESOURCE>) -> Result<(), Fault> {
             return Ok::<_, Fault>(false);
         }
         let depth = resource.WriterDepth().change(|_| 0)?;
+        state.owners.remove(&resource.address());
         resource.Writer().write(GuestPtr::NULL)?;
         resource.Readers().write(depth)?;
         state.readers.insert(reader(resource, thread::object().address()), depth);

@@ -4,11 +4,13 @@ use super::irql;
 use crate::Os;
 use crate::cpu::thread;
 use crate::image;
+use crate::kernel::io::rules;
 use crate::kernel::{kernel, lock};
 use crate::layout::{FAST_MUTEX, KLOCK_QUEUE_HANDLE};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Irql, Out, routines};
-use crate::verify::{self, Rule};
+use crate::verify::locks::LockKind;
+use crate::verify::{self, Rule, Wdm};
 
 routines! { pub(super) ROUTINES;
     #[irql(ANY)]
@@ -28,12 +30,13 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH), keeps]
     fn KeAcquireSpinLockAtDpcLevel(&call, spin_lock: GuestPtr<u64>) -> Result<(), Fault> {
-        at_dpc_level(spin_lock, call.from)
+        at_dpc_level(LockKind::Spin, spin_lock, call.from)
     }
 
     #[irql(DISPATCH)]
     fn KeReleaseSpinLockFromDpcLevel(spin_lock: GuestPtr<u64>) -> Result<(), Fault> {
-        release(spin_lock)
+        irql::needs_dispatch();
+        release_as(LockKind::Spin, spin_lock)
     }
 
     #[irql(DISPATCH)]
@@ -55,12 +58,12 @@ routines! { pub(super) ROUTINES;
         let old = irql::raise(DISPATCH);
         handle.Lock().write(spin_lock)?;
         handle.OldIrql().write(old)?;
-        acquire(spin_lock, call.from)
+        acquire_as(LockKind::Queued, spin_lock, call.from)
     }
 
     #[irql(DISPATCH)]
     fn KeReleaseInStackQueuedSpinLock(handle: GuestPtr<KLOCK_QUEUE_HANDLE>) -> Result<(), Fault> {
-        release(handle.Lock().read()?)?;
+        release_as(LockKind::Queued, handle.Lock().read()?)?;
         irql::lower(handle.OldIrql().read()?);
         Ok(())
     }
@@ -72,12 +75,13 @@ routines! { pub(super) ROUTINES;
         handle: GuestPtr<KLOCK_QUEUE_HANDLE>,
     ) -> Result<(), Fault> {
         handle.Lock().write(spin_lock)?;
-        at_dpc_level(spin_lock, call.from)
+        at_dpc_level(LockKind::Queued, spin_lock, call.from)
     }
 
     #[irql(DISPATCH)]
     fn KeReleaseInStackQueuedSpinLockFromDpcLevel(handle: GuestPtr<KLOCK_QUEUE_HANDLE>) -> Result<(), Fault> {
-        release(handle.Lock().read()?)
+        irql::needs_dispatch();
+        release_as(LockKind::Queued, handle.Lock().read()?)
     }
 
     #[irql(ANY)]
@@ -205,22 +209,25 @@ impl Apcs {
 
 fn raise_and_acquire(spin_lock: GuestPtr<u64>, from: u64) -> Result<Irql, Fault> {
     let old = irql::raise(DISPATCH);
-    acquire(spin_lock, from)?;
+    acquire_as(LockKind::Spin, spin_lock, from)?;
+    irql::saved(spin_lock.address(), old);
     Ok(Irql(old))
 }
 
 fn release_and_lower(spin_lock: GuestPtr<u64>, old: Irql) -> Result<(), Fault> {
-    release(spin_lock)?;
+    irql::needs_dispatch();
+    if let Some(saved) = irql::restores(spin_lock.address(), old.0) {
+        let breach = Rule::LockMisuse.named(Wdm::IrqlKeReleaseSpinLock);
+        verify::find(breach, format_args!("restores IRQL {}, but the spin lock was acquired at {saved}", old.0));
+    }
+    release_as(LockKind::Spin, spin_lock)?;
     irql::lower(old.0);
     Ok(())
 }
 
-fn at_dpc_level(spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
-    let irql = thread::irql();
-    if irql < DISPATCH {
-        verify::find(Rule::IrqlTooLow, format_args!("called at IRQL {irql}, needs 2"));
-    }
-    acquire(spin_lock, from)
+fn at_dpc_level(kind: LockKind, spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
+    irql::needs_dispatch();
+    acquire_as(kind, spin_lock, from)
 }
 
 /// Returns the value of a lock that this thread holds.
@@ -228,12 +235,17 @@ fn mine() -> u64 {
     u64::from(thread::number()) << 1 | 1
 }
 
-/// Acquires a spin lock. If this thread already holds it, it would wait forever, so the run ends.
+/// Acquires a spin lock of the framework.
 pub(crate) fn acquire(spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
+    acquire_as(LockKind::Framework, spin_lock, from)
+}
+
+/// Acquires a spin lock. If this thread already holds it, it would wait forever, so the run ends.
+pub(crate) fn acquire_as(kind: LockKind, spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> {
     if spin_lock.read()? == mine() {
         let routine = thread::site().map_or("KeAcquireSpinLock", |site| site.routine);
         let what = format_args!("deadlock: the thread already holds this spin lock");
-        verify::stop(Rule::LockMisuse, Some(routine), from, what);
+        verify::stop(kind.breach(Rule::LockMisuse), Some(routine), from, what);
     }
     while !spin_lock.compare_exchange(0, mine())? {
         if verify::is_stopped() {
@@ -241,20 +253,20 @@ pub(crate) fn acquire(spin_lock: GuestPtr<u64>, from: u64) -> Result<(), Fault> 
         }
         std::thread::yield_now();
     }
-    note_acquired(spin_lock.address(), from);
+    note_acquired(kind, spin_lock.address(), from);
     Ok(())
 }
 
 fn try_acquire(spin_lock: GuestPtr<u64>, from: u64) -> Result<bool, Fault> {
     let taken = spin_lock.compare_exchange(0, mine())?;
     if taken {
-        note_acquired(spin_lock.address(), from);
+        note_acquired(LockKind::Spin, spin_lock.address(), from);
     }
     Ok(taken)
 }
 
-fn note_acquired(address: u64, from: u64) {
-    let cycle = lock(&kernel().locks).acquired(thread::number(), address, from);
+fn note_acquired(kind: LockKind, address: u64, from: u64) {
+    let cycle = lock(&kernel().locks).acquired(kind, thread::number(), address, from);
     if let Some(other) = cycle {
         let where_else = image::describe(other);
         let what = format_args!("acquired while another lock is held; {where_else} does it in reverse order");
@@ -262,15 +274,22 @@ fn note_acquired(address: u64, from: u64) {
     }
 }
 
-/// Releases a spin lock.
+/// Releases a spin lock of the framework.
 pub(crate) fn release(spin_lock: GuestPtr<u64>) -> Result<(), Fault> {
+    release_as(LockKind::Framework, spin_lock)
+}
+
+/// Releases a spin lock.
+pub(crate) fn release_as(kind: LockKind, spin_lock: GuestPtr<u64>) -> Result<(), Fault> {
     let held = spin_lock.read()?;
     lock(&kernel().locks).released(thread::number(), spin_lock.address());
     if held != mine() {
         let what = if held == 0 { "that is free" } else { "of another thread" };
-        verify::find(Rule::LockMisuse, format_args!("releases a spin lock {what}"));
+        let breach = kind.breach(Rule::LockMisuse);
+        verify::find(breach, format_args!("releases a spin lock {what}"));
         return Ok(());
     }
+    rules::lock_released()?;
     spin_lock.write(0)
 }
 
@@ -302,7 +321,7 @@ fn own_fast_mutex(mutex: GuestPtr<FAST_MUTEX>, apcs: Apcs, from: u64) -> Result<
         Apcs::Guarded => irql::enter_guarded(),
         Apcs::Unchanged => {}
     }
-    note_acquired(mutex.address(), from);
+    note_acquired(LockKind::Mutex, mutex.address(), from);
     Ok(())
 }
 

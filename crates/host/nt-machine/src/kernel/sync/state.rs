@@ -64,6 +64,9 @@ pub(crate) struct State {
     pub(super) waits: u64,
     /// How often a thread has a resource for shared access, by the addresses of the resource and the thread.
     pub(super) readers: BTreeMap<(u64, u64), u32>,
+    /// The thread that has a resource for exclusive access, and the call that acquired it, by the address of the
+    /// resource.
+    pub(super) owners: BTreeMap<u64, (u64, u64)>,
     /// The number of threads that wait for exclusive access to a resource, by the address of the resource.
     pub(super) writers: BTreeMap<u64, u32>,
     /// The same for shared access.

@@ -22,25 +22,26 @@ a path that no request took.
 | option | nt-host |
 |---|---|
 | special pool | always: an access outside of an allocation, or after it was freed, is a finding |
-| force IRQL checking | always: pageable memory is inaccessible at `DISPATCH_LEVEL`, also that of images, and the IRQL of every call is compared with the limit of the routine |
+| force IRQL checking, additional IRQL checking | always: pageable pool and sections are inaccessible at `DISPATCH_LEVEL`, and the IRQL of every call is compared with the limit of the routine |
 | pool tracking | always: an allocation that is left at unload is a finding, with the line that allocated it |
 | I/O verification | always: the life of every IRP, its stack locations, buffers, cancellation and completion |
-| deadlock detection | always: the order of spin locks, fast mutexes and the framework's locks; one order and its opposite suffice |
+| deadlock detection | always: the order of spin locks, fast mutexes and the framework's spin locks; one order and its opposite suffice |
+| DMA checking | nothing: the transfers of DMA adapters are not modelled |
+| security checks | nothing |
+| miscellaneous checks | freed memory that contains a set timer, a work item that is freed while it is queued, and handles that are left at unload are findings |
 | DDI compliance checking | the rules below that are marked with *run time* |
-| DMA checking | nothing: DMA adapters are not modelled |
-| security checks | user addresses that are not valid fault as in Windows; nothing else |
-| miscellaneous checks | memory with a set timer, a queued work item or a lock is not freed without a finding; handles, threads and registrations are counted |
+| DDI compliance checking (additional) | the other rules below |
+| WDF verification | `--framework-verifier` switches on that of Microsoft's framework; the model of the framework always checks |
 | randomized low resources simulation | `--seed N`: calls fail at random, the same ones for the same number |
 | systematic low resources simulation | `nt-host matrix` fails every call that can fail, one in each run; `--fail ROUTINE@N` fails one |
 | force pending I/O requests | `--below any=0@1ms`: the device below returns `STATUS_PENDING` and completes requests later |
-| IRP logging | nothing; the findings have the calls that led to them |
+| IRP logging | nothing; findings have the calls that led to them |
 | invariant MDL checking | the MDL of a request that is completed must be its own; the contents of buffers are not compared |
-| stack based failure injection | as systematic low resources simulation |
-| power framework delay fuzzing | nothing: the power framework is not modelled |
+| power framework delay fuzzing | nothing |
+| port/miniport interface checking, VM switch verification | nothing: the port drivers are not modelled |
 | kernel synchronization delay fuzzing | `--races` delays events to expose races with unregistering; other delays are not varied |
 | code integrity checks | at load: an image that memory integrity would refuse has a note |
-| WDF verification | `--framework-verifier` switches on that of Microsoft's framework; the model of the framework always checks |
-| port and miniport interface checking, VM switch, NDIS, storage | nothing: these port drivers are not modelled |
+| driver isolation checks | nothing |
 ";
 
 fn page() -> String {

@@ -63,15 +63,15 @@ table! { Kmdf, "kmdf";
     "locking" {
         ParentObjectCheckLock: ObjectLeak;
         ReqSendWhileSpinlock: LockMisuse;
-        Spinlock => "the model of the framework does not check it";
-        SpinlockDpc => "the model of the framework does not check it";
-        SpinlockRelease => "the model of the framework does not check it";
-        WdfInterruptLock: LockMisuse, "WdfInterruptAcquireLock WdfInterruptReleaseLock";
-        WdfInterruptLockRelease => "the model of the framework does not check it";
-        WdfSpinlock: LockMisuse, "WdfSpinLockAcquire WdfSpinLockRelease";
-        WdfSpinlockRelease => "the model of the framework does not check it";
-        WdfWaitlock: LockMisuse, "WdfWaitLockAcquire WdfWaitLockRelease";
-        WdfWaitlockRelease => "the model of the framework does not check it";
+        Spinlock: LockMisuse LockLeak;
+        SpinlockDpc: LockMisuse LockLeak;
+        SpinlockRelease: LockMisuse LockLeak;
+        WdfInterruptLock: LockMisuse LockLeak;
+        WdfInterruptLockRelease: LockMisuse LockLeak;
+        WdfSpinlock: LockMisuse LockLeak;
+        WdfSpinlockRelease: LockMisuse LockLeak;
+        WdfWaitlock: LockMisuse LockLeak;
+        WdfWaitlockRelease: LockMisuse LockLeak;
     }
     "miscellaneous" {
         AccessHardwareKey: FrameworkMisuse;

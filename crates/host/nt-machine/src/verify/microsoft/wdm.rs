@@ -2,7 +2,7 @@
 
 table! { Wdm, "wdm";
     "DDI usage" {
-        DebugBreakUsage => "a debug build of the driver may call it; without a debugger, the call ends the run";
+        DebugBreakUsage: BugCheck, "DbgBreakPoint DbgBreakPointWithStatus";
         DoubleFetch => "reads of user memory are not recorded";
         ObsoleteDDIs => "the routine is not modelled, so a call ends the run";
         SafeStrings => "about the source: a call with a buffer of the right size is no mistake of the run";
@@ -43,7 +43,7 @@ table! { Wdm, "wdm";
         PnpIrpCompletion: RequestMisuse;
         PnpRemove [run_time]: RequestMisuse;
         PnpSurpriseRemove: RequestMisuse;
-        PowerDownAllocate: RequestMisuse;
+        PowerDownAllocate => "the allocation works; Windows only advises against it";
         PowerDownFail: RequestMisuse;
         PowerIrpDDIs: RequestMisuse;
         PowerUpFail: RequestMisuse;
@@ -53,7 +53,7 @@ table! { Wdm, "wdm";
         StartIoCancel => "the order of two settings that are not used in between";
         StartIoRecursion: RequestMisuse;
         WmiComplete: RequestNever;
-        WmiForward: RequestNever RequestMisuse;
+        WmiForward: RequestNever;
     }
     "IRP tracking" {
         IoReleaseRemoveLockAndWaitOutsideRemoveDevice: LockMisuse;
@@ -76,7 +76,7 @@ table! { Wdm, "wdm";
         RemoveLockMnRemove2: LockMisuse;
         RemoveLockMnSurpriseRemove: LockMisuse;
         RemoveLockQueryMnRemove: LockMisuse;
-        RemoveLockRelease2: LockLeak;
+        RemoveLockRelease2: LockLeak LockMisuse;
         RemoveLockReleaseCleanup: LockLeak;
         RemoveLockReleaseClose: LockLeak;
         RemoveLockReleaseCreate: LockLeak;
@@ -100,9 +100,7 @@ table! { Wdm, "wdm";
             KeAcquireSpinLockAtDpcLevel KeInsertByKeyDeviceQueue KeInsertDeviceQueue
             KeReleaseSpinLockFromDpcLevel KeRemoveByKeyDeviceQueue KeRemoveDeviceQueue
         ";
-        IrqlExAllocatePool [run_time]: IrqlTooHigh PageableAtDispatch, "
-            ExAllocatePoolWithTag ExAllocatePoolWithTagPriority
-        ";
+        IrqlExAllocatePool [run_time]: IrqlTooHigh, "ExAllocatePoolWithTag ExAllocatePoolWithTagPriority";
         IrqlExApcLte1 [run_time]: IrqlTooHigh, "ExAcquireFastMutex ExTryToAcquireFastMutex";
         IrqlExApcLte2 [run_time]: IrqlTooHigh, "
             CmRegisterCallback CmUnRegisterCallback ExAllocateFromPagedLookasideList ExAllocatePoolWithQuota
@@ -123,7 +121,7 @@ table! { Wdm, "wdm";
             ExRaiseStatus ExUuidCreate
         ";
         IrqlIoApcLte: IrqlTooHigh, "IoDeleteDevice IoGetInitialStack IoRaiseHardError IoRaiseInformationalHardError";
-        IrqlIoDispatch: IrqlTooHigh, "IoGetDeviceToVerify IoSetDeviceToVerify";
+        IrqlIoDispatch => "the routines are not modelled";
         IrqlIoPassive1 [run_time]: IrqlTooHigh, "
             IoAttachDevice IoCreateDevice IoSetDeviceInterfaceState IoBuildDeviceIoControlRequest
         ";
@@ -165,7 +163,7 @@ table! { Wdm, "wdm";
         ";
         IrqlKeRaiseLower: IrqlTooLow, "KeLowerIrql KeRaiseIrql KfRaiseIrql KfLowerIrql";
         IrqlKeRaiseLower2: IrqlTooLow;
-        IrqlKeReleaseSpinLock [run_time]: IrqlTooHigh IrqlTooLow, "KeReleaseSpinLock";
+        IrqlKeReleaseSpinLock [run_time]: IrqlTooHigh IrqlTooLow LockMisuse, "KeReleaseSpinLock";
         IrqlKeSetEvent [run_time]: IrqlTooHigh, "KeSetEvent";
         IrqlKeWaitForMultipleObjects: IrqlTooHigh, "KeWaitForMultipleObjects";
         IrqlKeWaitForMutexObject: IrqlTooHigh, "KeWaitForSingleObject KeWaitForMutexObject";
@@ -233,15 +231,15 @@ table! { Wdm, "wdm";
         AddDevice: BadArgument;
         DanglingDeviceObjectReference: ObjectLeak;
         PnpSameDeviceObject: BadArgument;
-        TargetRelationNeedsRef: RequestMisuse;
+        TargetRelationNeedsRef => "only the framework asks for the target device";
         UnSafeAllocatePool => "about the source: a driver for older releases of Windows has to call these routines";
-        ZwRegistryCreate: BadArgument HandleLeak;
-        ZwRegistryOpen: BadArgument HandleLeak;
+        ZwRegistryCreate: HandleLeak;
+        ZwRegistryOpen: HandleLeak;
     }
     "warning" {
         CheckDeviceObjectFlags => "the flags of a child are only wrong together with those of the drivers above it";
         CompletionEventChecking: RequestMisuse;
-        DeleteDevice: RequestMisuse;
+        DeleteDevice => "Windows keeps the device until the request returns, so this is only a warning";
         MultRemoveLock => "a device may have several remove locks";
         PagedCode: PageableAtDispatch;
         PagedCodeAtPowerTrans => "PAGED_CODE is a macro; images do not contain it";
