@@ -177,6 +177,7 @@ static BOOLEAN Keeps(void)
 
 static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, size_t Input, ULONG Code)
 {
+    ULONG64 file;
     KIRQL old;
 
     if (Code == RELEASE) {
@@ -238,7 +239,8 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         FX(WdfRequestStopAcknowledge, Request, FALSE);
     }
     if (Is(L"FileObjectConfigured")) {
-        FX(WdfFileObjectGetDevice, FX(WdfRequestGetFileObject, Request));
+        file = FX(WdfRequestGetFileObject, Request);
+        FX(WdfFileObjectGetDevice, file);
     }
     if (Is(L"ParentObjectCheck") || Is(L"ParentObjectCheckLock")) {
         NoParent();
