@@ -83,7 +83,7 @@ impl Inputs {
     ///
     /// A message that names both.
     pub fn check(&self, option: &str, output: &Path) -> Result<(), String> {
-        let same = Identity::of(output).and_then(|output| self.find(&output));
+        let same = Identity::from_path(output).and_then(|output| self.find(&output));
         same.map_or(Ok(()), |input| {
             Err(format!("{option} {} is the input {input}: choose another file", shown(output)))
         })
@@ -101,7 +101,7 @@ impl Inputs {
 
     /// Finds the input with this identity, and returns its name.
     fn find(&self, output: &Identity) -> Option<String> {
-        let is_output = |path: &Path| Identity::of(path).as_ref() == Some(output);
+        let is_output = |path: &Path| Identity::from_path(path).as_ref() == Some(output);
         self.0.iter().find_map(|source| match source {
             Source::File(path) => is_output(path).then(|| shown(path)),
             Source::Folder(folder, extensions) => {
@@ -134,7 +134,7 @@ struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
 
 impl Identity {
     /// The identity of a file, if it exists. Links are followed.
-    fn of(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         Self::known(path, &fs::metadata(path).ok()?)
     }
 

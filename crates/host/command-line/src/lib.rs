@@ -57,14 +57,14 @@ pub fn parse_as<P: Parser>(command: Command, words: impl IntoIterator<Item = OsS
     interrupt::watch();
     let words: Vec<OsString> = words.into_iter().collect();
     // Messages about wrong usage have colours, too.
-    Color::of(&words).apply();
+    Color::from_words(&words).apply();
     let description = Shared::augment_args(shells::added_to(command));
     let mut command = description.clone();
     let matches = command.try_get_matches_from_mut(words).map_err(|error| explain(&error))?;
     if let Ok(shared) = Shared::from_arg_matches(&matches) {
         shared.apply(description.get_name());
     }
-    match Shells::of(&matches) {
+    match Shells::from_matches(&matches) {
         // The unchanged description: clap adds to the command that it parses with.
         Some(shells) => Err(end(shells.run(description))),
         None => P::from_arg_matches(&matches).map_err(|error| explain(&error.format(&mut command))),

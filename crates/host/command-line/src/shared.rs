@@ -22,7 +22,7 @@ pub(crate) enum Color {
 
 impl Color {
     /// Finds the last `--color` before the command line is parsed.
-    pub(crate) fn of(words: &[OsString]) -> Self {
+    pub(crate) fn from_words(words: &[OsString]) -> Self {
         let given = |index: usize, word: &OsString| match word.to_str()? {
             "--color" => words.get(index + 1)?.to_str().map(str::to_owned),
             word => word.strip_prefix("--color=").map(str::to_owned),
@@ -156,7 +156,7 @@ mod tests {
             ("run -- --color never", Color::Auto),
         ] {
             let words: Vec<_> = line.split(' ').map(Into::into).collect();
-            assert_eq!(Color::of(&words), expected, "{line}");
+            assert_eq!(Color::from_words(&words), expected, "{line}");
         }
     }
 }

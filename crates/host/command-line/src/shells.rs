@@ -35,7 +35,7 @@ pub(crate) fn added_to(command: Command) -> Command {
 
 impl Shells {
     /// The command that was given, if it is one of these two.
-    pub(crate) fn of(matches: &ArgMatches) -> Option<Self> {
+    pub(crate) fn from_matches(matches: &ArgMatches) -> Option<Self> {
         matches.subcommand_name().filter(|name| Self::has_subcommand(name))?;
         Self::from_arg_matches(matches).ok()
     }

@@ -18,16 +18,16 @@ use crate::sync::{lock, read};
 use crate::{Engine, Session};
 
 /// A registration whose binary is to be reported to a session.
-struct Told {
+struct TrackedBinary {
     handle: u64,
     provider: Guid,
     process_id: u32,
     path: String,
 }
 
-impl Told {
+impl TrackedBinary {
     /// Returns what is known about the binary of a registration, or `None` if nothing is known.
-    fn of(handle: u64, registration: &Registration) -> Option<Self> {
+    fn from_registration(handle: u64, registration: &Registration) -> Option<Self> {
         let origin = &registration.origin;
         let path = match &origin.path {
             Some(path) if origin.is_user_mode => path.clone(),
@@ -42,42 +42,42 @@ impl Told {
 impl Engine {
     /// Reports to every session the tracked binaries that it does not know yet. Call this after registrations, requests
     /// or tracking have changed.
-    pub(crate) fn tell_binaries(&self) {
+    pub(crate) fn report_binaries(&self) {
         for session in self.sessions() {
-            self.tell_session(&session);
+            self.report_to(&session);
         }
     }
 
-    fn tell_session(&self, session: &Session) {
+    fn report_to(&self, session: &Session) {
         let all = lock(&session.core.information).binary_tracking;
         let state = read(&self.inner().state);
-        let wanted: Vec<Told> = wanted(&state, &session.core, all);
+        let wanted: Vec<TrackedBinary> = wanted(&state, &session.core, all);
         drop(state);
         let processor = self.options().environment.processor();
         let now = self.now();
-        for told in wanted {
-            if lock(&session.core.told).insert(told.handle) && !session.core.tell(processor, now, &told) {
+        for binary in wanted {
+            if lock(&session.core.reported).insert(binary.handle) && !session.core.report(processor, now, &binary) {
                 // No buffer was free. The next change tries again.
-                lock(&session.core.told).remove(&told.handle);
+                lock(&session.core.reported).remove(&binary.handle);
             }
         }
     }
 }
 
 /// The registrations that the session enabled, whose binary is tracked and was not reported yet.
-fn wanted(state: &State, session: &SessionCore, all: bool) -> Vec<Told> {
-    let told: BTreeSet<u64> = lock(&session.told).clone();
+fn wanted(state: &State, session: &SessionCore, all: bool) -> Vec<TrackedBinary> {
+    let reported: BTreeSet<u64> = lock(&session.reported).clone();
     state
         .registrations()
-        .filter(|(handle, registration)| (all || registration.tracked) && !told.contains(handle))
+        .filter(|(handle, registration)| (all || registration.tracked) && !reported.contains(handle))
         .filter(|(_, registration)| state.reaches(session.id(), registration))
-        .filter_map(|(handle, registration)| Told::of(handle, registration))
+        .filter_map(|(handle, registration)| TrackedBinary::from_registration(handle, registration))
         .collect()
 }
 
 impl SessionCore {
-    fn tell(&self, processor: u16, now: u64, told: &Told) -> bool {
-        let record = binary_path(self.stamp(now), told.process_id, &told.provider, &told.path);
+    fn report(&self, processor: u16, now: u64, binary: &TrackedBinary) -> bool {
+        let record = binary_path(self.stamp(now), binary.process_id, &binary.provider, &binary.path);
         record.is_some_and(|record| self.note(processor, &record))
     }
 }

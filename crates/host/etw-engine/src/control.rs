@@ -63,7 +63,7 @@ impl Session {
             Ok(report(state, target, enablement.source))
         });
         if status.is_success() {
-            self.engine.tell_binaries();
+            self.engine.report_binaries();
         }
         status
     }

@@ -86,7 +86,7 @@ impl Engine {
                         self.alter(handle, |registration| {
                             registration.tracked = true;
                         })?;
-                        self.tell_binaries();
+                        self.report_binaries();
                         Ok(())
                     }
                     _ => Err(NtStatus::InvalidParameter),

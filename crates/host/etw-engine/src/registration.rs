@@ -110,7 +110,7 @@ impl Engine {
         if let Some(delivery) = delivery {
             delivery.deliver(None);
         }
-        self.tell_binaries();
+        self.report_binaries();
         Ok(handle)
     }
 

@@ -207,10 +207,17 @@ impl Images {
             }
             _ => return,
         };
-        if let Some(image) = image(values.file) {
-            self.count += 1;
-            self.longest = self.longest.max(image.end - base);
-            self.by_base.entry(key).or_default().push(Point { stamp, change, image });
+        let Some(image) = image(values.file) else { return };
+        self.longest = self.longest.max(image.end - base);
+        let points = self.by_base.entry(key).or_default();
+        let is_same = |point: &Point| point.change == Change::Present && point.image == image;
+        match points.as_mut_slice() {
+            // Of rundown events that say the same, the first and the last one are enough.
+            [.., before, last] if change == Change::Present && is_same(before) && is_same(last) => last.stamp = stamp,
+            _ => {
+                self.count += 1;
+                points.push(Point { stamp, change, image });
+            }
         }
     }
 

@@ -51,7 +51,7 @@ pub enum Role {
 impl Role {
     /// Returns the role of an event, or `None` if it neither starts nor stops anything, or is a kernel or classic event.
     #[must_use]
-    pub fn of(event: &EventRef<'_>) -> Option<Self> {
+    pub fn from_event(event: &EventRef<'_>) -> Option<Self> {
         let header = &event.header;
         if header.layout != Layout::Event || header.flags & FLAG_CLASSIC_HEADER != 0 {
             return None;
@@ -72,7 +72,7 @@ enum Key {
 }
 
 impl Key {
-    fn of(event: &EventRef<'_>) -> Self {
+    fn from_event(event: &EventRef<'_>) -> Self {
         let header = &event.header;
         match header.activity {
             Some(activity) => Self::Activity(header.provider, activity),
@@ -122,7 +122,7 @@ pub struct Stopped<T> {
 ///
 /// let (start, stop) = (traced("ReadStart", Opcode::Start), traced("ReadStop", Opcode::Stop));
 /// let (start, stop) = (start.as_ref(), stop.as_ref());
-/// assert_eq!((Role::of(&start), Role::of(&stop)), (Some(Role::Start), Some(Role::Stop)));
+/// assert_eq!((Role::from_event(&start), Role::from_event(&stop)), (Some(Role::Start), Some(Role::Stop)));
 /// assert_eq!(base("ReadStart"), base("ReadStop"));
 ///
 /// // Room for values of 1000 bytes; what is kept for a start comes back with its stop.
@@ -159,13 +159,13 @@ impl<T> Pairs<T> {
             cost,
             value,
         };
-        self.open.entry(Key::of(event)).or_default().push(open);
+        self.open.entry(Key::from_event(event)).or_default().push(open);
         None
     }
 
     /// Finds the start that belongs to a stop.
     pub fn stop(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> Stopped<T> {
-        let key = Key::of(event);
+        let key = Key::from_event(event);
         let Some(opens) = self.open.get_mut(&key) else { return Stopped { start: None, open: Vec::new() } };
         let task = event.header.descriptor.task;
         let name = decoded.event.as_deref().map(base);
@@ -353,12 +353,12 @@ mod tests {
     fn only_events_with_a_role_are_paired() {
         let role = |flags, opcode| {
             let data = EventData { flags, descriptor: descriptor().with_opcode(opcode), ..EventData::default() };
-            Role::of(&read(&data).as_ref())
+            Role::from_event(&read(&data).as_ref())
         };
         assert_eq!([Opcode::Start, Opcode::Stop].map(|opcode| role(0, opcode)), [Some(Role::Start), Some(Role::Stop)]);
         assert_eq!((role(0, Opcode::Info), role(0x100, Opcode::Start)), (None, None));
         let kernel = crate::testing::read_record(&[2, 0, 0x11, 0xC0, 0x10, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0], 0);
-        assert_eq!((kernel.header.descriptor.opcode, Role::of(&kernel.as_ref())), (Opcode::Start, None));
+        assert_eq!((kernel.header.descriptor.opcode, Role::from_event(&kernel.as_ref())), (Opcode::Start, None));
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl Default for Clock {
 impl Clock {
     /// Returns the clock that a logfile header describes; `start_stamp` is the time stamp of the header's record.
     #[must_use]
-    pub fn of(header: &LogfileHeader, start_stamp: u64) -> Self {
+    pub fn from_header(header: &LogfileHeader, start_stamp: u64) -> Self {
         let start = FileTime(header.start_time);
         match header.clock_type {
             2 => Self { kind: ClockKind::SystemTime, frequency: 10_000_000, start, start_stamp },
@@ -334,7 +334,7 @@ mod tests {
             (3, ClockKind::Cycles, 2_000_000),
             (0, ClockKind::PerformanceCounter, 3),
         ] {
-            let clock = Clock::of(&LogfileHeader { clock_type, ..header.clone() }, 5);
+            let clock = Clock::from_header(&LogfileHeader { clock_type, ..header.clone() }, 5);
             assert_eq!(clock, Clock { kind, frequency, start: FileTime(9), start_stamp: 5 });
         }
     }

@@ -38,7 +38,7 @@ const FLAG_FIXED_COUNT: u32 = 0x20;
 
 /// What a `TRACE_EVENT_INFO` describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Known {
+struct EventId {
     guid: Guid,
     id: u16,
     version: u8,
@@ -46,8 +46,8 @@ struct Known {
     is_classic: bool,
 }
 
-impl Known {
-    fn of(info: &[u8]) -> Option<Self> {
+impl EventId {
+    fn from_info(info: &[u8]) -> Option<Self> {
         let id = u16_at(info, 32)?;
         let [version, _channel, _level, opcode] = *info.get(34..)?.first_chunk()?;
         if u32_at(info, 48)? == SOURCE_WBEM {
@@ -57,7 +57,7 @@ impl Known {
         }
     }
 
-    fn asked(key: &EventKey) -> Self {
+    fn from_key(key: &EventKey) -> Self {
         let EventKey { provider: guid, id, version, opcode, is_classic, .. } = *key;
         if is_classic {
             Self { guid, id: 0, version, opcode, is_classic }
@@ -70,7 +70,7 @@ impl Known {
 /// The schemas that a trace contains.
 #[derive(Debug, Default)]
 pub struct TraceSchemas {
-    events: HashMap<Known, Box<[u8]>>,
+    events: HashMap<EventId, Box<[u8]>>,
     maps: HashMap<(Guid, Box<str>), Arc<ValueMap>>,
     providers: HashMap<Guid, Arc<str>>,
     manifests: ManifestSchemas,
@@ -79,7 +79,7 @@ pub struct TraceSchemas {
     dropped: u64,
     bad: u64,
     /// Cache of parsed schemas, and the number of their fields.
-    read: RwLock<(HashMap<Known, Arc<EventSchema>>, usize)>,
+    read: RwLock<(HashMap<EventId, Arc<EventSchema>>, usize)>,
 }
 
 impl TraceSchemas {
@@ -104,7 +104,7 @@ impl TraceSchemas {
     }
 
     fn add_event(&mut self, info: &[u8]) -> Option<()> {
-        let known = Known::of(info)?;
+        let known = EventId::from_info(info)?;
         if self.events.contains_key(&known) || !self.fits(info.len()) {
             return Some(());
         }
@@ -158,7 +158,7 @@ impl TraceSchemas {
         self.bad
     }
 
-    fn read(&self, known: &Known) -> Option<Arc<EventSchema>> {
+    fn read(&self, known: &EventId) -> Option<Arc<EventSchema>> {
         let schema = self.read.read().ok().and_then(|read| read.0.get(known).cloned());
         if schema.is_some() {
             return schema;
@@ -180,7 +180,7 @@ impl TraceSchemas {
 
 impl Schema for TraceSchemas {
     fn event(&self, key: &EventKey) -> Option<Arc<EventSchema>> {
-        let known = self.read(&Known::asked(key)).or_else(|| self.manifests.event(key));
+        let known = self.read(&EventId::from_key(key)).or_else(|| self.manifests.event(key));
         // A manifest does not describe the events that contain it.
         known.or_else(|| {
             let is_manifest = !key.is_classic && key.id == envelope::EVENT_ID;

@@ -37,12 +37,12 @@ pub struct Malformed {
 impl Error {
     /// Creates the error of a call.
     #[must_use]
-    pub const fn of(call: Call, code: Win32Error) -> Self {
+    pub const fn from_code(call: Call, code: Win32Error) -> Self {
         Self::System { call, code }
     }
 
     pub(crate) fn from_call(call: Call) -> impl Fn(Win32Error) -> Self {
-        move |code| Self::of(call, code)
+        move |code| Self::from_code(call, code)
     }
 
     /// Returns the Win32 code: the system's, or the one that the system would have returned.

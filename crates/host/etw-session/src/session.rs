@@ -277,9 +277,9 @@ fn control(
     match system.control_trace(target, code, &mut block) {
         Ok(()) => {}
         Err(Win32Error::MoreData) if code == Control::Stop => {}
-        Err(error) => return Err(Error::of(call, error)),
+        Err(error) => return Err(Error::from_code(call, error)),
     }
-    SessionStatus::parse(&block).ok_or(Error::of(call, Win32Error::BadLength))
+    SessionStatus::parse(&block).ok_or(Error::from_code(call, Win32Error::BadLength))
 }
 
 impl Drop for Session {

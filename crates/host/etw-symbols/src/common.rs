@@ -100,7 +100,7 @@ unsafe fn safe_callback(engine: &Engine, callback: EnableCallback, context: *mut
     let engine = engine.downgrade();
     let context = Context(context);
     Arc::new(move |notification: &Notification<'_>| {
-        let _here = engine.upgrade().map(|engine| Host::of(engine).enter());
+        let _here = engine.upgrade().map(|engine| Host::with_engine(engine).enter());
         let filter = notification.filter.map(|filter| EventFilterDescriptor {
             ptr: filter.data.as_ptr(),
             #[cfg(target_pointer_width = "32")]

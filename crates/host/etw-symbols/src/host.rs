@@ -67,7 +67,7 @@ impl Host {
         Entered { entry, not_send: PhantomData }
     }
 
-    pub(crate) const fn of(engine: Engine) -> Self {
+    pub(crate) const fn with_engine(engine: Engine) -> Self {
         Self { engine }
     }
 }

@@ -59,9 +59,9 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Known, Layout, MicrosoftRule,
-    Notification, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation,
-    WmiRequest, known, plan,
+    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Layout, MicrosoftRule, Notification,
+    Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, WmiOperation,
+    WmiRequest, plan, support,
 };
 pub use report::{Finding, Losses, Outcome, Place, Report};
 

@@ -43,12 +43,12 @@ mod wdf;
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};
-pub use kernel::ex::{KeyOperation, Notification, TargetEvent, Told};
+pub use kernel::ex::{KeyOperation, Notification, Notified, TargetEvent};
 pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{
-    DeviceId, FileId, Guest, Guests, Known, Loaded, Machine, RoutineInfo, all_routines, can_fail, known,
+    DeviceId, FileId, Guest, Guests, Loaded, Machine, RoutineInfo, Support, all_routines, can_fail, support,
 };
 pub use verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;

@@ -75,7 +75,7 @@ impl Layout {
     ///
     /// Names the damaged field if the bytes are not a valid x64 image.
     pub fn parse(file: &[u8]) -> Result<Self, Error> {
-        Self::of(file, &Image::parse(file)?)
+        Self::from_image(file, &Image::parse(file)?)
     }
 
     /// Checks what the headers alone determine: the image is for x64, it is not too large, and its sections are aligned either to
@@ -106,7 +106,7 @@ impl Layout {
     /// # Errors
     ///
     /// Names the invalid field if the image cannot be mapped.
-    pub fn of(file: &[u8], image: &Image) -> Result<Self, Error> {
+    pub fn from_image(file: &[u8], image: &Image) -> Result<Self, Error> {
         Self::check_headers(image)?;
         let size = image.header.size_of_image;
         let exceptions = image.exceptions.filter(|&(_, length)| length != 0);

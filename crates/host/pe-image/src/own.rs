@@ -18,14 +18,14 @@ impl OwnSources {
     pub(crate) fn find(table: &Table, pdb: Option<&str>) -> Self {
         let file = pdb.and_then(|path| path.rsplit(['/', '\\']).next()).unwrap_or_default();
         let prefix = format!("{}::", file.strip_suffix(".pdb").unwrap_or(file).replace('-', "_"));
-        let mut own = Self::of(table, |name| name.starts_with(&prefix));
+        let mut own = Self::from_table(table, |name| name.starts_with(&prefix));
         if own.folders.is_empty() {
-            own = Self::of(table, |name| name == "DriverEntry");
+            own = Self::from_table(table, |name| name == "DriverEntry");
         }
         own
     }
 
-    fn of(table: &Table, is_own: impl Fn(&str) -> bool) -> Self {
+    fn from_table(table: &Table, is_own: impl Fn(&str) -> bool) -> Self {
         let mut folders = Vec::new();
         for (name, source) in table.functions() {
             let Some((file, _)) = source.filter(|_| is_own(name)) else { continue };

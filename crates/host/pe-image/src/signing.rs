@@ -28,7 +28,7 @@ impl SigningOffsets {
     /// # Errors
     ///
     /// Names the field if the image is damaged, has no security directory entry, or has data after its signature.
-    pub fn of(data: &[u8]) -> Result<Self, Error> {
+    pub fn from_file(data: &[u8]) -> Result<Self, Error> {
         let image = Image::parse(data)?;
         let cut = |()| Error::new("optional header", "the file is too short to contain it");
         let dos: &ImageDosHeader = data.read_at(0).map_err(cut)?;

@@ -60,7 +60,7 @@ pub fn make(dir: &Path) -> Result<PathBuf, Error> {
 fn fill(kit: &Path) -> Result<(), Error> {
     let tools = tools::Tools::find().map_err(Error::MissingPrograms)?;
     let sources = source::find(&kit.join("source"))?;
-    let mut table = metadata::Table::of(&files::below("kit/metadata").collect::<Vec<_>>())?;
+    let mut table = metadata::Table::parse(&files::below("kit/metadata").collect::<Vec<_>>())?;
     let written: Vec<&str> = files::below("kit/include").map(|(_, text)| text).collect();
     let published = published::Published::read(&sources.bindings)?;
     table.tags.extend(published.enumeration_tags());

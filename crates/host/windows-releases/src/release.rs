@@ -243,11 +243,13 @@ impl FromStr for Release {
 
     fn from_str(text: &str) -> Result<Self, UnknownRelease> {
         let lower = text.to_ascii_lowercase();
+        let is_number = lower.starts_with(|first: char| first.is_ascii_digit());
         let is = |release: &Self| {
             release.name() == lower
                 || release.aliases().contains(&lower.as_str())
-                || release.build().to_string() == lower
-                || format!("{}.{}", release.nt_version(), release.build()) == lower
+                || is_number
+                    && (release.build().to_string() == lower
+                        || format!("{}.{}", release.nt_version(), release.build()) == lower)
         };
         Self::ALL.into_iter().find(is).ok_or_else(|| UnknownRelease { text: text.to_owned() })
     }

@@ -40,7 +40,8 @@ impl Documented {
             "any" => Some(15),
             _ => None,
         };
-        Some(Self { name, irql, since: words.next()?.parse().ok(), page })
+        let since = words.next()?;
+        Some(Self { name, irql, since: Release::ALL.into_iter().find(|release| release.name() == since), page })
     }
 
     /// Returns the address of its page on Microsoft Learn.

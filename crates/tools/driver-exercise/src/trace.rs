@@ -28,7 +28,7 @@ pub fn compared(trace: &Path, expected: &Path, plan: &Plan) -> Result<Compared, 
 fn entries(path: &Path, plan: &Plan) -> Result<Vec<Entry>, String> {
     let named = |error: &dyn ToString| format!("{}: {}", path.display(), error.to_string());
     let mut reader = Reader::open(path).map_err(|error| named(&error))?;
-    let mut schemas = Decoder::of(&reader, None);
+    let mut schemas = Decoder::from_reader(&reader, None);
     let provider = Guid::from_name(&plan.provider);
     let mut entries = Vec::new();
     while let Some(event) = reader.next_ref() {

@@ -129,7 +129,7 @@ impl Request {
         let certificate = identity.to_cer().map_err(failed("cer"))?;
         let wrong = |text: String| Problem::error(Path::new(&self.certificate), "certificate-file", text);
         let signer = Signer::of_file(&certificate).map_err(wrong)?;
-        let requirements = Requirements::of(&setup.inf, &image, arch);
+        let requirements = Requirements::from_package(&setup.inf, &image, arch);
         warnings.extend(requirements.warning(&self.inx));
         let facts = Facts {
             name: &self.name(),

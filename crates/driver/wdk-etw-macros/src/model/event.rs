@@ -168,7 +168,7 @@ impl Event {
         if self.is_set(&name) {
             errors.add(span, format!("`{name}` is given twice"));
         }
-        let mut args = Args::of(item);
+        let mut args = Args::from_item(item);
         match name.as_str() {
             "debug" => self.debug = true,
             "level" => {

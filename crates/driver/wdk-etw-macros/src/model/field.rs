@@ -67,7 +67,7 @@ pub(crate) struct ReadField {
 /// Reads the arguments of a field of type `kind`. Returns `None` after an error that leaves nothing to check.
 pub(crate) fn read(item: Item, kind: FieldType, errors: &mut Errors) -> Option<ReadField> {
     let span = item.span();
-    let mut args = Args::of(item);
+    let mut args = Args::from_item(item);
     if kind.shape == Shape::RawData {
         let value = args.value("the bytes, for example `raw_data(&bytes)`", errors);
         args.finish(errors);
@@ -114,7 +114,7 @@ fn out_type(kind: FieldType, args: &mut Args, errors: &mut Errors) -> Option<Cod
         return (kind.out_type != 0).then_some(Code::Known(kind.out_type));
     }
     let expr = args.value("the number of fields, for example `2`", errors)?;
-    match Words::of(&expr) {
+    match Words::from_expr(&expr) {
         Words::Integer(Some(count)) if count <= limits::STRUCT_FIELDS as u64 => {
             u8::try_from(count).ok().map(Code::Known)
         }

@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
 impl Args {
     /// Takes all arguments of `item`.
-    pub(crate) fn of(item: Item) -> Self {
+    pub(crate) fn from_item(item: Item) -> Self {
         Self { owner: item.name.to_string(), span: item.name.span(), rest: item.args.into_iter() }
     }
 
@@ -116,7 +116,7 @@ pub(crate) fn reject_nul(text: &LitStr, errors: &mut Errors) {
 
 /// Reads a value of `vocabulary` from `expr`.
 pub(crate) fn named(expr: Expr, vocabulary: &Vocabulary, errors: &mut Errors) -> Named {
-    match Words::of(&expr) {
+    match Words::from_expr(&expr) {
         Words::Name(name) => {
             let text = name.to_string();
             if let Some((known, value)) = vocabulary.find(&text) {

@@ -116,7 +116,7 @@ impl Options {
         if self.is_set(name) {
             errors.add(span, format!("`{written}` is given twice"));
         }
-        let mut args = Args::of(item);
+        let mut args = Args::from_item(item);
         match name {
             "debug" => self.debug = true,
             "id" => self.id = guid(&mut args, errors),
@@ -194,7 +194,7 @@ fn custom_trait(args: &mut Args, errors: &mut Errors) -> Option<(Span, u8, Vec<u
     const EXPECTED: &str = "a type from 128 to 255 and the bytes, for example `custom_trait(128, b\"data\")`";
     let span = args.span();
     let kind = args.value(EXPECTED, errors)?;
-    let number = match Words::of(&kind) {
+    let number = match Words::from_expr(&kind) {
         Words::Integer(Some(number @ 128..=255)) => u8::try_from(number).ok(),
         _ => None,
     };
@@ -217,7 +217,7 @@ fn custom_trait(args: &mut Args, errors: &mut Errors) -> Option<(Span, u8, Vec<u
 fn choice(args: &mut Args, names: &[&'static str], errors: &mut Errors) -> Option<&'static str> {
     let list = format!("`{}`", names.join("`, `"));
     let value = args.value(&format!("one of {list}"), errors)?;
-    if let Words::Name(name) = Words::of(&value)
+    if let Words::Name(name) = Words::from_expr(&value)
         && let Some(known) = names.iter().find(|known| name == **known)
     {
         return Some(known);

@@ -49,7 +49,7 @@ pub(crate) enum Words {
 
 impl Words {
     /// Classifies `expr`.
-    pub(crate) fn of(expr: &Expr) -> Self {
+    pub(crate) fn from_expr(expr: &Expr) -> Self {
         match plain(expr) {
             Expr::Path(path) => path.path.get_ident().cloned().map_or(Self::Expression, Self::Name),
             Expr::Lit(ExprLit { lit: Lit::Int(value), .. }) => Self::Integer(value.base10_parse().ok()),
@@ -85,7 +85,7 @@ mod tests {
             other => other,
         };
         let tokens: TokenStream = source.parse::<TokenStream>().unwrap().into_iter().map(variable).collect();
-        match Words::of(&syn::parse2(tokens).unwrap()) {
+        match Words::from_expr(&syn::parse2(tokens).unwrap()) {
             Words::Name(_) => "name",
             Words::Integer(Some(_)) => "integer",
             Words::Integer(None) => "large integer",

@@ -74,7 +74,7 @@ pub(crate) struct SessionCore {
     /// The type of the extended item for the sequence numbers of events.
     pub(super) event_sequence: Option<ExtendedType>,
     /// Registrations whose binary was reported in the trace.
-    pub(crate) told: Mutex<BTreeSet<u64>>,
+    pub(crate) reported: Mutex<BTreeSet<u64>>,
     /// The time of the next periodic capture state; `u64::MAX` if there is none.
     pub(super) due: AtomicU64,
     pub(crate) information: Mutex<SessionInformation>,

@@ -104,7 +104,7 @@ impl Engine {
             stacks: Stacks::new(),
             sequence: Sequence::new(plan.properties.mode, &self.inner().sequence),
             event_sequence: self.options().event_sequence.map(ExtendedType),
-            told: Mutex::default(),
+            reported: Mutex::default(),
             due: AtomicU64::new(u64::MAX),
             information: Mutex::new(SessionInformation::new(plan.properties.enable_flags)),
             pmc_set: [const { AtomicBool::new(false) }; 2],

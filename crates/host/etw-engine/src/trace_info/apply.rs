@@ -138,7 +138,7 @@ impl Session {
             SetInformation::BinaryTracking(tracked) => {
                 information.binary_tracking = tracked;
                 drop(information);
-                self.engine.tell_binaries();
+                self.engine.report_binaries();
             }
             SetInformation::LbrConfiguration(bits) => {
                 limit(bits & !LBR_BITS == 0)?;

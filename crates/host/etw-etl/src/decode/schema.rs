@@ -32,17 +32,17 @@ const HOOKS: usize = 256;
 type Hook = u32;
 
 /// A schema, or `None` if there is none.
-type Found = Option<Known>;
+type Found = Option<Resolved>;
 
 /// A schema, and how to walk its events.
 #[derive(Clone, Debug)]
-struct Known {
+struct Resolved {
     schema: Arc<EventSchema>,
     plan: Arc<Plan>,
     links: Links,
 }
 
-impl Known {
+impl Resolved {
     fn new(schema: Arc<EventSchema>, pointer: PointerSize) -> Self {
         Self { plan: Arc::new(Plan::new(&schema, pointer)), links: Links::new(&schema), schema }
     }
@@ -81,7 +81,7 @@ impl Known {
 /// }
 ///
 /// let event = traced("Read", Opcode::Info).with_stack(&[0x1004]);
-/// // A file's own schemas come with `Decoder::of(&reader, files)`.
+/// // A file's own schemas come with `Decoder::from_reader(&reader, files)`.
 /// let mut decoder = Decoder::new(Layers::new()).with_names(Arc::new(Functions));
 /// decoder.push(Arc::new(BuiltIn));
 /// let decoded: Decoded = decoder.decode(&event.as_ref());
@@ -207,7 +207,7 @@ impl Decoder {
             }
             let found = known
                 .entry(*key)
-                .or_insert_with(|| layers.event(key).map(|schema| Known::new(schema, key.pointer)))
+                .or_insert_with(|| layers.event(key).map(|schema| Resolved::new(schema, key.pointer)))
                 .clone();
             *slot = Some((*key, found));
         }
@@ -254,7 +254,7 @@ impl Decoder {
 
     fn decode_fields(&mut self, event: &EventRef<'_>) -> Decoded {
         let Some((pointer, found)) = self.find_for(event) else { return decode(event) };
-        let Some(Known { schema, plan, .. }) = found else {
+        let Some(Resolved { schema, plan, .. }) = found else {
             let provider = event.class().and_then(|class| self.layers.provider_name(&class));
             return Decoded { provider: provider.as_deref().map(String::from), ..decode(event) };
         };
@@ -282,7 +282,7 @@ impl Decoder {
     /// use etw_etl::{Decoder, Reader};
     ///
     /// let mut reader = Reader::open("trace.etl")?;
-    /// let mut decoder = Decoder::of(&reader, None);
+    /// let mut decoder = Decoder::from_reader(&reader, None);
     /// while let Some(event) = reader.next_ref() {
     ///     let _ = decoder.visit(&event, &mut |field, value| println!("{}={value}", field.name));
     /// }
@@ -294,7 +294,7 @@ impl Decoder {
         each: &mut impl FnMut(&SchemaField, Value<'a>),
     ) -> Option<(&EventSchema, bool)> {
         let (pointer, found) = self.find_for(event)?;
-        let Known { schema, plan, .. } = found.as_ref()?;
+        let Resolved { schema, plan, .. } = found.as_ref()?;
         let walked = walk(schema, plan, pointer, event.payload(), &mut Show(each));
         Some((schema, walked.rest.is_empty() && walked.error.is_none()))
     }
@@ -311,7 +311,7 @@ impl Decoder {
                 event: decoded.event.map(Into::into),
             };
         };
-        let Some(Known { schema, plan, .. }) = found else {
+        let Some(Resolved { schema, plan, .. }) = found else {
             let provider = event.class().and_then(|class| self.layers.provider_name(&class));
             return Identity { provider, event: None, has_schema: false, is_whole: event.payload().is_empty() };
         };

@@ -17,7 +17,7 @@ fn shown(in_type: InType, out_type: OutType, value: &[u8]) -> String {
     let event = trace_logging("E", |builder| builder.field("f", in_type, out_type, 0, value));
     let decoded = event.decode();
     assert_eq!(decoded.error, None, "{in_type:?} {out_type:?}");
-    let parts = Parts::of(&event).unwrap();
+    let parts = Parts::from_event(&event).unwrap();
     let again = reencode(parts.metadata, parts.payload).unwrap();
     assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (parts.metadata, parts.payload));
     decoded.fields[0].node.to_string()
@@ -229,7 +229,7 @@ fn constant_arrays_custom_fields_and_arrays_of_structs_decode_and_return() {
     assert_eq!(decoded.raw, None);
     let Node::Custom { description, .. } = &decoded.fields[1].node else { panic!("not custom") };
     assert_eq!(**description, *b"!");
-    let parts = Parts::of(&event).unwrap();
+    let parts = Parts::from_event(&event).unwrap();
     let again = reencode(parts.metadata, parts.payload).unwrap();
     assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (&METADATA[..], &payload[..]));
 }

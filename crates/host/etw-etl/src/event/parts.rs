@@ -31,7 +31,7 @@ use crate::format::extended::ExtendedType;
 /// use etw_etl::decode::Parts;
 ///
 /// let event = traced("Read", Opcode::Info);
-/// let parts = Parts::of(&event).ok_or("not TraceLogging")?;
+/// let parts = Parts::from_event(&event).ok_or("not TraceLogging")?;
 /// assert_eq!(parts.provider_name().as_deref(), Some("MyDriver"));
 /// assert_eq!(parts.payload, event.payload());
 /// assert_eq!(event.as_ref().parts().map(|parts| parts.metadata), Some(parts.metadata));
@@ -51,7 +51,7 @@ impl<'a> Parts<'a> {
     /// Finds the parts in the extended items or, if the provider does not set descriptor types, at the start of the payload.
     /// Returns `None` for other events.
     #[must_use]
-    pub fn of(event: &'a Event) -> Option<Self> {
+    pub fn from_event(event: &'a Event) -> Option<Self> {
         Self::of_ref(&event.as_ref())
     }
 

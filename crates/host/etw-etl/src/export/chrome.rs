@@ -53,7 +53,7 @@ impl Chrome {
         self.name(out, event, decoded);
         let arguments = arguments(event, decoded);
         let head = head(event, decoded);
-        match Role::of(event) {
+        match Role::from_event(event) {
             Some(Role::Start) => {
                 let cost = SPAN_COST + head.len() + arguments.len();
                 let span = Span { start: time, head, arguments };

@@ -114,7 +114,7 @@ struct Offsets {
 }
 
 impl Offsets {
-    const fn of(pointer_size: u32) -> Self {
+    const fn for_pointer_size(pointer_size: u32) -> Self {
         if pointer_size == 4 {
             Self { second_name: 0x3C, time_zone: 0x40, boot_time: 0xF0, names: SIZE_32 }
         } else {
@@ -128,7 +128,7 @@ impl LogfileHeader {
     #[must_use]
     pub fn parse(body: &[u8]) -> Option<Self> {
         let pointer_size = u32_at(body, 0x2C)?;
-        let at = Offsets::of(pointer_size);
+        let at = Offsets::for_pointer_size(pointer_size);
         let pointer =
             |offset| if pointer_size == 4 { u32_at(body, offset).map(u64::from) } else { u64_at(body, offset) };
         let (logger_name, rest) = split_utf16z(body.get(at.names..)?);
@@ -162,7 +162,7 @@ impl LogfileHeader {
     /// Returns the body as it is stored in a file, including the names.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let at = Offsets::of(self.pointer_size);
+        let at = Offsets::for_pointer_size(self.pointer_size);
         let pointer_size = if self.pointer_size == 4 { 4 } else { 8 };
         let mut bytes = vec![0; at.names];
         for (offset, value) in [

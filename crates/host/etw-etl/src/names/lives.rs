@@ -29,7 +29,13 @@ impl<K> Default for Lives<K> {
 
 impl<K: Copy + Eq + Hash> Lives<K> {
     pub(super) fn add(&mut self, id: K, stamp: u64, change: Change, name: Arc<str>) {
-        self.points.entry(id).or_default().push((stamp, change, name));
+        let points = self.points.entry(id).or_default();
+        let is_same = |(_, known, other): &(u64, Change, Arc<str>)| *known == Change::Present && *other == name;
+        match points.as_mut_slice() {
+            // Of rundown events that say the same, the first and the last one are enough.
+            [.., before, last] if change == Change::Present && is_same(before) && is_same(last) => last.0 = stamp,
+            _ => points.push((stamp, change, name)),
+        }
     }
 
     pub(super) fn sort(&mut self) {

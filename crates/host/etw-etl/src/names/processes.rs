@@ -16,7 +16,13 @@ pub(super) struct Processes {
 
 impl Processes {
     pub(super) fn add(&mut self, stamp: u64, change: Change, process: Process) {
-        self.points.entry(process.id).or_default().push((stamp, change, process));
+        let points = self.points.entry(process.id).or_default();
+        let is_same = |(_, known, other): &(u64, Change, Process)| *known == Change::Present && *other == process;
+        match points.as_mut_slice() {
+            // Of rundown events that say the same, the first and the last one are enough.
+            [.., before, last] if change == Change::Present && is_same(before) && is_same(last) => last.0 = stamp,
+            _ => points.push((stamp, change, process)),
+        }
     }
 
     /// Joins the events of each process to its life.
@@ -74,6 +80,20 @@ mod tests {
 
     fn process(id: u32, name: &str) -> Process {
         Process { id, name: name.into(), ..Process::default() }
+    }
+
+    #[test]
+    fn a_process_that_is_described_again_and_again_takes_no_more_memory() {
+        let mut processes = Processes::default();
+        for stamp in 10..1_000 {
+            processes.add(stamp, Change::Present, process(4, "a.exe"));
+        }
+        processes.add(2_000, Change::Begins, process(4, "b.exe"));
+        assert_eq!(processes.points[&4].len(), 3);
+        processes.sort();
+        let name = |stamp| processes.get(4, stamp).map(|process| process.name.to_string());
+        assert_eq!([0, 999, 1_999].map(name), ["a.exe"; 3].map(|name| Some(name.to_owned())));
+        assert_eq!(name(2_000).as_deref(), Some("b.exe"));
     }
 
     #[test]

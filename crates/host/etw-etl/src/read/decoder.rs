@@ -13,7 +13,7 @@ impl Decoder {
     /// Looks up schemas in the trace, then in `files` in their order, then in the kernel's built-in classes. Names of processes,
     /// threads, files and registry keys come from the trace.
     #[must_use]
-    pub fn of<R: Read + Seek>(reader: &Reader<R>, files: impl IntoIterator<Item = Arc<dyn Schema>>) -> Self {
+    pub fn from_reader<R: Read + Seek>(reader: &Reader<R>, files: impl IntoIterator<Item = Arc<dyn Schema>>) -> Self {
         let mut layers = Layers::new();
         layers.push(reader.schemas());
         files.into_iter().for_each(|files| layers.push(files));

@@ -75,7 +75,7 @@ impl Default for ReaderOptions {
 /// writer.close()?;
 ///
 /// let mut reader = Reader::open_with(&path, ReaderOptions { memory: 1 << 20, ..ReaderOptions::default() })?;
-/// assert_eq!(*reader.clock(), Clock::of(reader.header(), reader.clock().start_stamp));
+/// assert_eq!(*reader.clock(), Clock::from_header(reader.header(), reader.clock().start_stamp));
 /// assert!(reader.next_time().is_some());
 /// let mut count = 0;
 /// // `next_ref` shows each event where it lies; the iterator copies.
@@ -90,7 +90,7 @@ impl Default for ReaderOptions {
 /// let (schemas, images) = (reader.schemas(), reader.images());
 /// assert!(images.is_empty() && reader.names().is_empty() && reader.methods().is_empty());
 /// assert!(reader.refresh()?.is_none(), "a file that does not grow has nothing new");
-/// let decoder = etw_etl::Decoder::of(&reader, [schemas as _]);
+/// let decoder = etw_etl::Decoder::from_reader(&reader, [schemas as _]);
 /// # drop(decoder);
 ///
 /// let Report { losses, events_lost, .. } = reader.report();
@@ -204,7 +204,7 @@ impl<R: Read + Seek> Reader<R> {
         let (header, clock) = logfile_header(&start).unwrap_or_else(|| {
             report.lose(0, 0, LossReason::NoLogfileHeader);
             let header = LogfileHeader { buffer_size: first.size, ..LogfileHeader::default() };
-            let clock = Clock::of(&header, 0);
+            let clock = Clock::from_header(&header, 0);
             (header, clock)
         });
         report.events_lost = header.events_lost;
@@ -509,6 +509,6 @@ fn logfile_header(start: &[u8]) -> Option<(LogfileHeader, Clock)> {
         return None;
     };
     let header = LogfileHeader::parse(records.get(SYSTEM_SIZE..size)?)?;
-    let clock = Clock::of(&header, u64_at(records, 0x10)?);
+    let clock = Clock::from_header(&header, u64_at(records, 0x10)?);
     Some((header, clock))
 }

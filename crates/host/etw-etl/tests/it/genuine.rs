@@ -55,7 +55,7 @@ fn captured_trace_logging_events_encode_to_the_same_bytes() {
     let mut encoded = 0;
     for (path, ..) in files() {
         for event in Reader::open(&path).unwrap().filter(|event| event.header.layout == Layout::Event) {
-            if let Some(parts) = Parts::of(&event) {
+            if let Some(parts) = Parts::from_event(&event) {
                 let again = reencode(parts.metadata, parts.payload).unwrap();
                 assert_eq!((again.metadata.as_slice(), again.payload.as_slice()), (parts.metadata, parts.payload));
                 encoded += 1;

@@ -39,7 +39,7 @@ fn exhaust(bytes: &[u8]) -> u64 {
         for exporter in &mut exporters {
             exporter.event(&event).unwrap();
         }
-        if let Some(parts) = Parts::of(&event) {
+        if let Some(parts) = Parts::from_event(&event) {
             let _ = reencode(parts.metadata, parts.payload);
         }
         events += 1;

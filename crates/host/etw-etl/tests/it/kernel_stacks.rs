@@ -484,7 +484,7 @@ fn frames_are_named_by_the_image_that_was_loaded_at_the_time_of_the_event() {
         stack(1_000_601, 1_000_600, &[KERNEL]),
     ];
     let mut reader = Reader::open(buffers("lives.etl", 2048, &[records.to_vec()])).unwrap();
-    let decoder = Decoder::of(&reader, []).with_names(reader.images());
+    let decoder = Decoder::from_reader(&reader, []).with_names(reader.images());
     let mut frames = Vec::new();
     while let Some(event) = reader.next_ref() {
         if event.stack().is_some() {

@@ -50,7 +50,7 @@ fn trace(name: &str, records: &[(u64, Vec<u8>)]) -> PathBuf {
 /// Decodes the events with this hook id.
 fn decoded(path: &Path, hook: u16) -> Vec<Decoded> {
     let mut reader = Reader::open(path).unwrap();
-    let mut decoder = Decoder::of(&reader, []);
+    let mut decoder = Decoder::from_reader(&reader, []);
     let events: Vec<_> = reader.by_ref().filter(|event| event.header.descriptor.id == hook).collect();
     events.iter().map(|event| decoder.decode(&event.as_ref())).collect()
 }
@@ -137,7 +137,7 @@ fn every_export_has_the_names() {
         (Format::Html, "\"\\\\Device\\\\X\\\\b.txt\""),
     ] {
         let mut reader = Reader::open(&path).unwrap();
-        let mut exporter = Exporter::new(Vec::new(), format).unwrap().with_decoder(Decoder::of(&reader, []));
+        let mut exporter = Exporter::new(Vec::new(), format).unwrap().with_decoder(Decoder::from_reader(&reader, []));
         while let Some(event) = reader.next_ref() {
             exporter.event_ref(&event).unwrap();
         }
@@ -151,7 +151,7 @@ fn each_field_of_one_kind_of_event_has_a_column() {
     let path = sample("columns.etl");
     let mut exporter = Exporter::new(Vec::new(), Format::CsvFields).unwrap();
     let mut reader = Reader::open(&path).unwrap();
-    let mut decoder = Decoder::of(&reader, []);
+    let mut decoder = Decoder::from_reader(&reader, []);
     for event in reader.by_ref().filter(|event| [READ, SET_NAME].contains(&event.header.descriptor.id)) {
         exporter.decoded(&event.as_ref(), &decoder.decode(&event.as_ref())).unwrap();
     }
@@ -199,7 +199,7 @@ fn the_manifest_provider_of_the_kernel_names_processes_as_well() {
     let all: Vec<_> =
         names.processes().map(|process| (&*process.name, process.parent, process.start, process.end)).collect();
     assert_eq!(all, [("Long-Process-Name.exe", Some(4), Some(1_000_010), Some(1_000_030))]);
-    let mut decoder = Decoder::of(&reader, []);
+    let mut decoder = Decoder::from_reader(&reader, []);
     for event in reader.by_ref().filter(|event| event.header.provider == Some(Guid::from_u128(7))) {
         let process = decoder.decode(&event.as_ref()).names.process.unwrap();
         assert_eq!(&*process.name, "Long-Process-Name.exe");

@@ -55,7 +55,7 @@ fn pktmon(writer: &mut Writer, time: u64, kind: u16, component: u16, drop_reason
 
 fn export(path: &Path) -> (Vec<u8>, (u64, u64)) {
     let mut reader = Reader::open(path).unwrap();
-    let mut schemas = Decoder::of(&reader, None);
+    let mut schemas = Decoder::from_reader(&reader, None);
     let mut pcapng = Pcapng::new(Vec::new()).unwrap();
     while let Some(event) = reader.next_ref() {
         let decoded = schemas.decode(&event);

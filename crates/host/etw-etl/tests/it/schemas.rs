@@ -55,7 +55,7 @@ fn trace(name: &str, describing: &[EventData<'_>]) -> std::path::PathBuf {
 /// Decodes the first event with id 7 of a trace.
 fn decoded(path: &Path, files: Option<Arc<dyn Schema>>) -> (String, Option<Source>, Option<String>) {
     let mut reader = Reader::open(path).unwrap();
-    let mut decoder = Decoder::of(&reader, files);
+    let mut decoder = Decoder::from_reader(&reader, files);
     while let Some(event) = reader.next_ref() {
         if event.header.descriptor.id == 7 {
             let said = decoder.decode(&event);
@@ -88,7 +88,7 @@ fn descriptions_that_are_cut_off_describe_nothing() {
     for length in 0..info.len() {
         let path = trace("cut.etl", &[metadata(32, &info[..length])]);
         let reader = Reader::open(&path).unwrap();
-        let mut decoder = Decoder::of(&reader, None);
+        let mut decoder = Decoder::from_reader(&reader, None);
         let mut reader = reader;
         while let Some(event) = reader.next_ref() {
             decoder.decode(&event);
@@ -114,7 +114,7 @@ fn event_source_manifests_come_in_chunks() {
     let (text, source, _) = decoded(&path, None);
     assert_eq!((text.as_str(), source), (SHOWN, Some(Source::Trace)));
     let mut reader = Reader::open(&path).unwrap();
-    let mut decoder = Decoder::of(&reader, None);
+    let mut decoder = Decoder::from_reader(&reader, None);
     let mut names = Vec::new();
     while let Some(event) = reader.next_ref() {
         let identity = decoder.identify(&event);
@@ -150,7 +150,7 @@ fn bytes_that_a_schema_does_not_describe_stay_visible() {
         writer.write(0, &event(&payload)).unwrap();
         writer.close().unwrap();
         let mut reader = Reader::open(&path).unwrap();
-        let mut decoder = Decoder::of(&reader, Some(Arc::clone(&schemas)));
+        let mut decoder = Decoder::from_reader(&reader, Some(Arc::clone(&schemas)));
         while let Some(event) = reader.next_ref() {
             if event.header.descriptor.id == 7 {
                 let said = decoder.decode(&event);
@@ -180,7 +180,7 @@ fn wpp_messages_are_formatted_by_their_tmf_file() {
                Name, ItemWString -- 10\nAt, ItemULong -- 11\nStatus, ItemNTSTATUS -- 12\n}\n";
     assert_eq!(messages.parse(tmf), 1);
     let mut reader = Reader::open(&path).unwrap();
-    let mut decoder = Decoder::of(&reader, Some(Arc::new(messages) as Arc<dyn Schema>));
+    let mut decoder = Decoder::from_reader(&reader, Some(Arc::new(messages) as Arc<dyn Schema>));
     let mut said = None;
     while let Some(event) = reader.next_ref() {
         said = (event.kind() == etw_etl::Kind::Wpp).then(|| decoder.decode(&event)).or(said);
@@ -199,7 +199,7 @@ fn captured_traces_are_named_and_whole() {
             continue;
         }
         let mut reader = Reader::open(&file).unwrap();
-        let mut decoder = Decoder::of(&reader, None);
+        let mut decoder = Decoder::from_reader(&reader, None);
         while let Some(event) = reader.next_ref() {
             let identity = decoder.identify(&event);
             // WPP messages need the PDB of the program that wrote them.
@@ -214,8 +214,9 @@ fn captured_traces_are_named_and_whole() {
 fn kernel_events_have_the_names_and_the_guids_of_their_class() {
     let Some(folder) = genuine() else { return };
     let mut reader = Reader::open(folder.join("perfview_SelfDescribingSingleEvent.etl")).unwrap();
-    let mut out =
-        etw_etl::Exporter::new(Vec::new(), Format::JsonLines).unwrap().with_decoder(Decoder::of(&reader, None));
+    let mut out = etw_etl::Exporter::new(Vec::new(), Format::JsonLines)
+        .unwrap()
+        .with_decoder(Decoder::from_reader(&reader, None));
     while let Some(event) = reader.next_ref() {
         out.event_ref(&event).unwrap();
     }

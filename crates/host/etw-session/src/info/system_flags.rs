@@ -17,7 +17,7 @@ pub struct SystemFlags(pub GroupMask);
 impl SystemFlags {
     /// Creates the mask of these groups. The top three bits of a group select the word.
     #[must_use]
-    pub fn of(groups: &[u32]) -> Self {
+    pub fn from_groups(groups: &[u32]) -> Self {
         let mut mask = GroupMask::default();
         for group in groups {
             mask.add(*group);
@@ -28,7 +28,7 @@ impl SystemFlags {
     /// Whether a group is in the mask.
     #[must_use]
     pub fn has(&self, group: u32) -> bool {
-        let SystemFlags(mask) = Self::of(&[group]);
+        let SystemFlags(mask) = Self::from_groups(&[group]);
         mask.masks.iter().zip(self.0.masks).all(|(wanted, there)| wanted & there == *wanted)
     }
 
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_groups_top_bits_choose_its_word() {
         // Profile is in the second word, object handles are in the fifth.
-        let flags = SystemFlags::of(&[0x2000_0002, 0x8000_0040, 0x1]);
+        let flags = SystemFlags::from_groups(&[0x2000_0002, 0x8000_0040, 0x1]);
         assert_eq!(flags.0.masks, [1, 2, 0, 0, 0x40, 0, 0, 0]);
         assert!(flags.has(0x8000_0040) && !flags.has(0x40));
         assert_eq!(flags.names(), ["process", "perf-profile", "ob-handle"]);

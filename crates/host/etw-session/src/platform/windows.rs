@@ -69,7 +69,7 @@ fn length(bytes: usize) -> Result<u32, Win32Error> {
 struct Aligned(Vec<u64>);
 
 impl Aligned {
-    fn of(bytes: &[u8]) -> Self {
+    fn copy(bytes: &[u8]) -> Self {
         let (words, rest) = bytes.as_chunks::<8>();
         let mut last = [0; 8];
         last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
@@ -89,7 +89,7 @@ impl Aligned {
 
 /// `QueryAllTracesW` with room for `most` sessions.
 fn query_all(template: &[u8], most: usize) -> Result<Vec<Vec<u8>>, Win32Error> {
-    let mut blocks: Vec<Aligned> = (0..most).map(|_| Aligned::of(template)).collect();
+    let mut blocks: Vec<Aligned> = (0..most).map(|_| Aligned::copy(template)).collect();
     let mut pointers: Vec<*mut EVENT_TRACE_PROPERTIES> = blocks.iter_mut().map(Aligned::as_mut_ptr).collect();
     let mut count = 0;
     // SAFETY: the array has `most` pointers, each to an aligned, writable block of the length that it declares.
@@ -107,7 +107,7 @@ fn query_all(template: &[u8], most: usize) -> Result<Vec<Vec<u8>>, Win32Error> {
 impl System for WindowsSystem {
     fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
         let name = wide(name);
-        let mut aligned = Aligned::of(block);
+        let mut aligned = Aligned::copy(block);
         let mut handle = session_handle(0);
         // SAFETY: the name ends with NUL; the block is aligned, writable and has the length that it declares.
         let code = unsafe { StartTraceW(&raw mut handle, name.as_ptr(), aligned.as_mut_ptr()) };
@@ -122,7 +122,7 @@ impl System for WindowsSystem {
             Target::Name(name) => (0, Some(wide(name))),
         };
         let name = name.as_ref().map_or(ptr::null(), Vec::as_ptr);
-        let mut aligned = Aligned::of(block);
+        let mut aligned = Aligned::copy(block);
         // SAFETY: the name is null, or ends with NUL and outlives the call; the block is aligned, writable and has the
         // length that it declares.
         let code = unsafe { ControlTraceW(session_handle(handle), name, aligned.as_mut_ptr(), control as u32) };
@@ -167,7 +167,7 @@ impl System for WindowsSystem {
     fn set_information(&self, session: u64, class: TraceInfoClass, data: &[u8]) -> Result<(), Win32Error> {
         let set = lookup::functions().set.ok_or(Win32Error::CallNotImplemented)?;
         let size = length(data.len())?;
-        let aligned = Aligned::of(data);
+        let aligned = Aligned::copy(data);
         // Clearing the list of this class takes a null pointer and size 0; other classes take any pointer and size 0.
         let is_null = data.is_empty() && class == TraceInfoClass::PeriodicCaptureStateListInfo;
         let pointer: *const c_void = if is_null { ptr::null() } else { aligned.0.as_ptr().cast() };
@@ -178,7 +178,7 @@ impl System for WindowsSystem {
     fn query_information(&self, session: u64, class: TraceInfoClass, buffer: &mut [u8]) -> Result<usize, Refusal> {
         let query = lookup::functions().query.ok_or(Win32Error::CallNotImplemented)?;
         let size = length(buffer.len())?;
-        let mut aligned = Aligned::of(buffer);
+        let mut aligned = Aligned::copy(buffer);
         let pointer: *mut c_void = if buffer.is_empty() { ptr::null_mut() } else { aligned.as_mut_ptr() };
         let mut needed = 0;
         // SAFETY: the function has this signature; the buffer is writable and has `size` bytes.
@@ -190,9 +190,9 @@ impl System for WindowsSystem {
     fn enumerate(&self, class: TraceInfoClass, input: &[u8], buffer: &mut [u8]) -> Result<usize, Refusal> {
         let enumerate = lookup::functions().enumerate.ok_or(Win32Error::CallNotImplemented)?;
         let (in_size, out_size) = (length(input.len())?, length(buffer.len())?);
-        let aligned_input = Aligned::of(input);
+        let aligned_input = Aligned::copy(input);
         let in_pointer: *const c_void = if input.is_empty() { ptr::null() } else { aligned_input.0.as_ptr().cast() };
-        let mut aligned = Aligned::of(buffer);
+        let mut aligned = Aligned::copy(buffer);
         let out_pointer: *mut c_void = if buffer.is_empty() { ptr::null_mut() } else { aligned.as_mut_ptr() };
         let mut needed = 0;
         let class = lookup::class(class);

@@ -89,7 +89,7 @@ fn typed_values_arrive_and_empty_lists_turn_off() {
     session.set(&PeriodicCapture::off()).unwrap();
     assert_eq!(of_engine().periodic_capture, None);
 
-    session.set(&SystemFlags::of(&[1, 0x2000_0002])).unwrap();
+    session.set(&SystemFlags::from_groups(&[1, 0x2000_0002])).unwrap();
     assert_eq!(session.get::<SystemFlags>().unwrap().names(), ["process", "perf-profile"]);
 
     session.set(&LbrConfiguration::new(0x201).unwrap()).unwrap();

@@ -236,7 +236,7 @@ fn the_wrong_function_is_not_supported_and_a_reserved_or_unknown_class_is_invali
         }
         if row.query.is_none() {
             let error = bench.machine.query_raw(handle, class, &[0; 8]).unwrap_err();
-            assert_eq!(error, Error::of(Call::QueryInformation(class), refused));
+            assert_eq!(error, Error::from_code(Call::QueryInformation(class), refused));
             assert_eq!(error.is_unsupported(), name != 15);
         }
         if row.enumerate.is_none() {

@@ -85,7 +85,7 @@ fn pairs() -> Vec<(Call, u32)> {
 fn every_code_of_every_function_has_a_name_a_cause_and_advice() {
     for (call, code) in pairs() {
         let Some(explanation) = explain(call, Win32Error::from_int(code)) else { panic!("{call}: {code}") };
-        let line = Error::of(call, Win32Error::from_int(code)).to_string();
+        let line = Error::from_code(call, Win32Error::from_int(code)).to_string();
         assert_eq!(line, format!("{call}: {code} {}: {}; {}", explanation.name, explanation.cause, explanation.advice));
         // The line has two parts, and the texts contain no other semicolons or final full stops.
         assert!(!explanation.cause.contains(';') && !explanation.cause.ends_with('.'), "{line}");
@@ -142,7 +142,7 @@ fn names_are_microsofts() {
 /// Codes that no function of session control documents.
 #[test]
 fn every_other_code_has_a_message_as_well() {
-    let line = |code| Error::of(Call::Start, Win32Error::from_int(code)).to_string();
+    let line = |code| Error::from_code(Call::Start, Win32Error::from_int(code)).to_string();
     for (code, name) in [
         (win32::ERROR_NO_TOKEN, "NO_TOKEN"),
         (win32::ERROR_WRITE_PROTECT, "WRITE_PROTECT"),

@@ -44,7 +44,7 @@ fn every_class_is_read_as_it_was_written() {
     ]));
     both_ways(&GroupInstances { enabled: vec![request(1)], members: vec![GUID; 3] });
     both_ways(&StackTracing(vec![event(); 2]));
-    both_ways(&SystemFlags::of(&[1, 0x8000_0040]));
+    both_ways(&SystemFlags::from_groups(&[1, 0x8000_0040]));
     both_ways(&SampleInterval { source: 1, interval: 2 });
     both_ways(&ProfileSourcesInUse(vec![1, 2]));
     let source = |description: &str| ProfileSource {

@@ -3,8 +3,9 @@
 use std::ptr::{self, null, null_mut};
 
 use crate::common::{
-    EtwActivityIdControl, EtwEventEnabled, EtwProviderEnabled, EtwRegister, EtwSetInformation, EtwUnregister, EtwWrite,
-    EtwWriteEx, EtwWriteString, EtwWriteTransfer, Notes, PROVIDER, Told, error_event, register, register_silent, wide,
+    EnableCall, EtwActivityIdControl, EtwEventEnabled, EtwProviderEnabled, EtwRegister, EtwSetInformation,
+    EtwUnregister, EtwWrite, EtwWriteEx, EtwWriteString, EtwWriteTransfer, Notes, PROVIDER, error_event, register,
+    register_silent, wide,
 };
 use etw_symbols::Host;
 use etw_symbols::etw_engine::{Enable, Filter, Finding, Routine};
@@ -69,7 +70,7 @@ fn the_callback_gets_everything_the_session_says() {
     session.enable(PROVIDER, Enable { level: 3.into(), any: 5, all: 1, source, filters, ..Enable::default() });
     session.capture_state(PROVIDER);
     session.stop();
-    let enabled = Told {
+    let enabled = EnableCall {
         source,
         control: ControlCode::EnableProvider,
         level: 3,
@@ -77,8 +78,8 @@ fn the_callback_gets_everything_the_session_says() {
         all: 1,
         filter: Some((0x8000_0000, vec![9, 8, 7])),
     };
-    let captured = Told { control: ControlCode::CaptureState, filter: None, ..enabled.clone() };
-    let disabled = Told { control: ControlCode::DisableProvider, level: 0, any: 0, all: 0, ..captured.clone() };
+    let captured = EnableCall { control: ControlCode::CaptureState, filter: None, ..enabled.clone() };
+    let disabled = EnableCall { control: ControlCode::DisableProvider, level: 0, any: 0, all: 0, ..captured.clone() };
     assert_eq!(notes.take(), [enabled, captured, disabled]);
     assert_eq!(EtwUnregister(handle), NtStatus::Success);
     assert_eq!(EtwUnregister(handle), NtStatus::InvalidHandle);

@@ -49,9 +49,9 @@ fn a_provider_gets_its_callback_is_enabled_and_writes() {
     session.enable(PROVIDER, Enable { level: 4.into(), any: 1, ..Enable::default() });
     let notes = Notes::default();
     let handle = register(&notes);
-    let told = notes.take();
-    assert_eq!(told.len(), 1, "inside register");
-    assert_eq!((told[0].control, told[0].level, told[0].source), (ControlCode::EnableProvider, 4, Guid::ZERO));
+    let calls = notes.take();
+    assert_eq!(calls.len(), 1, "inside register");
+    assert_eq!((calls[0].control, calls[0].level, calls[0].source), (ControlCode::EnableProvider, 4, Guid::ZERO));
 
     let event = error_event(1);
     // SAFETY: the descriptor is valid.

@@ -41,24 +41,24 @@ static const RULE *Rule;
 static ULONG Broken;
 static PDRIVER_OBJECT TheDriver;
 
-static EXTENSION *Of(PDEVICE_OBJECT Device)
+static EXTENSION *Extension(PDEVICE_OBJECT Device)
 {
     return Device->DeviceExtension;
 }
 
 static void Acquire(PDEVICE_OBJECT Device, PVOID Tag)
 {
-    IoAcquireRemoveLockEx(&Of(Device)->RemoveLock, Tag, "", 1, sizeof(IO_REMOVE_LOCK));
+    IoAcquireRemoveLockEx(&Extension(Device)->RemoveLock, Tag, "", 1, sizeof(IO_REMOVE_LOCK));
 }
 
 static void Release(PDEVICE_OBJECT Device, PVOID Tag)
 {
-    IoReleaseRemoveLockEx(&Of(Device)->RemoveLock, Tag, sizeof(IO_REMOVE_LOCK));
+    IoReleaseRemoveLockEx(&Extension(Device)->RemoveLock, Tag, sizeof(IO_REMOVE_LOCK));
 }
 
 static void ReleaseAndWait(PDEVICE_OBJECT Device, PVOID Tag)
 {
-    IoReleaseRemoveLockAndWaitEx(&Of(Device)->RemoveLock, Tag, sizeof(IO_REMOVE_LOCK));
+    IoReleaseRemoveLockAndWaitEx(&Extension(Device)->RemoveLock, Tag, sizeof(IO_REMOVE_LOCK));
 }
 
 static NTSTATUS NTAPI SetEvent(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
@@ -81,7 +81,7 @@ static void CopyLocation(PIRP Irp, PIO_COMPLETION_ROUTINE Routine, PVOID Context
 static NTSTATUS PassOn(PDEVICE_OBJECT Device, PIRP Irp)
 {
     Skip(Irp);
-    return IofCallDriver(Of(Device)->Lower, Irp);
+    return IofCallDriver(Extension(Device)->Lower, Irp);
 }
 
 /* Passes on a request while the remove lock is held. */
@@ -102,7 +102,7 @@ static NTSTATUS ForwardAndWait(PDEVICE_OBJECT Device, PIRP Irp)
 
     KeInitializeEvent(&event, 0, FALSE);
     CopyLocation(Irp, SetEvent, &event);
-    if (IofCallDriver(Of(Device)->Lower, Irp) == STATUS_PENDING_) {
+    if (IofCallDriver(Extension(Device)->Lower, Irp) == STATUS_PENDING_) {
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
     return Irp->IoStatus.Status;
@@ -110,7 +110,7 @@ static NTSTATUS ForwardAndWait(PDEVICE_OBJECT Device, PIRP Irp)
 
 static NTSTATUS Remove(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PDEVICE_OBJECT lower = Of(Device)->Lower;
+    PDEVICE_OBJECT lower = Extension(Device)->Lower;
     NTSTATUS status;
 
     Acquire(Device, Irp);
@@ -202,9 +202,9 @@ static NTSTATUS NTAPI AddDevice(PDRIVER_OBJECT Driver, PDEVICE_OBJECT Physical)
     if (status < 0) {
         return status;
     }
-    IoInitializeRemoveLockEx(&Of(device)->RemoveLock, TAG, 0, 0, sizeof(IO_REMOVE_LOCK));
-    Of(device)->Physical = Physical;
-    Of(device)->Lower = IoAttachDeviceToDeviceStack(device, Physical);
+    IoInitializeRemoveLockEx(&Extension(device)->RemoveLock, TAG, 0, 0, sizeof(IO_REMOVE_LOCK));
+    Extension(device)->Physical = Physical;
+    Extension(device)->Lower = IoAttachDeviceToDeviceStack(device, Physical);
     device->Flags &= ~0x80; /* DO_DEVICE_INITIALIZING */
     return 0;
 }

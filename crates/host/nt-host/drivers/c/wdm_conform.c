@@ -3,6 +3,9 @@
 
 #include "steps.h"
 
+/* The headers have a macro of this name. The drivers look up the routine. */
+#undef PsGetCurrentThread
+
 #define ROUTINE(type, name, ...) type(NTAPI *name)(__VA_ARGS__) = LookUp(L## #name)
 #define NAME_NOT_FOUND ((NTSTATUS)0xC0000034)
 #define NAME_COLLISION ((NTSTATUS)0xC0000035)

@@ -2,6 +2,9 @@
 
 #include "steps.h"
 
+/* The headers have a macro of this name. The drivers look up the routine. */
+#undef PsGetCurrentThread
+
 static WCHAR DeviceName[] = L"\\Device\\CObjects";
 static WCHAR LinkName[] = L"\\DosDevices\\CObjects";
 static PDRIVER_OBJECT TheDriver;

@@ -49,19 +49,24 @@ static BOOLEAN NTAPI Serve(PKINTERRUPT Interrupt, PVOID Context)
 }
 
 RAISED(ApcLte, 2, PVOID descriptor; BOOLEAN allocated, , ObGetObjectSecurity(Device, &descriptor, &allocated), )
-RAISED(ExAllocate, 2, PVOID memory, , memory = ExAllocatePoolWithTag(PagedPool, 16, TAG), ExFreePoolWithTag(memory, TAG))
-RAISED(ExApcLte1, 2, FAST_MUTEX mutex, ExInitializeFastMutex(&mutex), ExAcquireFastMutex(&mutex); ExReleaseFastMutex(&mutex), )
+RAISED(ExAllocate, 2, PVOID memory, ,
+       memory = ExAllocatePoolWithTag(PagedPool, 16, TAG), ExFreePoolWithTag(memory, TAG))
+RAISED(ExApcLte1, 2, FAST_MUTEX mutex, ExInitializeFastMutex(&mutex),
+       ExAcquireFastMutex(&mutex); ExReleaseFastMutex(&mutex), )
 RAISED(ExApcLte2, 2, , , ExSetTimerResolution(10000, TRUE), ExSetTimerResolution(0, FALSE))
 RAISED(ExPassive, 2, GUID guid, , ExUuidCreate(&guid), )
 RAISED(ExFree, 2, PVOID memory, memory = ExAllocatePoolWithTag(PagedPool, 16, TAG), ExFreePoolWithTag(memory, TAG), )
-RAISED(ExFreePriority, 2, PVOID memory, memory = ExAllocatePoolWithTagPriority(PagedPool, 16, TAG, 0), ExFreePoolWithTag(memory, TAG), )
+RAISED(ExFreePriority, 2, PVOID memory, memory = ExAllocatePoolWithTagPriority(PagedPool, 16, TAG, 0),
+       ExFreePoolWithTag(memory, TAG), )
 RAISED(ExFreeUntagged, 2, PVOID memory, memory = ExAllocatePoolWithTag(PagedPool, 16, TAG), ExFreePool(memory), )
 RAISED(IoApcLte, 2, , , IoGetInitialStack(), )
 RAISED(IoPassive1, 2, PIRP irp; KEVENT event; IO_STATUS_BLOCK block, ,
-       irp = IoBuildDeviceIoControlRequest(0x222000, Of(Device)->Lower, NULL, 0, NULL, 0, FALSE, &event, &block), IoFreeIrp(irp))
-RAISED(IoPassive2, 2, PKINTERRUPT interrupt = NULL, , IoConnectInterrupt(&interrupt, Serve, NULL, NULL, 0, 5, 5, 0, FALSE, 1, FALSE), )
+       irp = IoBuildDeviceIoControlRequest(0x222000, Extension(Device)->Lower, NULL, 0, NULL, 0, FALSE, &event, &block),
+       IoFreeIrp(irp))
+RAISED(IoPassive2, 2, PKINTERRUPT interrupt = NULL, ,
+       IoConnectInterrupt(&interrupt, Serve, NULL, NULL, 0, 5, 5, 0, FALSE, 1, FALSE), )
 RAISED(IoPassive3, 2, UNICODE_STRING link = {0}, ,
-       IoRegisterDeviceInterface(Of(Device)->Physical, &Interface, NULL, &link), RtlFreeUnicodeString(&link))
+       IoRegisterDeviceInterface(Extension(Device)->Physical, &Interface, NULL, &link), RtlFreeUnicodeString(&link))
 RAISED(IoPassive4, 2, UNICODE_STRING name, RtlInitUnicodeString(&name, L"\\??\\CRules"), IoDeleteSymbolicLink(&name), )
 RAISED(IoPassive5, 2, , , IoGetConfigurationInformation(), )
 RAISED(IoRtlZwPassive, 2, , , RtlCreateRegistryKey(SERVICES, L"CRules"), )
@@ -74,8 +79,10 @@ RAISED(KeWaitMultiple, 2, KEVENT event; PVOID objects[1] = {&event}, KeInitializ
 RAISED(KeWaitMutex, 2, KMUTEX mutex, KeInitializeMutex(&mutex, 0), KeWaitForSingleObject(&mutex, 0, 0, FALSE, NULL),
        KeReleaseMutex(&mutex, FALSE))
 RAISED(MmApcLte, 2, , , MmResetDriverPaging((PVOID)DriverEntry), )
-RAISED(MmDispatch, 5, PHYSICAL_ADDRESS any = {{~0u}}; PVOID memory, memory = MmAllocateContiguousMemory(64, any), MmFreeContiguousMemory(memory), )
-RAISED(NtifsApcPassive, 2, IO_STATUS_BLOCK block; CHAR byte = 0, , ZwWriteFile(NULL, NULL, NULL, NULL, &block, &byte, 1, NULL, NULL), )
+RAISED(MmDispatch, 5, PHYSICAL_ADDRESS any = {{~0u}}; PVOID memory, memory = MmAllocateContiguousMemory(64, any),
+       MmFreeContiguousMemory(memory), )
+RAISED(NtifsApcPassive, 2, IO_STATUS_BLOCK block; CHAR byte = 0, ,
+       ZwWriteFile(NULL, NULL, NULL, NULL, &block, &byte, 1, NULL, NULL), )
 RAISED(ObPassive, 2, HANDLE handle; PVOID object = NULL, handle = NewEvent(),
        ObReferenceObjectByHandle(handle, 0, NULL, 0, &object, NULL), ObfDereferenceObject(object); ZwClose(handle))
 RAISED(PsPassive, 2, , , PsGetVersion(NULL, NULL, NULL, NULL), )
@@ -188,7 +195,7 @@ static void SendOwn(PDEVICE_OBJECT Device, PIRP Irp)
     next->CompletionRoutine = Free;
     next->Control = 0xE0;
     old = Raise(2);
-    IofCallDriver(Of(Device)->Lower, Irp);
+    IofCallDriver(Extension(Device)->Lower, Irp);
     Restore(old);
 }
 
@@ -199,7 +206,7 @@ static VOID ForwardAllocated(PDEVICE_OBJECT Device)
 
 static VOID ForwardAsynchronous(PDEVICE_OBJECT Device)
 {
-    SendOwn(Device, IoBuildAsynchronousFsdRequest(9, Of(Device)->Lower, NULL, 0, NULL, NULL));
+    SendOwn(Device, IoBuildAsynchronousFsdRequest(9, Extension(Device)->Lower, NULL, 0, NULL, NULL));
 }
 
 static VOID ForwardSynchronous(PDEVICE_OBJECT Device)
@@ -210,9 +217,9 @@ static VOID ForwardSynchronous(PDEVICE_OBJECT Device)
     KIRQL old;
 
     KeInitializeEvent(&event, 0, FALSE);
-    irp = IoBuildSynchronousFsdRequest(9, Of(Device)->Lower, NULL, 0, NULL, &event, &block);
+    irp = IoBuildSynchronousFsdRequest(9, Extension(Device)->Lower, NULL, 0, NULL, &event, &block);
     old = Raise(2);
-    IofCallDriver(Of(Device)->Lower, irp);
+    IofCallDriver(Extension(Device)->Lower, irp);
     Restore(old);
     KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
 }

@@ -193,7 +193,7 @@ static NTSTATUS ForwardUnlocked(PDEVICE_OBJECT Device, PIRP Irp)
 
 static NTSTATUS RemoveUnlocked(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PDEVICE_OBJECT lower = Of(Device)->Lower;
+    PDEVICE_OBJECT lower = Extension(Device)->Lower;
     NTSTATUS status;
 
     Irp->IoStatus.Status = 0;
@@ -211,7 +211,7 @@ static NTSTATUS RemoveUnlocked(PDEVICE_OBJECT Device, PIRP Irp)
 /* Waits for a remove lock that it has not acquired. */
 static NTSTATUS WaitUnlocked(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PDEVICE_OBJECT lower = Of(Device)->Lower;
+    PDEVICE_OBJECT lower = Extension(Device)->Lower;
     NTSTATUS status;
 
     Irp->IoStatus.Status = 0;
@@ -249,7 +249,7 @@ static NTSTATUS Refuse(PDEVICE_OBJECT Device, PIRP Irp)
 /* The same, for a request after which the device is gone. */
 static NTSTATUS RefuseRemoval(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PDEVICE_OBJECT lower = Of(Device)->Lower;
+    PDEVICE_OBJECT lower = Extension(Device)->Lower;
 
     if (!Broken) {
         return Remove(Device, Irp);

@@ -16,7 +16,7 @@ static PIRP BuildAsynchronous(PDEVICE_OBJECT Device, UCHAR Major)
 {
     static CHAR byte;
 
-    return IoBuildAsynchronousFsdRequest(Major, Of(Device)->Lower, &byte, 1, NULL, NULL);
+    return IoBuildAsynchronousFsdRequest(Major, Extension(Device)->Lower, &byte, 1, NULL, NULL);
 }
 
 static NTSTATUS NTAPI Free(PDEVICE_OBJECT Device, PIRP Irp, PVOID Event)
@@ -35,7 +35,7 @@ static NTSTATUS Send(PDEVICE_OBJECT Device, PIRP Irp, PIO_COMPLETION_ROUTINE Rou
     next->CompletionRoutine = Routine;
     next->Context = Context;
     next->Control = Routine == NULL ? 0 : 0xE0;
-    return IofCallDriver(Of(Device)->Lower, Irp);
+    return IofCallDriver(Extension(Device)->Lower, Irp);
 }
 
 static void CompleteOwn(PIRP Irp)
@@ -125,7 +125,7 @@ enum { DO_NOT_WAIT, WAIT_FOR_ANOTHER, SET_EVENT, FREE };
 
 static void Synchronous(PDEVICE_OBJECT Device, BOOLEAN IsControl, ULONG Mistake)
 {
-    PDEVICE_OBJECT lower = Of(Device)->Lower;
+    PDEVICE_OBJECT lower = Extension(Device)->Lower;
     IO_STATUS_BLOCK block;
     KEVENT event, other;
     CHAR byte;

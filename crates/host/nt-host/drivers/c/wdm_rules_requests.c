@@ -27,7 +27,7 @@ static NTSTATUS ForwardUnmarked(PDEVICE_OBJECT Device, PIRP Irp)
 
     Acquire(Device, Irp);
     CopyLocation(Irp, MarkIfPending, NULL);
-    status = IofCallDriver(Of(Device)->Lower, Irp);
+    status = IofCallDriver(Extension(Device)->Lower, Irp);
     Release(Device, Irp);
     return status;
 }
@@ -45,7 +45,7 @@ static NTSTATUS CompleteForwarded(PDEVICE_OBJECT Device, PIRP Irp)
 
     Acquire(Device, Irp);
     CopyLocation(Irp, NULL, NULL);
-    status = IofCallDriver(Of(Device)->Lower, Irp);
+    status = IofCallDriver(Extension(Device)->Lower, Irp);
     if (Broken) {
         IofCompleteRequest(Irp, 0);
     }
@@ -104,7 +104,7 @@ static NTSTATUS RegisterOnly(PDEVICE_OBJECT Device, PIRP Irp)
     Acquire(Device, Irp);
     CopyLocation(Irp, NULL, NULL);
     IoSetCompletionRoutineEx(Device, Irp, MarkIfPending, NULL, TRUE, TRUE, TRUE);
-    status = Broken ? Finish(Irp, 0, 0) : IofCallDriver(Of(Device)->Lower, Irp);
+    status = Broken ? Finish(Irp, 0, 0) : IofCallDriver(Extension(Device)->Lower, Irp);
     Release(Device, Irp);
     return status;
 }
@@ -117,7 +117,7 @@ static NTSTATUS RegisterFailed(PDEVICE_OBJECT Device, PIRP Irp)
     Acquire(Device, Irp);
     CopyLocation(Irp, NULL, NULL);
     status = IoSetCompletionRoutineEx(Device, Irp, MarkIfPending, NULL, TRUE, TRUE, TRUE);
-    status = status < 0 && !Broken ? Finish(Irp, status, 0) : IofCallDriver(Of(Device)->Lower, Irp);
+    status = status < 0 && !Broken ? Finish(Irp, status, 0) : IofCallDriver(Extension(Device)->Lower, Irp);
     Release(Device, Irp);
     return status;
 }
@@ -132,7 +132,7 @@ static NTSTATUS NTAPI Mark(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
 
 static NTSTATUS RegisterForLower(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PDEVICE_OBJECT lower = Of(Device)->Lower;
+    PDEVICE_OBJECT lower = Extension(Device)->Lower;
     NTSTATUS status;
 
     Acquire(Device, Irp);
@@ -174,14 +174,14 @@ static NTSTATUS FailSurprise(PDEVICE_OBJECT Device, PIRP Irp)
 
 static NTSTATUS DetachAtSurprise(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PDEVICE_OBJECT lower = Of(Device)->Lower;
+    PDEVICE_OBJECT lower = Extension(Device)->Lower;
     NTSTATUS status;
 
     Irp->IoStatus.Status = 0;
     status = PassOnLocked(Device, Irp);
     if (Broken) {
         IoDetachDevice(lower);
-        Of(Device)->Lower = IoAttachDeviceToDeviceStack(Device, Of(Device)->Physical);
+        Extension(Device)->Lower = IoAttachDeviceToDeviceStack(Device, Extension(Device)->Physical);
     }
     return status;
 }
@@ -262,7 +262,7 @@ static NTSTATUS WaitFor(PDEVICE_OBJECT Device, PIRP Irp, PIO_COMPLETION_ROUTINE 
     Acquire(Device, Irp);
     KeInitializeEvent(&event, 0, FALSE);
     CopyLocation(Irp, Routine, &event);
-    if (IofCallDriver(Of(Device)->Lower, Irp) == STATUS_PENDING_) {
+    if (IofCallDriver(Extension(Device)->Lower, Irp) == STATUS_PENDING_) {
         KeWaitForSingleObject(&event, 0, 0, FALSE, NULL);
     }
     status = Irp->IoStatus.Status;
@@ -324,7 +324,8 @@ static VOID KeepKey(BOOLEAN Creates)
 
     RtlInitUnicodeString(&name, L"\\Registry\\Machine\\System\\CurrentControlSet\\Services");
     InitializeObjectAttributes(&attributes, &name, 0x240, NULL, NULL);
-    status = Creates ? ZwCreateKey(&key, 0x20019, &attributes, 0, NULL, 0, NULL) : ZwOpenKey(&key, 0x20019, &attributes);
+    status = Creates ? ZwCreateKey(&key, 0x20019, &attributes, 0, NULL, 0, NULL)
+                     : ZwOpenKey(&key, 0x20019, &attributes);
     if (status >= 0 && !Broken) {
         ZwClose(key);
     }

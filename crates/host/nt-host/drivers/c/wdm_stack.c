@@ -112,8 +112,12 @@ static NTSTATUS NTAPI Power(PDEVICE_OBJECT Device, PIRP Irp)
 {
     EXTENSION *extension = Device->DeviceExtension;
     PIO_STACK_LOCATION location = Current(Irp);
+    NTSTATUS status = IoAcquireRemoveLockEx(&extension->RemoveLock, Irp, "", 1, sizeof(IO_REMOVE_LOCK));
     POWER_STATE state;
 
+    if (status < 0) {
+        return Finish(Irp, status, 0);
+    }
     if (location->Parameters.Power.Type == DevicePowerState) {
         LOG("device power %x, %u\n", location->MinorFunction, location->Parameters.Power.State.DeviceState);
     } else {
@@ -124,7 +128,9 @@ static NTSTATUS NTAPI Power(PDEVICE_OBJECT Device, PIRP Irp)
         }
     }
     Skip(Irp);
-    return PoCallDriver(extension->Lower, Irp);
+    status = PoCallDriver(extension->Lower, Irp);
+    IoReleaseRemoveLockEx(&extension->RemoveLock, Irp, sizeof(IO_REMOVE_LOCK));
+    return status;
 }
 
 static VOID NTAPI Cancel(PDEVICE_OBJECT Device, PIRP Irp)

@@ -35,7 +35,7 @@ static NTSTATUS GuardedMutex(void)
     ULONG inside = (USHORT)*NtBuildNumber >= 9200 ? 1 : 0;
     /* Looked up before the IRQL is raised, because MmGetSystemRoutineAddress needs PASSIVE_LEVEL. */
     ANY acquire = LookUp(L"KeAcquireGuardedMutex"), release = LookUp(L"KeReleaseGuardedMutex");
-    ANY try = LookUp(L"KeTryToAcquireGuardedMutex"), disabled = LookUp(L"KeAreAllApcsDisabled");
+    ANY attempt = LookUp(L"KeTryToAcquireGuardedMutex"), disabled = LookUp(L"KeAreAllApcsDisabled");
     FAST_MUTEX mutex;
 
     CALL(ANY, "KeInitializeGuardedMutex", &mutex);
@@ -43,15 +43,15 @@ static NTSTATUS GuardedMutex(void)
     CHECK(Irql() == inside && (UCHAR)disabled() == 1);
     release(&mutex);
     CHECK(Irql() == 0 && (UCHAR)disabled() == 0);
-    CHECK((UCHAR)try(&mutex) == 1);
+    CHECK((UCHAR)attempt(&mutex) == 1);
     CHECK(Irql() == inside && (UCHAR)disabled() == 1);
-    CHECK((UCHAR)try(&mutex) == 0 && Irql() == inside);
+    CHECK((UCHAR)attempt(&mutex) == 0 && Irql() == inside);
     release(&mutex);
     CHECK(Irql() == 0 && (UCHAR)disabled() == 0);
     /* In a guarded region the unsafe routines are enough, and do not raise the IRQL. */
     CALL(ANY, "KeEnterGuardedRegion");
     CALL(ANY, "KeAcquireGuardedMutexUnsafe", &mutex);
-    CHECK(Irql() == 0 && (UCHAR)try(&mutex) == 0);
+    CHECK(Irql() == 0 && (UCHAR)attempt(&mutex) == 0);
     CALL(ANY, "KeReleaseGuardedMutexUnsafe", &mutex);
     CALL(ANY, "KeLeaveGuardedRegion");
     CHECK(Irql() == 0 && (UCHAR)disabled() == 0);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use etw_etl::{Decoder, FrameNames};
 use etw_manifest::SchemaFiles;
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Gap, GapKind, Notification, Record, Told};
+use nt_machine::{Gap, GapKind, Notification, Notified, Record};
 
 use super::images::{ImageFile, ImageFiles};
 use super::{Builder, Device, Trace, TraceSession};
@@ -191,9 +191,9 @@ impl NtHost {
     /// # Errors
     ///
     /// Fails if the driver stops the machine.
-    pub fn notify(&self, notification: Notification) -> Result<Told, Error> {
+    pub fn notify(&self, notification: Notification) -> Result<Notified, Error> {
         match self.call(&Request::Notify { notification })? {
-            Reply::Told { called, status, access } => Ok(Told { called, status, access }),
+            Reply::Notified { called, status, access } => Ok(Notified { called, status, access }),
             reply => Err(self.unexpected(reply)),
         }
     }
@@ -358,7 +358,7 @@ impl NtHost {
             Reply::Completed { answer } => Error::Status(answer.status),
             Reply::Status { status } => Error::Status(status),
             Reply::Number { .. }
-            | Reply::Told { .. }
+            | Reply::Notified { .. }
             | Reply::Interrupted { .. }
             | Reply::Events { .. }
             | Reply::Calls { .. }

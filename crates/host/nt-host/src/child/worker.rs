@@ -8,7 +8,7 @@ use std::thread as std_thread;
 use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
-use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Told};
+use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Notified};
 
 use super::shared::{Sessions, lock};
 use super::{control, storm};
@@ -136,8 +136,8 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         }
         Request::Wmi { device, request } => completed(machine.wmi(DeviceId::from_int(device), &request)),
         Request::Notify { notification } => {
-            let Told { called, status, access } = machine.notify(&notification);
-            Reply::Told { called, status, access }
+            let Notified { called, status, access } = machine.notify(&notification);
+            Reply::Notified { called, status, access }
         }
         Request::Storm { plan } => storm::run(machine, guests, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },

@@ -11,7 +11,7 @@ use nt_machine::{Layout, RoutineInfo, all_routines, component, is_modelled};
 use pe_image::framework_calls;
 use serde_json::{Value, json};
 
-use crate::{ImportName, Known, Os, known, plan};
+use crate::{ImportName, Os, Support, plan, support};
 
 pub(super) fn list(path: &Path, os: Os) -> u8 {
     let file = match std::fs::read(path) {
@@ -39,12 +39,12 @@ pub(super) fn list(path: &Path, os: Os) -> u8 {
                 ("trapped".to_owned(), 3)
             }
             ImportName::Ordinal(_) => ("trapped".to_owned(), 2),
-            ImportName::Name(name) => match known(name, os) {
-                Known::Implemented => ("implemented".to_owned(), 0),
-                Known::Data => ("data".to_owned(), 0),
-                Known::Fixed => ("fixed".to_owned(), 1),
-                Known::Newer(since) => (format!("since {since}"), 2),
-                Known::Trapped => ("trapped".to_owned(), 2),
+            ImportName::Name(name) => match support(name, os) {
+                Support::Implemented => ("implemented".to_owned(), 0),
+                Support::Data => ("data".to_owned(), 0),
+                Support::Fixed => ("fixed".to_owned(), 1),
+                Support::Newer(since) => (format!("since {since}"), 2),
+                Support::Trapped => ("trapped".to_owned(), 2),
             },
         };
         if let Some(count) = counts.get_mut(index) {
@@ -77,9 +77,9 @@ fn framework_functions(layout: &Layout, os: Os, counts: &mut [usize; 4]) -> Stri
     let mut text = String::new();
     for function in calls {
         let (word, index) = match function.support {
-            Known::Implemented | Known::Data => ("implemented", 0),
-            Known::Fixed => ("fixed", 1),
-            Known::Newer(_) | Known::Trapped => ("trapped", 2),
+            Support::Implemented | Support::Data => ("implemented", 0),
+            Support::Fixed => ("fixed", 1),
+            Support::Newer(_) | Support::Trapped => ("trapped", 2),
         };
         if let Some(count) = counts.get_mut(index) {
             *count += 1;
@@ -101,11 +101,11 @@ pub(super) fn list_all(os: Os, json: bool) -> u8 {
     let (mut full, mut fixed, mut missing) = (0, 0, 0);
     for routine in &table {
         let (word, count) = match routine.support {
-            Known::Implemented => ("full".to_owned(), &mut full),
-            Known::Data => ("data".to_owned(), &mut full),
-            Known::Fixed => ("fixed result".to_owned(), &mut fixed),
-            Known::Newer(since) => (format!("since {since}"), &mut missing),
-            Known::Trapped => ("missing".to_owned(), &mut missing),
+            Support::Implemented => ("full".to_owned(), &mut full),
+            Support::Data => ("data".to_owned(), &mut full),
+            Support::Fixed => ("fixed result".to_owned(), &mut fixed),
+            Support::Newer(since) => (format!("since {since}"), &mut missing),
+            Support::Trapped => ("missing".to_owned(), &mut missing),
         };
         *count += 1;
         let irql = routine.irql.map_or("", irql_name);
@@ -134,11 +134,11 @@ const fn irql_name(limit: u8) -> &'static str {
 /// Returns a row of the table for `--json`.
 fn row(routine: &RoutineInfo) -> Value {
     let support = match routine.support {
-        Known::Implemented => "full",
-        Known::Data => "data",
-        Known::Fixed => "fixed",
-        Known::Newer(_) => "newer",
-        Known::Trapped => "missing",
+        Support::Implemented => "full",
+        Support::Data => "data",
+        Support::Fixed => "fixed",
+        Support::Newer(_) => "newer",
+        Support::Trapped => "missing",
     };
     json!({
         "name": routine.name,

@@ -91,7 +91,7 @@ messages! {
         /// The result of a session control call.
         Control { answer: Answer } = 8,
         /// The result of a notification.
-        Told { called: u32, status: NtStatus, access: u32 } = 10,
+        Notified { called: u32, status: NtStatus, access: u32 } = 10,
         /// Whether a service routine handled an interrupt; `None` if none is connected.
         Interrupted { claimed: Option<bool> } = 11,
         /// What the run did not exercise.

@@ -116,7 +116,7 @@ impl HandlerStack {
 impl Home {
     /// Returns the home of the thread that a signal interrupted, from the handler stack in the signal's context. Returns
     /// `None` for a thread that does not run driver code.
-    pub(crate) fn of(stack: &libc::stack_t) -> Option<&'static Self> {
+    pub(crate) fn from_stack(stack: &libc::stack_t) -> Option<&'static Self> {
         let at = stack.ss_sp.addr().checked_add(stack.ss_size)?;
         (stack.ss_size as u64 == USABLE).then(|| {
             let place: *const Self = ptr::with_exposed_provenance(at);

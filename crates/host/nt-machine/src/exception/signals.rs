@@ -59,7 +59,7 @@ extern "C" fn handle_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
     // SAFETY: the system passes a valid structure to handlers with this signature; it lives for the duration of the
     // call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
-    let home = Home::of(&context.uc_stack);
+    let home = Home::from_stack(&context.uc_stack);
     // Before this, nothing may use thread-local data.
     let restored = home.map(Home::restore).unwrap_or_default();
     // SAFETY: as above.
@@ -92,7 +92,7 @@ extern "C" fn handle_ask(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) 
     // SAFETY: the system passes a valid structure to handlers with this signature; it lives for the duration of the
     // call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
-    let _: Restored = Home::of(&context.uc_stack).map(Home::restore).unwrap_or_default();
+    let _: Restored = Home::from_stack(&context.uc_stack).map(Home::restore).unwrap_or_default();
     let vectors = vectors(context);
     fault::asked(&Context::new(&mut context.uc_mcontext.gregs, vectors));
 }

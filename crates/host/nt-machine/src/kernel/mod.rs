@@ -352,7 +352,7 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
         );
     }
     let before = thread::set_irql(irql);
-    sync::irql::noticed(irql);
+    sync::irql::page_out_at(irql);
     let held = lock(&kernel().locks).held_by(thread::number());
     let (regions, owned) = (sync::irql::regions(), sync::resource::owned().len());
     let Returned { value, flags, mxcsr } = thread::call_back(what, target, arguments);

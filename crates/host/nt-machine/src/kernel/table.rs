@@ -170,11 +170,11 @@ impl Table {
     /// Counts a call of the driver under test that can fail. Returns the value that it fails with, if a failure is
     /// injected. Calls of other images do not fail and are not counted.
     pub(crate) fn scripted(&self, number: u32, call: &Call, config: &Config) -> Option<u64> {
+        let entry = self.entries.get(number as usize)?;
+        let routine = entry.routine.filter(|routine| routine.can_fail(call))?;
         if image::is_other(call.from) {
             return None;
         }
-        let entry = self.entries.get(number as usize)?;
-        let routine = entry.routine.filter(|routine| routine.can_fail(call))?;
         let call = self.calls.get(number as usize)?.fetch_add(1, Ordering::Relaxed) + 1;
         let failure = config
             .failures

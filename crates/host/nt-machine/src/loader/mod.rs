@@ -40,7 +40,7 @@ pub fn plan_image(file: &[u8], image: &Image) -> Result<Layout, ImageError> {
     if let Some(refusal) = verdict.refusals().find(|refusal| !NOT_ASKED_FOR.contains(&refusal.rule.id)) {
         return Err(ImageError::new(refusal.rule.id, format!("{} ({})", refusal.found, refusal.rule.what)));
     }
-    Layout::of(file, image)
+    Layout::from_image(file, image)
 }
 
 /// Returns notes about an image: the properties that only memory integrity rejects, and the constants that the loader

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use super::routines::{Known, RoutineInfo, all_routines};
+use super::routines::{RoutineInfo, Support, all_routines};
 use crate::Os;
 
 const HEAD: &str = "\
@@ -40,10 +40,10 @@ fn page() -> String {
             table.iter().filter(|routine| routine.module == module)
         {
             let support = match support {
-                Known::Implemented => "full",
-                Known::Data => "data",
-                Known::Fixed => "fixed",
-                Known::Newer(_) | Known::Trapped => "missing",
+                Support::Implemented => "full",
+                Support::Data => "data",
+                Support::Fixed => "fixed",
+                Support::Newer(_) | Support::Trapped => "missing",
             };
             let name = match link {
                 Some(link) => format!("[`{name}`]({link})"),

@@ -34,7 +34,7 @@ use crate::wdf;
 pub use guests::{Guest, Guests};
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
-pub use routines::{Known, RoutineInfo, all_routines, can_fail, known};
+pub use routines::{RoutineInfo, Support, all_routines, can_fail, support};
 
 /// The parts that the machine owns.
 struct Parts {

@@ -10,7 +10,7 @@ use etw_types::NtStatus;
 
 use super::{Machine, gaps, parts};
 use crate::exception::fault;
-use crate::kernel::ex::{self, Notification, Told};
+use crate::kernel::ex::{self, Notification, Notified};
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::wmi::WmiRequest;
 use crate::kernel::io::{device, exchange, interrupt, names, open, plug_play, pnp, stack, wmi};
@@ -248,8 +248,8 @@ impl Machine {
     #[must_use]
     pub fn wmi(self, device: DeviceId, asked: &WmiRequest) -> Answer {
         let result = match device.device() {
-            Device::Framework(device) => wdf::ask_wmi(device, asked),
-            Device::Packets(device) => wmi::ask(device, asked),
+            Device::Framework(device) => wdf::request_wmi(device, asked),
+            Device::Packets(device) => wmi::request(device, asked),
         };
         let answer = settled(result).unwrap_or_else(|status| Answer { status, ..Answer::default() });
         if !answer.reached {
@@ -275,7 +275,7 @@ impl Machine {
 
     /// Notifies the driver of an event in the system, if it has registered for it.
     #[must_use]
-    pub fn notify(self, notification: &Notification) -> Told {
+    pub fn notify(self, notification: &Notification) -> Notified {
         let Notification::TargetDevice { device, event } = notification else {
             return ex::raise(notification).or_stop();
         };

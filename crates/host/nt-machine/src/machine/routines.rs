@@ -8,7 +8,7 @@ use crate::{exception, kernel, wdf};
 
 /// How far this host supports a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum Support {
     /// It is implemented.
     Implemented,
     /// It always returns the same value and does nothing.
@@ -23,16 +23,16 @@ pub enum Known {
 
 /// Returns how far this host supports a routine or variable of the modules that it models.
 #[must_use]
-pub fn known(name: &str, os: Os) -> Known {
+pub fn support(name: &str, os: Os) -> Support {
     if let Some(first) = first_with_routine(name).filter(|first| *first > os) {
-        return Known::Newer(first);
+        return Support::Newer(first);
     }
     match find(name) {
-        Some(routine) if routine.fixed => Known::Fixed,
-        Some(_) => Known::Implemented,
-        None if name == "__chkstk" => Known::Implemented,
-        None if kernel::data::is_variable(name) => Known::Data,
-        None => Known::Trapped,
+        Some(routine) if routine.fixed => Support::Fixed,
+        Some(_) => Support::Implemented,
+        None if name == "__chkstk" => Support::Implemented,
+        None if kernel::data::is_variable(name) => Support::Data,
+        None => Support::Trapped,
     }
 }
 
@@ -57,13 +57,13 @@ pub struct RoutineInfo {
     /// Whether a call can be made to fail.
     pub can_fail: bool,
     /// How far this host supports it.
-    pub support: Known,
+    pub support: Support,
     /// The address of its page on Microsoft Learn.
     pub page: Option<String>,
 }
 
 impl RoutineInfo {
-    fn new(module: &'static str, name: &'static str, routine: Option<&Routine>, support: Known) -> Self {
+    fn new(module: &'static str, name: &'static str, routine: Option<&Routine>, support: Support) -> Self {
         let documented = documented(name);
         Self {
             module,
@@ -93,19 +93,21 @@ pub fn all_routines(os: Os) -> Vec<RoutineInfo> {
     // Names in parentheses are internal: no driver can import them.
     let exports = exports.filter(|(_, routine)| !routine.name.starts_with('('));
     let mut table: Vec<RoutineInfo> = exports
-        .map(|(module, routine)| RoutineInfo::new(module, routine.name, Some(routine), known(routine.name, os)))
+        .map(|(module, routine)| RoutineInfo::new(module, routine.name, Some(routine), support(routine.name, os)))
         .chain(
-            kernel::data::names().chain(["__chkstk"]).map(|name| RoutineInfo::new(KERNEL, name, None, known(name, os))),
+            kernel::data::names()
+                .chain(["__chkstk"])
+                .map(|name| RoutineInfo::new(KERNEL, name, None, support(name, os))),
         )
         .collect();
     table.sort_by_key(|routine| routine.name);
     table.extend((0..).zip(wdf::functions()).map(|(index, entry)| {
         let since = first_with_function(index);
         let support = match (since.filter(|since| *since > os), entry.routine) {
-            (Some(since), _) => Known::Newer(since),
-            (None, Some(routine)) if routine.fixed => Known::Fixed,
-            (None, Some(_)) => Known::Implemented,
-            (None, None) => Known::Trapped,
+            (Some(since), _) => Support::Newer(since),
+            (None, Some(routine)) if routine.fixed => Support::Fixed,
+            (None, Some(_)) => Support::Implemented,
+            (None, None) => Support::Trapped,
         };
         RoutineInfo { since, ..RoutineInfo::new(FRAMEWORK, entry.name, entry.routine, support) }
     }));
@@ -148,7 +150,7 @@ pub fn can_fail(name: &str) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Known, all, all_routines, known};
+    use super::{Support, all, all_routines, support};
     use crate::Os;
     use crate::routine::{Fails, Routine};
     use crate::wdf;
@@ -191,11 +193,11 @@ mod tests {
 
     #[test]
     fn older_systems_lack_what_came_later() {
-        assert_eq!(known("EtwSetInformation", Os::Win7), Known::Newer(Os::Win10_1507));
-        assert_eq!(known("EtwSetInformation", Os::Win10_1507), Known::Implemented);
-        assert_eq!(known("KeFooBar", Os::NEWEST), Known::Trapped);
-        assert_eq!(known("KeQueryActiveGroupCount", Os::NEWEST), Known::Fixed);
-        assert_eq!(known("ExEventObjectType", Os::NEWEST), Known::Data);
+        assert_eq!(support("EtwSetInformation", Os::Win7), Support::Newer(Os::Win10_1507));
+        assert_eq!(support("EtwSetInformation", Os::Win10_1507), Support::Implemented);
+        assert_eq!(support("KeFooBar", Os::NEWEST), Support::Trapped);
+        assert_eq!(support("KeQueryActiveGroupCount", Os::NEWEST), Support::Fixed);
+        assert_eq!(support("ExEventObjectType", Os::NEWEST), Support::Data);
     }
 
     #[test]
@@ -205,7 +207,7 @@ mod tests {
         assert_eq!(names.len(), table.len());
         let (functions, imports): (Vec<_>, Vec<_>) = table.iter().partition(|routine| routine.is_of_framework());
         assert_eq!(functions.len(), wdf::functions().count());
-        assert!(imports.iter().all(|routine| routine.support != Known::Trapped));
+        assert!(imports.iter().all(|routine| routine.support != Support::Trapped));
     }
 
     #[test]
@@ -215,13 +217,13 @@ mod tests {
         let pool = row("ExAllocatePool2");
         assert_eq!((pool.module, pool.irql, pool.can_fail), ("ntoskrnl.exe", Some(2), true));
         assert_eq!(pool.signature.as_deref(), Some("u64, u64, u32 -> pointer"));
-        assert_eq!((pool.since, pool.support), (Some(Os::Win10_2004), Known::Newer(Os::Win10_2004)));
+        assert_eq!((pool.since, pool.support), (Some(Os::Win10_2004), Support::Newer(Os::Win10_2004)));
         let page = "https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-exallocatepool2";
         assert_eq!(pool.page.as_deref(), Some(page));
         assert_eq!(row("WmiFireEvent").module, "wmilib.sys");
         assert_eq!(row("KeStallExecutionProcessor").module, "hal.dll");
         assert_eq!(row("WdfVersionBind").module, "wdfldr.sys");
         assert_eq!(row("WdfDeviceInitSetIoTypeEx").since, Some(Os::Win81));
-        assert_eq!((row("WdfDriverCreate").since, row("WdfDriverCreate").support), (None, Known::Implemented));
+        assert_eq!((row("WdfDriverCreate").since, row("WdfDriverCreate").support), (None, Support::Implemented));
     }
 }

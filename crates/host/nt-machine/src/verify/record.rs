@@ -149,5 +149,6 @@ impl Record {
             && self.place == other.place
             && self.routine == other.routine
             && self.detail == other.detail
+            && self.names == other.names
     }
 }

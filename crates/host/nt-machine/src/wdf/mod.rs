@@ -89,4 +89,4 @@ pub(crate) use loader::LOADER;
 pub(crate) use pnp::{remove_device, set_power};
 pub(crate) use state::{Attached, attach};
 pub(crate) use target_open::target_changed;
-pub(crate) use wmi::ask as ask_wmi;
+pub(crate) use wmi::request as request_wmi;

@@ -255,7 +255,7 @@ fn new_instance(
 
 /// Sends a WMI request to a framework device. The statuses are those of Microsoft's framework
 /// (irphandlers/wmi/fxwmiirphandler.cpp).
-pub(crate) fn ask(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
+pub(crate) fn request(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
     let sets = matches!(asked.operation, WmiOperation::Set | WmiOperation::SetItem(_));
     let result = ask_instance(device, asked)?;
     if sets && result.status == NtStatus::BufferTooSmall {

@@ -52,7 +52,7 @@ impl<'a> Functions<'a> {
 
     /// Returns the functions of a layout; none if it has no exception directory.
     #[must_use]
-    pub fn of(layout: &'a Layout) -> Self {
+    pub fn from_layout(layout: &'a Layout) -> Self {
         let (rva, size) = layout.exceptions.unwrap_or_default();
         let none = Self { image: &layout.bytes, rva, table: &[] };
         Self::new(&layout.bytes, rva, size).unwrap_or(none)

@@ -61,7 +61,7 @@ pub(crate) struct Generated {
 
 impl Table {
     /// Reads the texts of `kit/metadata`.
-    pub(crate) fn of(files: &[(&str, &str)]) -> Result<Self, String> {
+    pub(crate) fn parse(files: &[(&str, &str)]) -> Result<Self, String> {
         let mut table = Self::default();
         for (name, text) in files {
             if *name == RECORDS {

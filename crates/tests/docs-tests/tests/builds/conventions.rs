@@ -311,7 +311,8 @@ fn a_recording_that_cannot_begin_leaves_the_old_file() {
     fs::write(&out, "old").expect("a file");
     for (name, words, expected) in [
         // An empty session name is refused only when the session starts.
-        ("etwctl", &["record", "P", "--session", "", "--etl", "OUT"][..], 1),
+        ("etwctl", &["record", "P", "--session", "", "--for", "1s", "--etl", "OUT"][..], 1),
+        ("etwctl", &["record", "P", "--etl", "OUT"], 5),
         ("etwctl", &["record", "P", "--driver", "no-such-file.sys", "--etl", "OUT"], 2),
         ("nt-host", &["run", "no-such-file.sys", "--etl", "OUT"], 2),
     ] {

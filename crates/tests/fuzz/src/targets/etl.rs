@@ -18,7 +18,7 @@ pub(super) fn run(bytes: &[u8]) {
     let Ok(mut reader) = Reader::new(Cursor::new(bytes), OPTIONS) else { return };
     let exporter = |format| {
         let exporter = Exporter::new(Vec::new(), format).expect("memory takes everything");
-        exporter.with_decoder(Decoder::of(&reader, None))
+        exporter.with_decoder(Decoder::from_reader(&reader, None))
     };
     let mut exporters = FORMATS.map(exporter);
     let mut events = 0;
@@ -55,7 +55,7 @@ pub(super) fn run(bytes: &[u8]) {
 
 fn look_at(event: &Event) {
     let _ = event.decode().to_string();
-    if let Some(parts) = Parts::of(event)
+    if let Some(parts) = Parts::from_event(event)
         && let Ok(made) = reencode(parts.metadata, parts.payload)
     {
         assert!(made.metadata == parts.metadata, "the encoded metadata differs");

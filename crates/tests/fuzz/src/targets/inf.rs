@@ -9,7 +9,7 @@ pub(super) fn run(bytes: &[u8]) {
     let text = match Text::decode(bytes) {
         Ok(text) => text,
         Err(fault) => {
-            assert!(fault.line >= 1 && Rule::of(fault.rule).is_some(), "{fault:?}");
+            assert!(fault.line >= 1 && Rule::from_number(fault.rule).is_some(), "{fault:?}");
             return;
         }
     };
@@ -18,7 +18,7 @@ pub(super) fn run(bytes: &[u8]) {
     let inf = match Inf::parse(&text.text) {
         Ok(inf) => inf,
         Err(fault) => {
-            assert!((1..=lines).contains(&fault.line) && Rule::of(fault.rule).is_some(), "{fault:?}");
+            assert!((1..=lines).contains(&fault.line) && Rule::from_number(fault.rule).is_some(), "{fault:?}");
             return;
         }
     };
@@ -34,7 +34,7 @@ pub(super) fn run(bytes: &[u8]) {
         let faults = lint(&inf, arch);
         assert!(faults.is_sorted_by_key(|fault| fault.line), "not sorted by line: {faults:?}");
         for fault in &faults {
-            assert!((1..=lines).contains(&fault.line) && Rule::of(fault.rule).is_some(), "{fault:?}");
+            assert!((1..=lines).contains(&fault.line) && Rule::from_number(fault.rule).is_some(), "{fault:?}");
         }
         let ids = inf.hardware_ids(arch);
         assert!(inf.devices(arch).len() <= text.text.len() && ids.len() <= text.text.len(), "too many devices");

@@ -41,7 +41,7 @@ pub(super) fn run(bytes: &[u8]) {
 fn unwind(layout: &pe_image::Layout) {
     use pe_image::unwind::{Functions, Registers};
 
-    let functions = Functions::of(layout);
+    let functions = Functions::from_layout(layout);
     for function in functions.iter().take(64) {
         for rva in [function.begin, function.begin / 2 + function.end / 2, function.end.wrapping_sub(1)] {
             let before = Registers { rip: layout.base.wrapping_add(rva.into()), ..Registers::default() };

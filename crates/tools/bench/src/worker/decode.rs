@@ -42,7 +42,7 @@ pub(super) fn visit(file: &Path) -> Result<Value, String> {
 pub(super) fn name(file: &Path) -> Result<Value, String> {
     let mut missed = 0_u64;
     let result = measure(file, |reader| {
-        let mut decoder = Decoder::of(reader, None);
+        let mut decoder = Decoder::from_reader(reader, None);
         let (mut events, mut values) = (0, 0);
         while let Some(event) = reader.next_ref() {
             let named = decoder.visit(&event, &mut |field, value| {
@@ -61,7 +61,7 @@ pub(super) fn name(file: &Path) -> Result<Value, String> {
 /// Decodes every event of a file by its schema into owned values.
 pub(super) fn name_owned(file: &Path) -> Result<Value, String> {
     measure(file, |reader| {
-        let mut decoder = Decoder::of(reader, None);
+        let mut decoder = Decoder::from_reader(reader, None);
         let (mut events, mut fields) = (0, 0);
         while let Some(event) = reader.next_ref() {
             fields += decoder.decode(&event).fields.len() as u64;

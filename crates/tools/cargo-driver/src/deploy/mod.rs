@@ -192,7 +192,7 @@ fn results(
 /// Prints the events, as `cargo driver run` does.
 fn show(etl: &Path) -> Result<(), String> {
     let mut reader = Reader::open(etl).map_err(|error| error.to_string())?;
-    let mut schemas = Decoder::of(&reader, None);
+    let mut schemas = Decoder::from_reader(&reader, None);
     let mut exporter = Exporter::new(Vec::new(), Format::Table).map_err(|error| error.to_string())?;
     while let Some(event) = reader.next_ref() {
         if !matches!(event.kind(), Kind::System | Kind::Mof) {

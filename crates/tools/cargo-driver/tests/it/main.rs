@@ -1,11 +1,6 @@
 //! Messages about wrong input, and help. Nothing here builds a driver.
 #![cfg(test)]
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod deploy;
-#[cfg(target_os = "linux")]
-mod server;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -34,7 +29,7 @@ fn run(arguments: &[&str]) -> Output {
     program().args(arguments).current_dir(&*EMPTY).output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
 }
 
@@ -43,7 +38,11 @@ fn cargo_and_a_shell_run_the_same_program() {
     let by_cargo = run(&["--version"]);
     let by_shell = Command::new(env!("CARGO_BIN_EXE_cargo-driver")).arg("--version").output().unwrap();
     assert_eq!(by_cargo.stdout, by_shell.stdout);
-    assert!(said(&by_cargo).starts_with(concat!("cargo driver ", env!("CARGO_PKG_VERSION"))), "{}", said(&by_cargo));
+    assert!(
+        printed(&by_cargo).starts_with(concat!("cargo driver ", env!("CARGO_PKG_VERSION"))),
+        "{}",
+        printed(&by_cargo)
+    );
 }
 
 #[test]
@@ -57,8 +56,8 @@ fn a_new_driver_on_a_full_disk_leaves_nothing() {
         shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_cargo-driver")]);
         shell.args(["driver", "new", name, "--wdk-etw"]).arg(&clone).current_dir(&place);
         let output = shell.output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        assert!(said(&output).contains("File too large"), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
+        assert!(printed(&output).contains("File too large"), "{}", printed(&output));
     }
     assert_eq!(fs::read_dir(&place).unwrap().count(), 1, "folders are left");
     assert_eq!(fs::read_dir(place.join("empty")).unwrap().count(), 0, "files are left");
@@ -86,8 +85,8 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["deploy", "vm", "--timeout", "5"], "expected a number with a unit"),
     ] {
         let output = run(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
-        assert!(said(&output).contains(text), "{arguments:?}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", printed(&output));
+        assert!(printed(&output).contains(text), "{arguments:?}: {}", printed(&output));
     }
 }
 
@@ -103,8 +102,8 @@ fn a_new_driver_that_depends_on_the_cache_of_cargo_gets_a_note() {
         let mut new = program();
         let new = new.args(["new", name, "--wdk-etw", clone]).env("CARGO_HOME", place.join("cargo"));
         let output = new.current_dir(&place).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        assert_eq!(said(&output).contains("--wdk-etw FOLDER"), is_noted, "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+        assert_eq!(printed(&output).contains("--wdk-etw FOLDER"), is_noted, "{}", printed(&output));
     }
 }
 
@@ -115,8 +114,8 @@ fn a_package_that_is_no_driver_is_named() {
     fs::write(place.join("Cargo.toml"), "[workspace]\n[package]\nname = \"plain\"\nversion = \"0.1.0\"\n").unwrap();
     fs::write(place.join("src/lib.rs"), "").unwrap();
     let output = program().arg("build").current_dir(&place).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("the package plain has no driver"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(printed(&output).contains("the package plain has no driver"), "{}", printed(&output));
 }
 
 #[test]
@@ -124,8 +123,8 @@ fn names_that_are_not_valid_utf_8_are_errors_and_not_panics() {
     let odd = OsStr::from_bytes(b"a\xFF.sys");
     for command in ["inspect", "verify"] {
         let output = program().arg(command).arg(odd).current_dir(folder("odd")).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{command}: {}", said(&output));
-        assert!(!said(&output).contains("panicked"), "{command}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", printed(&output));
+        assert!(!printed(&output).contains("panicked"), "{command}: {}", printed(&output));
     }
 }
 
@@ -136,8 +135,8 @@ fn a_closed_pipe_is_no_error() {
         drop(reader);
         let child = program().args(arguments).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         let output = child.wait_with_output().unwrap();
-        assert!(!said(&output).contains("panicked"), "{arguments:?}: {}", said(&output));
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", said(&output));
+        assert!(!printed(&output).contains("panicked"), "{arguments:?}: {}", printed(&output));
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", printed(&output));
     }
 }
 
@@ -145,13 +144,13 @@ fn a_closed_pipe_is_no_error() {
 fn completions_and_manual_pages_name_every_command() {
     let pages = folder("man");
     assert!(run(&["man", pages.to_str().unwrap()]).status.success());
-    let help = said(&run(&["--help"]));
+    let help = printed(&run(&["--help"]));
     let commands: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
     for command in
         ["build", "check", "test", "run", "matrix", "trace", "inspect", "verify", "package", "deploy", "setup"]
     {
         assert!(commands.contains(&command), "{command}: {help}");
         assert!(pages.join(format!("cargo-driver-{command}.1")).is_file(), "{command}");
-        assert!(said(&run(&["completions", "zsh"])).contains(command), "{command}");
+        assert!(printed(&run(&["completions", "zsh"])).contains(command), "{command}");
     }
 }

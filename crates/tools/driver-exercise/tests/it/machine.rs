@@ -79,6 +79,6 @@ impl Machine {
     }
 }
 
-pub(crate) fn said(output: &Output) -> String {
+pub(crate) fn printed(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::machine::{MADE, Machine, said};
+use crate::machine::{MADE, Machine, printed};
 use driver_exercise::{Status, Step};
 use test_support::windows::Fault;
 
@@ -24,7 +24,7 @@ const CALLS: [&str; 10] = [
 fn every_step_passes_and_the_trace_is_that_of_nt_host() {
     let machine = Machine::new("passes");
     let output = machine.exercise(&[]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
     assert_eq!(machine.0.calls(), CALLS);
     let evidence = machine.evidence();
     assert!(evidence.is_good(), "{evidence:?}");
@@ -62,7 +62,7 @@ fn each_step_that_fails_once_leaves_evidence_and_a_clean_machine() {
         machine.0.reset();
         machine.0.set_fault(call, count, Fault::Fail).unwrap();
         let output = machine.exercise(&["--verifier"]);
-        let text = said(&output);
+        let text = printed(&output);
         assert_eq!(output.status.code(), Some(1), "{call}: {text}");
         let evidence = machine.evidence();
         let failed: Vec<Step> =
@@ -101,8 +101,8 @@ fn a_machine_without_test_mode_is_refused_and_not_changed() {
     let machine = Machine::new("test-mode");
     machine.0.set_test_mode(false).unwrap();
     let output = machine.exercise(&[]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("bcdedit /set testsigning on"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(printed(&output).contains("bcdedit /set testsigning on"), "{}", printed(&output));
     assert_eq!(machine.0.calls(), ["machine.ps1", "install.ps1 -Check"]);
 }
 
@@ -113,8 +113,8 @@ fn a_trace_that_differs_ends_with_3_and_says_where() {
     fs::copy(super::machine::root().join("crates/host/etw-etl/tests/corpus/simple.etl"), machine.path("trace.etl"))
         .unwrap();
     let output = machine.exercise(&[]);
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(said(&output).contains("only in nt-host: WdkEtw.DriverSample/DriverEntry"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", printed(&output));
+    assert!(printed(&output).contains("only in nt-host: WdkEtw.DriverSample/DriverEntry"), "{}", printed(&output));
     assert!(MADE.expected.is_file() && !machine.evidence().is_good());
 }
 
@@ -123,6 +123,6 @@ fn a_folder_without_a_package_is_wrong_usage() {
     let machine = Machine::new("no-package");
     fs::remove_file(machine.path("package/package.psd1")).unwrap();
     let output = machine.exercise(&[]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("is not a driver package"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
+    assert!(printed(&output).contains("is not a driver package"), "{}", printed(&output));
 }

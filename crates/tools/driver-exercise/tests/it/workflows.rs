@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::machine::{MADE, Machine, root, said};
+use crate::machine::{MADE, Machine, printed, root};
 use serde_json::Value;
 
 const OURS: &str = ".github/workflows/windows-driver.yml";
@@ -120,7 +120,7 @@ fn the_jobs_of_the_workflows_pass_on_a_simulated_machine() {
         assert_eq!(runs.len(), count, "{name}: {runs:?}");
         for command in runs {
             let output = run(&machine, &command);
-            assert_eq!(output.status.code(), Some(0), "{command}: {}", said(&output));
+            assert_eq!(output.status.code(), Some(0), "{command}: {}", printed(&output));
             assert!(machine.0.state().is_empty(), "{command}");
         }
         let evidence = driver_exercise::Evidence::read(&machine.path("evidence/evidence.json")).unwrap();

@@ -63,7 +63,7 @@ fn problems(file: &Path, bytes: &[u8], arch: Arch) -> Vec<Problem> {
     let parsed = Text::decode(bytes).and_then(|text| Inf::parse(&text.text));
     let faults = parsed.map_or_else(|fault| vec![fault], |inf| lint(&inf, arch));
     let describe = |fault: Fault| {
-        let level = Rule::of(fault.rule).map_or(Level::Error, |rule| rule.level);
+        let level = Rule::from_number(fault.rule).map_or(Level::Error, |rule| rule.level);
         Problem { level, ..Problem::error(file, fault.rule.to_string(), fault.text).at(fault.line) }
     };
     faults.into_iter().map(describe).collect()

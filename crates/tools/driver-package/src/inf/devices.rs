@@ -116,7 +116,7 @@ impl Inf {
     /// the one section that matches its version most closely ("INF Manufacturer section").
     fn selected(&self, arch: Arch) -> Vec<(Decoration, &Section, &Entry)> {
         let models = self.models(arch);
-        let all: Vec<_> = models.iter().map(|(name, entry)| (Decoration::of(name), name, *entry)).collect();
+        let all: Vec<_> = models.iter().map(|(name, entry)| (Decoration::from_models(name), name, *entry)).collect();
         let is_selected = |decoration: &Decoration, entry: &Entry| {
             let mut others = all.iter().filter(|(_, _, other)| other.line == entry.line);
             !others.any(|(other, _, _)| other.hides(decoration))
@@ -198,7 +198,7 @@ struct Decoration {
 }
 
 impl Decoration {
-    fn of(models: &str) -> Self {
+    fn from_models(models: &str) -> Self {
         let lower = models.to_ascii_lowercase();
         let decoration = lower.split_once(".nt").map_or("", |(_, decoration)| decoration);
         let mut parts = decoration.split('.');
@@ -326,7 +326,7 @@ mod tests {
             ("Dev.NTarm64.10.0...17134", 17134),
             ("Dev.ntx86.10.0.1", 10240),
         ] {
-            assert_eq!(super::Decoration::of(models).lowest_build(), build, "{models}");
+            assert_eq!(super::Decoration::from_models(models).lowest_build(), build, "{models}");
         }
     }
 }

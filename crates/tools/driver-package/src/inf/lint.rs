@@ -53,7 +53,7 @@ pub static RULES: &[Rule] = &[
 impl Rule {
     /// Finds a rule by its number.
     #[must_use]
-    pub fn of(number: u16) -> Option<&'static Self> {
+    pub fn from_number(number: u16) -> Option<&'static Self> {
         RULES.iter().find(|rule| rule.number == number)
     }
 }

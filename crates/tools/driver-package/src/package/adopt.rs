@@ -93,7 +93,7 @@ impl Adoption {
             );
             warnings.push(found.warning(&certificate, "certificate-issuer", text));
         }
-        let requirements = Requirements::of(&inf, &image, arch);
+        let requirements = Requirements::from_package(&inf, &image, arch);
         warnings.extend(requirements.warning(&found.folder.join(&inf_name)));
         let version = version_entry(&inf, "DriverVer").ok_or_else(|| {
             found.problem(&inf_name, "driver-version", "[Version] has no DriverVer: the INF was not stamped")
@@ -257,7 +257,8 @@ impl Found {
     /// Checks that the catalog contains the digest of each file. This finds a file that was changed later, before the
     /// target machine does.
     fn check_digests(&self, catalog: &str, names: &[&str]) -> Result<(), Problem> {
-        let members = Members::of(self.bytes(catalog)).map_err(|text| self.problem(catalog, "catalog-list", text))?;
+        let members =
+            Members::from_catalog(self.bytes(catalog)).map_err(|text| self.problem(catalog, "catalog-list", text))?;
         for name in names {
             if !members.contains(self.bytes(name)) {
                 let text = format!(

@@ -27,7 +27,7 @@ pub(super) struct Requirements {
 }
 
 impl Requirements {
-    pub(super) fn of(inf: &Inf, image: &Image, arch: Arch) -> Self {
+    pub(super) fn from_package(inf: &Inf, image: &Image, arch: Arch) -> Self {
         let bound = image.framework.map(|client| format!("{}.{}", client.major, client.oldest_framework()));
         // The image may use the framework even if its bind information is not found.
         let kmdf = bound.or_else(|| framework(inf, arch));

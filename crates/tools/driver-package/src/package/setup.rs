@@ -107,7 +107,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 pub(crate) fn describe(file: &Path, fault: &Fault) -> Problem {
-    let level = Rule::of(fault.rule).map_or(Level::Error, |rule| rule.level);
+    let level = Rule::from_number(fault.rule).map_or(Level::Error, |rule| rule.level);
     Problem { level, ..Problem::error(file, fault.rule.to_string(), &fault.text).at(fault.line) }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 ///
 /// Returns the field that shows that the bytes are not an image that can be signed.
 pub fn image_digests(image: &[u8]) -> Result<Digests, Error> {
-    Ok(Digests::of_parts(image_parts(image, SigningOffsets::of(image)?)))
+    Ok(Digests::of_parts(image_parts(image, SigningOffsets::from_file(image)?)))
 }
 
 /// Returns the parts of an image that are digested.

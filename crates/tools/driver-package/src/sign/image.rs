@@ -18,7 +18,7 @@ const KIND: [u8; 4] = [0x00, 0x02, 0x02, 0x00];
 ///
 /// Returns the field that shows that the bytes are not an image that can be signed.
 pub fn sign_image(image: &[u8], identity: &Identity) -> Result<Vec<u8>, Error> {
-    let offsets = SigningOffsets::of(image)?;
+    let offsets = SigningOffsets::from_file(image)?;
     let digest = image_digests(image)?.sha256;
     let failed = |error: der::Error| Error::new("signature", error.to_string());
     let data = IndirectData::new(Subject::SignedImage, oid::SHA256, &digest).map_err(failed)?;

@@ -16,7 +16,7 @@ pub(crate) struct Members(Vec<Vec<u8>>);
 
 impl Members {
     /// Reads the list of a catalog. The signature is not checked.
-    pub(crate) fn of(catalog: &[u8]) -> Result<Self, String> {
+    pub(crate) fn from_catalog(catalog: &[u8]) -> Result<Self, String> {
         Self::read(&Envelope::parse(catalog).map_err(|refusal| refusal.text().to_owned())?)
     }
 
@@ -41,7 +41,7 @@ impl Members {
 
     /// Returns the digest algorithm with which the list contains this file.
     pub(super) fn find(&self, bytes: &[u8]) -> Option<Algorithm> {
-        let offsets = SigningOffsets::of(bytes).ok();
+        let offsets = SigningOffsets::from_file(bytes).ok();
         [Algorithm::Sha256, Algorithm::Sha1].into_iter().find(|algorithm| {
             let digest = match offsets {
                 None => algorithm.digest(&[bytes]),
@@ -53,7 +53,7 @@ impl Members {
 }
 
 fn read(list: &[u8]) -> der::Result<Vec<Vec<u8>>> {
-    let fields = Field::of(list)?.fields(Tag::Sequence)?;
+    let fields = Field::parse(list)?.fields(Tag::Sequence)?;
     // The subjects are a sequence of sequences. The list's usage and algorithm are sequences too, but begin with an object identifier.
     let is_subjects = |field: &&Field| {
         field.tag == Tag::Sequence && Field::first(field.value).is_ok_and(|(first, _)| first.tag == Tag::Sequence)

@@ -35,7 +35,7 @@ pub(super) struct Cert {
 
 impl Cert {
     pub(super) fn from_der(raw: &[u8]) -> der::Result<Self> {
-        let parts = Field::of(raw)?.fields(Tag::Sequence)?;
+        let parts = Field::parse(raw)?.fields(Tag::Sequence)?;
         let signed = parts.first().map(|part| part.raw.to_vec()).unwrap_or_default();
         let Certificate { tbs_certificate: fields, signature_algorithm, signature } = Certificate::from_der(raw)?;
         let kind = signature_algorithm.oid;
@@ -43,7 +43,7 @@ impl Cert {
             Err(Refusal::Failed("it names two signature algorithms".into()))
         } else if let Some(bytes) = signature.as_bytes() {
             let unknown = || Refusal::Unknown(format!("its signature algorithm {kind} is not known"));
-            Algorithm::of(kind).ok_or_else(unknown).map(|algorithm| (algorithm, bytes.to_vec()))
+            Algorithm::from_oid(kind).ok_or_else(unknown).map(|algorithm| (algorithm, bytes.to_vec()))
         } else {
             Err(Refusal::Failed("its signature does not have whole bytes".into()))
         };

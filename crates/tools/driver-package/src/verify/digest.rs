@@ -20,7 +20,7 @@ pub(super) enum Algorithm {
 
 impl Algorithm {
     /// Finds the algorithm of a digest, or of a signature algorithm that includes a digest.
-    pub(super) fn of(oid: ObjectIdentifier) -> Option<Self> {
+    pub(super) fn from_oid(oid: ObjectIdentifier) -> Option<Self> {
         match oid {
             oid::MD5 | oid::MD5_WITH_RSA => Some(Self::Md5),
             oid::SHA1 | oid::SHA1_WITH_RSA => Some(Self::Sha1),

@@ -48,7 +48,7 @@ impl Signer {
     pub(super) fn from_der(bytes: &[u8]) -> der::Result<Self> {
         let info = SignerInfo::from_der(bytes)?;
         // The decoder skips fields that it does not expect.
-        let fields = Field::of(bytes)?.fields(Tag::Sequence)?;
+        let fields = Field::parse(bytes)?.fields(Tag::Sequence)?;
         let [_, _, _, rest @ ..] = fields.as_slice() else { return Err(unexpected(Tag::Sequence)) };
         let (attributes, rest) = optional(rest, TagNumber::N0);
         let [_, _, rest @ ..] = rest else { return Err(unexpected(Tag::Sequence)) };
@@ -94,7 +94,7 @@ impl Signer {
 
     /// Returns the digest algorithm, if it is known.
     pub(super) fn algorithm(&self) -> Option<Algorithm> {
-        Algorithm::of(self.info.digest_alg.oid)
+        Algorithm::from_oid(self.info.digest_alg.oid)
     }
 }
 
@@ -105,7 +105,7 @@ impl Envelope {
     }
 
     fn read(bytes: &[u8]) -> der::Result<Self> {
-        let outer = Field::of(bytes)?.fields(Tag::Sequence)?;
+        let outer = Field::parse(bytes)?.fields(Tag::Sequence)?;
         let [kind, content] = outer.as_slice() else { return Err(unexpected(Tag::Sequence)) };
         let kind: ObjectIdentifier = kind.decode()?;
         if kind != oid::SIGNED_DATA {
@@ -192,7 +192,7 @@ impl Envelope {
             return Err(Refusal::Unknown(format!("a certificate in it cannot be read: {reason}")));
         }
         for each in &self.algorithms {
-            if Algorithm::of(each.oid).is_none() || !key::has_no_parameters(each) {
+            if Algorithm::from_oid(each.oid).is_none() || !key::has_no_parameters(each) {
                 return Err(Refusal::Unknown(format!("its digest algorithm {} is not known", each.oid)));
             }
         }
@@ -268,7 +268,7 @@ impl Envelope {
 
     /// Whether the envelope lists the digest algorithm of a signature.
     pub(super) fn lists(&self, algorithm: Algorithm) -> bool {
-        self.algorithms.iter().any(|each| Algorithm::of(each.oid) == Some(algorithm))
+        self.algorithms.iter().any(|each| Algorithm::from_oid(each.oid) == Some(algorithm))
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn compare(account: &mut Account, bytes: &[u8]) {
 
 /// Compares the digests of each signature and passes the signature to `check`. Returns whether there is one.
 fn walk(account: &mut Account, bytes: &[u8], check: impl Fn(&mut Account, &Envelope)) -> bool {
-    let offsets = match SigningOffsets::of(bytes) {
+    let offsets = match SigningOffsets::from_file(bytes) {
         Ok(offsets) => offsets,
         Err(error) => {
             account.add("image", Mark::Failed, error.to_string());
@@ -87,7 +87,7 @@ fn digest(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope
         }
         None => return account.add("digest", Mark::Failed, "the signed content is not the digest of an image"),
     };
-    let Some(algorithm) = Algorithm::of(data.algorithm()) else {
+    let Some(algorithm) = Algorithm::from_oid(data.algorithm()) else {
         return account.add("digest", Mark::Unknown, format!("the algorithm {} is not known", data.algorithm()));
     };
     let own = algorithm.digest(&image_parts(bytes, offsets));
@@ -103,7 +103,7 @@ fn digest(account: &mut Account, bytes: &[u8], offsets: SigningOffsets, envelope
         );
         account.add("digest", Mark::Failed, text);
     }
-    match pages::Pages::of(data.value()) {
+    match pages::Pages::from_attribute(data.value()) {
         Ok(None) => account.add("page hashes", Mark::Note, "there are none"),
         Ok(Some(pages)) => match pages.verify(bytes, offsets) {
             Ok(count) => account.add("page hashes", Mark::Passed, format!("{count} pages")),

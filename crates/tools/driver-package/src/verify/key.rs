@@ -46,7 +46,7 @@ pub(super) fn rsa_bits(key: &[u8]) -> Option<usize> {
 
 /// Whether a signature algorithm fits the key and the digest. It is not signed, so it must say what is known anyway.
 pub(super) fn fits(kind: &spki::AlgorithmIdentifierOwned, digest: Algorithm) -> bool {
-    let is_known = kind.oid == oid::RSA || kind.oid == oid::EC || Algorithm::of(kind.oid) == Some(digest);
+    let is_known = kind.oid == oid::RSA || kind.oid == oid::EC || Algorithm::from_oid(kind.oid) == Some(digest);
     is_known && has_no_parameters(kind)
 }
 

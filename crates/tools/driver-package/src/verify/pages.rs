@@ -26,7 +26,7 @@ pub(super) struct Pages {
 
 impl Pages {
     /// Reads the page hashes from `SpcPeImageData`. Most images have none.
-    pub(super) fn of(value: &Any) -> Result<Option<Self>, Refusal> {
+    pub(super) fn from_attribute(value: &Any) -> Result<Option<Self>, Refusal> {
         let cannot = |error: der::Error| Refusal::from(error).about("they cannot be read");
         let Some(object) = serialized(value).map_err(cannot)? else { return Ok(None) };
         let attributes = SetOfVec::<Attribute>::from_der(&object).map_err(cannot)?;

@@ -63,7 +63,7 @@ fn judge(
     if let Some(kind) = signer.unknown_attribute() {
         account.add("signature", Mark::Unknown, format!("its unsigned attribute {kind} is not known"));
     }
-    let stamp = timestamp::of(envelope, signer, context, trusted);
+    let stamp = timestamp::check(envelope, signer, context, trusted);
     match &stamp {
         Ok(Some(stamp)) => {
             account.add("timestamp", Mark::Passed, format!("{}, by {}", show(stamp.time), stamp.by));

@@ -27,7 +27,7 @@ pub(super) struct Stamp {
 }
 
 /// Returns the timestamp of a signature. Most test-signed files have none.
-pub(super) fn of(
+pub(super) fn check(
     envelope: &Envelope,
     signer: &Signer,
     context: &Context,
@@ -90,7 +90,7 @@ fn token_time(token: &Envelope, signer: &Signer, stamped: &[u8]) -> Result<Durat
     }
     let (algorithm, imprint, time) = info(token.content_value()).map_err(cannot)?;
     let unknown = || Refusal::Unknown(format!("its digest algorithm {} is not known", algorithm.oid));
-    if Algorithm::of(algorithm.oid).ok_or_else(unknown)?.digest(&[stamped]) != imprint {
+    if Algorithm::from_oid(algorithm.oid).ok_or_else(unknown)?.digest(&[stamped]) != imprint {
         return Err(Refusal::Failed("it belongs to another signature".into()));
     }
     time.ok_or_else(|| Refusal::Failed("it has no time".into()))

@@ -12,7 +12,7 @@ pub(crate) struct Field<'a> {
 
 impl<'a> Field<'a> {
     /// Reads exactly one value. Bytes after it are an error.
-    pub(super) fn of(bytes: &'a [u8]) -> der::Result<Self> {
+    pub(super) fn parse(bytes: &'a [u8]) -> der::Result<Self> {
         let (field, rest) = Self::first(bytes)?;
         if rest.is_empty() {
             return Ok(field);
@@ -47,7 +47,7 @@ impl<'a> Field<'a> {
     /// Returns the only value in an explicit tag of this number.
     pub(super) fn explicit(&self, number: TagNumber) -> der::Result<Self> {
         self.expect(context(number))?;
-        Self::of(self.value)
+        Self::parse(self.value)
     }
 
     pub(crate) fn decode<T: Decode<'a>>(&self) -> der::Result<T> {
@@ -76,12 +76,12 @@ mod tests {
 
     #[test]
     fn a_value_is_exact() {
-        let field = Field::of(&[0x30, 3, 2, 1, 7]).unwrap();
+        let field = Field::parse(&[0x30, 3, 2, 1, 7]).unwrap();
         assert_eq!((field.tag, field.value, field.raw.len()), (Tag::Sequence, &[2, 1, 7][..], 5));
         assert_eq!(field.fields(Tag::Sequence).unwrap().len(), 1);
         assert!(field.fields(Tag::Set).is_err());
         for wrong in [&[0x30, 3, 2, 1, 7, 0][..], &[0x30, 4, 2, 1, 7], &[0x30, 0x81, 3, 2, 1, 7], &[0x30, 0x80, 0, 0]] {
-            assert!(Field::of(wrong).is_err(), "{wrong:x?}");
+            assert!(Field::parse(wrong).is_err(), "{wrong:x?}");
         }
     }
 }

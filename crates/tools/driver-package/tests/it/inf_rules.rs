@@ -121,7 +121,7 @@ fn every_fault_has_a_rule_in_the_list() {
     for number in
         [1001, 1002, 1003, 1006, 1203, 1204, 1230, 1233, 1235, 1284, 1285, 1296, 1297, 1320, 1321, 1322, 1324, 2083]
     {
-        assert_eq!(Rule::of(number).map(|rule| rule.number), Some(number));
+        assert_eq!(Rule::from_number(number).map(|rule| rule.number), Some(number));
     }
     assert!(RULES.is_sorted_by_key(|rule| rule.number));
 }

@@ -152,10 +152,10 @@ fn histogram(sorted: &[i64]) -> String {
 pub(super) fn activities(context: &Context<'_>, line: &cli::Activities) -> Result<(), Failure> {
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
-    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut all, mut pairs) = (Activities::default(), Pairs::new(MAX_OPEN));
     while let Some((event, decoder)) = traces.next() {
-        let Some(role) = Role::of(&event).filter(|_| selection.may_take(&event)) else { continue };
+        let Some(role) = Role::from_event(&event).filter(|_| selection.may_take(&event)) else { continue };
         let decoded = decoder.decode(&event);
         if selection.takes(&event, &decoded) {
             all.read(&event, role, &decoded, &mut pairs);

@@ -42,7 +42,7 @@ pub(super) fn compare(context: &Context<'_>, line: &Compare) -> Result<(), Failu
 /// The compared events of a trace, and whether all of it could be read.
 fn entries(path: &PathBuf, line: &Compare, files: &Schemas) -> Result<(Vec<Entry>, Result<(), Failure>), Failure> {
     let mut traces = Traces::open(slice::from_ref(path), files, Progress::new(false), false)?;
-    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let mut entries = Vec::new();
     while let Some((event, decoder)) = traces.next() {
         // The header of the file, and what the session and the kernel add to it.

@@ -68,7 +68,7 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     let progress = Progress::new(is_terminal || line.follow);
     let mut traces = Traces::open(&line.files, &files, progress, line.follow)?;
     let origin = traces.next_time().unwrap_or_default();
-    let mut selection = Selection::of(&line.selected).start(origin);
+    let mut selection = Selection::from_args(&line.selected).start(origin);
     let mut sink = sink(context, line, format, origin, is_terminal)?;
     let most = line.count.unwrap_or(u64::MAX);
     let mut printed = Printed { count: 0, most, is_all: true, unnamed: Unnamed::default() };
@@ -120,7 +120,7 @@ fn sink(
         return Err(Failure::Usage("a pcapng file cannot go to a terminal: name a file with --output".to_owned()));
     }
     let has_colours = context.has_colour && line.output.is_none();
-    let out = Output::of(line.output.as_deref(), content(format, has_colours))?;
+    let out = Output::create(line.output.as_deref(), content(format, has_colours))?;
     if line.formats.pcapng {
         return Ok(Sink::Packets(Box::new(Pcapng::new(out)?)));
     }

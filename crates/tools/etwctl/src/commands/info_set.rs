@@ -22,7 +22,7 @@ pub(super) fn set(context: &Context<'_>, line: &InfoSet) -> Result<(), Failure> 
     }
     match facts.class.as_int() {
         3 => on_session(context, line, &StackTracing::new(all(line, values::classic_event)?)?),
-        4 => on_session(context, line, &SystemFlags::of(&all(line, |name| values::bit(name, GROUPS))?)),
+        4 => on_session(context, line, &SystemFlags::from_groups(&all(line, |name| values::bit(name, GROUPS))?)),
         5 => {
             let (source, interval) = one(line)?.split_once('=').ok_or("class 5 needs SOURCE=INTERVAL".to_owned())?;
             machine

@@ -224,7 +224,7 @@ fn follow<W: Write, M: Write>(
             Some(Received::End) => break,
             // While there are no new events, the printer's buffer is shown.
             Some(Received::Nothing) => printer.flush()?,
-            Some(Received::Failed(code)) => return Err(Error::of(Call::Consume, code).into()),
+            Some(Received::Failed(code)) => return Err(Error::from_code(Call::Consume, code).into()),
             None => thread::sleep(LOOK),
         }
         if meter.is_due() {

@@ -17,10 +17,10 @@ use crate::select::Selection;
 pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure> {
     Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
     let files = schemas::files(&line.schemas)?;
-    let mut out = Output::of(line.output.as_deref(), Content::Plain)?;
+    let mut out = Output::create(line.output.as_deref(), Content::Plain)?;
     let progress = Progress::new(line.output.is_none() && io::stdout().is_terminal());
     let mut traces = Traces::open(&line.files, &files, progress, false)?;
-    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let folded = Folded::read(&mut traces, &mut selection, Offsets::Kept);
     for (stack, count) in folded.rows {
         if context.is_json {

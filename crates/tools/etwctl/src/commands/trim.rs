@@ -85,7 +85,7 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     Inputs::new().files(&line.files).check("--output", &beside)?;
     let mut writer = Writer::create(&beside, options)?;
     let mut buffers: HashMap<(u16, u16), Buffer> = HashMap::new();
-    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut selected, mut read, mut last) = (0_u64, 0_u64, FileTime(0));
     while let Some((event, decoder)) = traces.next() {
         read += 1;

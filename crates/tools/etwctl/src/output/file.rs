@@ -24,7 +24,7 @@ impl Output {
     }
 
     /// The file of `--output`, or standard output.
-    pub(crate) fn of(path: Option<&Path>, content: Content) -> Result<Self, String> {
+    pub(crate) fn create(path: Option<&Path>, content: Content) -> Result<Self, String> {
         match path {
             Some(path) => NewFile::create(path).map(Self::File).map_err(|error| error.to_string()),
             None => Ok(Self::Stdout(BufWriter::new(Screen::new(io::stdout(), content)))),

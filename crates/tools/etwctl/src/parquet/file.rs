@@ -245,7 +245,7 @@ mod tests {
         }
         writer.close().unwrap();
         let mut reader = Reader::open(&trace).unwrap();
-        let mut schemas = Decoder::of(&reader, []);
+        let mut schemas = Decoder::from_reader(&reader, []);
         let mut table = Table::create(&path, Vec::new(), &[]).unwrap();
         while let Some(event) = reader.next_ref() {
             let decoded = schemas.decode(&event);

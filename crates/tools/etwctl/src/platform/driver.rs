@@ -102,7 +102,7 @@ fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome
                 if ends.load(Ordering::Relaxed) {
                     break;
                 }
-                outcome.replies.push(told(*code, &device.ioctl(*code, input, ROOM)?));
+                outcome.replies.push(describe_reply(*code, &device.ioctl(*code, input, ROOM)?));
             }
             if !ends.load(Ordering::Relaxed) {
                 host.advance(plan.time)?;
@@ -131,7 +131,7 @@ fn run(host: &NtHost, machine: &Machine, plan: &Plan, ends: &AtomicBool, outcome
     Ok(())
 }
 
-fn told(code: u32, reply: &Answer) -> String {
+fn describe_reply(code: u32, reply: &Answer) -> String {
     let output = match reply.output.len() {
         _ if !reply.reached => "it did not reach the driver".to_owned(),
         0 => "no output".to_owned(),

@@ -45,7 +45,7 @@ struct Seen {
 
 impl Selection {
     /// The selection of the options `--provider`, `--level`, `--where`, `--from` and `--to`.
-    pub(crate) fn of(selected: &Selected) -> Self {
+    pub(crate) fn from_args(selected: &Selected) -> Self {
         Self {
             providers: selected.providers.iter().map(|provider| (provider.guid, provider.name.clone())).collect(),
             level: selected.level.filter(|level| *level != Level::LogAlways),

@@ -46,7 +46,7 @@ const SHARED: [(&str, &str); 3] = [
 const BUILT: &str = "target/libfuzzer";
 
 fn run(context: &Context) -> Result<(), Error> {
-    let asked = Asked::of(context.words())?;
+    let asked = Arguments::parse(context.words())?;
     let known = targets(context)?;
     let Some(target) = asked.target else {
         output::print(&known.iter().flat_map(|name| [name.as_str(), "\n"]).collect::<String>());
@@ -80,15 +80,15 @@ fn run(context: &Context) -> Result<(), Error> {
 
 /// The parsed command line. Without a target, the command prints the list of targets.
 #[derive(Debug, Default, PartialEq)]
-struct Asked<'a> {
+struct Arguments<'a> {
     target: Option<&'a str>,
     seconds: u64,
     seed: Option<u32>,
     replay: Option<&'a str>,
 }
 
-impl<'a> Asked<'a> {
-    fn of(words: &'a [String]) -> Result<Self, Error> {
+impl<'a> Arguments<'a> {
+    fn parse(words: &'a [String]) -> Result<Self, Error> {
         let mut asked = Self { seconds: 60, ..Self::default() };
         let mut lists = false;
         let mut words = words.iter().map(String::as_str);
@@ -153,7 +153,7 @@ fn targets(context: &Context) -> Result<Vec<String>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, COMMAND, Context, SHARED, seconds, targets};
+    use super::{Arguments, COMMAND, Context, SHARED, seconds, targets};
     use crate::cargo_tool::TOOLS;
 
     fn words(line: &str) -> Vec<String> {
@@ -163,14 +163,14 @@ mod tests {
     #[test]
     fn target_time_seed_and_file_are_read() {
         let line = words("--time 10m etl --seed 7");
-        let asked = Asked::of(&line).unwrap();
+        let asked = Arguments::parse(&line).unwrap();
         assert_eq!((asked.target, asked.replay), (Some("etl"), None));
         assert_eq!(asked.limits(), ["-max_total_time=600", "-seed=7"]);
         let line = words("pe --replay crash.bin");
-        let asked = Asked::of(&line).unwrap();
+        let asked = Arguments::parse(&line).unwrap();
         assert_eq!((asked.replay, asked.limits()), (Some("crash.bin"), vec![]));
-        assert_eq!(Asked::of(&words("--time 10m --list")).unwrap(), Asked::default());
-        assert!(Asked::of(&[]).unwrap_err().to_string().contains("--list"));
+        assert_eq!(Arguments::parse(&words("--time 10m --list")).unwrap(), Arguments::default());
+        assert!(Arguments::parse(&[]).unwrap_err().to_string().contains("--list"));
     }
 
     #[test]

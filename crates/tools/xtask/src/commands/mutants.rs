@@ -72,7 +72,7 @@ const PACKAGES: [Tested; 6] = [
 ];
 
 fn run(context: &Context) -> Result<(), Error> {
-    let asked = Asked::of(context.words())?;
+    let asked = Arguments::parse(context.words())?;
     let program = cargo_tool::ensure(context, "cargo-mutants", "cargo-mutants", &["mutants", "--version"])?;
     let chosen =
         || PACKAGES.iter().filter(|tested| asked.packages.is_empty() || asked.packages.contains(&tested.package));
@@ -108,7 +108,7 @@ fn run(context: &Context) -> Result<(), Error> {
             let file = format!("{folder}/mutants.out/{name}.txt");
             fs::read_to_string(context.path(&file)).map_err(|error| Error::Failed(format!("{file}: {error}")))
         };
-        counts.push(Count::of(tested.package, &read("caught")?, &read("timeout")?, &read("missed")?));
+        counts.push(Count::new(tested.package, &read("caught")?, &read("timeout")?, &read("missed")?));
     }
     output::print(&report(&counts));
     verdict(&counts)
@@ -116,15 +116,15 @@ fn run(context: &Context) -> Result<(), Error> {
 
 /// The parsed command line.
 #[derive(Debug, Default, PartialEq)]
-struct Asked<'a> {
+struct Arguments<'a> {
     /// Empty for all packages.
     packages: Vec<&'a str>,
     shard: Option<&'a str>,
     lists: bool,
 }
 
-impl<'a> Asked<'a> {
-    fn of(words: &'a [String]) -> Result<Self, Error> {
+impl<'a> Arguments<'a> {
+    fn parse(words: &'a [String]) -> Result<Self, Error> {
         let mut asked = Self::default();
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
@@ -168,7 +168,7 @@ struct Count<'a> {
 
 impl<'a> Count<'a> {
     /// Counts the lines of cargo-mutants' lists.
-    fn of(package: &'a str, caught: &str, timeouts: &str, missed: &str) -> Self {
+    fn new(package: &'a str, caught: &str, timeouts: &str, missed: &str) -> Self {
         let missed = missed.lines().map(String::from).collect();
         Self { package, caught: caught.lines().count(), timeouts: timeouts.lines().count(), missed }
     }
@@ -223,7 +223,7 @@ fn verdict(counts: &[Count<'_>]) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, COMMAND, Count, PACKAGES, REQUIRED, Tested, report, verdict};
+    use super::{Arguments, COMMAND, Count, PACKAGES, REQUIRED, Tested, report, verdict};
     use crate::cargo_tool::TOOLS;
     use crate::context::Context;
     use std::fs;
@@ -235,21 +235,21 @@ mod tests {
     #[test]
     fn packages_shard_and_list_are_read() {
         let line = words("--package etw-etl --shard 3/4 --list --package wdk-etw");
-        let expected = Asked { packages: vec!["etw-etl", "wdk-etw"], shard: Some("3/4"), lists: true };
-        assert_eq!(Asked::of(&line).unwrap(), expected);
-        assert_eq!(Asked::of(&[]).unwrap(), Asked::default());
-        let error = Asked::of(&words("--package xtask")).unwrap_err();
+        let expected = Arguments { packages: vec!["etw-etl", "wdk-etw"], shard: Some("3/4"), lists: true };
+        assert_eq!(Arguments::parse(&line).unwrap(), expected);
+        assert_eq!(Arguments::parse(&[]).unwrap(), Arguments::default());
+        let error = Arguments::parse(&words("--package xtask")).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("unknown package `xtask`: expected one of etw-types, "), "{error}");
         for shard in ["", "4", "4/4", "1/0", "-1/4", "a/4", "1/2/3"] {
             let line = ["--shard".into(), shard.into()];
-            assert!(Asked::of(&line).unwrap_err().to_string().contains("for example 0/8"), "{shard}");
+            assert!(Arguments::parse(&line).unwrap_err().to_string().contains("for example 0/8"), "{shard}");
         }
     }
 
     #[test]
     fn survivors_and_shares_are_printed() {
-        let counts = [Count::of("small", "a\nb\n", "", "c: replace f\n"), Count::of("empty", "", "", "")];
+        let counts = [Count::new("small", "a\nb\n", "", "c: replace f\n"), Count::new("empty", "", "", "")];
         let expected = "mutants that no test notices: 1\n  c: replace f\n\n\
             package           viable  caught  timeouts  missed     share\n\
             small                  3       2         0       1    66.6 %\n\
@@ -261,10 +261,11 @@ mod tests {
     fn a_share_below_the_required_one_fails() {
         let lines = |number| "m\n".repeat(number);
         assert_eq!(
-            verdict(&[Count::of("enough", &lines(18), &lines(1), &lines(1)), Count::of("none", "", "", "")]),
+            verdict(&[Count::new("enough", &lines(18), &lines(1), &lines(1)), Count::new("none", "", "", "")]),
             Ok(())
         );
-        let counts = [Count::of("enough", &lines(95), "", &lines(5)), Count::of("fewer", &lines(949), "", &lines(51))];
+        let counts =
+            [Count::new("enough", &lines(95), "", &lines(5)), Count::new("fewer", &lines(949), "", &lines(51))];
         let error = verdict(&counts).unwrap_err();
         assert_eq!(error.exit_code(), 1);
         assert_eq!(error.to_string(), "the tests catch fewer than 95 % of the viable mutants of fewer (94.9 %)");

@@ -27,7 +27,7 @@ built with --cfg loom in target/loom. Crates are checked with and without their
 Cargo features. With --all, the crates that a driver links are checked with the
 oldest supported Rust, the tests that depend on the toolchain run with Rust's
 beta, if rustup can install these toolchains, Miri runs if a nightly toolchain
-is installed, and so do the two programs of tests that take longest.
+is installed, and so do the programs of tests that take longest.
 ",
     flags: &[
         Flag { name: ALL, summary: "also other versions of Rust, Miri, and the longest tests" },
@@ -52,8 +52,9 @@ const WITHOUT_DOCTESTS: [&str; 4] = ["--exclude", "tracelogging-oracle", "--excl
 const GROUPS: [&[&str]; 2] = [&["it"], &["builds", "macros", "stress_file"]];
 
 /// The programs of integration tests that only `--all` runs, because each takes more than a minute: every routine of
-/// nt-host with bad arguments, and `cargo driver` as a user installs it.
-const MORE_PROGRAMS: &[&str] = &["bad_pointers", "installed"];
+/// nt-host with bad arguments, `cargo driver deploy` with each of its steps failing, and `cargo driver` as a user
+/// installs it.
+const MORE_PROGRAMS: &[&str] = &["bad_pointers", "deploy", "installed"];
 
 /// The steps of every run. Those that fail fastest come first.
 pub(super) const STEPS: [Step; 10] = [

@@ -25,7 +25,7 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    pub(crate) fn of(notification: &Notification<'_>) -> Self {
+    pub(crate) fn from_notification(notification: &Notification<'_>) -> Self {
         Self {
             control: notification.control,
             level: notification.level.as_int(),
@@ -52,7 +52,7 @@ pub(crate) struct Notes(Arc<Mutex<Vec<Note>>>);
 impl Notes {
     pub(crate) fn callback(&self) -> Callback {
         let notes = self.clone();
-        Arc::new(move |notification| notes.add(Note::of(notification)))
+        Arc::new(move |notification| notes.add(Note::from_notification(notification)))
     }
 
     pub(crate) fn add(&self, note: Note) {

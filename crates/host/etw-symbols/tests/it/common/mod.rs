@@ -103,7 +103,7 @@ unsafe extern "system" {
 
 /// The arguments of one call of a C callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct EnableCall {
     pub(crate) source: Guid,
     pub(crate) control: ControlCode,
     pub(crate) level: u8,
@@ -114,14 +114,14 @@ pub(crate) struct Told {
 
 /// The context that [`note`] expects.
 #[derive(Default)]
-pub(crate) struct Notes(Mutex<Vec<Told>>);
+pub(crate) struct Notes(Mutex<Vec<EnableCall>>);
 
 impl Notes {
     pub(crate) fn context(&self) -> *mut c_void {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    pub(crate) fn take(&self) -> Vec<Told> {
+    pub(crate) fn take(&self) -> Vec<EnableCall> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
@@ -148,7 +148,7 @@ pub(crate) unsafe extern "system" fn note(
         (filter.kind, data.to_vec())
     });
     let control = ControlCode::from_int(control);
-    notes.0.lock().unwrap().push(Told { source, control, level, any, all, filter });
+    notes.0.lock().unwrap().push(EnableCall { source, control, level, any, all, filter });
 }
 
 /// Registers the test's provider with the kernel's routine.

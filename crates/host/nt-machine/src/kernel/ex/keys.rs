@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use super::notify::{About, Registered, Text, tell};
-use super::raise::{Told, free, free_text, new, text};
+use super::raise::{Notified, free, free_text, new, text};
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     REG_CREATE_KEY_INFORMATION, REG_DELETE_KEY_INFORMATION, REG_NAME_KEY_INFORMATION, REG_POST_OPERATION_INFORMATION,
@@ -59,7 +59,7 @@ impl Change<'_> {
     }
 }
 
-/// Keys that callbacks are told about, by their objects.
+/// Keys that callbacks are notified about, by their objects.
 pub(crate) type Keys = BTreeMap<u64, String>;
 
 routines! { pub(super) ROUTINES;
@@ -103,7 +103,7 @@ fn key_name(object: GuestPtr<Opaque>, id: Out<u64>, name: Option<GuestPtr<Text>>
     done(())
 }
 
-/// What a callback is told before an operation, while the operation lasts.
+/// What a callback is notified before an operation, while the operation lasts.
 struct Before {
     known: Registered,
     info: GuestPtr<Opaque>,
@@ -117,21 +117,26 @@ pub(crate) fn around(key: &str, change: Change<'_>, run: impl FnOnce() -> Outcom
     if routines.is_empty() {
         return run();
     }
-    ask(&routines, key, change, run).map(drop)
+    with_callbacks(&routines, key, change, run).map(drop)
 }
 
 /// Calls the driver's routines for an operation that a test describes.
-pub(super) fn raise(key: &str, change: Change<'_>) -> Result<Told, Fault> {
+pub(super) fn raise(key: &str, change: Change<'_>) -> Result<Notified, Fault> {
     let routines = lock(&kernel().notifications).about(|about| matches!(about, About::Registry { .. }));
-    match ask(&routines, key, change, || Ok(())) {
-        Ok(called) => Ok(Told { called, ..Told::default() }),
-        Err(Failure::Status(status)) => Ok(Told { called: routines.len() as u32, status, ..Told::default() }),
+    match with_callbacks(&routines, key, change, || Ok(())) {
+        Ok(called) => Ok(Notified { called, ..Notified::default() }),
+        Err(Failure::Status(status)) => Ok(Notified { called: routines.len() as u32, status, ..Notified::default() }),
         Err(Failure::Fault(fault)) => Err(fault),
     }
 }
 
 /// Returns how many routines were asked.
-fn ask(routines: &[Registered], key: &str, change: Change<'_>, run: impl FnOnce() -> Outcome) -> Outcome<u32> {
+fn with_callbacks(
+    routines: &[Registered],
+    key: &str,
+    change: Change<'_>,
+    run: impl FnOnce() -> Outcome,
+) -> Outcome<u32> {
     let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
     lock(&kernel().notifications).keys.insert(object.address(), key.to_owned());
     let name = match change {
@@ -186,7 +191,7 @@ fn ask(routines: &[Registered], key: &str, change: Change<'_>, run: impl FnOnce(
     if status.is_success() { Ok(count) } else { fail(status) }
 }
 
-/// What a callback is told before an operation, and the member that is its own.
+/// What a callback is notified before an operation, and the member that is its own.
 fn describe(
     change: Change<'_>,
     object: GuestPtr<Opaque>,

@@ -18,7 +18,7 @@ pub(crate) use callback::Callbacks;
 pub use keys::KeyOperation;
 pub(crate) use notify::Notifications;
 pub(crate) use raise::raise;
-pub use raise::{Notification, TargetEvent, Told};
+pub use raise::{Notification, Notified, TargetEvent};
 pub(crate) use system::SEED;
 
 use crate::routine::Routine;

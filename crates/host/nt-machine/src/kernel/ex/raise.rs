@@ -109,7 +109,7 @@ impl TargetEvent {
 
 /// The result of a notification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Notified {
     /// The number of routines that were called.
     pub called: u32,
     /// The status that the routines left: of the creation of a process, of an operation on the registry, or of the
@@ -119,7 +119,7 @@ pub struct Told {
     pub access: u32,
 }
 
-impl Told {
+impl Notified {
     /// Adds the status of a routine. The first failure is the result.
     pub(crate) fn add(&mut self, status: NtStatus) {
         self.called += 1;
@@ -158,7 +158,7 @@ pub(super) fn free_text(string: Text) -> Result<(), Fault> {
 }
 
 /// Calls the routines that are registered for the event.
-pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
+pub(crate) fn raise(notification: &Notification) -> Result<Notified, Fault> {
     match notification {
         Notification::ProcessCreated { process, parent, image, command_line } => {
             process_created(*process, *parent, image, command_line)
@@ -174,20 +174,20 @@ pub(crate) fn raise(notification: &Notification) -> Result<Told, Fault> {
         Notification::Registry { operation, key, name } => keys::raise(key, Change::Named(*operation, name)),
         Notification::HandleCreated { thread, duplicated, access } => handle_created(*thread, *duplicated, *access),
         // The routines for it belong to the I/O manager and the framework, so `Machine::notify` does not pass it here.
-        Notification::TargetDevice { .. } => Ok(Told::default()),
+        Notification::TargetDevice { .. } => Ok(Notified::default()),
     }
 }
 
 /// Calls each routine of a kind with the same arguments.
-fn each(wanted: impl Fn(&About) -> bool, what: &'static str, arguments: &[u64]) -> Told {
+fn each(wanted: impl Fn(&About) -> bool, what: &'static str, arguments: &[u64]) -> Notified {
     let routines = lock(&kernel().notifications).about(wanted);
     for known in &routines {
         tell(what, known.routine, arguments);
     }
-    Told { called: routines.len() as u32, ..Told::default() }
+    Notified { called: routines.len() as u32, ..Notified::default() }
 }
 
-fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -> Result<Told, Fault> {
+fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -> Result<Notified, Fault> {
     let object: GuestPtr<THREAD> = lock(&kernel().pool).new_object();
     object.Header().initialize(3, 0)?;
     lock(&kernel().threads).processes.insert(process, object);
@@ -212,10 +212,10 @@ fn process_created(process: u64, parent: u64, image: &str, command_line: &str) -
     free(info);
     free_text(image)?;
     free_text(command_line)?;
-    Ok(Told { called: basic.called + full.called, status, access: 0 })
+    Ok(Notified { called: basic.called + full.called, status, access: 0 })
 }
 
-fn process_exited(process: u64) -> Result<Told, Fault> {
+fn process_exited(process: u64) -> Result<Notified, Fault> {
     let object = lock(&kernel().threads).processes.remove(&process);
     let basic = each(|about| *about == About::Process, "process notification", &[0, process, 0]);
     let arguments = [object.unwrap_or_default().address(), process, 0];
@@ -223,10 +223,10 @@ fn process_exited(process: u64) -> Result<Told, Fault> {
     if let Some(object) = object {
         object.Header().SignalState().write(1)?;
     }
-    Ok(Told { called: basic.called + full.called, ..Told::default() })
+    Ok(Notified { called: basic.called + full.called, ..Notified::default() })
 }
 
-fn image_loaded(process: u64, image: &str, size: u64) -> Result<Told, Fault> {
+fn image_loaded(process: u64, image: &str, size: u64) -> Result<Notified, Fault> {
     let name = text(image)?;
     // ImageAddressingMode is 3, for 64 bits; SystemModeImage is the ninth bit.
     let info = new(IMAGE_INFO {
@@ -240,13 +240,13 @@ fn image_loaded(process: u64, image: &str, size: u64) -> Result<Told, Fault> {
         Padding3: 0,
     })?;
     let arguments = [name.address(), process, info.address()];
-    let told = each(|about| *about == About::Image, "image notification", &arguments);
+    let notified = each(|about| *about == About::Image, "image notification", &arguments);
     free(info);
     free_text(name)?;
-    Ok(told)
+    Ok(notified)
 }
 
-fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Told, Fault> {
+fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Notified, Fault> {
     let operation = if duplicated { 2 } else { 1 };
     let kind = kernel().table.variables().object_type(if thread { "PsThreadType" } else { "PsProcessType" })?;
     let object: GuestPtr<Opaque> = kernel().table.variables().process().cast();
@@ -296,5 +296,5 @@ fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Told, F
         free(info);
     }
     free(parameters);
-    Ok(Told { called: routines.len() as u32, status: NtStatus::Success, access: granted })
+    Ok(Notified { called: routines.len() as u32, status: NtStatus::Success, access: granted })
 }

@@ -51,11 +51,11 @@ impl History {
 }
 
 /// Reads or changes the history of an IRP. Returns `None` if there is no such IRP.
-pub(super) fn of<R>(irp: GuestPtr<IRP>, body: impl FnOnce(&mut History) -> R) -> Option<R> {
+pub(super) fn update<R>(irp: GuestPtr<IRP>, body: impl FnOnce(&mut History) -> R) -> Option<R> {
     lock(&kernel().io).requests.get_mut(&irp).map(|request| body(&mut request.history))
 }
 
 /// Returns the origin of an IRP.
 pub(super) fn origin(irp: GuestPtr<IRP>) -> Option<Origin> {
-    of(irp, |history| history.origin)
+    update(irp, |history| history.origin)
 }

@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 
 use super::{device, names};
 use crate::kernel::ex::object::{self, KernelHandle};
-use crate::kernel::ex::{TargetEvent, Told};
+use crate::kernel::ex::{Notified, TargetEvent};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
@@ -72,8 +72,8 @@ pub(crate) fn forget() {
 }
 
 /// Calls the routines that are registered for files of the device with this name.
-pub(crate) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
-    let mut told = Told::default();
+pub(crate) fn raise(device: &str, event: TargetEvent) -> Result<Notified, Fault> {
+    let mut notified = Notified::default();
     let registered = lock(&kernel().plug_play).clone();
     for Registered { handle, file, routine, context } in registered {
         // A routine may have removed this registration, and with it the last reference to the file object.
@@ -86,7 +86,7 @@ pub(crate) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
         }
         let Some(notification) = lock(&kernel().pool).new_object::<TARGET_DEVICE_REMOVAL_NOTIFICATION>().non_null()
         else {
-            return Ok(Told { status: NO_RESOURCES, ..told });
+            return Ok(Notified { status: NO_RESOURCES, ..notified });
         };
         notification.write(TARGET_DEVICE_REMOVAL_NOTIFICATION {
             Version: 1,
@@ -98,7 +98,7 @@ pub(crate) fn raise(device: &str, event: TargetEvent) -> Result<Told, Fault> {
         let arguments = [notification.address(), context];
         let status = call_back("plug-and-play notification", PASSIVE, routine, &arguments) as u32;
         lock(&kernel().pool).free_object(notification.address());
-        told.add(NtStatus::from_int(status));
+        notified.add(NtStatus::from_int(status));
     }
-    Ok(told)
+    Ok(notified)
 }

@@ -112,7 +112,7 @@ impl RemoveLocks {
     }
 
     /// Returns the remove locks in the memory of a device.
-    fn of(&self, device: GuestPtr<DEVICE_OBJECT>, size: u16) -> impl Iterator<Item = (&Lock, &Vec<Held>)> {
+    fn in_device(&self, device: GuestPtr<DEVICE_OBJECT>, size: u16) -> impl Iterator<Item = (&Lock, &Vec<Held>)> {
         self.known.range(Lock::new(device.address())..Lock::new(device.address() + u64::from(size)))
     }
 }
@@ -183,7 +183,7 @@ pub(super) fn check_sent(call: &Dispatch) -> Result<(), Fault> {
     let Ok(size) = call.device.Size().read() else { return Ok(()) };
     let locks: Vec<(Lock, bool)> = {
         let io = lock(&kernel().io);
-        io.remove_locks.of(call.device, size).map(|(lock, held)| (*lock, held.is_empty())).collect()
+        io.remove_locks.in_device(call.device, size).map(|(lock, held)| (*lock, held.is_empty())).collect()
     };
     for (remove_lock, is_unheld) in &locks {
         // A driver that has already waited for the lock passes on the request without it.

@@ -37,7 +37,7 @@ type Location = GuestPtr<IO_STACK_LOCATION>;
 
 /// Checks an IRP that a driver sends. `place` is the stack location of the driver that receives it.
 pub(super) fn sends(irp: Packet, place: Location) -> Result<(), Fault> {
-    let before = history::of(irp, |history| {
+    let before = history::update(irp, |history| {
         let before = *history;
         (history.is_sent, history.registration) = (true, None);
         before
@@ -80,14 +80,14 @@ pub(super) fn sent(irp: Packet, status: NtStatus) -> Result<(), Fault> {
         is_dispatched = true;
     });
     if is_dispatched {
-        history::of(irp, |history| history.returned = Some(status));
+        history::update(irp, |history| history.returned = Some(status));
     }
     let Some(origin) = history::origin(irp).filter(|_| status == NtStatus::Pending) else { return Ok(()) };
     dispatching::is_pending(origin);
     if matches!(origin, Origin::Synchronous | Origin::Control) {
         let event = irp.UserEvent().read()?.address();
         let from = thread::site().map_or(0, |site| site.from);
-        history::of(irp, |history| history.waiting = Some((thread::number(), event, from)));
+        history::update(irp, |history| history.waiting = Some((thread::number(), event, from)));
     }
     Ok(())
 }
@@ -99,7 +99,7 @@ pub(super) fn completes(irp: Packet, location: u8, place: Location) -> Result<bo
         let breach = Rule::LockMisuse.named(Wdm::SpinLockSafe);
         verify::find(breach, format_args!("completes a request while it holds a spin lock"));
     }
-    let History { origin, registration, lowest, .. } = history::of(irp, |history| *history).unwrap_or_default();
+    let History { origin, registration, lowest, .. } = history::update(irp, |history| *history).unwrap_or_default();
     if location > irp.StackCount().read()? {
         let what = format_args!("completes an IRP that it made itself, and that no other driver has");
         match origin {
@@ -153,7 +153,7 @@ fn check_plug_and_play(minor: u8, status: NtStatus, unsent: bool) {
         verify::find(breach, format_args!("completes IRP_MN_QUERY_REMOVE_DEVICE with {status}"));
     } else if !matches!(minor, QUERY_INTERFACE | QUERY_STOP | QUERY_REMOVE)
         && unsent
-        && (is_untouched || status.is_success())
+        && (status.is_success() || is_untouched && minor != START_DEVICE)
     {
         let breach = Rule::RequestMisuse.named(Wdm::PnpIrpCompletion);
         let what =
@@ -289,7 +289,7 @@ pub(super) fn removes_device() {
 
 /// Checks an IRP that a driver frees. Returns whether the driver may free it.
 pub(super) fn frees(irp: Packet) -> bool {
-    let known = history::of(irp, |history| (history.origin, history.is_sent));
+    let known = history::update(irp, |history| (history.origin, history.is_sent));
     let ended = lock(&kernel().io).ended.get(&irp).map(|origin| (*origin, true));
     let breach = match known.or(ended) {
         Some((Origin::Manager | Origin::Power, _)) => {
@@ -326,7 +326,7 @@ pub(crate) fn sets_event(event: u64) {
 
 /// Checks the device that a driver passes to `IoSetCompletionRoutineEx`, which keeps that device until the routine runs.
 pub(super) fn registers(device: GuestPtr<DEVICE_OBJECT>, irp: Packet) -> Result<(), Fault> {
-    history::of(irp, |history| history.registration = Some(true));
+    history::update(irp, |history| history.registration = Some(true));
     let is_sent = irp.CurrentLocation().read()? <= irp.StackCount().read()?;
     if is_sent && is_of_others(device) {
         let breach = Rule::RequestMisuse.named(Wdm::IoSetCompletionRoutineExCheckDeviceObject);
@@ -339,7 +339,7 @@ pub(super) fn registers(device: GuestPtr<DEVICE_OBJECT>, irp: Packet) -> Result<
 pub(crate) fn fails(call: &Call) {
     if call.name() == "IoSetCompletionRoutineEx" {
         let [_, irp, ..] = call.argument_registers();
-        history::of(GuestPtr::new(irp), |history| history.registration = Some(false));
+        history::update(GuestPtr::new(irp), |history| history.registration = Some(false));
     }
 }
 

@@ -198,7 +198,7 @@ pub(super) fn set_too_small(node: GuestPtr<WNODE_ITEM>, needed: u32) -> Result<u
 
 /// Sends a WMI request to a device. Fails if the device is not registered. If the output buffer is too small, the
 /// result's status is `STATUS_BUFFER_TOO_SMALL` and its information is the number of bytes that the data needs.
-pub(crate) fn ask(device: Object, asked: &WmiRequest) -> Outcome<Answer> {
+pub(crate) fn request(device: Object, asked: &WmiRequest) -> Outcome<Answer> {
     if !lock(&kernel().io).is_registered(WHAT, device.address()) {
         return fail(NtStatus::WmiGuidNotFound);
     }

@@ -141,14 +141,14 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlValidSecurityDescriptor(descriptor: Descriptor) -> Result<bool, Fault> {
-        let parts = Parts::of(descriptor)?;
+        let parts = Parts::from_descriptor(descriptor)?;
         let valid = |sid: GuestPtr<u8>| sid.non_null().map_or(Ok(true), |sid| is_valid_sid(sid.cast()));
         Ok(descriptor.Revision().read()? == REVISION && valid(parts.owner)? && valid(parts.group)?)
     }
 
     #[irql(APC)]
     fn RtlLengthSecurityDescriptor(descriptor: Descriptor) -> Result<u32, Fault> {
-        Ok(Parts::of(descriptor)?.length()? as u32)
+        Ok(Parts::from_descriptor(descriptor)?.length()? as u32)
     }
 
     #[irql(APC)]
@@ -188,7 +188,7 @@ routines! { pub(super) ROUTINES;
         place: Out<GuestPtr<u8>>,
         defaulted: Out<u8>,
     ) -> Outcome {
-        let parts = Parts::of(descriptor)?;
+        let parts = Parts::from_descriptor(descriptor)?;
         let is_there = parts.control & DACL_PRESENT != 0;
         present.set(is_there.into())?;
         if is_there {
@@ -205,7 +205,7 @@ routines! { pub(super) ROUTINES;
         place: Out<GuestPtr<u8>>,
         defaulted: Out<u8>,
     ) -> Outcome {
-        let parts = Parts::of(descriptor)?;
+        let parts = Parts::from_descriptor(descriptor)?;
         let is_there = parts.control & SACL_PRESENT != 0;
         present.set(is_there.into())?;
         if is_there {
@@ -217,7 +217,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlGetOwnerSecurityDescriptor(descriptor: Descriptor, sid: Out<GuestPtr<u8>>, defaulted: Out<u8>) -> Outcome {
-        let parts = Parts::of(descriptor)?;
+        let parts = Parts::from_descriptor(descriptor)?;
         sid.set(parts.owner)?;
         defaulted.set((parts.control & OWNER_DEFAULTED != 0).into())?;
         done(())
@@ -225,7 +225,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlGetGroupSecurityDescriptor(descriptor: Descriptor, sid: Out<GuestPtr<u8>>, defaulted: Out<u8>) -> Outcome {
-        let parts = Parts::of(descriptor)?;
+        let parts = Parts::from_descriptor(descriptor)?;
         sid.set(parts.group)?;
         defaulted.set((parts.control & GROUP_DEFAULTED != 0).into())?;
         done(())
@@ -233,7 +233,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(APC)]
     fn RtlAbsoluteToSelfRelativeSD(descriptor: Descriptor, target: GuestPtr<u8>, room: GuestPtr<u32>) -> Outcome {
-        let parts = Parts::of(descriptor)?;
+        let parts = Parts::from_descriptor(descriptor)?;
         if parts.control & SELF_RELATIVE != 0 {
             return fail(NtStatus::BadDescriptorFormat);
         }
@@ -343,7 +343,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn of(descriptor: Descriptor) -> Result<Self, Fault> {
+    pub(crate) fn from_descriptor(descriptor: Descriptor) -> Result<Self, Fault> {
         let control = descriptor.Control().read()?;
         if control & SELF_RELATIVE == 0 {
             let SECURITY_DESCRIPTOR { Owner: owner, Group: group, Sacl: sacl, Dacl: dacl, .. } = descriptor.read()?;

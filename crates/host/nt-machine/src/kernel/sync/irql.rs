@@ -137,7 +137,7 @@ pub(crate) fn raise(irql: u8) -> u8 {
         verify::find(Rule::IrqlTooLow, format_args!("raises the IRQL from {old} to {irql}"));
     }
     thread::set_irql(irql);
-    noticed(irql);
+    page_out_at(irql);
     old
 }
 
@@ -207,11 +207,11 @@ pub(crate) fn change_silently(irql: u8) {
         _ if irql > old => raised.push(old),
         _ => {}
     });
-    noticed(irql);
+    page_out_at(irql);
 }
 
 /// Pages out memory if the new IRQL requires it.
-pub(crate) fn noticed(irql: u8) {
+pub(crate) fn page_out_at(irql: u8) {
     if irql >= DISPATCH {
         paging::page_out();
     }

@@ -25,7 +25,7 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
     let mut target = Target::open(&line.otlp, &inputs)?;
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(false), false)?;
-    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let computer = traces.names().find_map(|(names, _)| names.computer().map(str::to_owned));
     let session = traces.header().map(|header| header.logger_name.clone()).unwrap_or_default();
     let mut batch = Batch::new(&session, computer.as_deref());
@@ -64,7 +64,7 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
 
 /// Adds a span if an activity ends.
 fn span(event: &EventRef<'_>, decoded: &Decoded, spans: &mut Pairs<Span>, traced: &Traced, batch: &mut Batch) {
-    match Role::of(event) {
+    match Role::from_event(event) {
         Some(Role::Start) => {
             // What does not fit into memory has no end.
             let _ = spans.start(event, decoded, Span::new(event, decoded, traced), COST);

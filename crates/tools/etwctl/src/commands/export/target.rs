@@ -32,7 +32,7 @@ impl Target {
         let Some(address) = target.strip_prefix("http://") else {
             let path = Path::new(target);
             inputs.check("--otlp", path)?;
-            return Ok(Self::File(Output::of(Some(path), Content::Plain)?));
+            return Ok(Self::File(Output::create(Some(path), Content::Plain)?));
         };
         let (host, path) = address.split_once('/').unwrap_or((address, ""));
         let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());

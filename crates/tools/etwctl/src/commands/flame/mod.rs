@@ -22,9 +22,9 @@ const SAMPLE: &str = ";SampleProfile";
 pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> {
     Output::check(line.output.as_deref(), &schemas::inputs(&line.schemas).files(&line.files).and(&context.inputs))?;
     let files = schemas::files(&line.schemas)?;
-    let mut out = Output::of(line.output.as_deref(), Content::Plain)?;
+    let mut out = Output::create(line.output.as_deref(), Content::Plain)?;
     let mut traces = Traces::open(&line.files, &files, Progress::new(line.output.is_none()), false)?;
-    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let folded = Folded::read(&mut traces, &mut selection, Offsets::Dropped);
     traces.done();
     let is_chosen =

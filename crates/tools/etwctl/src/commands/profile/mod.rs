@@ -63,7 +63,7 @@ pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), 
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(line.output.is_none()), false)?;
     let origin: FileTime = traces.next_time().unwrap_or_default();
-    let mut selection = Selection::of(&line.selected).start(origin);
+    let mut selection = Selection::from_args(&line.selected).start(origin);
     let mut firefox = Firefox::new(&traces.title(), origin);
     let mut pprof = Pprof::new(origin);
     let mut samples = 0_u64;
@@ -88,7 +88,7 @@ pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), 
         }
     }
     traces.done();
-    let mut out = Output::of(line.output.as_deref(), Content::Plain)?;
+    let mut out = Output::create(line.output.as_deref(), Content::Plain)?;
     let markers = firefox.markers();
     match line.format {
         cli::ProfileFormat::Firefox => firefox.write(&mut out)?,

@@ -64,7 +64,7 @@ pub(super) fn top(context: &Context<'_>, line: &cli::Top) -> Result<(), Failure>
     let files = schemas::files(&line.schemas)?;
     let mut traces = Traces::open(slice::from_ref(&line.file), &files, Progress::new(false), false)?;
     let Some((_, clock)) = traces.names().next() else { return Ok(()) };
-    let mut selection = Selection::of(&line.selected).start(traces.next_time().unwrap_or_default());
+    let mut selection = Selection::from_args(&line.selected).start(traces.next_time().unwrap_or_default());
     let (mut analyzer, mut tally): (Box<dyn Analyzer>, Tally) = match line.by {
         Topic::Cpu => (Box::new(cpu::Cpu::new(line.per)), cpu::Cpu::tally(line.per)),
         topic => (Box::new(io::Operations::new(topic)), io::Operations::tally(topic)),

@@ -1,4 +1,9 @@
 //! `deploy` over a real SSH connection. Only Windows itself is played: each step fails, hangs and loses the connection once.
+//!
+//! A program of its own, because it takes minutes: each of the steps connects several times.
+#![cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+
+mod server;
 
 use std::fs;
 use std::io::Read as _;
@@ -6,9 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 
-use crate::server::Server;
-use crate::{program, said};
 use driver_exercise::{Evidence, Plan, Status, expect};
+use server::Server;
 use test_support::windows::{Fault, Machine};
 
 /// The calls of scripts in a deployment in which nothing fails.
@@ -24,6 +28,17 @@ const CALLS: [&str; 10] = [
     "record.ps1 -Stop",
     "uninstall.ps1",
 ];
+
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
+}
+
+/// The program with the arguments that cargo adds for `cargo driver`.
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-driver"));
+    command.arg("driver").env("CARGO_DRIVER_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+    command
+}
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap()
@@ -103,10 +118,10 @@ fn home(machine: &Machine) -> Vec<String> {
 fn a_driver_is_exercised_and_nothing_is_left() {
     let Some((machine, server)) = machine("passes") else { return };
     let output = deploy(&machine, &server, &["--record", "1ms"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
     assert_eq!(machine.calls(), CALLS);
     assert!(machine.state().is_empty() && home(&machine).is_empty(), "{:?}", home(&machine));
-    let text = said(&output);
+    let text = printed(&output);
     for part in ["install      passed", "DriverEntry", "the trace is that of nt-host: "] {
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -134,7 +149,7 @@ const FAULTS: [(&str, u32); 11] = [
 
 /// Either the machine is as it was, or the message says what is left. Then the next run repairs it.
 fn check_after_fault(machine: &Machine, server: &Server, output: &Output, what: &str) {
-    let text = said(output);
+    let text = printed(output);
     let is_clean = machine.state().is_empty() && home(machine).is_empty();
     assert_eq!(is_clean, !text.contains("left on vm:"), "{what}: {:?} {:?} {text}", machine.state(), home(machine));
     machine.repair();
@@ -142,7 +157,7 @@ fn check_after_fault(machine: &Machine, server: &Server, output: &Output, what: 
         return;
     }
     let next = deploy(machine, server, &["--verifier"]);
-    assert_eq!(next.status.code(), Some(0), "{what}, then: {}", said(&next));
+    assert_eq!(next.status.code(), Some(0), "{what}, then: {}", printed(&next));
     assert!(
         machine.state().is_empty() && home(machine).is_empty(),
         "{what}: {:?} {:?}",
@@ -157,7 +172,7 @@ fn a_step_that_fails_leaves_the_machine_as_it_was_or_says_what_is_left() {
     for (call, count) in FAULTS {
         machine.set_fault(call, count, Fault::Fail).unwrap();
         let output = deploy(&machine, &server, &["--verifier"]);
-        assert_eq!(output.status.code(), Some(1), "{call}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(1), "{call}: {}", printed(&output));
         assert!(evidence(&machine).steps.iter().any(|step| step.status == Status::Failed), "{call}");
         check_after_fault(&machine, &server, &output, call);
     }
@@ -169,8 +184,8 @@ fn a_connection_that_breaks_in_any_step_is_repaired_by_the_next_run() {
     for (call, count) in FAULTS {
         machine.set_fault(call, count, Fault::Disconnect).unwrap();
         let output = deploy(&machine, &server, &["--verifier"]);
-        assert_eq!(output.status.code(), Some(1), "{call}: {}", said(&output));
-        assert!(said(&output).contains("the connection failed: "), "{call}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(1), "{call}: {}", printed(&output));
+        assert!(printed(&output).contains("the connection failed: "), "{call}: {}", printed(&output));
         check_after_fault(&machine, &server, &output, call);
     }
 }
@@ -191,8 +206,8 @@ fn an_interrupt_ends_a_step_that_hangs_and_cleans_up() {
         assert_eq!(line.trim_end(), call);
         assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
         let output = child.wait_with_output().unwrap();
-        let is_left = said(&output).contains("left on vm:");
-        assert_eq!(output.status.code(), Some(if is_left { 1 } else { 130 }), "{call}: {}", said(&output));
+        let is_left = printed(&output).contains("left on vm:");
+        assert_eq!(output.status.code(), Some(if is_left { 1 } else { 130 }), "{call}: {}", printed(&output));
         check_after_fault(&machine, &server, &output, call);
     }
 }
@@ -206,11 +221,11 @@ fn a_full_disk_changes_nothing() {
     let Some((machine, server)) = machine("full") else { return };
     fs::write(machine.path("full"), "").unwrap();
     let output = deploy(&machine, &server, &[]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
     assert!(
-        said(&output).contains("check the free space") && said(&output).contains("nothing was changed"),
+        printed(&output).contains("check the free space") && printed(&output).contains("nothing was changed"),
         "{}",
-        said(&output)
+        printed(&output)
     );
     assert!(machine.calls().is_empty() && home(&machine).is_empty(), "{:?}", home(&machine));
 }
@@ -220,8 +235,8 @@ fn a_connection_that_breaks_while_files_are_copied_changes_nothing() {
     let Some((machine, server)) = machine("cut") else { return };
     fs::write(machine.path("cut"), "").unwrap();
     let output = deploy(&machine, &server, &[]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("nothing was changed there"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(printed(&output).contains("nothing was changed there"), "{}", printed(&output));
     assert!(machine.calls().is_empty() && home(&machine).is_empty(), "{:?}", home(&machine));
 }
 
@@ -230,8 +245,8 @@ fn a_machine_without_test_mode_is_refused_with_the_line_that_fixes_it() {
     let Some((machine, server)) = machine("test-mode") else { return };
     machine.set_test_mode(false).unwrap();
     let output = deploy(&machine, &server, &[]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("bcdedit /set testsigning on"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(printed(&output).contains("bcdedit /set testsigning on"), "{}", printed(&output));
     assert_eq!(machine.calls(), ["machine.ps1", "install.ps1 -Check"]);
     assert!(home(&machine).is_empty(), "{:?}", home(&machine));
 }
@@ -240,18 +255,18 @@ fn a_machine_without_test_mode_is_refused_with_the_line_that_fixes_it() {
 fn a_driver_that_is_kept_is_removed_on_request() {
     let Some((machine, server)) = machine("keep") else { return };
     let output = deploy(&machine, &server, &["--keep"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
     assert!(
         machine.state().contains_key("driver") && !machine.state().contains_key("session"),
         "{:?}",
         machine.state()
     );
-    assert!(said(&output).contains("cargo driver deploy vm --remove"), "{}", said(&output));
+    assert!(printed(&output).contains("cargo driver deploy vm --remove"), "{}", printed(&output));
     let output = deploy(&machine, &server, &["--remove"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
     assert!(machine.state().is_empty() && home(&machine).is_empty(), "{:?}", home(&machine));
     let again = deploy(&machine, &server, &["--remove"]);
-    assert!(again.status.success() && said(&again).contains("nothing was changed"), "{}", said(&again));
+    assert!(again.status.success() && printed(&again).contains("nothing was changed"), "{}", printed(&again));
 }
 
 #[test]
@@ -263,6 +278,10 @@ fn a_machine_that_cannot_be_reached_is_named() {
     command.args(["deploy", "vm", "--manifest-path"]).arg(manifest()).arg("--package-dir").arg(&MADE.package);
     command.arg("--client").arg(&MADE.client).arg("--ssh-config").arg(config).arg("--out").arg(machine.path("out"));
     let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("the package could not be copied: the connection failed: "), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(
+        printed(&output).contains("the package could not be copied: the connection failed: "),
+        "{}",
+        printed(&output)
+    );
 }
