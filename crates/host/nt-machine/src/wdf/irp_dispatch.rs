@@ -21,7 +21,7 @@ use crate::verify::{self, Kmdf, Rule};
 const CALLBACK: &str = "EvtDeviceWdmIrpDispatch";
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfDeviceConfigureWdmIrpDispatchCallback(
         device: Handle,
         _driver: Ignored<Handle>,
