@@ -222,7 +222,7 @@ pub(super) fn dispatched(call: &Dispatch) -> Result<(), Fault> {
         let all = io.requests.iter_mut().filter_map(|(irp, request)| {
             let (thread, event, from) = request.history.waiting?;
             let is_lost = thread == thread::number() && is_gone(event);
-            is_lost.then(|| (*irp, request.history.origin, from)).inspect(|_| request.history.waiting = None)
+            is_lost.then_some((*irp, request.history.origin, from)).inspect(|_| request.history.waiting = None)
         });
         all.collect()
     };
