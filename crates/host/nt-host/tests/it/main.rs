@@ -15,6 +15,7 @@ mod hardware;
 mod images;
 mod kernel;
 mod kmdf;
+mod kmdf_rules;
 mod limits;
 mod loader;
 mod losses;

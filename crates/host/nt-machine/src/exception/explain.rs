@@ -13,7 +13,8 @@ use pe_image::unwind::Registers;
 
 /// Reports the mistake and ends the run.
 pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! {
-    let stop = |rule, detail: std::fmt::Arguments<'_>| -> ! { verify::stop(rule, site.routine, site.address, detail) };
+    let stop =
+        |rule: Rule, detail: std::fmt::Arguments<'_>| -> ! { verify::stop(rule, site.routine, site.address, detail) };
     let address = trap.address;
     if trap.number == PAGE_FAULT {
         if thread::stack().is_some_and(|stack| stack.is_guard(address)) {
@@ -26,8 +27,8 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
             let place = image::describe(address);
             stop(Rule::NoExecute, format_args!("executes {place}, which is not executable"));
         }
-        if let Some((rule, what)) = explain_address(address, trap.executes()) {
-            stop(rule, format_args!("{what}"));
+        if let Some((breach, what)) = explain_address(address, trap.executes()) {
+            verify::stop(breach, site.routine, site.address, format_args!("{what}"));
         }
         if trap.is_no_execute() {
             stop(Rule::NoExecute, format_args!("executes {address:#x}, which is not executable"));

@@ -30,7 +30,7 @@ use crate::image;
 use crate::memory::Unhandled;
 use crate::part::Part;
 use crate::routine::Routine;
-use crate::verify::{Breach, Rule};
+use crate::verify::Breach;
 
 /// The families of routines.
 pub(crate) const ROUTINES: &[&[Routine]] = &[frames::ROUTINES, raise::ROUTINES];
@@ -40,7 +40,7 @@ pub(crate) struct Hooks {
     /// Brings in memory that was paged out. Returns whether the address was in such memory.
     pub(crate) page_in: fn(u64, &FaultSite) -> bool,
     /// Explains the address of a fault, and whether an instruction was fetched there.
-    pub(crate) explain: fn(u64, bool) -> Option<(Rule, String)>,
+    pub(crate) explain: fn(u64, bool) -> Option<(Breach, String)>,
     /// Returns whether an address is in an allocation of the pool, which may contain code of the driver.
     pub(crate) is_pool: fn(u64) -> bool,
     /// Updates the times in the page that Windows shares with every process, and returns the page's address.
@@ -69,6 +69,6 @@ fn is_code(address: u64) -> bool {
     image::is_loaded(address) || HOOKS.find().is_some_and(|hooks| (hooks.is_pool)(address))
 }
 
-fn explain_address(address: u64, executes: bool) -> Option<(Rule, String)> {
+fn explain_address(address: u64, executes: bool) -> Option<(Breach, String)> {
     (HOOKS.find()?.explain)(address, executes)
 }

@@ -35,7 +35,7 @@ use crate::memory::{Code, GuestPtr};
 use crate::part::Part;
 use crate::routine::{Call, Routine};
 use crate::verify::locks::LockKind;
-use crate::verify::{self, At, Breach, Rule, Wdm};
+use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
 
 pub(crate) use io::work::submit;
 pub(crate) use sync::dpc::serve as serve_deferred;
@@ -280,7 +280,8 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     let irql = thread::irql();
     if irql > routine.irql {
         let limit = routine.irql;
-        verify::find(Rule::IrqlTooHigh, format_args!("called at IRQL {irql}, allowed up to {limit}"));
+        let breach = if kernel.table.is_framework(index) { framework_irql() } else { Rule::IrqlTooHigh.into() };
+        verify::find(breach, format_args!("called at IRQL {irql}, allowed up to {limit}"));
     }
     io::rules::calls(routine);
     let site = if routine.keeps { verify::calls::remember(from) } else { from };
@@ -295,6 +296,9 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
             Err(fault) => fault::raise(fault, routine.leavable),
         },
     };
+    if let Some(note) = routine.on_failure.filter(|_| NtStatus::from_int(value as u32).is_error()) {
+        note(&call);
+    }
     if verify::is_stopped() {
         verify::park();
     }
@@ -308,6 +312,28 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     }
     thread::leave(outer);
     value
+}
+
+/// Returns the breach of a driver that calls a function of the framework at too high an IRQL. Microsoft's rules differ
+/// only in the callbacks: whether their IRQL depends on the execution level of their object.
+pub(crate) fn framework_irql() -> Breach {
+    const WITH_LEVEL: [&str; 13] = [
+        "EvtIoDefault",
+        "EvtIoRead",
+        "EvtIoWrite",
+        "EvtIoDeviceControl",
+        "EvtIoInternalDeviceControl",
+        "EvtIoStop",
+        "EvtIoResume",
+        "EvtIoCanceledOnQueue",
+        "EvtRequestCancel",
+        "EvtTimerFunc",
+        "EvtDeviceFileCreate",
+        "EvtFileCleanup",
+        "EvtFileClose",
+    ];
+    let depends = thread::callback().is_some_and(|callback| WITH_LEVEL.contains(&callback));
+    Rule::IrqlTooHigh.named(if depends { Kmdf::KmdfIrql2 } else { Kmdf::KmdfIrql })
 }
 
 /// Calls a callback of the driver and checks the rules: it must return at the IRQL it was called at, and must not hold
@@ -349,7 +375,7 @@ pub(crate) fn call_back(what: &'static str, irql: u8, target: GuestPtr<Code>, ar
     if still > held {
         let (kind, from) = taken.unwrap_or((LockKind::Mutex, 0));
         let breach = kind.breach(Rule::LockLeak);
-        verify::find_at(breach, Some(what), at_or(from, target), format_args!("returned with a spin lock held"));
+        verify::find_at(breach, Some(what), at_or(from, target), format_args!("returned with a lock held"));
     }
     report_regions(what, target, regions);
     if let Some(from) = sync::resource::owned().get(owned) {
@@ -376,12 +402,12 @@ fn at_or(call: u64, callback: u64) -> At {
 }
 
 /// Explains the address of a fault. `executes` says whether the processor fetched an instruction there.
-fn explain_address(address: u64, executes: bool) -> Option<(Rule, String)> {
+fn explain_address(address: u64, executes: bool) -> Option<(Breach, String)> {
     if image::is_unloaded(address) {
-        return Some((Rule::CallbackAfterUnload, format!("{address:#x} is in the unloaded image")));
+        return Some((Rule::CallbackAfterUnload.into(), format!("{address:#x} is in the unloaded image")));
     }
     if image::contains(address) {
-        return Some((Rule::AccessViolation, image::explain(address)));
+        return Some((Rule::AccessViolation.into(), image::explain(address)));
     }
     let pool = kernel().pool.try_lock().ok()?;
     pool.explain(address, executes)

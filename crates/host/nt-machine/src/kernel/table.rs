@@ -145,6 +145,11 @@ impl Table {
         self.first_unknown - self.first_of_framework()
     }
 
+    /// Returns whether a number belongs to a function of the framework.
+    pub(crate) fn is_framework(&self, number: u32) -> bool {
+        (self.first_of_framework()..self.first_unknown).contains(&number)
+    }
+
     /// Returns whether a number belongs to a function that the framework of this Windows does not have.
     pub(crate) fn is_too_new(&self, number: u32) -> bool {
         number < self.first_unknown

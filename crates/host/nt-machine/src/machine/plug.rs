@@ -423,7 +423,7 @@ pub(super) fn remove_all() {
 
 fn end(begun: Begun) -> Answer {
     let (result, is_of_framework) = match begun.sent {
-        Sent::Framework(sent) => (wdf::finish(sent).or_stop(), true),
+        Sent::Framework(sent) => (wdf::finish(sent), true),
         Sent::Packets(sent) => (exchange::finish(sent).or_stop(), false),
         Sent::Over(result) => (result, false),
     };

@@ -62,6 +62,8 @@ pub(crate) struct Routine {
     pub(crate) leavable: bool,
     /// Its parameters and result.
     pub(crate) signature: Signature,
+    /// Called when the routine has failed, also because a script made it fail.
+    pub(crate) on_failure: Option<fn(&Call)>,
     /// Reads the arguments, and calls the body.
     run: fn(&Call) -> Result<u64, Fault>,
 }
@@ -83,6 +85,7 @@ impl Routine {
             fixed: false,
             keeps: false,
             leavable: false,
+            on_failure: None,
             signature,
             run,
         }
@@ -126,6 +129,11 @@ impl Routine {
     /// A handler of the driver may take the routine's faults.
     pub(crate) const fn leavable(self) -> Self {
         Self { leavable: true, ..self }
+    }
+
+    /// This function is called when the routine, which returns a status, has failed.
+    pub(crate) const fn on_failure(self, note: fn(&Call)) -> Self {
+        Self { on_failure: Some(note), ..self }
     }
 
     /// The routine returns a fixed value and may store one.

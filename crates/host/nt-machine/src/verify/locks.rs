@@ -18,6 +18,10 @@ pub(crate) enum LockKind {
     Cancel,
     /// A spin lock of the framework.
     Framework,
+    /// The lock of an interrupt object of the framework.
+    Interrupt,
+    /// A wait lock of the framework.
+    Wait,
     /// A lock that does not raise the IRQL to `DISPATCH_LEVEL`.
     Mutex,
 }
@@ -26,12 +30,19 @@ impl LockKind {
     /// Names Microsoft's rules about acquiring and releasing such a lock.
     pub(crate) fn breach(self, rule: Rule) -> Breach {
         let names: &[Wdm] = match self {
+            Self::Spin if super::is_framework_driver() => {
+                return Breach::from(rule).named_all(&[Kmdf::Spinlock, Kmdf::SpinlockDpc, Kmdf::SpinlockRelease]);
+            }
             Self::Spin => &[Wdm::SpinLock, Wdm::SpinLockDpc, Wdm::SpinlockRelease],
             Self::Queued => &[Wdm::QueuedSpinLock, Wdm::QueuedSpinLockRelease],
             Self::Cancel => &[Wdm::CancelSpinLock, Wdm::CancelSpinlockRelease],
             Self::Framework => {
                 return Breach::from(rule).named_all(&[Kmdf::WdfSpinlock, Kmdf::WdfSpinlockRelease]);
             }
+            Self::Interrupt => {
+                return Breach::from(rule).named_all(&[Kmdf::WdfInterruptLock, Kmdf::WdfInterruptLockRelease]);
+            }
+            Self::Wait => return Breach::from(rule).named_all(&[Kmdf::WdfWaitlock, Kmdf::WdfWaitlockRelease]),
             Self::Mutex => &[],
         };
         Breach::from(rule).named_all(names)
@@ -112,7 +123,9 @@ impl Locks {
 
     /// Returns whether a thread holds a spin lock of any kind.
     pub(crate) fn holds_spin_lock(&self, thread: u32) -> bool {
-        self.held.get(&thread).is_some_and(|held| held.iter().any(|held| held.kind != LockKind::Mutex))
+        self.held
+            .get(&thread)
+            .is_some_and(|held| held.iter().any(|held| !matches!(held.kind, LockKind::Mutex | LockKind::Wait)))
     }
 
     /// Removes the held locks that `wanted` selects by the code that acquired them, and returns that code.

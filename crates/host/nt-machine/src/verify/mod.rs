@@ -36,6 +36,8 @@ pub(crate) struct Verifier {
     channel: notify::Channel,
     /// Whether the run has ended with a bug check.
     stopped: AtomicBool,
+    /// Whether the driver under test is bound to a framework. Microsoft has rules of its own for such drivers.
+    framework: AtomicBool,
     remembered: calls::Remembered,
     gaps: gap::Shared,
 }
@@ -46,7 +48,8 @@ impl Verifier {
     pub(crate) fn new(findings: Findings) -> io::Result<Self> {
         let channel = notify::Channel::new()?;
         let (remembered, gaps) = (calls::Remembered::default(), gap::Shared::default());
-        Ok(Self { findings, channel, stopped: AtomicBool::new(false), remembered, gaps })
+        let (stopped, framework) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { findings, channel, stopped, framework, remembered, gaps })
     }
 
     /// Waits for an event of the threads that run the driver, for at most `time`.
@@ -65,6 +68,18 @@ pub(crate) fn attach(verifier: &'static Verifier) {
     if VERIFIER.attach(verifier) {
         notify::catch_end_of_run();
     }
+}
+
+/// Called when the driver under test is bound to a framework.
+pub(crate) fn framework_bound() {
+    if let Some(verifier) = VERIFIER.find() {
+        verifier.framework.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Returns whether the driver under test is bound to a framework.
+fn is_framework_driver() -> bool {
+    VERIFIER.find().is_some_and(|verifier| verifier.framework.load(Ordering::SeqCst))
 }
 
 /// Signals an event to the thread that listens.

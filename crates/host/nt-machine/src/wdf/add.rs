@@ -2,15 +2,16 @@
 
 use etw_types::NtStatus;
 
-use super::device::devices;
+use super::device::{self, devices};
 use super::init::{self, Init};
-use super::{Handle, driver, enumerate, life, object};
+use super::state::with;
+use super::{Handle, control, driver, enumerate, life, object};
 use crate::kernel::io::{device as wdm, stack};
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::DEVICE_OBJECT;
 use crate::memory::GuestPtr;
 use crate::routine::{Outcome, PASSIVE, fail};
-use crate::verify::{self, At, GapKind, Rule, gap};
+use crate::verify::{self, At, Breach, GapKind, Kmdf, Rule, gap};
 
 /// Returns whether the driver has `EvtDriverDeviceAdd`.
 pub(crate) fn adds_devices() -> bool {
@@ -37,7 +38,8 @@ pub(crate) fn add_device() -> Outcome<Handle> {
             return fail(status);
         }
     }
-    let device = devices().into_iter().find(|device| !before.contains(device)).ok_or(NtStatus::NoSuchDevice)?;
+    let is_added = |device: &Handle| !before.contains(device) && !device::is_control(*device);
+    let device = devices().into_iter().find(is_added).ok_or(NtStatus::NoSuchDevice)?;
     enumerate::start(device).map(|()| device)
 }
 
@@ -45,12 +47,17 @@ pub(crate) fn add_device() -> Outcome<Handle> {
 pub(super) fn add(physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
     let (driver, device_add) = driver::device_add();
     let before = devices();
+    with(|framework| framework.has_added = true);
     let init = init::new(0, Init { physical, ..Init::default() })?;
     let status =
         NtStatus::from_int(
             call_back("EvtDriverDeviceAdd", PASSIVE, device_add, &[driver.as_int(), init.as_int()]) as u32
         );
-    let device = devices().into_iter().find(|device| !before.contains(device));
+    let is_new = |device: &Handle| !before.contains(device);
+    // A control device that the callback creates as well is not the one on the physical device.
+    let device = devices().into_iter().find(|device| is_new(device) && !device::is_control(*device));
+    control::report_unfinished(&before);
+    let create_failed = object::exists(init) && init::with_init(init, |init| init.create_failed);
     if object::exists(init) {
         life::delete(init);
     }
@@ -64,7 +71,9 @@ pub(super) fn add(physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
         }
         (Ok(()), None) => {
             let what = format_args!("EvtDriverDeviceAdd returned success without creating a device");
-            verify::find_at(Rule::FrameworkMisuse, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
+            let breach: Breach = Rule::FrameworkMisuse.into();
+            let breach = if create_failed { breach.named(Kmdf::DeviceCreateFail) } else { breach };
+            verify::find_at(breach, Some("EvtDriverDeviceAdd"), At::Code(device_add.address()), what);
             fail(NtStatus::NoSuchDevice)
         }
         (Ok(()), Some(_)) => Ok(()),

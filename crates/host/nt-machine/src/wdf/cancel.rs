@@ -7,12 +7,17 @@ use super::deliver::tell_canceled;
 use super::request::with_request;
 use crate::memory::{Code, GuestPtr};
 use crate::routine::{DISPATCH, functions};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfRequestIsCanceled(request: Handle) -> bool {
-        with_request(request, |request| request.canceled)
+        let (canceled, is_cancelable) = with_request(request, |request| (request.canceled, !request.cancel.is_null()));
+        if is_cancelable {
+            let what = format_args!("asks whether a request is canceled while it is marked cancelable");
+            verify::find(Rule::RequestMisuse.named(Kmdf::ReqIsCancOnCancReq), what);
+        }
+        canceled
     }
 
     #[irql(DISPATCH)]
@@ -41,13 +46,15 @@ functions! { pub(super) FUNCTIONS;
 /// Marks a request cancelable. Returns `STATUS_CANCELLED` if it is already canceled.
 fn mark(request: Handle, callback: GuestPtr<Code>) -> NtStatus {
     let (canceled, before) = with_request(request, |request| {
+        request.was_cancelable = true;
         if !request.canceled {
             return (false, std::mem::replace(&mut request.cancel, callback));
         }
         (true, GuestPtr::NULL)
     });
     if !before.is_null() {
-        verify::find(Rule::RequestMisuse, format_args!("a request is marked cancelable twice"));
+        let what = format_args!("a request is marked cancelable twice");
+        verify::find(Rule::RequestMisuse.named(Kmdf::MarkCancOnCancReqLocal).named(Kmdf::InvalidReqAccess), what);
     }
     if canceled { NtStatus::Cancelled } else { NtStatus::Success }
 }

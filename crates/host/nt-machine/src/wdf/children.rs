@@ -6,7 +6,8 @@ use super::attributes::Attributes;
 use super::child_list::{Child, child_at, new_list, with_list};
 use super::device::{self, with_device};
 use super::enumerate::later;
-use super::{Handle, init, structures};
+use super::init::{self, Use};
+use super::{Handle, structures};
 use crate::cpu::thread;
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{WDF_CHILD_LIST_CONFIG, WDF_CHILD_LIST_ITERATOR, WDF_CHILD_RETRIEVE_INFO, WDF_OBJECT_ATTRIBUTES};
@@ -225,7 +226,7 @@ fn set_default_list(
 ) -> Outcome {
     structures::CHILD_LIST_CONFIG.check(config)?;
     let (config, attributes) = (config.read()?, Attributes::read(attributes)?);
-    init::with_init(init, |init| init.children = Some((config, attributes)));
+    init::used_as(init, Use::SetChildList, |init| init.children = Some((config, attributes)));
     done(())
 }
 

@@ -2,21 +2,19 @@
 
 use etw_types::NtStatus;
 
+use super::buffers::Buffers;
 use super::request::{self, PATIENCE, Request};
 use super::state::{Ended, with};
-use super::{Handle, deliver, object, preprocess};
+use super::{Handle, deliver, device, irp_dispatch, object, preprocess};
 use crate::kernel::io::exchange;
-use crate::kernel::{self, Answer, IoRequest, kernel};
-use crate::memory::{Fault, GuestPtr, GuestSlice};
+use crate::kernel::{Answer, IoRequest, kernel};
 use crate::routine::{Outcome, fail};
-use crate::verify::{self, At, Rule};
+use crate::verify::{self, At, Breach, Kmdf, Rule};
 
 /// A request that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     request: Handle,
-    input: GuestSlice<u8>,
-    output: GuestSlice<u8>,
 }
 
 impl Sent {
@@ -45,13 +43,26 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     if let Some(sent) = preprocess::begin(device, file, asked)? {
         return Ok(Begun::Packet(sent));
     }
+    if let Some(sent) = irp_dispatch::begin(device, file, asked)? {
+        return Ok(Begun::Packet(sent));
+    }
     let buffered = asked.kind.has_code() && asked.code.trailing_zeros() >= 2;
-    let (input, output) = buffers(&asked.input, asked.output, buffered)?;
-    let request =
-        Request { kind: asked.kind, code: asked.code, file, input, output, awaited: true, ..Request::default() };
-    let request = request::create(device, request).inspect_err(|_| free(input, output))?;
+    let buffers = Buffers::new(&asked.input, asked.output, buffered)?;
+    let Buffers { input, output } = buffers;
+    let request = Request {
+        kind: asked.kind,
+        received: asked.kind,
+        code: asked.code,
+        file,
+        input,
+        output,
+        buffers: Some(buffers),
+        awaited: true,
+        ..Request::default()
+    };
+    let request = request::create(device, request).inspect_err(|_| buffers.free(asked.kind))?;
     deliver::submit(device, request, asked.kind);
-    Ok(Begun::Request(Sent { request, input, output }))
+    Ok(Begun::Request(Sent { request }))
 }
 
 /// Cancels a request for its client.
@@ -59,10 +70,10 @@ pub(crate) fn cancel_sent(sent: &Sent) {
     deliver::cancel(sent.request);
 }
 
-/// Waits until a request is completed, and frees its buffers.
-pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
-    let end = wait(sent.request);
-    outcome(sent.input, sent.output, end)
+/// Waits until a request is completed.
+pub(crate) fn finish(sent: Sent) -> Answer {
+    let Ended { status, information, output, delivered: reached, .. } = wait(sent.request);
+    Answer { status, information, output, reached }
 }
 
 /// Waits until a request is completed. Cancels it after [`PATIENCE`], and gives up after twice that time.
@@ -78,45 +89,25 @@ pub(super) fn wait(handle: Handle) -> Ended {
             return end;
         }
     }
-    let handler = request::lookup(handle, |request| request.handler);
     let what = format_args!("a request is not completed, even after it was canceled");
-    verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
-    Ended { status: NtStatus::Cancelled, information: 0, delivered: true, awaited: false }
+    let handler = request::lookup(handle, |request| request.handler);
+    verify::find_at(never(handle), Some("EvtIo callback"), At::Code(handler), what);
+    Ended { status: NtStatus::Cancelled, delivered: true, ..Ended::default() }
 }
 
-/// Allocates a client's buffers. If the method is buffered, one buffer serves both directions.
-fn buffers(input: &[u8], output: u32, buffered: bool) -> Outcome<(GuestSlice<u8>, GuestSlice<u8>)> {
-    let (input_size, output_size) = (input.len() as u64, u64::from(output));
-    let size = if buffered { input_size.max(output_size) } else { input_size };
-    let new = |size: u64| match size {
-        0 => Ok(GuestPtr::NULL),
-        _ => kernel::lock(&kernel().pool).try_new_objects(size),
-    };
-    let first: GuestPtr<u8> = new(size)?;
-    let second = if buffered || output_size == 0 {
-        first
+/// Returns the breach of a driver that never completes a request.
+fn never(handle: Handle) -> Breach {
+    let (was_refused, was_cancelable) =
+        request::lookup(handle, |request| (request.was_refused, request.was_cancelable));
+    let is_filter =
+        device::nearest(handle).is_some_and(|device| device::with_device(device, |device| device.init.filter));
+    Rule::RequestNever.named(if was_refused {
+        Kmdf::ReqSendFail
+    } else if was_cancelable {
+        Kmdf::DeferredRequestCompleted
+    } else if is_filter {
+        Kmdf::RequestCompletedLocal
     } else {
-        new(output_size).inspect_err(|_| free(first.array(size), first.array(0)))?
-    };
-    first.write_all(input)?;
-    Ok((first.array(input_size), second.array(output_size)))
-}
-
-fn outcome(
-    input: GuestSlice<u8>,
-    output: GuestSlice<u8>,
-    Ended { status, information, delivered, .. }: Ended,
-) -> Result<Answer, Fault> {
-    let bytes = if status.is_error() { Vec::new() } else { output.take(information).read()? };
-    free(input, output);
-    Ok(Answer { status, information, output: bytes, reached: delivered })
-}
-
-/// Frees a client's buffers.
-fn free(input: GuestSlice<u8>, output: GuestSlice<u8>) {
-    let mut pool = kernel::lock(&kernel().pool);
-    let (first, second) = (input.start(), output.start());
-    for memory in [first, second].into_iter().filter_map(GuestPtr::non_null).take(if first == second { 1 } else { 2 }) {
-        pool.free_object(memory.address());
-    }
+        Kmdf::RequestCompleted
+    })
 }

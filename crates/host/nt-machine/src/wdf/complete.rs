@@ -3,28 +3,29 @@
 use etw_types::NtStatus;
 
 use super::deliver::{self, End, complete};
+use super::device::with_device;
+use super::init::{D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, IO_RESTART};
 use super::request::{lookup, with_request};
 use super::{Handle, queue};
+use crate::cpu::thread;
 use crate::kernel::kernel;
 use crate::routine::{DISPATCH, Ignored, functions};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfRequestComplete(request: Handle, status: NtStatus) {
-        let information = lookup(request, |request| request.information);
-        complete(request, status, information);
+        finish(request, status, None);
     }
 
     #[irql(DISPATCH)]
     fn WdfRequestCompleteWithInformation(request: Handle, status: NtStatus, information: u64) {
-        complete(request, status, information);
+        finish(request, status, Some(information));
     }
 
     #[irql(DISPATCH)]
     fn WdfRequestCompleteWithPriorityBoost(request: Handle, status: NtStatus, _boost: Ignored<i8>) {
-        let information = lookup(request, |request| request.information);
-        complete(request, status, information);
+        finish(request, status, None);
     }
 
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
@@ -43,13 +44,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfRequestStopAcknowledge(request: Handle, requeue: bool) {
-        if requeue {
-            let from = with_request(request, |request| request.queue);
-            pass_on(request, from, End::Front);
-        } else {
-            with_request(request, |request| request.acknowledged = true);
-            kernel().scheduler.change(|_| ());
-        }
+        acknowledge(request, requeue);
     }
 
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
@@ -65,6 +60,49 @@ functions! { pub(super) FUNCTIONS;
             _ => NtStatus::WdfBusy,
         }
     }
+}
+
+/// Completes a request for the driver. Without information, its own is used.
+fn finish(request: Handle, status: NtStatus, information: Option<u64>) {
+    let (own, is_own) = lookup(request, |request| (request.information, request.is_own));
+    if is_own {
+        let what = format_args!("completes a request that the driver created: delete it with WdfObjectDelete");
+        return verify::find(Rule::RequestMisuse.named(Kmdf::ReqDelete), what);
+    }
+    if thread::callback() == Some("EvtDeviceSurpriseRemoval") {
+        let what = format_args!("completes a request in EvtDeviceSurpriseRemoval: use the self-managed I/O callbacks");
+        verify::find(Rule::RequestMisuse.named(Kmdf::EvtSurpriseRemoveNoRequestComplete), what);
+    }
+    complete(request, status, information.unwrap_or(own));
+}
+
+/// Acknowledges `EvtIoStop`. As Microsoft's verifier (`VerifyRequestIsInEvtIoStopContext` in `shared/core/fxrequest.cpp`),
+/// accepts it also after the callback has returned.
+fn acknowledge(request: Handle, requeue: bool) {
+    let (from, was_stopping) =
+        with_request(request, |request| (request.queue, std::mem::take(&mut request.is_stopping)));
+    if !was_stopping {
+        let what = format_args!("acknowledges EvtIoStop, which was not called for the request");
+        return verify::find(Rule::RequestMisuse.named(Kmdf::StopAckWithinEvtIoStop), what);
+    }
+    if requeue {
+        pass_on(request, from, End::Front);
+        return;
+    }
+    if !learns_of_resumption(from) {
+        let what = format_args!("keeps the request, but has no EvtIoResume, and no callback for the return to D0");
+        verify::find(Rule::RequestMisuse.named(Kmdf::EvtIoStopResume), what);
+    }
+    with_request(request, |request| request.acknowledged = true);
+    kernel().scheduler.change(|_| ());
+}
+
+/// Returns whether a driver has a callback that tells it when it can go on with a request of a queue.
+fn learns_of_resumption(queue: Handle) -> bool {
+    let (resume, device) = queue::with_queue(queue, |queue| (queue.resume, queue.device));
+    let callbacks = with_device(device, |device| device.init.callbacks);
+    let is_set = |index: &usize| callbacks.get(*index).is_some_and(|callback| !callback.is_null());
+    !resume.is_null() || [D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, IO_RESTART].iter().any(is_set)
 }
 
 /// Adds a request that the driver has to a queue.

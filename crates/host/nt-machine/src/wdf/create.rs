@@ -3,20 +3,24 @@
 use etw_types::NtStatus;
 
 use super::device::{self, Device, Phase, with_device};
+use super::init::{self, IO_CLEANUP, Init, Use};
+use super::kind::Farewell;
 use super::object::{self, created};
-use super::{Handle, child_list, filter, init, life, queue_state};
+use super::state::{Origin, Past, with};
+use super::{Handle, child_list, filter, life, policy};
 use crate::kernel::io::device as wdm;
 use crate::kernel::{self, kernel};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
 use crate::memory::GuestPtr;
-use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
+use crate::routine::{Argument as _, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Slots, fail, functions};
+use crate::verify::{self, Kmdf, Rule};
 
 /// Flags of device objects: `DO_BUFFERED_IO`, `DO_DIRECT_IO`.
 const BUFFERED_IO: u32 = 0x04;
 const DIRECT_IO: u32 = 0x10;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfDeviceCreate(
         &call,
         init: GuestPtr<Handle>,
@@ -27,21 +31,40 @@ functions! { pub(super) FUNCTIONS;
     }
 
     #[irql(DISPATCH)]
-    fn WdfControlFinishInitializing(device: Handle) {
-        with_device(device, |device| device.in_d0 = true);
-        queue_state::start_all(device);
-    }
-
-    #[irql(DISPATCH)]
     fn WdfDeviceInitFree(init: Handle) {
+        let origin = init::used_as(init, Use::Free, |init| init.origin());
+        with(|framework| framework.remember(init, Past::FreedInit(origin)));
         life::delete(init);
+    }
+}
+
+/// Notes in the init structure that no device was created from it.
+fn note_failure(call: &Call) {
+    let place = GuestPtr::<Handle>::take(&mut Slots::new(call, 1));
+    if let Ok(handle) = place.read() {
+        with(|framework| framework.get_mut(handle).map(|init: &mut Init| init.create_failed = true));
+    }
+}
+
+/// Reports an init structure from which no device should be created.
+fn check(init: &Init) {
+    policy::check_callbacks(init);
+    let rule = match init.origin() {
+        Origin::Control => Kmdf::InitFreeDeviceCreate,
+        Origin::Child => Kmdf::PdoInitFreeDeviceCreate,
+        _ => return,
+    };
+    if init.failed {
+        let what = format_args!("creates a device although its initialisation failed: call WdfDeviceInitFree");
+        verify::find(Rule::FrameworkMisuse.named(rule), what);
     }
 }
 
 /// Creates the device that the init structure at `place` describes.
 fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Outcome<Handle> {
     let handle = place.read()?;
-    let mut init = init::with_init(handle, |init| init.clone());
+    let mut init = init::used_as(handle, Use::Create, |init| init.clone());
+    check(&init);
     if !init.name.is_empty() && device::any(|device| device.init.name.eq_ignore_ascii_case(&init.name)) {
         return fail(NtStatus::ObjectNameCollision);
     }
@@ -68,6 +91,16 @@ fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_
     }
     let device = object::create(call, attributes, None, device)?;
     child_list::device_created(device, call.from)?;
+    let can_clean_up = object::lookup(device, |object| object.farewells.iter().any(Farewell::is_set));
+    let (origin, cleans_up) = with_device(device, |device| {
+        let in_io_cleanup = device.init.callbacks.get(IO_CLEANUP).is_some_and(|callback| !callback.is_null());
+        (device.init.origin(), can_clean_up || in_io_cleanup)
+    });
+    with(|framework| {
+        framework.remember(handle, Past::UsedInit(origin));
+        framework.last_init = Some(origin);
+        framework.cleans_up |= cleans_up;
+    });
     // The framework owns the init structure now, so the driver's pointer to it becomes NULL.
     life::delete(handle);
     place.write(Handle::NULL)?;

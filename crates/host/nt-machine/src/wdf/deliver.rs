@@ -6,10 +6,11 @@
 
 use etw_types::NtStatus;
 
+use super::buffers::free_list;
 use super::device::with_device;
 use super::queue::{self, MANUAL, is_powered, with_queue};
 use super::request::{self, Request, update, with_request};
-use super::state::{Ended, with};
+use super::state::{Ended, Past, with};
 use super::{Handle, life, object, sync};
 use crate::cpu::thread;
 use crate::kernel::io::request as packets;
@@ -17,7 +18,7 @@ use crate::kernel::{RequestKind, call_back, kernel, submit as submit_work};
 use crate::layout::IRP;
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
 use crate::routine::PASSIVE;
-use crate::verify::{self, Rule};
+use crate::verify::{self, Kmdf, Rule};
 
 /// The end of a queue at which a request is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +138,7 @@ fn present(queue: Handle, request: Handle) {
     let handlers = with_queue(queue, |queue| queue.handlers);
     let (kind, input, output, code) = with_request(request, |request| {
         (request.presented, request.delivered, request.acknowledged) = (true, true, false);
+        request.is_stopping = false;
         (request.kind, request.input.len(), request.output.len(), request.code)
     });
     let [default, read, write, control, internal] = handlers;
@@ -206,10 +208,18 @@ pub(super) fn tell_watchers(handle: Handle) {
     }
 }
 
+/// Reports the second completion of a request.
+fn completed_twice(was_canceled: bool) {
+    let breach = Rule::RequestTwice.named(Kmdf::DoubleCompletion);
+    let breach = if request::in_queue_callback() { breach.named(Kmdf::DoubleCompletionLocal) } else { breach };
+    let breach = if was_canceled { breach.named(Kmdf::CompleteCanceledReq) } else { breach };
+    verify::find(breach, format_args!("the request is already completed"));
+}
+
 /// Completes a request. A second completion is a finding.
 pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
-    if with(|framework| framework.has_ended(handle)) {
-        return verify::find(Rule::RequestTwice, format_args!("the request is already completed"));
+    if let Some(was_canceled) = with(|framework| framework.end_of(handle).map(|end| end.cancel_told)) {
+        return completed_twice(was_canceled);
     }
     let request = with_request(handle, |request| request.clone());
     let queue = request.queue;
@@ -226,20 +236,38 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         with_queue(queue, |queue| queue.presented += 1);
     }
     if !request.cancel.is_null() {
-        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it is marked cancelable"));
+        let what = format_args!("a request is completed while it is marked cancelable");
+        verify::find(Rule::RequestMisuse.named(Kmdf::ReqNotCanceledLocal), what);
+    }
+    if request.sent.is_some() {
+        let what = format_args!("a request is completed while an I/O target has it");
+        verify::find(Rule::RequestMisuse.named(Kmdf::InvalidReqAccess), what);
     }
     if status.as_int() & 0xC000_0000 == 0 && information > room {
         let what = format_args!("the request is completed with {information} bytes, but its buffer has {room}");
         verify::find(Rule::RequestMisuse, what);
     }
     let status = for_client(status);
-    let Request { delivered, awaited, file, irp, .. } = request;
+    let Request { received, delivered, awaited, cancel_told, file, irp, buffers, lists, memories, .. } = request;
+    let output = match buffers {
+        Some(buffers) if !status.is_error() => buffers.output.take(information).read().or_stop(),
+        _ => Vec::new(),
+    };
+    let end = Ended { status, information, output, kind: received, cancel_told, delivered, awaited };
+    with_request(handle, |request| (request.buffers, request.lists) = (None, Vec::new()));
     with(|framework| {
         framework.through_files.remove(&(file, handle));
-        framework.request_ended(handle, Ended { status, information, delivered, awaited });
+        framework.request_ended(handle, end);
+        memories.into_iter().for_each(|memory| framework.remember(memory, Past::Memory(received)));
     });
     kernel().scheduler.request_ended(handle.as_int());
     life::delete(handle);
+    update(handle, |request| request.is_completed = true);
+    // Only now: the request's cleanup callback may still use the buffers.
+    lists.into_iter().for_each(|list| free_list(list, received));
+    if let Some(buffers) = buffers {
+        buffers.free(received);
+    }
     if let Some(irp) = irp.non_null() {
         complete_irp(irp, status, information);
     }

@@ -2,12 +2,12 @@
 
 use etw_types::{Guid, NtStatus};
 
+use super::Handle;
 use super::init::Init;
 use super::kind::Kind;
-use super::object::{self, lookup};
+use super::object::{self, lookup, needs_pnp};
 use super::state::with;
 use super::states::{PnpState, PowerState};
-use super::{Handle, structures};
 use crate::kernel::RequestKind;
 use crate::kernel::ex::object as references;
 use crate::kernel::io::{device as wdm, names};
@@ -102,6 +102,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH), fixed]
     fn WdfDeviceSetPowerCapabilities(device: Handle, _capabilities: Ignored<GuestPtr<Opaque>>) {
+        needs_pnp();
         check(device);
     }
 
@@ -140,20 +141,6 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fixed]
     fn WdfDeviceSetDeviceState(device: Handle, _state: Ignored<GuestPtr<Opaque>>) {
         check(device);
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceState), fixed]
-    fn WdfDeviceAssignS0IdleSettings(device: Handle, settings: GuestPtr<Opaque>) -> Outcome {
-        structures::IDLE_SETTINGS.check(settings)?;
-        check(device);
-        done(())
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceState), fixed]
-    fn WdfDeviceAssignSxWakeSettings(device: Handle, settings: GuestPtr<Opaque>) -> Outcome {
-        structures::WAKE_SETTINGS.check(settings)?;
-        check(device);
-        done(())
     }
 
     #[irql(DISPATCH), fixed]
@@ -223,6 +210,8 @@ pub(super) struct Device {
     pub(super) lists: Vec<Handle>,
     /// The children that are not in a list.
     pub(super) static_children: Vec<Handle>,
+    /// The callbacks that select queues.
+    pub(super) dispatchers: Vec<Dispatcher>,
     /// Passes a request on to the device below; set for a filter.
     pub(super) forward: Option<fn(Handle, Handle)>,
     /// The default I/O target; NULL until the driver asks for it.
@@ -240,6 +229,14 @@ impl Device {
     pub(super) fn new(init: Init, wdm: GuestPtr<DEVICE_OBJECT>) -> Self {
         Self { init, wdm, ..Self::default() }
     }
+}
+
+/// A callback that selects the queues of IRPs with a major function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dispatcher {
+    pub(super) major: u8,
+    pub(super) callback: GuestPtr<Code>,
+    pub(super) context: u64,
 }
 
 /// How far the self-managed I/O of a device is.
@@ -304,6 +301,11 @@ impl Kind for Device {
 /// Reads or changes a device.
 pub(super) fn with_device<R>(handle: Handle, body: impl FnOnce(&mut Device) -> R) -> R {
     object::part(handle, body)
+}
+
+/// Returns whether a device is a control device.
+pub(super) fn is_control(handle: Handle) -> bool {
+    with_device(handle, |device| device.init.control)
 }
 
 /// Stops the machine unless the object is a device.

@@ -32,11 +32,13 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfDeviceGetDevicePowerState(device: Handle) -> i32 {
+        object::needs_pnp();
         with_device(device, |device| device.power_state.as_int(!device.init.not_pageable))
     }
 
     #[irql(DISPATCH)]
     fn WdfDeviceGetDevicePowerPolicyState(device: Handle) -> i32 {
+        object::needs_pnp();
         with_device(device, |device| policy_state(device).0)
     }
 }

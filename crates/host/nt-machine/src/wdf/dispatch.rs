@@ -3,10 +3,10 @@
 use etw_types::NtStatus;
 
 use super::device::{self, with_device};
-use super::driver::FRAMEWORK_DISPATCH;
 use super::preprocess::{serve, wanted};
 use super::state::{Then, with};
 use super::{Handle, query_interface};
+use crate::kernel::io::device::FRAMEWORK_DISPATCH;
 use crate::kernel::io::{bus, manager, request};
 use crate::kernel::{RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, IRP};

@@ -5,20 +5,21 @@ use etw_types::NtStatus;
 use super::kind::Kind;
 use super::object::{self, create, created};
 use super::state::with;
-use super::{Handle, life, structures};
+use super::{Handle, control, init, life, structures};
+use crate::cpu::thread;
+use crate::kernel::io::device::FRAMEWORK_DISPATCH;
 use crate::kernel::{self, call_back, kernel};
 use crate::layout::{
     DRIVER_OBJECT, UNICODE_STRING, WDF_DRIVER_CONFIG, WDF_DRIVER_VERSION_AVAILABLE_PARAMS, WDF_OBJECT_ATTRIBUTES,
 };
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Kmdf, Rule};
 
 /// The routines that the framework stores in the driver object. No driver can import them, because no export can have
 /// these names.
 pub(super) const FRAMEWORK_UNLOAD: &str = "(framework unload)";
 pub(super) const FRAMEWORK_ADD_DEVICE: &str = "(framework add device)";
-pub(super) const FRAMEWORK_DISPATCH: &str = "(framework dispatch)";
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -121,6 +122,10 @@ fn create_driver(
     config: GuestPtr<WDF_DRIVER_CONFIG>,
 ) -> Outcome<Handle> {
     structures::DRIVER_CONFIG.check(config)?;
+    if thread::callback() != Some("DriverEntry") {
+        let what = format_args!("WdfDriverCreate is called outside of DriverEntry");
+        verify::find(Rule::FrameworkMisuse.named(Kmdf::DriverCreate), what);
+    }
     if with(|framework| framework.driver()).non_null().is_some() {
         verify::find(Rule::FrameworkMisuse, format_args!("WdfDriverCreate is called a second time"));
         return fail(NtStatus::InvalidParameter);
@@ -140,7 +145,10 @@ fn create_driver(
     let data = Driver { object: driver, registry_path, device_add, unload, dispatches };
     let handle = create(call, attributes, Some(Handle::NULL), data)?;
     let displaces = flags & (NON_PNP | NO_DISPATCH_OVERRIDE) == 0 || !config.EvtDriverUnload.is_null();
-    with(|framework| framework.driver_created(handle, displaces));
+    with(|framework| {
+        framework.driver_created(handle, displaces);
+        framework.is_pnp = !config.EvtDriverDeviceAdd.is_null();
+    });
     if dispatches {
         take_over(driver, flags & NON_PNP == 0, !unload.is_null())?;
     }
@@ -189,6 +197,7 @@ pub(super) fn unload() {
     if handle.is_null() {
         return;
     }
+    control::report_left();
     if let Some(unload) = with_driver(handle, |driver| driver.unload).non_null() {
         call_back("EvtDriverUnload", PASSIVE, unload, &[handle.as_int()]);
     }
@@ -202,6 +211,8 @@ pub(super) fn delete() {
         return;
     }
     let path = with_driver(handle, |driver| driver.registry_path);
+    init::report_left();
+    life::report_accumulated(handle);
     life::delete(handle);
     with(|framework| framework.driver_gone());
     kernel::lock(&kernel().pool).free_object(path.address());

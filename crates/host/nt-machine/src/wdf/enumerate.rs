@@ -92,7 +92,7 @@ fn enumerate(list: Handle) {
 /// Calls the driver to create the device of a child. Returns `None` if the driver refuses or creates no device.
 fn create(parent: Handle, list: Handle, child: &Child, config: &WDF_CHILD_LIST_CONFIG) -> Outcome<Option<Handle>> {
     let before = device::devices();
-    let init = init::new(0, Init { parent, ..Init::default() })?;
+    let init = init::new(0, Init { parent, listed: true, ..Init::default() })?;
     let arguments = [list.as_int(), child.identification.address(), init.as_int()];
     gap::forget_notes();
     let status = call_back("EvtChildListCreateDevice", PASSIVE, config.EvtChildListCreateDevice, &arguments) as u32;

@@ -14,6 +14,7 @@ use crate::kernel::{self, RequestKind, call_back, kernel, submit};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, functions};
+use crate::verify::{Kmdf, Rule};
 
 /// The major functions of IRPs about files.
 const CREATE: u8 = 0x00;
@@ -68,6 +69,12 @@ impl Kind for File {
 }
 
 fn with_file<R>(handle: Handle, look: impl FnOnce(&File) -> R) -> R {
+    if handle.is_null() {
+        let what = format_args!(
+            "bug check 0x10D: no file object; WdfDeviceInitSetFileObjectConfig makes the framework create it"
+        );
+        object::stop(Rule::FrameworkMisuse.named(Kmdf::FileObjectConfigured), what);
+    }
     object::part(handle, |file: &mut File| look(file))
 }
 
@@ -123,7 +130,8 @@ fn create(device: Handle, file: Handle, callback: GuestPtr<Code>) -> Outcome<NtS
     if callback.is_null() && queue.is_none() {
         return Ok(NtStatus::Success);
     }
-    let mut data = Request { kind: RequestKind::CREATE, file, awaited: true, ..Request::default() };
+    let kind = RequestKind::CREATE;
+    let mut data = Request { kind, received: kind, file, awaited: true, ..Request::default() };
     if queue.is_none() {
         (data.presented, data.delivered, data.handler) = (true, true, callback.address());
     }

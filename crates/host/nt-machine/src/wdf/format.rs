@@ -5,15 +5,15 @@ use etw_types::NtStatus;
 use super::attributes::Attributes;
 use super::memory::part_of;
 use super::object::{self, create, created};
-use super::request::{Options, Request, with_request};
-use super::send::{SYNCHRONOUS, send};
+use super::request::{Format, Options, Request, with_request};
+use super::send::{SYNCHRONOUS, check_send, send};
 use super::target::with_target;
 use super::{Handle, life, structures};
 use crate::kernel::RequestKind;
 use crate::layout::{MDL, WDF_MEMORY_DESCRIPTOR, WDF_OBJECT_ATTRIBUTES, WDF_REQUEST_SEND_OPTIONS, WDFMEMORY_OFFSET};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NO_RESOURCES), keeps_nothing]
@@ -91,6 +91,7 @@ functions! { pub(super) FUNCTIONS;
         }
         let sent = with_request(request, |request| {
             (request.result, request.completion) = ((NtStatus::Success, 0), (GuestPtr::NULL, 0));
+            (request.format, request.was_sent) = (Format::None, false);
             request.sent.is_some()
         });
         if sent {
@@ -161,10 +162,10 @@ functions! { pub(super) FUNCTIONS;
         done(())
     }
 
-    /// A request is sent in the form in which it was received, so there is nothing to format.
+    /// A request is sent in the form in which it was received, so there is nothing to change.
     #[irql(DISPATCH)]
     fn WdfRequestFormatRequestUsingCurrentType(request: Handle) {
-        with_request(request, |_| ());
+        with_request(request, |request| request.format = Format::Current);
     }
 
     #[irql(DISPATCH)]
@@ -175,7 +176,7 @@ functions! { pub(super) FUNCTIONS;
 
 /// Returns the data of a request that the driver creates.
 fn own() -> Request {
-    Request { presented: true, delivered: true, ..Request::default() }
+    Request { presented: true, delivered: true, is_own: true, ..Request::default() }
 }
 
 /// What a request asks for.
@@ -204,6 +205,7 @@ fn memory(memory: Handle, part: GuestPtr<WDFMEMORY_OFFSET>) -> Result<GuestSlice
 fn format(request: Handle, Parts { kind, code, input, output }: Parts) {
     with_request(request, |request| {
         (request.kind, request.code, request.input, request.output) = (kind, code, input, output);
+        request.format = Format::Target;
     });
 }
 
@@ -223,6 +225,20 @@ fn described(place: GuestPtr<WDF_MEMORY_DESCRIPTOR>) -> Outcome<GuestSlice<u8>> 
     }
 }
 
+/// Reports a request of a client that is sent as another kind of request.
+fn check_kind(request: Handle, kind: RequestKind) {
+    let (is_own, received) = with_request(request, |request| (request.is_own, request.received));
+    let (rule, is) = match received {
+        _ if is_own || received == kind => return,
+        RequestKind::READ => (Kmdf::ReadReqs, "a read request"),
+        RequestKind::WRITE => (Kmdf::WriteReqs, "a write request"),
+        RequestKind::DEVICE_CONTROL => (Kmdf::IoctlReqs, "a device-control request"),
+        RequestKind::INTERNAL_DEVICE_CONTROL => (Kmdf::InternalIoctlReqs, "an internal device-control request"),
+        _ => return,
+    };
+    verify::find(Rule::RequestMisuse.named(rule), format_args!("sends {is} as another kind of request"));
+}
+
 /// Sends the driver's request, or a temporary one if the driver passes none, and waits until it is completed.
 fn synchronously(
     call: &Call,
@@ -236,9 +252,11 @@ fn synchronously(
     let request = if given.is_null() {
         object::create_with(call.from, &Attributes::default(), Some(target), own())?
     } else {
+        check_kind(given, parts.kind);
         given
     };
     format(request, parts);
+    check_send(request);
     send(request, target, Options { flags: options.flags | SYNCHRONOUS, ..options })?;
     let (status, information) = with_request(request, |request| request.result);
     if given.is_null() {

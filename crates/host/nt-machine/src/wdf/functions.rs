@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, children, complete, create, device, device_state, driver, file, format, init, interrupt, life, locks,
-    memory, misc, pdo, preprocess, property, query_interface, queue, queue_create, queue_state, registry, request,
-    resource_list, retrieve, send, sync, target, target_open, target_state, timer, wmi, work,
+    cancel, children, complete, control, create, device, device_state, driver, file, format, init, interrupt,
+    irp_dispatch, life, locks, memory, misc, parts, pdo, policy, preprocess, property, query_interface, queue,
+    queue_create, queue_state, registry, request, resource_list, retrieve, send, sync, target, target_open,
+    target_state, timer, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -13,10 +14,11 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 34] = [
+static FAMILIES: [&[Routine]; 38] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     complete::FUNCTIONS,
+    control::FUNCTIONS,
     create::FUNCTIONS,
     device::FUNCTIONS,
     device_state::FUNCTIONS,
@@ -25,11 +27,14 @@ static FAMILIES: [&[Routine]; 34] = [
     format::FUNCTIONS,
     init::FUNCTIONS,
     interrupt::FUNCTIONS,
+    irp_dispatch::FUNCTIONS,
     life::FUNCTIONS,
     locks::FUNCTIONS,
     memory::FUNCTIONS,
     misc::FUNCTIONS,
+    parts::FUNCTIONS,
     pdo::FUNCTIONS,
+    policy::FUNCTIONS,
     preprocess::FUNCTIONS,
     property::FUNCTIONS,
     query_interface::FUNCTIONS,

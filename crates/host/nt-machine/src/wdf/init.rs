@@ -4,13 +4,18 @@ use etw_types::NtStatus;
 
 use super::attributes::Attributes;
 use super::kind::Kind;
+use super::object::needs_pnp;
+use super::state::{Origin, Past, with};
 use super::{Handle, object, structures};
 use crate::layout::{
     DEVICE_OBJECT, GUID, UNICODE_STRING, WDF_CHILD_LIST_CONFIG, WDF_DEVICE_PNP_CALLBACKS, WDF_FILEOBJECT_CONFIG,
     WDF_IO_TYPE_CONFIG, WDF_OBJECT_ATTRIBUTES,
 };
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{DISPATCH, Failure, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, functions};
+use crate::routine::{
+    Argument as _, Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Outcome, PASSIVE, Slots, done, functions,
+};
+use crate::verify::{self, Breach, Kmdf, Rule};
 
 /// The callbacks of `WDF_PNPPOWER_EVENT_CALLBACKS`, by their index after the `Size` field.
 pub(super) const D0_ENTRY: usize = 0;
@@ -37,21 +42,12 @@ functions! { pub(super) FUNCTIONS;
         init: Handle,
         callbacks: GuestPtr<WDF_DEVICE_PNP_CALLBACKS>,
     ) -> Result<(), Fault> {
+        needs_pnp();
         if structures::PNPPOWER_EVENT_CALLBACKS.fits(callbacks)? {
             let callbacks = callbacks.Callbacks().read()?;
             with_init(init, |init| init.callbacks = callbacks);
         }
         Ok(())
-    }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceInitSetPowerPolicyEventCallbacks(init: Handle, _callbacks: Ignored<GuestPtr<Opaque>>) {
-        check(init);
-    }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceInitSetPowerPolicyOwnership(init: Handle, _is_owner: Ignored<bool>) {
-        check(init);
     }
 
     #[irql(DISPATCH)]
@@ -73,16 +69,19 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfDeviceInitSetPowerNotPageable(init: Handle) {
+        needs_pnp();
         with_init(init, |init| init.not_pageable = true);
     }
 
     #[irql(DISPATCH)]
     fn WdfDeviceInitSetPowerPageable(init: Handle) {
+        needs_pnp();
         with_init(init, |init| init.not_pageable = false);
     }
 
     #[irql(DISPATCH)]
     fn WdfDeviceInitSetPowerInrush(init: Handle) {
+        needs_pnp();
         with_init(init, |init| init.not_pageable = true);
     }
 
@@ -106,13 +105,13 @@ functions! { pub(super) FUNCTIONS;
         check(init);
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), fixed]
+    #[irql(PASSIVE), fails(NO_RESOURCES), fixed, on_failure(note_failure)]
     fn WdfDeviceInitAssignSDDLString(init: Handle, _sddl: Ignored<GuestPtr<UNICODE_STRING>>) -> NtStatus {
         check(init);
         NtStatus::Success
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfDeviceInitAssignName(init: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         let name = name.text()?;
         with_init(init, |init| init.name = name);
@@ -208,6 +207,18 @@ pub(super) struct Init {
     pub(super) direct: bool,
     pub(super) control: bool,
     pub(super) exclusive: bool,
+    /// The init structure is that of `EvtChildListCreateDevice`.
+    pub(super) listed: bool,
+    /// A child that needs no function driver.
+    pub(super) raw: bool,
+    /// The driver has decided whether it is the owner of the device's power policy.
+    pub(super) owns_policy: Option<bool>,
+    /// The return address of the call that set callbacks for the power policy.
+    pub(super) policy_callbacks: Option<u64>,
+    /// A function that changes the init structure has failed.
+    pub(super) failed: bool,
+    /// `WdfDeviceCreate` has failed.
+    pub(super) create_failed: bool,
     /// The power callbacks cannot be paged. This host never pages code out; only the states of the device differ.
     pub(super) not_pageable: bool,
     /// The device is that of a filter driver.
@@ -222,6 +233,18 @@ pub(super) struct Init {
     pub(super) parent: Handle,
     /// The physical device object below the device.
     pub(super) physical: GuestPtr<DEVICE_OBJECT>,
+}
+
+impl Init {
+    /// Returns where the driver got the init structure from.
+    pub(super) fn origin(&self) -> Origin {
+        match (self.control, self.listed, self.parent.is_null()) {
+            (true, ..) => Origin::Control,
+            (false, true, _) => Origin::ChildList,
+            (false, false, false) => Origin::Child,
+            (false, false, true) => Origin::DeviceAdd,
+        }
+    }
 }
 
 impl Kind for Init {
@@ -255,7 +278,94 @@ fn for_later(attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>) -> Result<Attributes, 
 
 /// Reads or changes an init structure. Another kind of object stops the machine.
 pub(super) fn with_init<R>(init: Handle, body: impl FnOnce(&mut Init) -> R) -> R {
-    object::part(init, body)
+    used_as(init, Use::Set, body)
+}
+
+/// What a driver wants of an init structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Set,
+    SetChildList,
+    Create,
+    Free,
+}
+
+/// Like [`with_init`], for a use that Microsoft has rules of its own for.
+pub(super) fn used_as<R>(init: Handle, usage: Use, body: impl FnOnce(&mut Init) -> R) -> R {
+    with(|framework| framework.get_mut(init).map(body)).unwrap_or_else(|| misuse(init, usage))
+}
+
+/// Returns Microsoft's rule that an init structure must not be used after `WdfDeviceCreate`.
+const fn before_create(origin: Origin) -> Kmdf {
+    match origin {
+        Origin::DeviceAdd => Kmdf::DeviceInitAPI,
+        Origin::Control => Kmdf::ControlDeviceInitAPI,
+        Origin::Child => Kmdf::PdoDeviceInitAPI,
+        Origin::ChildList => Kmdf::ChildDeviceInitApi,
+    }
+}
+
+/// Stops the machine because a handle is not that of an init structure.
+fn misuse(handle: Handle, usage: Use) -> ! {
+    let breach: Breach = Rule::FrameworkMisuse.into();
+    let (past, last) = with(|framework| (framework.past_of(handle), framework.last_init));
+    let used = |breach: Breach, origin| match (usage, origin) {
+        (Use::SetChildList, Origin::DeviceAdd) => {
+            breach.named(before_create(origin)).named(Kmdf::ChildListConfiguration)
+        }
+        _ => breach.named(before_create(origin)),
+    };
+    let (breach, what) = match (past, usage) {
+        // WdfDeviceCreate sets the driver's pointer to NULL.
+        _ if handle.is_null() => {
+            let breach = breach.named(Kmdf::InitFreeNull);
+            let breach = last.filter(|_| usage != Use::Create).map_or(breach, |origin| used(breach, origin));
+            let breach = if usage == Use::Create { breach.named(Kmdf::DeviceInitAllocate) } else { breach };
+            (breach, "the init structure is NULL")
+        }
+        (Some(Past::UsedInit(origin)), _) => (used(breach, origin), "WdfDeviceCreate has used up the init structure"),
+        (Some(Past::FreedInit(_)), Use::Free) => {
+            (breach.named(Kmdf::DoubleDeviceInitFree), "the init structure is already freed")
+        }
+        (Some(Past::FreedInit(Origin::Control)), Use::Create) => {
+            (breach.named(Kmdf::InitFreeDeviceCreateType2), "the init structure is freed")
+        }
+        (Some(Past::FreedInit(Origin::Child)), Use::Create) => {
+            (breach.named(Kmdf::PdoInitFreeDeviceCreateType2), "the init structure is freed")
+        }
+        (Some(Past::FreedInit(_)), _) => (breach, "the init structure is freed"),
+        (_, Use::Create) => (breach.named(Kmdf::DeviceInitAllocate), "no function has allocated the init structure"),
+        _ => object::violation(handle),
+    };
+    object::stop(breach, format_args!("{handle:#x}: {what}"))
+}
+
+/// Notes that a function failed whose first argument is an init structure.
+pub(super) fn note_failure(call: &Call) {
+    let init = Handle::take(&mut Slots::new(call, 1));
+    with(|framework| framework.get_mut(init).map(|init: &mut Init| init.failed = true));
+}
+
+/// Reports the init structures that the driver allocated, and neither used nor freed. Called before the driver object is
+/// deleted.
+pub(super) fn report_left() {
+    let left: Vec<(Init, u64)> = with(|framework| {
+        let all = framework.objects.values().filter(|object| object.from != 0);
+        all.filter_map(|object| Some((object.get::<Init>()?.clone(), object.from))).collect()
+    });
+    for (init, from) in left {
+        let is_child = init.origin() == Origin::Child;
+        let rule = match (init.create_failed, init.failed) {
+            (true, _) if is_child => Some(Kmdf::PdoInitFreeDeviceCreateType4),
+            (true, _) => Some(Kmdf::InitFreeDeviceCreateType4),
+            (false, true) if is_child => Some(Kmdf::PdoInitFreeDeviceCallback),
+            (false, true) => Some(Kmdf::InitFreeDeviceCallback),
+            (false, false) => None,
+        };
+        let breach = rule.map_or(Rule::ObjectLeak.into(), |rule| Rule::ObjectLeak.named(rule));
+        let what = format_args!("an init structure was not freed: call WdfDeviceInitFree");
+        verify::find_at(breach, None, from, what);
+    }
 }
 
 /// Stops the machine unless the object is an init structure.

@@ -21,6 +21,7 @@ use crate::layout::{
 };
 use crate::memory::{Code, Fault, GuestPtr, Opaque, OrStop as _};
 use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
+use crate::verify::locks::LockKind;
 use crate::verify::{self, Rule};
 
 /// The size of `WDF_INTERRUPT_CONFIG` before version 1.11.
@@ -357,7 +358,7 @@ fn acquire(handle: Handle, from: u64) -> Result<(), Fault> {
         locks::take_wait_lock(interrupt.wait_lock);
         return Ok(());
     }
-    let old = io::acquire(interrupt.object, from)?;
+    let old = io::acquire(LockKind::Interrupt, interrupt.object, from)?;
     with_interrupt(handle, |interrupt| interrupt.old_irql = old);
     Ok(())
 }
@@ -368,7 +369,7 @@ fn release(handle: Handle) -> Result<(), Fault> {
         locks::give_wait_lock(interrupt.wait_lock);
         return Ok(());
     }
-    io::release(interrupt.object, interrupt.old_irql)
+    io::release(LockKind::Interrupt, interrupt.object, interrupt.old_irql)
 }
 
 /// Runs the DPC or work item of an interrupt.

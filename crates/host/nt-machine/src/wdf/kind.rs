@@ -6,6 +6,7 @@ use super::Handle;
 use super::attributes::{Level, Scope};
 use crate::layout::WDF_OBJECT_CONTEXT_TYPE_INFO;
 use crate::memory::{Code, GuestPtr};
+use crate::verify::Kmdf;
 
 /// A kind of object. The value is the data of one object.
 pub(super) trait Kind: Any + Send {
@@ -29,6 +30,11 @@ pub(super) trait Kind: Any + Send {
         |_| ()
     }
 
+    /// Returns Microsoft's rule that such objects must have a parent other than the driver.
+    fn parent_rule(&self) -> Option<Kmdf> {
+        None
+    }
+
     /// Frees what the object owns. The object is already removed.
     fn free(&self) {}
 }
@@ -38,6 +44,13 @@ pub(super) trait Kind: Any + Send {
 pub(super) struct Farewell {
     pub(super) cleanup: GuestPtr<Code>,
     pub(super) destroy: GuestPtr<Code>,
+}
+
+impl Farewell {
+    /// Returns whether the driver has set a callback.
+    pub(super) fn is_set(&self) -> bool {
+        !self.cleanup.is_null() || !self.destroy.is_null()
+    }
 }
 
 /// An object.
@@ -58,6 +71,8 @@ pub(super) struct Object {
     pub(super) disposed: bool,
     /// The thread that holds the callback lock, and how many times it acquired the lock.
     pub(super) holder: (u32, u32),
+    /// The driver created the object after `DriverEntry` without a parent, so it lives until the driver is unloaded.
+    pub(super) accumulates: bool,
     /// The return address of the call that created the object.
     pub(super) from: u64,
 }

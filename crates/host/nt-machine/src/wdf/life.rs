@@ -5,11 +5,14 @@
 //! up and destroyed in the order of their creation: `shared/object/fxobject.cpp` adds a child at the tail of its parent's
 //! list, and `fxobjectstatemachine.cpp` walks that list from its head.
 
+use std::collections::BTreeMap;
+
 use etw_types::NtStatus;
 
 use super::attributes::{Attributes, ContextType};
 use super::kind::{Farewell, Kind, Object};
 use super::object::{self, change, create, created, lookup};
+use super::request::Request;
 use super::state::{Framework, with};
 use super::{Handle, queue};
 use crate::cpu::thread;
@@ -17,7 +20,7 @@ use crate::kernel::{self, call_back, kernel, submit};
 use crate::layout::{GUID, WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, fail, functions};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(ANY)]
@@ -130,7 +133,11 @@ fn deleted_by_framework(handle: Handle) -> Option<&'static str> {
 fn dereference(handle: Handle) {
     let left = change(handle, |object| {
         object.references -= 1;
-        (object.references, object.deleted)
+        let references = object.references;
+        if let Some(request) = object.get_mut::<Request>() {
+            request.found = request.found.min(references.max(0).cast_unsigned());
+        }
+        (references, object.deleted)
     });
     match left {
         (..0, _) => verify::find(
@@ -224,6 +231,22 @@ fn free(object: &Object) {
         kernel::lock(&kernel().pool).free_object(memory.address());
     }
     object.data.free();
+}
+
+/// Called before the driver object is deleted: reports objects that one call created again and again without a parent.
+pub(super) fn report_accumulated(driver: Handle) {
+    let mut calls: BTreeMap<u64, (u32, &'static str, Kmdf)> = BTreeMap::new();
+    with(|framework| {
+        let left = framework.objects.values().filter(|object| object.accumulates && object.parent == driver);
+        for (object, rule) in left.filter_map(|object| Some((object, object.data.parent_rule()?))) {
+            calls.entry(object.from).or_insert((0, object.data.name(), rule)).0 += 1;
+        }
+    });
+    for (from, (count, kind, rule)) in calls.into_iter().filter(|(_, (count, ..))| *count > 1) {
+        let what =
+            format_args!("{count} objects of this call lived until the driver was unloaded: {kind}; set a parent");
+        verify::find_at(Rule::ObjectLeak.named(rule), None, from, what);
+    }
 }
 
 /// Reports the objects that still exist, and frees them.

@@ -2,9 +2,11 @@
 
 use etw_types::NtStatus;
 
-use super::driver::{FRAMEWORK_ADD_DEVICE, FRAMEWORK_DISPATCH, FRAMEWORK_UNLOAD};
+use super::driver::{FRAMEWORK_ADD_DEVICE, FRAMEWORK_UNLOAD};
 use super::state::{Bound, Functions, with};
 use super::{library, structures};
+use crate::image;
+use crate::kernel::io::device::FRAMEWORK_DISPATCH;
 use crate::kernel::{self, kernel};
 use crate::layout::{
     DEVICE_OBJECT, DRIVER_OBJECT, IRP, UNICODE_STRING, WDF_BIND_INFO, WDF_BIND_INFO2, WDF_DRIVER_GLOBALS,
@@ -71,6 +73,9 @@ fn bind(
             format_args!("invalid WDF_BIND_INFO: size {size:#x}, or no address for the globals"),
         );
         return fail(NtStatus::InvalidParameter);
+    }
+    if !image::is_other(from) {
+        verify::framework_bound();
     }
     let info = place.read()?;
     if info.Component.text()? != COMPONENT {

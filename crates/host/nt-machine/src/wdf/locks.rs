@@ -7,17 +7,19 @@ use super::attributes::Attributes;
 use super::kind::Kind;
 use super::object::{self, create, created};
 use crate::cpu::thread;
+use crate::image;
 use crate::kernel::sync::{irql, spinlock};
-use crate::kernel::{self, kernel};
+use crate::kernel::{self, kernel, lock};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, functions};
-use crate::verify::{self, Rule};
+use crate::verify::locks::LockKind;
+use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfSpinLockCreate(&call, attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>, place: GuestPtr<Handle>) -> Outcome {
-        let word = kernel::lock(&kernel().pool).new_object();
+        let word = lock(&kernel().pool).new_object();
         created(create(call, attributes, None, SpinLock { word, old_irql: 0 }), place)
     }
 
@@ -42,7 +44,7 @@ functions! { pub(super) FUNCTIONS;
         created(create(call, attributes, None, WaitLock { owner: 0 }), place)
     }
 
-    #[irql(DISPATCH)]
+    #[irql(DISPATCH), keeps]
     fn WdfWaitLockAcquire(&call, handle: Handle, timeout: Option<GuestPtr<i64>>) -> Result<NtStatus, Fault> {
         acquire(call, handle, timeout)
     }
@@ -50,8 +52,10 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfWaitLockRelease(handle: Handle) {
         let before = owner(handle, std::mem::take);
+        lock(&kernel().locks).released(thread::number(), handle.as_int());
         if before != thread::number() {
-            verify::find(Rule::LockMisuse, format_args!("releases a wait lock that this thread does not hold"));
+            let what = format_args!("releases a wait lock that this thread does not hold");
+            verify::find(LockKind::Wait.breach(Rule::LockMisuse), what);
         }
         kernel().scheduler.change(|_| ());
     }
@@ -69,8 +73,12 @@ impl Kind for SpinLock {
         "spin lock"
     }
 
+    fn parent_rule(&self) -> Option<Kmdf> {
+        Some(Kmdf::ParentObjectCheckLock)
+    }
+
     fn free(&self) {
-        kernel::lock(&kernel().pool).free_object(self.word.address());
+        lock(&kernel().pool).free_object(self.word.address());
     }
 }
 
@@ -83,6 +91,10 @@ struct WaitLock {
 impl Kind for WaitLock {
     fn name(&self) -> &'static str {
         "wait lock"
+    }
+
+    fn parent_rule(&self) -> Option<Kmdf> {
+        Some(Kmdf::ParentObjectCheckLock)
     }
 }
 
@@ -126,12 +138,12 @@ fn acquire(call: &Call, handle: Handle, timeout: Option<GuestPtr<i64>>) -> Resul
     let limit = timeout.map(GuestPtr::read).transpose()?;
     let irql = thread::irql();
     if irql > PASSIVE && limit != Some(0) {
-        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed only at 0"));
+        verify::find(kernel::framework_irql(), format_args!("waits at IRQL {irql}, allowed only at 0"));
     }
     let me = thread::number();
     if owner(handle, |owner| *owner) == me {
         verify::stop(
-            Rule::LockMisuse,
+            LockKind::Wait.breach(Rule::LockMisuse),
             Some(call.name()),
             call.from,
             format_args!("deadlock: the thread already holds this wait lock"),
@@ -140,5 +152,14 @@ fn acquire(call: &Call, handle: Handle, timeout: Option<GuestPtr<i64>>) -> Resul
     let scheduler = &kernel().scheduler;
     let deadline = limit.map(|limit| scheduler.deadline(limit));
     let taken = scheduler.wait(deadline, |_| owner(handle, |owner| (*owner == 0).then(|| *owner = me)));
-    Ok(if taken.is_some() { NtStatus::Success } else { NtStatus::Timeout })
+    if taken.is_none() {
+        return Ok(NtStatus::Timeout);
+    }
+    let opposite = lock(&kernel().locks).acquired(LockKind::Wait, me, handle.as_int(), call.from);
+    if let Some(other) = opposite.filter(|_| limit.is_none()) {
+        let where_else = image::describe(other);
+        let what = format_args!("acquired while another lock is held; {where_else} does it in reverse order");
+        verify::find(Rule::LockOrder, what);
+    }
+    Ok(NtStatus::Success)
 }

@@ -10,6 +10,7 @@ use crate::kernel::{self, kernel};
 use crate::layout::{WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
 use crate::routine::{ANY, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
+use crate::verify::Kmdf;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -111,6 +112,10 @@ struct Memory {
 impl Kind for Memory {
     fn name(&self) -> &'static str {
         "memory"
+    }
+
+    fn parent_rule(&self) -> Option<Kmdf> {
+        Some(Kmdf::ParentObjectCheck)
     }
 
     fn free(&self) {

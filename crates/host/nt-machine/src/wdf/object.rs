@@ -1,7 +1,10 @@
 //! Objects: creation and access. [`super::life`] deletes them.
 
+use std::fmt;
+
 use super::Handle;
 use super::attributes::{Attributes, Level};
+use super::buffers::check_memory;
 use super::kind::{Farewell, Kind, Object};
 use super::state::with;
 use crate::cpu::thread;
@@ -9,7 +12,7 @@ use crate::kernel::{self, kernel};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
 use crate::memory::GuestPtr;
 use crate::routine::{Call, NO_RESOURCES, Outcome, PASSIVE, fail};
-use crate::verify::{self, At, Rule};
+use crate::verify::{self, At, Breach, Kmdf, Rule};
 
 /// Creates an object with the attributes at `attributes`. The parent is the one in the attributes, or else `parent`, or
 /// else the driver.
@@ -37,7 +40,8 @@ pub(super) fn create_with(
     if memory.is_some_and(|(_, memory)| memory.is_null()) {
         return fail(NO_RESOURCES);
     }
-    let data = Box::new(data);
+    let (data, is_adopted) = (Box::new(data), attributes.parent.is_null() && parent.is_none());
+    let accumulates = is_adopted && thread::callback() != Some("DriverEntry");
     with(|framework| {
         let parent = attributes.parent.non_null().or(parent).unwrap_or_else(|| framework.driver());
         let handle = Handle::nth(framework.created);
@@ -54,6 +58,7 @@ pub(super) fn create_with(
             deleted: false,
             disposed: false,
             holder: (0, 0),
+            accumulates,
             from,
         };
         framework.objects.insert(handle, object);
@@ -92,27 +97,22 @@ pub(super) fn is<T: Kind>(handle: Handle) -> bool {
 
 /// Stops the machine with the bug check `WDF_VIOLATION`.
 pub(super) fn violation(handle: Handle) -> ! {
-    let site = thread::site();
+    check_memory(handle);
     let ended = with(|framework| framework.has_ended(handle));
     let what = if ended { "a completed request" } else { "not a handle, or the handle of a deleted object" };
-    verify::stop(
-        Rule::FrameworkMisuse,
-        site.map(|site| site.routine),
-        At::Call(site.map_or(0, |site| site.from)),
-        format_args!("bug check 0x10D: {handle:#x} is {what}"),
-    )
+    stop(Rule::FrameworkMisuse, format_args!("bug check 0x10D: {handle:#x} is {what}"))
+}
+
+/// Stops the machine because of the call that the driver is making.
+pub(super) fn stop(breach: impl Into<Breach>, what: fmt::Arguments<'_>) -> ! {
+    let site = thread::site();
+    verify::stop(breach, site.map(|site| site.routine), At::Call(site.map_or(0, |site| site.from)), what)
 }
 
 /// Stops the machine with the bug check `WDF_VIOLATION` if an address that a function requires is NULL.
 pub(super) fn needs_place<T>(place: GuestPtr<T>) {
     if place.is_null() {
-        let site = thread::site();
-        verify::stop(
-            Rule::FrameworkMisuse,
-            site.map(|site| site.routine),
-            At::Call(site.map_or(0, |site| site.from)),
-            format_args!("bug check 0x10D (4): the address for the handle is NULL"),
-        );
+        stop(Rule::FrameworkMisuse, format_args!("bug check 0x10D (4): the address for the handle is NULL"));
     }
 }
 
@@ -144,10 +144,18 @@ pub(super) fn parent_until_disposed(handle: Handle) -> Handle {
     lookup(handle, |object| if object.disposed { Handle::NULL } else { object.parent })
 }
 
+/// Reports a function about power management that a driver without `EvtDriverDeviceAdd` calls.
+pub(super) fn needs_pnp() {
+    if !with(|framework| framework.is_pnp) {
+        let what = format_args!("the driver has no EvtDriverDeviceAdd, so its devices have no power management");
+        verify::find(Rule::FrameworkMisuse.named(Kmdf::NonPnPDrvPowerPolicyOwnerAPI), what);
+    }
+}
+
 /// Reports a function that waits above passive level. `wait` says whether this call waits.
 pub(super) fn needs_passive(wait: bool) {
     let irql = thread::irql();
     if wait && irql > PASSIVE {
-        verify::find(Rule::IrqlTooHigh, format_args!("waits at IRQL {irql}, allowed only at 0"));
+        verify::find(kernel::framework_irql(), format_args!("waits at IRQL {irql}, allowed only at 0"));
     }
 }

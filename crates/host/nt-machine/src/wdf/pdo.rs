@@ -4,12 +4,14 @@ use etw_types::NtStatus;
 
 use super::Handle;
 use super::child_list::with_list;
-use super::device::{self, with_device};
+use super::device::{self, Device, with_device};
 use super::enumerate::{remove, start_child, submit};
-use super::init::{self, Init};
+use super::init::{self, Init, note_failure};
+use super::state::with;
 use crate::layout::{GUID, UNICODE_STRING};
 use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
+use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails_with_zero]
@@ -17,32 +19,32 @@ functions! { pub(super) FUNCTIONS;
         init::new(call.from, Init { parent, ..Init::default() }).ok().unwrap_or_default()
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfPdoInitAssignDeviceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfPdoInitAssignInstanceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfPdoInitAddHardwareID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfPdoInitAddCompatibleID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfPdoInitAssignContainerID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfPdoInitAddDeviceText(
         init: Handle,
         description: GuestPtr<UNICODE_STRING>,
@@ -53,9 +55,9 @@ functions! { pub(super) FUNCTIONS;
         identify(init, description)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), fixed]
+    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
     fn WdfPdoInitAssignRawDevice(init: Handle, _class: Ignored<GuestPtr<GUID>>) -> NtStatus {
-        init::check(init);
+        init::with_init(init, |init| init.raw = true);
         NtStatus::Success
     }
 
@@ -81,6 +83,12 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfFdoAddStaticChild(parent: Handle, child: Handle) -> NtStatus {
+        let is_child = |device: &mut Device| device.init.parent == parent && !device.init.listed;
+        if !with(|framework| framework.get_mut(child).is_some_and(is_child)) {
+            let what = format_args!("the child is not a device that was created with WdfPdoInitAllocate");
+            verify::find(Rule::FrameworkMisuse.named(Kmdf::AddPdotoStaticChildlist), what);
+            return NtStatus::InvalidParameter;
+        }
         with_device(parent, |device| device.static_children.push(child));
         if with_device(parent, |device| device.started) {
             submit(child, move || start_child(child));

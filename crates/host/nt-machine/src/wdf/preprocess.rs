@@ -19,8 +19,11 @@ use crate::verify::{self, Rule};
 
 /// The highest major function.
 const LAST_MAJOR: u8 = 0x1B;
+/// The name of the driver's callback.
+pub(super) const CALLBACK: &str = "EvtDeviceWdmIrpPreprocess";
+
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    #[irql(DISPATCH), fails(NO_RESOURCES), on_failure(init::note_failure)]
     fn WdfDeviceInitAssignWdmIrpPreprocessCallback(
         init: Handle,
         callback: GuestPtr<Code>,
@@ -68,7 +71,7 @@ fn show(
     request::reached(irp);
     with(|framework| framework.packets.insert(irp, then));
     let arguments = [device.as_int(), irp.address()];
-    let status = call_back("EvtDeviceWdmIrpPreprocess", PASSIVE, callback, &arguments) as u32;
+    let status = call_back(CALLBACK, PASSIVE, callback, &arguments) as u32;
     Ok(NtStatus::from_int(status))
 }
 
@@ -111,7 +114,7 @@ pub(super) fn through_with(
 
 /// Returns the I/O manager's file object for a framework file. If the driver does not use file objects, all files share
 /// one.
-fn file_object(device: Handle, file: Handle) -> Outcome<GuestPtr<FILE_OBJECT>> {
+pub(super) fn file_object(device: Handle, file: Handle) -> Outcome<GuestPtr<FILE_OBJECT>> {
     let uses_files = with_device(device, |device| device.init.file.is_some());
     let file = if uses_files { file } else { Handle::NULL };
     let (known, wdm) = with_device(device, |device| {
@@ -127,11 +130,17 @@ fn file_object(device: Handle, file: Handle) -> Outcome<GuestPtr<FILE_OBJECT>> {
 
 /// Passes an IRP on to the framework. The driver must have set up the next stack location for it.
 fn dispatch(device: Handle, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
-    let wdm = with_device(device, |device| device.wdm);
     let Some(then) = with(|framework| framework.packets.remove(&irp)) else {
         verify::find(Rule::RequestMisuse, format_args!("{irp:#x} is not an IRP that the driver preprocesses"));
         return fail(NtStatus::InvalidDeviceRequest);
     };
+    descend(device, irp)?;
+    serve(device, irp, then)
+}
+
+/// Moves a preprocessed IRP to the framework's stack location.
+pub(super) fn descend(device: Handle, irp: GuestPtr<IRP>) -> Result<(), Fault> {
+    let wdm = with_device(device, |device| device.wdm);
     let skipped = irp.CurrentLocation().read()? > irp.StackCount().read()?;
     let current = irp.CurrentStackLocation().read()?;
     if !skipped && irp.next_location()?.MajorFunction().read()? != current.MajorFunction().read()? {
@@ -141,12 +150,11 @@ fn dispatch(device: Handle, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
         irp.CurrentStackLocation().change(|place| place.at(1))?;
     }
     request::descend(wdm, irp)?;
-    serve(device, irp, then)
+    Ok(())
 }
 
 /// Does what the framework does with an IRP.
 pub(super) fn serve(device: Handle, irp: GuestPtr<IRP>, then: Then) -> Outcome<NtStatus> {
-    let place = irp.CurrentStackLocation().read()?;
     match then {
         Then::Run(run) => {
             let status = run();
@@ -155,15 +163,22 @@ pub(super) fn serve(device: Handle, irp: GuestPtr<IRP>, then: Then) -> Outcome<N
             Ok(status)
         }
         Then::Request(file) => {
-            place.Control().change(|control| control | request::PENDING_RETURNED)?;
-            let request = request_of(device, file, irp, place)?;
-            let kind = request.kind;
-            let request = create(device, request)?;
-            request::when_canceled(irp, move || deliver::cancel(request));
+            let (request, kind) = receive(device, file, irp)?;
             deliver::submit(device, request, kind);
             Ok(NtStatus::Pending)
         }
     }
+}
+
+/// Creates the framework request for an IRP, which is then pending.
+pub(super) fn receive(device: Handle, file: Handle, irp: GuestPtr<IRP>) -> Outcome<(Handle, RequestKind)> {
+    let place = irp.CurrentStackLocation().read()?;
+    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    let request = request_of(device, file, irp, place)?;
+    let kind = request.kind;
+    let request = create(device, request)?;
+    request::when_canceled(irp, move || deliver::cancel(request));
+    Ok((request, kind))
 }
 
 /// Returns the framework request for an IRP.
@@ -194,7 +209,7 @@ fn request_of(
         RequestKind::WRITE => (0, if direct { mapped } else { system }.array(u64::from(first as u32)), none),
         _ => (0, none, none),
     };
-    Ok(Request { kind, code, file, input, output, irp, ..Request::default() })
+    Ok(Request { kind, received: kind, code, file, input, output, irp, ..Request::default() })
 }
 
 /// Returns the IRP of a request, or else one that describes it.

@@ -56,6 +56,8 @@ pub(super) struct Queue {
     pub(super) stopped: bool,
     /// The queue does not accept requests.
     pub(super) closed: bool,
+    /// The number of threads that wait until the driver's change of the queue's state is complete.
+    pub(super) changing: u32,
     /// The callback of `WdfIoQueueReadyNotify`, and its context.
     pub(super) ready: (GuestPtr<Code>, u64),
     /// The callbacks that run when the queue reaches a state: the state, the callback, its context.

@@ -5,10 +5,11 @@ use etw_types::NtStatus;
 use super::device::with_device;
 use super::queue::{MANUAL, Until, with_queue};
 use super::{Handle, deliver, object, request, sync};
+use crate::cpu::thread;
 use crate::kernel::{call_back, kernel};
 use crate::memory::{Code, GuestPtr, Opaque};
 use crate::routine::{DISPATCH, PASSIVE, functions};
-use crate::verify::{self, At, Rule};
+use crate::verify::{self, At, Breach, Kmdf, Rule};
 
 /// `WDF_REQUEST_STOP_ACTION_FLAGS`.
 const SUSPEND: u64 = 1;
@@ -25,50 +26,58 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfIoQueueStop(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        begin_change(queue);
         with_queue(queue, |queue| queue.stopped = true);
         then(queue, Until::Idle, callback, context);
     }
 
     #[irql(PASSIVE)]
     fn WdfIoQueueStopSynchronously(queue: Handle) {
+        begin_change(queue);
         with_queue(queue, |queue| queue.stopped = true);
-        wait(queue, Until::Idle);
+        wait_for_change(queue, Until::Idle);
     }
 
     #[irql(DISPATCH)]
     fn WdfIoQueueDrain(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        begin_change(queue);
         with_queue(queue, |queue| queue.closed = true);
         then(queue, Until::Empty, callback, context);
     }
 
     #[irql(PASSIVE)]
     fn WdfIoQueueDrainSynchronously(queue: Handle) {
+        begin_change(queue);
         with_queue(queue, |queue| queue.closed = true);
-        wait(queue, Until::Empty);
+        wait_for_change(queue, Until::Empty);
     }
 
     #[irql(DISPATCH)]
     fn WdfIoQueuePurge(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        begin_change(queue);
         purge(queue);
         then(queue, Until::Empty, callback, context);
     }
 
     #[irql(PASSIVE)]
     fn WdfIoQueuePurgeSynchronously(queue: Handle) {
+        begin_change(queue);
         purge(queue);
-        wait(queue, Until::Empty);
+        wait_for_change(queue, Until::Empty);
     }
 
     #[irql(DISPATCH)]
     fn WdfIoQueueStopAndPurge(queue: Handle, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
+        begin_change(queue);
         stop_and_purge(queue);
         then(queue, Until::Idle, callback, context);
     }
 
     #[irql(PASSIVE)]
     fn WdfIoQueueStopAndPurgeSynchronously(queue: Handle) {
+        begin_change(queue);
         stop_and_purge(queue);
-        wait(queue, Until::Idle);
+        wait_for_change(queue, Until::Idle);
     }
 
     #[irql(DISPATCH)]
@@ -90,6 +99,26 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
+/// Checks that a driver may change the state of a queue now. Microsoft's framework refuses a second change while the
+/// callback of the first one is outstanding (`FxIoQueue::QueuePurge` in `shared/irphandlers/io/fxioqueue.cpp`).
+fn begin_change(queue: Handle) {
+    if with_queue(queue, |queue| queue.changing > 0 || !queue.watchers.is_empty()) {
+        let what = format_args!("changes the state of a queue while an earlier change is in progress");
+        verify::find(Rule::FrameworkMisuse.named(Kmdf::ChangeQueueState), what);
+    }
+    if thread::callback() == Some("EvtDeviceSurpriseRemoval") {
+        let what = format_args!("stops a queue in EvtDeviceSurpriseRemoval: use the self-managed I/O callbacks");
+        verify::find(Rule::FrameworkMisuse.named(Kmdf::EvtSurpriseRemoveNoSuspendQueue), what);
+    }
+}
+
+/// Waits until a queue reaches a state, for the driver.
+fn wait_for_change(queue: Handle, until: Until) {
+    with_queue(queue, |queue| queue.changing += 1);
+    wait(queue, until);
+    with_queue(queue, |queue| queue.changing -= 1);
+}
+
 /// Registers the callback of an operation. It runs as soon as the queue reaches the state; immediately if it already
 /// has.
 fn then(queue: Handle, until: Until, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
@@ -102,16 +131,17 @@ fn then(queue: Handle, until: Until, callback: Option<GuestPtr<Code>>, context: 
 /// Waits until a queue reaches a state. If it does not within [`request::PATIENCE`], reports the handler of a request
 /// that the driver keeps.
 fn wait(queue: Handle, until: Until) {
-    wait_for(queue, || with_queue(queue, |queue| until.holds(queue)).then_some(()));
+    let rest = || with_queue(queue, |queue| until.holds(queue)).then_some(());
+    wait_for(queue, rest, |_| Rule::RequestNever.into());
 }
 
-fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>) {
+fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>, breach: impl Fn(Handle) -> Breach) {
     let soon = kernel().scheduler.now() + request::PATIENCE;
     if kernel().scheduler.wait(Some(soon), |_| rest()).is_none() {
         let first = request::presented_in(queue).first().copied().unwrap_or_default();
         let handler = request::lookup(first, |request| request.handler);
         let what = format_args!("a queue cannot stop: the driver keeps one of its requests");
-        verify::find_at(Rule::RequestNever, Some("EvtIo callback"), At::Code(handler), what);
+        verify::find_at(breach(first), Some("EvtIo callback"), At::Code(handler), what);
     }
 }
 
@@ -152,7 +182,7 @@ fn stop(handle: Handle, action: u64) {
     for request in request::presented_in(handle) {
         // Another thread, or the callback for an earlier request, may have completed this one.
         let state = request::update(request, |request| {
-            request.acknowledged = false;
+            (request.acknowledged, request.is_stopping) = (false, !callback.is_null() && !request.cancel_told);
             (!request.cancel.is_null(), request.cancel_told)
         });
         if let Some((is_cancelable, false)) = state.filter(|_| !callback.is_null()) {
@@ -160,9 +190,17 @@ fn stop(handle: Handle, action: u64) {
             tell(handle, "EvtIoStop", callback, &[handle.as_int(), request.as_int(), flags]);
         }
     }
-    wait_for(handle, || {
+    let rest = || {
         let kept = request::presented_in(handle);
         kept.into_iter().all(|request| request::lookup(request, |request| request.acknowledged)).then_some(())
+    };
+    wait_for(handle, rest, |request| {
+        let is_cancelable = request::lookup(request, |request| !request.cancel.is_null());
+        Rule::RequestNever.named(match (callback.is_null(), is_cancelable) {
+            (true, _) => Kmdf::DrvAckIoStop,
+            (false, true) => Kmdf::EvtIoStopCompleteOrStopAck,
+            (false, false) => Kmdf::EvtIoStopCancel,
+        })
     });
 }
 

@@ -3,21 +3,26 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
+use super::device::with_device;
 use super::kind::Kind;
 use super::object::{self, create, created};
 use super::{Handle, life, memory, misc};
+use crate::cpu::thread;
 use crate::kernel::ex::object::{self as kernel_object, KernelHandle};
 use crate::kernel::registry::keys;
 use crate::kernel::{self, kernel};
 use crate::layout::{UNICODE_STRING, WDF_OBJECT_ATTRIBUTES, WDFMEMORY_OFFSET};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
+use crate::verify::{self, Kmdf, Rule};
 
 const NOT_FOUND: NtStatus = NtStatus::ObjectNameNotFound;
 /// `REG_CREATED_NEW_KEY`.
 const CREATED_NEW: u32 = 1;
 /// `REG_OPENED_EXISTING_KEY`.
 const OPENED_EXISTING: u32 = 2;
+/// The hardware key of a device.
+const PLUGPLAY_REGKEY_DEVICE: u32 = 1;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NOT_FOUND)]
@@ -34,12 +39,13 @@ functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE), fails(NOT_FOUND)]
     fn WdfDeviceOpenRegistryKey(
         &call,
-        _device: Ignored<Handle>,
+        device: Handle,
         kind: u32,
         _access: Ignored<u32>,
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
+        check_hardware_key(device, kind);
         opened(call, Some(keys::open_device(kind, call.from)), attributes, place)
     }
 
@@ -256,6 +262,15 @@ impl Kind for Key {
 
     fn free(&self) {
         kernel_object::close(self.handle);
+    }
+}
+
+/// Reports a bus driver that opens the hardware key of a child before the Plug and Play manager has created it.
+fn check_hardware_key(device: Handle, kind: u32) {
+    let is_child = with_device(device, |device| !device.init.parent.is_null());
+    if is_child && kind & PLUGPLAY_REGKEY_DEVICE != 0 && thread::callback() == Some("EvtChildListCreateDevice") {
+        let what = format_args!("opens the hardware key of a child in EvtChildListCreateDevice");
+        verify::find(Rule::FrameworkMisuse.named(Kmdf::AccessHardwareKey), what);
     }
 }
 

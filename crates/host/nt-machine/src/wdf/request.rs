@@ -1,17 +1,19 @@
-//! Requests: their data and their buffers. [`super::deliver`] presents and completes them.
+//! Requests: their data. [`super::parts`] gives the driver their buffers, [`super::deliver`] presents and completes them.
 
 use etw_types::NtStatus;
 
+use super::buffers::{Buffers, free_list};
 use super::device::{self, with_device};
 use super::kind::Kind;
 use super::state::with;
-use super::{Handle, memory, object};
+use super::{Handle, object};
+use crate::cpu::thread;
 use crate::kernel::io::client::Packet;
-use crate::kernel::io::mdl;
 use crate::kernel::{self, RequestKind, kernel};
 use crate::layout::{IRP, MDL, WDF_REQUEST_PARAMETERS};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
-use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, done, fail, functions};
+use crate::routine::{DISPATCH, Ignored, Outcome, functions};
+use crate::verify::{self, Breach, Kmdf, Rule};
 
 /// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
 pub(super) const PATIENCE: u64 = 600_000_000;
@@ -33,71 +35,27 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfRequestGetStatus(request: Handle) -> NtStatus {
-        with_request(request, |request| request.result.0)
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfRequestRetrieveInputBuffer(
-        request: Handle,
-        least: u64,
-        place: Out<GuestPtr<u8>>,
-        length: Out<u64>,
-    ) -> Outcome {
-        retrieve(request, Direction::Input, least, place, length)
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfRequestRetrieveOutputBuffer(
-        request: Handle,
-        least: u64,
-        place: Out<GuestPtr<u8>>,
-        length: Out<u64>,
-    ) -> Outcome {
-        retrieve(request, Direction::Output, least, place, length)
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfRequestRetrieveUnsafeUserInputBuffer(
-        request: Handle,
-        least: u64,
-        place: Out<GuestPtr<u8>>,
-        length: Out<u64>,
-    ) -> Outcome {
-        retrieve(request, Direction::Input, least, place, length)
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfRequestRetrieveUnsafeUserOutputBuffer(
-        request: Handle,
-        least: u64,
-        place: Out<GuestPtr<u8>>,
-        length: Out<u64>,
-    ) -> Outcome {
-        retrieve(request, Direction::Output, least, place, length)
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
-    fn WdfRequestRetrieveInputMemory(&call, request: Handle, place: GuestPtr<Handle>) -> Outcome {
-        retrieve_memory(call, request, Direction::Input, place)
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
-    fn WdfRequestRetrieveOutputMemory(&call, request: Handle, place: GuestPtr<Handle>) -> Outcome {
-        retrieve_memory(call, request, Direction::Output, place)
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
-    fn WdfRequestRetrieveInputWdmMdl(request: Handle, place: Out<GuestPtr<MDL>>) -> Outcome {
-        retrieve_list(request, Direction::Input, place)
-    }
-
-    #[irql(DISPATCH), fails(NO_RESOURCES)]
-    fn WdfRequestRetrieveOutputWdmMdl(request: Handle, place: Out<GuestPtr<MDL>>) -> Outcome {
-        retrieve_list(request, Direction::Output, place)
+        let (status, is_valid) =
+            with_request(request, |request| (request.result.0, request.was_sent && request.sent.is_none()));
+        if !is_valid {
+            let what = format_args!("asks for the status of a request that no I/O target has refused or completed");
+            verify::find(Rule::RequestMisuse.named(Kmdf::RequestGetStatusValid), what);
+        }
+        status
     }
 
     #[irql(DISPATCH)]
     fn WdfRequestGetParameters(request: Handle, place: GuestPtr<WDF_REQUEST_PARAMETERS>) -> Result<(), Fault> {
+        let rule = match thread::callback() {
+            Some("EvtIoStop") => Some(Kmdf::EvtIoStopGetParam),
+            Some("EvtIoResume") => Some(Kmdf::EvtIoResumeGetParam),
+            _ => None,
+        };
+        if let Some(rule) = rule {
+            let callback = thread::callback().unwrap_or_default();
+            let what = format_args!("asks for the parameters of a request in {callback}");
+            verify::find(Rule::RequestMisuse.named(rule), what);
+        }
         describe(request, place)
     }
 
@@ -139,13 +97,21 @@ functions! { pub(super) FUNCTIONS;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     pub(super) kind: RequestKind,
+    /// The kind in which the driver received it. Formatting changes the other one.
+    pub(super) received: RequestKind,
     pub(super) code: u32,
     pub(super) queue: Handle,
     /// The file that it was sent through. The driver sees it only if it uses file objects.
     pub(super) file: Handle,
     pub(super) input: GuestSlice<u8>,
     pub(super) output: GuestSlice<u8>,
+    /// The client's own buffers. Formatting changes the two above.
+    pub(super) buffers: Option<Buffers>,
     pub(super) information: u64,
+    /// The driver created the request.
+    pub(super) is_own: bool,
+    /// The request is completed, and exists only because of the driver's references.
+    pub(super) is_completed: bool,
     /// The driver has the request.
     pub(super) presented: bool,
     /// The driver has or had the request.
@@ -154,12 +120,23 @@ pub(super) struct Request {
     pub(super) awaited: bool,
     /// The driver acknowledged `EvtIoStop` and keeps the request while the device sleeps.
     pub(super) acknowledged: bool,
+    /// `EvtIoStop` has been called, and the driver has not acknowledged it.
+    pub(super) is_stopping: bool,
     /// The callback that received the request, or the driver's code that took it from a queue.
     pub(super) handler: u64,
     pub(super) cancel: GuestPtr<Code>,
     pub(super) canceled: bool,
+    /// The driver marked the request cancelable at some time.
+    pub(super) was_cancelable: bool,
     /// `EvtRequestCancel` has been called.
     pub(super) cancel_told: bool,
+    /// How many times `WdfIoQueueFindRequest` found it while the driver has not dereferenced it.
+    pub(super) found: u32,
+    pub(super) format: Format,
+    /// The driver has tried to send the request, so it has a status.
+    pub(super) was_sent: bool,
+    /// An I/O target did not accept the request.
+    pub(super) was_refused: bool,
     /// The completion routine for a request that is sent to an I/O target, and its context.
     pub(super) completion: (GuestPtr<Code>, u64),
     /// The status and information with which an I/O target completed the request.
@@ -172,6 +149,19 @@ pub(super) struct Request {
     pub(super) shown: GuestPtr<IRP>,
     /// The MDLs for the buffers. They are freed with the request.
     pub(super) lists: Vec<GuestPtr<MDL>>,
+    /// The memory objects for the buffers.
+    pub(super) memories: Vec<Handle>,
+}
+
+/// How a request was prepared for an I/O target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Format {
+    #[default]
+    None,
+    /// As it was received.
+    Current,
+    /// By a function of I/O targets.
+    Target,
 }
 
 /// A request that a target has.
@@ -214,22 +204,44 @@ impl Kind for Request {
     }
 
     fn free(&self) {
-        let shown = self.shown.non_null().map(GuestPtr::address);
-        for address in self.lists.iter().map(|list| list.address()).chain(shown) {
-            kernel::lock(&kernel().pool).free_object(address);
+        if let Some(shown) = self.shown.non_null() {
+            kernel::lock(&kernel().pool).free_object(shown.address());
+        }
+        // A request that was not completed still has its buffers.
+        self.lists.iter().for_each(|list| free_list(*list, self.received));
+        if let Some(buffers) = self.buffers {
+            buffers.free(self.received);
         }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Input,
-    Output,
+/// Reads or changes a request. A completed request, or another object, stops the machine.
+pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> R {
+    active(handle, body).unwrap_or_else(|| misuse(handle, |_| access()))
 }
 
-/// Reads or changes a request.
-pub(super) fn with_request<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> R {
-    object::part(handle, body)
+/// Reads or changes a request that is not completed. Otherwise returns `None`.
+pub(super) fn active<R>(handle: Handle, body: impl FnOnce(&mut Request) -> R) -> Option<R> {
+    update(handle, |request| (!request.is_completed).then(|| body(request))).flatten()
+}
+
+/// Returns whether this thread runs one of the callbacks that receive requests from queues.
+pub(super) fn in_queue_callback() -> bool {
+    const CALLBACKS: [&str; 5] =
+        ["EvtIoDefault", "EvtIoRead", "EvtIoWrite", "EvtIoDeviceControl", "EvtIoInternalDeviceControl"];
+    thread::callback().is_some_and(|callback| CALLBACKS.contains(&callback))
+}
+
+/// Returns the breach of a driver that uses a completed request.
+fn access() -> Breach {
+    let breach = Rule::FrameworkMisuse.named(Kmdf::InvalidReqAccess);
+    if in_queue_callback() { breach.named(Kmdf::InvalidReqAccessLocal) } else { breach }
+}
+
+/// Stops the machine because a handle is not that of a request. `breach` says what it is if the request was completed.
+pub(super) fn misuse(handle: Handle, breach: impl FnOnce(RequestKind) -> Breach) -> ! {
+    let Some(kind) = with(|framework| framework.end_of(handle).map(|end| end.kind)) else { object::violation(handle) };
+    object::stop(breach(kind), format_args!("bug check 0x10D: {handle:#x} is a completed request"))
 }
 
 /// Reads a request that may already be completed and deleted. In that case returns the default value.
@@ -266,44 +278,6 @@ pub(super) fn presented_in(queue: Handle) -> Vec<Handle> {
         let has = |request: &Request| request.queue == queue && request.presented;
         framework.all().filter(|(_, request)| has(request)).map(|(handle, _)| handle).collect()
     })
-}
-
-/// Returns a request's buffer for a direction. Fails if there is none.
-fn buffer(handle: Handle, direction: Direction) -> Outcome<GuestSlice<u8>> {
-    let buffer = with_request(handle, |request| match (direction, request.kind) {
-        (Direction::Input, RequestKind::READ) | (Direction::Output, RequestKind::WRITE) => None,
-        (Direction::Input, _) => Some(request.input),
-        (Direction::Output, _) => Some(request.output),
-    });
-    match buffer {
-        None => fail(NtStatus::InvalidDeviceRequest),
-        Some(buffer) if buffer.is_empty() => fail(NtStatus::BufferTooSmall),
-        Some(buffer) => done(buffer),
-    }
-}
-
-/// Stores the address and the length of a buffer that has at least `least` bytes.
-fn retrieve(request: Handle, direction: Direction, least: u64, place: Out<GuestPtr<u8>>, length: Out<u64>) -> Outcome {
-    let buffer = buffer(request, direction)?;
-    if buffer.len() < least {
-        return fail(NtStatus::BufferTooSmall);
-    }
-    place.set(buffer.start())?;
-    length.set_if_wanted(buffer.len())?;
-    Ok(())
-}
-
-fn retrieve_memory(call: &Call, request: Handle, direction: Direction, place: GuestPtr<Handle>) -> Outcome {
-    let buffer = buffer(request, direction)?;
-    object::created(memory::describe(call.from, request, buffer), place)
-}
-
-fn retrieve_list(request: Handle, direction: Direction, place: Out<GuestPtr<MDL>>) -> Outcome {
-    let buffer = buffer(request, direction)?;
-    let list = mdl::new(buffer.start(), buffer.len() as u32)?;
-    with_request(request, |request| request.lists.push(list));
-    place.set(list)?;
-    Ok(())
 }
 
 /// Stores the type and the parameters of a request.

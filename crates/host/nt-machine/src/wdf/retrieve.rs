@@ -8,10 +8,16 @@ use super::{Handle, object};
 use crate::layout::WDF_REQUEST_PARAMETERS;
 use crate::memory::GuestPtr;
 use crate::routine::{Call, DISPATCH, Out, Outcome, done, fail, functions};
+use crate::verify::{self, Kmdf, Rule};
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NtStatus::WdfPaused)]
     fn WdfIoQueueRetrieveNextRequest(&call, queue: Handle, place: Out<Handle>) -> Outcome {
+        let waiting = with_queue(queue, |queue| queue.waiting.clone());
+        if waiting.into_iter().any(|request| request::lookup(request, |request| request.found > 0)) {
+            let what = format_args!("takes the next request while it has found one: use WdfIoQueueRetrieveFoundRequest");
+            verify::find(Rule::RequestMisuse.named(Kmdf::WdfIoQueueRetrieveNextRequest), what);
+        }
         take(call, queue, place, |_| true, NtStatus::NoMoreEntries)
     }
 
@@ -48,6 +54,7 @@ functions! { pub(super) FUNCTIONS;
             request::describe(found, parameters)?;
         }
         object::change(found, |object| object.references += 1);
+        with_request(found, |request| request.found += 1);
         place.set(found)?;
         done(())
     }
@@ -57,7 +64,12 @@ functions! { pub(super) FUNCTIONS;
     fn WdfIoQueueRetrieveFoundRequest(&call, queue: Handle, wanted: Handle, place: Out<Handle>) -> Outcome {
         // The request may have been completed since then. The driver's reference keeps the handle valid.
         if !object::exists(wanted) {
-            object::violation(wanted);
+            let what = format_args!("bug check 0x10D: {wanted:#x} is not a request that WdfIoQueueFindRequest found");
+            object::stop(Rule::FrameworkMisuse.named(Kmdf::WdfIoQueueFindRequestFailed), what);
+        }
+        if request::lookup(wanted, |request| request.found == 0) {
+            let what = format_args!("takes a request that it has not found, or has already dereferenced");
+            verify::find(Rule::RequestMisuse.named(Kmdf::WdfIoQueueRetrieveFoundRequest), what);
         }
         take(call, queue, place, |request| request == wanted, NtStatus::NotFound)
     }
@@ -92,6 +104,7 @@ fn take(call: &Call, queue: Handle, place: Out<Handle>, wanted: impl Fn(Handle) 
     with_queue(queue, |queue| queue.presented += 1);
     with_request(found, |request| {
         (request.presented, request.delivered, request.acknowledged) = (true, true, false);
+        request.is_stopping = false;
         if request.handler == 0 {
             request.handler = call.from;
         }

@@ -3,18 +3,18 @@
 use etw_types::NtStatus;
 
 use super::deliver::{self, complete};
-use super::request::{Flight, Options, Place, lookup, with_request};
+use super::request::{Flight, Format, Options, Place, active, lookup, with_request};
 use super::target::{Behind, State, with_target};
 use super::{Handle, client, object, structures, sync};
 use crate::cpu::thread;
 use crate::kernel::io::below::{self, Response};
 use crate::kernel::io::client::Mode;
 use crate::kernel::io::{exchange, request as packets};
-use crate::kernel::{self, Answer, IoRequest, call_back, kernel};
+use crate::kernel::{Answer, IoRequest, call_back, kernel, lock};
 use crate::layout::{WDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS};
 use crate::memory::{Fault, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Failure, functions};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Kmdf, Rule};
 
 /// `WDF_REQUEST_SEND_OPTION_…`.
 const TIMEOUT: u32 = 0x1;
@@ -32,12 +32,24 @@ functions! { pub(super) FUNCTIONS;
     ) -> Result<bool, Fault> {
         let options = Options::read(options)?;
         object::needs_passive(options.has(SYNCHRONOUS));
-        send(request, target, options)
+        check_send(request);
+        if !may_send(request, options) {
+            return Ok(false);
+        }
+        let is_sent = send(request, target, options)?;
+        if !is_sent {
+            with_request(request, |request| request.was_refused = true);
+        }
+        Ok(is_sent)
     }
 
     #[irql(DISPATCH)]
     fn WdfRequestCancelSentRequest(request: Handle) -> bool {
         with_request(request, |_| ());
+        if thread::callback() == Some("EvtDeviceSurpriseRemoval") {
+            let what = format_args!("cancels a request in EvtDeviceSurpriseRemoval: use the self-managed I/O callbacks");
+            verify::find(Rule::RequestMisuse.named(Kmdf::NoCancelFromEvtSurpriseRemove), what);
+        }
         cancel_sent(request)
     }
 
@@ -64,6 +76,45 @@ impl Options {
     }
 }
 
+/// Checks what a driver must not do when it sends a request in any way.
+pub(super) fn check_send(request: Handle) {
+    if with_request(request, |request| !request.cancel.is_null()) {
+        let what = format_args!("sends a request that is marked cancelable: call WdfRequestUnmarkCancelable first");
+        verify::find(Rule::RequestMisuse.named(Kmdf::ReqMarkCancelableSend), what);
+    }
+    if lock(&kernel().locks).holds_spin_lock(thread::number()) {
+        let what = format_args!("sends a request while it holds a spin lock");
+        verify::find(Rule::LockMisuse.named(Kmdf::ReqSendWhileSpinlock), what);
+    }
+}
+
+/// Checks that a request is prepared for these options. If not, it gets the status of `WdfRequestSend` in Microsoft's
+/// `shared/core/fxrequestapi.cpp` or of `FxIoTarget::VerifySubmitLocked` in `shared/targets/general/fxiotarget.cpp`.
+fn may_send(request: Handle, options: Options) -> bool {
+    let (is_own, format, completion, sent) =
+        with_request(request, |request| (request.is_own, request.format, request.completion.0, request.sent));
+    let forgets = options.has(SEND_AND_FORGET) && !options.has(SYNCHRONOUS);
+    let (status, rule, what) = if forgets && is_own {
+        let what = "sends a request that the driver created, and forgets it";
+        (NtStatus::InvalidDeviceState, Kmdf::RequestSendAndForgetNoFormatting2, what)
+    } else if forgets && format == Format::Target {
+        let what = "formats a request, then sends it and forgets it: the format has no effect";
+        (NtStatus::InvalidDeviceRequest, Kmdf::RequestSendAndForgetNoFormatting, what)
+    } else if !forgets && !options.has(SYNCHRONOUS) && completion.is_null() && !is_own {
+        let what = "sends a request without a completion routine: it would never be completed";
+        (NtStatus::InvalidDeviceRequest, Kmdf::ReqCompletionRoutine, what)
+    } else if !forgets && format == Format::None && sent.is_none() {
+        (NtStatus::RequestNotAccepted, Kmdf::RequestFormattedValid, "sends a request that is not formatted")
+    } else {
+        return true;
+    };
+    verify::find(Rule::RequestMisuse.named(rule), format_args!("{what}"));
+    with_request(request, |request| {
+        (request.result, request.was_sent, request.was_refused) = ((status, 0), true, true);
+    });
+    false
+}
+
 /// Sends a request. Returns whether the target accepted it. With [`SYNCHRONOUS`], the request is completed on return.
 pub(super) fn send(request: Handle, target: Handle, options: Options) -> Result<bool, Fault> {
     let state = with_target(target, |target| target.state);
@@ -79,13 +130,16 @@ pub(super) fn send(request: Handle, target: Handle, options: Options) -> Result<
     if takes && !is_open {
         // Microsoft's framework sends the request to a device at address NULL.
         verify::find(Rule::FrameworkMisuse, format_args!("a request is sent to an I/O target that is not open"));
-        with_request(request, |request| request.result = (NtStatus::InvalidDeviceState, 0));
+        with_request(request, |request| {
+            (request.result, request.was_sent) = ((NtStatus::InvalidDeviceState, 0), true);
+        });
         return Ok(false);
     }
     let sent = with_request(request, |request| {
         if request.sent.is_some() {
             return true;
         }
+        request.was_sent = true;
         request.result = (if takes { NtStatus::Pending } else { NtStatus::InvalidDeviceState }, 0);
         if takes {
             request.sent = Some(Flight { place: if waits { Place::Waiting } else { Place::Leaving }, ..flight });
@@ -143,7 +197,7 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
             match client::begin(device, file, &asked) {
                 Ok(client::Begun::Request(sent)) => {
                     moved(request, Place::Framework(sent.request()));
-                    sent.then(move || ended(request, client::finish(sent)));
+                    sent.then(move || ended(request, Ok(client::finish(sent))));
                 }
                 Ok(client::Begun::Packet(sent)) => with_packet(request, sent),
                 Err(failure) => came_back(request, (refused(failure)?, 0)),
@@ -213,6 +267,10 @@ fn respond(request: Handle, response: Response) {
     let late = left.is_some_and(|left| left < response.delay);
     let delay = left.filter(|_| late).unwrap_or(response.delay);
     let back = move || {
+        // The driver may have completed the request in the meantime, which is already reported.
+        if active(request, |_| ()).is_none() {
+            return;
+        }
         let stored = if late { 0 } else { response.store(kind, output, input).or_stop() };
         came_back(request, (if late { NtStatus::IoTimeout } else { response.status }, stored));
     };
@@ -226,7 +284,7 @@ fn respond(request: Handle, response: Response) {
 /// Called when the request or IRP that another device received for `request` is completed: copies the output.
 fn ended(request: Handle, result: Result<Answer, Fault>) {
     let Answer { status, information, output, .. } = result.or_stop();
-    let room = lookup(request, |request| request.output);
+    let room = active(request, |request| request.output).unwrap_or_default();
     room.start().write_all(output.get(..room.len() as usize).unwrap_or(&output)).or_stop();
     came_back(request, (status, information));
 }
@@ -234,24 +292,22 @@ fn ended(request: Handle, result: Result<Answer, Fault>) {
 /// Called when the device behind a target has completed a request. Calls the completion routine of the driver, or
 /// completes the request for its client if it was sent with [`SEND_AND_FORGET`].
 fn came_back(request: Handle, (status, information): (NtStatus, u64)) {
-    if !object::exists(request) {
-        return;
-    }
-    let taken = with_request(request, |request| {
+    let taken = active(request, |request| {
         let flight = request.sent.take()?;
+        request.format = Format::None;
         request.result = if flight.late { (NtStatus::IoTimeout, 0) } else { (status, information) };
         Some((flight, request.completion, request.result))
     });
-    let Some((flight, (routine, context), (status, information))) = taken else { return };
+    let Some((flight, (routine, context), (status, information))) = taken.flatten() else { return };
     kernel().scheduler.change(|state| state.unset(request.as_int()));
     if flight.options.has(SEND_AND_FORGET) {
         complete(request, status, information);
     } else if !flight.options.has(SYNCHRONOUS) && !routine.is_null() {
-        let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = kernel::lock(&kernel().pool).new_object();
+        let params: GuestPtr<WDF_REQUEST_COMPLETION_PARAMS> = lock(&kernel().pool).new_object();
         params.write(completion_params(request)).or_stop();
         let arguments = [request.as_int(), flight.target.as_int(), params.address(), context];
         sync::locked(None, thread::irql(), |irql| call_back("EvtRequestCompletionRoutine", irql, routine, &arguments));
-        kernel::lock(&kernel().pool).free_object(params.address());
+        lock(&kernel().pool).free_object(params.address());
     }
     // Removed only now: a thread that stops the target waits until the completion routine has returned.
     if object::exists(flight.target) {

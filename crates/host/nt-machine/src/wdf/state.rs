@@ -7,7 +7,7 @@ use etw_types::NtStatus;
 
 use super::Handle;
 use super::kind::{Kind, Object};
-use crate::kernel;
+use crate::kernel::{self, RequestKind};
 use crate::layout::{IRP, WDF_BIND_INFO, WDF_CLASS_LIBRARY_INFO, WDF_DRIVER_GLOBALS, WDF_LIBRARY_INFO};
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::part::Part;
@@ -21,6 +21,8 @@ pub(super) struct Framework {
     pub(super) created: u64,
     /// The latest completed requests. They are kept so that a second completion is noticed.
     ended: BTreeMap<Handle, Ended>,
+    /// What the latest objects were that a driver must not use any more, and that a finding can explain.
+    past: BTreeMap<Handle, Past>,
     /// The functions that run when a request is completed.
     pub(super) ends: BTreeMap<Handle, Vec<Box<dyn FnOnce() + Send>>>,
     /// The requests that are not completed, each after the file that it was sent through.
@@ -29,6 +31,14 @@ pub(super) struct Framework {
     pub(super) packets: BTreeMap<GuestPtr<IRP>, Then>,
     /// The object locks that the driver acquired, each with the IRQL before the acquisition.
     pub(super) lock_irqls: Vec<(Handle, u8)>,
+    /// The driver has `EvtDriverDeviceAdd`, so it is a Plug and Play driver.
+    pub(super) is_pnp: bool,
+    /// `EvtDriverDeviceAdd` has been called.
+    pub(super) has_added: bool,
+    /// A device was created with a callback in which the driver can delete its control devices.
+    pub(super) cleans_up: bool,
+    /// Where the init structure of the latest device came from.
+    pub(super) last_init: Option<Origin>,
 }
 
 /// A table of functions.
@@ -58,10 +68,16 @@ pub(super) struct Libraries {
 }
 
 /// The end of a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ended {
     pub(super) status: NtStatus,
     pub(super) information: u64,
+    /// What the driver returns to the client.
+    pub(super) output: Vec<u8>,
+    /// The kind of request that the driver received.
+    pub(super) kind: RequestKind,
+    /// `EvtRequestCancel` was called.
+    pub(super) cancel_told: bool,
     /// Whether the driver had the request.
     pub(super) delivered: bool,
     /// Whether a client waits for the end.
@@ -70,6 +86,30 @@ pub(super) struct Ended {
 
 /// How many completed requests are kept. An older one is a handle like that of any deleted object.
 const KEPT: usize = 0x1_0000;
+
+/// What an object was that the driver must not use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Past {
+    /// A memory object for a buffer of a completed request of this kind.
+    Memory(RequestKind),
+    /// An init structure that `WdfDeviceCreate` used up.
+    UsedInit(Origin),
+    /// An init structure that `WdfDeviceInitFree` freed.
+    FreedInit(Origin),
+}
+
+/// Where a driver got an init structure from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// `EvtDriverDeviceAdd`.
+    DeviceAdd,
+    /// `WdfControlDeviceInitAllocate`.
+    Control,
+    /// `WdfPdoInitAllocate`.
+    Child,
+    /// `EvtChildListCreateDevice`.
+    ChildList,
+}
 
 /// What the framework does with an IRP that the driver passes on.
 pub(super) enum Then {
@@ -105,16 +145,36 @@ impl Framework {
         self.ended.contains_key(&request)
     }
 
+    /// Returns the end of a request that was completed not too long ago, for findings.
+    pub(super) fn end_of(&self, request: Handle) -> Option<&Ended> {
+        self.ended.get(&request)
+    }
+
     /// Returns the end of a request to its client, who asks only once.
     pub(super) fn take_end(&mut self, request: Handle) -> Option<Ended> {
         let end = self.ended.get_mut(&request)?;
         end.awaited = false;
-        Some(*end)
+        let output = std::mem::take(&mut end.output);
+        Some(Ended { output, ..end.clone() })
+    }
+
+    /// Remembers what an object was. If too many are kept, the oldest goes.
+    pub(super) fn remember(&mut self, handle: Handle, past: Past) {
+        self.past.insert(handle, past);
+        if self.past.len() > KEPT {
+            self.past.pop_first();
+        }
+    }
+
+    /// Returns what an object was, if that was not too long ago.
+    pub(super) fn past_of(&self, handle: Handle) -> Option<Past> {
+        self.past.get(&handle).copied()
     }
 
     /// Returns all objects and forgets all requests.
     pub(super) fn clear(&mut self) -> BTreeMap<Handle, Object> {
         self.ended.clear();
+        self.past.clear();
         self.through_files.clear();
         std::mem::take(&mut self.objects)
     }

@@ -59,6 +59,12 @@ impl Tour {
     }
 }
 
+impl Drop for Tour {
+    fn drop(&mut self) {
+        helper::delete();
+    }
+}
+
 impl Device for Tour {
     const IO_TYPE: IoType = IoType::Direct;
 

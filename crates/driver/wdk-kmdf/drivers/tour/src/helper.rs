@@ -16,7 +16,11 @@ pub(crate) struct Helper {
 
 impl Device for Helper {}
 
+/// Creates the control device, unless it exists.
 pub(crate) fn create(driver: DriverHandle) -> Result<(), NtStatus> {
+    if HELPER.with(|helper| helper.is_some()) {
+        return Ok(());
+    }
     let passive = Passive::current().ok_or(NtStatus::Unsuccessful)?;
     let helper = driver.control_device(passive, &SDDL)?.name(&NAME)?.create(|device| {
         device.create_queue(QueueConfig::sequential().default_queue())?;
@@ -26,8 +30,9 @@ pub(crate) fn create(driver: DriverHandle) -> Result<(), NtStatus> {
     Ok(())
 }
 
-pub(crate) fn delete(passive: Passive<'_>) {
-    if let Some(helper) = HELPER.with(Option::take) {
+/// Deletes the control device. Windows does not unload a driver while it has one, so this is not left to `unload`.
+pub(crate) fn delete() {
+    if let (Some(passive), Some(helper)) = (Passive::current(), HELPER.with(Option::take)) {
         helper.delete(passive);
     }
 }

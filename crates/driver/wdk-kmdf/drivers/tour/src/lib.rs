@@ -24,7 +24,7 @@ const DEVICE_TYPE: u32 = 0x22;
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
     // SAFETY: the arguments are the system's, and this is `DriverEntry`.
     let created = unsafe { create_driver::<TourDriver>(driver, path) };
-    created.and_then(helper::create).err().unwrap_or(NtStatus::Success).as_signed()
+    created.err().unwrap_or(NtStatus::Success).as_signed()
 }
 
 struct TourDriver;
@@ -34,20 +34,20 @@ impl Driver for TourDriver {
         if !driver.is_version_available(1, 25) || driver.is_version_available(1, 99) {
             return Err(NtStatus::InternalError);
         }
+        helper::create(driver)?;
         let init = init.exclusive().device_type(DEVICE_TYPE);
-        let device = init.device().files().passive_level().create(|device: DeviceHandle<'_, Tour>| {
+        let created = init.device().files().passive_level().create(|device: DeviceHandle<'_, Tour>| {
             device.create_queue::<()>(QueueConfig::parallel_up_to(4).allow_zero_length().default_queue())?;
             let internal = device.create_queue::<requests::Internal>(QueueConfig::sequential().not_power_managed())?;
             device.dispatch(&internal, wdk_kmdf::Dispatch::InternalControl)?;
             Tour::new(device, internal)
-        })?;
+        });
+        let device = created.inspect_err(|_| helper::delete())?;
         device.assign_idle_settings(core::time::Duration::from_secs(10), false)?;
         // The device below cannot wake the system.
         let _ = device.assign_wake_settings();
         Ok(())
     }
 
-    fn unload(passive: Passive<'_>) {
-        helper::delete(passive);
-    }
+    fn unload(_: Passive<'_>) {}
 }

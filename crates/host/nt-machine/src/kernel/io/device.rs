@@ -9,7 +9,7 @@ use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, GUID, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, OrStop as _};
 use crate::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Kmdf, Rule};
 
 /// `IO_TYPE_DEVICE`, `IO_TYPE_DRIVER`.
 pub(super) const DEVICE_TYPE: u16 = 3;
@@ -20,6 +20,9 @@ const EXTENSION_TYPE: u16 = 13;
 pub(super) const EXCLUSIVE: u32 = 0x08;
 const HAS_NAME: u32 = 0x40;
 const INITIALIZING: u32 = 0x80;
+/// The routine that the framework's model stores in driver objects. No driver can import it, because no export can have
+/// this name.
+pub(crate) const FRAMEWORK_DISPATCH: &str = "(framework dispatch)";
 
 routines! { pub(super) ROUTINES;
     #[irql(APC), fails(NO_RESOURCES)]
@@ -240,6 +243,12 @@ fn create_device(
     let name = new.name.text()?;
     if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);
+    }
+    let framework = kernel().table.address(FRAMEWORK_DISPATCH);
+    let [first, ..] = driver.MajorFunction().read()?;
+    if framework == Some(first.address()) {
+        let what = format_args!("creates a device in a driver whose IRPs the framework handles: use WdfDeviceCreate");
+        verify::find(Rule::FrameworkMisuse.named(Kmdf::MiniportOnlyWdmDevice), what);
     }
     let device = new_device(driver, new.extension.into())?;
     if device.is_null() {

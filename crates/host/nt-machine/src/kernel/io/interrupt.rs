@@ -96,12 +96,12 @@ routines! { pub(super) ROUTINES;
 
     #[irql(ANY), keeps]
     fn KeAcquireInterruptSpinLock(&call, interrupt: Object) -> Result<Irql, Fault> {
-        acquire(interrupt, call.from).map(Irql)
+        acquire(LockKind::Spin, interrupt, call.from).map(Irql)
     }
 
     #[irql(ANY)]
     fn KeReleaseInterruptSpinLock(interrupt: Object, old: Irql) -> Result<(), Fault> {
-        release(interrupt, old.0)
+        release(LockKind::Spin, interrupt, old.0)
     }
 
     #[irql(ANY), fixed]
@@ -202,22 +202,22 @@ pub(crate) fn forget() {
 
 /// Runs `body` at the IRQL of an interrupt and under its lock.
 pub(crate) fn locked<R>(object: Object, body: impl FnOnce(u8) -> R) -> Result<R, Fault> {
-    let old = acquire(object, thread::site().map_or(0, |site| site.from))?;
+    let old = acquire(LockKind::Spin, object, thread::site().map_or(0, |site| site.from))?;
     let result = body(thread::irql());
-    release(object, old)?;
+    release(LockKind::Spin, object, old)?;
     Ok(result)
 }
 
 /// Raises the IRQL to the IRQL of an interrupt and acquires its lock. Returns the previous IRQL.
-pub(crate) fn acquire(object: Object, from: u64) -> Result<u8, Fault> {
+pub(crate) fn acquire(kind: LockKind, object: Object, from: u64) -> Result<u8, Fault> {
     let wanted = object.SynchronizeIrql().read()?;
     let old = irql::raise(wanted);
-    spinlock::acquire_as(LockKind::Spin, object.Lock().read()?, from)?;
+    spinlock::acquire_as(kind, object.Lock().read()?, from)?;
     Ok(old)
 }
 
-pub(crate) fn release(object: Object, old: u8) -> Result<(), Fault> {
-    spinlock::release_as(LockKind::Spin, object.Lock().read()?)?;
+pub(crate) fn release(kind: LockKind, object: Object, old: u8) -> Result<(), Fault> {
+    spinlock::release_as(kind, object.Lock().read()?)?;
     irql::lower(old);
     Ok(())
 }

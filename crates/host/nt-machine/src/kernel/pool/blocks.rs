@@ -14,7 +14,7 @@ use crate::cpu::thread;
 use crate::image::Leaving;
 use crate::memory::OrStop as _;
 use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, give_back, protect};
-use crate::verify::{self, Rule};
+use crate::verify::{self, Breach, Rule};
 
 /// The size of the address range for all allocations of a run. No address is used twice.
 const ARENA: u64 = 8 << 40;
@@ -61,6 +61,8 @@ struct Block {
     routine: Option<&'static str>,
     from: u64,
     freed: Option<u64>,
+    /// What an access is after the allocation was freed, and what the allocation was; `None` for any memory.
+    late: Option<(Breach, &'static str)>,
 }
 
 /// The pool.
@@ -129,8 +131,20 @@ impl Pool {
         bytes(address + size, start + pages - address - size).fill(SLACK).or_stop();
         let may_go = kind == Kind::Paged && is_guarded;
         let routine = thread::site().map(|site| site.routine);
-        let block =
-            Block { address, size, start, pages, chunk, tag, paged: may_go, of_host, routine, from, freed: None };
+        let block = Block {
+            address,
+            size,
+            start,
+            pages,
+            chunk,
+            tag,
+            paged: may_go,
+            of_host,
+            routine,
+            from,
+            freed: None,
+            late: None,
+        };
         self.blocks.insert(start, block);
         self.guarded += usize::from(is_guarded);
         if may_go {
@@ -307,6 +321,15 @@ impl Pool {
         self.free(address, None, 0, true);
     }
 
+    /// Frees the memory of an object of the host. An access to it, with this description, is then this breach.
+    pub(crate) fn free_object_as(&mut self, address: u64, late: (Breach, &'static str)) {
+        self.free_object(address);
+        let start = self.find(address).map(|block| block.start);
+        if let Some(block) = start.and_then(|start| self.blocks.get_mut(&start)) {
+            block.late = Some(late);
+        }
+    }
+
     /// Returns the start and the end of an allocation in use.
     pub(crate) fn range(&self, address: u64) -> Option<(u64, u64)> {
         let block = self.find(address).filter(|block| block.freed.is_none())?;
@@ -324,7 +347,7 @@ impl Pool {
     }
 
     /// Explains the address of a fault. `executes` says whether the processor fetched an instruction there.
-    pub(crate) fn explain(&self, address: u64, executes: bool) -> Option<(Rule, String)> {
+    pub(crate) fn explain(&self, address: u64, executes: bool) -> Option<(Breach, String)> {
         if !self.arena?.contains(address) {
             return None;
         }
@@ -332,17 +355,21 @@ impl Pool {
         let block = self.find(address)?;
         let (tag, size) = (text(block.tag), block.size);
         if block.freed.is_some() && address < block.start + block.pages {
-            return Some((
-                Rule::UseAfterFree,
-                format!("accesses {address:#x} in a freed allocation of {size} bytes with tag {tag}"),
-            ));
+            return Some(match block.late {
+                Some((breach, what)) => (breach, format!("accesses {address:#x} in {what}, {size} bytes")),
+                None => (
+                    Rule::UseAfterFree.into(),
+                    format!("accesses {address:#x} in a freed allocation of {size} bytes with tag {tag}"),
+                ),
+            });
         }
         let offset = address - block.address.min(address);
         if executes && address >= block.address && offset < size {
             let what = format!("executes byte {offset} of an allocation of {size} bytes with tag {tag}");
-            return Some((Rule::NoExecute, format!("{what}, which is not executable")));
+            return Some((Rule::NoExecute.into(), format!("{what}, which is not executable")));
         }
-        Some((Rule::PoolOverrun, format!("accesses byte {offset} of an allocation of {size} bytes with tag {tag}")))
+        let what = format!("accesses byte {offset} of an allocation of {size} bytes with tag {tag}");
+        Some((Rule::PoolOverrun.into(), what))
     }
 
     /// Reports what an image did not free, and marks it as freed.
