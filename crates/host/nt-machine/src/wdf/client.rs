@@ -5,6 +5,7 @@ use etw_types::NtStatus;
 use super::request::{self, PATIENCE, Request};
 use super::state::{Ended, with};
 use super::{Handle, deliver, object, preprocess};
+use crate::exception::changing;
 use crate::kernel::io::exchange;
 use crate::kernel::{self, Answer, IoRequest, kernel};
 use crate::memory::{Fault, GuestPtr, GuestSlice};
@@ -50,7 +51,12 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     let request =
         Request { kind: asked.kind, code: asked.code, file, input, output, awaited: true, ..Request::default() };
     let request = request::create(device, request).inspect_err(|_| free(input, output))?;
-    deliver::submit(device, request, asked.kind);
+    let submit = || deliver::submit(device, request, asked.kind);
+    if asked.kind.has_code() && asked.code & 3 == 3 {
+        changing::during(input.start(), input.len(), submit);
+    } else {
+        submit();
+    }
     Ok(Begun::Request(Sent { request, input, output }))
 }
 

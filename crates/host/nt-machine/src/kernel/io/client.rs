@@ -148,7 +148,7 @@ impl Packet {
         if is_done(self.request) { Ok(()) } else { cancel(self.request).map(drop) }
     }
 
-    fn find(self, rule: Rule, what: std::fmt::Arguments<'_>) {
+    pub(super) fn find(self, rule: Rule, what: std::fmt::Arguments<'_>) {
         verify::find_at(rule, Some("dispatch routine"), At::Code(self.routine.address()), what);
     }
 }
