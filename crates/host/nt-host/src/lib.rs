@@ -25,6 +25,7 @@
 //! | check the driver's events | [`TraceSession`], [`Trace`]; [`event`] describes an expected event |
 //! | see the driver's mistakes, and what was not exercised | [`Report`], [`Finding`], [`Gap`] |
 //! | make every call fail once, and calls at random | [`Matrix`] |
+//! | find mistakes with requests that are made up | [`Fuzz`], [`Harvest`] |
 //! | load and unload the driver while threads send requests | [`Storm`] |
 //! | control sessions as a program on Windows does | [`NtHost::machine`] |
 //!
@@ -47,6 +48,7 @@ mod child;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod error;
+mod fuzz;
 mod report;
 mod suggest;
 mod wire;
@@ -56,10 +58,11 @@ pub use api::{
     Survey, Trace, TraceSession,
 };
 pub use error::Error;
+pub use fuzz::{Bug, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat};
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os,
+    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, IoRequest, KeyOperation, Known, Layout, Notification, Os,
     RegistryKey, RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation, WmiRequest, known, plan,
 };
 pub use report::{Finding, Losses, Outcome, Place, Report};

@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Build the driver and run it many times; in each run another call fails
     Matrix(Run),
+    /// Build the driver and send it requests that are made up; print its mistakes with the commands that reproduce them
+    Fuzz(Run),
     /// Build the driver and list which of its imports nt-host implements
     List(Run),
     /// Build the driver, run it, and write its events to a trace file (.etl) and a page for a browser (.html)

@@ -10,9 +10,11 @@ mod host;
 mod images;
 mod matrix;
 mod system;
+mod target;
 mod trace;
 
 pub use builder::Builder;
+
 pub use compare::Difference;
 pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
@@ -20,4 +22,5 @@ pub use file::File;
 pub use frameworks::Frameworks;
 pub use host::{NtHost, Storm};
 pub use matrix::{Broken, Matrix, Mistake, Survey};
+pub(crate) use target::Target;
 pub use trace::{Trace, TraceSession};

@@ -71,6 +71,7 @@ impl Server {
             Request::Calls {} => Reply::Calls { calls: self.machine.fallible_calls() },
             Request::Written {} => Reply::Number { number: self.machine.events_written() },
             Request::Gaps {} => Reply::Gaps { gaps: self.gaps() },
+            Request::Progress {} => Reply::Number { number: self.worker.progress() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),
         })

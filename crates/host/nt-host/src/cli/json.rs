@@ -55,7 +55,7 @@ fn gap(gap: &Gap) -> Value {
     json!({ "kind": gap.kind.id(), "detail": gap.detail, "advice": gap.advice })
 }
 
-fn finding(finding: &Finding) -> Value {
+pub(super) fn finding(finding: &Finding) -> Value {
     let place = finding.place.as_ref();
     let caller = |place: &Place| {
         json!({

@@ -9,6 +9,7 @@ mod common;
 mod control;
 mod exceptions;
 mod framework;
+mod fuzz;
 mod garbage;
 mod hardware;
 mod images;
