@@ -58,12 +58,13 @@ pub use api::{
     Survey, Trace, TraceSession,
 };
 pub use error::Error;
-pub use fuzz::{Bug, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat};
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
+pub use fuzz::{Bug, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat};
 pub use nt_machine::{
-    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, IoRequest, KeyOperation, Known, Layout, Notification, Os,
-    RegistryKey, RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation, WmiRequest, known, plan,
+    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, IoRequest, KeyOperation, Known, Layout, Notification,
+    Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation, WmiRequest, known,
+    plan,
 };
 pub use report::{Finding, Losses, Outcome, Place, Report};
 

@@ -1,8 +1,8 @@
 //! The thread that runs the driver.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread as std_thread;
 
@@ -11,8 +11,8 @@ use etw_types::{Level, NtStatus};
 
 use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Told};
 
-use super::shared::{Sessions, lock};
 use super::batch::{self, Novelty};
+use super::shared::{Sessions, lock};
 use super::{control, storm};
 use crate::wire::{Reply, Request};
 

@@ -80,7 +80,8 @@ impl<'a> Clients<'a> {
         change: impl FnOnce(&Device) -> Result<(), Error>,
     ) -> Result<bool, Error> {
         progress.step(what);
-        let changed = self.device.as_ref().map_or(Ok(Err(NtStatus::NoSuchDevice)), |device| status_of(change(device)))?;
+        let changed =
+            self.device.as_ref().map_or(Ok(Err(NtStatus::NoSuchDevice)), |device| status_of(change(device)))?;
         progress.note(&format!("{what}: {}", changed.err().unwrap_or(NtStatus::Success)));
         Ok(changed.is_ok())
     }

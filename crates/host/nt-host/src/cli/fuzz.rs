@@ -148,7 +148,12 @@ impl Watcher for Screen {
                 let whose = if bug.finding.rule == Rule::Host { "a defect of nt-host: " } else { "" };
                 let chance = if bug.is_reproduced { "" } else { " (not reproduced)" };
                 let finding = bug.finding.to_string();
-                print(&format!("{whose}{}{chance}\n  {}\n  {}\n", escaped(&finding), escaped(&command), shown(&folder)));
+                print(&format!(
+                    "{whose}{}{chance}\n  {}\n  {}\n",
+                    escaped(&finding),
+                    escaped(&command),
+                    shown(&folder)
+                ));
             }
             Ok(_) => {}
             Err(reason) => drop(self.failure.get_or_insert(reason)),

@@ -70,7 +70,8 @@ impl Folders {
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let command = bug.input.command(&self.driver);
         let stack: Vec<String> = bug.finding.stack.iter().map(|place| format!("  called from {place}")).collect();
-        let chance = if bug.is_reproduced { "" } else { "It was not reproduced: it may depend on the order of threads.\n" };
+        let chance =
+            if bug.is_reproduced { "" } else { "It was not reproduced: it may depend on the order of threads.\n" };
         let report = format!("{}\n{}{chance}\n{command}\n", bug.finding, lines(&stack));
         write(&folder.join("finding.txt"), &report)?;
         write(&folder.join(format!("input.{EXTENSION}")), &lines(&bug.input.options()))?;

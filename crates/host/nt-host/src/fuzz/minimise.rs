@@ -13,7 +13,7 @@ use crate::wire::Step;
 /// The maximum number of attempts for a finding.
 const ATTEMPTS: u32 = 400;
 /// The same if each attempt takes as long as the driver may take for a request.
-const SLOW_ATTEMPTS: u32 = 12;
+const SLOW_ATTEMPTS: u32 = 4;
 
 /// Returns the smallest input that was found, and whether it reproduces the mistake. `history` are all sequences of the
 /// process in which it happened.

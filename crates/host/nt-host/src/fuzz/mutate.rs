@@ -1,5 +1,7 @@
 //! New sequences of steps: made up, or changed from sequences that did something new before.
 
+use std::collections::BTreeSet;
+
 use fastrand::Rng;
 use nt_machine::{Below, IoRequest, RegistryValue, RequestKind};
 
@@ -16,8 +18,13 @@ const LONGEST: usize = 24;
 const MOST_CHANGES: u32 = 4;
 /// The maximum number of constants that are tried at each place of a new input.
 const MOST_VALUES: usize = 512;
+/// The maximum number of constants that are tried as lengths, and the largest of them.
+const MOST_LENGTHS: usize = 64;
+const PAGE: usize = 4096;
 /// The number of fields at which they are tried.
 const FIELDS: usize = 4;
+/// The number of control codes after a known one that are tried.
+const FOLLOWING: u32 = 32;
 /// The number of handles that a sequence uses.
 const HANDLES: u32 = 3;
 /// The largest number of a call that is made to fail: requests rarely make more calls that can fail.
@@ -31,10 +38,15 @@ pub(super) struct Mutator<'a> {
     pub(super) interrupts: bool,
 }
 
-/// Returns the sequences that are tried first: one for each control code, a read and a write.
+/// Returns the sequences that are tried first: each control code with and without data, the codes that follow it, a read
+/// and a write.
 pub(super) fn seeds(dictionary: &Dictionary) -> Vec<Vec<Step>> {
     let control = |(code, length): (u32, usize)| control(code, vec![0; length], length as u32);
     let codes = dictionary.codes.iter().flat_map(|code| [(*code, 64), (*code, 0)]);
+    // A driver that finds its handlers in a table compares with the first code only.
+    let following = dictionary.codes.iter().flat_map(|code| (1..=FOLLOWING).map(|next| code.saturating_add(next * 4)));
+    let following: BTreeSet<u32> = following.filter(|code| dictionary.codes.binary_search(code).is_err()).collect();
+    let codes = codes.chain(following.into_iter().map(|code| (code, 64)));
     let read = IoRequest { kind: RequestKind::READ, output: 64, ..IoRequest::default() };
     let write = IoRequest { kind: RequestKind::WRITE, input: vec![0; 64], ..IoRequest::default() };
     let names = dictionary.devices.iter().map(|name| vec![Step::Open { name: Some(name.clone()) }]);
@@ -52,7 +64,10 @@ pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary) -> Vec<Vec<Step
         steps
     };
     let mut all = Vec::new();
-    for length in (0..=17).chain([24, 32, 48, 64, 100, 128, 255, 256, 512, 1024, 4096]) {
+    let own = dictionary.values.iter().filter_map(|value| usize::try_from(*value).ok()).filter(|value| *value <= PAGE);
+    let lengths: BTreeSet<usize> =
+        (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]).chain(own.take(MOST_LENGTHS)).collect();
+    for length in lengths {
         all.push(change(&|request| request.input.resize(length, 0)));
         all.push(change(&|request| request.output = length as u32));
     }
@@ -166,7 +181,11 @@ impl Mutator<'_> {
             1 => IoRequest { kind: RequestKind::WRITE, input: vec![0; length], ..IoRequest::default() },
             _ => {
                 let any = rng.u32(..);
-                control(code(rng, &dictionary.codes, any), vec![0; length], bytes::length(rng, &dictionary.values) as u32)
+                control(
+                    code(rng, &dictionary.codes, any),
+                    vec![0; length],
+                    bytes::length(rng, &dictionary.values) as u32,
+                )
             }
         }
     }
@@ -179,10 +198,8 @@ impl Mutator<'_> {
             8 => Step::Open { name: rng.choice(&self.dictionary.devices).cloned() },
             9..=13 => Step::Handle { number: rng.u32(1..=HANDLES) },
             14..=16 => Step::Close {},
-            17 => Step::Wait { time: 10_000 << rng.u32(..12) },
-            18 => {
-                Step::Change { offset: 4 * rng.u32(..8), value: bytes::value(rng, &self.dictionary.values) as u32 }
-            }
+            17 => Step::Wait { time: 10_000 << rng.u32(..8) },
+            18 => Step::Change { offset: 4 * rng.u32(..8), value: bytes::value(rng, &self.dictionary.values) as u32 },
             19 if self.interrupts => Step::Interrupt { number: rng.u32(..2) },
             20 => Step::Sleep {},
             21 => Step::Rebalance {},

@@ -16,8 +16,8 @@ use super::runner::Runner;
 use crate::wire::{Reply, Request};
 use crate::{Builder, Error};
 
-/// The time that the driver may take for a batch of requests, unless the description of the run sets another limit.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The time that the driver may take for a sequence of requests, unless the description of the run sets another limit.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// The number of bytes of debug output that are kept: a finding says enough.
 const DEBUG_OUTPUT: u64 = 1 << 16;
 

@@ -12,10 +12,10 @@ use crate::wire::Step;
 const HEAD: &str = r#"use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_host::{Below, GapKind, IoRequest, NtHost, RegistryKey, RegistryValue, RequestKind};
+use nt_host::{Below, Device, File, GapKind, IoRequest, NtHost, RegistryKey, RegistryValue, RequestKind};
 
 #[test]
-#[allow(unused, reason = "generated code")]
+#[allow(unused, clippy::all, clippy::pedantic, reason = "generated code")]
 "#;
 
 impl Input {
@@ -32,9 +32,10 @@ impl Input {
             code.step(step);
         }
         code.send_together();
-        code.line("host.advance(Duration::from_millis(2500))?;");
-        code.line("device.map(|device| device.remove());");
-        code.line("host.unload()?.assert_clean();");
+        code.line("let _ = host.advance(Duration::from_millis(2500));");
+        code.line("let _ = device.map(Device::remove);");
+        code.line("let _ = host.unload();");
+        code.line("host.report().assert_clean();");
         format!("{HEAD}fn {name}() -> Result<(), nt_host::Error> {{\n{}    Ok(())\n}}\n", code.lines)
     }
 
@@ -82,35 +83,35 @@ impl Code {
                 self.line(&format!("let mut file_{} = {opened};", self.files));
             }
             Step::Handle { number } => self.current = *number,
-            Step::Close {} => self.line(&format!("{file}.take().map(nt_host::File::close);")),
+            Step::Close {} => self.line(&format!("let _ = {file}.take().map(File::close);")),
             Step::Request { request } if self.together != 0 => self.add_to_group(&file, request),
             Step::Request { request } => {
                 let call = call(request, "");
-                self.line(&format!("{file}.as_ref().map(|file| file.{call}).transpose()?;"));
+                self.line(&format!("let _ = {file}.as_ref().map(|file| file.{call});"));
             }
             Step::Begin { request } => {
                 self.requests += 1;
                 let (number, call) = (self.requests, call(request, "begin_"));
-                self.line(&format!("let mut request_{number} = {file}.as_ref().map(|file| file.{call}).transpose()?;"));
+                self.line(&format!("let mut request_{number} = {file}.as_ref().and_then(|file| file.{call}.ok());"));
             }
             Step::Cancel { number } => {
-                let name = format!("request_{number}");
-                self.line(&format!(
-                    "if let Some(request) = {name}.take() {{ request.cancel()?; request.wait()?; }}"
-                ));
+                self.line(&format!("if let Some(request) = request_{number}.take() {{"));
+                self.line("    let _ = request.cancel();");
+                self.line("    let _ = request.wait();");
+                self.line("}");
             }
             Step::Together { count } => self.together = *count,
-            Step::FailNext { call } => self.line(&format!("host.fail_next({call})?;")),
-            Step::Change { offset, value } => self.line(&format!("host.change_next({offset}, {value:#X})?;")),
+            Step::FailNext { call } => self.line(&format!("let _ = host.fail_next({call});")),
+            Step::Change { offset, value } => self.line(&format!("let _ = host.change_next({offset}, {value:#X});")),
             Step::Wait { time } => {
-                self.line(&format!("host.advance(Duration::from_nanos({}))?;", time.saturating_mul(100)));
+                self.line(&format!("let _ = host.advance(Duration::from_nanos({}));", time.saturating_mul(100)));
             }
             Step::Interrupt { number } => {
-                self.line(&format!("device.as_ref().map(|device| device.interrupt({number}));"));
+                self.line(&format!("let _ = device.as_ref().map(|device| device.interrupt({number}));"));
             }
-            Step::Sleep {} => self.line("device.as_ref().map(|device| device.sleep());"),
-            Step::Wake {} => self.line("device.as_ref().map(|device| device.wake());"),
-            Step::Rebalance {} => self.line("device.as_ref().map(|device| device.rebalance());"),
+            Step::Sleep {} => self.line("let _ = device.as_ref().map(Device::sleep);"),
+            Step::Wake {} => self.line("let _ = device.as_ref().map(Device::wake);"),
+            Step::Rebalance {} => self.line("let _ = device.as_ref().map(Device::rebalance);"),
             Step::Remove {} => self.line("device = device.filter(|device| device.clone().remove().is_err());"),
             Step::SurpriseRemove {} => {
                 self.line("device = device.filter(|device| device.clone().surprise_remove().is_err());");
@@ -142,7 +143,7 @@ impl Code {
         self.together = 0;
         let requests = std::mem::take(&mut self.waiting).join(", ");
         if !requests.is_empty() {
-            self.line(&format!("host.together(&[{requests}].into_iter().flatten().collect::<Vec<_>>())?;"));
+            self.line(&format!("let _ = host.together(&[{requests}].into_iter().flatten().collect::<Vec<_>>());"));
         }
     }
 }
@@ -165,9 +166,9 @@ fn below(below: &Below) -> String {
         None => "None".to_owned(),
         Some(kind) => format!("Some(RequestKind::from_int({}))", kind.as_int()),
     };
+    let device = below.device.as_ref().map_or_else(|| "None".to_owned(), |name| format!("Some({name:?}.into())"));
     format!(
-        "Below {{ device: {:?}.map(String::from), kind: {kind}, code: {:?}, status: NtStatus::from_int({:#X}), output: vec!{:?}, delay: Duration::from_nanos({}) }}",
-        below.device,
+        "Below {{ device: {device}, kind: {kind}, code: {:?}, status: NtStatus::from_int({:#X}), output: vec!{:?}, delay: Duration::from_nanos({}) }}",
         below.code,
         below.status.as_int(),
         below.output,
@@ -187,5 +188,76 @@ fn value(value: &RegistryValue) -> String {
         RegistryValue::Text(text) => format!("RegistryValue::Text({text:?}.into())"),
         RegistryValue::Binary(bytes) => format!("RegistryValue::Binary(vec!{bytes:?})"),
         value => format!("RegistryValue::{value:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use etw_types::NtStatus;
+    use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind};
+
+    use super::Input;
+    use crate::fuzz::input::Environment;
+    use crate::wire::Step;
+
+    /// `tests/it` compiles and runs this test.
+    const FILE: &str = "tests/it/every_step.rs";
+
+    #[test]
+    fn every_step_becomes_a_line_of_a_test() {
+        let control = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_E000, input: vec![1, 2], output: 16 };
+        let read = IoRequest { kind: RequestKind::READ, output: 8, ..IoRequest::default() };
+        let write = IoRequest { kind: RequestKind::WRITE, input: vec![3], ..IoRequest::default() };
+        let internal = IoRequest { kind: RequestKind::INTERNAL_DEVICE_CONTROL, ..control.clone() };
+        let (open, request) =
+            (|| Step::Open { name: None }, |request: &IoRequest| Step::Request { request: request.clone() });
+        let begin = |request: &IoRequest| Step::Begin { request: request.clone() };
+        let steps = vec![
+            open(),
+            request(&control),
+            request(&internal),
+            request(&read),
+            request(&write),
+            begin(&control),
+            begin(&read),
+            begin(&write),
+            Step::Cancel { number: 2 },
+            open(),
+            Step::Together { count: 2 },
+            request(&control),
+            Step::Handle { number: 1 },
+            request(&control),
+            Step::Close {},
+            Step::Change { offset: 4, value: 0x1000 },
+            Step::FailNext { call: 1 },
+            Step::Wait { time: 1_000_000 },
+            Step::Interrupt { number: 0 },
+            Step::Sleep {},
+            Step::Wake {},
+            Step::Rebalance {},
+            Step::Remove {},
+            Step::AddDevice {},
+            Step::SurpriseRemove {},
+            Step::Open { name: Some(r"\\.\None".into()) },
+        ];
+        let (status, delay) = (NtStatus::InvalidParameter, Duration::from_millis(1));
+        let below = Below { device: None, kind: Some(RequestKind::READ), code: None, status, output: vec![1], delay };
+        let registry = vec![
+            (RegistryKey::Parameters, "Number".to_owned(), RegistryValue::Dword(1)),
+            (RegistryKey::Path(r"\Registry\Machine\Key".into()), "Text".to_owned(), RegistryValue::Text("a".into())),
+            (RegistryKey::Device, "Bytes".to_owned(), RegistryValue::Binary(vec![1])),
+        ];
+        let input = Input { environment: Environment { below: vec![below], registry }, steps };
+        let driver = Path::new("../../../target/driver/x64/driver_sample.sys");
+        let head = "//! Written by the fuzzer's test of its own tests; `UPDATE_DOCS=1 cargo test -p nt-host every_step` writes it again.\n\n";
+        let text = head.to_owned() + &input.test("every_step", driver);
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            fs::write(FILE, &text).expect("the file");
+        }
+        assert_eq!(fs::read_to_string(FILE).expect("the file"), text, "run it with UPDATE_DOCS=1");
     }
 }

@@ -7,6 +7,8 @@ mod children;
 mod command;
 mod common;
 mod control;
+#[rustfmt::skip]
+mod every_step;
 mod exceptions;
 mod framework;
 mod fuzz;
