@@ -26,6 +26,7 @@
 //! | see the driver's mistakes, and what was not exercised | [`Report`], [`Finding`], [`Gap`] |
 //! | make every call fail once, and calls at random | [`Matrix`] |
 //! | see which lines of the driver ran | [`Builder::coverage`], [`LineCoverage`], [`Coverage`] |
+//! | find mistakes with requests that are made up | [`Fuzz`], [`Harvest`] |
 //! | load and unload the driver while threads send requests | [`Storm`] |
 //! | control sessions as a program on Windows does | [`NtHost::machine`] |
 //!
@@ -48,6 +49,7 @@ mod child;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod error;
+mod fuzz;
 mod report;
 mod suggest;
 mod wire;
@@ -59,8 +61,11 @@ pub use api::{
 pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
+pub use fuzz::{Bug, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat};
 pub use nt_machine::{
-    Answer, Below, Coverage, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Layout, MicrosoftRule, Notification, Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, WmiOperation, WmiRequest, plan, support,
+    Answer, Below, Coverage, Failure, Gap, GapKind, ImageError, ImportName, IoRequest, KeyOperation, Layout,
+    MicrosoftRule, Notification, Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support,
+    TargetEvent, WmiOperation, WmiRequest, plan, support,
 };
 pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
 

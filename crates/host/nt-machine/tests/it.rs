@@ -22,8 +22,9 @@ const MACHINE: [&str; 12] = [
     "machine",
 ];
 
-/// The folders of nt-host, lowest first: messages, reports, the child process, the API, the command line.
-const HOST: [&str; 5] = ["wire", "report", "child", "api", "cli"];
+/// The folders of nt-host, lowest first: messages, reports, the child process, the API, the fuzzer, the command
+/// line.
+const HOST: [&str; 6] = ["wire", "report", "child", "api", "fuzz", "cli"];
 
 fn root(package: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package).join("src")

@@ -64,6 +64,8 @@ pub(crate) enum Command {
     /// Build the driver and run it many times; in each run another call fails
     #[command(after_help = "Examples:\n  cargo driver matrix\n  cargo driver matrix -- --ioctl 22E000:6869 --seed 5")]
     Matrix(Run),
+    /// Build the driver and send it requests that are made up; print its mistakes with the commands that reproduce them
+    Fuzz(Run),
     /// Build the driver and list which of its imports nt-host implements
     #[command(
         after_help = "Examples:\n  cargo driver list\n  cargo driver list -- --os win7\n  cargo driver list -- --all"

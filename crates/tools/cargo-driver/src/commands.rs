@@ -34,6 +34,7 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         Command::Test(line) => test::test(&host, line),
         Command::Run(run) => nt_host(&host, run, "run"),
         Command::Matrix(run) => nt_host(&host, run, "matrix"),
+        Command::Fuzz(run) => nt_host(&host, run, "fuzz"),
         Command::List(run) => nt_host(&host, run, "list"),
         Command::Trace(run) => trace_driver(&host, run),
         Command::Inspect(inspect) => inspect_images(&host, inspect),

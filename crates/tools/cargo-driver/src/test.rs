@@ -29,7 +29,8 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
     let mut cargo = host.cargo().current_dir(&workspace.root).args(verb);
     let recording = line.coverage.as_ref().map(|folder| {
         let here = env::current_dir().unwrap_or_default();
-        let folder = folder.as_ref().map_or_else(|| workspace.target.join("driver/coverage"), |folder| here.join(folder));
+        let folder =
+            folder.as_ref().map_or_else(|| workspace.target.join("driver/coverage"), |folder| here.join(folder));
         Recording::begin(folder, workspace.target.join("driver/coverage-parts"))
     });
     let recording = recording.transpose()?;

@@ -12,10 +12,9 @@ use nt_machine::{
 use windows_releases::first_with_routine;
 
 use super::NtHost;
-use super::coverage::{self, CoverageFile};
-use super::host::Inner;
+use super::coverage;
 use super::images::{self, ImageFiles};
-use crate::child::Process;
+use super::target::Target;
 use crate::suggest::suggestion;
 use crate::{Error, Os};
 
@@ -372,7 +371,12 @@ impl Builder {
     /// # Errors
     ///
     /// Fails like [`Builder::start`], except for errors of the driver.
-    pub fn prepare(mut self) -> Result<NtHost, Error> {
+    pub fn prepare(self) -> Result<NtHost, Error> {
+        self.read()?.host()
+    }
+
+    /// Reads the images, so that many hosts can be made of them.
+    pub(crate) fn read(mut self) -> Result<Target, Error> {
         let (driver, image, guest) = images::read(&self.path)?;
         self.check_names(&guest.layout).map_err(Error::Usage)?;
         guest.service().clone_into(&mut self.config.name);
@@ -387,7 +391,7 @@ impl Builder {
             let lines = driver.symbols.line_starts();
             self.config.coverage = Some(Coverage::new(&guest.layout, &lines).map_err(Error::Process)?);
         }
-        let coverage_file = coverage_file.map(CoverageFile::new).transpose()?;
+        coverage_file.as_deref().map(coverage::check).transpose()?;
         let mut files = Vec::new();
         let mut others = Vec::new();
         let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
@@ -405,11 +409,8 @@ impl Builder {
         // In the order in which they are loaded.
         files.sort_by_key(|file| guests.others().iter().position(|guest| guest.name == file.name));
         files.insert(0, driver);
-        let process = Process::start(&guests, &self.config).map_err(Error::Process)?;
-        let (traces, stacks, allowed) = (self.config.trace_all, self.config.stacks, self.allowed);
-        let coverage = self.config.coverage;
         let framework = (1..).zip(guests.others()).find(|(_, guest)| guest.is_framework).map(|(number, _)| number);
-        let images = ImageFiles { files, framework };
-        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed, coverage, coverage_file })))
+        let images = Arc::new(ImageFiles { files, framework });
+        Ok(Target { guests, config: self.config, images, notes, allowed: self.allowed, coverage_file })
     }
 }

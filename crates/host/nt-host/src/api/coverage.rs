@@ -24,6 +24,12 @@ pub(super) fn file_of_process() -> Option<PathBuf> {
     Some(Path::new(&folder).join(format!("{program}-{}.info", std::process::id())))
 }
 
+/// Fails if a file cannot be created there.
+pub(super) fn check(path: &Path) -> Result<(), Error> {
+    // The new file is dropped at once.
+    NewFile::create(path).map(drop).map_err(|error| Error::Usage(error.to_string()))
+}
+
 /// A file for the lines that ran.
 pub(crate) struct CoverageFile {
     path: PathBuf,
@@ -31,11 +37,8 @@ pub(crate) struct CoverageFile {
 }
 
 impl CoverageFile {
-    /// Fails if a file cannot be created there.
-    pub(super) fn new(path: PathBuf) -> Result<Self, Error> {
-        // The new file is dropped at once.
-        NewFile::create(&path).map_err(|error| Error::Usage(error.to_string()))?;
-        Ok(Self { path, is_written: AtomicBool::new(false) })
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, is_written: AtomicBool::new(false) }
     }
 
     /// Adds the lines of a host that has ended. Later calls have no effect.

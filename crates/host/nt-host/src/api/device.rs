@@ -20,6 +20,10 @@ impl Device {
         Self { host, number }
     }
 
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Sends a control request: opens the device, sends the request, and closes the device.
     ///
     /// # Errors

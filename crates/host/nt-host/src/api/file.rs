@@ -48,6 +48,50 @@ impl NtHost {
         self.open_with(&Request::OpenName { name: name.to_owned() })
     }
 
+    /// Sends requests at the same time, each on a thread of its own. Returns their results when all are completed.
+    ///
+    /// ```no_run
+    /// use nt_host::{IoRequest, NtHost, RequestKind};
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// let device = host.add_device()?;
+    /// let (first, second) = (device.open()?, device.open()?);
+    /// let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1], output: 16 };
+    /// let answers = host.together(&[(&first, request.clone()), (&second, request)])?;
+    /// assert!(answers.iter().all(|answer| answer.status.is_success()));
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
+    pub fn together(&self, requests: &[(&File, IoRequest)]) -> Result<Vec<Answer>, Error> {
+        let requests = requests.iter().map(|(file, request)| (file.number, request.clone())).collect();
+        match self.call(&Request::Together { requests })? {
+            Reply::Together { answers } => Ok(answers),
+            reply => Err(self.unexpected(reply)),
+        }
+    }
+
+    /// Makes a call of the driver fail: the `call`-th from now, counted from 1 over all routines that can fail.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
+    pub fn fail_next(&self, call: u64) -> Result<(), Error> {
+        self.ask_status(&Request::FailNext { call })
+    }
+
+    /// Makes four bytes of the next input with the method `METHOD_NEITHER` change to `value` after the driver's first read of
+    /// them, as a program can change its memory at any time. A driver that reads them twice gets both values.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
+    pub fn change_next(&self, offset: u32, value: u32) -> Result<(), Error> {
+        self.ask_status(&Request::ChangeNext { offset, value })
+    }
+
     pub(super) fn open_with(&self, request: &Request) -> Result<File, Error> {
         match self.call(request)? {
             Reply::Number { number } => Ok(File { host: self.clone(), number }),

@@ -22,7 +22,7 @@ use crate::wire::{Reply, Request, StormPlan};
 /// The data that all handles of a host share.
 pub(crate) struct Inner {
     pub(crate) process: Process,
-    pub(crate) images: ImageFiles,
+    pub(crate) images: Arc<ImageFiles>,
     /// Whether there is a session that records everything.
     pub(crate) traces: bool,
     /// Notes about the image that are not mistakes.
@@ -361,7 +361,8 @@ impl NtHost {
         found.map(|place| images.places(place, true)).unwrap_or_default()
     }
 
-    fn name(&self, record: &Record) -> Finding {
+    /// Returns a finding with names and lines.
+    pub(crate) fn name(&self, record: &Record) -> Finding {
         let images = &self.inner.images;
         let mut finding = Finding {
             rule: record.rule(),
@@ -380,7 +381,7 @@ impl NtHost {
         finding
     }
 
-    pub(super) fn process(&self) -> &Process {
+    pub(crate) fn process(&self) -> &Process {
         &self.inner.process
     }
 
@@ -388,7 +389,7 @@ impl NtHost {
         self.inner.process.call(request).map_err(Error::Process)
     }
 
-    pub(super) fn ask_status(&self, request: &Request) -> Result<(), Error> {
+    pub(crate) fn ask_status(&self, request: &Request) -> Result<(), Error> {
         match self.call(request)? {
             Reply::Status { status } if status.is_success() => Ok(()),
             Reply::Status { status } => Err(Error::Status(status)),
@@ -396,7 +397,7 @@ impl NtHost {
         }
     }
 
-    pub(super) fn unexpected(&self, reply: Reply) -> Error {
+    pub(crate) fn unexpected(&self, reply: Reply) -> Error {
         match reply {
             Reply::Stopped {} => Error::Stopped(Box::new(self.report())),
             Reply::Failed { reason } => Error::Host(reason),
@@ -409,6 +410,9 @@ impl NtHost {
             | Reply::Events { .. }
             | Reply::Calls { .. }
             | Reply::Gaps { .. }
+            | Reply::Together { .. }
+            | Reply::Batch { .. }
+            | Reply::Names { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
     }

@@ -11,9 +11,11 @@ mod host;
 mod images;
 mod matrix;
 mod system;
+mod target;
 mod trace;
 
 pub use builder::Builder;
+
 pub use compare::Difference;
 pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
@@ -21,4 +23,5 @@ pub use file::File;
 pub use frameworks::Frameworks;
 pub use host::{NtHost, Storm};
 pub use matrix::{Broken, Matrix, Mistake, Survey};
+pub(crate) use target::Target;
 pub use trace::{Trace, TraceSession};

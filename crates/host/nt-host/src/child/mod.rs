@@ -4,6 +4,7 @@
 //! it still replies when the driver has crashed or hangs. A worker thread runs the driver. A third thread handles
 //! session control that does not involve the driver.
 
+mod batch;
 pub(crate) mod control;
 mod patience;
 mod process;

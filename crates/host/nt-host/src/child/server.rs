@@ -71,6 +71,7 @@ impl Server {
             Request::Calls {} => Reply::Calls { calls: self.machine.fallible_calls() },
             Request::Written {} => Reply::Number { number: self.machine.events_written() },
             Request::Gaps {} => Reply::Gaps { gaps: self.gaps() },
+            Request::Progress {} => Reply::Number { number: self.worker.progress() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),
         })
@@ -122,6 +123,7 @@ impl Server {
         let mut patience = Patience::new(&times);
         // The thread that was interrogated where it is, and the time at which that took too long.
         let (mut stuck, mut interrogated) = (0, None);
+        let mut progress = 0;
         loop {
             match self.machine.listen(INTERVAL) {
                 RunEvent::Done => return Some(self.worker.take()),
@@ -134,6 +136,10 @@ impl Server {
                 RunEvent::Nothing => {
                     self.spill_all();
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
+                    // The limit is for each sequence of a batch.
+                    if std::mem::replace(&mut progress, self.worker.progress()) != progress {
+                        patience = Patience::new(&self.machine.processor_times());
+                    }
                     let spent = patience.spent(self.machine);
                     // The interrogated thread reports where it is, which ends the run.
                     match interrogated {

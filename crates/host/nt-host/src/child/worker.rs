@@ -1,6 +1,7 @@
 //! The thread that runs the driver.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread as std_thread;
@@ -10,6 +11,7 @@ use etw_types::{Level, NtStatus};
 
 use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Notified};
 
+use super::batch::{self, Novelty};
 use super::shared::{Sessions, lock};
 use super::{control, storm};
 use crate::wire::{Reply, Request};
@@ -19,6 +21,8 @@ pub(super) struct Worker {
     machine: Machine,
     requests: Sender<(Request, Sessions)>,
     reply: Arc<Mutex<Option<Reply>>>,
+    /// The number of sequences of the last batch that have ended.
+    progress: Arc<AtomicU64>,
     thread: i32,
 }
 
@@ -29,15 +33,17 @@ impl Worker {
         let (sender, number) = mpsc::channel();
         let reply = Arc::<Mutex<Option<Reply>>>::default();
         let answers = Arc::clone(&reply);
+        let progress = Arc::<AtomicU64>::default();
+        let counted = Arc::clone(&progress);
         let guests = guests.clone();
         let run = move || {
             // SAFETY: the call only returns a number.
             let _ = sender.send(unsafe { libc::gettid() });
-            serve(machine, &guests, &receiver, &answers);
+            serve(machine, &guests, &receiver, &answers, &counted);
         };
         std_thread::Builder::new().name("driver".into()).spawn(run).ok()?;
         std_thread::Builder::new().name("deferred".into()).spawn(move || machine.run_deferred()).ok()?;
-        Some(Self { machine, requests, reply, thread: number.recv().ok()? })
+        Some(Self { machine, requests, reply, progress, thread: number.recv().ok()? })
     }
 
     pub(super) fn give(&self, request: Request, sessions: Sessions) {
@@ -49,6 +55,11 @@ impl Worker {
     pub(super) fn take(&self) -> Reply {
         let reply = lock(&self.reply).take();
         reply.unwrap_or_else(|| Reply::Failed { reason: "the worker has ended".into() })
+    }
+
+    /// Returns the number of sequences of the last batch that have ended.
+    pub(super) fn progress(&self) -> u64 {
+        self.progress.load(Ordering::SeqCst)
     }
 
     /// Makes the worker report where it is, and returns its ID. Used when all threads wait, and the worker waits for the
@@ -64,12 +75,24 @@ impl Worker {
     }
 }
 
-fn serve(machine: Machine, guests: &Guests, requests: &Receiver<(Request, Sessions)>, replies: &Mutex<Option<Reply>>) {
+fn serve(
+    machine: Machine,
+    guests: &Guests,
+    requests: &Receiver<(Request, Sessions)>,
+    replies: &Mutex<Option<Reply>>,
+    progress: &AtomicU64,
+) {
+    let mut novelty = Novelty::default();
     let _ = machine.serve(|serve_one| {
         while let Ok((request, sessions)) = requests.recv() {
             let mut request = Some(request);
             serve_one(&mut || {
-                let reply = request.take().map(|request| execute(machine, guests, request, &sessions));
+                let reply = request.take().map(|request| match request {
+                    Request::Batch { device, sequences } => {
+                        Reply::Batch { batch: batch::run(machine, device, &sequences, &mut novelty, progress) }
+                    }
+                    request => execute(machine, guests, request, &sessions),
+                });
                 *lock(replies) = reply;
             });
         }
@@ -141,7 +164,19 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         }
         Request::Storm { plan } => storm::run(machine, guests, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },
+        Request::Together { requests } => Reply::Together { answers: batch::together(machine, &requests) },
+        Request::FailNext { call } => {
+            machine.fail_next(call);
+            done()
+        }
+        Request::ChangeNext { offset, value } => {
+            machine.change_next(offset, value);
+            done()
+        }
+        Request::Names {} => Reply::Names { devices: machine.device_names(), values: machine.missing_values() },
         Request::Session { .. }
+        | Request::Batch { .. }
+        | Request::Progress {}
         | Request::Events { .. }
         | Request::Calls {}
         | Request::Written {}

@@ -3,19 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{StringValueParser, TypedValueParser as _};
-use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use command_line::units::{duration, size};
 use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
-use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Resource, Time};
+use nt_machine::{Below, RegistryKey, RegistryValue, RequestKind, Resource, Time};
 
 use super::framework::Framework;
+use super::steps::{Steps, bytes, number};
 use crate::suggest::suggestion;
 use crate::{Failure, GapKind, Os};
-
-/// The size of the output buffer of a control request.
-const OUTPUT: u32 = 4096;
 
 /// Returns the text at the end of help pages.
 fn notes() -> String {
@@ -44,6 +41,13 @@ pub(super) enum Command {
     /// Fail each fallible call in turn, then calls at random
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),
+    /// Send the driver requests that are made up, and report its mistakes with the commands that reproduce them
+    #[command(after_help = format!(
+        "Examples:\n  nt-host fuzz my_driver.sys --time 5m --jobs 2\n  \
+         nt-host fuzz my_driver.sys --executions 100000 --seed 1 --json\n\n{}",
+        notes()
+    ))]
+    Fuzz(Box<FuzzOptions>),
     /// Run the driver on the imitated framework and on Microsoft's own, and print where they differ
     #[command(after_help = format!(
         "Example:\n  nt-host compare my_driver.sys --framework frameworks/1.33 --ioctl 22E000:6869\n\n{}",
@@ -59,6 +63,31 @@ pub(super) enum Command {
     /// Show how far the host implements a driver's imports, or every routine
     #[command(after_help = format!("Examples:\n  nt-host list my_driver.sys --os win7\n  nt-host list --all --json\n\n{}", notes()))]
     List(List),
+}
+
+/// The arguments of `fuzz`.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub(super) struct FuzzOptions {
+    /// Stop after this time
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
+    pub(super) time: Duration,
+    /// Stop after this many sequences of requests; with --jobs 1 and --seed, such a session is always the same
+    #[arg(long, value_name = "N", value_parser = number, conflicts_with = "time")]
+    pub(super) executions: Option<u64>,
+    /// Run the driver in this many processes at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(super) jobs: u32,
+    /// The folder for the corpus and the findings (default: the driver's name with .fuzz)
+    #[arg(long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// The folder with the inputs of earlier sessions, which also gets those of this one (default: corpus in the output)
+    #[arg(long, value_name = "DIR")]
+    pub(super) corpus: Option<PathBuf>,
+    /// Describes the driver's requests, in TOML
+    #[arg(long, value_name = "FILE")]
+    pub(super) grammar: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) run: Options,
 }
 
 /// The arguments of `list`.
@@ -107,7 +136,8 @@ pub(super) struct Options {
     /// Accept a gap that the run intends: not-added, not-started, not-reached, not-removed, not-failed; repeatable
     #[arg(long, value_name = "GAP", value_parser = gap)]
     pub(super) allow: Vec<GapKind>,
-    /// Make routines fail at random, the same ones for the same N; for matrix, the number of seeds
+    /// Make routines fail at random, the same ones for the same N; for matrix, the number of seeds; for fuzz, the seed of
+    /// all random choices
     #[arg(long, value_name = "N", value_parser = number)]
     pub(super) seed: Option<u64>,
     /// Set how the device below completes requests (ioctl, internal-ioctl, read, write or any): status (0, C0000001),
@@ -183,96 +213,11 @@ impl Options {
     }
 }
 
-/// A step of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    Open(String),
-    /// Continues with the N-th device that was opened, counted from 1.
-    Handle(usize),
-    Close,
-    Request(IoRequest),
-    Wait(Duration),
-    Interrupt(u32),
-}
-
-/// The options that are steps. [`Steps`] keeps their order on the command line.
-#[derive(Args)]
-#[command(next_help_heading = "What clients do, in the order of the command line")]
-struct StepOptions {
-    /// Open a device by its name or symbolic link: \\.\Name, \Device\Name
-    #[arg(long, value_name = "NAME", value_parser = StringValueParser::new().map(Step::Open))]
-    open: Vec<Step>,
-    /// Send the following requests to the N-th device that was opened; by default, to the last one
-    #[arg(long, value_name = "N", value_parser = handle)]
-    handle: Vec<Step>,
-    /// Close the device
-    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = StringValueParser::new().map(|_| Step::Close))]
-    close: Vec<Step>,
-    /// Send a control request; opens the device for it if none is open
-    #[arg(long, value_name = "CODE[:HEX]", value_parser = |text: &str| control(RequestKind::DEVICE_CONTROL, text))]
-    ioctl: Vec<Step>,
-    /// Send an internal control request
-    #[arg(long, value_name = "CODE[:HEX]", value_parser = |text: &str| control(RequestKind::INTERNAL_DEVICE_CONTROL, text))]
-    internal_ioctl: Vec<Step>,
-    /// Send a read request
-    #[arg(long, value_name = "BYTES", value_parser = read)]
-    read: Vec<Step>,
-    /// Send a write request
-    #[arg(long, value_name = "HEX", value_parser = write)]
-    write: Vec<Step>,
-    /// Let time pass
-    #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::Wait))]
-    wait: Vec<Step>,
-    /// Raise an interrupt of the device, counted from 0 in the order of its resources
-    #[arg(long, value_name = "N", value_parser = interrupt)]
-    interrupt: Vec<Step>,
-}
-
-/// The steps of clients, in the order of the command line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Steps(pub(super) Vec<Step>);
-
-impl Args for Steps {
-    fn augment_args(command: clap::Command) -> clap::Command {
-        StepOptions::augment_args(command)
-    }
-
-    fn augment_args_for_update(command: clap::Command) -> clap::Command {
-        StepOptions::augment_args_for_update(command)
-    }
-}
-
-impl FromArgMatches for Steps {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let names = StepOptions::augment_args(clap::Command::new(""));
-        let steps = names.get_arguments().filter_map(|argument| {
-            let id = argument.get_id().as_str();
-            Some(matches.indices_of(id)?.zip(matches.get_many::<Step>(id)?))
-        });
-        let mut steps: Vec<(usize, &Step)> = steps.flatten().collect();
-        steps.sort_by_key(|(index, _)| *index);
-        Ok(Self(steps.into_iter().map(|(_, step)| step.clone()).collect()))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
 fn releases() -> Words<Os> {
     Words::new(Os::NAMES, |text| {
         text.parse()
             .map_err(|error: windows_releases::UnknownRelease| error.to_string() + &suggestion(text, &Os::NAMES))
     })
-}
-
-fn number(text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| format!("`{text}` is not a number: expected for example 12 or 0x10"))
 }
 
 fn gap(text: &str) -> Result<GapKind, String> {
@@ -310,30 +255,6 @@ fn failure(text: &str) -> Result<Failure, String> {
         ));
     }
     Ok(Failure { routine: routine.to_owned(), status, call })
-}
-
-fn control(kind: RequestKind, text: &str) -> Result<Step, String> {
-    let (code, data) = text.split_once(':').unwrap_or((text, ""));
-    let digits = code.trim_start_matches("0x");
-    let code = u32::from_str_radix(digits, 16)
-        .map_err(|_| format!("`{code}` is not a hexadecimal control code: expected for example 222000"))?;
-    Ok(Step::Request(IoRequest { kind, code, input: bytes(data)?, output: OUTPUT }))
-}
-
-fn read(text: &str) -> Result<Step, String> {
-    let output = u32::try_from(number(text)?)
-        .map_err(|_| format!("`{text}` is too many bytes for one read: expected at most 0xFFFFFFFF"))?;
-    Ok(Step::Request(IoRequest { kind: RequestKind::READ, output, ..IoRequest::default() }))
-}
-
-fn write(text: &str) -> Result<Step, String> {
-    Ok(Step::Request(IoRequest { kind: RequestKind::WRITE, input: bytes(text)?, ..IoRequest::default() }))
-}
-
-fn interrupt(text: &str) -> Result<Step, String> {
-    u32::try_from(number(text)?)
-        .map(Step::Interrupt)
-        .map_err(|_| format!("`{text}` is not an interrupt: expected at most 0xFFFFFFFF"))
 }
 
 fn resource(text: &str) -> Result<Resource, String> {
@@ -386,11 +307,6 @@ fn registry(text: &str) -> Result<Registry, String> {
     Ok((key, name.to_owned(), value))
 }
 
-fn handle(text: &str) -> Result<Step, String> {
-    let number = usize::try_from(number(text)?).ok().filter(|number| *number != 0);
-    number.map(Step::Handle).ok_or_else(|| format!("`{text}` is not a handle: handles count from 1"))
-}
-
 /// The kinds of requests that can be scripted.
 const KINDS: [&str; 5] = ["any", "ioctl", "internal-ioctl", "read", "write"];
 
@@ -432,19 +348,11 @@ fn remote(text: &str) -> Result<Below, String> {
     Ok(Below { device: Some(name.to_owned()), ..below(script)? })
 }
 
-fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let bytes = text.as_bytes().chunks(2).map(|pair| {
-        let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2);
-        pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
-    });
-    let bytes: Option<Vec<u8>> = bytes.collect();
-    bytes.ok_or_else(|| format!("`{text}` is not hexadecimal data: expected two digits per byte, for example 0AFF"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, Command, OUTPUT, Options, Step};
+    use super::{Arguments, Command, Options};
     use crate::Failure;
+    use crate::wire::{OUTPUT, Step};
     use clap::{CommandFactory as _, Parser as _};
     use etw_types::NtStatus;
     use nt_machine::{IoRequest, RegistryKey, RegistryValue, RequestKind, Time};
@@ -485,7 +393,7 @@ mod tests {
         assert_eq!(options.os.name(), "win7");
         let kind = RequestKind::DEVICE_CONTROL;
         let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT };
-        assert_eq!(options.steps.0, [Step::Request(request)]);
+        assert_eq!(options.steps.0, [Step::Request { request }]);
         let status = Some(NtStatus::InsufficientResources);
         assert_eq!(options.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
         assert_eq!((options.seed, options.json), (Some(16), true));
@@ -515,19 +423,48 @@ mod tests {
         let line = r"run a.sys --open \\.\A --close --read 16 --wait 5ms --open \\.\B --write 01 --handle 1 --close";
         let steps = run(line, &[]).steps.0;
         let [
-            Step::Open(_),
-            Step::Close,
-            Step::Request(read),
-            Step::Wait(_),
-            Step::Open(name),
-            Step::Request(write),
+            Step::Open { .. },
+            Step::Close {},
+            Step::Request { request: read },
+            Step::Wait { .. },
+            Step::Open { name },
+            Step::Request { request: write },
             rest @ ..,
         ] = steps.as_slice()
         else {
             panic!("{steps:?}")
         };
         assert_eq!((read.kind, read.output, write.input.as_slice()), (RequestKind::READ, 16, [1].as_slice()));
-        assert_eq!((name.as_str(), rest), (r"\\.\B", [Step::Handle(1), Step::Close].as_slice()));
+        assert_eq!((name.as_deref(), rest), (Some(r"\\.\B"), [Step::Handle { number: 1 }, Step::Close {}].as_slice()));
+    }
+
+    #[test]
+    fn every_step_is_an_option() {
+        let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1, 2], output: 7 };
+        let read = IoRequest { kind: RequestKind::READ, output: 5, ..IoRequest::default() };
+        let steps = vec![
+            Step::Open { name: None },
+            Step::Request { request: IoRequest { input: Vec::new(), output: 0, ..request.clone() } },
+            Step::Request { request: IoRequest { kind: RequestKind::INTERNAL_DEVICE_CONTROL, ..request.clone() } },
+            Step::Begin { request },
+            Step::Begin { request: read },
+            Step::Begin { request: IoRequest { kind: RequestKind::WRITE, input: vec![3], ..IoRequest::default() } },
+            Step::Cancel { number: 2 },
+            Step::Together { count: 2 },
+            Step::FailNext { call: 3 },
+            Step::Wait { time: 50_000 },
+            Step::Interrupt { number: 1 },
+            Step::Sleep {},
+            Step::Wake {},
+            Step::Rebalance {},
+            Step::Remove {},
+            Step::SurpriseRemove {},
+            Step::AddDevice {},
+            Step::Change { offset: 4, value: 0x1000 },
+        ];
+        let input = crate::Input { steps: steps.clone(), ..crate::Input::default() };
+        let words: Vec<OsString> = input.options().into_iter().map(OsString::from).collect();
+        assert_eq!(run("run a.sys", &words).steps.0, steps);
     }
 
     #[test]

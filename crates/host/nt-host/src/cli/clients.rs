@@ -1,50 +1,162 @@
 //! The steps of the driver's clients.
 
+use std::time::Duration;
+
 use etw_types::NtStatus;
 use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
-use super::args::Step;
 use super::progress::{Progress, Sent};
-use crate::{Device, Error, File, NtHost};
+use crate::wire::{Step, hexadecimal};
+use crate::{Answer, Device, Error, File, NtHost, PendingRequest};
 
 /// The clients of a driver.
 pub(super) struct Clients<'a> {
     host: &'a NtHost,
-    /// The device for requests when no file is open.
-    device: Option<&'a Device>,
+    /// The device; `None` if there is none, or if it was removed.
+    device: &'a mut Option<Device>,
     /// The files that were opened; `None` for those that could not be opened or were closed.
     files: Vec<Option<File>>,
     /// The file in use, counted from 1; 0 before the first one.
     current: usize,
+    /// The requests that were begun; `None` for those that have ended.
+    begun: Vec<Option<(PendingRequest, IoRequest)>>,
+    /// The number of requests that are still to be sent at the same time, and those so far, with their files.
+    together: usize,
+    waiting: Vec<(usize, IoRequest)>,
 }
 
 impl<'a> Clients<'a> {
-    pub(super) const fn new(host: &'a NtHost, device: Option<&'a Device>) -> Self {
-        Self { host, device, files: Vec::new(), current: 0 }
+    pub(super) fn new(host: &'a NtHost, device: &'a mut Option<Device>) -> Self {
+        let (files, begun, waiting) = (Vec::new(), Vec::new(), Vec::new());
+        Self { host, device, files, current: 0, begun, together: 0, waiting }
     }
 
-    /// Performs the steps in order. A request that cannot be sent is recorded, and the other steps continue.
+    /// Performs the steps in order. A request that cannot be sent is recorded, and the other steps continue. Requests that
+    /// are still pending at the end are canceled.
     pub(super) fn run(mut self, steps: &[Step], progress: &mut Progress) -> Result<(), Error> {
         for step in steps {
-            match step {
-                Step::Open(name) => self.open(name, progress)?,
-                Step::Handle(number) => self.current = *number,
-                Step::Close => self.close(progress)?,
-                Step::Request(request) => self.send(request, progress)?,
-                Step::Interrupt(number) => self.interrupt(*number, progress)?,
-                Step::Wait(time) => {
-                    progress.step("time");
-                    self.host.advance(*time)?;
-                }
+            if !matches!(step, Step::Request { .. } | Step::Handle { .. }) {
+                self.send_together(progress)?;
             }
+            match step {
+                Step::Open { name } => self.open(name.as_deref(), progress)?,
+                Step::Handle { number } => self.current = *number as usize,
+                Step::Close {} => self.close(progress)?,
+                Step::Request { request } if self.together != 0 => {
+                    self.waiting.push((self.current, request.clone()));
+                    self.together -= 1;
+                    if self.together == 0 {
+                        self.send_together(progress)?;
+                    }
+                }
+                Step::Request { request } => self.send(request, progress)?,
+                Step::Begin { request } => self.begin(request, progress)?,
+                Step::Cancel { number } => self.cancel(*number as usize, progress)?,
+                Step::Together { count } => self.together = *count as usize,
+                Step::FailNext { call } => self.host.fail_next(*call)?,
+                Step::Interrupt { number } => self.interrupt(*number, progress)?,
+                Step::Wait { time } => {
+                    progress.step("time");
+                    self.host.advance(Duration::from_nanos(time.saturating_mul(100)))?;
+                }
+                Step::Sleep {} => drop(self.change("sleep", progress, Device::sleep)?),
+                Step::Wake {} => drop(self.change("wake", progress, Device::wake)?),
+                Step::Rebalance {} => drop(self.change("rebalance", progress, Device::rebalance)?),
+                Step::Remove {} => self.remove("removal", progress, Device::remove)?,
+                Step::SurpriseRemove {} => self.remove("surprise removal", progress, Device::surprise_remove)?,
+                Step::AddDevice {} => self.add(progress)?,
+                Step::Change { offset, value } => self.host.change_next(*offset, *value)?,
+            }
+        }
+        self.send_together(progress)?;
+        (1..=self.begun.len()).try_for_each(|number| self.cancel(number, progress))
+    }
+
+    /// Does something with the device. Returns whether it succeeded.
+    fn change(
+        &self,
+        what: &str,
+        progress: &mut Progress,
+        change: impl FnOnce(&Device) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        progress.step(what);
+        let changed =
+            self.device.as_ref().map_or(Ok(Err(NtStatus::NoSuchDevice)), |device| status_of(change(device)))?;
+        progress.note(&format!("{what}: {}", changed.err().unwrap_or(NtStatus::Success)));
+        Ok(changed.is_ok())
+    }
+
+    fn remove(
+        &mut self,
+        what: &str,
+        progress: &mut Progress,
+        remove: impl FnOnce(Device) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.change(what, progress, |device| remove(device.clone()))? {
+            *self.device = None;
         }
         Ok(())
     }
 
-    fn open(&mut self, name: &str, progress: &mut Progress) -> Result<(), Error> {
+    fn add(&mut self, progress: &mut Progress) -> Result<(), Error> {
+        if self.device.is_none() {
+            progress.step("device");
+            let added = status_of(self.host.add_device())?;
+            progress.note(&format!("add device: {}", added.as_ref().err().copied().unwrap_or(NtStatus::Success)));
+            *self.device = added.ok();
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, request: &IoRequest, progress: &mut Progress) -> Result<(), Error> {
+        progress.step("begin");
+        let file = self.files.get(self.current.wrapping_sub(1)).and_then(Option::as_ref);
+        let begun = file.map_or(Ok(Err(NtStatus::InvalidHandle)), |file| status_of(file.begin(request.clone())))?;
+        if let Err(status) = begun {
+            not_sent(request, "the device is not open", status, progress);
+        }
+        self.begun.push(begun.ok().map(|pending| (pending, request.clone())));
+        Ok(())
+    }
+
+    fn cancel(&mut self, number: usize, progress: &mut Progress) -> Result<(), Error> {
+        let begun = self.begun.get_mut(number.wrapping_sub(1)).and_then(Option::take);
+        let Some((pending, request)) = begun else { return Ok(()) };
+        progress.step("cancel");
+        pending.cancel()?;
+        answered(&request, &pending.wait()?, progress);
+        Ok(())
+    }
+
+    /// Sends the requests that wait to be sent at the same time.
+    fn send_together(&mut self, progress: &mut Progress) -> Result<(), Error> {
+        self.together = 0;
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        progress.step("requests");
+        let file = |number: usize| self.files.get(number.wrapping_sub(1)).and_then(Option::as_ref);
+        let waiting = std::mem::take(&mut self.waiting);
+        let requests: Vec<(&File, IoRequest)> =
+            waiting.iter().filter_map(|(number, request)| Some((file(*number)?, request.clone()))).collect();
+        for (_, request) in waiting.iter().filter(|(number, _)| file(*number).is_none()) {
+            not_sent(request, "the device is not open", NtStatus::InvalidHandle, progress);
+        }
+        for ((_, request), answer) in requests.iter().zip(self.host.together(&requests)?) {
+            answered(request, &answer, progress);
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, name: Option<&str>, progress: &mut Progress) -> Result<(), Error> {
         progress.step("open");
         let gaps = self.host.gaps().len();
-        let opened = status_of(self.host.open(name))?;
+        let opened = match (name, self.device.as_ref()) {
+            (Some(name), _) => status_of(self.host.open(name))?,
+            (None, Some(device)) => status_of(device.open())?,
+            (None, None) => Err(NtStatus::NoSuchDevice),
+        };
+        let name = name.unwrap_or("device");
         match &opened {
             Ok(_) => progress.note(&format!("open {name}: handle {}", self.files.len() + 1)),
             Err(status) => {
@@ -75,7 +187,7 @@ impl<'a> Clients<'a> {
 
     fn interrupt(&self, number: u32, progress: &mut Progress) -> Result<(), Error> {
         progress.step("interrupt");
-        let raised = match self.device {
+        let raised = match self.device.as_ref() {
             Some(device) => status_of(device.interrupt(number))?,
             None => Err(NtStatus::NoSuchDevice),
         };
@@ -95,11 +207,9 @@ impl<'a> Clients<'a> {
     }
 
     fn send(&self, request: &IoRequest, progress: &mut Progress) -> Result<(), Error> {
-        let (what, code) = (name(request.kind), request.code);
-        let line = if request.kind.has_code() { format!("{what} {code:08X}") } else { what.to_owned() };
-        progress.step(what);
+        progress.step(name(request.kind));
         // If no file is open, open the device for this request.
-        let own = match (self.current, self.device) {
+        let own = match (self.current, self.device.as_ref()) {
             (0, Some(device)) => Some(status_of(device.open())?),
             (0, None) => Some(Err(NtStatus::NoSuchDevice)),
             _ => None,
@@ -108,30 +218,18 @@ impl<'a> Clients<'a> {
             Some(opened) => opened.as_ref().map_err(|status| *status),
             None => self.files.get(self.current - 1).and_then(Option::as_ref).ok_or(NtStatus::InvalidHandle),
         };
-        let begun = match file {
-            Ok(file) => status_of(file.begin(request.clone()))?,
+        match file {
+            Ok(file) => match status_of(file.begin(request.clone()))? {
+                Ok(pending) => answered(request, &pending.wait()?, progress),
+                Err(status) => refused(request, status, progress),
+            },
             Err(status) => {
-                let why = match (&own, self.device) {
+                let why = match (&own, self.device.as_ref()) {
                     (Some(_), None) => NO_DEVICE,
                     (Some(_), Some(_)) => "opening the device failed",
                     (None, _) => "the device is not open",
                 };
-                progress.gaps.push(not_reached(&line, why, status));
-                Err(status)
-            }
-        };
-        match begun {
-            Ok(pending) => {
-                let answer = pending.wait()?;
-                let output = answer.output.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
-                let arrived = answer.reached;
-                let rest = if arrived { output.as_str() } else { "(it did not reach the driver)" };
-                progress.note(format!("{line}: {} {rest}", answer.status).trim_end());
-                progress.requests.push(Sent { what, code, status: answer.status, output, arrived });
-            }
-            Err(status) => {
-                progress.note(&format!("{line}: not sent: {status}"));
-                progress.requests.push(Sent::not_sent(what, code, status));
+                not_sent(request, why, status, progress);
             }
         }
         if let Some(Ok(file)) = own {
@@ -140,6 +238,33 @@ impl<'a> Clients<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the name of a request, with its code.
+fn line(request: &IoRequest) -> String {
+    let what = name(request.kind);
+    if request.kind.has_code() { format!("{what} {:08X}", request.code) } else { what.to_owned() }
+}
+
+/// Records the result of a request.
+fn answered(request: &IoRequest, answer: &Answer, progress: &mut Progress) {
+    let (what, code, status, arrived) = (name(request.kind), request.code, answer.status, answer.reached);
+    let output = hexadecimal(&answer.output);
+    let rest = if arrived { output.as_str() } else { "(it did not reach the driver)" };
+    progress.note(format!("{}: {status} {rest}", line(request)).trim_end());
+    progress.requests.push(Sent { what, code, status, output, arrived });
+}
+
+/// Records a request that was refused before it was sent.
+fn refused(request: &IoRequest, status: NtStatus, progress: &mut Progress) {
+    progress.note(&format!("{}: not sent: {status}", line(request)));
+    progress.requests.push(Sent::not_sent(name(request.kind), request.code, status));
+}
+
+/// Records a request that could not be sent, which is a gap.
+fn not_sent(request: &IoRequest, why: &str, status: NtStatus, progress: &mut Progress) {
+    progress.gaps.push(not_reached(&line(request), why, status));
+    refused(request, status, progress);
 }
 
 /// Why a request cannot be sent.

@@ -13,6 +13,11 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Makes interrupts end the run in the child process, instead of this process.
 pub(super) fn watch(child: u32) {
     CHILD.store(child.cast_signed(), Ordering::SeqCst);
+    notice();
+}
+
+/// Makes the first interrupt one that [`came`] reports, instead of the end of this process.
+pub(super) fn notice() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed();
         // SAFETY: all bytes are zero, which is a valid value of each field: integers, an empty set, no restorer.
@@ -31,13 +36,14 @@ pub(super) fn came() -> bool {
 }
 
 extern "C" fn on_interrupt(_: i32) {
-    let child = CHILD.load(Ordering::SeqCst);
+    // 0 would be every process of this group.
+    let child = Some(CHILD.load(Ordering::SeqCst)).filter(|child| *child != 0);
     if INTERRUPTED.swap(true, Ordering::SeqCst) {
         // SAFETY: this child has not been waited for, so the process ID is still its own.
-        unsafe { libc::kill(child, libc::SIGKILL) };
+        child.map(|child| unsafe { libc::kill(child, libc::SIGKILL) });
         // SAFETY: exits this process, which a signal handler may do.
         unsafe { libc::_exit(130) };
     }
     // SAFETY: as above. The child ends its run and replies.
-    unsafe { libc::kill(child, END_RUN) };
+    child.map(|child| unsafe { libc::kill(child, END_RUN) });
 }

@@ -73,7 +73,7 @@ fn microsoft(rule: &&MicrosoftRule) -> Value {
     json!({ "set": rule.set, "name": rule.name, "url": rule.url() })
 }
 
-fn finding(finding: &Finding) -> Value {
+pub(super) fn finding(finding: &Finding) -> Value {
     let place = finding.place.as_ref();
     let caller = |place: &Place| {
         json!({

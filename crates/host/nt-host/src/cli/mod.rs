@@ -6,12 +6,16 @@ mod args;
 mod clients;
 mod compare;
 mod framework;
+mod fuzz;
+mod fuzz_files;
+mod grammar;
 mod interrupt;
 mod json;
 mod list;
 mod matrix;
 mod progress;
 mod run;
+mod steps;
 mod text;
 
 use std::ffi::OsString;
@@ -35,6 +39,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
     end(match arguments.command {
         Command::Run(options) => run::run(&options),
         Command::Matrix(options) => matrix::matrix(&options),
+        Command::Fuzz(options) => fuzz::fuzz(&options),
         Command::Compare(options) => compare::compare(&options),
         Command::Framework { command } => framework::framework(&command),
         Command::List(list) => match &list.path {

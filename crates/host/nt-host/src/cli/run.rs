@@ -200,7 +200,7 @@ pub(super) fn drive(host: &NtHost, options: &Options, progress: &mut Progress) -
             Err(error) => return Err(error),
         }
     }
-    Clients::new(host, device.as_ref()).run(&options.steps.0, progress)?;
+    Clients::new(host, &mut device).run(&options.steps.0, progress)?;
     if options.capture_state {
         progress.step("capture state");
         capture_state(host)?;

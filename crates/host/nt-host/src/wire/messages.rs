@@ -6,6 +6,7 @@ use nt_machine::{Answer as IoAnswer, Gap, IoRequest, Notification, WmiRequest};
 use super::Wire;
 use super::control::{Answer, Control};
 use super::declare::messages;
+use super::step::Step;
 
 messages! {
     /// A request to the process that runs the driver.
@@ -68,6 +69,19 @@ messages! {
         Notify { notification: Notification } = 25,
         /// Return what the run did not exercise.
         Gaps {} = 28,
+        /// Send requests through these files at the same time.
+        Together { requests: Vec<(u64, IoRequest)> } = 30,
+        /// Make a call fail, counted from now over all routines that can fail.
+        FailNext { call: u64 } = 31,
+        /// Change four bytes of the next input after the driver has read them.
+        ChangeNext { offset: u32, value: u32 } = 35,
+        /// Run sequences of steps one after the other, up to the first that leads to a finding. The device is the one
+        /// that was added.
+        Batch { device: u64, sequences: Vec<Vec<Step>> } = 32,
+        /// Return the number of sequences of the last batch that have ended.
+        Progress {} = 33,
+        /// Return the names of the driver's devices, and the registry values that it looked for.
+        Names {} = 34,
     }
 }
 
@@ -96,6 +110,12 @@ messages! {
         Interrupted { claimed: Option<bool> } = 11,
         /// What the run did not exercise.
         Gaps { gaps: Vec<Gap> } = 12,
+        /// Requests that were sent at the same time were completed.
+        Together { answers: Vec<IoAnswer> } = 13,
+        /// The sequences of a batch have ended.
+        Batch { batch: Batch } = 14,
+        /// The names of devices, and the registry values that the driver looked for.
+        Names { devices: Vec<String>, values: Vec<String> } = 15,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }
@@ -108,6 +128,34 @@ impl Request {
             Self::Storm { plan } => plan.rounds.max(1),
             _ => 1,
         }
+    }
+}
+
+/// The result of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// The device for the next batch; 0 if it could not be added again.
+    pub(crate) device: u64,
+    /// The number of sequences that have ended.
+    pub(crate) done: u32,
+    /// The number of requests that were sent.
+    pub(crate) requests: u64,
+    /// The sequences that did something for the first time: the number of blocks of code that had not run before, and the
+    /// results of requests that this process had not seen.
+    pub(crate) novel: Vec<(u32, (u32, Vec<u32>))>,
+}
+
+impl Wire for Batch {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.device.put(out);
+        self.done.put(out);
+        self.requests.put(out);
+        self.novel.put(out);
+    }
+
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        let (device, done, requests) = (Wire::get(from)?, Wire::get(from)?, Wire::get(from)?);
+        Some(Self { device, done, requests, novel: Wire::get(from)? })
     }
 }
 

@@ -14,11 +14,13 @@ mod messages;
 mod notification;
 mod record;
 pub(crate) mod spill;
+mod step;
 
 pub(crate) use codec::Wire;
 pub(crate) use control::{Answer, Control, Enablement};
-pub(crate) use messages::{Reply, Request, StormPlan};
+pub(crate) use messages::{Batch, Reply, Request, StormPlan};
 pub(crate) use record::record;
+pub(crate) use step::{OUTPUT, Step, hexadecimal};
 
 use std::io::{self, Read, Write};
 

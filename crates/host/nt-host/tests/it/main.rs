@@ -8,8 +8,11 @@ mod command;
 mod common;
 mod control;
 mod coverage;
+#[rustfmt::skip]
+mod every_step;
 mod exceptions;
 mod framework;
+mod fuzz;
 mod garbage;
 mod hardware;
 mod images;

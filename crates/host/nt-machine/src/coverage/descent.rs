@@ -38,7 +38,7 @@ struct Contradiction;
 
 impl<'a> Descent<'a> {
     pub(super) fn new(layout: &'a Layout) -> Self {
-        let ends = Functions::of(layout).iter().map(|function| function.end).collect();
+        let ends = Functions::from_layout(layout).iter().map(|function| function.end).collect();
         Self { layout, marks: vec![0; layout.bytes.len()], ends }
     }
 
@@ -57,7 +57,7 @@ impl<'a> Descent<'a> {
         let before = root.checked_sub(1).and_then(|before| self.layout.bytes.get(before as usize));
         // Between functions there is padding, or the end of the function before.
         let is_separate = root.is_multiple_of(16) || matches!(before, Some(0xCC | 0x90 | 0xC3));
-        let is_in_function = Functions::of(self.layout).find(root).is_some();
+        let is_in_function = Functions::from_layout(self.layout).find(root).is_some();
         let mut changed = Vec::new();
         if is_in_function || !is_separate || self.explore(root, false, &mut changed).is_err() {
             for (rva, mark) in changed.into_iter().rev() {

@@ -84,7 +84,7 @@ impl Coverage {
         let blocks = descent.blocks();
         let bytes = blocks.iter().map(|rva| layout.bytes.get(*rva as usize).copied().unwrap_or_default()).collect();
         let is_block = |rva: &u32| blocks.binary_search(rva).is_ok();
-        let functions = Functions::of(layout).iter().map(|function| function.begin).filter(is_block).collect();
+        let functions = Functions::from_layout(layout).iter().map(|function| function.begin).filter(is_block).collect();
         let constants = constants::compared(descent.instructions());
         let hits = Bitmap::new(blocks.len())?;
         let base = AtomicU64::new(0);
@@ -166,7 +166,7 @@ impl Coverage {
 /// Finds the code of an image.
 fn disassemble<'a>(layout: &'a Layout, lines: &[u32]) -> Descent<'a> {
     let mut descent = Descent::new(layout);
-    let functions = Functions::of(layout).iter().map(|function| function.begin);
+    let functions = Functions::from_layout(layout).iter().map(|function| function.begin);
     let exports = layout.exports.iter().map(|(_, rva)| *rva);
     let certain: Vec<u32> = [layout.entry].into_iter().chain(exports).chain(functions).collect();
     for rva in certain.into_iter().chain(tables::handler_blocks(layout)).chain(lines.iter().copied()) {

@@ -16,7 +16,7 @@ const MOST_SCOPES: u32 = 1024;
 /// Returns the blocks of `__except` in the scope tables of functions. The same place has other data for other handlers,
 /// so a table counts only if every scope is inside of its function.
 pub(super) fn handler_blocks(layout: &Layout) -> Vec<u32> {
-    let functions = Functions::of(layout);
+    let functions = Functions::from_layout(layout);
     let mut blocks = Vec::new();
     for function in functions.iter() {
         let Some(handler) = functions.handler(&function) else { continue };

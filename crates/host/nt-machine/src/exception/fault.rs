@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
-use super::{Exception, HOOKS, explain_address, is_code, raise, resume, shared_data};
+use super::{Exception, HOOKS, changing, explain_address, is_code, raise, resume, shared_data};
 use crate::coverage;
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::handler::Restored;
@@ -113,6 +113,9 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
         }
     }
     if shared_data::end(trap, context) || shared_data::begin(trap, context) {
+        return;
+    }
+    if changing::end(trap, context) || changing::begin(trap, context) {
         return;
     }
     let outer = thread::fault();

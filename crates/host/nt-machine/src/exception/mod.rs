@@ -10,6 +10,7 @@
 //! handling. The behaviour was not compared with Windows.
 
 mod area;
+pub(crate) mod changing;
 mod dispatch;
 mod explain;
 pub(crate) mod fault;

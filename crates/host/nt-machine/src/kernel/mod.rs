@@ -17,6 +17,7 @@ mod shared_data;
 pub(crate) mod sync;
 mod table;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -137,6 +138,8 @@ pub(crate) struct Kernel {
     pub(crate) locks: Mutex<verify::locks::Locks>,
     pub(crate) cancel_lock: io::cancel::CancelLock,
     pub(crate) registry: Mutex<registry::keys::Registry>,
+    /// The registry values that the driver looked for and did not find, as `--registry` names them.
+    pub(crate) missing_values: Mutex<BTreeSet<String>>,
     /// Makes the clients of a device wait for their requests and close their files.
     pub(crate) close_clients: fn(GuestPtr<DEVICE_OBJECT>),
     /// The page that Windows shares with every process.
@@ -208,6 +211,7 @@ impl Kernel {
             locks: Mutex::default(),
             cancel_lock: io::cancel::CancelLock::default(),
             registry: Mutex::new(registry::keys::Registry::new(&config)),
+            missing_values: Mutex::default(),
             close_clients,
             shared_data: shared_data::SharedData::new(&config),
             refusal: Mutex::default(),

@@ -40,6 +40,8 @@ pub(crate) struct Table {
     os: Os,
     hidden: Vec<String>,
     random: AtomicU64,
+    /// The number of calls until one fails, counted with that call; 0 if none is to fail.
+    countdown: AtomicU64,
 }
 
 impl Table {
@@ -70,6 +72,7 @@ impl Table {
             os: config.os,
             hidden: config.hidden.clone(),
             random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(GOLDEN.rotate_left(32))),
+            countdown: AtomicU64::new(0),
         })
     }
 
@@ -181,7 +184,7 @@ impl Table {
             .iter()
             .find(|failure| failure.routine == entry.name && failure.call.is_none_or(|wanted| wanted == call));
         let by_chance = config.seed.is_some() && self.chance();
-        let status = match (failure, by_chance) {
+        let status = match (failure, by_chance || self.counts_down()) {
             (Some(failure), _) => failure.status,
             (None, true) => None,
             (None, false) => return None,
@@ -190,6 +193,17 @@ impl Table {
             Fails::Status(usual) => Some(status.unwrap_or(usual).as_int().into()),
             Fails::Zero | Fails::Never => Some(0),
         }
+    }
+
+    /// Makes a call fail, counted from now over all routines that can fail; 0 for none.
+    pub(crate) fn fail_next(&self, call: u64) {
+        self.countdown.store(call, Ordering::Relaxed);
+    }
+
+    /// Counts a call. Returns whether it is the one that [`Self::fail_next`] selects.
+    fn counts_down(&self) -> bool {
+        let count = |left: u64| left.checked_sub(1);
+        self.countdown.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count) == Ok(1)
     }
 
     /// Returns `true` with a probability of one in eight.

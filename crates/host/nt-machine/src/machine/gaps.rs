@@ -72,9 +72,8 @@ pub(super) fn not_opened(why: &str, status: NtStatus) {
     add(format!("an open did not reach the driver: {why} ({status})"), Vec::new());
 }
 
-/// Records that no device has a name.
-pub(super) fn no_such_name(name: &str) {
-    let status = NtStatus::ObjectNameNotFound;
+/// Returns the names and links of the driver's devices.
+pub(super) fn device_names() -> Vec<String> {
     let mut names = wdf::names();
     {
         let io = lock(&kernel().io);
@@ -83,6 +82,13 @@ pub(super) fn no_such_name(name: &str) {
         names.extend(devices.chain(io.links.iter().map(|link| link.name.clone())));
     }
     names.retain(|name| !name.is_empty());
+    names
+}
+
+/// Records that no device has this name.
+pub(super) fn no_such_name(name: &str) {
+    let status = NtStatus::ObjectNameNotFound;
+    let mut names = device_names();
     names.truncate(MOST_NAMES);
     let advice = match names.as_slice() {
         [] => "the driver has created no device with a name".to_owned(),

@@ -13,6 +13,7 @@ mod metadata;
 #[cfg(test)]
 mod pages;
 mod plug;
+mod probe;
 mod routines;
 mod threads;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::buffers::Buffers;
 use super::request::{self, PATIENCE, Request};
 use super::state::{Ended, with};
 use super::{Handle, deliver, device, irp_dispatch, object, preprocess};
+use crate::exception::changing;
 use crate::kernel::io::exchange;
 use crate::kernel::{Answer, IoRequest, kernel};
 use crate::routine::{Outcome, fail};
@@ -61,7 +62,12 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
         ..Request::default()
     };
     let request = request::create(device, request).inspect_err(|_| buffers.free(asked.kind))?;
-    deliver::submit(device, request, asked.kind);
+    let submit = || deliver::submit(device, request, asked.kind);
+    if asked.kind.has_code() && asked.code & 3 == 3 {
+        changing::during(input.start(), input.len(), submit);
+    } else {
+        submit();
+    }
     Ok(Begun::Request(Sent { request }))
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::{folder, program, printed};
+use crate::{folder, printed, program};
 
 /// A folder with a package that is a driver without Microsoft's crates.
 fn driver(name: &str, manifest: &str) -> PathBuf {

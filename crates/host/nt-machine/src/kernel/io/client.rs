@@ -151,7 +151,7 @@ impl Packet {
         if is_done(self.request) { Ok(()) } else { cancel(self.request).map(drop) }
     }
 
-    fn find(self, breach: impl Into<Breach>, what: std::fmt::Arguments<'_>) {
+    pub(super) fn find(self, breach: impl Into<Breach>, what: std::fmt::Arguments<'_>) {
         verify::find_at(breach, Some(DISPATCH_ROUTINE), At::Code(self.routine.address()), what);
     }
 }

@@ -6,10 +6,13 @@ use super::build::{BUFFERED_IO, DIRECT_IO};
 use super::client::{self, Completion, Mode, Packet, Submission};
 use super::request::{call_driver, dispatch_routine};
 use super::{device, mdl, stack};
+use crate::exception::changing;
+use crate::kernel::pool::unwritten;
 use crate::kernel::{Answer, IoRequest, RequestKind, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IRP, MDL};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{Outcome, fail};
+use crate::verify::Rule;
 
 type Object = GuestPtr<DEVICE_OBJECT>;
 
@@ -75,7 +78,9 @@ pub(crate) fn begin_with(
         mdl: buffers.mdl,
         file,
     };
-    let packet = client::begin_with(device, &submission, routine, deliver)?;
+    let begin = || client::begin_with(device, &submission, routine, deliver);
+    let length = asked.input.len() as u64;
+    let packet = if neither { changing::during(buffers.system, length, begin)? } else { begin()? };
     let room = if asked.kind == RequestKind::WRITE { 0 } else { room };
     Ok(Sent { packet, buffers, room })
 }
@@ -92,7 +97,14 @@ fn transfer_method(device: Object) -> Result<u32, Fault> {
 /// Waits until a request is completed, and frees its buffers.
 pub(crate) fn finish(sent: Sent) -> Result<Answer, Fault> {
     let end = client::finish(sent.packet)?;
-    sent.buffers.finish(end, sent.room)
+    let is_unwritten = sent.buffers.is_unwritten;
+    let answer = sent.buffers.finish(end, sent.room)?;
+    // The client gets what an earlier owner of the memory left there.
+    if let Some(length) = unwritten(&answer.output).filter(|_| is_unwritten) {
+        let what = format_args!("returns {length} bytes of memory to the client that the driver has not initialized");
+        sent.packet.find(Rule::RequestMisuse, what);
+    }
+    Ok(answer)
 }
 
 /// The buffers of a request, as its transfer method requires them.
@@ -103,6 +115,8 @@ struct Buffers {
     mdl: GuestPtr<MDL>,
     /// The output buffer; the same as `system` if the method is buffered.
     output: GuestPtr<u8>,
+    /// Whether the output buffer is memory of the kernel whose contents nobody has written yet.
+    is_unwritten: bool,
 }
 
 impl Buffers {
@@ -120,8 +134,9 @@ impl Buffers {
     fn allocate(&mut self, method: u32, input: &[u8], output: u32) -> Outcome {
         let both = (input.len() as u64).max(if method == 0 { output.into() } else { 0 });
         if both != 0 {
-            self.system = lock(&kernel().pool).try_new_objects(both)?;
+            self.system = lock(&kernel().pool).try_new_buffer(both)?;
             self.system.write_all(input)?;
+            self.is_unwritten = method == 0 && unwritten(input).is_none();
         }
         self.output = self.system;
         if method != 0 && output != 0 {

@@ -37,6 +37,8 @@ const MOST_FREED: usize = 65_536;
 const ALIGNMENT: u64 = 16;
 /// Fills new memory, so that drivers do not rely on zeroes.
 const FRESH: u8 = 0xC3;
+/// The number of bytes with this value in a row that are not data.
+const LEAST_UNWRITTEN: usize = 16;
 /// Fills freed allocations whose memory is shared with others.
 const FREED: u8 = 0xDD;
 /// Fills the bytes between the end of an allocation and the next page.
@@ -276,6 +278,12 @@ impl Pool {
         self.try_new_objects(1)
     }
 
+    /// Allocates memory for a client's buffer. As on Windows, it is not zeroed: [`unwritten`] finds what nobody has written.
+    pub(crate) fn try_new_buffer(&mut self, size: u64) -> Result<GuestPtr<u8>, NtStatus> {
+        let address = self.allocate_as(Kind::NonPaged, size, *b"Host", 0);
+        address.map(GuestPtr::new).ok_or(NtStatus::InsufficientResources)
+    }
+
     fn find(&self, address: u64) -> Option<&Block> {
         let (_, block) = self.blocks.range(..=address).next_back()?;
         // The inaccessible page after it belongs to the block as well.
@@ -382,6 +390,12 @@ impl Pool {
             block.freed = Some(0);
         }
     }
+}
+
+/// Returns the longest part of a buffer that nobody has written since it was allocated. A short one may be chance.
+pub(crate) fn unwritten(bytes: &[u8]) -> Option<usize> {
+    let longest = bytes.split(|byte| *byte != FRESH).map(<[u8]>::len).max();
+    longest.filter(|length| *length >= LEAST_UNWRITTEN)
 }
 
 /// Returns a tag as text, as a debugger shows it.

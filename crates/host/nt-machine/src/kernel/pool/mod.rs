@@ -6,7 +6,7 @@ mod lookaside;
 pub(crate) mod paging;
 mod routines;
 
-pub(crate) use blocks::Pool;
+pub(crate) use blocks::{Pool, unwritten};
 pub(crate) use kind::{Kind, PAGE_EXECUTE};
 pub(crate) use routines::free;
 

@@ -211,6 +211,7 @@ impl Registry {
 fn note_missing(path: &str, name: &str) {
     let known = [(HARDWARE, "device"), (SOFTWARE, "driver"), (&parameters(&kernel().config.name), "parameters")];
     let key = known.into_iter().find(|(known, _)| path.eq_ignore_ascii_case(known)).map_or(path, |(_, key)| key);
+    lock(&kernel().missing_values).insert(format!(r"{key}\{name}"));
     gap::note(format!(r"the driver looked for the registry value {name}: set it with --registry {key}\{name}=VALUE"));
 }
 

@@ -287,11 +287,14 @@ impl Scheduler {
 
     /// Waits until no DPC and no work item is left. The calling thread must be the one that serves requests.
     pub(crate) fn settle(&self) {
+        let is_quiet = |state: &State| state.deferred.is_empty() && state.work.is_empty() && state.active.is_empty();
+        // A wait that ends wakes the threads that run DPCs, which costs more than most requests.
+        let now = self.now();
+        if self.look(|state| is_quiet(state) && state.timers.iter().all(|timer| timer.due > now)) {
+            return;
+        }
         self.settling.store(true, Ordering::Relaxed);
-        self.wait(None, |state| {
-            let quiet = state.deferred.is_empty() && state.work.is_empty() && state.active.is_empty();
-            quiet.then_some(())
-        });
+        self.wait(None, |state| is_quiet(state).then_some(()));
         self.settling.store(false, Ordering::Relaxed);
     }
 

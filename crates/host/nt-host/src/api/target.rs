@@ -1,0 +1,45 @@
+//! A run whose images have been read, so that many processes can be started for it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use nt_machine::{Config, Coverage, GapKind, Guests};
+
+use super::NtHost;
+use super::coverage::CoverageFile;
+use super::host::Inner;
+use super::images::ImageFiles;
+use crate::Error;
+use crate::child::Process;
+
+/// A run whose images have been read.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(super) guests: Guests,
+    pub(crate) config: Config,
+    pub(super) images: Arc<ImageFiles>,
+    pub(super) notes: Vec<String>,
+    pub(super) allowed: Vec<GapKind>,
+    /// The file for the lines that ran.
+    pub(super) coverage_file: Option<PathBuf>,
+}
+
+impl Target {
+    /// Starts a process for the driver.
+    pub(crate) fn host(&self) -> Result<NtHost, Error> {
+        let process = Process::start(&self.guests, &self.config).map_err(Error::Process)?;
+        let (images, notes, allowed) = (Arc::clone(&self.images), self.notes.clone(), self.allowed.clone());
+        let (traces, stacks) = (self.config.trace_all, self.config.stacks);
+        let coverage = self.config.coverage.clone();
+        let coverage_file = self.coverage_file.clone().map(CoverageFile::new);
+        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed, coverage, coverage_file })))
+    }
+
+    /// Measures which code of the driver runs, over all processes that are started from now on.
+    pub(crate) fn cover(&mut self) -> Result<Coverage, Error> {
+        let lines = self.images.driver().symbols.line_starts();
+        let coverage = Coverage::new(&self.guests.driver().layout, &lines).map_err(Error::Process)?;
+        self.config.coverage = Some(coverage.clone());
+        Ok(coverage)
+    }
+}

@@ -1,0 +1,265 @@
+//! Runs sequences of clients' steps, as the fuzzer sends them: without a message for each step.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread as std_thread;
+
+use nt_machine::{Answer, DeviceId, FileId, IoRequest, Machine};
+
+use crate::wire::{Batch, Step};
+
+/// The maximum number of results of requests that count as novelties. A driver that returns something else for each
+/// request would otherwise make each one a novelty.
+const MOST_RESULTS: usize = 512;
+
+/// What the driver has done so far in this process.
+#[derive(Debug, Default)]
+pub(super) struct Novelty {
+    results: BTreeSet<u32>,
+}
+
+impl Novelty {
+    /// Takes the result of a request. Returns a number for it if it is new: the kind and the status, for a success also
+    /// the control code.
+    fn result(&mut self, request: &IoRequest, answer: &Answer) -> Option<u32> {
+        let code = if answer.status.is_error() { 0 } else { request.code };
+        let words = [u32::from(request.kind.as_int()), answer.status.as_int(), code];
+        // FNV-1a over words; the highest bit separates results from blocks of code.
+        let hash = words.into_iter().fold(0x811C_9DC5_u32, |hash, word| (hash ^ word).wrapping_mul(0x0100_0193));
+        let result = hash | 1 << 31;
+        (self.results.len() < MOST_RESULTS && self.results.insert(result)).then_some(result)
+    }
+}
+
+/// Runs sequences, up to the first that leads to a finding.
+pub(super) fn run(
+    machine: Machine,
+    device: u64,
+    sequences: &[Vec<Step>],
+    novelty: &mut Novelty,
+    progress: &AtomicU64,
+) -> Batch {
+    progress.store(0, Ordering::SeqCst);
+    let mut batch = Batch { device, ..Batch::default() };
+    let findings = machine.finding_count();
+    // What ran before the first sequence is not its merit.
+    new_blocks(machine);
+    for (index, steps) in (0..).zip(sequences) {
+        let mut clients = Clients::new(machine, batch.device, novelty);
+        clients.run(steps);
+        batch.device = clients.end();
+        batch.requests += clients.requests;
+        let results = clients.novel;
+        let blocks = new_blocks(machine);
+        if blocks != 0 || !results.is_empty() {
+            batch.novel.push((index, (blocks, results)));
+        }
+        batch.done = index + 1;
+        progress.store(batch.done.into(), Ordering::SeqCst);
+        if batch.device == 0 || machine.finding_count() != findings {
+            break;
+        }
+    }
+    batch
+}
+
+/// Returns how many blocks of code have run for the first time since the last call.
+fn new_blocks(machine: Machine) -> u32 {
+    machine.config().coverage.as_ref().map_or(0, |coverage| coverage.take_new() as u32)
+}
+
+/// The clients of a sequence.
+struct Clients<'a> {
+    machine: Machine,
+    device: Option<DeviceId>,
+    /// The files that were opened; `None` for those that could not be opened or were closed.
+    files: Vec<Option<FileId>>,
+    /// The file in use, counted from 1; 0 before the first one.
+    current: usize,
+    /// The requests that were begun; `None` for those that have ended.
+    begun: Vec<Option<(u64, IoRequest)>>,
+    is_asleep: bool,
+    requests: u64,
+    novelty: &'a mut Novelty,
+    novel: Vec<u32>,
+}
+
+impl<'a> Clients<'a> {
+    fn new(machine: Machine, device: u64, novelty: &'a mut Novelty) -> Self {
+        let (device, files, begun) = (Some(DeviceId::from_int(device)), Vec::new(), Vec::new());
+        Self { machine, device, files, current: 0, begun, is_asleep: false, requests: 0, novelty, novel: Vec::new() }
+    }
+
+    fn run(&mut self, steps: &[Step]) {
+        let mut steps = steps.iter();
+        while let Some(step) = steps.next() {
+            match step {
+                Step::Together { count } => self.together(*count, &mut steps),
+                step => self.step(step),
+            }
+            self.machine.settle();
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        let machine = self.machine;
+        match step {
+            Step::Open { name: Some(name) } => self.opened(machine.open_name(name).ok()),
+            Step::Open { name: None } => {
+                let file = self.device.and_then(|device| machine.open(device).ok());
+                self.opened(file);
+            }
+            Step::Handle { number } => self.current = *number as usize,
+            Step::Close {} => {
+                if let Some(file) = self.files.get_mut(self.current.wrapping_sub(1)).and_then(Option::take) {
+                    machine.close(file);
+                }
+            }
+            Step::Request { request } => {
+                if let Some(number) = self.begin(request) {
+                    self.finish(number, request);
+                }
+            }
+            Step::Begin { request } => {
+                let begun = self.begin(request).map(|number| (number, request.clone()));
+                self.begun.push(begun);
+            }
+            Step::Cancel { number } => {
+                if let Some((number, request)) =
+                    self.begun.get_mut((*number as usize).wrapping_sub(1)).and_then(Option::take)
+                {
+                    machine.cancel(number);
+                    self.finish(number, &request);
+                }
+            }
+            Step::FailNext { call } => machine.fail_next(*call),
+            Step::Change { offset, value } => machine.change_next(*offset, *value),
+            Step::Wait { time } => machine.advance(*time),
+            Step::Interrupt { number } => {
+                let _ = self.device.map(|device| machine.interrupt(device, *number));
+            }
+            Step::Sleep {} => self.set_power(false),
+            Step::Wake {} => self.set_power(true),
+            Step::Rebalance {} => {
+                let _ = self.device.map(|device| machine.rebalance(device));
+            }
+            Step::Remove {} => self.remove(false),
+            Step::SurpriseRemove {} => self.remove(true),
+            Step::AddDevice {} => self.add(),
+            Step::Together { .. } => {}
+        }
+    }
+
+    fn opened(&mut self, file: Option<FileId>) {
+        self.files.push(file);
+        self.current = self.files.len();
+    }
+
+    fn file(&self) -> Option<FileId> {
+        self.files.get(self.current.wrapping_sub(1)).copied().flatten()
+    }
+
+    /// Begins a request to the current file or, if none was opened, to the device. Returns its number.
+    fn begin(&mut self, request: &IoRequest) -> Option<u64> {
+        self.requests += 1;
+        match (self.current, self.device) {
+            (0, device) => device.map(|device| self.machine.begin(device, request)),
+            _ => self.machine.begin_on(self.file()?, request),
+        }
+    }
+
+    fn finish(&mut self, number: u64, request: &IoRequest) {
+        if let Some(answer) = self.machine.finish(number) {
+            self.novel.extend(self.novelty.result(request, &answer));
+        }
+    }
+
+    /// Sends the next requests at the same time. Steps between them can only select a file.
+    fn together<'s>(&mut self, count: u32, steps: &mut (impl Iterator<Item = &'s Step> + Clone)) {
+        let mut requests = Vec::new();
+        while requests.len() < count as usize {
+            let mut rest = steps.clone();
+            match rest.next() {
+                Some(Step::Handle { number }) => self.current = *number as usize,
+                Some(Step::Request { request }) => {
+                    requests.extend(self.file().map(|file| (file.as_int(), request.clone())));
+                }
+                _ => break,
+            }
+            *steps = rest;
+        }
+        self.requests += requests.len() as u64;
+        for (answer, (_, request)) in together(self.machine, &requests).iter().zip(&requests) {
+            self.novel.extend(self.novelty.result(request, answer));
+        }
+    }
+
+    fn set_power(&mut self, on: bool) {
+        if self.device.is_some_and(|device| self.machine.set_power(device, on).is_ok()) {
+            self.is_asleep = !on;
+        }
+    }
+
+    fn remove(&mut self, surprise: bool) {
+        if self.device.is_some_and(|device| self.machine.remove_device(device, surprise).is_ok()) {
+            (self.device, self.is_asleep) = (None, false);
+        }
+    }
+
+    fn add(&mut self) {
+        if self.device.is_none() {
+            self.device = self.machine.add_device().ok();
+        }
+    }
+
+    /// Undoes what the steps have left: requests are canceled, files closed, and the device works again. Returns the
+    /// device, or 0 if it could not be added.
+    fn end(&mut self) -> u64 {
+        self.machine.fail_next(0);
+        for (number, request) in std::mem::take(&mut self.begun).into_iter().flatten() {
+            self.machine.cancel(number);
+            self.finish(number, &request);
+        }
+        for file in std::mem::take(&mut self.files).into_iter().flatten() {
+            self.machine.close(file);
+        }
+        if self.is_asleep {
+            self.set_power(true);
+        }
+        self.machine.settle();
+        self.add();
+        self.device.filter(|_| !self.is_asleep).map_or(0, DeviceId::as_int)
+    }
+}
+
+/// Sends requests through these files at the same time, each on a thread of its own. Returns their results.
+pub(super) fn together(machine: Machine, requests: &[(u64, IoRequest)]) -> Vec<Answer> {
+    let answers = Mutex::new(vec![Answer::default(); requests.len()]);
+    let send = |index: usize, (file, request): &(u64, IoRequest)| {
+        let number = machine.begin_on(FileId::from_int(*file), request);
+        let answer = number.and_then(|number| machine.finish(number)).unwrap_or_default();
+        if let Some(place) = answers.lock().unwrap_or_else(PoisonError::into_inner).get_mut(index) {
+            *place = answer;
+        }
+    };
+    // Time must not jump while a thread has not started yet.
+    let all = Barrier::new(requests.len());
+    std_thread::scope(|scope| {
+        let (send, all) = (&send, &all);
+        let client = |(index, request)| {
+            scope.spawn(move || {
+                let sent = machine.with_thread(|| {
+                    all.wait();
+                    send(index, request);
+                });
+                if sent.is_err() {
+                    all.wait();
+                }
+            })
+        };
+        let clients: Vec<_> = (0..).zip(requests).map(client).collect();
+        machine.wait_outside(|| clients.into_iter().for_each(|client| drop(client.join())));
+    });
+    answers.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

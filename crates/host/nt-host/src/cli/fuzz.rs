@@ -1,0 +1,173 @@
+//! `nt-host fuzz`: sends requests that are made up, and reports the driver's mistakes.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, INTERRUPTED, SUCCESS, USAGE};
+use command_line::{error, escaped, is_quiet, print, shown};
+use serde_json::{Value, json};
+
+use super::args::FuzzOptions;
+use super::fuzz_files::Folders;
+use super::run::builder;
+use super::{grammar, interrupt, json};
+use crate::fuzz::Watcher;
+use crate::{Bug, Error, Fuzz, Grammar, Harvest, Input, Progress, Rule};
+
+/// The version of the report. It is incremented when members or their meaning change.
+const SCHEMA: u32 = 1;
+/// How often the progress line changes.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+pub(super) fn fuzz(options: &FuzzOptions) -> u8 {
+    match session(options) {
+        Ok(code) => code,
+        Err((code, reason)) => {
+            error(&reason);
+            code
+        }
+    }
+}
+
+fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
+    let usage = |reason| (USAGE, reason);
+    let driver = &options.run.path;
+    let output = options.output.clone().unwrap_or_else(|| driver.with_extension("fuzz"));
+    let grammar = options.grammar.as_deref().map_or_else(|| Ok(Grammar::default()), grammar::read).map_err(usage)?;
+    // The driver is read before a folder is created.
+    let fuzz = Fuzz::new(builder(&options.run, false)).grammar(grammar).jobs(options.jobs);
+    std::fs::metadata(driver).map_err(|error| usage(format!("{}: {error}", driver.display())))?;
+    let folders = Folders::create(&output, options.corpus.as_deref(), driver).map_err(usage)?;
+    let mut inputs = folders.inputs().map_err(usage)?;
+    if !options.run.steps.0.is_empty() {
+        inputs.push(Input { steps: options.run.steps.0.clone(), ..Input::default() });
+    }
+    let seed = options.run.seed.unwrap_or_else(|| fastrand::u64(..));
+    let fuzz = match options.executions {
+        Some(executions) => fuzz.executions(executions),
+        None => fuzz.time(options.time),
+    };
+    interrupt::notice();
+    let mut screen = Screen::new(folders, options.run.json);
+    let harvest = fuzz.seed(seed).inputs(inputs).run_with(&mut screen).map_err(|error| failed(&error))?;
+    screen.clear();
+    if options.run.json {
+        print(&(summary(&harvest, seed, &screen, driver).to_string() + "\n"));
+    } else {
+        print(&format!("{}: {}; seed {seed}\n", shown(driver), harvest.summary()));
+    }
+    if let Some(reason) = screen.failure {
+        return Err((USAGE, reason));
+    }
+    Ok(match harvest.bugs.iter().any(|bug| bug.finding.rule != Rule::Host) {
+        _ if interrupt::came() => INTERRUPTED,
+        true => FINDINGS,
+        false if !harvest.bugs.is_empty() => INCOMPLETE,
+        false => SUCCESS,
+    })
+}
+
+/// Returns the exit code and the reason of a session that did not begin.
+fn failed(error: &Error) -> (u8, String) {
+    let code = match error {
+        Error::NotLoaded(..) | Error::DriverEntry(..) => FAILED,
+        Error::Stopped(_) => FINDINGS,
+        Error::Process(_) | Error::Host(_) => INCOMPLETE,
+        Error::Status(_) => {
+            return (INCOMPLETE, format!("there is no device to send requests to: {error}; `nt-host run` says why"));
+        }
+        _ => USAGE,
+    };
+    (code, error.to_string())
+}
+
+fn summary(harvest: &Harvest, seed: u64, screen: &Screen, driver: &Path) -> Value {
+    let Progress { executions, requests, processes, elapsed, .. } = harvest.progress;
+    let (blocks, hits) = harvest.blocks;
+    let bug = |bug: &Bug| {
+        json!({
+            "finding": json::finding(&bug.finding),
+            "reproduced": bug.is_reproduced,
+            "found_after_ms": bug.found_after.as_millis() as u64,
+            "executions": bug.executions,
+            "command": bug.input.command(driver),
+            "options": bug.input.options(),
+        })
+    };
+    json!({
+        "schema_version": SCHEMA,
+        "seed": seed,
+        "executions": executions,
+        "requests": requests,
+        "requests_per_second": harvest.progress.rate(),
+        "processes": processes,
+        "elapsed_ms": elapsed.as_millis() as u64,
+        "blocks": blocks,
+        "blocks_reached": hits,
+        "inputs": harvest.corpus.len(),
+        "folder": screen.folders.findings().display().to_string(),
+        "findings": harvest.bugs.iter().map(bug).collect::<Vec<_>>(),
+    })
+}
+
+/// Writes what a session finds to its folders, and shows it.
+struct Screen {
+    folders: Folders,
+    json: bool,
+    line: bool,
+    shown: Instant,
+    /// Why a file could not be written.
+    failure: Option<String>,
+}
+
+impl Screen {
+    fn new(folders: Folders, json: bool) -> Self {
+        let line = std::io::stderr().is_terminal() && !is_quiet();
+        Self { folders, json, line, shown: Instant::now(), failure: None }
+    }
+
+    fn clear(&self) {
+        if self.line {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+impl Watcher for Screen {
+    fn input(&mut self, input: &Input) {
+        if let Err(reason) = self.folders.add_input(input) {
+            self.failure.get_or_insert(reason);
+        }
+    }
+
+    fn bug(&mut self, bug: &Bug) {
+        self.clear();
+        match self.folders.add_bug(bug) {
+            Ok((folder, command)) if !self.json => {
+                let whose = if bug.finding.rule == Rule::Host { "a defect of nt-host: " } else { "" };
+                let chance = if bug.is_reproduced { "" } else { " (not reproduced)" };
+                let finding = bug.finding.to_string();
+                print(&format!(
+                    "{whose}{}{chance}\n  {}\n  {}\n",
+                    escaped(&finding),
+                    escaped(&command),
+                    shown(&folder)
+                ));
+            }
+            Ok(_) => {}
+            Err(reason) => drop(self.failure.get_or_insert(reason)),
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) -> bool {
+        if self.line && self.shown.elapsed() >= INTERVAL {
+            self.shown = Instant::now();
+            let Progress { requests, corpus, bugs, elapsed, .. } = progress;
+            let (rate, time) = (progress.rate(), elapsed.as_secs());
+            eprint!("\r\x1b[K{time} s: {requests} requests, {rate} per second, {corpus} inputs, {bugs} findings …");
+            let _ = std::io::stderr().flush();
+        }
+        self.failure.is_none() && !interrupt::came()
+    }
+}

@@ -1,0 +1,154 @@
+//! The folders of a fuzzing session: the corpus, and the findings with what reproduces them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Parser as _;
+use etw_etl::NewFile;
+
+use super::args::{Arguments, Command};
+use crate::fuzz::Environment;
+use crate::{Bug, Input};
+
+/// The extension of an input: the options of `nt-host run`, one in each line.
+const EXTENSION: &str = "steps";
+
+/// The folders.
+pub(super) struct Folders {
+    corpus: PathBuf,
+    findings: PathBuf,
+    driver: PathBuf,
+}
+
+impl Folders {
+    /// Creates the folders.
+    pub(super) fn create(output: &Path, corpus: Option<&Path>, driver: &Path) -> Result<Self, String> {
+        let corpus = corpus.map_or_else(|| output.join("corpus"), Path::to_owned);
+        let findings = output.join("findings");
+        for folder in [&corpus, &findings] {
+            fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        // A test runs in another folder.
+        let driver = fs::canonicalize(driver).map_err(|error| format!("{}: {error}", driver.display()))?;
+        Ok(Self { corpus, findings, driver })
+    }
+
+    /// Returns the folder with the findings.
+    pub(super) fn findings(&self) -> &Path {
+        &self.findings
+    }
+
+    /// Reads the inputs of earlier sessions, in the order of their names.
+    pub(super) fn inputs(&self) -> Result<Vec<Input>, String> {
+        let unreadable = |error: io::Error| format!("{}: {error}", self.corpus.display());
+        let entries = fs::read_dir(&self.corpus).map_err(unreadable)?;
+        let mut paths: Vec<PathBuf> =
+            entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>().map_err(unreadable)?;
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == EXTENSION));
+        paths.sort();
+        paths.iter().map(|path| read(path)).collect()
+    }
+
+    /// Adds an input to the corpus. Its name depends on its contents, so that folders can be merged.
+    pub(super) fn add_input(&self, input: &Input) -> Result<(), String> {
+        let text = lines(&input.options());
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        write(&self.corpus.join(format!("{:016x}.{EXTENSION}", hasher.finish())), &text)
+    }
+
+    /// Writes a finding with the command and the test that reproduce it. Returns the folder and the command.
+    pub(super) fn add_bug(&self, bug: &Bug) -> Result<(PathBuf, String), String> {
+        let name = name(bug);
+        let folder = (1..)
+            .map(|number| self.findings.join(if number == 1 { name.clone() } else { format!("{name}-{number}") }))
+            .find(|folder| !folder.exists())
+            .unwrap_or_else(|| self.findings.join(&name));
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let command = bug.input.command(&self.driver);
+        let stack: Vec<String> = bug.finding.stack.iter().map(|place| format!("  called from {place}")).collect();
+        let chance =
+            if bug.is_reproduced { "" } else { "It was not reproduced: it may depend on the order of threads.\n" };
+        let report = format!("{}\n{}{chance}\n{command}\n", bug.finding, lines(&stack));
+        write(&folder.join("finding.txt"), &report)?;
+        write(&folder.join(format!("input.{EXTENSION}")), &lines(&bug.input.options()))?;
+        write(&folder.join("test.rs"), &bug.input.test(&name.replace('-', "_"), &self.driver))?;
+        Ok((folder, command))
+    }
+}
+
+/// Returns a name for the folder of a finding: the rule and the function.
+fn name(bug: &Bug) -> String {
+    let function = bug.finding.place.as_ref().and_then(|place| place.symbol.clone()).unwrap_or_default();
+    let last = function.rsplit("::").next().unwrap_or_default().to_ascii_lowercase();
+    let function: String = last.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
+    let rule = bug.finding.rule.id();
+    if function.is_empty() { rule.to_owned() } else { format!("{rule}-in-{function}") }
+}
+
+fn lines(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Reads an input.
+fn read(path: &Path) -> Result<Input, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    parse(&text).ok_or_else(|| format!("{} is not an input: expected options of nt-host run", path.display()))
+}
+
+fn parse(text: &str) -> Option<Input> {
+    let words = ["nt-host", "run", "driver"].into_iter().chain(text.lines()).map(OsString::from);
+    let Command::Run(options) = Arguments::try_parse_from(words).ok()?.command else { return None };
+    let below = options.below.into_iter().chain(options.remote).collect();
+    Some(Input { environment: Environment { below, registry: options.registry }, steps: options.steps.0 })
+}
+
+/// Writes a file. It gets its name when it is complete.
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let written = NewFile::create(path).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.finish()
+    });
+    // The error names the file.
+    written.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use etw_types::NtStatus;
+    use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind};
+
+    use super::{lines, parse};
+    use crate::Input;
+    use crate::fuzz::Environment;
+    use crate::wire::Step;
+
+    #[test]
+    fn an_input_comes_back_from_its_file() {
+        let code = Some(0x0022_2004);
+        let below = Below {
+            device: None,
+            kind: Some(RequestKind::DEVICE_CONTROL),
+            code,
+            status: NtStatus::InvalidParameter,
+            output: vec![1, 2],
+            delay: Duration::from_millis(3),
+        };
+        let remote = Below { device: Some(r"\Device\Other".into()), kind: None, code: None, ..below.clone() };
+        let registry = vec![
+            (RegistryKey::Parameters, "Mode".to_owned(), RegistryValue::Dword(7)),
+            (RegistryKey::Device, "Name".to_owned(), RegistryValue::Text("a b:c".into())),
+            (RegistryKey::Path(r"\Registry\Machine\Key".into()), "Data".to_owned(), RegistryValue::Binary(vec![0xAB])),
+        ];
+        let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2004, input: vec![9], output: 0 };
+        let steps = vec![Step::Open { name: Some(r"\\.\A name".into()) }, Step::Request { request }];
+        let input = Input { environment: Environment { below: vec![below, remote], registry }, steps };
+        assert_eq!(parse(&lines(&input.options())), Some(input));
+        assert_eq!(parse("--ioctl\n"), None);
+    }
+}

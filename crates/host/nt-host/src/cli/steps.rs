@@ -1,0 +1,195 @@
+//! The options that are steps of clients.
+
+use clap::builder::{StringValueParser, TypedValueParser};
+use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
+use command_line::units::duration;
+use nt_machine::{IoRequest, RequestKind};
+
+use crate::wire::{OUTPUT, Step};
+
+/// The options that are steps. [`Steps`] keeps their order on the command line.
+#[derive(Args)]
+#[command(next_help_heading = "What clients do, in the order of the command line")]
+struct StepOptions {
+    /// Open a device by its name or symbolic link: \\.\Name, \Device\Name
+    #[arg(long, value_name = "NAME", value_parser = StringValueParser::new().map(|name| Step::Open { name: Some(name) }))]
+    open: Vec<Step>,
+    /// Open the driver's device
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::Open { name: None }))]
+    open_device: Vec<Step>,
+    /// Send the following requests to the N-th device that was opened; by default, to the last one
+    #[arg(long, value_name = "N", value_parser = |text: &str| count(text, "a handle: handles count").map(|number| Step::Handle { number }))]
+    handle: Vec<Step>,
+    /// Close the device
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::Close {}))]
+    close: Vec<Step>,
+    /// Send a control request, with room for LENGTH bytes of output (default: 4096); opens the device for it if none is
+    /// open
+    #[arg(long, value_name = "CODE[:HEX][/LENGTH]", value_parser = |text: &str| sent(control(RequestKind::DEVICE_CONTROL, text)))]
+    ioctl: Vec<Step>,
+    /// Send an internal control request
+    #[arg(long, value_name = "CODE[:HEX][/LENGTH]", value_parser = |text: &str| sent(control(RequestKind::INTERNAL_DEVICE_CONTROL, text)))]
+    internal_ioctl: Vec<Step>,
+    /// Send a read request
+    #[arg(long, value_name = "BYTES", value_parser = |text: &str| sent(read(text)))]
+    read: Vec<Step>,
+    /// Send a write request
+    #[arg(long, value_name = "HEX", value_parser = |text: &str| sent(write(text)))]
+    write: Vec<Step>,
+    /// Begin a control request, and do not wait for it
+    #[arg(long, value_name = "CODE[:HEX][/LENGTH]", value_parser = |text: &str| begun(control(RequestKind::DEVICE_CONTROL, text)))]
+    begin_ioctl: Vec<Step>,
+    /// Begin an internal control request
+    #[arg(long, value_name = "CODE[:HEX][/LENGTH]", value_parser = |text: &str| begun(control(RequestKind::INTERNAL_DEVICE_CONTROL, text)))]
+    begin_internal_ioctl: Vec<Step>,
+    /// Begin a read request
+    #[arg(long, value_name = "BYTES", value_parser = |text: &str| begun(read(text)))]
+    begin_read: Vec<Step>,
+    /// Begin a write request
+    #[arg(long, value_name = "HEX", value_parser = |text: &str| begun(write(text)))]
+    begin_write: Vec<Step>,
+    /// Cancel the N-th request that was begun, and wait for it
+    #[arg(long, value_name = "N", value_parser = |text: &str| count(text, "a request: requests count").map(|number| Step::Cancel { number }))]
+    cancel: Vec<Step>,
+    /// Send the next N requests at the same time, each on a thread of its own; --handle may select a device for each
+    #[arg(long, value_name = "N", value_parser = |text: &str| count(text, "a number of requests: it counts").map(|count| Step::Together { count }))]
+    together: Vec<Step>,
+    /// Make a call of the driver fail: the N-th from here on that can fail; 0 takes it back
+    #[arg(long, value_name = "N", value_parser = |text: &str| number(text).map(|call| Step::FailNext { call }))]
+    fail_next: Vec<Step>,
+    /// Change four bytes of the next input with METHOD_NEITHER after the driver has read them, to find double fetches
+    #[arg(long, value_name = "OFFSET=VALUE", value_parser = change)]
+    change: Vec<Step>,
+    /// Let time pass
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::wait))]
+    wait: Vec<Step>,
+    /// Raise an interrupt of the device, counted from 0 in the order of its resources
+    #[arg(long, value_name = "N", value_parser = interrupt)]
+    interrupt: Vec<Step>,
+    /// Put the device to sleep
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::Sleep {}))]
+    sleep: Vec<Step>,
+    /// Wake the device up
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::Wake {}))]
+    wake: Vec<Step>,
+    /// Stop the device and start it again, as when Windows assigns resources anew
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::Rebalance {}))]
+    rebalance: Vec<Step>,
+    /// Remove the device in an orderly way
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::Remove {}))]
+    remove: Vec<Step>,
+    /// Remove the device by surprise
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::SurpriseRemove {}))]
+    surprise_remove: Vec<Step>,
+    /// Add a device, after the last one was removed
+    #[arg(long, num_args = 0, default_missing_value = "", action = ArgAction::Append, value_parser = switch(Step::AddDevice {}))]
+    add_device: Vec<Step>,
+}
+
+/// The steps of clients, in the order of the command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Steps(pub(super) Vec<Step>);
+
+impl Args for Steps {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        StepOptions::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        StepOptions::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Steps {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let names = StepOptions::augment_args(clap::Command::new(""));
+        let steps = names.get_arguments().filter_map(|argument| {
+            let id = argument.get_id().as_str();
+            Some(matches.indices_of(id)?.zip(matches.get_many::<Step>(id)?))
+        });
+        let mut steps: Vec<(usize, &Step)> = steps.flatten().collect();
+        steps.sort_by_key(|(index, _)| *index);
+        Ok(Self(steps.into_iter().map(|(_, step)| step.clone()).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Parses an option without a value.
+fn switch(step: Step) -> impl TypedValueParser<Value = Step> {
+    StringValueParser::new().map(move |_| step.clone())
+}
+
+fn sent(request: Result<IoRequest, String>) -> Result<Step, String> {
+    request.map(|request| Step::Request { request })
+}
+
+fn begun(request: Result<IoRequest, String>) -> Result<Step, String> {
+    request.map(|request| Step::Begin { request })
+}
+
+pub(super) fn number(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| format!("`{text}` is not a number: expected for example 12 or 0x10"))
+}
+
+/// Parses a number from 1 on. `what` says what it is not.
+fn count(text: &str, what: &str) -> Result<u32, String> {
+    let number = u32::try_from(number(text)?).ok().filter(|number| *number != 0);
+    number.ok_or_else(|| format!("`{text}` is not {what} from 1"))
+}
+
+fn control(kind: RequestKind, text: &str) -> Result<IoRequest, String> {
+    let (rest, output) = match text.split_once('/') {
+        Some((rest, length)) => (rest, self::length(length)?),
+        None => (text, OUTPUT),
+    };
+    let (code, data) = rest.split_once(':').unwrap_or((rest, ""));
+    let digits = code.trim_start_matches("0x");
+    let code = u32::from_str_radix(digits, 16)
+        .map_err(|_| format!("`{code}` is not a hexadecimal control code: expected for example 222000"))?;
+    Ok(IoRequest { kind, code, input: bytes(data)?, output })
+}
+
+fn change(text: &str) -> Result<Step, String> {
+    let bad = || format!("`{text}` does not change bytes: expected an offset and a value, for example 4=0x1000");
+    let (offset, value) = text.split_once('=').ok_or_else(bad)?;
+    let number = |text: &str| number(text).ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(bad);
+    Ok(Step::Change { offset: number(offset)?, value: number(value)? })
+}
+
+fn length(text: &str) -> Result<u32, String> {
+    u32::try_from(number(text)?)
+        .map_err(|_| format!("`{text}` is too many bytes for one request: expected at most 0xFFFFFFFF"))
+}
+
+fn read(text: &str) -> Result<IoRequest, String> {
+    let output = u32::try_from(number(text)?)
+        .map_err(|_| format!("`{text}` is too many bytes for one read: expected at most 0xFFFFFFFF"))?;
+    Ok(IoRequest { kind: RequestKind::READ, output, ..IoRequest::default() })
+}
+
+fn write(text: &str) -> Result<IoRequest, String> {
+    Ok(IoRequest { kind: RequestKind::WRITE, input: bytes(text)?, ..IoRequest::default() })
+}
+
+fn interrupt(text: &str) -> Result<Step, String> {
+    u32::try_from(number(text)?)
+        .map(|number| Step::Interrupt { number })
+        .map_err(|_| format!("`{text}` is not an interrupt: expected at most 0xFFFFFFFF"))
+}
+
+pub(super) fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let bytes = text.as_bytes().chunks(2).map(|pair| {
+        let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2);
+        pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    });
+    let bytes: Option<Vec<u8>> = bytes.collect();
+    bytes.ok_or_else(|| format!("`{text}` is not hexadecimal data: expected two digits per byte, for example 0AFF"))
+}

@@ -1,0 +1,47 @@
+//! The inputs that made a driver do something new.
+
+use std::sync::Arc;
+
+use fastrand::Rng;
+
+use super::input::Input;
+
+/// The inputs, and how often each was used.
+#[derive(Debug, Default)]
+pub(super) struct Corpus {
+    entries: Vec<(Arc<Input>, u64)>,
+}
+
+impl Corpus {
+    pub(super) fn add(&mut self, input: Arc<Input>) {
+        self.entries.push((input, 0));
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns all inputs, oldest first.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &Arc<Input>> {
+        self.entries.iter().map(|(input, _)| input)
+    }
+
+    /// Chooses an input to change: of two, the one that was used less, so that new ones are tried soon.
+    pub(super) fn choose(&mut self, rng: &mut Rng) -> Option<Arc<Input>> {
+        let (first, second) = (rng.choice(0..self.entries.len())?, rng.choice(0..self.entries.len())?);
+        let used = |index: usize| self.entries.get(index).map(|(_, used)| *used);
+        let chosen = if used(second) < used(first) { second } else { first };
+        let (input, used) = self.entries.get_mut(chosen)?;
+        *used += 1;
+        Some(Arc::clone(input))
+    }
+
+    /// Chooses any input.
+    pub(super) fn any(&self, rng: &mut Rng) -> Option<&Input> {
+        rng.choice(&self.entries).map(|(input, _)| &**input)
+    }
+}

@@ -1,0 +1,46 @@
+//! What the fuzzer knows about a driver before it sends anything: constants of its code, names, and its grammar.
+
+use nt_machine::RegistryKey;
+
+use super::grammar::Grammar;
+
+/// The smallest constant that may be a control code: the device type is in the upper half.
+const FIRST_CODE: u64 = 0x1_0000;
+
+/// The words that inputs are made of.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dictionary {
+    /// The constants that the driver compares values with.
+    pub(super) values: Vec<u64>,
+    /// Those that may be control codes, and the codes of the grammar.
+    pub(super) codes: Vec<u32>,
+    pub(super) grammar: Grammar,
+    /// The names of the driver's devices.
+    pub(super) devices: Vec<String>,
+    /// The registry values that the driver looked for and did not find.
+    pub(super) registry: Vec<(RegistryKey, String)>,
+}
+
+impl Dictionary {
+    pub(super) fn new(constants: &[u64], grammar: Grammar, devices: Vec<String>, registry: &[String]) -> Self {
+        let small = |constant: &u64| u32::try_from(*constant).ok().filter(|_| *constant >= FIRST_CODE);
+        let mut codes: Vec<u32> = constants.iter().filter_map(small).collect();
+        codes.extend(grammar.requests.iter().map(|format| format.code));
+        codes.sort_unstable();
+        codes.dedup();
+        let registry = registry.iter().filter_map(|value| registry_value(value)).collect();
+        Self { values: constants.to_vec(), codes, grammar, devices, registry }
+    }
+}
+
+/// Separates the key of a registry value from its name.
+fn registry_value(text: &str) -> Option<(RegistryKey, String)> {
+    let (key, name) = text.rsplit_once('\\')?;
+    let key = match key {
+        "parameters" => RegistryKey::Parameters,
+        "device" => RegistryKey::Device,
+        "driver" => RegistryKey::Driver,
+        path => RegistryKey::Path(path.to_owned()),
+    };
+    Some((key, name.to_owned()))
+}

@@ -1,0 +1,188 @@
+//! What the fuzzer sends to a driver: a sequence of steps, and the environment that the driver is loaded into.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use nt_machine::{Below, Config, RegistryKey, RegistryValue, RequestKind};
+
+use crate::wire::{Step, hexadecimal};
+
+/// What a driver finds when it is loaded, beyond what the run gives it anyway.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Environment {
+    pub(crate) below: Vec<Below>,
+    pub(crate) registry: Vec<(RegistryKey, String, RegistryValue)>,
+}
+
+impl Environment {
+    /// Adds itself to the configuration of a run.
+    pub(super) fn apply(&self, config: &mut Config) {
+        // The first entry that matches a request applies.
+        config.below.splice(0..0, self.below.iter().cloned());
+        config.registry.extend(self.registry.iter().cloned());
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.below.is_empty() && self.registry.is_empty()
+    }
+}
+
+/// A sequence of steps in an environment. It reproduces what the driver did, as options of `nt-host run` or as a test.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    pub(crate) environment: Environment,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Input {
+    /// Returns the options of `nt-host run` that do the same, one option with its value in each element.
+    #[must_use]
+    pub fn options(&self) -> Vec<String> {
+        let below = self.environment.below.iter().map(below_option);
+        let registry = self.environment.registry.iter().map(|(key, name, value)| registry_option(key, name, value));
+        let steps = self.steps.iter().map(|step| match step.option() {
+            (name, Some(value)) => format!("{name}={value}"),
+            (name, None) => name.to_owned(),
+        });
+        below.chain(registry).chain(steps).collect()
+    }
+
+    /// Returns the command that does the same.
+    #[must_use]
+    pub fn command(&self, driver: &Path) -> String {
+        let mut command = format!("nt-host run {}", quoted(&driver.to_string_lossy()));
+        for option in self.options() {
+            let _ = write!(command, " {}", quoted(&option));
+        }
+        // As the fuzzer ran it: in the same order, however long the driver's code takes.
+        command + " --virtual-time"
+    }
+}
+
+/// Returns a word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+fn below_option(below: &Below) -> String {
+    let kind = match below.kind {
+        None => "any",
+        Some(RequestKind::INTERNAL_DEVICE_CONTROL) => "internal-ioctl",
+        Some(RequestKind::READ) => "read",
+        Some(RequestKind::WRITE) => "write",
+        Some(_) => "ioctl",
+    };
+    let code = below.code.map(|code| format!(":{code:X}")).unwrap_or_default();
+    let output = if below.output.is_empty() { String::new() } else { format!(":{}", hexadecimal(&below.output)) };
+    let delay = if below.delay.is_zero() { String::new() } else { format!("@{}us", below.delay.as_micros()) };
+    let script = format!("{kind}{code}={:X}{output}{delay}", below.status.as_int());
+    match &below.device {
+        Some(name) => format!("--remote={name},{script}"),
+        None => format!("--below={script}"),
+    }
+}
+
+fn registry_option(key: &RegistryKey, name: &str, value: &RegistryValue) -> String {
+    let key = match key {
+        RegistryKey::Parameters => "parameters",
+        RegistryKey::Device => "device",
+        RegistryKey::Driver => "driver",
+        RegistryKey::Path(path) => path,
+    };
+    let value = match value {
+        RegistryValue::Dword(value) => format!("dword:{value}"),
+        RegistryValue::Qword(value) => format!("qword:{value}"),
+        RegistryValue::Text(text) => format!("text:{text}"),
+        RegistryValue::Binary(bytes) => format!("hex:{}", hexadecimal(bytes)),
+    };
+    format!(r"--registry={key}\{name}={value}")
+}
+
+/// Joins sequences to one. Each sequence starts with files and requests of its own, and ends without them.
+pub(super) fn join(sequences: &[&[Step]]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let (mut files, mut requests) = (0, 0);
+    for (index, sequence) in sequences.iter().enumerate() {
+        let (first_file, first_request) = (files, requests);
+        for step in *sequence {
+            steps.push(match step {
+                Step::Handle { number } => Step::Handle { number: number + first_file },
+                Step::Cancel { number } => Step::Cancel { number: number + first_request },
+                step => step.clone(),
+            });
+            files += u32::from(matches!(step, Step::Open { .. }));
+            requests += u32::from(matches!(step, Step::Begin { .. }));
+        }
+        if index + 1 < sequences.len() {
+            let has = |wanted: fn(&Step) -> bool| sequence.iter().any(wanted);
+            if has(|step| matches!(step, Step::FailNext { .. })) {
+                steps.push(Step::FailNext { call: 0 });
+            }
+            steps.extend((first_request..requests).map(|request| Step::Cancel { number: request + 1 }));
+            steps.extend((first_file..files).flat_map(|file| [Step::Handle { number: file + 1 }, Step::Close {}]));
+            if has(|step| matches!(step, Step::Sleep {})) {
+                steps.push(Step::Wake {});
+            }
+            if has(|step| matches!(step, Step::Remove {} | Step::SurpriseRemove {})) {
+                steps.push(Step::AddDevice {});
+            }
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use nt_machine::{IoRequest, RequestKind};
+
+    use super::{Environment, Input, join};
+    use crate::wire::Step;
+
+    fn control(output: u32) -> IoRequest {
+        IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2004, input: vec![1, 0xAB], output }
+    }
+
+    #[test]
+    fn an_input_is_a_command_line() {
+        let steps = vec![
+            Step::Open { name: None },
+            Step::Open { name: Some(r"\\.\Name".into()) },
+            Step::Request { request: control(16) },
+            Step::Begin { request: control(4096) },
+            Step::Cancel { number: 1 },
+        ];
+        let input = Input { environment: Environment::default(), steps };
+        assert_eq!(
+            input.command("a b.sys".as_ref()),
+            r"nt-host run 'a b.sys' --open-device '--open=\\.\Name' --ioctl=222004:01ab/16 --begin-ioctl=222004:01ab --cancel=1 --virtual-time"
+        );
+    }
+
+    #[test]
+    fn sequences_are_joined_with_their_own_files_and_requests() {
+        let open = || Step::Open { name: None };
+        let begin = || Step::Begin { request: control(0) };
+        let first = [open(), begin(), Step::SurpriseRemove {}];
+        let second = [open(), begin(), Step::Handle { number: 1 }, Step::Cancel { number: 1 }];
+        let joined = join(&[&first, &second]);
+        let expected = [
+            open(),
+            begin(),
+            Step::SurpriseRemove {},
+            Step::Cancel { number: 1 },
+            Step::Handle { number: 1 },
+            Step::Close {},
+            Step::AddDevice {},
+            open(),
+            begin(),
+            Step::Handle { number: 2 },
+            Step::Cancel { number: 2 },
+        ];
+        assert_eq!(joined, expected);
+    }
+}

@@ -1,0 +1,302 @@
+//! New sequences of steps: made up, or changed from sequences that did something new before.
+
+use std::collections::BTreeSet;
+
+use fastrand::Rng;
+use nt_machine::{Below, IoRequest, RegistryValue, RequestKind};
+
+use super::bytes;
+use super::corpus::Corpus;
+use super::dictionary::Dictionary;
+use super::input::{Environment, Input};
+use crate::wire::Step;
+use etw_types::NtStatus;
+
+/// The maximum number of steps of a sequence.
+const LONGEST: usize = 24;
+/// The maximum number of changes from one sequence to the next.
+const MOST_CHANGES: u32 = 4;
+/// The maximum number of constants that are tried at each place of a new input.
+const MOST_VALUES: usize = 512;
+/// The maximum number of constants that are tried as lengths, and the largest of them.
+const MOST_LENGTHS: usize = 64;
+const PAGE: usize = 4096;
+/// The number of fields at which they are tried.
+const FIELDS: usize = 4;
+/// The number of control codes after a known one that are tried.
+const FOLLOWING: u32 = 32;
+/// The number of handles that a sequence uses.
+const HANDLES: u32 = 3;
+/// The largest number of a call that is made to fail: requests rarely make more calls that can fail.
+const MOST_CALLS: u64 = 8;
+
+/// Makes sequences.
+pub(super) struct Mutator<'a> {
+    pub(super) dictionary: &'a Dictionary,
+    pub(super) rng: &'a mut Rng,
+    /// Whether the device has interrupts.
+    pub(super) interrupts: bool,
+}
+
+/// Returns the sequences that are tried first: each control code with and without data, the codes that follow it, a read
+/// and a write.
+pub(super) fn seeds(dictionary: &Dictionary) -> Vec<Vec<Step>> {
+    let control = |(code, length): (u32, usize)| control(code, vec![0; length], length as u32);
+    let codes = dictionary.codes.iter().flat_map(|code| [(*code, 64), (*code, 0)]);
+    // A driver that finds its handlers in a table compares with the first code only.
+    let following = dictionary.codes.iter().flat_map(|code| (1..=FOLLOWING).map(|next| code.saturating_add(next * 4)));
+    let following: BTreeSet<u32> = following.filter(|code| dictionary.codes.binary_search(code).is_err()).collect();
+    let codes = codes.chain(following.into_iter().map(|code| (code, 64)));
+    let read = IoRequest { kind: RequestKind::READ, output: 64, ..IoRequest::default() };
+    let write = IoRequest { kind: RequestKind::WRITE, input: vec![0; 64], ..IoRequest::default() };
+    let names = dictionary.devices.iter().map(|name| vec![Step::Open { name: Some(name.clone()) }]);
+    let requests = codes.map(control).chain([read, write]);
+    requests.map(|request| vec![Step::Open { name: None }, Step::Request { request }]).chain(names).collect()
+}
+
+/// Returns the sequences that follow from one that did something new: its last request with each constant in each of its
+/// first fields, with other lengths, begun and canceled, and twice.
+pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary) -> Vec<Vec<Step>> {
+    let Some(last) = steps.iter().rposition(|step| step.request().is_some()) else { return Vec::new() };
+    let change = |change: &dyn Fn(&mut IoRequest)| {
+        let mut steps = steps.to_vec();
+        steps.get_mut(last).and_then(Step::request_mut).map(change);
+        steps
+    };
+    let mut all = Vec::new();
+    let own = dictionary.values.iter().filter_map(|value| usize::try_from(*value).ok()).filter(|value| *value <= PAGE);
+    let lengths: BTreeSet<usize> =
+        (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]).chain(own.take(MOST_LENGTHS)).collect();
+    for length in lengths {
+        all.push(change(&|request| request.input.resize(length, 0)));
+        all.push(change(&|request| request.output = length as u32));
+    }
+    for value in dictionary.values.iter().take(MOST_VALUES) {
+        let width = if u32::try_from(*value).is_ok() { 4 } else { 8 };
+        for field in 0..FIELDS {
+            all.push(change(&|request| bytes::write(&mut request.input, field * width, *value, width)));
+        }
+    }
+    if let Some(request) = steps.get(last).and_then(Step::request) {
+        // A program can change its buffer while the driver reads it, if the driver gets its address.
+        let is_neither = request.kind.has_code() && request.code & 3 == 3;
+        for offset in (0..4).map(|field| field * 4).filter(|_| is_neither) {
+            for value in [0, 0x1000, u32::MAX] {
+                let mut changing = steps.to_vec();
+                changing.insert(last, Step::Change { offset, value });
+                all.push(changing);
+            }
+        }
+        let mut pending = steps.to_vec();
+        pending.splice(last..=last, [Step::Begin { request: request.clone() }, Step::Cancel { number: 1 }]);
+        all.push(pending);
+        let mut twice = steps.to_vec();
+        twice.insert(last, Step::Request { request: request.clone() });
+        all.push(twice);
+    }
+    all
+}
+
+fn control(code: u32, input: Vec<u8>, output: u32) -> IoRequest {
+    IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input, output }
+}
+
+impl Mutator<'_> {
+    /// Returns a sequence: a changed one of the corpus or, rarely, a new one.
+    pub(super) fn sequence(&mut self, corpus: &mut Corpus) -> Vec<Step> {
+        let chosen = if self.rng.u8(..16) == 0 { None } else { corpus.choose(self.rng) };
+        let mut steps = chosen.map_or_else(|| vec![Step::Open { name: None }], |input| input.steps.clone());
+        for _ in 0..=self.rng.u32(..MOST_CHANGES) {
+            self.change(&mut steps, corpus);
+        }
+        // Without an open file, each request would open the device anew.
+        if !matches!(steps.first(), Some(Step::Open { .. })) {
+            steps.insert(0, Step::Open { name: None });
+        }
+        steps.truncate(LONGEST);
+        steps
+    }
+
+    fn change(&mut self, steps: &mut Vec<Step>, corpus: &Corpus) {
+        let at = self.rng.usize(..steps.len().max(1));
+        match self.rng.u8(..20) {
+            0..=8 => self.change_request(steps, corpus),
+            9 | 10 => {
+                let step = Step::Request { request: self.request(corpus) };
+                steps.insert((at + 1).min(steps.len()), step);
+            }
+            11 => steps.insert((at + 1).min(steps.len()), self.step()),
+            12 if steps.len() > 1 => drop(steps.remove(at)),
+            13 => {
+                let step = steps.get(at).cloned();
+                steps.splice(at..at, step);
+            }
+            14 => {
+                let other = self.rng.usize(..steps.len().max(1));
+                if at < steps.len() && other < steps.len() {
+                    steps.swap(at, other);
+                }
+            }
+            15 | 16 => self.splice(steps, corpus),
+            17 => self.begin(steps),
+            18 => self.send_together(steps, corpus),
+            _ => {
+                let call = self.rng.u64(1..=MOST_CALLS);
+                steps.insert((at + 1).min(steps.len()), Step::FailNext { call });
+            }
+        }
+    }
+
+    /// Changes the data, the lengths or the code of a request.
+    fn change_request(&mut self, steps: &mut [Step], corpus: &Corpus) {
+        let (rng, values) = (&mut *self.rng, &self.dictionary.values);
+        let mut requests: Vec<&mut IoRequest> = steps.iter_mut().filter_map(Step::request_mut).collect();
+        let index = rng.usize(..requests.len().max(1));
+        let Some(request) = requests.get_mut(index) else { return };
+        match rng.u8(..16) {
+            0 => request.output = bytes::length(rng, values) as u32,
+            1 => request.output = request.input.len() as u32,
+            2 if request.kind.has_code() => request.code = code(rng, &self.dictionary.codes, request.code),
+            _ if request.kind == RequestKind::READ => request.output = bytes::length(rng, values) as u32,
+            _ => {
+                let other = corpus.any(rng).and_then(|input| input.steps.iter().rev().find_map(Step::request));
+                bytes::mutate(&mut request.input, other.map(|other| other.input.as_slice()), values, rng);
+            }
+        }
+    }
+
+    /// Makes a request: by the grammar if there is one, like one of the corpus, or with any code.
+    fn request(&mut self, corpus: &Corpus) -> IoRequest {
+        let (rng, dictionary) = (&mut *self.rng, self.dictionary);
+        if let Some(format) = rng.choice(&dictionary.grammar.requests).filter(|_| rng.u8(..4) != 0) {
+            return control(format.code, format.input(rng, &dictionary.values), format.output);
+        }
+        let known = corpus.any(rng).and_then(|input| input.steps.iter().rev().find_map(Step::request));
+        if let Some(known) = known.filter(|_| rng.u8(..4) != 0) {
+            return known.clone();
+        }
+        let length = bytes::length(rng, &dictionary.values);
+        match rng.u8(..6) {
+            0 => IoRequest { kind: RequestKind::READ, output: length as u32, ..IoRequest::default() },
+            1 => IoRequest { kind: RequestKind::WRITE, input: vec![0; length], ..IoRequest::default() },
+            _ => {
+                let any = rng.u32(..);
+                control(
+                    code(rng, &dictionary.codes, any),
+                    vec![0; length],
+                    bytes::length(rng, &dictionary.values) as u32,
+                )
+            }
+        }
+    }
+
+    /// Makes a step that is not a request.
+    fn step(&mut self) -> Step {
+        let rng = &mut *self.rng;
+        match rng.u8(..24) {
+            0..=7 => Step::Open { name: None },
+            8 => Step::Open { name: rng.choice(&self.dictionary.devices).cloned() },
+            9..=13 => Step::Handle { number: rng.u32(1..=HANDLES) },
+            14..=16 => Step::Close {},
+            17 => Step::Wait { time: 10_000 << rng.u32(..8) },
+            18 => Step::Change { offset: 4 * rng.u32(..8), value: bytes::value(rng, &self.dictionary.values) as u32 },
+            19 if self.interrupts => Step::Interrupt { number: rng.u32(..2) },
+            20 => Step::Sleep {},
+            21 => Step::Rebalance {},
+            22 => Step::Remove {},
+            23 => Step::SurpriseRemove {},
+            _ => Step::Cancel { number: rng.u32(1..=HANDLES) },
+        }
+    }
+
+    /// Appends the end of another sequence.
+    fn splice(&mut self, steps: &mut Vec<Step>, corpus: &Corpus) {
+        let Some(other) = corpus.any(self.rng) else { return };
+        let from = self.rng.usize(..other.steps.len().max(1));
+        // Its first step opens the device, which this sequence has done.
+        steps.extend(other.steps.iter().skip(from.max(1)).cloned());
+    }
+
+    /// Lets a request be pending while the following steps run, and sometimes cancels it.
+    fn begin(&mut self, steps: &mut Vec<Step>) {
+        let requests = (0..).zip(steps.iter()).filter(|(_, step)| matches!(step, Step::Request { .. }));
+        let requests: Vec<usize> = requests.map(|(index, _)| index).collect();
+        let Some(at) = self.rng.choice(requests) else { return };
+        let number = 1 + steps.iter().take(at).filter(|step| matches!(step, Step::Begin { .. })).count() as u32;
+        if let Some(Step::Request { request }) = steps.get(at).cloned() {
+            steps.splice(at..=at, [Step::Begin { request }]);
+            if self.rng.bool() {
+                let later = self.rng.usize(at + 1..=steps.len());
+                steps.insert(later, Step::Cancel { number });
+            }
+        }
+    }
+
+    /// Appends requests on two handles at the same time.
+    fn send_together(&mut self, steps: &mut Vec<Step>, corpus: &Corpus) {
+        let (first, mut second) = (self.request(corpus), self.request(corpus));
+        if self.rng.bool() {
+            second = first.clone();
+        }
+        let files = steps.iter().filter(|step| matches!(step, Step::Open { .. })).count() as u32;
+        steps.truncate(LONGEST - 5);
+        steps.extend([
+            Step::Open { name: None },
+            Step::Together { count: 2 },
+            Step::Request { request: first },
+            Step::Handle { number: files.max(1) },
+            Step::Request { request: second },
+        ]);
+    }
+
+    /// Returns an environment: usually none, sometimes with registry values that the driver looks for, or with answers of
+    /// the device below.
+    pub(super) fn environment(&mut self, corpus: &Corpus) -> Environment {
+        let known = corpus.any(self.rng).map(|Input { environment, .. }| environment.clone());
+        let mut environment = known.filter(|_| self.rng.bool()).unwrap_or_default();
+        if self.rng.u8(..4) != 0 {
+            return environment;
+        }
+        if let Some((key, name)) = self.rng.choice(&self.dictionary.registry).cloned() {
+            let value = self.registry_value();
+            environment.registry.retain(|(_, known, _)| *known != name);
+            environment.registry.push((key, name, value));
+        } else {
+            environment.below = vec![self.below()];
+        }
+        environment
+    }
+
+    fn registry_value(&mut self) -> RegistryValue {
+        let (rng, values) = (&mut *self.rng, &self.dictionary.values);
+        match rng.u8(..6) {
+            0 => RegistryValue::Qword(bytes::value(rng, values)),
+            1 => RegistryValue::Text("A".repeat(rng.usize(..300))),
+            2 => RegistryValue::Binary(vec![0x41; rng.usize(..300)]),
+            _ => RegistryValue::Dword(bytes::value(rng, values) as u32),
+        }
+    }
+
+    fn below(&mut self) -> Below {
+        let (rng, values) = (&mut *self.rng, &self.dictionary.values);
+        let mut output = vec![0; bytes::length(rng, values).min(64)];
+        for _ in 0..rng.u8(..8) {
+            bytes::mutate(&mut output, None, values, rng);
+        }
+        output.truncate(256);
+        let failures = [NtStatus::InsufficientResources, NtStatus::InvalidParameter, NtStatus::Cancelled];
+        let status = if rng.bool() { NtStatus::Success } else { rng.choice(failures).unwrap_or_default() };
+        Below { device: None, kind: None, code: None, status, output, delay: std::time::Duration::ZERO }
+    }
+}
+
+/// Returns a control code: a candidate, or a neighbour of `known`. Functions are in bits 2 to 13, methods in bits 0 and 1.
+fn code(rng: &mut Rng, codes: &[u32], known: u32) -> u32 {
+    let near = known.wrapping_add(rng.u32(..16) * 4).wrapping_sub(rng.u32(..16) * 4);
+    match (rng.u8(..8), rng.choice(codes).copied()) {
+        (0..=4, Some(code)) => code,
+        (5 | 6, _) => near,
+        (7, _) => known ^ rng.u32(..4),
+        _ => near,
+    }
+}

@@ -1,0 +1,156 @@
+//! A process that runs a driver for the fuzzer, and what happened in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nt_machine::{ImageOffset, Record, Rule};
+
+use super::input::Environment;
+use crate::api::Target;
+use crate::wire::{Batch, Reply, Request, Step};
+use crate::{Error, NtHost};
+
+/// The time that passes for the driver after its last request, as in `nt-host run`.
+const ADVANCE: Duration = Duration::from_millis(2500);
+
+/// The mistake that a record is about. Two records of the same mistake can differ in everything else.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) rule: Rule,
+    /// The images and addresses of the place and of its caller: many drivers complete all requests in one function.
+    places: [Option<(u32, u32)>; 2],
+    /// What happened, without numbers, if the place alone does not say it.
+    detail: String,
+}
+
+impl Key {
+    /// The key of a process that has ended, which no driver should be able to cause.
+    pub(super) const DIED: Self = Self { rule: Rule::Host, places: [None; 2], detail: String::new() };
+
+    pub(super) fn new(record: &Record) -> Self {
+        let mut places = record.place().into_iter().chain(record.calls().iter().copied());
+        let mut place = || places.next().map(|place: ImageOffset| (place.image, place.rva));
+        Self { rule: record.rule(), places: [place(), place()], detail: essence(record.rule(), &record.detail()) }
+    }
+
+    /// Returns whether another key is for the same mistake.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        // A driver that does not return can be interrupted anywhere.
+        self == other || (self.rule == Rule::Hang && other.rule == Rule::Hang)
+    }
+}
+
+/// Returns the words of a detail if several mistakes have the same place: a dispatch routine, for what it does with its
+/// request.
+pub(super) fn essence(rule: Rule, detail: &str) -> String {
+    if !matches!(rule, Rule::RequestMisuse | Rule::RequestNever) {
+        return String::new();
+    }
+    let words = detail.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A process with a driver.
+pub(super) struct Runner {
+    pub(super) host: NtHost,
+    pub(super) environment: Arc<Environment>,
+    /// The number of the device in the process; 0 if there is none.
+    device: u64,
+    /// Whether the driver can be unloaded.
+    pub(super) is_loaded: bool,
+    /// Why there is no device.
+    pub(super) failure: Option<Error>,
+    /// The sequences so far.
+    pub(super) history: Vec<Vec<Step>>,
+}
+
+/// How a batch ended.
+pub(super) enum Ran {
+    /// Its sequences ended, up to the first with a finding.
+    Ended(Batch),
+    /// The driver stopped the machine.
+    Stopped,
+    /// The process has ended or does not reply.
+    Died(Error),
+}
+
+impl Runner {
+    /// Starts a process, loads the driver and adds a device.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no process. What the driver does is not an error.
+    pub(super) fn start(target: &Target, environment: &Arc<Environment>) -> Result<Self, Error> {
+        let host = if environment.is_empty() {
+            target.host()?
+        } else {
+            let mut target = target.clone();
+            environment.apply(&mut target.config);
+            target.host()?
+        };
+        let loaded = host.load();
+        let is_loaded = loaded.is_ok();
+        let (device, failure) = match loaded.and_then(|()| host.add_device()) {
+            Ok(device) => (device.number(), None),
+            Err(error) => (0, Some(error)),
+        };
+        Ok(Self { host, environment: Arc::clone(environment), device, is_loaded, failure, history: Vec::new() })
+    }
+
+    /// Returns whether there is a device to send requests to.
+    pub(super) const fn is_ready(&self) -> bool {
+        self.device != 0
+    }
+
+    /// Runs sequences. Those that ran are in the history afterwards.
+    pub(super) fn batch(&mut self, sequences: Vec<Vec<Step>>) -> Ran {
+        let request = Request::Batch { device: self.device, sequences };
+        let reply = self.host.call(&request);
+        let Request::Batch { sequences, .. } = request else { return Ran::Stopped };
+        let (count, ran) = match reply {
+            Ok(Reply::Batch { batch }) => {
+                self.device = batch.device;
+                (batch.done as usize, Ran::Ended(batch))
+            }
+            Ok(Reply::Stopped {}) => match self.host.call(&Request::Progress {}) {
+                Ok(Reply::Number { number }) => (number as usize + 1, Ran::Stopped),
+                _ => (sequences.len(), Ran::Stopped),
+            },
+            Ok(reply) => (sequences.len(), Ran::Died(self.host.unexpected(reply))),
+            Err(error) => (sequences.len(), Ran::Died(error)),
+        };
+        self.history.extend(sequences.into_iter().take(count));
+        ran
+    }
+
+    /// Removes the device and unloads the driver, which shows what it leaks. The driver may stop the machine.
+    pub(super) fn end(&self) {
+        let _ = self.host.advance(ADVANCE);
+        if self.is_ready() {
+            let _ = self.host.ask_status(&Request::RemoveDevice { device: self.device });
+        }
+        let _ = self.host.ask_status(&Request::Unload {});
+    }
+
+    /// Returns the findings so far.
+    pub(super) fn records(&self) -> Vec<Record> {
+        self.host.process().records()
+    }
+}
+
+/// Runs steps in a process of their own, and returns the mistakes.
+///
+/// # Errors
+///
+/// Fails if there is no process.
+pub(super) fn replay(target: &Target, environment: &Arc<Environment>, steps: Vec<Step>) -> Result<Vec<Key>, Error> {
+    let mut runner = Runner::start(target, environment)?;
+    let ran = runner.is_ready().then(|| runner.batch(vec![steps]));
+    match ran {
+        Some(Ran::Ended(_)) => runner.end(),
+        None if runner.is_loaded => runner.end(),
+        Some(Ran::Died(_)) => return Ok(vec![Key::DIED]),
+        None | Some(Ran::Stopped) => {}
+    }
+    Ok(runner.records().iter().map(Key::new).collect())
+}

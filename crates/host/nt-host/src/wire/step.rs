@@ -1,0 +1,124 @@
+//! The steps of a driver's clients: what `nt-host run` takes as options, and what the fuzzer sends many times per second.
+
+use std::time::Duration;
+
+use nt_machine::{IoRequest, RequestKind};
+
+use super::Wire;
+use super::declare::messages;
+
+messages! {
+    /// A step of a client.
+    Step {
+        /// Opens a device: by this name or, without one, the device that was added.
+        Open { name: Option<String> } = 1,
+        /// Continues with the N-th device that was opened, counted from 1.
+        Handle { number: u32 } = 2,
+        /// Closes the current device.
+        Close {} = 3,
+        /// Sends a request and waits until it is completed.
+        Request { request: IoRequest } = 4,
+        /// Sends a request and does not wait.
+        Begin { request: IoRequest } = 5,
+        /// Cancels the N-th request that was begun, counted from 1, and waits until it is completed.
+        Cancel { number: u32 } = 6,
+        /// Sends the next requests at the same time, each on a thread of its own.
+        Together { count: u32 } = 7,
+        /// Makes a call of the driver fail: the N-th from now that can fail, counted from 1.
+        FailNext { call: u64 } = 8,
+        /// Lets time pass, in units of 100 ns.
+        Wait { time: u64 } = 9,
+        /// Raises an interrupt of the device.
+        Interrupt { number: u32 } = 10,
+        /// Puts the device to sleep.
+        Sleep {} = 11,
+        /// Wakes the device up.
+        Wake {} = 12,
+        /// Stops the device and starts it again.
+        Rebalance {} = 13,
+        /// Removes the device in an orderly way.
+        Remove {} = 14,
+        /// Removes the device by surprise.
+        SurpriseRemove {} = 15,
+        /// Adds a device, if the last one was removed.
+        AddDevice {} = 16,
+        /// Changes four bytes of the next input with the method `METHOD_NEITHER` after the driver has read them.
+        Change { offset: u32, value: u32 } = 17,
+    }
+}
+
+impl Eq for Step {}
+
+/// The output length of control requests on the command line, unless it is given.
+pub(crate) const OUTPUT: u32 = 4096;
+
+impl Step {
+    /// Returns a step that lets time pass.
+    pub(crate) fn wait(time: Duration) -> Self {
+        Self::Wait { time: u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX) }
+    }
+
+    /// Returns the request that the step sends.
+    pub(crate) const fn request(&self) -> Option<&IoRequest> {
+        match self {
+            Self::Request { request } | Self::Begin { request } => Some(request),
+            _ => None,
+        }
+    }
+
+    /// Returns the request that the step sends, to change it.
+    pub(crate) const fn request_mut(&mut self) -> Option<&mut IoRequest> {
+        match self {
+            Self::Request { request } | Self::Begin { request } => Some(request),
+            _ => None,
+        }
+    }
+
+    /// Returns the option of `nt-host run` for the step: its name and its value.
+    pub(crate) fn option(&self) -> (&'static str, Option<String>) {
+        match self {
+            Self::Open { name: Some(name) } => ("--open", Some(name.clone())),
+            Self::Open { name: None } => ("--open-device", None),
+            Self::Handle { number } => ("--handle", Some(number.to_string())),
+            Self::Close {} => ("--close", None),
+            Self::Request { request } => sent(request, ["--ioctl", "--internal-ioctl", "--read", "--write"]),
+            Self::Begin { request } => {
+                sent(request, ["--begin-ioctl", "--begin-internal-ioctl", "--begin-read", "--begin-write"])
+            }
+            Self::Cancel { number } => ("--cancel", Some(number.to_string())),
+            Self::Together { count } => ("--together", Some(count.to_string())),
+            Self::FailNext { call } => ("--fail-next", Some(call.to_string())),
+            Self::Wait { time } => ("--wait", Some(format!("{}us", time.div_ceil(10)))),
+            Self::Interrupt { number } => ("--interrupt", Some(number.to_string())),
+            Self::Sleep {} => ("--sleep", None),
+            Self::Wake {} => ("--wake", None),
+            Self::Rebalance {} => ("--rebalance", None),
+            Self::Remove {} => ("--remove", None),
+            Self::SurpriseRemove {} => ("--surprise-remove", None),
+            Self::AddDevice {} => ("--add-device", None),
+            Self::Change { offset, value } => ("--change", Some(format!("{offset}={value:#X}"))),
+        }
+    }
+}
+
+/// Returns the option for a request. `names` are those for control requests of both kinds, reads and writes.
+fn sent(request: &IoRequest, names: [&'static str; 4]) -> (&'static str, Option<String>) {
+    let [control, internal, read, write] = names;
+    let input = hexadecimal(&request.input);
+    let code = || {
+        let input = if input.is_empty() { String::new() } else { format!(":{input}") };
+        let output = if request.output == OUTPUT { String::new() } else { format!("/{}", request.output) };
+        Some(format!("{:X}{input}{output}", request.code))
+    };
+    match request.kind {
+        RequestKind::READ => (read, Some(request.output.to_string())),
+        RequestKind::WRITE => (write, Some(input)),
+        RequestKind::INTERNAL_DEVICE_CONTROL => (internal, code()),
+        _ => (control, code()),
+    }
+}
+
+/// Returns bytes as two hexadecimal digits each.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,156 @@
+//! The fuzzer finds the bugs that are planted in a driver, finds none in the same driver without them, and its
+//! reproductions reproduce.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::common::c;
+use nt_host::{Bug, Fuzz, Harvest, NtHost, Rule};
+
+/// The bugs of `fuzz_bugs.c`: the rule, the function with the mistake, and a part of the description.
+const BUGS: [(Rule, &str, &str); 29] = [
+    (Rule::AccessViolation, "MissingLengthCheck", ""),
+    (Rule::PoolOverrun, "PoolOverflow", ""),
+    (Rule::AccessViolation, "", ""),
+    (Rule::PoolOverrun, "IntegerOverflow", ""),
+    (Rule::UseAfterFree, "UseAfterFree", ""),
+    (Rule::DoubleFree, "DoubleFree", ""),
+    (Rule::AccessViolation, "TypeConfusion", ""),
+    (Rule::RequestMisuse, "Control", "has not initialized"),
+    (Rule::RequestMisuse, "Control", ""),
+    (Rule::PoolLeak, "PoolLeak", ""),
+    (Rule::HandleLeak, "HandleLeak", ""),
+    (Rule::IrqlTooHigh, "WrongIrql", ""),
+    (Rule::LockOrder, "Deadlock", ""),
+    (Rule::LockLeak, "LockLeak", ""),
+    (Rule::RequestTwice, "CompletedTwice", ""),
+    (Rule::RequestNever, "Control", "without completing"),
+    (Rule::RequestTwice, "CanceledState", ""),
+    (Rule::AccessViolation, "UncheckedAllocation", ""),
+    (Rule::BugCheck, "DivisionByZero", ""),
+    (Rule::Hang, "EndlessLoop", ""),
+    (Rule::WrongTag, "WrongTag", ""),
+    (Rule::PoolOverrun, "SignedIndex", ""),
+    (Rule::TimerLeak, "TimerLeft", ""),
+    (Rule::DoubleFree, "Race", ""),
+    (Rule::AccessViolation, "WrongOrder", ""),
+    (Rule::PoolOverrun, "DoubleFetch", ""),
+    (Rule::PoolOverrun, "Read", ""),
+    (Rule::BugCheck, "Write", ""),
+    (Rule::AccessViolation, "ReadMode", ""),
+];
+
+/// Functions that others call for what they do.
+const HELPERS: [&str; 4] = ["Allocate", "Field", "Finish", "OpenSoftware"];
+
+fn driver(bug: u32) -> PathBuf {
+    c::build("fuzz_bugs", bug, "DriverEntry", &["ntoskrnl"])
+}
+
+fn fuzz(bug: u32, executions: u64) -> Harvest {
+    let builder = NtHost::builder().driver(driver(bug));
+    Fuzz::new(builder).seed(1).executions(executions).run().expect("a session")
+}
+
+/// Returns the function that made a mistake.
+fn function(bug: &Bug) -> String {
+    let places = bug.finding.place.iter().chain(&bug.finding.stack);
+    let mut functions = places.filter_map(|place| place.symbol.clone());
+    functions.find(|name| !HELPERS.contains(&name.as_str())).unwrap_or_default()
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    let harvest = fuzz(1, 30_000);
+    let is_found = |(rule, name, detail): &(Rule, &str, &str)| {
+        let is =
+            |bug: &&Bug| bug.finding.rule == *rule && function(bug) == *name && bug.finding.detail.contains(detail);
+        harvest.bugs.iter().any(|bug| is(&bug))
+    };
+    let missing: Vec<_> = BUGS.iter().filter(|bug| !is_found(bug)).collect();
+    assert!(missing.is_empty(), "{missing:?} not found in {harvest}");
+}
+
+#[test]
+fn the_driver_without_its_bugs_has_no_findings() {
+    let harvest = fuzz(0, 3_000);
+    harvest.assert_clean();
+    let (blocks, hits) = harvest.blocks;
+    assert!(hits * 3 > blocks, "{hits} of {blocks} blocks of code ran");
+}
+
+#[test]
+fn a_session_is_repeatable() {
+    let (first, second) = (fuzz(1, 2_000), fuzz(1, 2_000));
+    let commands = |harvest: &Harvest| -> Vec<String> {
+        harvest.bugs.iter().map(|bug| bug.input.command(Path::new("driver.sys"))).collect()
+    };
+    assert_eq!(commands(&first), commands(&second));
+    assert!(first.bugs.len() > 3, "{first}");
+}
+
+fn nt_host(words: &[&str], path: &Path) -> Output {
+    let (command, rest) = words.split_first().expect("a command");
+    Command::new(env!("CARGO_BIN_EXE_nt-host")).arg(command).arg(path).args(rest).output().expect("the command")
+}
+
+#[test]
+fn a_reproduction_is_a_command_that_has_the_same_finding() {
+    let harvest = fuzz(1, 2_000);
+    for bug in harvest.bugs.iter().filter(|bug| bug.is_reproduced && bug.finding.rule != Rule::Hang) {
+        let options = bug.input.options();
+        let words: Vec<&str> = ["run"].into_iter().chain(options.iter().map(String::as_str)).collect();
+        let output = nt_host(&words, &driver(1));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(3), "{options:?}: {text}");
+        assert!(text.contains(bug.finding.rule.id()), "{}: {options:?}: {text}", bug.finding);
+    }
+}
+
+#[test]
+fn a_session_leaves_a_corpus_and_findings_with_their_reproductions() {
+    let folder = c::temporary("fuzz-session");
+    let _ = fs::remove_dir_all(&folder);
+    let output = folder.display().to_string();
+    let words = ["fuzz", "--executions", "1500", "--seed", "3", "--output", &output, "--json"];
+    let first = nt_host(&words, &driver(1));
+    let text = String::from_utf8_lossy(&first.stdout).into_owned() + &String::from_utf8_lossy(&first.stderr);
+    assert_eq!(first.status.code(), Some(3), "{text}");
+    assert!(text.contains("\"schema_version\":1,\"seed\":3,") && text.contains("\"requests_per_second\":"), "{text}");
+    let names = |folder: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(Path::new(&output).join(folder)).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    };
+    let (inputs, findings) = (names("corpus"), names("findings"));
+    assert!(inputs.len() > 5 && inputs.iter().all(|name| name.ends_with(".steps")), "{inputs:?}");
+    let finding = Path::new(&output).join("findings").join(findings.first().expect("a finding"));
+    let report = fs::read_to_string(finding.join("finding.txt")).expect("a report");
+    assert!(report.contains("\nnt-host run "), "{report}");
+    assert!(fs::read_to_string(finding.join("test.rs")).expect("a test").contains("#[test]"));
+    // The next session begins with the inputs of this one.
+    let second = nt_host(&["fuzz", "--executions", "200", "--seed", "4", "--output", &output], &driver(0));
+    assert_eq!(second.status.code(), Some(0), "{}", String::from_utf8_lossy(&second.stdout));
+    assert!(names("corpus").is_superset(&inputs));
+}
+
+#[test]
+fn what_cannot_be_fuzzed_is_refused_with_the_reason() {
+    let folder = c::temporary("fuzz-refused");
+    let grammar = folder.join("grammar.toml");
+    fs::write(&grammar, "[[request]]\ncode = \"x\"\n").expect("a file");
+    let grammar = grammar.display().to_string();
+    for (words, path, code, reason) in [
+        (&["fuzz"][..], folder.join("missing.sys"), 2, "missing.sys: No such file"),
+        (&["fuzz", "--grammar", &grammar], driver(0), 2, "grammar.toml: "),
+        (&["fuzz", "--jobs", "0"], driver(0), 2, "0 is not in 1..=256"),
+        (&["fuzz", "--time", "5"], driver(0), 2, "expected a number with a unit"),
+        (&["fuzz", "--fail", "IoCreateDevice"], driver(0), 1, "DriverEntry returned"),
+    ] {
+        let output = nt_host(words, &path);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
+        assert!(text.contains(reason), "{words:?}: {text}");
+    }
+}

@@ -1,0 +1,90 @@
+//! A client that changes its buffer while the driver uses it: after the driver's first read of some bytes, they have
+//! another value. A driver that checks what it reads from a program, and then reads it again, does not notice.
+//!
+//! The pages of the buffer are inaccessible until the bytes are read. The fault handler makes them accessible for one
+//! instruction, which runs with the trap flag set, and decides in the trap after it. The driver must read the buffer on
+//! the thread of its client, as it must on Windows.
+
+use std::cell::Cell;
+
+use super::fault::{PAGE_FAULT, Trap};
+use super::interrupted::Context;
+use crate::memory::{GuestPtr, PAGE, Protection, protect};
+
+/// The processor's number for the trap after an instruction.
+const DEBUG: i64 = 1;
+/// The bit of a page fault's error code for a write.
+const WRITE: i64 = 2;
+/// The maximum number of bytes that an instruction reads at once, except for wide vector instructions.
+const WIDEST: u64 = 16;
+/// The number of bytes that change.
+const WIDTH: u64 = 4;
+
+/// A buffer whose bytes will change.
+#[derive(Clone, Copy)]
+struct Buffer {
+    /// Its pages.
+    start: u64,
+    size: u64,
+    /// The address of the bytes, and their later value.
+    at: u64,
+    value: u32,
+}
+
+thread_local! {
+    /// The offset and the later value of the bytes that change in the next buffer.
+    static NEXT: Cell<Option<(u32, u32)>> = const { Cell::new(None) };
+    static BUFFER: Cell<Option<Buffer>> = const { Cell::new(None) };
+    /// Whether the instruction that runs with the trap flag set reads the bytes; `None` if there is no such instruction.
+    static STEP: Cell<Option<bool>> = const { Cell::new(None) };
+}
+
+/// Makes four bytes of the next buffer change.
+pub(crate) fn request(offset: u32, value: u32) {
+    NEXT.set(Some((offset, value)));
+}
+
+/// Runs `body`, during which the driver gets the buffer of a program. If its bytes are to change, they do.
+pub(crate) fn during<R>(buffer: GuestPtr<u8>, length: u64, body: impl FnOnce() -> R) -> R {
+    if let Some((offset, value)) = NEXT.take()
+        && u64::from(offset) + WIDTH <= length
+    {
+        let start = buffer.address() / PAGE * PAGE;
+        let size = (buffer.address() + length).next_multiple_of(PAGE) - start;
+        protect(start, size, Protection::None);
+        BUFFER.set(Some(Buffer { start, size, at: buffer.address() + u64::from(offset), value }));
+    }
+    let result = body();
+    if let Some(Buffer { start, size, .. }) = BUFFER.take() {
+        protect(start, size, Protection::ReadWrite);
+    }
+    result
+}
+
+/// Lets an instruction access the buffer. Returns whether the fault was such an access.
+pub(super) fn begin(trap: Trap, context: &mut Context<'_>) -> bool {
+    let Some(Buffer { start, size, at, .. }) = BUFFER.get() else { return false };
+    if trap.number != PAGE_FAULT || trap.executes() || trap.address < start || trap.address - start >= size {
+        return false;
+    }
+    let reads = trap.error & WRITE == 0 && trap.address < at + WIDTH && trap.address + WIDEST > at;
+    context.step(true);
+    STEP.set(Some(reads));
+    protect(start, size, Protection::ReadWrite)
+}
+
+/// Changes the bytes after the instruction that read them, or makes the buffer inaccessible again. Returns `true` if the
+/// instruction was executed, so that the fault needs no further handling.
+pub(super) fn end(trap: Trap, context: &mut Context<'_>) -> bool {
+    let Some(reads) = STEP.take() else { return false };
+    context.step(false);
+    if let Some(Buffer { start, size, at, value }) = BUFFER.get() {
+        if reads {
+            BUFFER.set(None);
+            let _ = GuestPtr::<u32>::new(at).write(value);
+        } else {
+            protect(start, size, Protection::None);
+        }
+    }
+    trap.signal == libc::SIGTRAP && trap.number == DEBUG
+}

@@ -1,0 +1,43 @@
+//! What a program that sends many requests, such as a fuzzer, asks of the machine between them.
+
+use super::{Machine, gaps};
+use crate::exception::changing;
+use crate::kernel::lock;
+
+impl Machine {
+    /// Waits until no DPC and no work item is left. Only the thread that serves requests may call this.
+    pub fn settle(self) {
+        self.parts.kernel.scheduler.settle();
+    }
+
+    /// Makes a call of the driver fail: the `call`-th from now, counted from 1 over all routines that can fail. 0 takes
+    /// it back.
+    pub fn fail_next(self, call: u64) {
+        self.parts.kernel.table.fail_next(call);
+    }
+
+    /// Makes four bytes of the next input with the method `METHOD_NEITHER` change after the driver's first read of them, as
+    /// a program can change its memory at any time. Only the thread that sends the request may call this.
+    pub fn change_next(self, offset: u32, value: u32) {
+        changing::request(offset, value);
+    }
+
+    /// Returns the number of findings so far.
+    #[must_use]
+    pub fn finding_count(self) -> usize {
+        self.parts.verifier.findings().read().len()
+    }
+
+    /// Returns the names and symbolic links of the driver's devices.
+    #[must_use]
+    pub fn device_names(self) -> Vec<String> {
+        gaps::device_names()
+    }
+
+    /// Returns the registry values that the driver looked for and did not find: the key, a backslash, and the name. The
+    /// key is `parameters`, `device`, `driver` or a full path.
+    #[must_use]
+    pub fn missing_values(self) -> Vec<String> {
+        lock(&self.parts.kernel.missing_values).iter().cloned().collect()
+    }
+}
