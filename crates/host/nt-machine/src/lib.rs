@@ -7,7 +7,8 @@
 //!
 //! ```text
 //! │ Machine      start, load, add_device, begin, finish, unload
-//! │ wdf          the framework             kernel      routines by families, scheduler
+//! │ filter       the filter manager        wdf         the framework
+//! │ kernel       routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
 //! │ loader       files in memory           routine     what is known about a routine
@@ -29,6 +30,7 @@
 mod config;
 mod cpu;
 mod exception;
+mod filter;
 mod image;
 mod kernel;
 mod layout;
@@ -41,6 +43,7 @@ mod verify;
 mod wdf;
 
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
+pub use filter::{FileOpen, FileRequest};
 pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, TargetEvent, Told};
@@ -48,7 +51,7 @@ pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{
-    DeviceId, FileId, Guest, Guests, Known, Loaded, Machine, RoutineInfo, all_routines, can_fail, known,
+    DeviceId, FileId, FilePort, Guest, Guests, Known, Loaded, Machine, RoutineInfo, all_routines, can_fail, known,
 };
 pub use verify::{END_RUN, Findings, Gap, GapKind, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;

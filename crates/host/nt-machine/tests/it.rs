@@ -7,8 +7,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of nt-machine, lowest first.
-const MACHINE: [&str; 11] =
-    ["memory", "layout", "loader", "routine", "image", "cpu", "verify", "exception", "kernel", "wdf", "machine"];
+const MACHINE: [&str; 12] = [
+    "memory",
+    "layout",
+    "loader",
+    "routine",
+    "image",
+    "cpu",
+    "verify",
+    "exception",
+    "kernel",
+    "wdf",
+    "filter",
+    "machine",
+];
 
 /// The folders of nt-host, lowest first: messages, reports, the child process, the API, the command line.
 const HOST: [&str; 5] = ["wire", "report", "child", "api", "cli"];

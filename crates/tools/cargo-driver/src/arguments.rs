@@ -83,6 +83,9 @@ pub(crate) struct New {
     /// Use the Windows Driver Model, without a framework
     #[arg(long)]
     pub(crate) wdm: bool,
+    /// Make a file system minifilter
+    #[arg(long, conflicts_with_all = ["kmdf", "wdm"])]
+    pub(crate) minifilter: bool,
     /// A clone of the wdk-etw repository; the driver depends on its crates by path
     #[arg(long, value_name = "FOLDER", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))]
     pub(crate) wdk_etw: PathBuf,

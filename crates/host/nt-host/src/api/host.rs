@@ -362,6 +362,8 @@ impl NtHost {
             | Reply::Events { .. }
             | Reply::Calls { .. }
             | Reply::Gaps { .. }
+            | Reply::FileOpened { .. }
+            | Reply::Messages { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
     }

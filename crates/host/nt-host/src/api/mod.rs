@@ -11,6 +11,7 @@ mod images;
 mod matrix;
 mod system;
 mod trace;
+mod volume;
 
 pub use builder::Builder;
 pub use compare::Difference;
@@ -21,3 +22,4 @@ pub use frameworks::Frameworks;
 pub use host::{NtHost, Storm};
 pub use matrix::{Broken, Matrix, Mistake, Survey};
 pub use trace::{Trace, TraceSession};
+pub use volume::{FileOperation, Port, Volume, VolumeFile};

@@ -5,6 +5,7 @@
 //! session control that does not involve the driver.
 
 pub(crate) mod control;
+mod files;
 mod patience;
 mod process;
 mod server;

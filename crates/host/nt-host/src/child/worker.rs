@@ -11,7 +11,7 @@ use etw_types::{Level, NtStatus};
 use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Told};
 
 use super::shared::{Sessions, lock};
-use super::{control, storm};
+use super::{control, files, storm};
 use crate::wire::{Reply, Request};
 
 /// The worker thread, as seen by the server.
@@ -141,6 +141,17 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         }
         Request::Storm { plan } => storm::run(machine, guests, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },
+        Request::FileOpen { .. }
+        | Request::FileBegin { .. }
+        | Request::FileFinish { .. }
+        | Request::FileCancel { .. }
+        | Request::FileClose { .. }
+        | Request::FilterAttach { .. }
+        | Request::PortConnect { .. }
+        | Request::PortSend { .. }
+        | Request::PortReply { .. }
+        | Request::PortMessages { .. }
+        | Request::PortClose { .. } => files::execute(machine, request),
         Request::Session { .. }
         | Request::Events { .. }
         | Request::Calls {}

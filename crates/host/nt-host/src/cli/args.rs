@@ -10,6 +10,7 @@ use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
 use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Resource, Time};
 
+use super::files::FileStep;
 use super::framework::Framework;
 use crate::suggest::suggestion;
 use crate::{Failure, GapKind, Os};
@@ -125,6 +126,9 @@ pub(super) struct Options {
     /// driver, or a full path; types: text (default), dword, qword, hex; repeatable
     #[arg(long, value_name = "KEY\\NAME=[TYPE:]VALUE", value_parser = registry)]
     pub(super) registry: Vec<Registry>,
+    /// Copy a folder to the root of the volume, for --file; repeatable
+    #[arg(long, value_name = "DIR")]
+    pub(super) volume: Vec<PathBuf>,
     /// Ask the driver's providers to log their state after the requests
     #[arg(long)]
     pub(super) capture_state: bool,
@@ -189,6 +193,7 @@ pub(super) enum Step {
     Request(IoRequest),
     Wait(Duration),
     Interrupt(u32),
+    File(FileStep),
 }
 
 /// The options that are steps. [`Steps`] keeps their order on the command line.
@@ -219,6 +224,11 @@ struct StepOptions {
     /// Let time pass
     #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::Wait))]
     wait: Vec<Step>,
+    /// Use a file of the volume through the minifilter: open:PATH, create:PATH, folder:PATH, read[:BYTES], write:TEXT,
+    /// rename:PATH, delete, list[:PATTERN], close, detach, attach; or a communication port: connect:NAME, send[:TEXT],
+    /// reply:TEXT
+    #[arg(long, value_name = "STEP", value_parser = |text: &str| text.parse::<FileStep>().map(Step::File))]
+    file: Vec<Step>,
     /// Raise an interrupt of the device, counted from 0 in the order of its resources
     #[arg(long, value_name = "N", value_parser = interrupt)]
     interrupt: Vec<Step>,

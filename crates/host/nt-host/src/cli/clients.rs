@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::args::Step;
+use super::files::Files;
 use super::progress::{Progress, Sent};
 use crate::{Device, Error, File, NtHost};
 
@@ -16,11 +17,13 @@ pub(super) struct Clients<'a> {
     files: Vec<Option<File>>,
     /// The file in use, counted from 1; 0 before the first one.
     current: usize,
+    /// What the clients have open on the volume.
+    volume: Files,
 }
 
 impl<'a> Clients<'a> {
-    pub(super) const fn new(host: &'a NtHost, device: Option<&'a Device>) -> Self {
-        Self { host, device, files: Vec::new(), current: 0 }
+    pub(super) fn new(host: &'a NtHost, device: Option<&'a Device>) -> Self {
+        Self { host, device, files: Vec::new(), current: 0, volume: Files::default() }
     }
 
     /// Performs the steps in order. A request that cannot be sent is recorded, and the other steps continue.
@@ -32,13 +35,14 @@ impl<'a> Clients<'a> {
                 Step::Close => self.close(progress)?,
                 Step::Request(request) => self.send(request, progress)?,
                 Step::Interrupt(number) => self.interrupt(*number, progress)?,
+                Step::File(step) => self.volume.perform(self.host, step, progress)?,
                 Step::Wait(time) => {
                     progress.step("time");
                     self.host.advance(*time)?;
                 }
             }
         }
-        Ok(())
+        self.volume.close()
     }
 
     fn open(&mut self, name: &str, progress: &mut Progress) -> Result<(), Error> {
@@ -162,7 +166,7 @@ const fn name(kind: RequestKind) -> &'static str {
 }
 
 /// Separates what the driver or the system refused from errors that end the run.
-fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
+pub(super) fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(Error::Status(status)) => Ok(Err(status)),

@@ -18,6 +18,7 @@ mod limits;
 mod loader;
 mod losses;
 mod matrix;
+mod minifilters;
 mod notify;
 mod original;
 mod places;

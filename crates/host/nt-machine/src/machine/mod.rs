@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod documentation;
+mod files;
 mod gaps;
 mod guests;
 mod load;
@@ -26,11 +27,13 @@ use etw_engine::{Engine, Session};
 use crate::config::Config;
 use crate::cpu::thread::{self, Threads};
 use crate::exception::signals;
+use crate::filter;
 use crate::image::{self, Images};
 use crate::kernel::{self, Kernel, Table, lock};
 use crate::verify::{self, Findings, Gap, Verifier};
 use crate::wdf;
 
+pub use files::FilePort;
 pub use guests::{Guest, Guests};
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
@@ -47,6 +50,8 @@ struct Parts {
     residents: Mutex<Vec<load::Resident>>,
     kernel: Kernel,
     framework: wdf::Attached,
+    filters: filter::Manager,
+    volume: Mutex<files::Clients>,
     clients: Mutex<plug::Clients>,
 }
 
@@ -75,6 +80,8 @@ impl Machine {
             residents: Mutex::default(),
             kernel: Kernel::new(config, table, plug::close_all_of_packets),
             framework: wdf::Attached::new(plug::close_all_of),
+            filters: filter::Manager::default(),
+            volume: Mutex::default(),
             clients: Mutex::default(),
         };
         MACHINE.set(parts).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
@@ -85,6 +92,7 @@ impl Machine {
         image::attach(&parts.images);
         kernel::attach(&parts.kernel);
         wdf::attach(&parts.framework);
+        filter::attach(&parts.filters);
         signals::install()?;
         Ok(Self { parts })
     }

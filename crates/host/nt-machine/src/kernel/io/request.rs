@@ -145,7 +145,7 @@ pub(crate) struct Io {
     /// Devices that the driver has deleted and whose memory is still in use. See [`release`](super::device::release).
     pub(super) deleted: Vec<GuestPtr<DEVICE_OBJECT>>,
     registrations: Vec<Registration>,
-    pub(super) volume: Volume,
+    pub(crate) volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// The activity ids of threads, by thread number: addresses in memory of the driver.

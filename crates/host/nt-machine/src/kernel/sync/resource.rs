@@ -279,7 +279,7 @@ const fn reader(resource: GuestPtr<ERESOURCE>, thread: u64) -> (u64, u64) {
 
 /// The kinds of access to a resource. The shared ones differ if another thread waits for exclusive access.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
     Exclusive,
     /// `ExAcquireResourceSharedLite`: waits for that thread, unless the caller already has shared access.
     Shared,
@@ -290,7 +290,7 @@ enum Access {
 }
 
 /// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
-fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
+pub(super) fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
     let (exclusive, key) = (access == Access::Exclusive, reader(resource, thread::object().address()));
     let attempt = |state: &mut State| {
         let (readers, writer) = (resource.Readers().read()?, resource.Writer().read()?);
@@ -332,7 +332,7 @@ fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<
 }
 
 /// Releases a resource that a thread acquired.
-fn release(resource: GuestPtr<ERESOURCE>, thread: u64) -> Result<(), Fault> {
+pub(super) fn release(resource: GuestPtr<ERESOURCE>, thread: u64) -> Result<(), Fault> {
     let owned = kernel().scheduler.change(|state| {
         let depth = resource.WriterDepth().read()?;
         if resource.Writer().read()?.address() == thread && depth != 0 {
