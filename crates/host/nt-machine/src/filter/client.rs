@@ -128,9 +128,14 @@ pub(crate) fn close(file: u64) {
     files::close(File::new(file));
 }
 
-/// Returns whether a minifilter is registered.
-pub(crate) fn has_filter() -> bool {
-    !state().filters.is_empty()
+/// Returns why no minifilter receives the operations on files.
+pub(crate) fn why_not_filtered() -> String {
+    let state = state();
+    match state.refusal {
+        _ if state.filters.is_empty() => "it has registered no minifilter".to_owned(),
+        Some(status) => format!("its instance setup callback refused the volume with {status}"),
+        None => "its minifilter has no instance on the volume".to_owned(),
+    }
 }
 
 /// Detaches the driver's minifilter from the volume, or attaches it again.

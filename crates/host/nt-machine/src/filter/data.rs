@@ -10,7 +10,7 @@ use crate::kernel::{call_back, kernel};
 use crate::layout::{FLT_IO_PARAMETER_BLOCK, MDL};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{
-    ANY, APC, DISPATCH, FILTER_MANAGER, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines,
+    ANY, APC, DISPATCH, FILTER_MANAGER, Failure, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines,
 };
 
 /// `IoReadAccess`, `IoWriteAccess`.
@@ -58,7 +58,7 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(APC), module(FILTER_MANAGER)]
-    fn FltReissueSynchronousIo(instance: InstanceId, data: Data) -> Outcome {
+    fn FltReissueSynchronousIo(instance: InstanceId, data: Data) -> Result<(), Fault> {
         let iopb = data.Iopb().read()?.read()?;
         let request = Request {
             major: iopb.MajorFunction,
@@ -69,9 +69,11 @@ routines! { pub(super) ROUTINES;
             is_user: data.RequestorMode().read()? != 0,
             above: Some(instance),
         };
-        let result = request::run(&request)?;
-        data.IoStatus().write(result.block)?;
-        done(())
+        match request::run(&request) {
+            Ok(result) => data.IoStatus().write(result.block),
+            Err(Failure::Status(status)) => data.IoStatus().Status().write(status),
+            Err(Failure::Fault(fault)) => Err(fault),
+        }
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER)]

@@ -9,7 +9,7 @@ use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{FLT_RELATED_OBJECTS, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::{APC, FILTER_MANAGER, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
-use crate::verify::{self, At, Rule, gap};
+use crate::verify::{self, At, Rule};
 
 /// `FLTFL_INSTANCE_SETUP_…`.
 pub(super) const AUTOMATIC: u64 = 1;
@@ -139,7 +139,6 @@ pub(super) fn attach_automatically(filter: FilterId) -> Outcome {
     let Some(service) = state().filters.get(&filter).map(|filter| filter.name.clone()) else { return done(()) };
     let described = describe(&service);
     if !described.is_automatic {
-        gap::note(format!("{service} suppresses automatic attachments: Flags of its instance in the registry"));
         return done(());
     }
     match attach(filter, described.name, described.altitude, AUTOMATIC) {
@@ -166,7 +165,7 @@ fn attach(filter: FilterId, name: String, altitude: String, flags: u64) -> Outco
     let types = [flags, DISK_FILE_SYSTEM.into(), u64::from(NTFS.cast_unsigned())];
     let status = NtStatus::from_int(call("instance setup callback", setup, object, &types)? as u32);
     if !status.is_success() {
-        gap::note(format!("the instance setup callback returned {status}"));
+        state().refusal = Some(status);
         remove(object);
         return fail(status);
     }

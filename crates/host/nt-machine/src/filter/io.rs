@@ -17,6 +17,11 @@ use crate::routine::{Call, FILTER_MANAGER, Ignored, Out, Outcome, PASSIVE, done,
 
 /// `FLTFL_IO_OPERATION_DO_NOT_UPDATE_BYTE_OFFSET`.
 const KEEP_POSITION: u32 = 4;
+/// `FILE_OPEN_IF`, `FILE_DIRECTORY_FILE`.
+const OPEN_IF: u32 = 3;
+const DIRECTORY: u32 = 1;
+/// The folder for what the system and its drivers keep on a volume.
+const SYSTEM_FOLDER: &str = r"\System Volume Information";
 /// `SL_RETURN_SINGLE_ENTRY`.
 const SINGLE_ENTRY: u8 = 2;
 
@@ -85,6 +90,27 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let shared = [file_attributes, share];
         create(call, instance, handle, file, (access, attributes, status), shared, disposition, options)
+    }
+
+    #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::AccessDenied), keeps_nothing]
+    fn FltCreateSystemVolumeInformationFolder(instance: InstanceId) -> Outcome {
+        let opening = Opening {
+            path: SYSTEM_FOLDER.to_owned(),
+            related: GuestPtr::NULL,
+            access: 0,
+            disposition: OPEN_IF,
+            options: DIRECTORY,
+            attributes: 0,
+            share: 0,
+            is_user: false,
+            above: Some(instance),
+        };
+        let opened = files::open(&opening)?;
+        if opened.file.is_null() {
+            return fail(opened.status);
+        }
+        files::close(opened.file);
+        done(())
     }
 
     #[irql(PASSIVE), module(FILTER_MANAGER)]

@@ -32,7 +32,7 @@ mod state;
 
 use crate::routine::Routine;
 
-pub(crate) use client::{Begun, begin, cancel, close, finish, has_filter, open, set_attached};
+pub(crate) use client::{Begun, begin, cancel, close, finish, open, set_attached, why_not_filtered};
 pub use client::{FileOpen, FileRequest};
 pub(crate) use port::{connect, disconnect, messages, reply, send};
 pub(crate) use register::{report_leaks, unload};

@@ -81,7 +81,7 @@ routines! { pub(super) ROUTINES;
     }
 
     /// Fails if the operation is canceled already: the caller completes it then.
-    #[irql(DISPATCH), module(FILTER_MANAGER), fails(NtStatus::Cancelled), keeps_nothing]
+    #[irql(DISPATCH), module(FILTER_MANAGER)]
     fn FltSetCancelCompletion(data: Data, callback: GuestPtr<Code>) -> Outcome {
         let is_set = with(data, |operation| {
             if !operation.is_canceled {

@@ -56,6 +56,8 @@ pub(super) struct State {
     pub(super) filters: BTreeMap<FilterId, Filter>,
     /// The instances on the volume, the highest altitude first.
     pub(super) instances: Vec<Instance>,
+    /// The status with which the last setup callback refused the volume.
+    pub(super) refusal: Option<NtStatus>,
     /// The volume; NULL before the first filter registers.
     pub(super) volume: VolumeId,
     pub(super) contexts: BTreeMap<u64, Context>,

@@ -93,11 +93,7 @@ pub(super) fn no_such_name(name: &str) {
 
 /// Records that a file operation had no minifilter to go through.
 pub(super) fn not_filtered(what: &str) {
-    let why = if filter::has_filter() {
-        "its minifilter has no instance on the volume"
-    } else {
-        "it has registered no minifilter"
-    };
+    let why = filter::why_not_filtered();
     gap::add(GapKind::NotReached, format!("{what} did not reach the driver: {why}"));
 }
 

@@ -33,6 +33,7 @@ mod start_io;
 mod timer;
 mod tree;
 pub(crate) mod volume;
+mod volume_names;
 pub(crate) mod wmi;
 mod wmi_library;
 pub(crate) mod work;
@@ -57,6 +58,7 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
     services::ROUTINES,
     start_io::ROUTINES,
     timer::ROUTINES,
+    volume_names::ROUTINES,
     wmi::ROUTINES,
     wmi_library::ROUTINES,
     work::ROUTINES,

@@ -20,6 +20,8 @@ use crate::routine::{Outcome, fail};
 /// The device of the volume, and other names for its root and its folder of Windows.
 pub(crate) const DEVICE: &str = r"\Device\HarddiskVolume1";
 const DRIVE: &str = r"\??\C:";
+/// The volume's drive letter.
+pub(super) const LETTER: &str = "C:";
 const SYSTEM_ROOT: &str = r"\SystemRoot";
 const WINDOWS: &str = r"\Windows";
 /// `FILE_DELETE_ON_CLOSE`.
