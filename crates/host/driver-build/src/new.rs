@@ -121,7 +121,10 @@ impl NewDriver {
     /// The value for each placeholder of the templates.
     fn words(&self, dir: &Path, clone: &Path) -> Vec<(&'static str, String)> {
         let plain = self.name.replace('-', "_");
-        let kind = if self.kind == Kind::Kmdf { "KMDF" } else { "WDM" };
+        let kind = match self.kind {
+            Kind::Kmdf => "KMDF",
+            Kind::Wdm | Kind::Minifilter => "WDM",
+        };
         let text = |path: PathBuf| path.to_string_lossy().replace('\\', "/");
         vec![
             ("package", self.name.clone()),
@@ -247,7 +250,9 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, KMDF, Kind, MINIFILTER, NewDriver, WDM, camel, check_name, identifier, in_guid_form, relative};
+    use super::{
+        COMMON, KMDF, Kind, MINIFILTER, NewDriver, WDM, camel, check_name, identifier, in_guid_form, relative,
+    };
     use std::fs;
     use std::path::{Path, PathBuf};
 

@@ -1,12 +1,13 @@
 /* A minifilter that refuses, pends, changes and reports operations. BUG selects a mistake; 0 is none.
 
-   It refuses to open "secret.txt", cancels the open of "late.txt", pends reads of "slow.txt" and "held.txt" (the latter
+   It opens "A.txt" in place of "moved.txt", refuses to open "secret.txt", cancels the open of "late.txt", pends reads of "slow.txt" and "held.txt" (the latter
    until its instance goes or the read is canceled), and turns what it reads into upper case. */
 
 #include <fltKernel.h>
 
 #define TAG 'tliF'
 #define LOG(...) DbgPrint(__VA_ARGS__)
+#define TARGET L"\\Device\\HarddiskVolume1\\dir\\A.txt"
 
 typedef struct STREAM {
     ULONG Reads;
@@ -49,6 +50,12 @@ static FLT_PREOP_CALLBACK_STATUS FLTAPI PreCreate(PFLT_CALLBACK_DATA Data, PCFLT
         return FLT_PREOP_SUCCESS_NO_CALLBACK;
     }
     FltParseFileNameInformation(name);
+    if (Ends(&name->Name, L"moved.txt")) {
+        FltReleaseFileNameInformation(name);
+        status = IoReplaceFileObjectName(Data->Iopb->TargetFileObject, TARGET, sizeof(TARGET) - sizeof(WCHAR));
+        Complete(Data, NT_SUCCESS(status) ? STATUS_REPARSE : status);
+        return FLT_PREOP_COMPLETE;
+    }
     LOG("create %wZ: %wZ %wZ %wZ\n", &name->Name, &name->ParentDir, &name->FinalComponent, &name->Extension);
     secret = Ends(&name->Name, L"secret.txt");
 #if BUG != 2

@@ -71,6 +71,9 @@ fn a_minifilter_refuses_cancels_and_pends() {
     assert_eq!(status(volume.open(r"\dir\secret.txt")), NtStatus::AccessDenied);
     // STATUS_VIRUS_INFECTED: the file system had opened the file, and the minifilter canceled that.
     assert_eq!(status(volume.open(r"\dir\late.txt")).as_int(), 0xC000_0906);
+    let file = volume.open(r"\dir\moved.txt").expect("an open of another file");
+    assert_eq!(file.read(0, 64).expect("a read").output, b"HELLO");
+    file.close().expect("a close");
     let file = volume.open(r"\dir\slow.txt").expect("an open");
     assert_eq!(file.read(0, 64).expect("a read").output, b"SLOWLY");
     file.close().expect("a close");

@@ -1,8 +1,6 @@
 //! The routines for contexts: memory that a minifilter keeps for a volume, an instance, a file, a stream or a stream
 //! handle.
 
-use etw_types::NtStatus;
-
 use super::contexts::{
     ContextId, FILE, INSTANCE, STREAM, STREAM_HANDLE, VOLUME, allocate, delete, detach, get, is_open, of_handle,
     of_instance, of_stream, reference, release, report_unknown, set, take,
@@ -51,7 +49,7 @@ routines! { pub(super) ROUTINES;
         set(Holder { owner, kind: VOLUME, object: volume.address() }, operation, new, old)
     }
 
-    #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::NotFound), keeps_nothing]
+    #[irql(APC), module(FILTER_MANAGER)]
     fn FltGetVolumeContext(&call, filter: FilterId, volume: VolumeId, place: Out<ContextId>) -> Outcome {
         get(call, Holder { owner: filter.address(), kind: VOLUME, object: volume.address() }, place)
     }
@@ -71,7 +69,7 @@ routines! { pub(super) ROUTINES;
         set(of_instance(instance), operation, new, old)
     }
 
-    #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::NotFound), keeps_nothing]
+    #[irql(APC), module(FILTER_MANAGER)]
     fn FltGetInstanceContext(&call, instance: InstanceId, place: Out<ContextId>) -> Outcome {
         get(call, of_instance(instance), place)
     }
@@ -92,7 +90,7 @@ routines! { pub(super) ROUTINES;
         set(of_stream(instance, STREAM, file)?, operation, new, old)
     }
 
-    #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::NotFound), keeps_nothing]
+    #[irql(APC), module(FILTER_MANAGER)]
     fn FltGetStreamContext(&call, instance: InstanceId, file: File, place: Out<ContextId>) -> Outcome {
         place.set(GuestPtr::NULL)?;
         get(call, of_stream(instance, STREAM, file)?, place)
@@ -114,7 +112,7 @@ routines! { pub(super) ROUTINES;
         set(of_stream(instance, FILE, file)?, operation, new, old)
     }
 
-    #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::NotFound), keeps_nothing]
+    #[irql(APC), module(FILTER_MANAGER)]
     fn FltGetFileContext(&call, instance: InstanceId, file: File, place: Out<ContextId>) -> Outcome {
         place.set(GuestPtr::NULL)?;
         get(call, of_stream(instance, FILE, file)?, place)
@@ -136,7 +134,7 @@ routines! { pub(super) ROUTINES;
         set(of_handle(instance, file)?, operation, new, old)
     }
 
-    #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::NotFound), keeps_nothing]
+    #[irql(APC), module(FILTER_MANAGER)]
     fn FltGetStreamHandleContext(&call, instance: InstanceId, file: File, place: Out<ContextId>) -> Outcome {
         place.set(GuestPtr::NULL)?;
         get(call, of_handle(instance, file)?, place)

@@ -24,6 +24,8 @@ const DRIVE: &str = r"\??\C:";
 pub(super) const LETTER: &str = "C:";
 const SYSTEM_ROOT: &str = r"\SystemRoot";
 const WINDOWS: &str = r"\Windows";
+/// `FILE_DEVICE_DISK`.
+const DISK: u32 = 7;
 /// `FILE_DELETE_ON_CLOSE`.
 const DELETE_ON_CLOSE: u32 = 0x1000;
 /// The size of what a file system keeps for an open file, in words. Drivers only compare its address.
@@ -51,7 +53,11 @@ pub(crate) fn device() -> Outcome<GuestPtr<DEVICE_OBJECT>> {
     let known = lock(&kernel().io).devices.iter().find(|device| device.name == DEVICE).map(|device| device.object);
     Ok(match known {
         Some(device) => device,
-        None => stack::new_device(DEVICE, Owner::Other)?,
+        None => {
+            let device = stack::new_device(DEVICE, Owner::Other)?;
+            device.DeviceType().write(DISK)?;
+            device
+        }
     })
 }
 
