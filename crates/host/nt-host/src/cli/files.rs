@@ -112,7 +112,7 @@ pub(super) struct Files {
 /// The result of a step: a status, and the text of its output.
 type Done = Result<(NtStatus, String), NtStatus>;
 
-fn text(answer: Answer) -> (NtStatus, String) {
+fn text(answer: &Answer) -> (NtStatus, String) {
     (answer.status, String::from_utf8_lossy(&answer.output).into_owned())
 }
 
@@ -158,7 +158,9 @@ impl Files {
                 Ok(port.map(|port| self.port = Some(port)).map(|()| (NtStatus::Success, String::new())))
             }
             FileStep::Send(message) => match &self.port {
-                Some(port) => Ok(status_of(port.send(message.as_bytes(), LENGTH))?.map(text)),
+                Some(port) => {
+                    Ok(status_of(port.send(message.as_bytes(), LENGTH))?.as_ref().map(text).map_err(|status| *status))
+                }
                 None => closed,
             },
             FileStep::Reply(reply) => match &self.port {
@@ -192,7 +194,7 @@ impl Files {
         {
             *position += answer.information;
         }
-        Ok(answer.map(text))
+        Ok(answer.as_ref().map(text).map_err(|status| *status))
     }
 
     fn close_file(&mut self) -> Result<(), Error> {

@@ -105,15 +105,12 @@ pub(super) fn allocate(
     };
     let Some(registered) = registered else { return fail(NtStatus::FltContextAllocationNotFound) };
     let is_pageable = pool_type & PAGED != 0;
-    let memory = match registered.ContextAllocateCallback.non_null() {
-        Some(callback) => {
-            let arguments = [u64::from(pool_type.cast_unsigned()), size, kind.into()];
-            Some(call_back("context allocate callback", thread::irql(), callback, &arguments))
-        }
-        None => {
-            let pool_kind = if is_pageable { Kind::Paged } else { Kind::NonPaged };
-            lock(&kernel().pool).allocate_as(pool_kind, size, registered.PoolTag, 0)
-        }
+    let memory = if let Some(callback) = registered.ContextAllocateCallback.non_null() {
+        let arguments = [u64::from(pool_type.cast_unsigned()), size, kind.into()];
+        Some(call_back("context allocate callback", thread::irql(), callback, &arguments))
+    } else {
+        let pool_kind = if is_pageable { Kind::Paged } else { Kind::NonPaged };
+        lock(&kernel().pool).allocate_as(pool_kind, size, registered.PoolTag, 0)
     };
     let Some(address) = memory.filter(|address| *address != 0) else { return fail(NO_RESOURCES) };
     let context = Context {

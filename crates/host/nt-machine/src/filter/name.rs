@@ -192,7 +192,7 @@ fn query(file: File, options: u32, is_before_open: bool, from: u64) -> Outcome<N
     if matches!(method, QUERY_DEFAULT | ALLOW_CACHE_LOOKUP) && options & DO_NOT_CACHE == 0 && !is_before_open {
         state().cached.insert(file);
     }
-    Ok(new(format, &name, from)?)
+    new(format, &name, from)
 }
 
 /// Returns the short name of a file: at most eight characters, and three of the extension.
@@ -201,7 +201,7 @@ fn short(name: &str) -> String {
     if stem.len() <= 8 && extension.is_none_or(|extension| extension.len() <= 3) {
         return name.to_uppercase();
     }
-    let first: String = stem.chars().filter(|c| c.is_ascii_alphanumeric()).take(6).collect();
+    let first: String = stem.chars().filter(char::is_ascii_alphanumeric).take(6).collect();
     let extension: String = extension.unwrap_or_default().chars().take(3).collect();
     let dot = if extension.is_empty() { "" } else { "." };
     format!("{first}~1{dot}{extension}").to_uppercase()

@@ -51,14 +51,12 @@ pub(crate) fn path(name: &str) -> Option<String> {
 /// Returns the volume's device.
 pub(crate) fn device() -> Outcome<GuestPtr<DEVICE_OBJECT>> {
     let known = lock(&kernel().io).devices.iter().find(|device| device.name == DEVICE).map(|device| device.object);
-    Ok(match known {
-        Some(device) => device,
-        None => {
-            let device = stack::new_device(DEVICE, Owner::Other)?;
-            device.DeviceType().write(DISK)?;
-            device
-        }
-    })
+    if let Some(device) = known {
+        return Ok(device);
+    }
+    let device = stack::new_device(DEVICE, Owner::Other)?;
+    device.DeviceType().write(DISK)?;
+    Ok(device)
 }
 
 /// Creates a file object for a path, before anything is opened.
