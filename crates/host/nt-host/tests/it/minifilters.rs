@@ -139,8 +139,8 @@ fn broken(bug: u32) -> Report {
 fn mistakes_of_minifilters_are_findings_and_their_corrections_are_not() {
     broken(0).assert_clean();
     for (bug, rule, words) in [
-        (1, Rule::ObjectLeak, "does not release a stream context"),
-        (2, Rule::ObjectLeak, "does not release name information"),
+        (1, Rule::ObjectLeak, "does not release its stream context (references left: 1)"),
+        (2, Rule::ObjectLeak, "does not release name information (references left: 1)"),
         (3, Rule::IrqlTooHigh, "called at IRQL 2, allowed up to 1"),
         (4, Rule::BadArgument, "queries the short name before the file is open"),
         (6, Rule::IrqlTooHigh, "called at IRQL 2, allowed up to 1"),

@@ -311,7 +311,7 @@ pub(super) fn report_leaks(leaving: Leaving) {
     };
     for (address, context) in left {
         let (what, count) = (name(context.kind), context.references);
-        let detail = format_args!("does not release a {what}: {count} references are left");
+        let detail = format_args!("does not release its {what} (references left: {count})");
         verify::find_at(Rule::ObjectLeak, None, context.from, detail);
         if context.free.is_null() {
             lock(&kernel().pool).free_object(address);

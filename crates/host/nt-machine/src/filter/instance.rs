@@ -166,6 +166,7 @@ fn attach(filter: FilterId, name: String, altitude: String, flags: u64) -> Outco
     let status = NtStatus::from_int(call("instance setup callback", setup, object, &types)? as u32);
     if !status.is_success() {
         state().refusal = Some(status);
+        contexts::owner_gone(object.address());
         remove(object);
         return fail(status);
     }

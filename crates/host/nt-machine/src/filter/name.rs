@@ -286,7 +286,7 @@ pub(super) fn report_leaks(leaving: Leaving) {
         state.names.extract_if(.., |_, known| leaving.owns(known.from)).collect()
     };
     for (names, NameReferences { count, from }) in left {
-        let detail = format_args!("does not release name information: {count} references are left");
+        let detail = format_args!("does not release name information (references left: {count})");
         verify::find_at(Rule::ObjectLeak, None, from, detail);
         lock(&kernel().pool).free_object(names.address());
     }

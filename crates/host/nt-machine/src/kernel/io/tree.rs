@@ -9,8 +9,9 @@ use crate::kernel::kernel;
 use crate::memory::{GuestPtr, Opaque};
 
 /// The folders that exist from the start.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
     r"\",
+    r"\System Volume Information",
     r"\Windows",
     r"\Windows\System32",
     r"\Windows\System32\drivers",
