@@ -17,6 +17,8 @@ pub enum Kind {
     Kmdf,
     /// Without a framework.
     Wdm,
+    /// A file system minifilter.
+    Minifilter,
 }
 
 /// A driver to make.
@@ -96,9 +98,23 @@ const COMMON: &[Template] = templates!("common":
     "host-tests/Cargo.toml.in", "host-tests/src/lib.rs", "host-tests/tests/driver.rs");
 const KMDF: &[Template] = templates!("kmdf": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
 const WDM: &[Template] = templates!("wdm": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
+const MINIFILTER: &[Template] = templates!("minifilter":
+    "Cargo.toml.in", "README.md", "src/lib.rs", "src/filter_manager.rs", "src/trace.rs", "{{crate}}.inx",
+    "host-tests/tests/driver.rs");
 
 /// Lock files that a new driver gets from the clone, so that it is built with tested versions of packages.
 const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("Cargo.lock", "host-tests/Cargo.lock")];
+
+impl Kind {
+    /// The templates of the kind. They replace common ones with the same path.
+    const fn templates(self) -> &'static [Template] {
+        match self {
+            Self::Kmdf => KMDF,
+            Self::Wdm => WDM,
+            Self::Minifilter => MINIFILTER,
+        }
+    }
+}
 
 impl NewDriver {
     /// A driver in the folder `path`, whose last part is its name.
@@ -141,7 +157,9 @@ impl NewDriver {
     fn write_files(&self, dir: &Path, clone: &Path) -> Result<Vec<PathBuf>, Error> {
         let words = self.words(dir, clone);
         let mut written = Vec::new();
-        for (path, text) in COMMON.iter().chain(if self.kind == Kind::Kmdf { KMDF } else { WDM }) {
+        let own = self.kind.templates();
+        let common = COMMON.iter().filter(|(path, _)| own.iter().all(|(known, _)| known != path));
+        for (path, text) in common.chain(own) {
             if *path == WORKFLOW && matches!(self.source, Source::Path(_)) {
                 continue;
             }
@@ -159,7 +177,10 @@ impl NewDriver {
     /// The value for each placeholder of the templates.
     fn words(&self, dir: &Path, clone: &Path) -> Vec<(&'static str, String)> {
         let plain = self.name.replace('-', "_");
-        let kind = if self.kind == Kind::Kmdf { "KMDF" } else { "WDM" };
+        let kind = match self.kind {
+            Kind::Kmdf => "KMDF",
+            Kind::Wdm | Kind::Minifilter => "WDM",
+        };
         let text = |path: PathBuf| path.to_string_lossy().replace('\\', "/");
         vec![
             ("package", self.name.clone()),
@@ -289,7 +310,8 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::{
-        COMMON, KMDF, Kind, NewDriver, Source, WDM, WORKFLOW, camel, check_name, identifier, in_guid_form, relative,
+        COMMON, KMDF, Kind, MINIFILTER, NewDriver, Source, WDM, WORKFLOW, camel, check_name, identifier, in_guid_form,
+        relative,
     };
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -305,9 +327,13 @@ mod tests {
         let clone = || Source::Path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.."));
         let git = || Source::Git { url: "https://example.com/a".into(), revision: "0a1b".into() };
         let registry = || Source::Registry { version: "0.1.0".into() };
-        for (kind, source) in
-            [(Kind::Kmdf, clone()), (Kind::Wdm, clone()), (Kind::Kmdf, git()), (Kind::Wdm, registry())]
-        {
+        for (kind, source) in [
+            (Kind::Kmdf, clone()),
+            (Kind::Wdm, clone()),
+            (Kind::Minifilter, clone()),
+            (Kind::Kmdf, git()),
+            (Kind::Wdm, registry()),
+        ] {
             let dir = dir(&format!("a place for {kind:?}"));
             let new = NewDriver::at(&dir.join("my-driver"), kind, source.clone());
             let dir = dir.join("my-driver");
@@ -340,7 +366,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len());
+        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len() + MINIFILTER.len());
     }
 
     #[test]

@@ -22,6 +22,7 @@
 //! |---|---|
 //! | describe a run | [`Builder`]: Windows release, registry parameters, routines that fail or are missing |
 //! | load, add devices, send requests | [`NtHost`], [`Device`], [`File`], [`PendingRequest`] |
+//! | open, read, write, rename and delete files through a minifilter | [`Volume`], [`VolumeFile`], [`Port`] |
 //! | check the driver's events | [`TraceSession`], [`Trace`]; [`event`] describes an expected event |
 //! | see the driver's mistakes, and what was not exercised | [`Report`], [`Finding`], [`Gap`] |
 //! | make every call fail once, and calls at random | [`Matrix`] |
@@ -55,17 +56,17 @@ mod suggest;
 mod wire;
 
 pub use api::{
-    Broken, Builder, Device, Difference, Expectation, File, Frameworks, Matrix, Mistake, NtHost, PendingRequest, Storm,
-    Survey, Trace, TraceSession,
+    Broken, Builder, Device, Difference, Expectation, File, FileOperation, Frameworks, Matrix, Mistake, NtHost,
+    PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile,
 };
 pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use fuzz::{Bug, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat};
 pub use nt_machine::{
-    Answer, Below, Coverage, Failure, Gap, GapKind, ImageError, ImportName, IoRequest, KeyOperation, Layout,
-    MicrosoftRule, Notification, Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support,
-    TargetEvent, WmiOperation, WmiRequest, plan, support,
+    Answer, Below, Coverage, Failure, FileOpen, FileRequest, Gap, GapKind, ImageError, ImportName, IoRequest,
+    KeyOperation, Layout, MicrosoftRule, Notification, Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource,
+    Rule, Support, TargetEvent, WmiOperation, WmiRequest, plan, support,
 };
 pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
 

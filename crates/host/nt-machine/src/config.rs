@@ -134,6 +134,9 @@ pub struct Config {
     pub debug_output: Option<u64>,
     /// Registry values: the key, the name of the value, and the value.
     pub registry: Vec<(RegistryKey, String, RegistryValue)>,
+    /// The files and folders of the volume: each with its path, such as `\\dir\\a.txt`, and its contents; `None` for a
+    /// folder.
+    pub files: Vec<(String, Option<Vec<u8>>)>,
     /// The driver's name: its file name without the extension.
     pub name: String,
     /// Records which code of the driver runs. It must have been created for the driver's image.

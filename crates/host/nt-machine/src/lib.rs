@@ -7,7 +7,8 @@
 //!
 //! ```text
 //! │ Machine      start, load, add_device, begin, finish, unload
-//! │ wdf          the framework             kernel      routines by families, scheduler
+//! │ filter       the filter manager        wdf         the framework
+//! │ kernel       routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
 //! │ loader       files in memory           routine     what is known about a routine
@@ -31,6 +32,7 @@ mod config;
 mod coverage;
 mod cpu;
 mod exception;
+mod filter;
 mod image;
 mod kernel;
 mod layout;
@@ -44,6 +46,7 @@ mod wdf;
 
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use coverage::Coverage;
+pub use filter::{FileOpen, FileRequest};
 pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, Notified, TargetEvent};
@@ -51,7 +54,7 @@ pub use kernel::io::wmi::{WmiOperation, WmiRequest};
 pub use kernel::{Answer, IoRequest, RequestKind};
 pub use loader::{ImageError, ImportName, Layout, notes, plan, plan_image};
 pub use machine::{
-    DeviceId, FileId, Guest, Guests, Loaded, Machine, RoutineInfo, Support, all_routines, can_fail, support,
+    DeviceId, FileId, FilePort, Guest, Guests, Loaded, Machine, RoutineInfo, Support, all_routines, can_fail, support,
 };
 pub use verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
 pub use windows_releases::Release as Os;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of nt-machine, lowest first.
-const MACHINE: [&str; 12] = [
+const MACHINE: [&str; 13] = [
     "memory",
     "coverage",
     "layout",
@@ -19,6 +19,7 @@ const MACHINE: [&str; 12] = [
     "exception",
     "kernel",
     "wdf",
+    "filter",
     "machine",
 ];
 

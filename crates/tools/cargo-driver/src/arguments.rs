@@ -128,6 +128,9 @@ pub(crate) struct New {
     /// Use the Windows Driver Model, without a framework
     #[arg(long)]
     pub(crate) wdm: bool,
+    /// Make a file system minifilter
+    #[arg(long, conflicts_with_all = ["kmdf", "wdm"])]
+    pub(crate) minifilter: bool,
     /// Depend on the crates of this clone of the wdk-etw repository by path (default: what `cargo driver` was installed from)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) wdk_etw: Option<PathBuf>,

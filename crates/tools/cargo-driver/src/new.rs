@@ -24,7 +24,11 @@ pub(crate) fn new(host: &Host, line: &New) -> Result<(), Error> {
             ))
         })?,
     };
-    let kind = if line.wdm { Kind::Wdm } else { Kind::Kmdf };
+    let kind = match line {
+        New { wdm: true, .. } => Kind::Wdm,
+        New { minifilter: true, .. } => Kind::Minifilter,
+        _ => Kind::Kmdf,
+    };
     let made = NewDriver { locks: install_source::repository(), ..NewDriver::at(&line.folder, kind, source) };
     // The files are small. An interrupt waits for them, so that none is missing.
     let interrupts = Deferred::begin();

@@ -39,15 +39,19 @@ fn a_new_driver_of_each_kind_is_tested_and_packaged_by_the_installed_program() {
         cargo.current_dir(place).arg("driver").args(arguments).env("PATH", &path);
         run(cargo.env("CARGO_DRIVER_CACHE", target.join("driver")))
     };
-    for (kind, name) in [("--kmdf", "new-kmdf"), ("--wdm", "new-wdm")] {
+    let request = ["--ioctl", "222000:05000000"];
+    let file = ["--file", r"create:\a.keep"];
+    for (kind, name, step) in
+        [("--kmdf", "new-kmdf", request), ("--wdm", "new-wdm", request), ("--minifilter", "new-filter", file)]
+    {
         driver(&folder, &["new", name, kind]);
         let place = folder.join(name);
         driver(&place, &["build"]);
         let image = place.join("target/driver/x64").join(name.replace('-', "_")).with_extension("sys");
         assert!(image.is_file(), "{}", image.display());
-        let said = driver(&place, &["run", "--", "--ioctl", "222000:05000000"]);
+        let said = driver(&place, &["run", "--", step[0], step[1]]);
         assert!(said.contains("no findings"), "{said}");
-        driver(&place, &["trace", "--", "--ioctl", "222000:05000000"]);
+        driver(&place, &["trace", "--", step[0], step[1]]);
         let trace = place.join("target/driver/trace").join(name.replace('-', "_")).with_extension("etl");
         let mut events = etw_etl::Reader::open(&trace).unwrap();
         assert!(events.any(|event| event.decode().event.as_deref() == Some("DriverEntry")), "{}", trace.display());

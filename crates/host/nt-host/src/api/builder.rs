@@ -15,6 +15,7 @@ use super::NtHost;
 use super::coverage;
 use super::images::{self, ImageFiles};
 use super::target::Target;
+use super::volume;
 use crate::suggest::suggestion;
 use crate::{Error, Os};
 
@@ -59,6 +60,8 @@ pub struct Builder {
     framework_verifier: bool,
     /// Whether the imitated framework is used, whatever the environment says.
     imitates: bool,
+    /// The folders that are copied to the volume.
+    folders: Vec<PathBuf>,
     config: Config,
     allowed: Vec<GapKind>,
     measures_coverage: bool,
@@ -321,6 +324,32 @@ impl Builder {
         self.measure_coverage()
     }
 
+    /// Adds a file to the volume, which clients of a minifilter use: see [`NtHost::volume`].
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder()
+    ///     .driver("my_filter.sys")
+    ///     .volume_file(r"\dir\a.txt", "hello")
+    ///     .volume_from("tests/files")
+    ///     .start()?;
+    /// let file = host.volume().open(r"\dir\a.txt")?;
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn volume_file(mut self, path: &str, contents: impl Into<Vec<u8>>) -> Self {
+        self.config.files.push((path.to_owned(), Some(contents.into())));
+        self
+    }
+
+    /// Copies a folder of this machine to the root of the volume. The run changes only the copy.
+    #[must_use]
+    pub fn volume_from(mut self, folder: impl AsRef<Path>) -> Self {
+        self.folders.push(folder.as_ref().to_path_buf());
+        self
+    }
+
     /// Loads the driver and calls its entry point.
     ///
     /// # Errors
@@ -384,6 +413,10 @@ impl Builder {
             let service = format!(r"\Registry\Machine\System\CurrentControlSet\Services\{}", self.config.name);
             let key = RegistryKey::Path(format!(r"{service}\Parameters\Wdf"));
             self.config.registry.push((key, "VerifierOn".to_owned(), RegistryValue::Dword(1)));
+        }
+        for folder in &self.folders {
+            let failed = |error| Error::Usage(format!("cannot copy {} to the volume: {error}", folder.display()));
+            volume::copy(folder, "", &mut self.config.files).map_err(failed)?;
         }
         let notes = notes(&image, &guest.layout);
         let coverage_file = self.coverage.take().or_else(coverage::file_of_process);

@@ -413,6 +413,8 @@ impl NtHost {
             | Reply::Together { .. }
             | Reply::Batch { .. }
             | Reply::Names { .. }
+            | Reply::FileOpened { .. }
+            | Reply::Messages { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
     }

@@ -13,6 +13,7 @@ mod matrix;
 mod system;
 mod target;
 mod trace;
+mod volume;
 
 pub use builder::Builder;
 
@@ -25,3 +26,4 @@ pub use host::{NtHost, Storm};
 pub use matrix::{Broken, Matrix, Mistake, Survey};
 pub(crate) use target::Target;
 pub use trace::{Trace, TraceSession};
+pub use volume::{FileOperation, Port, Volume, VolumeFile};

@@ -6,6 +6,7 @@
 
 mod batch;
 pub(crate) mod control;
+mod files;
 mod patience;
 mod process;
 mod server;

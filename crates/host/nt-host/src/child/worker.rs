@@ -13,7 +13,7 @@ use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Notified};
 
 use super::batch::{self, Novelty};
 use super::shared::{Sessions, lock};
-use super::{control, storm};
+use super::{control, files, storm};
 use crate::wire::{Reply, Request};
 
 /// The worker thread, as seen by the server.
@@ -174,6 +174,17 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
             done()
         }
         Request::Names {} => Reply::Names { devices: machine.device_names(), values: machine.missing_values() },
+        Request::FileOpen { .. }
+        | Request::FileBegin { .. }
+        | Request::FileFinish { .. }
+        | Request::FileCancel { .. }
+        | Request::FileClose { .. }
+        | Request::FilterAttach { .. }
+        | Request::PortConnect { .. }
+        | Request::PortSend { .. }
+        | Request::PortReply { .. }
+        | Request::PortMessages { .. }
+        | Request::PortClose { .. } => files::execute(machine, request),
         Request::Session { .. }
         | Request::Batch { .. }
         | Request::Progress {}

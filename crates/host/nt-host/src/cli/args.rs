@@ -155,6 +155,9 @@ pub(super) struct Options {
     /// driver, or a full path; types: text (default), dword, qword, hex; repeatable
     #[arg(long, value_name = "KEY\\NAME=[TYPE:]VALUE", value_parser = registry)]
     pub(super) registry: Vec<Registry>,
+    /// Copy a folder to the root of the volume, for --file; repeatable
+    #[arg(long, value_name = "DIR")]
+    pub(super) volume: Vec<PathBuf>,
     /// Ask the driver's providers to log their state after the requests
     #[arg(long)]
     pub(super) capture_state: bool,
@@ -393,7 +396,7 @@ mod tests {
         assert_eq!(options.os.name(), "win7");
         let kind = RequestKind::DEVICE_CONTROL;
         let request = IoRequest { kind, code: 0x222_000, input: vec![0x0A, 0xFF], output: OUTPUT };
-        assert_eq!(options.steps.0, [Step::Request { request }]);
+        assert_eq!(options.steps.of_device().unwrap(), [Step::Request { request }]);
         let status = Some(NtStatus::InsufficientResources);
         assert_eq!(options.fail, [Failure { routine: "Y".into(), status, call: Some(2) }]);
         assert_eq!((options.seed, options.json), (Some(16), true));
@@ -421,7 +424,7 @@ mod tests {
     #[test]
     fn actions_of_clients_keep_their_order() {
         let line = r"run a.sys --open \\.\A --close --read 16 --wait 5ms --open \\.\B --write 01 --handle 1 --close";
-        let steps = run(line, &[]).steps.0;
+        let steps = run(line, &[]).steps.of_device().unwrap();
         let [
             Step::Open { .. },
             Step::Close {},
@@ -464,7 +467,7 @@ mod tests {
         ];
         let input = crate::Input { steps: steps.clone(), ..crate::Input::default() };
         let words: Vec<OsString> = input.options().into_iter().map(OsString::from).collect();
-        assert_eq!(run("run a.sys", &words).steps.0, steps);
+        assert_eq!(run("run a.sys", &words).steps.of_device().unwrap(), steps);
     }
 
     #[test]

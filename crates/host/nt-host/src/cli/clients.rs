@@ -5,7 +5,9 @@ use std::time::Duration;
 use etw_types::NtStatus;
 use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
+use super::files::Files;
 use super::progress::{Progress, Sent};
+use super::steps::ClientStep;
 use crate::wire::{Step, hexadecimal};
 use crate::{Answer, Device, Error, File, NtHost, PendingRequest};
 
@@ -23,18 +25,28 @@ pub(super) struct Clients<'a> {
     /// The number of requests that are still to be sent at the same time, and those so far, with their files.
     together: usize,
     waiting: Vec<(usize, IoRequest)>,
+    /// What the clients have open on the volume.
+    volume: Files,
 }
 
 impl<'a> Clients<'a> {
     pub(super) fn new(host: &'a NtHost, device: &'a mut Option<Device>) -> Self {
         let (files, begun, waiting) = (Vec::new(), Vec::new(), Vec::new());
-        Self { host, device, files, current: 0, begun, together: 0, waiting }
+        Self { host, device, files, current: 0, begun, together: 0, waiting, volume: Files::default() }
     }
 
     /// Performs the steps in order. A request that cannot be sent is recorded, and the other steps continue. Requests that
     /// are still pending at the end are canceled.
-    pub(super) fn run(mut self, steps: &[Step], progress: &mut Progress) -> Result<(), Error> {
+    pub(super) fn run(mut self, steps: &[ClientStep], progress: &mut Progress) -> Result<(), Error> {
         for step in steps {
+            let step = match step {
+                ClientStep::Device(step) => step,
+                ClientStep::File(step) => {
+                    self.send_together(progress)?;
+                    self.volume.perform(self.host, step, progress)?;
+                    continue;
+                }
+            };
             if !matches!(step, Step::Request { .. } | Step::Handle { .. }) {
                 self.send_together(progress)?;
             }
@@ -69,7 +81,8 @@ impl<'a> Clients<'a> {
             }
         }
         self.send_together(progress)?;
-        (1..=self.begun.len()).try_for_each(|number| self.cancel(number, progress))
+        (1..=self.begun.len()).try_for_each(|number| self.cancel(number, progress))?;
+        self.volume.close()
     }
 
     /// Does something with the device. Returns whether it succeeded.
@@ -287,7 +300,7 @@ const fn name(kind: RequestKind) -> &'static str {
 }
 
 /// Separates what the driver or the system refused from errors that end the run.
-fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
+pub(super) fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(Error::Status(status)) => Ok(Err(status)),

@@ -5,6 +5,7 @@
 mod args;
 mod clients;
 mod compare;
+mod files;
 mod framework;
 mod fuzz;
 mod fuzz_files;

@@ -46,6 +46,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for failure in &options.fail {
         builder = builder.fail(failure.clone());
     }
+    for folder in &options.volume {
+        builder = builder.volume_from(folder);
+    }
     for kind in &options.allow {
         builder = builder.allow(*kind);
     }

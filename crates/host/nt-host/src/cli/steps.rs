@@ -5,6 +5,7 @@ use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use command_line::units::duration;
 use nt_machine::{IoRequest, RequestKind};
 
+use super::files::FileStep;
 use crate::wire::{OUTPUT, Step};
 
 /// The options that are steps. [`Steps`] keeps their order on the command line.
@@ -63,6 +64,11 @@ struct StepOptions {
     /// Let time pass
     #[arg(long, value_name = "TIME", value_parser = |text: &str| duration(text).map(Step::wait))]
     wait: Vec<Step>,
+    /// Use a file of the volume through the minifilter: open:PATH, create:PATH, folder:PATH, read[:BYTES], write:TEXT,
+    /// rename:PATH, delete, list[:PATTERN], close, detach, attach; or a communication port: connect:NAME, send[:TEXT],
+    /// reply:TEXT
+    #[arg(long, value_name = "STEP", value_parser = |text: &str| text.parse::<FileStep>())]
+    file: Vec<FileStep>,
     /// Raise an interrupt of the device, counted from 0 in the order of its resources
     #[arg(long, value_name = "N", value_parser = interrupt)]
     interrupt: Vec<Step>,
@@ -86,9 +92,29 @@ struct StepOptions {
     add_device: Vec<Step>,
 }
 
+/// A step of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ClientStep {
+    /// Uses the driver's device.
+    Device(Step),
+    /// Uses a file or a communication port of a minifilter.
+    File(FileStep),
+}
+
 /// The steps of clients, in the order of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Steps(pub(super) Vec<Step>);
+pub(super) struct Steps(pub(super) Vec<ClientStep>);
+
+impl Steps {
+    /// Returns the steps if all of them use the driver's device.
+    pub(super) fn of_device(&self) -> Option<Vec<Step>> {
+        let steps = self.0.iter().map(|step| match step {
+            ClientStep::Device(step) => Some(step.clone()),
+            ClientStep::File(_) => None,
+        });
+        steps.collect()
+    }
+}
 
 impl Args for Steps {
     fn augment_args(command: clap::Command) -> clap::Command {
@@ -105,11 +131,15 @@ impl FromArgMatches for Steps {
         let names = StepOptions::augment_args(clap::Command::new(""));
         let steps = names.get_arguments().filter_map(|argument| {
             let id = argument.get_id().as_str();
-            Some(matches.indices_of(id)?.zip(matches.get_many::<Step>(id)?))
+            let values: Vec<ClientStep> = match id {
+                "file" => matches.get_many(id)?.cloned().map(ClientStep::File).collect(),
+                _ => matches.get_many(id)?.cloned().map(ClientStep::Device).collect(),
+            };
+            Some(matches.indices_of(id)?.zip(values))
         });
-        let mut steps: Vec<(usize, &Step)> = steps.flatten().collect();
+        let mut steps: Vec<(usize, ClientStep)> = steps.flatten().collect();
         steps.sort_by_key(|(index, _)| *index);
-        Ok(Self(steps.into_iter().map(|(_, step)| step.clone()).collect()))
+        Ok(Self(steps.into_iter().map(|(_, step)| step).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -1,7 +1,7 @@
 //! Encodes values as bytes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer, Gap, GapKind, IoRequest, RequestKind, WmiOperation, WmiRequest};
+use nt_machine::{Answer, FileOpen, FileRequest, Gap, GapKind, IoRequest, RequestKind, WmiOperation, WmiRequest};
 
 /// A value that can be sent.
 pub(crate) trait Wire: Sized {
@@ -113,6 +113,42 @@ impl Wire for IoRequest {
         Some(Self {
             kind: RequestKind::from_int(Wire::get(from)?),
             code: Wire::get(from)?,
+            input: Wire::get(from)?,
+            output: Wire::get(from)?,
+        })
+    }
+}
+
+impl Wire for FileOpen {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.path.put(out);
+        self.disposition.put(out);
+        self.options.put(out);
+        self.access.put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            path: Wire::get(from)?,
+            disposition: Wire::get(from)?,
+            options: Wire::get(from)?,
+            access: Wire::get(from)?,
+        })
+    }
+}
+
+impl Wire for FileRequest {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.kind.as_int().put(out);
+        self.class.put(out);
+        self.offset.put(out);
+        self.input.put(out);
+        self.output.put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            kind: RequestKind::from_int(Wire::get(from)?),
+            class: Wire::get(from)?,
+            offset: Wire::get(from)?,
             input: Wire::get(from)?,
             output: Wire::get(from)?,
         })

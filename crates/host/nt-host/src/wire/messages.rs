@@ -1,7 +1,7 @@
 //! The messages between the two processes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer as IoAnswer, Gap, IoRequest, Notification, WmiRequest};
+use nt_machine::{Answer as IoAnswer, FileOpen, FileRequest, Gap, IoRequest, Notification, WmiRequest};
 
 use super::Wire;
 use super::control::{Answer, Control};
@@ -82,6 +82,28 @@ messages! {
         Progress {} = 33,
         /// Return the names of the driver's devices, and the registry values that it looked for.
         Names {} = 34,
+        /// Open a file of the volume.
+        FileOpen { open: FileOpen } = 40,
+        /// Begin an operation on a file of the volume; the reply is its number.
+        FileBegin { file: u64, request: FileRequest } = 41,
+        /// Wait until an operation on a file is completed.
+        FileFinish { number: u64 } = 42,
+        /// Cancel an operation on a file.
+        FileCancel { number: u64 } = 43,
+        /// Close a file of the volume.
+        FileClose { file: u64 } = 44,
+        /// Attach the minifilter to the volume or detach it.
+        FilterAttach { attached: bool } = 45,
+        /// Connect to a communication port of the minifilter; the reply is its number.
+        PortConnect { name: String, context: Vec<u8> } = 46,
+        /// Send a message to the minifilter.
+        PortSend { port: u64, input: Vec<u8>, output: u32 } = 47,
+        /// Give the reply to the next message of the minifilter.
+        PortReply { port: u64, reply: Vec<u8> } = 48,
+        /// Take the messages of the minifilter.
+        PortMessages { port: u64 } = 49,
+        /// Close the connection to a port.
+        PortClose { port: u64 } = 50,
     }
 }
 
@@ -116,6 +138,10 @@ messages! {
         Batch { batch: Batch } = 14,
         /// The names of devices, and the registry values that the driver looked for.
         Names { devices: Vec<String>, values: Vec<String> } = 15,
+        /// The result of opening a file of the volume, and its number.
+        FileOpened { file: u64, answer: IoAnswer } = 40,
+        /// Messages of the minifilter.
+        Messages { messages: Vec<Vec<u8>> } = 41,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }

@@ -24,6 +24,7 @@ mod loader;
 mod losses;
 mod matrix;
 mod microsoft;
+mod minifilters;
 mod notify;
 mod original;
 mod places;

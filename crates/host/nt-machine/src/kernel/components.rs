@@ -1,17 +1,16 @@
 //! Modules that export routines to drivers but are not modelled by this host, with the names in Microsoft's
 //! documentation.
 
-use crate::routine::{HAL, KERNEL, WMI_LIBRARY, WPP_RECORDER};
+use crate::routine::{FILTER_MANAGER, HAL, KERNEL, WMI_LIBRARY, WPP_RECORDER};
 
 /// The file name in lower case, and the component.
-const COMPONENTS: [(&str, &str); 32] = [
+const COMPONENTS: [(&str, &str); 31] = [
     ("bthport.sys", "Bluetooth"),
     ("ci.dll", "code integrity"),
     ("classpnp.sys", "storage class drivers"),
     ("clfs.sys", "the Common Log File System"),
     ("cng.sys", "Cryptography API: Next Generation"),
     ("dxgkrnl.sys", "the DirectX graphics kernel"),
-    ("fltmgr.sys", "the filter manager"),
     ("fwpkclnt.sys", "the Windows Filtering Platform"),
     ("gpioclx.sys", "GPIO controllers"),
     ("hidclass.sys", "HID class drivers"),
@@ -48,7 +47,7 @@ pub fn component(module: &str) -> Option<&'static str> {
 /// Returns whether this host implements routines of a module.
 #[must_use]
 pub fn is_modelled(module: &str) -> bool {
-    let modules = [KERNEL, HAL, "wdfldr.sys", WMI_LIBRARY, WPP_RECORDER];
+    let modules = [KERNEL, HAL, "wdfldr.sys", FILTER_MANAGER, WMI_LIBRARY, WPP_RECORDER];
     modules.iter().any(|name| name.eq_ignore_ascii_case(module))
 }
 

@@ -64,6 +64,12 @@ impl RequestKind {
     pub const READ: Self = Self(0x03);
     /// `IRP_MJ_WRITE`.
     pub const WRITE: Self = Self(0x04);
+    /// `IRP_MJ_QUERY_INFORMATION`.
+    pub const QUERY_INFORMATION: Self = Self(0x05);
+    /// `IRP_MJ_SET_INFORMATION`.
+    pub const SET_INFORMATION: Self = Self(0x06);
+    /// `IRP_MJ_DIRECTORY_CONTROL`: the entries of a folder.
+    pub const DIRECTORY_CONTROL: Self = Self(0x0C);
     /// `IRP_MJ_DEVICE_CONTROL`.
     pub const DEVICE_CONTROL: Self = Self(0x0E);
 

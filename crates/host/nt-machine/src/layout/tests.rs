@@ -3,6 +3,7 @@
 use std::mem::{offset_of, size_of};
 
 use windows_sys::Wdk::Foundation as wdk;
+use windows_sys::Wdk::Storage::FileSystem::Minifilters as filters;
 use windows_sys::Wdk::System::SystemServices as services;
 use windows_sys::Win32::Foundation as win32;
 use windows_sys::Win32::System::Diagnostics::Debug as debug;
@@ -55,6 +56,42 @@ fn device_objects_have_the_offsets_of_microsofts_metadata() {
         SecurityDescriptor DeviceLock SectorSize Spare1 DeviceObjectExtension Reserved
     );
     assert_eq!(size_of::<DEVICE_OBJECT>(), size_of::<wdk::DEVICE_OBJECT>().next_multiple_of(16));
+}
+
+#[test]
+fn structures_of_minifilters_have_the_layouts_of_microsofts_metadata() {
+    same!(FLT_REGISTRATION, filters::FLT_REGISTRATION {
+        Size Version Flags ContextRegistration OperationRegistration FilterUnloadCallback InstanceSetupCallback
+        InstanceQueryTeardownCallback InstanceTeardownStartCallback InstanceTeardownCompleteCallback
+        GenerateFileNameCallback SectionNotificationCallback
+    });
+    same!(FLT_OPERATION_REGISTRATION, filters::FLT_OPERATION_REGISTRATION {
+        MajorFunction Flags PreOperation PostOperation
+    });
+    same!(FLT_CONTEXT_REGISTRATION, filters::FLT_CONTEXT_REGISTRATION {
+        ContextType Flags ContextCleanupCallback Size PoolTag ContextAllocateCallback ContextFreeCallback
+    });
+    same!(FLT_RELATED_OBJECTS, filters::FLT_RELATED_OBJECTS {
+        Size TransactionContext Filter Volume Instance FileObject Transaction
+    });
+    same!(FLT_CALLBACK_DATA, filters::FLT_CALLBACK_DATA {
+        Flags Thread Iopb IoStatus TagData RequestorMode; FilterContext = Anonymous
+    });
+    same!(FLT_FILE_NAME_INFORMATION, filters::FLT_FILE_NAME_INFORMATION {
+        Size NamesParsed Format Name Volume Share Extension Stream FinalComponent ParentDir
+    });
+    same!(FLT_VOLUME_PROPERTIES, filters::FLT_VOLUME_PROPERTIES {
+        DeviceType DeviceCharacteristics SectorSize FileSystemDriverName FileSystemDeviceName RealDeviceName
+    });
+    same!(FLT_CALLBACK_DATA_QUEUE, filters::FLT_CALLBACK_DATA_QUEUE {
+        Csq Flags Instance InsertIo RemoveIo PeekNextIo Acquire Release CompleteCanceledIo
+    });
+    same!(FLT_RELATED_CONTEXTS, filters::FLT_RELATED_CONTEXTS {
+        VolumeContext InstanceContext FileContext StreamContext StreamHandleContext TransactionContext
+    });
+    // The metadata lacks the alignment of the parameters. A test of the kit compares them with the documentation.
+    let theirs = offset_of!(filters::FLT_IO_PARAMETER_BLOCK, Parameters);
+    assert_eq!(offset_of!(FLT_IO_PARAMETER_BLOCK, Parameters), theirs);
 }
 
 #[test]

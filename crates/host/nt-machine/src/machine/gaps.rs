@@ -9,7 +9,7 @@ use crate::kernel::io::wmi::WmiRequest;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::verify::GapKind;
 use crate::verify::gap;
-use crate::wdf;
+use crate::{filter, wdf};
 
 /// The maximum number of device names that advice lists.
 const MOST_NAMES: usize = 8;
@@ -95,6 +95,19 @@ pub(super) fn no_such_name(name: &str) {
         names => format!("the driver has {}", names.join(", ")),
     };
     add(format!("open {name} did not reach the driver: there is no device with this name ({status})"), vec![advice]);
+}
+
+/// Records that a file operation had no minifilter to go through.
+pub(super) fn not_filtered(what: &str) {
+    let why = filter::why_not_filtered();
+    gap::add(GapKind::NotReached, format!("{what} did not reach the driver: {why}"));
+}
+
+/// Records that no communication port has a name.
+pub(super) fn no_such_port(name: &str) {
+    let status = NtStatus::ObjectNameNotFound;
+    let detail = format!("connect {name} did not reach the driver: there is no port with this name ({status})");
+    add(detail, Vec::new());
 }
 
 /// Records that an interrupt has no service routine.

@@ -8,6 +8,7 @@ use super::guests::{Guest, Guests};
 use super::{Machine, parts, plug};
 use crate::cpu::switch;
 use crate::exception::system_calls;
+use crate::filter;
 use crate::image::{self, DRIVER, Leaving};
 use crate::kernel::io::{device, interrupt, plug_play, registration, stack};
 use crate::kernel::pool::paging;
@@ -197,15 +198,27 @@ fn unload() -> NtStatus {
     plug::remove_all();
     report_calls_that_did_not_fail();
     let driver = lock(&kernel().io).driver;
-    let Some(routine) = driver.DriverUnload().read().or_stop().non_null() else {
+    let filtered = filter::unload(driver);
+    match filtered {
+        // A minifilter without an unload callback stays loaded.
+        Some((NtStatus::FltDoNotDetach, _)) => return NtStatus::InvalidDeviceRequest,
+        Some((_, Some(refused))) => {
+            let detail = format!("the minifilter refused to be unloaded with {refused}");
+            gap::add_with(GapKind::NotRemoved, detail, Vec::new());
+        }
+        _ => {}
+    }
+    let routine = driver.DriverUnload().read().or_stop().non_null();
+    if let Some(routine) = routine {
+        call_back("DriverUnload", PASSIVE, routine, &[driver.address()]);
+    } else if filtered.is_none() {
         // Only a Plug and Play driver must have an unload routine.
         if device::add_device_routine(driver).or_stop().is_some() {
             let detail = format_args!("has AddDevice but no unload routine");
             verify::find_at(Rule::ObjectLeak, None, 0, detail);
         }
         return NtStatus::InvalidDeviceRequest;
-    };
-    call_back("DriverUnload", PASSIVE, routine, &[driver.address()]);
+    }
     let resident = lock(&parts().residents).iter().find(|resident| resident.number == DRIVER).cloned();
     if let Some(resident) = resident {
         gone(&resident);
@@ -219,6 +232,7 @@ fn unload_others() {
     loop {
         let Some(resident) = lock(&parts().residents).last().cloned() else { return };
         wdf::decommission(resident.mapped.region());
+        filter::unload(resident.driver);
         if let Some(routine) = resident.driver.DriverUnload().read().or_stop().non_null() {
             call_back("DriverUnload", PASSIVE, routine, &[resident.driver.address()]);
         }
@@ -272,6 +286,7 @@ fn gone(resident: &Resident) {
     if resident.number == DRIVER {
         wdf::report_leaks();
     }
+    filter::report_leaks(leaving);
     lock(&kernel.io).report_leaks(leaving);
     lock(&kernel.notifications).report_leaks(leaving);
     if leaving.is_last() {

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod documentation;
+mod files;
 mod gaps;
 mod guests;
 mod load;
@@ -28,11 +29,13 @@ use crate::config::Config;
 use crate::coverage;
 use crate::cpu::thread::{self, Threads};
 use crate::exception::signals;
+use crate::filter;
 use crate::image::{self, Images};
 use crate::kernel::{self, Kernel, Table, lock};
 use crate::verify::{self, Findings, Gap, Verifier};
 use crate::wdf;
 
+pub use files::FilePort;
 pub use guests::{Guest, Guests};
 pub use load::Loaded;
 pub use plug::{DeviceId, FileId};
@@ -49,6 +52,8 @@ struct Parts {
     residents: Mutex<Vec<load::Resident>>,
     kernel: Kernel,
     framework: wdf::Attached,
+    filters: filter::Manager,
+    volume: Mutex<files::Clients>,
     clients: Mutex<plug::Clients>,
 }
 
@@ -77,6 +82,8 @@ impl Machine {
             residents: Mutex::default(),
             kernel: Kernel::new(config, table, plug::close_all_of_packets),
             framework: wdf::Attached::new(plug::close_all_of),
+            filters: filter::Manager::default(),
+            volume: Mutex::default(),
             clients: Mutex::default(),
         };
         MACHINE.set(parts).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
@@ -90,6 +97,7 @@ impl Machine {
         if let Some(coverage) = &parts.kernel.config.coverage {
             coverage::attach(coverage);
         }
+        filter::attach(&parts.filters);
         signals::install()?;
         Ok(Self { parts })
     }

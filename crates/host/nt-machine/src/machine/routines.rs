@@ -4,7 +4,7 @@ use windows_releases::{documented, first_with_routine};
 
 use crate::Os;
 use crate::routine::{Fails, KERNEL, Routine};
-use crate::{exception, kernel, wdf};
+use crate::{exception, filter, kernel, wdf};
 
 /// How far this host supports a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,9 +120,10 @@ fn first_with_function(index: u32) -> Option<Os> {
     Some(first).filter(|first| *first != Os::Win7)
 }
 
-/// Returns the routines of the kernel.
+/// Returns the routines of the kernel and of the filter manager.
 pub(super) fn kernel_routines() -> impl Iterator<Item = &'static Routine> {
-    kernel::routines().chain(exception::ROUTINES.iter().copied().flatten())
+    let others = exception::ROUTINES.iter().chain(filter::ROUTINES).copied().flatten();
+    kernel::routines().chain(others)
 }
 
 /// Returns the routines of the framework's loader: those that drivers import, and those for libraries.

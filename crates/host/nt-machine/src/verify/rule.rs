@@ -40,7 +40,7 @@ rules! {
     PoolLeak = "pool-leak",
     /// Keeps an ETW registration at unload.
     RegistrationLeak = "registration-leak",
-    /// Keeps a device, symbolic link or framework object at unload.
+    /// Keeps a device, symbolic link, framework object, or a context, name or port of a minifilter at unload.
     ObjectLeak = "object-leak",
     /// Leaves a timer, DPC or work item pending at unload, or frees the memory of a set timer.
     TimerLeak = "timer-leak",

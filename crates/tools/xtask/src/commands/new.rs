@@ -20,6 +20,7 @@ last part is the driver's name. The driver depends on this clone by its path.
         Flag { name: "NAME", summary: "the driver's folder; it must not exist, or must be empty" },
         Flag { name: "--kmdf", summary: "with the Kernel-Mode Driver Framework (the default)" },
         Flag { name: "--wdm", summary: "without a framework" },
+        Flag { name: "--minifilter", summary: "a file system minifilter" },
     ],
     run,
 };
@@ -29,10 +30,13 @@ fn run(context: &Context) -> Result<(), Error> {
     let (Some(path), None) = (names.next(), names.next()) else {
         return Err(Error::Usage(String::from("`cargo xtask new` takes one NAME: the driver's folder")));
     };
-    let kind = match (context.has_flag("--kmdf"), context.has_flag("--wdm")) {
-        (true, true) => return Err(Error::Usage(String::from("a driver is either `--kmdf` or `--wdm`"))),
-        (false, true) => Kind::Wdm,
-        (_, false) => Kind::Kmdf,
+    let kinds = [("--kmdf", Kind::Kmdf), ("--wdm", Kind::Wdm), ("--minifilter", Kind::Minifilter)];
+    let chosen: Vec<Kind> =
+        kinds.into_iter().filter(|(flag, _)| context.has_flag(flag)).map(|(_, kind)| kind).collect();
+    let kind = match *chosen {
+        [] => Kind::Kmdf,
+        [kind] => kind,
+        _ => return Err(Error::Usage(String::from("a driver is one of `--kmdf`, `--wdm` and `--minifilter`"))),
     };
     let new = NewDriver::at(Path::new(path), kind, Source::Path(context.path("")));
     new.write()?;
@@ -40,7 +44,10 @@ fn run(context: &Context) -> Result<(), Error> {
     note(&format!("created a driver in {folder}. Next, install `cargo driver` once, here:"));
     note("cargo install --locked --path crates/tools/cargo-driver");
     note("Then, in the driver's folder:");
-    note("cargo driver run -- --ioctl 222000:05000000");
+    note(match kind {
+        Kind::Minifilter => "cargo driver run -- --file 'create:\\a.keep' --file delete",
+        Kind::Kmdf | Kind::Wdm => "cargo driver run -- --ioctl 222000:05000000",
+    });
     note("cargo driver test");
     note(&format!("Without installing it, here: cargo xtask build --manifest-path \"{folder}\""));
     Ok(())

@@ -3,24 +3,13 @@
 use etw_types::NtStatus;
 
 use super::client::{Completion, Mode, Submission, send};
-use super::{below, exchange, names, open, stack, volume};
+use super::{below, exchange, file_info, names, open, stack, volume};
 use crate::kernel::ex::object::{self, KernelHandle};
 use crate::kernel::sync::event;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque, OrStop as _};
 use crate::routine::{Call, DISPATCH, Failure, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
-
-/// The classes of information about files of the volume.
-const BASIC: u32 = 4;
-const NAME: u32 = 9;
-const DISPOSITION: u32 = 13;
-const POSITION: u32 = 14;
-const ALLOCATION: u32 = 19;
-const END: u32 = 20;
-/// `FILE_ATTRIBUTE_DIRECTORY`, `FILE_ATTRIBUTE_NORMAL`.
-const FOLDER: u32 = 0x10;
-const NORMAL: u32 = 0x80;
 
 /// The disposition `FILE_OPEN`.
 const OPEN: u32 = 1;
@@ -268,7 +257,7 @@ routines! { pub(super) ROUTINES;
         let Some(file) = object::of_kind(handle, "file") else { return fail(NtStatus::InvalidHandle) };
         let (class, information) = (class.cast_unsigned(), buffer.read()?);
         let (result, count) = if lock(&kernel().io).volume.has(file) {
-            (set(GuestPtr::new(file), class, &information)?, 0)
+            (file_info::set(GuestPtr::new(file), class, &information)?, 0)
         } else {
             let completion = inform(file, SET_INFORMATION, class, information.len() as u32, &information)?.0;
             (completion.status, completion.information)
@@ -382,11 +371,7 @@ fn inform(file: u64, major: u8, class: u32, room: u32, given: &[u8]) -> Outcome<
 fn query(file: u64, class: u32, room: u32) -> Outcome<(Completion, Vec<u8>)> {
     let size = lock(&kernel().io).volume.size(file);
     if let Some(size) = size {
-        let information = describe(GuestPtr::new(file), class, size)?;
-        if (room as usize) < information.len() {
-            return fail(NtStatus::InfoLengthMismatch);
-        }
-        let status = NtStatus::Success;
+        let (status, information) = file_info::query(GuestPtr::new(file), class, size, room)?;
         return Ok((Completion { status, information: information.len() as u64, reached: true }, information));
     }
     inform(file, QUERY_INFORMATION, class, room, &[])
@@ -396,48 +381,4 @@ fn query(file: u64, class: u32, room: u32) -> Outcome<(Completion, Vec<u8>)> {
 fn on_volume(handle: KernelHandle) -> Option<GuestPtr<FILE_OBJECT>> {
     let file = object::of_kind(handle, "file")?;
     lock(&kernel().io).volume.has(file).then(|| GuestPtr::new(file))
-}
-
-/// Returns information about a file of the volume.
-fn describe(file: GuestPtr<FILE_OBJECT>, class: u32, size: volume::Size) -> Outcome<Vec<u8>> {
-    let bytes = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    Ok(match class {
-        // Four times, attributes.
-        BASIC => bytes(&[0, 0, 0, 0, if size.is_folder { FOLDER } else { NORMAL }.into()]),
-        // The allocated size, the end, the number of links, whether it is being deleted, whether it is a folder.
-        STANDARD_INFORMATION => {
-            let rest = 1 | u64::from(size.goes) << 32 | u64::from(size.is_folder) << 40;
-            bytes(&[size.allocated(), size.end, rest])
-        }
-        NAME => {
-            let name: Vec<u8> = file.FileName().text()?.encode_utf16().flat_map(u16::to_le_bytes).collect();
-            [(name.len() as u32).to_le_bytes().to_vec(), name].concat()
-        }
-        POSITION => bytes(&[file.CurrentByteOffset().read()?]),
-        _ => return fail(NtStatus::InvalidInfoClass),
-    })
-}
-
-/// Changes a file of the volume. Returns the status.
-fn set(file: GuestPtr<FILE_OBJECT>, class: u32, information: &[u8]) -> Outcome<NtStatus> {
-    let word = information.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
-    let short = NtStatus::InfoLengthMismatch;
-    Ok(match (class, word) {
-        (BASIC, _) => NtStatus::Success,
-        (DISPOSITION, _) => match information.first() {
-            Some(goes) => {
-                lock(&kernel().io).volume.set_goes(file.address(), *goes != 0);
-                NtStatus::Success
-            }
-            None => short,
-        },
-        (POSITION, Some(position)) => {
-            file.CurrentByteOffset().write(position)?;
-            NtStatus::Success
-        }
-        (END, Some(end)) => lock(&kernel().io).volume.set_end(file.address(), end),
-        (ALLOCATION, Some(size)) => lock(&kernel().io).volume.reserve(file.address(), size),
-        (POSITION | END | ALLOCATION, None) => short,
-        _ => NtStatus::InvalidInfoClass,
-    })
 }

@@ -13,6 +13,7 @@ pub(crate) mod dispatching;
 mod driver_calls;
 pub(crate) mod exchange;
 pub(crate) mod file;
+pub(crate) mod file_info;
 mod hardware;
 mod history;
 mod information;
@@ -36,7 +37,9 @@ mod services;
 pub(crate) mod stack;
 mod start_io;
 mod timer;
-mod volume;
+mod tree;
+pub(crate) mod volume;
+mod volume_names;
 pub(crate) mod wmi;
 mod wmi_library;
 pub(crate) mod work;
@@ -64,6 +67,7 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
     services::ROUTINES,
     start_io::ROUTINES,
     timer::ROUTINES,
+    volume_names::ROUTINES,
     wmi::ROUTINES,
     wmi_library::ROUTINES,
     work::ROUTINES,

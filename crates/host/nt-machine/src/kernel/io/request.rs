@@ -117,7 +117,7 @@ pub(crate) struct Io {
     pub(super) remove_locks: RemoveLocks,
     /// The synchronous IRPs that are completed, and that the I/O manager has freed.
     pub(super) ended: BTreeMap<GuestPtr<IRP>, Origin>,
-    pub(super) volume: Volume,
+    pub(crate) volume: Volume,
     /// The device counts that drivers share. Created when a driver requests them.
     pub(super) configuration: GuestPtr<CONFIGURATION_INFORMATION>,
     /// The activity ids of threads, by thread number: addresses in memory of the driver.

@@ -1,9 +1,7 @@
-//! The only volume: files in memory, which a driver can create, read and write, such as a log.
+//! The only volume: files in memory, which drivers and clients can create, read and write.
 //!
-//! It is drive C, with the folders of Windows and no files. Requests do not become IRPs, because no driver of this host
-//! could filter them.
-
-use std::collections::BTreeMap;
+//! It is drive C, with the folders of Windows and the files that a test describes ([`super::tree`]). Requests of clients
+//! pass through minifilters first (`filter`); those of `ZwCreateFile` and its relatives do not.
 
 use etw_types::NtStatus;
 
@@ -11,248 +9,91 @@ use super::device::Owner;
 use super::names::rest_behind;
 use super::open::new_file;
 use super::stack;
+pub(crate) use super::tree::{Listed, Size, Volume};
 use crate::kernel::ex::object::{self, KernelHandle, Lifetime};
-use crate::kernel::ex::paths::{canonical, parent};
+use crate::kernel::ex::paths::canonical;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::GuestPtr;
 use crate::routine::{Outcome, fail};
 
 /// The device of the volume, and other names for its root and its folder of Windows.
-const DEVICE: &str = r"\Device\HarddiskVolume1";
+pub(crate) const DEVICE: &str = r"\Device\HarddiskVolume1";
 const DRIVE: &str = r"\??\C:";
+/// The volume's drive letter.
+pub(super) const LETTER: &str = "C:";
 const SYSTEM_ROOT: &str = r"\SystemRoot";
 const WINDOWS: &str = r"\Windows";
-/// The folders that exist from the start.
-const FOLDERS: [&str; 7] = [
-    r"\",
-    r"\Windows",
-    r"\Windows\System32",
-    r"\Windows\System32\drivers",
-    r"\Windows\System32\LogFiles",
-    r"\Windows\Temp",
-    r"\Users",
-];
-/// The size of a cluster, of which a file has a whole number.
-const CLUSTER: u64 = 0x1000;
-/// The maximum size of a file.
-const LARGEST: u64 = 1 << 30;
+/// `FILE_DEVICE_DISK`.
+const DISK: u32 = 7;
+/// `FILE_DELETE_ON_CLOSE`.
+const DELETE_ON_CLOSE: u32 = 0x1000;
+/// The size of what a file system keeps for an open file, in words. Drivers only compare its address.
+const STREAM: u64 = 16;
 /// The high part of a special offset, and its low parts: the end of the file, and the position of the file object.
 const SPECIAL: u32 = u32::MAX;
 const AT_END: u32 = u32::MAX;
 const AT_POSITION: u32 = 0xFFFF_FFFE;
 
-/// `FILE_DIRECTORY_FILE`, `FILE_NON_DIRECTORY_FILE`, `FILE_DELETE_ON_CLOSE`.
-const DIRECTORY: u32 = 0x1;
-const NO_DIRECTORY: u32 = 0x40;
-const DELETE_ON_CLOSE: u32 = 0x1000;
-
-/// The result of opening a file: the values of `IO_STATUS_BLOCK.Information`.
-const SUPERSEDED: u64 = 0;
-const OPENED: u64 = 1;
-const CREATED: u64 = 2;
-const OVERWRITTEN: u64 = 3;
-
-/// A file or a folder.
-#[derive(Debug, Default)]
-struct Node {
-    /// The contents; `None` for a folder.
-    data: Option<Vec<u8>>,
-    /// The number of bytes that are reserved for it.
-    reserved: u64,
-    /// Whether it goes with its last handle.
-    goes: bool,
-}
-
-/// The files, by their path in lower case, and the paths of open file objects.
-#[derive(Debug, Default)]
-pub(super) struct Volume {
-    nodes: BTreeMap<String, Node>,
-    open: BTreeMap<u64, String>,
-}
-
-/// Information about a file.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Size {
-    pub(super) end: u64,
-    reserved: u64,
-    pub(super) is_folder: bool,
-    pub(super) goes: bool,
-}
-
-impl Size {
-    /// Returns the number of bytes that the file takes.
-    pub(super) const fn allocated(self) -> u64 {
-        let size = if self.end > self.reserved { self.end } else { self.reserved };
-        size.next_multiple_of(CLUSTER)
-    }
-}
-
 /// The functions that run after the last handle and the last reference of a file are released.
 const FILE: Lifetime = Lifetime { last_handle: closed, last_reference: freed };
 
-/// Returns the path on the volume that a name leads to, in lower case.
-pub(super) fn path(name: &str) -> Option<String> {
+/// Returns the path on the volume that a name leads to, as the name spells it.
+pub(crate) fn path(name: &str) -> Option<String> {
     let name = canonical(name);
     let below = |base: &str, folder: &str| rest_behind(&name, base).map(|rest| format!("{folder}{rest}"));
     let path = below(DRIVE, "").or_else(|| below(DEVICE, "")).or_else(|| below(SYSTEM_ROOT, WINDOWS))?;
     // The name without a path is the volume itself, not a file.
-    let path = path.to_ascii_lowercase();
     let trimmed = path.trim_end_matches('\\');
     (!path.is_empty()).then(|| if trimmed.is_empty() { r"\".to_owned() } else { trimmed.to_owned() })
 }
 
 /// Returns the volume's device.
-fn device() -> Outcome<GuestPtr<DEVICE_OBJECT>> {
+pub(crate) fn device() -> Outcome<GuestPtr<DEVICE_OBJECT>> {
     let known = lock(&kernel().io).devices.iter().find(|device| device.name == DEVICE).map(|device| device.object);
-    Ok(match known {
-        Some(device) => device,
-        None => stack::new_device(DEVICE, Owner::Other)?,
-    })
+    if let Some(device) = known {
+        return Ok(device);
+    }
+    let device = stack::new_device(DEVICE, Owner::Other)?;
+    device.DeviceType().write(DISK)?;
+    Ok(device)
 }
 
-impl Volume {
-    fn node(&mut self, path: &str) -> Option<&mut Node> {
-        if self.nodes.is_empty() {
-            self.nodes.extend(FOLDERS.map(|folder| (folder.to_ascii_lowercase(), Node::default())));
-        }
-        self.nodes.get_mut(path)
-    }
+/// Creates a file object for a path, before anything is opened.
+pub(crate) fn new_object(path: &str) -> Outcome<GuestPtr<FILE_OBJECT>> {
+    new_file(device()?, path)
+}
 
-    fn of_file(&mut self, file: u64) -> Option<&mut Node> {
-        let path = self.open.get(&file)?.clone();
-        self.node(&path)
+/// Creates or opens a file for a file object. Returns what was done.
+pub(crate) fn open(file: GuestPtr<FILE_OBJECT>, path: &str, disposition: u32, options: u32) -> Outcome<u64> {
+    let done = lock(&kernel().io).volume.create(path, disposition, options)?;
+    let address = file.address();
+    lock(&kernel().io).volume.open.insert(address, path.to_lowercase());
+    let mut stream = lock(&kernel().io).volume.stream(address).unwrap_or_default();
+    if stream.is_null() {
+        stream = lock(&kernel().pool).try_new_objects::<u64>(STREAM)?.cast();
     }
-
-    /// Creates or opens a file. Returns what was done.
-    fn create(&mut self, path: &str, disposition: u32, options: u32) -> Result<u64, NtStatus> {
-        let wants_folder = options & DIRECTORY != 0;
-        if let Some(node) = self.node(path) {
-            match (&mut node.data, disposition) {
-                // FILE_CREATE.
-                (_, 2) => return Err(NtStatus::ObjectNameCollision),
-                (Some(_), _) if wants_folder => return Err(NtStatus::NotADirectory),
-                (None, _) if options & NO_DIRECTORY != 0 => return Err(NtStatus::FileIsADirectory),
-                // FILE_SUPERSEDE, FILE_OVERWRITE, FILE_OVERWRITE_IF.
-                (Some(data), 0 | 4 | 5) => {
-                    data.clear();
-                    node.reserved = 0;
-                    return Ok(if disposition == 0 { SUPERSEDED } else { OVERWRITTEN });
-                }
-                (None, 0 | 4 | 5) => return Err(NtStatus::InvalidParameter),
-                _ => return Ok(OPENED),
-            }
-        }
-        if self.node(parent(path)).is_none_or(|above| above.data.is_some()) {
-            return Err(NtStatus::ObjectPathNotFound);
-        }
-        // FILE_OPEN, FILE_OVERWRITE.
-        if matches!(disposition, 1 | 4) {
-            return Err(NtStatus::ObjectNameNotFound);
-        }
-        let data = (!wants_folder).then(Vec::new);
-        self.nodes.insert(path.to_owned(), Node { data, ..Node::default() });
-        Ok(CREATED)
+    let mut io = lock(&kernel().io);
+    if let Some(node) = io.volume.of_file(address) {
+        node.stream = stream;
+        node.goes |= options & DELETE_ON_CLOSE != 0;
     }
-
-    /// Returns the size of an open file.
-    pub(super) fn size(&mut self, file: u64) -> Option<Size> {
-        let node = self.of_file(file)?;
-        let end = node.data.as_ref().map_or(0, Vec::len) as u64;
-        Some(Size { end, reserved: node.reserved, is_folder: node.data.is_none(), goes: node.goes })
-    }
-
-    /// Sets the end of an open file.
-    pub(super) fn set_end(&mut self, file: u64, end: u64) -> NtStatus {
-        match self.of_file(file).and_then(|node| node.data.as_mut()) {
-            Some(data) if end <= LARGEST => {
-                data.resize(end as usize, 0);
-                NtStatus::Success
-            }
-            Some(_) => NtStatus::DiskFull,
-            None => NtStatus::InvalidParameter,
-        }
-    }
-
-    /// Sets the number of bytes that are reserved for an open file. Its end is not after them.
-    pub(super) fn reserve(&mut self, file: u64, size: u64) -> NtStatus {
-        let end = self.size(file).map_or(0, |known| known.end.min(size));
-        let status = if size > LARGEST { NtStatus::DiskFull } else { self.set_end(file, end) };
-        if let Some(node) = self.of_file(file).filter(|_| status.is_success()) {
-            node.reserved = size;
-        }
-        status
-    }
-
-    /// Makes an open file go with its last handle, or not.
-    pub(super) fn set_goes(&mut self, file: u64, goes: bool) {
-        if let Some(node) = self.of_file(file) {
-            node.goes = goes;
-        }
-    }
-
-    /// Returns whether a file object belongs to the volume.
-    pub(super) fn has(&self, file: u64) -> bool {
-        self.open.contains_key(&file)
-    }
-
-    /// Returns up to `length` bytes of an open file.
-    fn read(&mut self, file: u64, offset: u64, length: u32) -> Result<Vec<u8>, NtStatus> {
-        let Some(data) = self.of_file(file).and_then(|node| node.data.as_ref()) else {
-            return Err(NtStatus::InvalidDeviceRequest);
-        };
-        let rest = usize::try_from(offset).ok().and_then(|at| data.get(at..)).unwrap_or_default();
-        if rest.is_empty() && length != 0 {
-            return Err(NtStatus::EndOfFile);
-        }
-        Ok(rest.get(..length as usize).unwrap_or(rest).to_vec())
-    }
-
-    /// Writes bytes to an open file.
-    fn write(&mut self, file: u64, offset: u64, bytes: &[u8]) -> Result<(), NtStatus> {
-        let Some(data) = self.of_file(file).and_then(|node| node.data.as_mut()) else {
-            return Err(NtStatus::InvalidDeviceRequest);
-        };
-        let end = offset.saturating_add(bytes.len() as u64);
-        if end > LARGEST {
-            return Err(NtStatus::DiskFull);
-        }
-        data.resize(data.len().max(end as usize), 0);
-        if let Some(place) = data.get_mut(offset as usize..end as usize) {
-            place.copy_from_slice(bytes);
-        }
-        Ok(())
-    }
-
-    /// Deletes a file that is not open.
-    pub(super) fn delete(&mut self, path: &str) -> NtStatus {
-        if self.node(path).is_none() {
-            return NtStatus::ObjectNameNotFound;
-        }
-        if self.open.values().any(|known| known == path) {
-            return NtStatus::SharingViolation;
-        }
-        self.nodes.remove(path);
-        NtStatus::Success
-    }
+    drop(io);
+    file.FsContext().write(stream)?;
+    Ok(done)
 }
 
 /// Creates or opens a file. Returns a handle to it, and what was done.
 pub(super) fn create(path: &str, disposition: u32, options: u32, from: u64) -> Outcome<(KernelHandle, u64)> {
-    let done = lock(&kernel().io).volume.create(path, disposition, options)?;
-    let file = new_file(device()?, path)?.address();
-    let mut io = lock(&kernel().io);
-    io.volume.open.insert(file, path.to_owned());
-    if options & DELETE_ON_CLOSE != 0 {
-        io.volume.set_goes(file, true);
-    }
-    drop(io);
-    object::manage(file, FILE);
-    Ok((object::open("file", file, from)?, done))
+    let file = new_object(path)?;
+    let done =
+        open(file, path, disposition, options).inspect_err(|_| lock(&kernel().pool).free_object(file.address()))?;
+    object::manage(file.address(), FILE);
+    Ok((object::open("file", file.address(), from)?, done))
 }
 
 /// Returns the offset of a transfer, from the place of the offset: the position of the file object if there is none.
-fn offset(file: GuestPtr<FILE_OBJECT>, place: GuestPtr<u64>) -> Outcome<u64> {
+pub(crate) fn offset(file: GuestPtr<FILE_OBJECT>, place: GuestPtr<u64>) -> Outcome<u64> {
     let offset = place.non_null().map_or(Ok(u64::from(SPECIAL) << 32 | u64::from(AT_POSITION)), GuestPtr::read)?;
     match ((offset >> 32) as u32, offset as u32) {
         (SPECIAL, AT_POSITION) => Ok(file.CurrentByteOffset().read()?),
@@ -278,7 +119,7 @@ pub(super) fn write(file: GuestPtr<FILE_OBJECT>, place: GuestPtr<u64>, bytes: &[
 }
 
 /// Called when the last handle of a file is closed.
-fn closed(file: u64) {
+pub(crate) fn closed(file: u64) {
     let volume = &mut lock(&kernel().io).volume;
     let Some(path) = volume.open.get(&file).cloned() else { return };
     let is_last = volume.open.values().filter(|known| **known == path).count() == 1;
@@ -289,6 +130,11 @@ fn closed(file: u64) {
 
 /// Called when the last reference to a file is gone.
 fn freed(file: u64) {
-    lock(&kernel().io).volume.open.remove(&file);
+    forget(file);
     lock(&kernel().pool).free_object(file);
+}
+
+/// Forgets an open file.
+pub(crate) fn forget(file: u64) {
+    lock(&kernel().io).volume.open.remove(&file);
 }

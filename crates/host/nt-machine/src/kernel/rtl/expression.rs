@@ -34,7 +34,7 @@ routines! { pub(super) ROUTINES;
 }
 
 /// Returns whether a name matches an expression. The work is bounded by the product of the two lengths.
-fn matches(expression: &[u16], name: &[u16]) -> bool {
+pub(crate) fn matches(expression: &[u16], name: &[u16]) -> bool {
     let last_dot = name.iter().rposition(|unit| *unit == DOT);
     // `rest[j]`: whether the name from `j` on matches the expression behind the current element.
     let mut rest: Vec<bool> = (0..=name.len()).map(|at| at == name.len()).collect();

@@ -4,7 +4,7 @@ mod bitmap;
 mod crt;
 mod crt_print;
 mod debug;
-mod expression;
+pub(crate) mod expression;
 mod image;
 mod list;
 mod memory;

@@ -2,6 +2,7 @@
 
 pub(crate) mod dpc;
 pub(crate) mod event;
+mod filter_locks;
 pub(crate) mod irql;
 pub(crate) mod process;
 pub(crate) mod resource;
@@ -18,6 +19,7 @@ use crate::routine::Routine;
 pub(super) const ROUTINES: &[&[Routine]] = &[
     dpc::ROUTINES,
     event::ROUTINES,
+    filter_locks::ROUTINES,
     irql::ROUTINES,
     process::ROUTINES,
     resource::ROUTINES,

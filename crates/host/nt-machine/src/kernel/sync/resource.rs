@@ -242,7 +242,7 @@ const fn reader(resource: GuestPtr<ERESOURCE>, thread: u64) -> (u64, u64) {
 
 /// The kinds of access to a resource. The shared ones differ if another thread waits for exclusive access.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+pub(super) enum Access {
     Exclusive,
     /// `ExAcquireResourceSharedLite`: waits for that thread, unless the caller already has shared access.
     Shared,
@@ -253,7 +253,7 @@ enum Access {
 }
 
 /// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
-fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
+pub(super) fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
     // A system thread has no normal APCs.
     let is_client = dispatching::current().is_some_and(|call| !matches!(call.major, POWER | PNP));
     if is_client && irql::are_apcs_enabled() {
@@ -303,7 +303,7 @@ fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<
 }
 
 /// Releases a resource that a thread acquired.
-fn release(resource: GuestPtr<ERESOURCE>, thread: u64) -> Result<(), Fault> {
+pub(super) fn release(resource: GuestPtr<ERESOURCE>, thread: u64) -> Result<(), Fault> {
     let owned = kernel().scheduler.change(|state| {
         let depth = resource.WriterDepth().read()?;
         if resource.Writer().read()?.address() == thread && depth != 0 {

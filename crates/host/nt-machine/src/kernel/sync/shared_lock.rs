@@ -159,7 +159,7 @@ fn release(lock: GuestPtr<u32>, exclusive: bool) -> Result<(), Fault> {
 }
 
 /// Acquires a push lock. The word contains 1 for a writer and 2 for each reader. A waiting thread sleeps.
-fn push(place: GuestPtr<u64>, exclusive: bool) -> Result<(), Fault> {
+pub(super) fn push(place: GuestPtr<u64>, exclusive: bool) -> Result<(), Fault> {
     let attempt = || {
         let next = match (exclusive, place.read()?) {
             (true, 0) => 1,
@@ -172,7 +172,7 @@ fn push(place: GuestPtr<u64>, exclusive: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-fn pop(place: GuestPtr<u64>, exclusive: bool) -> Result<(), Fault> {
+pub(super) fn pop(place: GuestPtr<u64>, exclusive: bool) -> Result<(), Fault> {
     let held = kernel().scheduler.change(|_| {
         let next = match (exclusive, place.read()?) {
             (true, 1) => 0,

@@ -1,0 +1,417 @@
+//! The volume: files in memory, which clients use through the driver's minifilter; and the minifilter's ports.
+
+use std::path::Path;
+use std::{fs, io};
+
+use etw_types::NtStatus;
+use nt_machine::{Answer, FileOpen, FileRequest, RequestKind};
+
+use super::NtHost;
+use crate::Error;
+use crate::wire::{Reply, Request};
+
+/// `FILE_OPEN`, `FILE_CREATE`.
+const OPEN: u32 = 1;
+const CREATE: u32 = 2;
+/// `FILE_DIRECTORY_FILE`, `FILE_SYNCHRONOUS_IO_NONALERT`.
+const DIRECTORY: u32 = 0x1;
+const SYNCHRONOUS: u32 = 0x20;
+/// `FileNamesInformation`, `FileRenameInformation`, `FileDispositionInformation`.
+const NAMES: u32 = 12;
+const RENAME: u32 = 10;
+const DISPOSITION: u32 = 13;
+/// The size of the buffer for the entries of a folder, and where an entry has the length of its name and the name.
+const ENTRIES: u32 = 1 << 20;
+const LENGTH_AT: usize = 8;
+const NAME_AT: usize = 12;
+
+/// The volume, drive C. Its files are in memory: those that the [`Builder`](super::Builder) names, and those that
+/// clients and the driver create.
+///
+/// ```no_run
+/// use nt_host::{FileOperation, NtHost, Port, Volume, VolumeFile};
+///
+/// let host = NtHost::builder().driver("my_filter.sys").volume_file(r"\dir\a.txt", "hello").start()?;
+/// let volume: Volume = host.volume();
+/// let file: VolumeFile = volume.open(r"\dir\a.txt")?;
+/// assert_eq!(file.read(0, 5)?.output, b"hello");
+/// file.write(5, b", world")?;
+/// let reading: FileOperation = file.begin_read(0, 64)?;
+/// println!("{:?}", reading.wait()?.status);
+/// file.rename(r"\dir\b.txt")?;
+/// file.delete()?;
+/// file.close()?;
+/// println!("{:?}", volume.list(r"\dir")?);
+///
+/// // A program that talks to the minifilter.
+/// let port: Port = volume.connect(r"\MyPort", &[])?;
+/// port.reply(b"yes")?;
+/// println!("{:?} {:?}", port.send(b"status", 64)?.output, port.messages()?);
+/// port.close()?;
+///
+/// // `fltmc detach` and `fltmc attach`.
+/// volume.detach()?;
+/// volume.attach()?;
+/// host.unload()?.assert_clean();
+/// # Ok::<(), nt_host::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Volume {
+    host: NtHost,
+}
+
+/// An open file or folder of the volume. Operations on it pass through the minifilter. An operation that fails is not an
+/// error: it returns an [`Answer`] with its status.
+#[derive(Clone, Debug)]
+pub struct VolumeFile {
+    host: NtHost,
+    number: u64,
+}
+
+/// An operation on a file that was begun and may be pending.
+#[derive(Debug)]
+pub struct FileOperation {
+    host: NtHost,
+    number: u64,
+}
+
+/// A connection to a communication port of the minifilter.
+#[derive(Clone, Debug)]
+pub struct Port {
+    host: NtHost,
+    number: u64,
+}
+
+impl NtHost {
+    /// Returns the volume.
+    #[must_use]
+    pub fn volume(&self) -> Volume {
+        Volume { host: self.clone() }
+    }
+}
+
+impl Volume {
+    /// Opens a file or a folder that exists.
+    ///
+    /// # Errors
+    ///
+    /// Returns the status of the minifilter or of the file system if one refuses. Also fails if the driver stops the
+    /// machine.
+    pub fn open(&self, path: &str) -> Result<VolumeFile, Error> {
+        self.open_with(FileOpen { path: path.to_owned(), disposition: OPEN, options: SYNCHRONOUS, access: 0 })
+    }
+
+    /// Creates a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Volume::open`], and if the file exists.
+    pub fn create(&self, path: &str) -> Result<VolumeFile, Error> {
+        self.open_with(FileOpen { path: path.to_owned(), disposition: CREATE, options: SYNCHRONOUS, access: 0 })
+    }
+
+    /// Creates a folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Volume::create`].
+    pub fn create_folder(&self, path: &str) -> Result<VolumeFile, Error> {
+        let options = SYNCHRONOUS | DIRECTORY;
+        self.open_with(FileOpen { path: path.to_owned(), disposition: CREATE, options, access: 0 })
+    }
+
+    /// Opens or creates a file with the parameters of `NtCreateFile`.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Volume::open`].
+    pub fn open_with(&self, open: FileOpen) -> Result<VolumeFile, Error> {
+        match self.host.call(&Request::FileOpen { open })? {
+            Reply::FileOpened { file: 0, answer } => Err(Error::Status(answer.status)),
+            Reply::FileOpened { file, .. } => Ok(VolumeFile { host: self.host.clone(), number: file }),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+
+    /// Returns the names in a folder, without `.` and `..`.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Volume::open`], and with the status of the query.
+    pub fn list(&self, path: &str) -> Result<Vec<String>, Error> {
+        let folder = self.open(path)?;
+        let names = folder.list("*");
+        folder.close()?;
+        names
+    }
+
+    /// Detaches the minifilter from the volume.
+    ///
+    /// # Errors
+    ///
+    /// Returns the status of the minifilter if it refuses, or if it is not attached.
+    pub fn detach(&self) -> Result<(), Error> {
+        self.host.ask_status(&Request::FilterAttach { attached: false })
+    }
+
+    /// Attaches the minifilter to the volume.
+    ///
+    /// # Errors
+    ///
+    /// Returns the status of the minifilter if it refuses, or if it is attached.
+    pub fn attach(&self) -> Result<(), Error> {
+        self.host.ask_status(&Request::FilterAttach { attached: true })
+    }
+
+    /// Connects to a communication port of the minifilter, with the context that a program passes to
+    /// `FilterConnectCommunicationPort`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the status of the minifilter if it refuses. Also fails if there is no port with this name.
+    pub fn connect(&self, port: &str, context: &[u8]) -> Result<Port, Error> {
+        match self.host.call(&Request::PortConnect { name: port.to_owned(), context: context.to_vec() })? {
+            Reply::Number { number } => Ok(Port { host: self.host.clone(), number }),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+}
+
+impl VolumeFile {
+    /// Reads from the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is not open or the driver stops the machine.
+    pub fn read(&self, offset: u64, length: u32) -> Result<Answer, Error> {
+        self.begin_read(offset, length)?.wait()
+    }
+
+    /// Writes to the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`VolumeFile::read`].
+    pub fn write(&self, offset: u64, data: &[u8]) -> Result<Answer, Error> {
+        self.begin_write(offset, data)?.wait()
+    }
+
+    /// Gives the file another path.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`VolumeFile::read`].
+    pub fn rename(&self, path: &str) -> Result<Answer, Error> {
+        let path = if path.starts_with('\\') { format!(r"\??\C:{path}") } else { path.to_owned() };
+        let name: Vec<u8> = path.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+        self.set(RENAME, &[&[0; 16], length.to_le_bytes().as_slice(), &name].concat())
+    }
+
+    /// Marks the file for deletion. It goes with its last handle.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`VolumeFile::read`].
+    pub fn delete(&self) -> Result<Answer, Error> {
+        self.set(DISPOSITION, &[1])
+    }
+
+    /// Queries information of a class of `FILE_INFORMATION_CLASS`.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`VolumeFile::read`].
+    pub fn query(&self, class: u32, length: u32) -> Result<Answer, Error> {
+        let kind = RequestKind::QUERY_INFORMATION;
+        self.begin(FileRequest { kind, class, output: length, ..FileRequest::default() })?.wait()
+    }
+
+    /// Sets information of a class of `FILE_INFORMATION_CLASS`.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`VolumeFile::read`].
+    pub fn set(&self, class: u32, information: &[u8]) -> Result<Answer, Error> {
+        let kind = RequestKind::SET_INFORMATION;
+        self.begin(FileRequest { kind, class, input: information.to_vec(), ..FileRequest::default() })?.wait()
+    }
+
+    /// Returns the names in this folder that match a pattern, without `.` and `..`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the status of the query, and fails like [`VolumeFile::read`]. A folder without such names is not an error.
+    pub fn list(&self, pattern: &str) -> Result<Vec<String>, Error> {
+        let (kind, input) = (RequestKind::DIRECTORY_CONTROL, pattern.as_bytes().to_vec());
+        let request = FileRequest { kind, class: NAMES, input, output: ENTRIES, ..FileRequest::default() };
+        let answer = self.begin(request)?.wait()?;
+        match answer.status {
+            NtStatus::Success => Ok(names(&answer.output)),
+            NtStatus::NoSuchFile | NtStatus::NoMoreFiles => Ok(Vec::new()),
+            status => Err(Error::Status(status)),
+        }
+    }
+
+    /// Begins to read. Returns when the operation is complete or pending.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`VolumeFile::read`].
+    pub fn begin_read(&self, offset: u64, length: u32) -> Result<FileOperation, Error> {
+        self.begin(FileRequest { kind: RequestKind::READ, offset, output: length, ..FileRequest::default() })
+    }
+
+    /// Begins to write.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`VolumeFile::read`].
+    pub fn begin_write(&self, offset: u64, data: &[u8]) -> Result<FileOperation, Error> {
+        let (kind, input) = (RequestKind::WRITE, data.to_vec());
+        self.begin(FileRequest { kind, offset, input, ..FileRequest::default() })
+    }
+
+    /// Begins an operation.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`VolumeFile::read`].
+    pub fn begin(&self, request: FileRequest) -> Result<FileOperation, Error> {
+        match self.host.call(&Request::FileBegin { file: self.number, request })? {
+            Reply::Number { number } => Ok(FileOperation { host: self.host.clone(), number }),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+
+    /// Closes the file: the minifilter receives the cleanup and the close.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is not open or the driver stops the machine.
+    pub fn close(self) -> Result<(), Error> {
+        self.host.ask_status(&Request::FileClose { file: self.number })
+    }
+}
+
+impl FileOperation {
+    /// Waits until the operation is completed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
+    pub fn wait(self) -> Result<Answer, Error> {
+        match self.host.call(&Request::FileFinish { number: self.number })? {
+            Reply::Completed { answer } => Ok(answer),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+
+    /// Cancels the operation. Has no effect on one that is completed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
+    pub fn cancel(&self) -> Result<(), Error> {
+        self.host.ask_status(&Request::FileCancel { number: self.number })
+    }
+}
+
+impl Port {
+    /// Sends a message to the minifilter, as `FilterSendMessage` does, and returns its output.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
+    pub fn send(&self, message: &[u8], output: u32) -> Result<Answer, Error> {
+        match self.host.call(&Request::PortSend { port: self.number, input: message.to_vec(), output })? {
+            Reply::Completed { answer } => Ok(answer),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+
+    /// Gives the reply to the next message of the minifilter that expects one. Replies are used in order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the port is not connected or the driver stops the machine.
+    pub fn reply(&self, reply: &[u8]) -> Result<(), Error> {
+        self.host.ask_status(&Request::PortReply { port: self.number, reply: reply.to_vec() })
+    }
+
+    /// Takes the messages that the minifilter has sent with `FltSendMessage`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the port is not connected or the driver stops the machine.
+    pub fn messages(&self) -> Result<Vec<Vec<u8>>, Error> {
+        match self.host.call(&Request::PortMessages { port: self.number })? {
+            Reply::Messages { messages } => Ok(messages),
+            reply => Err(self.host.unexpected(reply)),
+        }
+    }
+
+    /// Closes the connection. The minifilter is told.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the port is not connected or the driver stops the machine.
+    pub fn close(self) -> Result<(), Error> {
+        self.host.ask_status(&Request::PortClose { port: self.number })
+    }
+}
+
+/// Returns the names in a buffer of `FILE_NAMES_INFORMATION`.
+fn names(buffer: &[u8]) -> Vec<String> {
+    let number = |at: usize| buffer.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize);
+    let (mut names, mut at) = (Vec::new(), 0);
+    while let Some(length) = number(at + LENGTH_AT) {
+        let name = buffer.get(at + NAME_AT..).and_then(|rest| rest.get(..length)).unwrap_or_default();
+        let units: Vec<u16> = name.as_chunks().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+        names.push(String::from_utf16_lossy(&units));
+        match number(at) {
+            None | Some(0) => break,
+            Some(next) => at += next,
+        }
+    }
+    names.retain(|name| name != "." && name != "..");
+    names
+}
+
+/// Adds a copy of a folder of this machine to the files of the volume. Symbolic links are not followed.
+pub(super) fn copy(folder: &Path, at: &str, files: &mut Vec<(String, Option<Vec<u8>>)>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = format!("{at}\\{}", entry.file_name().to_string_lossy());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            files.push((path.clone(), None));
+            copy(&entry.path(), &path, files)?;
+        } else if kind.is_file() {
+            files.push((path, Some(fs::read(entry.path())?)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    fn entry(next: u32, name: &str) -> Vec<u8> {
+        let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let length = u32::try_from(name.len()).expect("a short name");
+        let mut entry: Vec<u8> = [next, 0, length].iter().flat_map(|number| number.to_le_bytes()).collect();
+        entry.extend(name);
+        entry.resize(entry.len().max(next as usize), 0);
+        entry
+    }
+
+    #[test]
+    fn entries_follow_their_links_and_end() {
+        let buffer = [entry(16, "."), entry(24, "a.txt"), entry(0, "b")].concat();
+        assert_eq!(names(&buffer), ["a.txt", "b"]);
+        assert!(names(&[]).is_empty());
+        assert!(names(&entry(0xFFFF, "x")[..13]).iter().all(String::is_empty));
+    }
+}

@@ -1,0 +1,53 @@
+//! The filter manager: minifilters, their instances on the only volume, and the operations on files that they filter.
+//!
+//! A client's operation on a file passes through the pre-operation callbacks of all instances, the highest altitude
+//! first, then reaches the file system, and comes back through the post-operation callbacks ([`operation`]). The file
+//! system is the kernel's volume of files in memory ([`file_system`]).
+//!
+//! Every operation is based on an IRP, as far as a minifilter can tell: there is neither fast I/O nor paging I/O, and no
+//! operation of the cache manager or of the memory manager. Post-operation callbacks of reads and writes run at
+//! `DISPATCH_LEVEL`, as the documentation allows, unless the minifilter synchronizes them.
+//!
+//! This is written from Microsoft's public documentation: the pages of `fltkernel.h` and of file system minifilters.
+
+mod client;
+mod context;
+mod contexts;
+mod data;
+mod file_system;
+mod files;
+mod instance;
+mod io;
+mod judge;
+mod major;
+mod name;
+mod operation;
+mod pend;
+mod port;
+mod query;
+mod queue;
+mod register;
+mod request;
+mod state;
+
+use crate::routine::Routine;
+
+pub(crate) use client::{Begun, begin, cancel, close, finish, open, set_attached, why_not_filtered};
+pub use client::{FileOpen, FileRequest};
+pub(crate) use port::{connect, disconnect, messages, reply, send};
+pub(crate) use register::{report_leaks, unload};
+pub(crate) use state::{Manager, attach};
+
+/// The filter manager's routines.
+pub(crate) const ROUTINES: &[&[Routine]] = &[
+    context::ROUTINES,
+    data::ROUTINES,
+    instance::ROUTINES,
+    io::ROUTINES,
+    name::ROUTINES,
+    pend::ROUTINES,
+    port::ROUTINES,
+    query::ROUTINES,
+    queue::ROUTINES,
+    register::ROUTINES,
+];
