@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! │ Machine      start, load, add_device, begin, finish, unload
+//! │ wfp          the filter engine
 //! │ wdf          the framework             kernel      routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
@@ -39,6 +40,7 @@ mod part;
 mod routine;
 mod verify;
 mod wdf;
+mod wfp;
 
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use image::{ImageOffset, MOST_IMAGES};
@@ -51,4 +53,5 @@ pub use machine::{
     DeviceId, FileId, Guest, Guests, Known, Loaded, Machine, RoutineInfo, all_routines, can_fail, known,
 };
 pub use verify::{END_RUN, Findings, Gap, GapKind, Printed, Record, Rule, RunEvent};
+pub use wfp::{Connection, Delivered, LayerVerdict, Packet, Passage, Verdict};
 pub use windows_releases::Release as Os;

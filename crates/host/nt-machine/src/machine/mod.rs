@@ -10,6 +10,7 @@ mod guests;
 mod load;
 #[cfg(test)]
 mod metadata;
+mod network;
 #[cfg(test)]
 mod pages;
 mod plug;
@@ -30,6 +31,7 @@ use crate::image::{self, Images};
 use crate::kernel::{self, Kernel, Table, lock};
 use crate::verify::{self, Findings, Gap, Verifier};
 use crate::wdf;
+use crate::wfp;
 
 pub use guests::{Guest, Guests};
 pub use load::Loaded;
@@ -47,6 +49,7 @@ struct Parts {
     residents: Mutex<Vec<load::Resident>>,
     kernel: Kernel,
     framework: wdf::Attached,
+    filtering: Mutex<wfp::State>,
     clients: Mutex<plug::Clients>,
 }
 
@@ -75,6 +78,7 @@ impl Machine {
             residents: Mutex::default(),
             kernel: Kernel::new(config, table, plug::close_all_of_packets),
             framework: wdf::Attached::new(plug::close_all_of),
+            filtering: Mutex::default(),
             clients: Mutex::default(),
         };
         MACHINE.set(parts).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
@@ -85,6 +89,7 @@ impl Machine {
         image::attach(&parts.images);
         kernel::attach(&parts.kernel);
         wdf::attach(&parts.framework);
+        wfp::attach(&parts.filtering);
         signals::install()?;
         Ok(Self { parts })
     }

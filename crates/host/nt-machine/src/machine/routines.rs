@@ -4,7 +4,7 @@ use windows_releases::{documented, first_with_routine};
 
 use crate::Os;
 use crate::routine::{Fails, KERNEL, Routine};
-use crate::{exception, kernel, wdf};
+use crate::{exception, kernel, wdf, wfp};
 
 /// How far this host supports a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,9 +118,9 @@ fn first_with_function(index: u32) -> Option<Os> {
     Some(first).filter(|first| *first != Os::Win7)
 }
 
-/// Returns the routines of the kernel.
+/// Returns the routines of the kernel and of the other modules that drivers import from, except the framework's loader.
 pub(super) fn kernel_routines() -> impl Iterator<Item = &'static Routine> {
-    kernel::routines().chain(exception::ROUTINES.iter().copied().flatten())
+    kernel::routines().chain(exception::ROUTINES.iter().chain(wfp::ROUTINES).copied().flatten())
 }
 
 /// Returns the routines of the framework's loader: those that drivers import, and those for libraries.
