@@ -25,6 +25,7 @@
 //! | check the driver's events | [`TraceSession`], [`Trace`]; [`event`] describes an expected event |
 //! | see the driver's mistakes, and what was not exercised | [`Report`], [`Finding`], [`Gap`] |
 //! | make every call fail once, and calls at random | [`Matrix`] |
+//! | send traffic through the callouts of a driver | [`NtHost::connect`], [`NtHost::send_packet`]; [`Passage`] has the verdicts |
 //! | load and unload the driver while threads send requests | [`Storm`] |
 //! | control sessions as a program on Windows does | [`NtHost::machine`] |
 //!
@@ -59,8 +60,9 @@ pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use nt_machine::{
-    Answer, Below, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Known, Layout, Notification, Os,
-    RegistryKey, RegistryValue, RequestKind, Resource, Rule, TargetEvent, Told, WmiOperation, WmiRequest, known, plan,
+    Answer, Below, Connection, Delivered, Failure, Gap, GapKind, ImageError, ImportName, KeyOperation, Known,
+    LayerVerdict, Layout, Notification, Os, Packet, Passage, RegistryKey, RegistryValue, RequestKind, Resource, Rule,
+    TargetEvent, Told, Verdict, WmiOperation, WmiRequest, known, plan,
 };
 pub use report::{Finding, Losses, Outcome, Place, Report};
 

@@ -362,6 +362,7 @@ impl NtHost {
             | Reply::Events { .. }
             | Reply::Calls { .. }
             | Reply::Gaps { .. }
+            | Reply::Passage { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
     }

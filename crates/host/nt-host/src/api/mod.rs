@@ -9,6 +9,7 @@ mod frameworks;
 mod host;
 mod images;
 mod matrix;
+mod network;
 mod system;
 mod trace;
 

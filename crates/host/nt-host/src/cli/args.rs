@@ -8,9 +8,10 @@ use clap::{ArgAction, ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 use command_line::units::{duration, size};
 use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
-use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Resource, Time};
+use nt_machine::{Below, Connection, IoRequest, Packet, RegistryKey, RegistryValue, RequestKind, Resource, Time};
 
 use super::framework::Framework;
+use super::network;
 use crate::suggest::suggestion;
 use crate::{Failure, GapKind, Os};
 
@@ -189,6 +190,9 @@ pub(super) enum Step {
     Request(IoRequest),
     Wait(Duration),
     Interrupt(u32),
+    Connect(Connection),
+    /// Sends and receives packets.
+    Packets(Vec<Packet>),
 }
 
 /// The options that are steps. [`Steps`] keeps their order on the command line.
@@ -222,6 +226,12 @@ struct StepOptions {
     /// Raise an interrupt of the device, counted from 0 in the order of its resources
     #[arg(long, value_name = "N", value_parser = interrupt)]
     interrupt: Vec<Step>,
+    /// Open a connection through the driver's callouts: to an address, or from one; TCP (default) or UDP
+    #[arg(long, value_name = "[udp:][from:]ADDRESS:PORT", value_parser = |text: &str| network::connection(text).map(Step::Connect))]
+    connect: Vec<Step>,
+    /// Send and receive the packets of a capture file (pcapng, pcap) through the driver's callouts
+    #[arg(long, value_name = "FILE.pcapng", value_parser = |text: &str| network::packets(text).map(Step::Packets))]
+    packet: Vec<Step>,
 }
 
 /// The steps of clients, in the order of the command line.

@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::args::Step;
+use super::network;
 use super::progress::{Progress, Sent};
 use crate::{Device, Error, File, NtHost};
 
@@ -32,6 +33,8 @@ impl<'a> Clients<'a> {
                 Step::Close => self.close(progress)?,
                 Step::Request(request) => self.send(request, progress)?,
                 Step::Interrupt(number) => self.interrupt(*number, progress)?,
+                Step::Connect(connection) => network::connect(self.host, connection, progress)?,
+                Step::Packets(packets) => network::replay(self.host, packets, progress)?,
                 Step::Wait(time) => {
                     progress.step("time");
                     self.host.advance(*time)?;

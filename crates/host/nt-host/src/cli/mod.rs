@@ -10,6 +10,7 @@ mod interrupt;
 mod json;
 mod list;
 mod matrix;
+mod network;
 mod progress;
 mod run;
 mod text;

@@ -1,7 +1,7 @@
 //! The messages between the two processes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer as IoAnswer, Gap, IoRequest, Notification, WmiRequest};
+use nt_machine::{Answer as IoAnswer, Connection, Gap, IoRequest, Notification, Packet, Passage, WmiRequest};
 
 use super::Wire;
 use super::control::{Answer, Control};
@@ -68,6 +68,16 @@ messages! {
         Notify { notification: Notification } = 25,
         /// Return what the run did not exercise.
         Gaps {} = 28,
+        /// Open a network connection.
+        Connect { connection: Connection } = 60,
+        /// Send or receive a packet.
+        SendPacket { packet: Packet } = 61,
+        /// Send or receive data of a connection.
+        Transfer { connection: u64, inbound: bool, data: Vec<u8> } = 62,
+        /// End a connection.
+        Disconnect { connection: u64 } = 63,
+        /// Return how far a connection or packet has come.
+        Passage { id: u64 } = 64,
     }
 }
 
@@ -96,6 +106,8 @@ messages! {
         Interrupted { claimed: Option<bool> } = 11,
         /// What the run did not exercise.
         Gaps { gaps: Vec<Gap> } = 12,
+        /// How far a connection or packet has come.
+        Passage { passage: Passage } = 60,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }
