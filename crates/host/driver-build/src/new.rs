@@ -17,6 +17,8 @@ pub enum Kind {
     Kmdf,
     /// Without a framework.
     Wdm,
+    /// A callout driver of the Windows Filtering Platform.
+    Wfp,
 }
 
 /// A driver to make.
@@ -47,6 +49,20 @@ const COMMON: &[Template] = templates!("common":
     "host-tests/Cargo.toml.in", "host-tests/src/lib.rs", "host-tests/tests/driver.rs");
 const KMDF: &[Template] = templates!("kmdf": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
 const WDM: &[Template] = templates!("wdm": "Cargo.toml.in", "src/lib.rs", "{{crate}}.inx");
+const WFP: &[Template] = templates!("wfp":
+    "Cargo.toml.in", "README.md", "src/lib.rs", "src/filtering_platform.rs", "src/trace.rs", "{{crate}}.inx",
+    "host-tests/tests/driver.rs");
+
+impl Kind {
+    /// The templates of the kind. They replace common ones with the same path.
+    const fn templates(self) -> &'static [Template] {
+        match self {
+            Self::Kmdf => KMDF,
+            Self::Wdm => WDM,
+            Self::Wfp => WFP,
+        }
+    }
+}
 
 /// Lock files that a new driver gets from the clone, so that it is built with tested versions of packages.
 const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("Cargo.lock", "host-tests/Cargo.lock")];
@@ -88,7 +104,9 @@ impl NewDriver {
     fn write_files(&self, dir: &Path, clone: &Path) -> Result<Vec<PathBuf>, Error> {
         let words = self.words(dir, clone);
         let mut written = Vec::new();
-        for (path, text) in COMMON.iter().chain(if self.kind == Kind::Kmdf { KMDF } else { WDM }) {
+        let own = self.kind.templates();
+        let common = COMMON.iter().filter(|(path, _)| own.iter().all(|(known, _)| known != path));
+        for (path, text) in common.chain(own) {
             let path = fill(path.trim_end_matches(".in"), &words);
             written.push(write(dir.join(path), &fill(text, &words))?);
         }
@@ -229,7 +247,7 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, KMDF, Kind, NewDriver, WDM, camel, check_name, identifier, in_guid_form, relative};
+    use super::{COMMON, KMDF, Kind, NewDriver, WDM, WFP, camel, check_name, identifier, in_guid_form, relative};
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -241,7 +259,7 @@ mod tests {
 
     #[test]
     fn every_template_is_used_and_every_placeholder_is_replaced() {
-        for kind in [Kind::Kmdf, Kind::Wdm] {
+        for kind in [Kind::Kmdf, Kind::Wdm, Kind::Wfp] {
             let dir = dir(&format!("a place for {kind:?}"));
             let wdk_etw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
             let new = NewDriver { name: "my-driver".into(), kind, dir: dir.clone(), wdk_etw };
@@ -263,7 +281,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len());
+        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len() + WFP.len());
     }
 
     #[test]

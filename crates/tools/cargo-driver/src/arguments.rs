@@ -78,11 +78,14 @@ pub(crate) struct New {
     #[arg(value_name = "NAME")]
     pub(crate) folder: PathBuf,
     /// Use the Kernel-Mode Driver Framework (the default)
-    #[arg(long, conflicts_with = "wdm")]
+    #[arg(long, conflicts_with_all = ["wdm", "wfp"])]
     kmdf: bool,
     /// Use the Windows Driver Model, without a framework
-    #[arg(long)]
+    #[arg(long, conflicts_with = "wfp")]
     pub(crate) wdm: bool,
+    /// Make a callout driver of the Windows Filtering Platform
+    #[arg(long)]
+    pub(crate) wfp: bool,
     /// A clone of the wdk-etw repository; the driver depends on its crates by path
     #[arg(long, value_name = "FOLDER", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.."))]
     pub(crate) wdk_etw: PathBuf,

@@ -128,7 +128,12 @@ fn new_driver(new: &New) -> Result<(), Error> {
         let text = "name a clone of the wdk-etw repository with --wdk-etw";
         Error::Usage(format!("{}: {error}; {text}", new.wdk_etw.display()))
     })?;
-    let made = NewDriver::at(&new.folder, if new.wdm { Kind::Wdm } else { Kind::Kmdf }, wdk_etw);
+    let kind = match (new.wdm, new.wfp) {
+        (true, _) => Kind::Wdm,
+        (_, true) => Kind::Wfp,
+        _ => Kind::Kmdf,
+    };
+    let made = NewDriver::at(&new.folder, kind, wdk_etw);
     // The files are small. An interrupt waits for them, so that none is missing.
     let interrupts = Deferred::begin();
     made.write()?;
