@@ -1,8 +1,9 @@
 //! Callout drivers of the Windows Filtering Platform.
 
 use std::net::SocketAddr;
+use std::process::Command;
 
-use crate::common::c::{Log, build};
+use crate::common::c::{Log, build, temporary};
 use nt_host::{Connection, GapKind, NtHost, Packet, Passage, Rule, Verdict};
 
 fn at(text: &str) -> SocketAddr {
@@ -124,6 +125,58 @@ fn traffic_that_reaches_no_callout_leaves_a_gap() {
     let report = host.unload().expect("unload");
     assert_eq!(report.gaps().iter().map(|gap| gap.kind).collect::<Vec<_>>(), [GapKind::NotReached]);
     assert!(report.gaps()[0].detail.starts_with("the connection to [fd00::1]:443"), "{:?}", report.gaps());
+}
+
+/// Returns a pcap file with Ethernet frames.
+fn capture(datagrams: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 0xFFFF, 1].map(u32::to_le_bytes).concat();
+    for datagram in datagrams {
+        let frame = [&[0; 12], [0x08, 0x00].as_slice(), datagram].concat();
+        file.extend([0, 0, frame.len() as u32, frame.len() as u32].map(u32::to_le_bytes).concat());
+        file.extend(frame);
+    }
+    file
+}
+
+#[test]
+fn the_command_opens_connections_and_replays_captures() {
+    let image = build("wfp_callout", 0, "DriverEntry", &["ntoskrnl", "fwpkclnt", "ndis"]);
+    let folder = temporary("wfp-captures");
+    let (file, damaged) = (folder.join("dns.pcap"), folder.join("damaged.pcap"));
+    let (query, mut answer) = (query().data, query().data);
+    answer[12..20].rotate_left(4);
+    answer[20..24].rotate_left(2);
+    std::fs::write(&file, capture(&[query, answer])).expect("a file");
+    std::fs::write(&damaged, b"no capture").expect("a file");
+    let run = |arguments: &[&str]| {
+        let program = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&image).args(arguments).output();
+        let output = program.expect("nt-host runs");
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).expect("text"),
+            String::from_utf8(output.stderr).expect("text"),
+        )
+    };
+    let path = file.to_str().expect("a path in UTF-8");
+    let (code, printed, _) = run(&["--connect", "10.0.0.1:23", "--packet", path, "--connect", "udp:10.0.0.1:99"]);
+    for line in [
+        "connect 10.0.0.1:23: blocked at ALE_AUTH_CONNECT_V4 (1 call of callouts)",
+        "packet 1, sent: absorbed at OUTBOUND_IPPACKET_V4, 1 packet injected (3 calls of callouts)",
+        "packet 2, received: permitted (0 calls of callouts)",
+        "connect udp 10.0.0.1:99: permitted (3 calls of callouts)",
+    ] {
+        assert!(printed.contains(line), "{line}:\n{printed}");
+    }
+    // The flows are still open, and the driver does not remove its contexts.
+    assert_eq!(code, Some(3));
+    assert!(printed.contains("registered: flows have contexts of it, call FwpsFlowRemoveContext0"), "{printed}");
+    for (arguments, reason) in [
+        (["--connect", "10.0.0.1"], "`10.0.0.1` is not a connection"),
+        (["--packet", damaged.to_str().expect("a path in UTF-8")], "neither a pcapng nor a pcap file"),
+    ] {
+        let (code, _, error) = run(&arguments);
+        assert!(code == Some(2) && error.contains(reason), "{code:?}: {error}");
+    }
 }
 
 /// Each mistake is found at the driver's line, and the driver without it is clean.

@@ -24,6 +24,7 @@ impl Machine {
     }
 
     /// Ends a connection. Returns whether it existed.
+    #[must_use]
     pub fn disconnect(self, connection: u64) -> bool {
         wfp::disconnect(connection)
     }

@@ -104,16 +104,16 @@ pub(super) fn clone(original: GuestPtr<NET_BUFFER_LIST>, from: u64) -> Outcome<G
     original.ChildRefCount().fetch_add(1)?;
     let mut place = list.FirstNetBuffer();
     for buffer in buffers(original)? {
-        let (mut chain, mut last) = (GuestPtr::NULL, GuestPtr::<MDL>::NULL);
+        let (mut chain, mut end) = (GuestPtr::NULL, GuestPtr::<MDL>::NULL);
         for (address, length) in pieces(buffer)? {
             let mdl = mdl::new(address, length)?;
             keep(list, mdl.address());
-            if last.is_null() {
+            if end.is_null() {
                 chain = mdl;
             } else {
-                last.Next().write(mdl)?;
+                end.Next().write(mdl)?;
             }
-            last = mdl;
+            end = mdl;
         }
         let copy = new_buffer(list, chain, 0, buffer.DataLength().read()?)?;
         place.write(copy)?;
@@ -189,15 +189,14 @@ pub(super) fn set_offset(buffer: GuestPtr<NET_BUFFER>, offset: u32) -> Result<()
 /// Moves the start of the data back, into new memory if there is no room before it.
 pub(super) fn retreat(buffer: GuestPtr<NET_BUFFER>, delta: u32, backfill: u32) -> Outcome {
     let (offset, length) = (buffer.DataOffset().read()?, buffer.DataLength().read()?);
-    let start = match offset.checked_sub(delta) {
-        Some(start) => start,
-        None => {
-            let [list, _] = buffer.NdisReserved().read()?;
-            let mdl = new_mdl(GuestPtr::new(list), (delta - offset).saturating_add(backfill))?;
-            mdl.Next().write(buffer.MdlChain().read()?)?;
-            buffer.MdlChain().write(mdl)?;
-            backfill
-        }
+    let start = if let Some(start) = offset.checked_sub(delta) {
+        start
+    } else {
+        let [list, _] = buffer.NdisReserved().read()?;
+        let mdl = new_mdl(GuestPtr::new(list), (delta - offset).saturating_add(backfill))?;
+        mdl.Next().write(buffer.MdlChain().read()?)?;
+        buffer.MdlChain().write(mdl)?;
+        backfill
     };
     buffer.DataLength().write(length + u64::from(delta))?;
     set_offset(buffer, start)?;
@@ -229,13 +228,13 @@ pub(super) fn free(list: GuestPtr<NET_BUFFER_LIST>, is_clone: bool) -> Result<()
         _ if known.freed => verify::find(Rule::DoubleFree, format_args!("the NET_BUFFER_LIST was already freed")),
         Maker::Stack => verify::find(Rule::BadFree, format_args!("frees a NET_BUFFER_LIST of the network stack")),
         Maker::Driver if is_clone => {
-            verify::find(Rule::BadFree, format_args!("frees a NET_BUFFER_LIST as a clone, which it is not"))
+            verify::find(Rule::BadFree, format_args!("frees a NET_BUFFER_LIST as a clone, which it is not"));
         }
         Maker::Clone(_) if !is_clone => {
-            verify::find(Rule::BadFree, format_args!("frees a clone with the routine for other lists"))
+            verify::find(Rule::BadFree, format_args!("frees a clone with the routine for other lists"));
         }
         _ if known.in_flight => {
-            verify::find(Rule::UseAfterFree, format_args!("frees a NET_BUFFER_LIST that is being injected"))
+            verify::find(Rule::UseAfterFree, format_args!("frees a NET_BUFFER_LIST that is being injected"));
         }
         _ => {
             if let Maker::Clone(original) = known.maker {

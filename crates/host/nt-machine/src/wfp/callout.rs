@@ -140,8 +140,11 @@ pub(super) fn deleted(filter: &Filter) {
 /// Reports the callouts that an image did not unregister.
 pub(super) fn report_leaks(leaving: Leaving) {
     let left: Vec<Callout> = state().callouts.extract_if(.., |callout| leaving.owns(callout.from)).collect();
+    let has_context = |id| state().flows.iter().any(|flow| flow.contexts.iter().any(|known| known.callout == id));
     for callout in left {
-        let detail = format_args!("leaves callout {} registered", callout.key);
+        // Such a callout cannot be unregistered.
+        let why = if has_context(callout.id) { ": flows have contexts of it, call FwpsFlowRemoveContext0" } else { "" };
+        let detail = format_args!("leaves callout {} registered{why}", callout.key);
         verify::find_at(Rule::ObjectLeak, Some("FwpsCalloutRegister"), callout.from, detail);
     }
 }

@@ -6,14 +6,14 @@ use super::buffers;
 use super::callout::{self, ACTION_CALLOUT, CLEAR_RIGHT, PERMIT_IF_UNREGISTERED};
 use super::journey::Journey;
 use super::layers::{Layer, METADATA};
+use super::scratch::Scratch;
 use super::state::{Callout, Classification, Filter, FlowContext, Verdict, state};
-use super::value::{Value, all_hold, kind};
-use crate::kernel::{call_back, kernel, lock};
+use super::value::{Value, all_hold};
+use crate::kernel::call_back;
 use crate::layout::{
-    FWP_BYTE_BLOB, FWP_VALUE0, FWPS_CLASSIFY_OUT0, FWPS_INCOMING_METADATA_VALUES0, FWPS_INCOMING_VALUES0,
-    NET_BUFFER_LIST,
+    FWP_VALUE0, FWPS_CLASSIFY_OUT0, FWPS_INCOMING_METADATA_VALUES0, FWPS_INCOMING_VALUES0, NET_BUFFER_LIST,
 };
-use crate::memory::{Fault, GuestPtr, Plain};
+use crate::memory::{Fault, GuestPtr};
 use crate::verify::{self, At, Rule};
 
 /// `FWP_ACTION_TYPE`.
@@ -68,54 +68,6 @@ struct Ruling {
     is_soft: bool,
     absorbs: bool,
     is_veto: bool,
-}
-
-/// Memory of the host for the time of a classification.
-#[derive(Default)]
-struct Scratch(Vec<u64>);
-
-impl Scratch {
-    fn place<T: Plain>(&mut self, value: T) -> Result<GuestPtr<T>, Fault> {
-        let place = lock(&kernel().pool).new_object::<T>();
-        self.0.push(place.address());
-        place.write(value)?;
-        Ok(place)
-    }
-
-    fn array<T: Plain>(&mut self, values: &[T]) -> Result<GuestPtr<T>, Fault> {
-        let place = lock(&kernel().pool).new_objects::<T>(values.len() as u64);
-        self.0.push(place.address());
-        place.write_all(values)?;
-        Ok(place)
-    }
-
-    /// Stores a value as callouts see it.
-    fn value(&mut self, value: &Value) -> Result<FWP_VALUE0, Fault> {
-        let (kind, data) = match value {
-            Value::Empty => (kind::EMPTY, 0),
-            Value::U8(value) => (kind::UINT8, (*value).into()),
-            Value::U16(value) => (kind::UINT16, (*value).into()),
-            Value::U32(value) => (kind::UINT32, (*value).into()),
-            Value::U64(value) => (kind::UINT64, self.place(*value)?.address()),
-            Value::Array16(value) => (kind::BYTE_ARRAY16, self.place(*value)?.address()),
-            Value::Blob(bytes) => (kind::BYTE_BLOB, self.blob(bytes)?.address()),
-        };
-        Ok(FWP_VALUE0 { Type: kind, Padding: 0, Data: data })
-    }
-
-    fn blob(&mut self, bytes: &[u8]) -> Result<GuestPtr<FWP_BYTE_BLOB>, Fault> {
-        let data = self.array(bytes)?;
-        self.place(FWP_BYTE_BLOB { size: bytes.len() as u32, Padding: 0, data })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let mut pool = lock(&kernel().pool);
-        for address in &self.0 {
-            pool.free_object(*address);
-        }
-    }
 }
 
 /// Returns the value of a data field.
@@ -275,8 +227,7 @@ fn call(
     };
     let incoming = scratch.place(incoming)?;
     let metadata = metadata(indication, &mut scratch)?;
-    let out = lock(&kernel().pool).new_object::<FWPS_CLASSIFY_OUT0>();
-    scratch.0.push(out.address());
+    let out = scratch.zeroed::<FWPS_CLASSIFY_OUT0>();
     let before = match decision {
         Some(Ruling { permits, .. }) => {
             if permits {
@@ -305,38 +256,33 @@ fn call(
         restore(list, start)?;
     }
     let FWPS_CLASSIFY_OUT0 { actionType, rights, flags, .. } = out.read()?;
-    judge(callout, (actionType, rights, flags), before, may_write)
+    Ok(judge(callout, (actionType, rights, flags), before, may_write))
 }
 
 /// Checks and interprets what a classify function returned.
-fn judge(
-    callout: &Callout,
-    (action, rights, flags): (u32, u32, u32),
-    before: u32,
-    may_write: bool,
-) -> Result<Option<Ruling>, Fault> {
+fn judge(callout: &Callout, (action, rights, flags): (u32, u32, u32), before: u32, may_write: bool) -> Option<Ruling> {
     let wrong = |detail: std::fmt::Arguments<'_>| {
         verify::find_at(Rule::WfpMisuse, Some("classifyFn"), At::Code(callout.classify.address()), detail);
     };
     let is_veto = !may_write && before == PERMIT && action == BLOCK;
     if !may_write && action != before && !is_veto {
         wrong(format_args!("changes the action without FWPS_RIGHT_ACTION_WRITE"));
-        return Ok(None);
+        return None;
     }
     if !may_write && !is_veto {
-        return Ok(None);
+        return None;
     }
     if flags & ABSORB != 0 && action != BLOCK {
         wrong(format_args!("absorbs the data, but its action is not FWP_ACTION_BLOCK"));
     }
     let is_soft = rights & WRITE != 0;
     match action {
-        PERMIT => Ok(Some(Ruling { permits: true, is_soft, absorbs: false, is_veto: false })),
-        BLOCK => Ok(Some(Ruling { permits: false, is_soft, absorbs: flags & ABSORB != 0, is_veto })),
-        CONTINUE | NONE | NONE_NO_MATCH => Ok(None),
+        PERMIT => Some(Ruling { permits: true, is_soft, absorbs: false, is_veto: false }),
+        BLOCK => Some(Ruling { permits: false, is_soft, absorbs: flags & ABSORB != 0, is_veto }),
+        CONTINUE | NONE | NONE_NO_MATCH => None,
         other => {
             wrong(format_args!("returns the action {other:#x}, which is none that a callout may return"));
-            Ok(None)
+            None
         }
     }
 }
@@ -366,8 +312,7 @@ fn metadata(
     scratch: &mut Scratch,
 ) -> Result<GuestPtr<FWPS_INCOMING_METADATA_VALUES0>, Fault> {
     let Indication { layer, journey, id, .. } = *indication;
-    let place = lock(&kernel().pool).new_object::<FWPS_INCOMING_METADATA_VALUES0>();
-    scratch.0.push(place.address());
+    let place = scratch.zeroed::<FWPS_INCOMING_METADATA_VALUES0>();
     let mut present = 0;
     for (name, bit) in METADATA.into_iter().filter(|(_, bit)| layer.metadata & bit != 0) {
         let is_known = match name {

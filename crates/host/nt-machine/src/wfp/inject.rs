@@ -6,7 +6,8 @@ use etw_types::NtStatus;
 
 use super::buffers;
 use super::packet;
-use super::stack::{self, Arrival, Entry};
+use super::route::Entry;
+use super::stack::{self, Arrival};
 use super::state::{Delivered, Maker, state};
 use super::value::address;
 use crate::kernel::ex::object::{self, KernelHandle};

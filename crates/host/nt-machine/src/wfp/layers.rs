@@ -147,6 +147,23 @@ mod tests {
         assert_eq!(condition(Guid::ZERO), None);
     }
 
+    /// Drivers in C are compiled with the numbers in the kit's header.
+    #[test]
+    fn fields_and_layers_have_the_order_of_the_kits_header() {
+        let header = include_str!("../../../wdk-kit/kit/include/km/nt/fwps_fields.h");
+        let names = |start: &str, prefix: &str| -> Vec<String> {
+            let body = header.split_once(start).expect("an enumeration").1.split('}').next().unwrap_or_default();
+            let names = body.split([',', '{']).map(str::trim).filter(|name| !name.is_empty());
+            names.map(|name| name.trim_start_matches(prefix).to_owned()).collect()
+        };
+        let numbered = all().iter().map(|layer| format!("{} = {}", layer.name, layer.id));
+        assert_eq!(names("enum FWPS_BUILTIN_LAYERS_", "FWPS_LAYER_"), numbered.collect::<Vec<_>>());
+        for layer in all().iter().filter(|layer| !layer.name.ends_with("_DISCARD")) {
+            let fields = names(&format!("enum FWPS_FIELDS_{}_ ", layer.name), &format!("FWPS_FIELD_{}_", layer.name));
+            assert_eq!(fields[..fields.len() - 1], layer.fields, "{}", layer.name);
+        }
+    }
+
     /// The numbers that Windows logs in its events 5152, 5156 and 5157 as `Layer Run-Time ID`.
     #[test]
     fn numbers_are_those_of_windows() {

@@ -129,7 +129,7 @@ routines! { pub(super) ROUTINES;
         buffers::buffers(list)?.into_iter().try_for_each(|buffer| {
             let data = buffers::data(buffer)?;
             let segment = data.get(header as usize..).ok_or(NtStatus::InvalidParameter)?;
-            let mut datagram = packet::wrap(protocol as u8, source, remote, segment);
+            let mut datagram = packet::wrap(protocol.cast_unsigned() as u8, source, remote, segment);
             datagram.truncate(datagram.len() - segment.len());
             buffers::advance(buffer, header)?;
             buffers::retreat(buffer, datagram.len() as u32, 0)?;
@@ -138,7 +138,7 @@ routines! { pub(super) ROUTINES;
         })
     }
 
-    /// Nothing here is protected by IPsec.
+    /// Nothing here is protected by `IPsec`.
     #[irql(DISPATCH), module(FILTERING), fails(NtStatus::NotFound), keeps_nothing]
     fn FwpsGetPacketListSecurityInformation0(
         _list: Ignored<GuestPtr<NET_BUFFER_LIST>>,

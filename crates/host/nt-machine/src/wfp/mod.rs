@@ -20,6 +20,8 @@ mod management;
 mod ndis;
 mod packet;
 mod pend;
+mod route;
+mod scratch;
 mod stack;
 mod state;
 mod stream;

@@ -24,7 +24,7 @@ routines! { pub(super) ROUTINES;
         _handle: Ignored<u64>,
         parameters: GuestPtr<NET_BUFFER_LIST_POOL_PARAMETERS>,
     ) -> Result<Option<GuestPtr<Opaque>>, Fault> {
-        allocate(call, parameters.PoolTag().read()?)
+        Ok(allocate(call, parameters.PoolTag().read()?))
     }
 
     #[irql(DISPATCH), module(NDIS)]
@@ -39,7 +39,7 @@ routines! { pub(super) ROUTINES;
         _handle: Ignored<u64>,
         parameters: GuestPtr<u32>,
     ) -> Result<Option<GuestPtr<Opaque>>, Fault> {
-        allocate(call, parameters.at(1).read()?)
+        Ok(allocate(call, parameters.at(1).read()?))
     }
 
     #[irql(DISPATCH), module(NDIS)]
@@ -53,7 +53,7 @@ routines! { pub(super) ROUTINES;
         _driver: Ignored<GuestPtr<DRIVER_OBJECT>>,
         tag: u32,
         _size: Ignored<u16>,
-    ) -> Result<Option<GuestPtr<Opaque>>, Fault> {
+    ) -> Option<GuestPtr<Opaque>> {
         allocate(call, tag)
     }
 
@@ -167,9 +167,9 @@ routines! { pub(super) ROUTINES;
     }
 }
 
-fn allocate(call: &Call, tag: u32) -> Result<Option<GuestPtr<Opaque>>, Fault> {
+fn allocate(call: &Call, tag: u32) -> Option<GuestPtr<Opaque>> {
     let tag = if tag == 0 { TAG } else { tag.to_le_bytes() };
-    Ok(lock(&kernel().pool).allocate(SIZE, tag, false, call.from).map(GuestPtr::new))
+    lock(&kernel().pool).allocate(SIZE, tag, false, call.from).map(GuestPtr::new)
 }
 
 /// Returns the status of NDIS for an outcome.

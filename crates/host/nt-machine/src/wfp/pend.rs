@@ -63,15 +63,12 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), module(FILTERING)]
     fn FwpsReleaseClassifyHandle0(handle: u64) {
         let mut state = state();
-        match state.classification(handle).filter(|known| known.references != 0) {
-            Some(known) => {
-                known.references -= 1;
-                state.forget_unused();
-            }
-            None => {
-                drop(state);
-                verify::find(Rule::WfpMisuse, format_args!("releases a classify handle that it does not hold"));
-            }
+        if let Some(known) = state.classification(handle).filter(|known| known.references != 0) {
+            known.references -= 1;
+            state.forget_unused();
+        } else {
+            drop(state);
+            verify::find(Rule::WfpMisuse, format_args!("releases a classify handle that it does not hold"));
         }
     }
 
@@ -137,8 +134,8 @@ routines! { pub(super) ROUTINES;
         data: GuestPtr<FWPS_CONNECT_REQUEST0>,
         _flags: Ignored<u32>,
     ) -> Result<(), Fault> {
-        let is_it = |known: &&mut Classification| known.writable == data.address() && !data.is_null();
-        if state().classification(handle).filter(is_it).is_none() {
+        let is_it = |known: &mut Classification| known.writable == data.address() && !data.is_null();
+        if !state().classification(handle).is_some_and(is_it) {
             verify::find(Rule::WfpMisuse, format_args!("applies layer data that it did not acquire"));
             return Ok(());
         }

@@ -1,6 +1,4 @@
-//! The network stack around the filter engine: which layers a packet passes, in which order, and what follows.
-//!
-//! The order is that of "TCP Packet Flows" and "UDP Packet Flows" on Microsoft Learn.
+//! The network stack around the filter engine: what happens to a packet at each layer, and what follows.
 
 use std::net::SocketAddr;
 
@@ -9,6 +7,7 @@ use super::flow;
 use super::journey::{Journey, Stage};
 use super::layers::{self, Layer};
 use super::packet::{self, ACK, FIN, Headers, RST, SYN, TCP};
+use super::route::{Entry, stages};
 use super::state::{Delivered, Flow, LayerVerdict, Mark, Passage, Pended, Verdict, state};
 use super::{buffers, stream};
 use crate::kernel::submit;
@@ -16,57 +15,6 @@ use crate::layout::NET_BUFFER_LIST;
 use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Failure, Outcome, PASSIVE};
 use crate::verify::{self, Rule};
-
-/// Where a packet enters the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
-    /// As a new packet: of an application, or from the network.
-    New,
-    /// At the network layer.
-    Network,
-    /// At the transport layer.
-    Transport,
-}
-
-/// Returns the stages of a packet.
-pub(super) fn stages(headers: &Headers, inbound: bool, entry: Entry, flow: Option<&Flow>) -> Vec<Stage> {
-    let is_tcp = headers.protocol == TCP;
-    // A reset or a stray segment belongs to no connection and starts none.
-    let starts = if is_tcp { headers.flags & (SYN | ACK) == SYN } else { true };
-    let is_new = flow.is_none() && starts;
-    let mut stages = Vec::new();
-    if inbound {
-        if entry != Entry::Transport {
-            stages.push(Stage::Network);
-        }
-        stages.push(Stage::Transport);
-        if is_new {
-            stages.push(Stage::Accept);
-        }
-        // The client's side is established by the SYN-ACK, the server's side by the ACK after it.
-        let completes = |flow: &Flow| headers.flags & ACK != 0 && (flow.inbound || headers.flags & SYN != 0);
-        if if is_tcp { flow.is_some_and(|flow| !flow.established && completes(flow)) } else { is_new } {
-            stages.push(Stage::Established);
-        }
-        stages.push(Stage::Data);
-    } else {
-        if entry == Entry::New {
-            if is_new {
-                stages.extend([Stage::Bind, Stage::Redirect, Stage::Connect]);
-            }
-            if is_new && !is_tcp {
-                stages.push(Stage::Established);
-            }
-            stages.push(Stage::Data);
-        }
-        if entry != Entry::Network {
-            stages.push(Stage::Transport);
-        }
-        stages.push(Stage::Network);
-    }
-    stages.push(Stage::Deliver);
-    stages
-}
 
 /// Lets a packet or a connect request pass the layers that it has before it.
 pub(super) fn run(mut journey: Journey) {
@@ -189,8 +137,8 @@ fn read_back(journey: &mut Journey, list: GuestPtr<NET_BUFFER_LIST>, before: u32
 
 /// Ends a classification. If a callout has pended it, the journey waits.
 fn finish(journey: &mut Journey, (stage, layer): (Stage, &Layer), id: u64, decided: Decision) -> Decision {
-    let mut state = state();
-    let Some(known) = state.classification(id) else { return decided };
+    let mut engine = state();
+    let Some(known) = engine.classification(id) else { return decided };
     known.is_running = false;
     let (pended, completed, redirected, writable) = (known.pended, known.completed, known.redirected, known.writable);
     let (mut decision, mut early) = (decided, None);
@@ -200,18 +148,18 @@ fn finish(journey: &mut Journey, (stage, layer): (Stage, &Layer), id: u64, decid
         waiting.is_reauthorization = !is_classify;
         decision.verdict = Verdict::Pend;
         // Before another thread can continue the journey.
-        if let Some(passage) = state.passages.get_mut(&journey.passage) {
+        if let Some(passage) = engine.passages.get_mut(&journey.passage) {
             note(passage, journey, layer, decision);
         }
         let pended = Pended { id, is_classify, from, journey: waiting };
         match completed {
             // The driver was faster.
             Some(verdict) => early = Some((pended, verdict)),
-            None => state.pended.push(pended),
+            None => engine.pended.push(pended),
         }
     }
-    state.forget_unused();
-    drop(state);
+    engine.forget_unused();
+    drop(engine);
     if let Some((pended, verdict)) = early {
         submit(id, move || resume(pended, verdict, redirected));
         return decision;
@@ -414,20 +362,16 @@ pub(super) fn resume(pended: Pended, verdict: Verdict, redirected: Option<Socket
         }
         return set_verdict(&journey, verdict);
     }
-    match stage {
+    if stage == Some(Stage::Accept) {
         // The driver injects its clone of the packet, which is authorized then.
-        Some(Stage::Accept) => {
-            if let Some(id) = journey.flow {
-                flow::end(id);
-            }
-            set_verdict(&journey, Verdict::Absorb);
+        if let Some(id) = journey.flow {
+            flow::end(id);
         }
-        _ => {
-            if journey.headers.protocol != TCP {
-                // The packet was flushed. Only the flow is created.
-                journey.stages.retain(|stage| matches!(stage, Stage::Connect | Stage::Established));
-            }
-            run(journey);
-        }
+        return set_verdict(&journey, Verdict::Absorb);
     }
+    if journey.headers.protocol != TCP {
+        // The packet was flushed. Only the flow is created.
+        journey.stages.retain(|stage| matches!(stage, Stage::Connect | Stage::Established));
+    }
+    run(journey);
 }

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use super::flow;
 use super::journey::Journey;
 use super::packet::{self, ACK, Headers, TCP, UDP};
-use super::stack::{self, Arrival, Entry};
+use super::route::{self, Entry};
+use super::stack::{self, Arrival};
 use super::state::{Passage, Verdict, state};
 use crate::kernel::kernel;
 use crate::verify::{GapKind, gap};
@@ -87,7 +88,7 @@ pub(crate) fn connect(connection: &Connection) -> Passage {
         stack::enter(Arrival { datagram, inbound, entry, marks, passage: id, process, application, answers });
     } else {
         let headers = Headers { source: local, destination: remote, protocol, ip: 0, transport: 0, flags: packet::SYN };
-        let stages = stack::stages(&headers, false, Entry::New, None).into();
+        let stages = route::stages(&headers, false, Entry::New, None).into();
         stack::run(Journey {
             passage: id,
             inbound: false,
