@@ -132,7 +132,8 @@ fn capture(datagrams: &[Vec<u8>]) -> Vec<u8> {
     let mut file = [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 0xFFFF, 1].map(u32::to_le_bytes).concat();
     for datagram in datagrams {
         let frame = [&[0; 12], [0x08, 0x00].as_slice(), datagram].concat();
-        file.extend([0, 0, frame.len() as u32, frame.len() as u32].map(u32::to_le_bytes).concat());
+        let length = u32::try_from(frame.len()).expect("a short frame");
+        file.extend([0, 0, length, length].map(u32::to_le_bytes).concat());
         file.extend(frame);
     }
     file
