@@ -19,6 +19,8 @@ pub enum Kind {
     Wdm,
     /// A file system minifilter.
     Minifilter,
+    /// A callout driver of the Windows Filtering Platform.
+    Wfp,
 }
 
 /// A driver to make.
@@ -101,6 +103,9 @@ const WDM: &[Template] = templates!("wdm": "Cargo.toml.in", "src/lib.rs", "{{cra
 const MINIFILTER: &[Template] = templates!("minifilter":
     "Cargo.toml.in", "README.md", "src/lib.rs", "src/filter_manager.rs", "src/trace.rs", "{{crate}}.inx",
     "host-tests/tests/driver.rs");
+const WFP: &[Template] = templates!("wfp":
+    "Cargo.toml.in", "README.md", "src/lib.rs", "src/filtering_platform.rs", "src/trace.rs", "{{crate}}.inx",
+    "host-tests/tests/driver.rs");
 
 /// Lock files that a new driver gets from the clone, so that it is built with tested versions of packages.
 const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("Cargo.lock", "host-tests/Cargo.lock")];
@@ -112,6 +117,7 @@ impl Kind {
             Self::Kmdf => KMDF,
             Self::Wdm => WDM,
             Self::Minifilter => MINIFILTER,
+            Self::Wfp => WFP,
         }
     }
 }
@@ -179,7 +185,7 @@ impl NewDriver {
         let plain = self.name.replace('-', "_");
         let kind = match self.kind {
             Kind::Kmdf => "KMDF",
-            Kind::Wdm | Kind::Minifilter => "WDM",
+            Kind::Wdm | Kind::Minifilter | Kind::Wfp => "WDM",
         };
         let text = |path: PathBuf| path.to_string_lossy().replace('\\', "/");
         vec![
@@ -310,8 +316,8 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::{
-        COMMON, KMDF, Kind, MINIFILTER, NewDriver, Source, WDM, WORKFLOW, camel, check_name, identifier, in_guid_form,
-        relative,
+        COMMON, KMDF, Kind, MINIFILTER, NewDriver, Source, WDM, WFP, WORKFLOW, camel, check_name, identifier,
+        in_guid_form, relative,
     };
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -331,6 +337,7 @@ mod tests {
             (Kind::Kmdf, clone()),
             (Kind::Wdm, clone()),
             (Kind::Minifilter, clone()),
+            (Kind::Wfp, clone()),
             (Kind::Kmdf, git()),
             (Kind::Wdm, registry()),
         ] {
@@ -366,7 +373,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len() + MINIFILTER.len());
+        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len() + MINIFILTER.len() + WFP.len());
     }
 
     #[test]

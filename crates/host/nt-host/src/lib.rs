@@ -28,6 +28,7 @@
 //! | make every call fail once, and calls at random | [`Matrix`] |
 //! | see which lines of the driver ran | [`Builder::coverage`], [`LineCoverage`], [`Coverage`] |
 //! | find mistakes with requests that are made up | [`Fuzz`], [`Harvest`] |
+//! | send traffic through the callouts of a driver | [`NtHost::connect`], [`NtHost::send_packet`]; [`Passage`] has the verdicts |
 //! | load and unload the driver while threads send requests | [`Storm`] |
 //! | control sessions as a program on Windows does | [`NtHost::machine`] |
 //!
@@ -64,9 +65,10 @@ pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use fuzz::{Bug, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat};
 pub use nt_machine::{
-    Answer, Below, Coverage, Failure, FileOpen, FileRequest, Gap, GapKind, ImageError, ImportName, IoRequest,
-    KeyOperation, Layout, MicrosoftRule, Notification, Notified, Os, RegistryKey, RegistryValue, RequestKind, Resource,
-    Rule, Support, TargetEvent, WmiOperation, WmiRequest, plan, support,
+    Answer, Below, Connection, Coverage, Delivered, Failure, FileOpen, FileRequest, Gap, GapKind, ImageError,
+    ImportName, IoRequest, KeyOperation, LayerVerdict, Layout, MicrosoftRule, Notification, Notified, Os, Packet,
+    Passage, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, Verdict, WmiOperation,
+    WmiRequest, plan, support,
 };
 pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
 

@@ -7,8 +7,8 @@
 //!
 //! ```text
 //! │ Machine      start, load, add_device, begin, finish, unload
-//! │ filter       the filter manager        wdf         the framework
-//! │ kernel       routines by families, scheduler
+//! │ filter       the filter manager        wfp         the filter engine
+//! │ wdf          the framework             kernel      routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
 //! │ loader       files in memory           routine     what is known about a routine
@@ -43,6 +43,7 @@ mod part;
 mod routine;
 mod verify;
 mod wdf;
+mod wfp;
 
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use coverage::Coverage;
@@ -57,4 +58,5 @@ pub use machine::{
     DeviceId, FileId, FilePort, Guest, Guests, Loaded, Machine, RoutineInfo, Support, all_routines, can_fail, support,
 };
 pub use verify::{END_RUN, Findings, Gap, GapKind, MicrosoftRule, Printed, Record, Rule, RunEvent};
+pub use wfp::{Connection, Delivered, LayerVerdict, Packet, Passage, Verdict};
 pub use windows_releases::Release as Os;

@@ -123,14 +123,17 @@ pub(crate) struct New {
     #[arg(value_name = "NAME")]
     pub(crate) folder: PathBuf,
     /// Use the Kernel-Mode Driver Framework (the default)
-    #[arg(long, conflicts_with = "wdm")]
+    #[arg(long, conflicts_with_all = ["wdm", "wfp"])]
     kmdf: bool,
     /// Use the Windows Driver Model, without a framework
-    #[arg(long)]
+    #[arg(long, conflicts_with = "wfp")]
     pub(crate) wdm: bool,
     /// Make a file system minifilter
     #[arg(long, conflicts_with_all = ["kmdf", "wdm"])]
     pub(crate) minifilter: bool,
+    /// Make a callout driver of the Windows Filtering Platform
+    #[arg(long, conflicts_with = "minifilter")]
+    pub(crate) wfp: bool,
     /// Depend on the crates of this clone of the wdk-etw repository by path (default: what `cargo driver` was installed from)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) wdk_etw: Option<PathBuf>,

@@ -27,6 +27,7 @@ pub(crate) fn new(host: &Host, line: &New) -> Result<(), Error> {
     let kind = match line {
         New { wdm: true, .. } => Kind::Wdm,
         New { minifilter: true, .. } => Kind::Minifilter,
+        New { wfp: true, .. } => Kind::Wfp,
         _ => Kind::Kmdf,
     };
     let made = NewDriver { locks: install_source::repository(), ..NewDriver::at(&line.folder, kind, source) };

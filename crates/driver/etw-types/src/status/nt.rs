@@ -111,6 +111,21 @@ status_newtype! {
         WdfBusy = 0xC020_0204 "STATUS_WDF_BUSY",
         WdfNoCallback = 0xC020_020B "STATUS_WDF_NO_CALLBACK",
         WdfNotEnoughMapRegisters = 0xC020_0214 "STATUS_WDF_NOT_ENOUGH_MAP_REGISTERS",
+        FwpCalloutNotFound = 0xC022_0001 "STATUS_FWP_CALLOUT_NOT_FOUND",
+        FwpConditionNotFound = 0xC022_0002 "STATUS_FWP_CONDITION_NOT_FOUND",
+        FwpFilterNotFound = 0xC022_0003 "STATUS_FWP_FILTER_NOT_FOUND",
+        FwpLayerNotFound = 0xC022_0004 "STATUS_FWP_LAYER_NOT_FOUND",
+        FwpProviderNotFound = 0xC022_0005 "STATUS_FWP_PROVIDER_NOT_FOUND",
+        FwpSublayerNotFound = 0xC022_0007 "STATUS_FWP_SUBLAYER_NOT_FOUND",
+        FwpAlreadyExists = 0xC022_0009 "STATUS_FWP_ALREADY_EXISTS",
+        FwpInUse = 0xC022_000A "STATUS_FWP_IN_USE",
+        FwpNoTxnInProgress = 0xC022_000D "STATUS_FWP_NO_TXN_IN_PROGRESS",
+        FwpTxnInProgress = 0xC022_000E "STATUS_FWP_TXN_IN_PROGRESS",
+        FwpNullPointer = 0xC022_001C "STATUS_FWP_NULL_POINTER",
+        FwpInvalidActionType = 0xC022_0024 "STATUS_FWP_INVALID_ACTION_TYPE",
+        FwpInjectHandleClosing = 0xC022_0101 "STATUS_FWP_INJECT_HANDLE_CLOSING",
+        FwpInjectHandleStale = 0xC022_0102 "STATUS_FWP_INJECT_HANDLE_STALE",
+        FwpCannotPend = 0xC022_0103 "STATUS_FWP_CANNOT_PEND",
     }
 }
 

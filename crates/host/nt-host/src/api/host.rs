@@ -415,6 +415,7 @@ impl NtHost {
             | Reply::Names { .. }
             | Reply::FileOpened { .. }
             | Reply::Messages { .. }
+            | Reply::Passage { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
     }

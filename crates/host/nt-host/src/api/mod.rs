@@ -10,6 +10,7 @@ mod frameworks;
 mod host;
 mod images;
 mod matrix;
+mod network;
 mod system;
 mod target;
 mod trace;

@@ -9,7 +9,7 @@ use std::thread as std_thread;
 use etw_engine::{Enable, Session, Target, property};
 use etw_types::{Level, NtStatus};
 
-use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Notified};
+use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Notified, Passage};
 
 use super::batch::{self, Novelty};
 use super::shared::{Sessions, lock};
@@ -162,6 +162,14 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
             let Notified { called, status, access } = machine.notify(&notification);
             Reply::Notified { called, status, access }
         }
+        Request::Connect { connection } => Reply::Passage { passage: machine.connect(&connection) },
+        Request::SendPacket { packet } => passage(machine.send_packet(&packet)),
+        Request::Transfer { connection, inbound, data } => passage(machine.transfer(connection, inbound, &data)),
+        Request::Disconnect { connection } => {
+            let existed = machine.disconnect(connection);
+            Reply::Status { status: if existed { NtStatus::Success } else { NtStatus::InvalidParameter } }
+        }
+        Request::Passage { id } => passage(machine.passage(id)),
         Request::Storm { plan } => storm::run(machine, guests, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },
         Request::Together { requests } => Reply::Together { answers: batch::together(machine, &requests) },
@@ -204,6 +212,11 @@ fn file(opened: Result<FileId, NtStatus>) -> Reply {
         Ok(file) => Reply::Number { number: file.as_int() },
         Err(status) => Reply::Status { status },
     }
+}
+
+/// Returns the reply for traffic, or for traffic that cannot be: no IP datagram, or no such connection.
+fn passage(passage: Option<Passage>) -> Reply {
+    passage.map_or(Reply::Status { status: NtStatus::InvalidParameter }, |passage| Reply::Passage { passage })
 }
 
 /// The reply if the device was removed or the file was closed.

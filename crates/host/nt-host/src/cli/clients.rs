@@ -6,6 +6,7 @@ use etw_types::NtStatus;
 use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::files::Files;
+use super::network;
 use super::progress::{Progress, Sent};
 use super::steps::ClientStep;
 use crate::wire::{Step, hexadecimal};
@@ -41,9 +42,9 @@ impl<'a> Clients<'a> {
         for step in steps {
             let step = match step {
                 ClientStep::Device(step) => step,
-                ClientStep::File(step) => {
+                other => {
                     self.send_together(progress)?;
-                    self.volume.perform(self.host, step, progress)?;
+                    self.perform(other, progress)?;
                     continue;
                 }
             };
@@ -83,6 +84,16 @@ impl<'a> Clients<'a> {
         self.send_together(progress)?;
         (1..=self.begun.len()).try_for_each(|number| self.cancel(number, progress))?;
         self.volume.close()
+    }
+
+    /// Performs a step that does not use the driver's device.
+    fn perform(&mut self, step: &ClientStep, progress: &mut Progress) -> Result<(), Error> {
+        match step {
+            ClientStep::Device(_) => Ok(()),
+            ClientStep::File(step) => self.volume.perform(self.host, step, progress),
+            ClientStep::Connect(connection) => network::connect(self.host, connection, progress),
+            ClientStep::Packets(packets) => network::replay(self.host, &packets.0, progress),
+        }
     }
 
     /// Does something with the device. Returns whether it succeeded.

@@ -14,6 +14,7 @@ mod interrupt;
 mod json;
 mod list;
 mod matrix;
+mod network;
 mod progress;
 mod run;
 mod steps;

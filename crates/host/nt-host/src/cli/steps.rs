@@ -3,9 +3,10 @@
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use command_line::units::duration;
-use nt_machine::{IoRequest, RequestKind};
+use nt_machine::{Connection, IoRequest, Packet, RequestKind};
 
 use super::files::FileStep;
+use super::network;
 use crate::wire::{OUTPUT, Step};
 
 /// The options that are steps. [`Steps`] keeps their order on the command line.
@@ -69,6 +70,12 @@ struct StepOptions {
     /// reply:TEXT
     #[arg(long, value_name = "STEP", value_parser = |text: &str| text.parse::<FileStep>())]
     file: Vec<FileStep>,
+    /// Open a connection through the driver's callouts: to an address, or from one; TCP (default) or UDP
+    #[arg(long, value_name = "[udp:][from:]ADDRESS:PORT", value_parser = network::connection)]
+    connect: Vec<Connection>,
+    /// Send and receive the packets of a capture file (pcapng, pcap) through the driver's callouts
+    #[arg(long, value_name = "FILE.pcapng", value_parser = |text: &str| network::packets(text).map(Packets))]
+    packet: Vec<Packets>,
     /// Raise an interrupt of the device, counted from 0 in the order of its resources
     #[arg(long, value_name = "N", value_parser = interrupt)]
     interrupt: Vec<Step>,
@@ -92,6 +99,10 @@ struct StepOptions {
     add_device: Vec<Step>,
 }
 
+/// The packets of a capture file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Packets(pub(super) Vec<Packet>);
+
 /// A step of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ClientStep {
@@ -99,6 +110,10 @@ pub(super) enum ClientStep {
     Device(Step),
     /// Uses a file or a communication port of a minifilter.
     File(FileStep),
+    /// Opens a connection.
+    Connect(Connection),
+    /// Sends and receives packets.
+    Packets(Packets),
 }
 
 /// The steps of clients, in the order of the command line.
@@ -110,7 +125,7 @@ impl Steps {
     pub(super) fn of_device(&self) -> Option<Vec<Step>> {
         let steps = self.0.iter().map(|step| match step {
             ClientStep::Device(step) => Some(step.clone()),
-            ClientStep::File(_) => None,
+            ClientStep::File(_) | ClientStep::Connect(_) | ClientStep::Packets(_) => None,
         });
         steps.collect()
     }
@@ -133,6 +148,8 @@ impl FromArgMatches for Steps {
             let id = argument.get_id().as_str();
             let values: Vec<ClientStep> = match id {
                 "file" => matches.get_many(id)?.cloned().map(ClientStep::File).collect(),
+                "connect" => matches.get_many(id)?.cloned().map(ClientStep::Connect).collect(),
+                "packet" => matches.get_many(id)?.cloned().map(ClientStep::Packets).collect(),
                 _ => matches.get_many(id)?.cloned().map(ClientStep::Device).collect(),
             };
             Some(matches.indices_of(id)?.zip(values))

@@ -1,7 +1,9 @@
 //! The messages between the two processes.
 
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer as IoAnswer, FileOpen, FileRequest, Gap, IoRequest, Notification, WmiRequest};
+use nt_machine::{
+    Answer as IoAnswer, Connection, FileOpen, FileRequest, Gap, IoRequest, Notification, Packet, Passage, WmiRequest,
+};
 
 use super::Wire;
 use super::control::{Answer, Control};
@@ -104,6 +106,16 @@ messages! {
         PortMessages { port: u64 } = 49,
         /// Close the connection to a port.
         PortClose { port: u64 } = 50,
+        /// Open a network connection.
+        Connect { connection: Connection } = 60,
+        /// Send or receive a packet.
+        SendPacket { packet: Packet } = 61,
+        /// Send or receive data of a connection.
+        Transfer { connection: u64, inbound: bool, data: Vec<u8> } = 62,
+        /// End a connection.
+        Disconnect { connection: u64 } = 63,
+        /// Return how far a connection or packet has come.
+        Passage { id: u64 } = 64,
     }
 }
 
@@ -142,6 +154,8 @@ messages! {
         FileOpened { file: u64, answer: IoAnswer } = 40,
         /// Messages of the minifilter.
         Messages { messages: Vec<Vec<u8>> } = 41,
+        /// How far a connection or packet has come.
+        Passage { passage: Passage } = 60,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }

@@ -11,6 +11,7 @@ mod codec;
 mod control;
 mod declare;
 mod messages;
+mod network;
 mod notification;
 mod record;
 pub(crate) mod spill;

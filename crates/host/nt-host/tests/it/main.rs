@@ -41,4 +41,5 @@ mod state;
 mod targets;
 mod time;
 mod traits;
+mod wfp;
 mod wmi;

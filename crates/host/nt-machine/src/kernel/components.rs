@@ -1,7 +1,7 @@
-//! Modules that export routines to drivers but are not modelled by this host, with the names in Microsoft's
-//! documentation.
+//! Modules that export routines to drivers but are not modelled by this host, or only in part, with the names in
+//! Microsoft's documentation.
 
-use crate::routine::{FILTER_MANAGER, HAL, KERNEL, WMI_LIBRARY, WPP_RECORDER};
+use crate::routine::{FILTER_MANAGER, FILTERING, HAL, KERNEL, NDIS, WMI_LIBRARY, WPP_RECORDER};
 
 /// The file name in lower case, and the component.
 const COMPONENTS: [(&str, &str); 31] = [
@@ -47,13 +47,16 @@ pub fn component(module: &str) -> Option<&'static str> {
 /// Returns whether this host implements routines of a module.
 #[must_use]
 pub fn is_modelled(module: &str) -> bool {
-    let modules = [KERNEL, HAL, "wdfldr.sys", FILTER_MANAGER, WMI_LIBRARY, WPP_RECORDER];
+    let modules = [KERNEL, HAL, "wdfldr.sys", FILTER_MANAGER, WMI_LIBRARY, WPP_RECORDER, FILTERING, NDIS];
     modules.iter().any(|name| name.eq_ignore_ascii_case(module))
 }
 
 /// Explains why a routine of a module is not available.
 pub(crate) fn absence(module: &str, routine: &str) -> String {
     match component(module) {
+        Some(component) if is_modelled(module) => {
+            format!("{routine} belongs to {component} ({module}): this host does not implement it")
+        }
         Some(component) => format!("{routine} belongs to {component} ({module}), which this host does not model"),
         None if is_modelled(module) => format!("this host does not implement {routine}"),
         None => format!("{routine} belongs to {module}, which this host does not know: load it with --with {module}"),
@@ -77,6 +80,10 @@ mod tests {
         assert_eq!(component("NDIS.SYS"), Some("NDIS"));
         assert_eq!(component("ntoskrnl.exe"), None);
         assert!(COMPONENTS.is_sorted());
+        assert_eq!(
+            absence("fwpkclnt.sys", "Do"),
+            "Do belongs to the Windows Filtering Platform (fwpkclnt.sys): this host does not implement it"
+        );
         assert_eq!(
             absence("other.sys", "Do"),
             "Do belongs to other.sys, which this host does not know: load it with --with other.sys"

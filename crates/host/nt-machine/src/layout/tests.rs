@@ -220,6 +220,28 @@ fn support_structures_have_the_layouts_of_microsofts_metadata() {
 }
 
 #[test]
+fn structures_of_the_filtering_platform_have_the_layouts_of_microsofts_metadata() {
+    use windows_sys::Win32::NetworkManagement::WindowsFilteringPlatform as wfp;
+    same!(FWP_VALUE0, wfp::FWP_VALUE0 { ; Type = r#type, Data = Anonymous });
+    same!(FWP_BYTE_BLOB, wfp::FWP_BYTE_BLOB { size data });
+    same!(FWP_RANGE0, wfp::FWP_RANGE0 { valueLow valueHigh });
+    same!(FWP_V4_ADDR_AND_MASK, wfp::FWP_V4_ADDR_AND_MASK { addr mask });
+    same!(FWPM_SESSION0, wfp::FWPM_SESSION0 {
+        sessionKey displayData flags txnWaitTimeoutInMSec processId sid username kernelMode
+    });
+    same!(FWPM_PROVIDER0, wfp::FWPM_PROVIDER0 { providerKey displayData flags providerData serviceName });
+    same!(FWPM_SUBLAYER0, wfp::FWPM_SUBLAYER0 { subLayerKey displayData flags providerKey providerData weight });
+    same!(FWPM_CALLOUT0, wfp::FWPM_CALLOUT0 {
+        calloutKey displayData flags providerKey providerData applicableLayer calloutId
+    });
+    same!(FWPM_FILTER_CONDITION0, wfp::FWPM_FILTER_CONDITION0 { fieldKey matchType conditionValue });
+    same!(FWPM_FILTER0, wfp::FWPM_FILTER0 {
+        filterKey displayData flags providerKey providerData layerKey subLayerKey weight numFilterConditions
+        filterCondition reserved filterId effectiveWeight; actionType = action, context = Anonymous
+    });
+}
+
+#[test]
 fn arguments_of_exception_handlers_have_the_layouts_of_microsofts_metadata() {
     same!(EXCEPTION_RECORD, debug::EXCEPTION_RECORD {
         ExceptionCode ExceptionFlags ExceptionRecord ExceptionAddress NumberParameters ExceptionInformation

@@ -23,6 +23,7 @@ use crate::memory::OrStop as _;
 use crate::routine::PASSIVE;
 use crate::verify::{self, GapKind, Rule, gap};
 use crate::wdf;
+use crate::wfp;
 
 /// The bits of the security cookie that the loader sets in place of the linker's default: the upper 16 bits are zero.
 const COOKIE_MASK: u64 = 0x0000_FFFF_FFFF_FFFF;
@@ -287,6 +288,7 @@ fn gone(resident: &Resident) {
         wdf::report_leaks();
     }
     filter::report_leaks(leaving);
+    wfp::report_leaks(leaving);
     lock(&kernel.io).report_leaks(leaving);
     lock(&kernel.notifications).report_leaks(leaving);
     if leaving.is_last() {

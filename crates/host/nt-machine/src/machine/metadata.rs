@@ -12,7 +12,14 @@ use super::undeclared::{DIFFERENT, UNDECLARED};
 use crate::routine::{HAL, KERNEL, Kind, Routine, Signature};
 
 /// The folders of windows-sys with declarations for drivers.
-const FOLDERS: [&str; 5] = ["Wdk", "Win32/Foundation", "Win32/Security", "Win32/Storage", "Win32/System"];
+const FOLDERS: [&str; 6] = [
+    "Wdk",
+    "Win32/Foundation",
+    "Win32/NetworkManagement/WindowsFilteringPlatform",
+    "Win32/Security",
+    "Win32/Storage",
+    "Win32/System",
+];
 /// A declaration of a function begins with this.
 const FUNCTION: &str = "windows_link::link!(";
 

@@ -11,6 +11,7 @@ mod guests;
 mod load;
 #[cfg(test)]
 mod metadata;
+mod network;
 #[cfg(test)]
 mod pages;
 mod plug;
@@ -34,6 +35,7 @@ use crate::image::{self, Images};
 use crate::kernel::{self, Kernel, Table, lock};
 use crate::verify::{self, Findings, Gap, Verifier};
 use crate::wdf;
+use crate::wfp;
 
 pub use files::FilePort;
 pub use guests::{Guest, Guests};
@@ -54,6 +56,7 @@ struct Parts {
     framework: wdf::Attached,
     filters: filter::Manager,
     volume: Mutex<files::Clients>,
+    filtering: Mutex<wfp::State>,
     clients: Mutex<plug::Clients>,
 }
 
@@ -84,6 +87,7 @@ impl Machine {
             framework: wdf::Attached::new(plug::close_all_of),
             filters: filter::Manager::default(),
             volume: Mutex::default(),
+            filtering: Mutex::default(),
             clients: Mutex::default(),
         };
         MACHINE.set(parts).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
@@ -98,6 +102,7 @@ impl Machine {
             coverage::attach(coverage);
         }
         filter::attach(&parts.filters);
+        wfp::attach(&parts.filtering);
         signals::install()?;
         Ok(Self { parts })
     }

@@ -29,6 +29,8 @@ pub(crate) const HAL: &str = "hal.dll";
 pub(crate) const WMI_LIBRARY: &str = "wmilib.sys";
 pub(crate) const WPP_RECORDER: &str = "wpprecorder.sys";
 pub(crate) const FILTER_MANAGER: &str = "fltmgr.sys";
+pub(crate) const FILTERING: &str = "fwpkclnt.sys";
+pub(crate) const NDIS: &str = "ndis.sys";
 
 /// The status with which most routines fail.
 pub(crate) const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;

@@ -98,6 +98,8 @@ rules! {
     NotImplemented = "not-implemented",
     /// Calls a framework function in a way that the framework forbids.
     FrameworkMisuse = "framework-misuse",
+    /// Uses the filtering platform in a way that it forbids.
+    WfpMisuse = "wfp-misuse",
     /// Does not return.
     Hang = "hang",
     /// Not the driver's mistake: the host itself failed.

@@ -41,3 +41,9 @@ fn c_code_of_a_framework_driver_compiles() {
 fn a_minifilter_can_change_the_target_of_a_request() {
     compile("filter.c", 33, "x86_64-pc-windows-msvc", "_AMD64_");
 }
+
+#[test]
+fn a_callout_driver_compiles() {
+    compile("callout.c", 33, "x86_64-pc-windows-msvc", "_AMD64_");
+    compile("callout.c", 33, "aarch64-pc-windows-msvc", "_ARM64_");
+}

@@ -279,7 +279,7 @@ fn set(list: GuestPtr<MDL>, address: GuestPtr<u8>, length: u32) -> Result<(), Fa
 }
 
 /// Returns the start of the memory that a list describes.
-fn start(list: GuestPtr<MDL>) -> Result<GuestPtr<u8>, Fault> {
+pub(crate) fn start(list: GuestPtr<MDL>) -> Result<GuestPtr<u8>, Fault> {
     Ok(list.StartVa().read()?.at(list.ByteOffset().read()?.into()))
 }
 

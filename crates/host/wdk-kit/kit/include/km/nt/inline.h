@@ -114,6 +114,10 @@
 #define RtlFillMemory(Destination, Length, Value) __builtin_memset((Destination), (Value), (Length))
 #define RtlZeroMemory(Destination, Length) __builtin_memset((Destination), 0, (Length))
 #define RtlEqualMemory(First, Second, Length) (!__builtin_memcmp((First), (Second), (Length)))
+#define DECLSPEC_CACHEALIGN DECLSPEC_ALIGN(64)
+#define RtlUshortByteSwap(Value) __builtin_bswap16(Value)
+#define RtlUlongByteSwap(Value) __builtin_bswap32(Value)
+#define RtlUlonglongByteSwap(Value) __builtin_bswap64(Value)
 #define RtlCopyBytes RtlCopyMemory
 #define RtlZeroBytes RtlZeroMemory
 #define RtlRetrieveUshort(To, From) RtlCopyMemory((To), (From), sizeof(USHORT))

@@ -1,0 +1,71 @@
+//! The driver's ETW provider and all of its events.
+
+use wdk_etw::{NtStatus, define_provider, write_event};
+use wdk_sys::{NTSTATUS, PCUNICODE_STRING};
+
+// The provider's GUID is computed from its name.
+define_provider!(PROVIDER, "Example.{{Name}}");
+
+// Keywords: a session chooses which of them it records.
+const LIFE: u64 = 0x1;
+const CONNECTIONS: u64 = 0x2;
+
+/// The statuses of registering the provider.
+pub struct Startup {
+    register: NtStatus,
+    traits: NtStatus,
+}
+
+/// Registers the provider.
+///
+/// # Safety
+///
+/// [`stop`] must be called before the driver unloads, when no other code of the driver runs.
+pub unsafe fn start() -> Startup {
+    // SAFETY: by this function's contract.
+    let register = unsafe { PROVIDER.register() };
+    // The second status is an error if this Windows does not take the provider's name. The driver works without it.
+    Startup { register, traits: PROVIDER.traits_status().unwrap_or(register) }
+}
+
+/// Writes the last event and unregisters the provider.
+pub fn stop() {
+    write_event!(PROVIDER, "DriverUnload", level(Informational), keyword(LIFE));
+    let _ = PROVIDER.unregister();
+}
+
+/// Writes the event of `DriverEntry`.
+///
+/// # Safety
+///
+/// `path` is null or valid.
+pub unsafe fn driver_entry(path: PCUNICODE_STRING, startup: &Startup, status: NTSTATUS) {
+    let status = NtStatus::from_int(status.cast_unsigned());
+    // SAFETY: `unicode_string` reads the path.
+    unsafe {
+        write_event!(
+            PROVIDER,
+            "DriverEntry",
+            level(Informational),
+            keyword(LIFE),
+            unicode_string("RegistryPath", path),
+            ntstatus("Register", &startup.register),
+            ntstatus("SetTraits", &startup.traits),
+            ntstatus("Status", &status),
+        );
+    }
+}
+
+/// Writes the event of a connection that an application opens.
+pub fn connection(address: u32, port: u16, process: u64, blocked: bool) {
+    write_event!(
+        PROVIDER,
+        "Connection",
+        level(Informational),
+        keyword(CONNECTIONS),
+        u32_hex("Address", &address),
+        u16("Port", &port),
+        u64("Process", &process),
+        bool8("Blocked", &blocked),
+    );
+}

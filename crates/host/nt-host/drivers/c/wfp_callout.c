@@ -1,0 +1,362 @@
+/* A callout driver of the Windows Filtering Platform: it authorizes, redirects and inspects connections, keeps a context for
+   each flow, and passes DNS packets on as clones. Each BUG is a mistake that the filter engine does not forgive. */
+
+#include <initguid.h>
+#include <fwpsk.h>
+#include <fwpmk.h>
+
+#define LOG(...) DbgPrint(__VA_ARGS__)
+#define TAG 'pfwT'
+#define RPC_C_AUTHN_WINNT 10
+#define TELNET 23
+#define DNS 53
+#define WEB 80
+#define SLOW 4000
+#define SLOW_AND_REFUSED 4001
+
+enum { LEAK_CLONE = 1, FREE_TWICE, INJECT_ORIGINAL, NEVER_COMPLETE, STAY_REGISTERED, WRONG_IRQL, MOVE_DATA, KEEP_REFERENCE, NOT_APPLIED, KEEP_SESSION };
+
+DEFINE_GUID(SUBLAYER, 0x6a7d1f00, 0x0001, 0x4a5b, 0x90, 0x00, 1, 2, 3, 4, 5, 6);
+
+static PDEVICE_OBJECT Device;
+static HANDLE Engine, Injection, Redirection;
+static UINT32 StreamId;
+
+typedef struct {
+    PIO_WORKITEM Item;
+    HANDLE Completion;
+} PENDED;
+
+typedef struct {
+    ULONG Bytes;
+} FLOW;
+
+static UINT32 Address(const FWPS_INCOMING_VALUES *Values, UINT32 Field)
+{
+    return Values->incomingValue[Field].value.uint32;
+}
+
+static UINT16 Port(const FWPS_INCOMING_VALUES *Values, UINT32 Field)
+{
+    return Values->incomingValue[Field].value.uint16;
+}
+
+static VOID NTAPI Complete(PDEVICE_OBJECT Object, PVOID Context)
+{
+    PENDED *pended = Context;
+
+    UNREFERENCED_PARAMETER(Object);
+    FwpsCompleteOperation(pended->Completion, NULL);
+    IoFreeWorkItem(pended->Item);
+    ExFreePoolWithTag(pended, TAG);
+}
+
+/* Decides later, in a work item. */
+static VOID Pend(const FWPS_INCOMING_METADATA_VALUES *Metadata, FWPS_CLASSIFY_OUT *Out)
+{
+    PENDED *pended = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof *pended, TAG);
+
+    Out->actionType = FWP_ACTION_BLOCK;
+    if (pended == NULL)
+        return;
+    pended->Item = IoAllocateWorkItem(Device);
+    if (pended->Item == NULL || !NT_SUCCESS(FwpsPendOperation(Metadata->completionHandle, &pended->Completion))) {
+        if (pended->Item != NULL)
+            IoFreeWorkItem(pended->Item);
+        ExFreePoolWithTag(pended, TAG);
+        return;
+    }
+    Out->flags |= FWPS_CLASSIFY_OUT_FLAG_ABSORB;
+    if (BUG == NEVER_COMPLETE) {
+        IoFreeWorkItem(pended->Item);
+        ExFreePoolWithTag(pended, TAG);
+        return;
+    }
+    IoQueueWorkItem(pended->Item, Complete, DelayedWorkQueue, pended);
+}
+
+static VOID NTAPI Connect(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING_METADATA_VALUES *Metadata, VOID *Data, const VOID *Context,
+                          const FWPS_FILTER *Filter, UINT64 FlowContext, FWPS_CLASSIFY_OUT *Out)
+{
+    UINT32 remote = Address(Values, FWPS_FIELD_ALE_AUTH_CONNECT_V4_IP_REMOTE_ADDRESS);
+    UINT16 port = Port(Values, FWPS_FIELD_ALE_AUTH_CONNECT_V4_IP_REMOTE_PORT);
+    BOOLEAN again = (Values->incomingValue[FWPS_FIELD_ALE_AUTH_CONNECT_V4_FLAGS].value.uint32 & FWP_CONDITION_FLAG_IS_REAUTHORIZE) != 0;
+
+    UNREFERENCED_PARAMETER(Data);
+    UNREFERENCED_PARAMETER(Context);
+    UNREFERENCED_PARAMETER(FlowContext);
+    LOG("connect to %08x:%u, process %u, context %u%s\n", remote, port, (ULONG)Metadata->processId, (ULONG)Filter->context, again ? ", again" : "");
+    if ((Out->rights & FWPS_RIGHT_ACTION_WRITE) == 0)
+        return;
+    if (!again && (port == SLOW || port == SLOW_AND_REFUSED)) {
+        Pend(Metadata, Out);
+        return;
+    }
+    Out->actionType = port == TELNET || port == SLOW_AND_REFUSED ? FWP_ACTION_BLOCK : FWP_ACTION_PERMIT;
+    if (Out->actionType == FWP_ACTION_BLOCK)
+        Out->rights &= ~FWPS_RIGHT_ACTION_WRITE;
+}
+
+static VOID NTAPI Redirect(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING_METADATA_VALUES *Metadata, VOID *Data, const VOID *Context,
+                           const FWPS_FILTER *Filter, UINT64 FlowContext, FWPS_CLASSIFY_OUT *Out)
+{
+    FWPS_CONNECT_REQUEST *request;
+    UINT64 handle;
+
+    UNREFERENCED_PARAMETER(Metadata);
+    UNREFERENCED_PARAMETER(Data);
+    UNREFERENCED_PARAMETER(FlowContext);
+    LOG("redirect %u\n", Port(Values, FWPS_FIELD_ALE_CONNECT_REDIRECT_V4_IP_REMOTE_PORT));
+    Out->actionType = FWP_ACTION_PERMIT;
+    if (!NT_SUCCESS(FwpsAcquireClassifyHandle((VOID *)Context, 0, &handle)))
+        return;
+    if (NT_SUCCESS(FwpsAcquireWritableLayerDataPointer(handle, Filter->filterId, 0, (PVOID *)&request, Out))) {
+        SOCKADDR_IN *address = (SOCKADDR_IN *)&request->remoteAddressAndPort;
+        address->sin_port = RtlUshortByteSwap(8080);
+        address->sin_addr.s_addr = 0x0100007F;
+        request->localRedirectHandle = Redirection;
+        if (BUG != NOT_APPLIED)
+            FwpsApplyModifiedLayerData(handle, request, 0);
+        Out->actionType = FWP_ACTION_PERMIT;
+    }
+    FwpsReleaseClassifyHandle(handle);
+}
+
+static VOID NTAPI Established(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING_METADATA_VALUES *Metadata, VOID *Data, const VOID *Context,
+                              const FWPS_FILTER *Filter, UINT64 FlowContext, FWPS_CLASSIFY_OUT *Out)
+{
+    FLOW *flow = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof *flow, TAG);
+
+    UNREFERENCED_PARAMETER(Data);
+    UNREFERENCED_PARAMETER(Context);
+    UNREFERENCED_PARAMETER(Filter);
+    UNREFERENCED_PARAMETER(FlowContext);
+    LOG("established with port %u\n", Port(Values, FWPS_FIELD_ALE_FLOW_ESTABLISHED_V4_IP_REMOTE_PORT));
+    Out->actionType = FWP_ACTION_CONTINUE;
+    if (flow == NULL)
+        return;
+    flow->Bytes = 0;
+    if (!NT_SUCCESS(FwpsFlowAssociateContext(Metadata->flowHandle, FWPS_LAYER_STREAM_V4, StreamId, (UINT64)flow)))
+        ExFreePoolWithTag(flow, TAG);
+}
+
+static VOID NTAPI Stream(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING_METADATA_VALUES *Metadata, VOID *Data, const VOID *Context,
+                         const FWPS_FILTER *Filter, UINT64 FlowContext, FWPS_CLASSIFY_OUT *Out)
+{
+    FWPS_STREAM_CALLOUT_IO_PACKET *packet = Data;
+    FLOW *flow = (FLOW *)FlowContext;
+    CHAR text[17] = {0};
+    SIZE_T copied = 0;
+
+    UNREFERENCED_PARAMETER(Values);
+    UNREFERENCED_PARAMETER(Metadata);
+    UNREFERENCED_PARAMETER(Context);
+    UNREFERENCED_PARAMETER(Filter);
+    FwpsCopyStreamDataToBuffer(packet->streamData, text, sizeof text - 1, &copied);
+    flow->Bytes += (ULONG)packet->streamData->dataLength;
+    LOG("%s '%s', %u bytes, %u of the flow\n", packet->streamData->flags & FWPS_STREAM_FLAG_RECEIVE ? "receives" : "sends", text,
+        (ULONG)copied, flow->Bytes);
+    packet->streamAction = FWPS_STREAM_ACTION_NONE;
+    Out->actionType = text[0] == '!' ? FWP_ACTION_BLOCK : FWP_ACTION_PERMIT;
+}
+
+static VOID NTAPI FlowDelete(UINT16 Layer, UINT32 Callout, UINT64 Context)
+{
+    FLOW *flow = (FLOW *)Context;
+
+    LOG("flow ends at layer %u of callout %d with %u bytes\n", Layer, Callout == StreamId, flow->Bytes);
+    ExFreePoolWithTag(flow, TAG);
+}
+
+static VOID NTAPI Injected(VOID *Context, NET_BUFFER_LIST *List, BOOLEAN Dispatch)
+{
+    LOG("injected: %x, context %u, %u\n", List->Status, (ULONG)(ULONG_PTR)Context, Dispatch);
+    if (BUG != LEAK_CLONE)
+        FwpsFreeCloneNetBufferList(List, 0);
+    if (BUG == FREE_TWICE)
+        FwpsFreeCloneNetBufferList(List, 0);
+}
+
+/* Passes DNS queries on as clones, with one byte changed. */
+static VOID NTAPI Packet(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING_METADATA_VALUES *Metadata, VOID *Data, const VOID *Context,
+                         const FWPS_FILTER *Filter, UINT64 FlowContext, FWPS_CLASSIFY_OUT *Out)
+{
+    NET_BUFFER_LIST *list = Data, *clone;
+    NET_BUFFER *buffer = NET_BUFFER_LIST_FIRST_NB(list);
+    UCHAR storage[28], *bytes;
+    HANDLE handle;
+
+    UNREFERENCED_PARAMETER(Values);
+    UNREFERENCED_PARAMETER(Context);
+    UNREFERENCED_PARAMETER(Filter);
+    UNREFERENCED_PARAMETER(FlowContext);
+    Out->actionType = FWP_ACTION_PERMIT;
+    if (FwpsQueryPacketInjectionState(Injection, list, NULL) == FWPS_PACKET_INJECTED_BY_SELF)
+        return;
+    bytes = NdisGetDataBuffer(buffer, sizeof storage, storage, 1, 0);
+    if (bytes == NULL || bytes[9] != IPPROTO_UDP || bytes[22] != 0 || bytes[23] != DNS)
+        return;
+    LOG("packet of %u bytes, header %u\n", NET_BUFFER_DATA_LENGTH(buffer), Metadata->ipHeaderSize);
+    if (BUG == WRONG_IRQL && NT_SUCCESS(FwpsInjectionHandleCreate(AF_INET, FWPS_INJECTION_TYPE_NETWORK, &handle)))
+        FwpsInjectionHandleDestroy(handle);
+    if (BUG == MOVE_DATA)
+        NdisAdvanceNetBufferDataStart(buffer, 20, FALSE, NULL);
+    if (BUG == KEEP_REFERENCE)
+        FwpsReferenceNetBufferList(list, TRUE);
+    if (BUG == INJECT_ORIGINAL) {
+        FwpsInjectNetworkSendAsync(Injection, NULL, 0, DEFAULT_COMPARTMENT_ID, list, Injected, NULL);
+        return;
+    }
+    if (!NT_SUCCESS(FwpsAllocateCloneNetBufferList(list, NULL, NULL, 0, &clone)))
+        return;
+    bytes = NdisGetDataBuffer(NET_BUFFER_LIST_FIRST_NB(clone), 20, NULL, 1, 0);
+    if (bytes != NULL)
+        bytes[8]--;
+    if (!NT_SUCCESS(FwpsInjectNetworkSendAsync(Injection, NULL, 0, DEFAULT_COMPARTMENT_ID, clone, Injected, (HANDLE)7))) {
+        FwpsFreeCloneNetBufferList(clone, 0);
+        return;
+    }
+    Out->actionType = FWP_ACTION_BLOCK;
+    Out->rights &= ~FWPS_RIGHT_ACTION_WRITE;
+    Out->flags |= FWPS_CLASSIFY_OUT_FLAG_ABSORB;
+}
+
+static NTSTATUS NTAPI Notify(FWPS_CALLOUT_NOTIFY_TYPE Type, const GUID *Key, FWPS_FILTER *Filter)
+{
+    UNREFERENCED_PARAMETER(Key);
+    if (Type == FWPS_CALLOUT_NOTIFY_ADD_FILTER)
+        Filter->context += 1;
+    LOG("filter %s, context %u\n", Type == FWPS_CALLOUT_NOTIFY_ADD_FILTER ? "added" : "deleted", (ULONG)Filter->context);
+    return 0;
+}
+
+typedef struct {
+    const GUID *Layer;
+    FWPS_CALLOUT_CLASSIFY_FN3 Classify;
+    FWPS_CALLOUT_FLOW_DELETE_NOTIFY_FN0 Delete;
+    UINT16 Port;
+    UINT32 Id;
+} CALLOUT;
+
+static CALLOUT Callouts[] = {
+    {&FWPM_LAYER_ALE_AUTH_CONNECT_V4, Connect, NULL, 0, 0},
+    {&FWPM_LAYER_ALE_CONNECT_REDIRECT_V4, Redirect, NULL, WEB, 0},
+    {&FWPM_LAYER_ALE_FLOW_ESTABLISHED_V4, Established, NULL, 0, 0},
+    {&FWPM_LAYER_STREAM_V4, Stream, FlowDelete, 0, 0},
+    {&FWPM_LAYER_OUTBOUND_IPPACKET_V4, Packet, NULL, 0, 0},
+};
+
+#define COUNT (sizeof Callouts / sizeof *Callouts)
+
+static GUID KeyOf(ULONG Index)
+{
+    GUID key = SUBLAYER;
+
+    key.Data1 += 1 + Index;
+    return key;
+}
+
+static NTSTATUS Add(ULONG Index)
+{
+    FWPM_FILTER_CONDITION condition = {0};
+    FWPM_CALLOUT callout = {0};
+    FWPM_FILTER filter = {0};
+    NTSTATUS status;
+
+    callout.calloutKey = KeyOf(Index);
+    callout.displayData.name = L"callout";
+    callout.applicableLayer = *Callouts[Index].Layer;
+    status = FwpmCalloutAdd(Engine, &callout, NULL, NULL);
+    if (!NT_SUCCESS(status))
+        return status;
+    filter.displayData.name = L"filter";
+    filter.layerKey = *Callouts[Index].Layer;
+    filter.subLayerKey = SUBLAYER;
+    filter.action.type = Callouts[Index].Classify == Established ? FWP_ACTION_CALLOUT_INSPECTION : FWP_ACTION_CALLOUT_UNKNOWN;
+    filter.action.calloutKey = callout.calloutKey;
+    filter.rawContext = 10 * Index;
+    if (Callouts[Index].Port != 0) {
+        condition.fieldKey = FWPM_CONDITION_IP_REMOTE_PORT;
+        condition.matchType = FWP_MATCH_EQUAL;
+        condition.conditionValue.type = FWP_UINT16;
+        condition.conditionValue.uint16 = Callouts[Index].Port;
+        filter.numFilterConditions = 1;
+        filter.filterCondition = &condition;
+    }
+    return FwpmFilterAdd(Engine, &filter, NULL, NULL);
+}
+
+static NTSTATUS Start(void)
+{
+    FWPM_SESSION session = {0};
+    FWPM_SUBLAYER sublayer = {0};
+    NTSTATUS status;
+    ULONG index;
+
+    session.flags = FWPM_SESSION_FLAG_DYNAMIC;
+    status = FwpmEngineOpen(NULL, RPC_C_AUTHN_WINNT, NULL, &session, &Engine);
+    if (!NT_SUCCESS(status))
+        return status;
+    status = FwpmTransactionBegin(Engine, 0);
+    if (!NT_SUCCESS(status))
+        return status;
+    sublayer.subLayerKey = SUBLAYER;
+    sublayer.displayData.name = L"sublayer";
+    sublayer.weight = 0x100;
+    status = FwpmSubLayerAdd(Engine, &sublayer, NULL);
+    for (index = 0; NT_SUCCESS(status) && index < COUNT; index++) {
+        FWPS_CALLOUT callout = {0};
+
+        callout.calloutKey = KeyOf(index);
+        callout.classifyFn = Callouts[index].Classify;
+        callout.notifyFn = Notify;
+        callout.flowDeleteFn = Callouts[index].Delete;
+        callout.flags = Callouts[index].Delete != NULL ? FWP_CALLOUT_FLAG_CONDITIONAL_ON_FLOW : 0;
+        status = FwpsCalloutRegister(Device, &callout, &Callouts[index].Id);
+        if (NT_SUCCESS(status))
+            status = Add(index);
+    }
+    StreamId = Callouts[3].Id;
+    if (NT_SUCCESS(status))
+        status = FwpsInjectionHandleCreate(AF_INET, FWPS_INJECTION_TYPE_NETWORK, &Injection);
+    if (NT_SUCCESS(status))
+        status = FwpsRedirectHandleCreate(&SUBLAYER, 0, &Redirection);
+    if (!NT_SUCCESS(status)) {
+        FwpmTransactionAbort(Engine);
+        return status;
+    }
+    return FwpmTransactionCommit(Engine);
+}
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    ULONG index;
+
+    UNREFERENCED_PARAMETER(Driver);
+    if (Engine != NULL && BUG != KEEP_SESSION)
+        FwpmEngineClose(Engine);
+    for (index = 0; index < COUNT; index++)
+        if (Callouts[index].Id != 0 && (BUG != STAY_REGISTERED || index != 1))
+            FwpsCalloutUnregisterById(Callouts[index].Id);
+    if (Injection != NULL)
+        FwpsInjectionHandleDestroy(Injection);
+    if (Redirection != NULL)
+        FwpsRedirectHandleDestroy(Redirection);
+    IoDeleteDevice(Device);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    NTSTATUS status;
+
+    UNREFERENCED_PARAMETER(Path);
+    Driver->DriverUnload = Unload;
+    status = IoCreateDevice(Driver, 0, NULL, FILE_DEVICE_NETWORK, 0, FALSE, &Device);
+    if (!NT_SUCCESS(status))
+        return status;
+    Device->Flags &= ~DO_DEVICE_INITIALIZING;
+    status = Start();
+    if (!NT_SUCCESS(status))
+        Unload(Driver);
+    return status;
+}

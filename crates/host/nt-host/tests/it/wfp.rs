@@ -1,0 +1,226 @@
+//! Callout drivers of the Windows Filtering Platform.
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use crate::common::c::{Log, build, temporary};
+use nt_host::{Connection, GapKind, NtHost, Packet, Passage, Rule, Verdict};
+
+fn at(text: &str) -> SocketAddr {
+    text.parse().expect("an address")
+}
+
+fn start(bug: u32) -> NtHost {
+    let image = build("wfp_callout", bug, "DriverEntry", &["ntoskrnl", "fwpkclnt", "ndis"]);
+    NtHost::builder().driver(image).start().expect("DriverEntry")
+}
+
+fn connect(host: &NtHost, remote: &str) -> Passage {
+    host.connect(Connection::to(at(remote))).expect("a connection")
+}
+
+/// A DNS query to 10.0.0.1, as an application sends it, without a checksum of UDP.
+fn query() -> Packet {
+    let mut data = vec![0x45, 0, 0, 32, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1];
+    data.extend([0xC0, 0, 0, 53, 0, 12, 0, 0]);
+    data.extend(b"dns?");
+    Packet { data, inbound: false }
+}
+
+fn layers(passage: &Passage) -> Vec<&str> {
+    passage.layers.iter().map(|layer| layer.layer.as_str()).collect()
+}
+
+#[test]
+fn a_callout_authorizes_connections_and_sees_their_data() {
+    let (host, mut log) = (start(0), Log::default());
+    // The notification of each filter changes its context.
+    let contexts = [1, 11, 21, 31, 41].map(|context| format!("filter added, context {context}"));
+    assert_eq!(log.lines(&host), contexts);
+
+    let passage = connect(&host, "10.0.0.1:443");
+    assert_eq!(passage.verdict, Verdict::Permit);
+    let handshake = [
+        "ALE_RESOURCE_ASSIGNMENT_V4",
+        "ALE_CONNECT_REDIRECT_V4",
+        "ALE_AUTH_CONNECT_V4",
+        "OUTBOUND_TRANSPORT_V4",
+        "OUTBOUND_IPPACKET_V4",
+        "INBOUND_IPPACKET_V4",
+        "INBOUND_TRANSPORT_V4",
+        "ALE_FLOW_ESTABLISHED_V4",
+        "OUTBOUND_TRANSPORT_V4",
+        "OUTBOUND_IPPACKET_V4",
+    ];
+    assert_eq!(layers(&passage), handshake);
+    assert_eq!(passage.delivered.iter().map(|packet| packet.inbound).collect::<Vec<_>>(), [false, true, false]);
+    assert_eq!(log.lines(&host), ["connect to 0a000001:443, process 1000, context 1", "established with port 443"]);
+
+    let sent = host.transfer(&passage, false, b"hello").expect("data");
+    assert_eq!((sent.verdict, layers(&sent)[0]), (Verdict::Permit, "STREAM_V4"));
+    assert_eq!(host.transfer(&passage, true, b"!bad").expect("data").verdict, Verdict::Block);
+    host.disconnect(&passage).expect("an open connection");
+    assert!(host.transfer(&passage, false, b"late").is_err());
+    let lines = [
+        "sends 'hello', 5 bytes, 5 of the flow",
+        "receives '!bad', 4 bytes, 9 of the flow",
+        "flow ends at layer 20 of callout 1 with 9 bytes",
+    ];
+    assert_eq!(log.lines(&host), lines);
+
+    let refused = connect(&host, "10.0.0.1:23");
+    assert_eq!((refused.verdict, refused.delivered.len()), (Verdict::Block, 0));
+    assert_eq!(layers(&refused).last(), Some(&"ALE_AUTH_CONNECT_V4"));
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_filter_sees_only_what_its_conditions_match_and_a_callout_redirects_it() {
+    let (host, mut log) = (start(0), Log::default());
+    log.lines(&host);
+    let passage = connect(&host, "10.0.0.1:80");
+    assert_eq!((passage.verdict, passage.redirected), (Verdict::Permit, Some(at("127.0.0.1:8080"))));
+    assert_eq!(log.lines(&host)[..2], ["redirect 80", "connect to 7f000001:8080, process 1000, context 1"]);
+    assert_eq!(connect(&host, "10.0.0.1:81").redirected, None);
+    assert_eq!(log.lines(&host)[0], "connect to 0a000001:81, process 1000, context 1");
+    host.disconnect(&passage).expect("an open connection");
+}
+
+#[test]
+fn a_pended_operation_is_authorized_again_when_it_is_completed() {
+    let (host, mut log) = (start(0), Log::default());
+    log.lines(&host);
+    assert_eq!(connect(&host, "10.0.0.1:4000").verdict, Verdict::Permit);
+    let lines = [
+        "connect to 0a000001:4000, process 1000, context 1",
+        "connect to 0a000001:4000, process 1000, context 1, again",
+    ];
+    assert_eq!(log.lines(&host)[..2], lines);
+    assert_eq!(connect(&host, "10.0.0.1:4001").verdict, Verdict::Block);
+}
+
+#[test]
+fn a_clone_is_injected_and_passes_as_the_drivers_own_packet() {
+    let (host, mut log) = (start(0), Log::default());
+    log.lines(&host);
+    let passage = host.send_packet(query()).expect("a packet");
+    assert_eq!(passage.verdict, Verdict::Absorb);
+    let [delivered] = passage.delivered.as_slice() else { panic!("{passage:?}") };
+    assert!(delivered.injected && !delivered.inbound);
+    // The driver changes the time to live; the data of the original and of its clone are the same.
+    assert_eq!((delivered.data[8], &delivered.data[28..]), (63, b"dns?".as_slice()));
+    let lines = log.lines(&host);
+    let start = lines.iter().position(|line| line.starts_with("packet")).expect("the packet");
+    assert_eq!(lines[start..], ["packet of 32 bytes, header 20", "injected: 0, context 7, 1"]);
+    assert!(host.send_packet(Packet { data: b"no packet".to_vec(), inbound: true }).is_err());
+    let again = host.passage(&passage).expect("the passage");
+    assert_eq!((again.verdict, again.delivered.len()), (Verdict::Absorb, 0));
+}
+
+#[test]
+fn traffic_that_reaches_no_callout_leaves_a_gap() {
+    let host = start(0);
+    let passage = host.connect(Connection::to(at("[fd00::1]:443"))).expect("a connection");
+    assert_eq!((passage.verdict, passage.layers.len()), (Verdict::Permit, 10));
+    let report = host.unload().expect("unload");
+    assert_eq!(report.gaps().iter().map(|gap| gap.kind).collect::<Vec<_>>(), [GapKind::NotReached]);
+    assert!(report.gaps()[0].detail.starts_with("the connection to [fd00::1]:443"), "{:?}", report.gaps());
+}
+
+/// Returns a pcap file with Ethernet frames.
+fn capture(datagrams: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 0xFFFF, 1].map(u32::to_le_bytes).concat();
+    for datagram in datagrams {
+        let frame = [&[0; 12], [0x08, 0x00].as_slice(), datagram].concat();
+        let length = u32::try_from(frame.len()).expect("a short frame");
+        file.extend([0, 0, length, length].map(u32::to_le_bytes).concat());
+        file.extend(frame);
+    }
+    file
+}
+
+#[test]
+fn the_command_opens_connections_and_replays_captures() {
+    let image = build("wfp_callout", 0, "DriverEntry", &["ntoskrnl", "fwpkclnt", "ndis"]);
+    let folder = temporary("wfp-captures");
+    let (file, damaged) = (folder.join("dns.pcap"), folder.join("damaged.pcap"));
+    let (query, mut answer) = (query().data, query().data);
+    answer[12..20].rotate_left(4);
+    answer[20..24].rotate_left(2);
+    std::fs::write(&file, capture(&[query, answer])).expect("a file");
+    std::fs::write(&damaged, b"no capture").expect("a file");
+    let run = |arguments: &[&str]| {
+        let program = Command::new(env!("CARGO_BIN_EXE_nt-host")).arg("run").arg(&image).args(arguments).output();
+        let output = program.expect("nt-host runs");
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).expect("text"),
+            String::from_utf8(output.stderr).expect("text"),
+        )
+    };
+    let path = file.to_str().expect("a path in UTF-8");
+    let (code, printed, _) = run(&["--connect", "10.0.0.1:23", "--packet", path, "--connect", "udp:10.0.0.1:99"]);
+    for line in [
+        "connect 10.0.0.1:23: blocked at ALE_AUTH_CONNECT_V4 (1 call of callouts)",
+        "packet 1, sent: absorbed at OUTBOUND_IPPACKET_V4, 1 packet injected (3 calls of callouts)",
+        "packet 2, received: permitted (0 calls of callouts)",
+        "connect udp 10.0.0.1:99: permitted (3 calls of callouts)",
+    ] {
+        assert!(printed.contains(line), "{line}:\n{printed}");
+    }
+    // The flows are still open, and the driver does not remove its contexts.
+    assert_eq!(code, Some(3));
+    assert!(printed.contains("registered: flows have contexts of it, call FwpsFlowRemoveContext0"), "{printed}");
+    for (arguments, reason) in [
+        (["--connect", "10.0.0.1"], "`10.0.0.1` is not a connection"),
+        (["--packet", damaged.to_str().expect("a path in UTF-8")], "neither a pcapng nor a pcap file"),
+    ] {
+        let (code, _, error) = run(&arguments);
+        assert!(code == Some(2) && error.contains(reason), "{code:?}: {error}");
+    }
+}
+
+/// Each mistake is found at the driver's line, and the driver without it is clean.
+#[test]
+fn mistakes_of_callout_drivers_are_found() {
+    for (bug, rule, routine, detail) in [
+        (1, Rule::ObjectLeak, None, "does not free a clone of a NET_BUFFER_LIST"),
+        (2, Rule::DoubleFree, Some("FwpsFreeCloneNetBufferList0"), "the NET_BUFFER_LIST was already freed"),
+        (3, Rule::WfpMisuse, Some("FwpsInjectNetworkSendAsync0"), "injects a packet that it did not clone or allocate"),
+        (4, Rule::RequestNever, Some("FwpsPendOperation0"), "never completes a classify that it pended"),
+        (
+            5,
+            Rule::ObjectLeak,
+            Some("FwpsCalloutRegister"),
+            "leaves callout 6a7d1f02-0001-4a5b-9000-010203040506 registered",
+        ),
+        (6, Rule::IrqlTooHigh, Some("FwpsInjectionHandleCreate0"), "called at IRQL 2, allowed up to 0"),
+        (7, Rule::WfpMisuse, Some("classifyFn"), "returns with a NET_BUFFER whose data start was moved"),
+        (8, Rule::ObjectLeak, Some("FwpsReferenceNetBufferList0"), "does not release a reference to a NET_BUFFER_LIST"),
+        (9, Rule::WfpMisuse, None, "acquires writable layer data and does not apply it"),
+        (10, Rule::HandleLeak, None, "a handle was not closed (filter engine session)"),
+        (0, Rule::Host, None, ""),
+    ] {
+        let host = start(bug);
+        let packet = host.send_packet(query()).expect("a packet");
+        host.disconnect(&packet).expect("the flow of the packet");
+        for port in [80, 443, 4000] {
+            let passage = connect(&host, &format!("10.0.0.1:{port}"));
+            // A callout with flow contexts cannot be unregistered.
+            if passage.verdict == Verdict::Permit {
+                host.disconnect(&passage).expect("an open connection");
+            }
+        }
+        let report = host.unload().expect("unload");
+        if bug == 0 {
+            report.assert_clean();
+            continue;
+        }
+        let of_rule: Vec<_> = report.findings_of(rule).collect();
+        let found = of_rule.iter().find(|finding| finding.detail.starts_with(detail));
+        let Some(found) = found else { panic!("BUG {bug}: {:#?}", report.findings()) };
+        if routine.is_some() {
+            assert_eq!(found.routine.as_deref(), routine, "BUG {bug}");
+        }
+    }
+}

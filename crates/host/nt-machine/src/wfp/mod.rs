@@ -1,0 +1,58 @@
+//! The Windows Filtering Platform, for callout drivers: the filter engine, and a network stack around it.
+//!
+//! A driver registers callouts ([`callout`]) and adds filters ([`management`]). A test describes connections and packets
+//! ([`traffic`]); they pass the layers in the order of Windows ([`stack`]). At each layer, [`classify`] finds the filters that
+//! match and calls their callouts. Callouts pend operations ([`pend`]), inject packets ([`inject`]) and keep contexts for
+//! flows ([`flow`]). All state is in [`state`], whose lock is never held while driver code runs.
+//!
+//! This is written from Microsoft's public documentation. The layouts and keys that Microsoft's metadata has are compared
+//! with it.
+
+mod buffers;
+mod callout;
+mod classify;
+mod flow;
+mod inject;
+mod journey;
+mod layers;
+mod lists;
+mod management;
+mod ndis;
+mod packet;
+mod pend;
+mod route;
+mod scratch;
+mod stack;
+mod state;
+mod stream;
+mod traffic;
+mod value;
+
+pub use state::{Delivered, LayerVerdict, Passage, Verdict};
+pub(crate) use state::{State, attach};
+pub use traffic::{Connection, Packet};
+pub(crate) use traffic::{connect, disconnect, passage, send, transfer};
+
+use crate::image::Leaving;
+use crate::routine::Routine;
+
+/// The routines of `fwpkclnt.sys`, and those of `ndis.sys` for packets.
+pub(crate) const ROUTINES: &[&[Routine]] = &[
+    callout::ROUTINES,
+    flow::ROUTINES,
+    inject::ROUTINES,
+    lists::ROUTINES,
+    management::ROUTINES,
+    ndis::ROUTINES,
+    pend::ROUTINES,
+];
+
+/// Reports what an image left in the filter engine, and removes it.
+pub(crate) fn report_leaks(leaving: Leaving) {
+    callout::report_leaks(leaving);
+    pend::report_leaks(leaving);
+    lists::report_leaks(leaving);
+    if leaving.is_last() {
+        state::forget();
+    }
+}

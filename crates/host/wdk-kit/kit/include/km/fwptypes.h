@@ -1,0 +1,3 @@
+/* Values of the filter engine; fwpmtypes.h has them all. */
+#pragma once
+#include "fwpmtypes.h"
