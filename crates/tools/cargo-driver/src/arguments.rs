@@ -161,12 +161,12 @@ pub(crate) struct Test {
     #[arg(value_name = "TESTNAME")]
     pub(crate) filter: Option<String>,
     /// Run only this program of integration tests; can be repeated
-    #[arg(long, value_name = "NAME")]
-    pub(crate) test: Vec<String>,
+    #[arg(long = "test", value_name = "NAME")]
+    pub(crate) programs: Vec<String>,
     /// Run all programs of tests, also after one has failed
     #[arg(long)]
     pub(crate) no_fail_fast: bool,
-    /// Also write the results to this file, as JUnit's XML
+    /// Also write the results to this file, as XML in the format of `JUnit`
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// Run the tests with cargo-nextest, which has to be installed; it runs no doctests

@@ -1,4 +1,4 @@
-//! The results of tests, from the lines that `cargo test` and cargo-nextest print, and as JUnit's XML.
+//! The results of tests, from the lines that `cargo test` and cargo-nextest print, and as XML in the format of `JUnit`.
 //!
 //! On stable compilers the programs of tests have no output for other programs, so their lines are read. A program that ends
 //! before it has reported all of its tests is an error.
@@ -111,7 +111,7 @@ impl Results {
         })
     }
 
-    /// The results as JUnit's XML, as continuous integration services read it.
+    /// The results as XML in the format of `JUnit`, as continuous integration services read it.
     pub(crate) fn to_xml(&self) -> String {
         let mut xml =
             String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"cargo driver test\">\n");

@@ -71,7 +71,7 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
 
 fn with_options(mut cargo: Tool, line: &Test) -> Tool {
     cargo = cargo.args(line.driver.for_tests());
-    for name in &line.test {
+    for name in &line.programs {
         cargo = cargo.args(["--test", name]);
     }
     if line.no_fail_fast {

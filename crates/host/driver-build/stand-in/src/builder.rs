@@ -5,12 +5,13 @@ use std::thread;
 use bindgen::callbacks::{ItemInfo, ItemKind, ParseCallbacks};
 use bindgen::{Builder, EnumVariation, Formatter};
 
-use crate::config::Config;
+use crate::config::{own_headers, Config};
 use crate::error::ConfigError;
 use crate::release;
 
 /// Parts of the headers that a run of bindgen leaves out, by the name of the thread in which wdk-sys runs it. wdk-sys runs bindgen
-/// once for each generated file, and without this each run would read all declarations. A thread with another name gets all of them.
+/// once for each generated file, and without this each run would read all declarations. A thread with another name gets all of them,
+/// and so does every run for a driver with its own headers, which may use any declaration.
 const UNUSED: [(&str, &[&str]); 4] = [
     ("bindgen constants.rs generator", &["WDK_KIT_NO_TYPES", "WDK_KIT_NO_RECORDS", "WDK_KIT_NO_ROUTINES"]),
     ("bindgen types.rs generator", &["WDK_KIT_NO_CONSTANTS", "WDK_KIT_NO_ROUTINES"]),
@@ -29,7 +30,9 @@ pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
         None => format!("--define-macro={name}"),
     });
     let thread = thread::current();
-    let unused = UNUSED.iter().find(|(name, _)| thread.name() == Some(name)).map_or(&[][..], |(_, unused)| unused);
+    let reads_all = !own_headers().is_empty();
+    let unused = UNUSED.iter().find(|(name, _)| thread.name() == Some(name) && !reads_all);
+    let unused = unused.map_or(&[][..], |(_, unused)| unused);
     let overlay = config.overlay();
     Ok(Builder::default()
         .use_core()

@@ -16,6 +16,11 @@ const MODEL: &str = "WDK_KIT_MODEL";
 /// The variable with the headers that the driver adds, one in each line.
 const HEADERS: &str = "WDK_KIT_HEADERS";
 
+/// Returns the headers that the driver adds.
+pub(crate) fn own_headers() -> Vec<String> {
+    env::var(HEADERS).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
 /// A group of headers that bindings are generated from together.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 pub enum ApiSubset {
@@ -276,7 +281,7 @@ impl Config {
             return Err(ConfigError::HeaderNotInKit { header: (*first).to_owned(), subset });
         }
         if subset == ApiSubset::Base {
-            headers.extend(env::var(HEADERS).unwrap_or_default().lines().map(str::to_owned));
+            headers.extend(own_headers());
         }
         Ok(headers)
     }

@@ -11,7 +11,6 @@ pub(crate) const TESTS: &str = "host-tests";
 
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Driver")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Driver {
     /// The driver's Cargo.toml (default: in this folder, or in the nearest folder above that has one)
     #[arg(long, value_name = "PATH")]
