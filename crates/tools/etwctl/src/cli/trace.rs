@@ -73,7 +73,7 @@ pub(crate) struct Formats {
     /// A JSON document for the trace viewers of Chrome and Perfetto
     #[arg(long)]
     pub(crate) chrome: bool,
-    /// A page that shows the trace in a browser, with the first 100,000 events
+    /// A page that shows the trace in a browser, with at most 100,000 events
     #[arg(long)]
     pub(crate) html: bool,
     /// A folder of Parquet files with typed columns, one file for each kind of event, for `DuckDB`, Polars or Spark
