@@ -26,6 +26,9 @@ pub(crate) struct SchemaFiles {
     /// Decode WPP messages, and show functions and lines in stacks, with a program database (.pdb), or a folder of them; repeatable
     #[arg(long = "pdb", value_name = "FILE|DIR")]
     pub(crate) pdbs: Vec<PathBuf>,
+    /// Show functions and lines in stacks, with a symbol store or a symbol path (default: the folders of `_NT_SYMBOL_PATH`); repeatable
+    #[arg(long = "symbols", value_name = "DIR|PATH")]
+    pub(crate) symbols: Vec<PathBuf>,
 }
 
 /// Which events to select.

@@ -2,11 +2,13 @@
 
 mod progress;
 mod store;
+mod symbol_store;
 mod symbols;
 
 pub(crate) use progress::Progress;
 use progress::Watched;
 pub(crate) use store::Store;
+pub(crate) use symbol_store::SymbolStores;
 use symbols::Frames;
 pub(crate) use symbols::Pdbs;
 
