@@ -97,6 +97,13 @@ impl Traces {
         Ok(Self { all, pdbs: Arc::clone(&files.pdbs), progress })
     }
 
+    /// Leaves out the names of functions, for outputs that have the addresses of stacks only.
+    pub(crate) fn leave_frames_unnamed(&mut self) {
+        for trace in &mut self.all {
+            trace.decoder = std::mem::take(&mut trace.decoder).without_frames();
+        }
+    }
+
     /// The next event of all traces, and the decoder for it.
     pub(crate) fn next(&mut self) -> Option<(EventRef<'_>, &mut Decoder)> {
         let place = match self.all.as_mut_slice() {
