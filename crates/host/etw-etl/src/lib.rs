@@ -11,7 +11,7 @@
 //! | to | use |
 //! |---|---|
 //! | read a trace in the order of time | [`Reader`]; its [`Report`] says what could not be read |
-//! | name events and their fields | [`Decoder`]; [`Event::decode`] for events that describe themselves |
+//! | name events and their fields | [`Decoder`]; [`Event::decode`] for events that describe themselves; [`Flat`] without a tree, for very many events |
 //! | show or convert a trace | [`Exporter`] with a [`Format`]; [`export::Columns`], [`export::Pcapng`] |
 //! | write a trace | [`Writer`] with [`EventData`], or whole buffers ([`Buffer`]) |
 //! | find what belongs together | [`pair::Pairs`] |
@@ -69,7 +69,7 @@ mod testing;
 mod time;
 mod write;
 
-pub use decode::{Decoded, Decoder, FrameNames, Identity, NameSource, Names, Process, escaped};
+pub use decode::{Decoded, Decoder, Flat, FrameNames, Identity, NameSource, Names, Process, escaped};
 pub use error::Error;
 pub use event::{Event, EventRef, Header, Kind};
 pub use export::{About, Exporter, Format};

@@ -210,10 +210,24 @@ impl Clock {
             // The common case, which does not need 128-bit division.
             return FileTime(self.start.0.saturating_add(stamp - start));
         }
+        if let Some(time) = self.time_in_words(stamp) {
+            return time;
+        }
         let ticks = (i128::from(stamp) - i128::from(self.start_stamp)) * i128::from(PER_SECOND);
         let passed = ticks.checked_div_euclid(i128::from(self.frequency)).unwrap_or_default();
         let time = i128::from(self.start.0) + passed;
         FileTime(i64::try_from(time).unwrap_or(if time < 0 { i64::MIN } else { i64::MAX }))
+    }
+
+    /// Computes the time without 128-bit numbers, unless that overflows.
+    fn time_in_words(&self, stamp: u64) -> Option<FileTime> {
+        let frequency =
+            i64::try_from(self.frequency).ok().filter(|frequency| (1..=i64::MAX / PER_SECOND).contains(frequency))?;
+        let passed = i64::try_from(stamp).ok()?.checked_sub(i64::try_from(self.start_stamp).ok()?)?;
+        // The remainder is smaller than the frequency, so its product does not overflow.
+        let (seconds, rest) = (passed.div_euclid(frequency), passed.rem_euclid(frequency));
+        let ticks = seconds.checked_mul(PER_SECOND)?.checked_add(rest * PER_SECOND / frequency)?;
+        self.start.0.checked_add(ticks).map(FileTime)
     }
 }
 
@@ -323,6 +337,22 @@ mod tests {
         assert_eq!(ticks.time(u64::MAX), FileTime(i64::MAX));
         let stamp = 1 << 63;
         assert_eq!(Clock { start_stamp: stamp, ..ticks }.time(stamp + 7), FileTime(1007), "beyond a signed number");
+    }
+
+    #[test]
+    fn both_ways_to_compute_a_time_agree() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> (state % 64)
+        };
+        for _ in 0..10_000 {
+            let (frequency, start_stamp, stamp) = (random(), random(), random());
+            let clock = Clock { frequency, start: FileTime(1000), start_stamp, ..Clock::default() };
+            let Some(time) = clock.time_in_words(stamp) else { continue };
+            let ticks = (i128::from(stamp) - i128::from(start_stamp)) * 10_000_000;
+            assert_eq!(i128::from(time.0), 1000 + ticks.div_euclid(i128::from(frequency)), "{clock:?} {stamp}");
+        }
     }
 
     #[test]

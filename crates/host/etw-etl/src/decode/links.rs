@@ -1,13 +1,16 @@
 //! Fields of kernel events that refer to a file or to a registry key.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use etw_manifest::{EventSchema, Source};
+use etw_types::tracelogging::Value;
+use etw_types::{InType, OutType};
 
 use super::decoded::Decoded;
 use super::names::{NameSource, Names};
 use super::tree::Node;
-use super::value::Scalar;
+use super::value::{Scalar, show};
 use crate::event::EventRef;
 
 /// The fields of an event that refer to a file or to a registry key, by index. Only kernel events have addresses of file objects
@@ -38,32 +41,71 @@ impl Links {
         }
     }
 
-    /// Returns the names that belong to an event.
+    /// Returns the names that belong to an event with a tree of fields.
     pub(super) fn names(self, source: &dyn NameSource, event: &EventRef<'_>, decoded: &Decoded) -> Names {
+        let value = |place: usize| match &decoded.fields.get(place)?.node {
+            Node::Value(Scalar::Word(word)) => {
+                u64::from_str_radix(word.strip_prefix("0x")?, 16).ok().map(Linked::Address)
+            }
+            Node::Value(Scalar::Text(text)) => Some(Linked::Text(text.as_str().into())),
+            _ => None,
+        };
+        self.linked(source, event, value)
+    }
+
+    /// Returns the names that belong to an event with a list of values.
+    pub(super) fn names_of<'a>(
+        self,
+        source: &dyn NameSource,
+        event: &EventRef<'_>,
+        value: impl Fn(usize) -> Option<Value<'a>>,
+    ) -> Names {
+        let value = |place: usize| match value(place)? {
+            Value::Hex(address) => Some(Linked::Address(address)),
+            text @ (Value::Utf16(_) | Value::Text(_)) => match show(InType::Invalid, OutType::Default, text) {
+                Scalar::Text(text) => Some(Linked::Text(text.into())),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.linked(source, event, value)
+    }
+
+    fn linked<'t>(
+        self,
+        source: &dyn NameSource,
+        event: &EventRef<'_>,
+        value: impl Fn(usize) -> Option<Linked<'t>>,
+    ) -> Names {
         let header = &event.header;
         let stamp = header.stamp;
-        let value = |place: Option<usize>| match &decoded.fields.get(place?)?.node {
-            Node::Value(value) => Some(value),
-            _ => None,
+        let address = |place: Option<usize>| match value(place?)? {
+            Linked::Address(address) => Some(address),
+            Linked::Text(_) => None,
         };
-        let address = |place| match value(place)? {
-            Scalar::Word(word) => u64::from_str_radix(word.strip_prefix("0x")?, 16).ok(),
-            _ => None,
+        let text = |place: Option<usize>| match value(place?)? {
+            Linked::Text(text) => Some(text),
+            Linked::Address(_) => None,
         };
-        let text = |place| match value(place)? {
-            Scalar::Text(text) => Some(text.as_str()),
-            _ => None,
-        };
-        let path = || source.with_drive(text(self.path)?).map(Arc::from);
+        let path = || source.with_drive(&text(self.path)?).map(Arc::from);
         let key = address(self.key).and_then(|handle| source.key(handle, stamp));
         Names {
             process: header.process_id.and_then(|id| source.process(id, stamp)),
             thread: header.thread_id.and_then(|id| source.thread(id, stamp)),
             file: self.files.into_iter().find_map(|place| source.file(address(place)?, stamp)).or_else(path),
-            key: match (key, text(self.subkey).filter(|below| !below.is_empty())) {
-                (Some(key), Some(below)) => Some(format!("{key}\\{below}").into()),
-                (key, _) => key,
+            key: match key {
+                Some(key) => match text(self.subkey).filter(|below| !below.is_empty()) {
+                    Some(below) => Some(format!("{key}\\{below}").into()),
+                    None => Some(key),
+                },
+                None => None,
             },
         }
     }
+}
+
+/// The value of a field that refers to a file or to a key.
+enum Linked<'t> {
+    Address(u64),
+    Text(Cow<'t, str>),
 }

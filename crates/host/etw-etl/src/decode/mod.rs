@@ -5,16 +5,19 @@
 //! files, and among the kernel's classes. Nothing is lost: data that could not be decoded is kept as bytes.
 
 mod decoded;
+mod flat;
 mod frames;
 mod links;
 mod names;
 mod own;
 mod schema;
+mod sinks;
 mod tree;
 mod value;
 mod walk;
 
 pub use decoded::Decoded;
+pub use flat::Flat;
 pub use frames::FrameNames;
 pub use names::{NameSource, Names, Process};
 pub use own::decode;

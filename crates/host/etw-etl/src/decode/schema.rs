@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use etw_manifest::built_in::BuiltIn;
-use etw_manifest::{EventKey, EventSchema, Field as SchemaField, Layers, PointerSize, Schema, ValueMap};
-use etw_types::InType;
+use etw_manifest::{EventKey, EventSchema, Field as SchemaField, Layers, PointerSize, Schema};
 use etw_types::tracelogging::Value;
 
 use super::decoded::Decoded;
+use super::flat::{Flat, OwnSchemas};
 use super::frames::FrameNames;
 use super::links::Links;
 use super::names::{NameSource, Names, Process};
 use super::own::decode;
-use super::tree::{Field, Node};
-use super::value::{Scalar, show};
-use super::walk::{Plan, Sink, walk};
+use super::sinks::{Count, List, Show, Tree};
+use super::tree::Node;
+use super::value::Scalar;
+use super::walk::{Plan, walk};
 use crate::event::{EventRef, Kind};
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::format::record::Layout;
@@ -103,6 +104,7 @@ pub struct Decoder {
     known: HashMap<EventKey, Found>,
     recent: Vec<Option<(EventKey, Found)>>,
     hooks: Vec<Option<(Hook, Found)>>,
+    own: OwnSchemas,
     frames: Option<Arc<dyn FrameNames>>,
     names: Option<Arc<dyn NameSource>>,
 }
@@ -125,6 +127,7 @@ impl Decoder {
             known: HashMap::new(),
             recent: vec![None; RECENT],
             hooks: vec![None; HOOKS],
+            own: OwnSchemas::default(),
             frames: None,
             names: None,
         }
@@ -134,6 +137,12 @@ impl Decoder {
     #[must_use]
     pub fn with_names(self, frames: Arc<dyn FrameNames>) -> Self {
         Self { frames: Some(frames), ..self }
+    }
+
+    /// Leaves the frames of stacks without names, which takes time for each address.
+    #[must_use]
+    pub fn without_frames(self) -> Self {
+        Self { frames: None, ..self }
     }
 
     /// Names processes, threads, files and registry keys with `names`.
@@ -252,6 +261,43 @@ impl Decoder {
         found.map(|known| known.links).unwrap_or_default().names(&*names, event, decoded)
     }
 
+    /// Decodes an event whose fields are all single values, without a tree and without text. Returns `None` for every other event:
+    /// [`decode`](Self::decode) decodes all.
+    ///
+    /// ```no_run
+    /// use etw_etl::{Decoder, Flat, Reader};
+    ///
+    /// let mut reader = Reader::open("trace.etl")?;
+    /// let mut decoder = Decoder::from_reader(&reader, None).without_frames();
+    /// while let Some(event) = reader.next_ref() {
+    ///     match decoder.flat(&event) {
+    ///         Some(Flat { schema, values, is_whole, .. }) => println!("{} {values:?} {is_whole}", schema.name),
+    ///         None => println!("{}", decoder.decode(&event)),
+    ///     }
+    /// }
+    /// # Ok::<(), etw_etl::Error>(())
+    /// ```
+    pub fn flat<'a>(&mut self, event: &EventRef<'a>) -> Option<Flat<'a>> {
+        let names = self.names.clone();
+        let source = names.as_deref();
+        if event.header.layout == Layout::Event
+            && event.header.flags & (FLAG_STRING_ONLY | FLAG_CLASSIC_HEADER) == 0
+            && let Some(parts) = event.parts()
+        {
+            let flat = self.own.flat(&parts)?;
+            let names = source.map(|source| Links::default().names_of(source, event, |_| None)).unwrap_or_default();
+            return Some(Flat { names, ..flat });
+        }
+        let (pointer, found) = self.find_for(event)?;
+        let Resolved { schema, plan, links } = found.as_ref().filter(|known| known.plan.is_flat())?;
+        let mut list = List(Vec::with_capacity(schema.top_level.min(64)));
+        let walked = walk(schema, plan, pointer, event.payload(), &mut list);
+        let is_whole = walked.rest.is_empty() && walked.error.is_none();
+        let link = |place: usize| list.0.get(place).map(|(_, value)| *value);
+        let names = source.map(|source| links.names_of(source, event, link)).unwrap_or_default();
+        Some(Flat { schema: Arc::clone(schema), values: list.0, is_whole, names })
+    }
+
     fn decode_fields(&mut self, event: &EventRef<'_>) -> Decoded {
         let Some((pointer, found)) = self.find_for(event) else { return decode(event) };
         let Some(Resolved { schema, plan, .. }) = found else {
@@ -365,83 +411,6 @@ fn key(event: &EventRef<'_>) -> Option<EventKey> {
 
 const fn pointer_size(event: &EventRef<'_>) -> PointerSize {
     if event.header.is_32_bit { PointerSize::Four } else { PointerSize::Eight }
-}
-
-/// Builds the tree of fields.
-struct Tree;
-
-impl<'a> Sink<'a> for Tree {
-    type Node = Node;
-    type Fields = Vec<Field>;
-
-    #[inline]
-    fn value(&mut self, field: &SchemaField, in_type: InType, value: Value<'a>) -> Node {
-        Node::Value(match (&field.map, value) {
-            (Some(map), value) => mapped(map, value).unwrap_or_else(|| show(in_type, field.out, value)),
-            (None, value) => show(in_type, field.out, value),
-        })
-    }
-
-    fn array(&mut self, _field: &SchemaField, nodes: Vec<Node>) -> Node {
-        Node::Array(nodes)
-    }
-
-    fn structure(&mut self, fields: Vec<Field>) -> Node {
-        Node::Struct(fields)
-    }
-
-    fn begin(&mut self, fields: usize) -> Vec<Field> {
-        Vec::with_capacity(fields.min(64))
-    }
-
-    #[inline(always)] // A call would move the field, which takes longer than filling it in.
-    fn push(&mut self, fields: &mut Vec<Field>, field: &SchemaField, in_type: InType, node: Node) {
-        // `to_string` of an `Arc<str>` is slower, because it goes through `Display`.
-        let name = String::from(&*field.name);
-        fields.push(Field { name, tag: 0, in_type, out_type: field.out, node });
-    }
-}
-
-/// Returns the name of a number, or its digits if it has no name, so that all values of a field are text.
-fn mapped(map: &ValueMap, value: Value<'_>) -> Option<Scalar> {
-    let number = match value {
-        Value::Unsigned(number) | Value::Hex(number) => number,
-        Value::Signed(number) => number.cast_unsigned() & 0xFFFF_FFFF,
-        Value::Bool32(number) => number.cast_unsigned().into(),
-        _ => return None,
-    };
-    Some(Scalar::Text(map.text(number).unwrap_or_else(|| number.to_string())))
-}
-
-/// Builds nothing; used to check whether a schema covers a payload.
-struct Count;
-
-impl<'a> Sink<'a> for Count {
-    type Node = ();
-    type Fields = ();
-
-    fn value(&mut self, _field: &SchemaField, _in_type: InType, _value: Value<'a>) {}
-    fn array(&mut self, _field: &SchemaField, _nodes: Vec<()>) {}
-    fn structure(&mut self, _fields: ()) {}
-    fn begin(&mut self, _fields: usize) {}
-    fn push(&mut self, _fields: &mut (), _field: &SchemaField, _in_type: InType, _node: ()) {}
-}
-
-/// Passes each value to a closure, and builds nothing.
-struct Show<'f, F>(&'f mut F);
-
-impl<'a, F: FnMut(&SchemaField, Value<'a>)> Sink<'a> for Show<'_, F> {
-    type Node = ();
-    type Fields = ();
-
-    fn value(&mut self, field: &SchemaField, _in_type: InType, value: Value<'a>) {
-        (self.0)(field, value);
-    }
-
-    fn array(&mut self, _field: &SchemaField, _nodes: Vec<()>) {}
-    fn structure(&mut self, _fields: ()) {}
-    fn begin(&mut self, _fields: usize) {}
-    fn push(&mut self, _fields: &mut (), _field: &SchemaField, _in_type: InType, _node: ()) {}
 }
 
 impl Decoded {

@@ -46,6 +46,8 @@ pub(super) struct Plan {
     numbers: Box<[Option<InType>]>,
     /// Whether a field gives the count or length of another.
     has_counts: bool,
+    /// Whether every field of the event is a single value.
+    is_flat: bool,
     /// The encodings of the numbers that the event starts with, if no field gives the count or length of another.
     first: Box<[InType]>,
     /// The total size of these numbers in the payload, and of their names, in bytes.
@@ -69,7 +71,18 @@ impl Plan {
         let first: Box<[InType]> = numbers.iter().take(most).map_while(|number| *number).collect();
         let first_bytes = first.iter().filter_map(|in_type| in_type.fixed_size()).sum();
         let first_names = schema.fields.iter().take(first.len()).map(|field| field.name.len()).sum();
-        Self { numbers, has_counts, first, first_bytes, first_names }
+        let is_single = |field: &Field| match field.encoding {
+            Encoding::Char16 | Encoding::Char8 => true,
+            Encoding::Struct { .. } => false,
+            _ => field.count == Extent::None,
+        };
+        let is_flat = schema.fields.iter().take(schema.top_level).all(is_single);
+        Self { numbers, has_counts, is_flat, first, first_bytes, first_names }
+    }
+
+    /// Returns whether every field of the event is a single value.
+    pub(super) const fn is_flat(&self) -> bool {
+        self.is_flat
     }
 
     /// Returns the encodings of the numbers that a payload starts with, if the payload has all of them and their names are within

@@ -46,6 +46,16 @@ impl<K: Copy + Eq + Hash> Lives<K> {
         }
     }
 
+    /// Replaces names. Equal names are looked up once.
+    pub(super) fn rename(&mut self, new_name: impl Fn(&str) -> Option<String>) {
+        let mut known: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+        for (.., name) in self.points.values_mut().flatten() {
+            let new =
+                known.entry(Arc::clone(name)).or_insert_with(|| new_name(name).map_or(Arc::clone(name), Into::into));
+            *name = Arc::clone(new);
+        }
+    }
+
     /// Returns the name of a thing at a time.
     pub(super) fn get(&self, id: K, stamp: u64) -> Option<Arc<str>> {
         let points = self.points.get(&id)?;

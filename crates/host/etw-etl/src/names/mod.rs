@@ -157,6 +157,9 @@ impl TraceNames {
         self.keys.sort();
         self.drives.sort();
         self.drives.dedup();
+        if !self.drives.is_empty() {
+            self.files.rename(|path| with_drive(&self.drives, path));
+        }
     }
 
     /// Returns whether the trace names nothing.
@@ -196,8 +199,7 @@ impl NameSource for TraceNames {
     }
 
     fn file(&self, object: u64, stamp: u64) -> Option<Arc<str>> {
-        let path = self.files.get(object, stamp)?;
-        Some(self.with_drive(&path).map_or(path, Into::into))
+        self.files.get(object, stamp)
     }
 
     fn key(&self, handle: u64, stamp: u64) -> Option<Arc<str>> {
@@ -205,11 +207,16 @@ impl NameSource for TraceNames {
     }
 
     fn with_drive(&self, path: &str) -> Option<String> {
-        self.drives.iter().find_map(|(device, drive)| {
-            let (start, rest) = path.split_at_checked(device.len())?;
-            start.eq_ignore_ascii_case(device).then(|| format!("{drive}{rest}"))
-        })
+        with_drive(&self.drives, path)
     }
+}
+
+/// Returns a path with the drive letter of its device, if it has one of these devices.
+fn with_drive(drives: &[(Box<str>, Box<str>)], path: &str) -> Option<String> {
+    drives.iter().find_map(|(device, drive)| {
+        let (start, rest) = path.split_at_checked(device.len())?;
+        start.eq_ignore_ascii_case(device).then(|| format!("{drive}{rest}"))
+    })
 }
 
 /// The values of an event that [`TraceNames`] uses.

@@ -204,9 +204,15 @@ fn a_person_can_use_the_page() {
     let filters = json!({
         "": 15, "level:warning": 1, "level<=warning": 4, "provider:page": 15, "event:copy": 2, "Length>100": 13,
         "\"two words\"": 1, "-tid:7": 6, "Status:not_supported": 1, "Outer.Inner=7": 14, "nothing like this": 0,
+        "event:copy or level:warning": 3, "not (tid:7 or tid:9)": 3, "level:error or (event:tick and not tid:7)": 3,
     });
     assert_eq!(found["filters"], filters);
     assert_eq!(found["nothing"], true);
+    assert_eq!(found["times"], json!(["0.0000", "60.0000", "0.0000", "28.0000"]));
+    assert_eq!(found["cut"], 0, "names that are cut");
+    let top = json!(["Request", "2", "13.3 %", "32.00 ms", "Other", "2", "13.3 %", "28.00 ms"]);
+    assert_eq!((&found["top"], &found["narrowed"]), (&top, &json!(["event=\"Request\"", 2])));
+    assert_eq!(found["topShown"], json!(["Other", "Warn"]), "of the events that are shown");
     assert_eq!(found["title"], "Copy start");
     let fields = json!([["Length", "300"], ["Status", "0x00000000 STATUS_SUCCESS"], ["Outer", ""], ["Inner", "7"]]);
     assert_eq!(found["fields"], fields);
@@ -239,7 +245,7 @@ fn the_address_leads_to_a_filter_an_event_and_a_scheme() {
     let Some(dom) = browse(&page, "#filter=level%3Aerror&event=7&scheme=dark", &["--window-size=1400,900"]) else {
         return;
     };
-    assert!(dom.contains("<html lang=\"en\" data-scheme=\"dark\">"));
+    assert!(dom.contains("<html lang=\"en\" data-scheme=\"dark\""));
     assert_eq!(dom.matches("<tr class=\"row\"").count(), 1);
     assert_eq!(between(&dom, "class=\"count\" aria-live=\"polite\">", "<"), "1 of 15 events");
     assert_eq!(between(&dom, "<h2>", "<"), "Refused");

@@ -17,11 +17,28 @@ const byName = (name, opcode = 0) => trace.events.find((event) => event.name ===
 
 // A filter for each kind of term.
 found.filters = Object.fromEntries(["", "level:warning", "level<=warning", "provider:page", "event:copy", "Length>100", "\"two words\"",
-  "-tid:7", "Status:not_supported", "Outer.Inner=7", "nothing like this"].map((text) => {
+  "-tid:7", "Status:not_supported", "Outer.Inner=7", "nothing like this", "event:copy or level:warning", "not (tid:7 or tid:9)",
+  "level:error or (event:tick and not tid:7)"].map((text) => {
   type(text);
   return [text, document.getElementById("table").getAttribute("aria-rowcount") - 1];
 }));
+// Times are counted from the first event that is shown.
+const timeOf = (name) => rows().find((row) => row.dataset.index === String(byName(name).index)).querySelector(".c-time").textContent;
+type("");
+found.times = [timeOf("Load"), timeOf("Warn")];
+type("event:warn or event:halt");
+found.times.push(timeOf("Warn"), timeOf("Halt"));
+type("nothing like this");
 found.nothing = !document.getElementById("nothing").hidden;
+type("");
+
+// What occurs most, and a filter by it. No name is cut.
+found.cut = rows().flatMap((row) => [...row.querySelectorAll(".c-event, .c-provider")]).filter((cell) => cell.scrollWidth > cell.clientWidth).length;
+found.top = texts(".top-panel table:first-of-type tr td").slice(0, 8);
+document.querySelector(".top-panel button").click();
+found.narrowed = [document.getElementById("filter").value, rows().length];
+type("tid:9");
+found.topShown = texts(".top-panel table:first-of-type td:first-child");
 type("");
 
 // A click on a row shows its fields and marks its activity.
@@ -74,7 +91,7 @@ found.focused = document.activeElement.id;
 choose(null);
 const durationOf = (name, opcode) => rows().find((row) => row.dataset.index === String(byName(name, opcode).index)).querySelector(".c-duration").textContent;
 found.durations = [durationOf("Request", 1), durationOf("Request", 2), durationOf("Open", 1), durationOf("Warn", 0)];
-found.groups = texts("#detail .durations td:first-child");
+found.groups = texts("#detail > .durations td:first-child");
 const spread = histogram([1, 1, 1, 10, 100000].map((to) => ({ from: 0, to })), 4);
 found.histogram = spread.shares;
 found.place = spread.place({ from: 0, to: 100000 });

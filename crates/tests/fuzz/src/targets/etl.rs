@@ -1,9 +1,10 @@
 //! Trace files. Guarantees: events are in the order of time, and the report counts all of them. Exports are UTF-8
-//! text, and valid JSON if their format is JSON. An event that decodes is encoded to the same bytes again.
+//! text, and valid JSON if their format is JSON. An event that decodes is encoded to the same bytes again. An event that is decoded
+//! without a tree has the same values as one with a tree.
 
 use std::io::Cursor;
 
-use etw_etl::decode::Parts;
+use etw_etl::decode::{Node, Parts};
 use etw_etl::{Decoder, Event, Exporter, Format, Reader, ReaderOptions};
 use serde_json::Value;
 use test_support::reencode;
@@ -21,6 +22,7 @@ pub(super) fn run(bytes: &[u8]) {
         exporter.with_decoder(Decoder::from_reader(&reader, None))
     };
     let mut exporters = FORMATS.map(exporter);
+    let mut decoder = Decoder::from_reader(&reader, None);
     let mut events = 0;
     let mut previous = 0;
     for event in reader.by_ref() {
@@ -30,6 +32,7 @@ pub(super) fn run(bytes: &[u8]) {
             exporter.event(&event).expect("memory takes everything");
         }
         look_at(&event);
+        compare(&mut decoder, &event);
         events += 1;
     }
     assert_eq!(events, reader.report().events, "the report counts another number of events");
@@ -61,4 +64,21 @@ fn look_at(event: &Event) {
         assert!(made.metadata == parts.metadata, "the encoded metadata differs");
         assert!(made.payload == parts.payload, "the encoded payload differs");
     }
+}
+
+/// Compares the two ways to decode an event.
+fn compare(decoder: &mut Decoder, event: &Event) {
+    let event = event.as_ref();
+    let Some(flat) = decoder.flat(&event) else { return };
+    let decoded = decoder.decode(&event);
+    assert_eq!(flat.values.len(), decoded.fields.len(), "another number of fields");
+    for (index, field) in decoded.fields.iter().enumerate() {
+        let Node::Value(value) = &field.node else { unreachable!("the field {} is not a single value", field.name) };
+        let shown = flat.shown(index).expect("the value is there");
+        // Numbers that are not numbers are not equal to themselves.
+        assert_eq!(format!("{value:?}"), format!("{shown:?}"), "another value of {}", field.name);
+        assert_eq!(*flat.schema.fields[index].name, *field.name);
+    }
+    assert_eq!(flat.is_whole, decoded.raw.is_none(), "another part of the payload");
+    assert_eq!((&flat.names, flat.message()), (&decoded.names, decoded.message()));
 }

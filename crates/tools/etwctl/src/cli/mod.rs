@@ -4,12 +4,14 @@
 //! by the commands.
 
 mod session;
+mod storage;
 mod trace;
 
 pub(crate) use session::{
     Capture, Disable, Doctor, Enable, InfoGet, InfoSet, Listed, Missed, Named, Providers, Record, Requested, Start,
     Update,
 };
+pub(crate) use storage::Storage;
 pub(crate) use trace::{
     Activities, Compare, Decode, Export, Flame, Formats, Per, Processes, Profile, ProfileFormat, Schema, SchemaFiles,
     Selected, Stacks, Stats, Top, Topic, Trim,

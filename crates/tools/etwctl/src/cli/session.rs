@@ -7,10 +7,11 @@ use clap::{Args, ValueEnum};
 use command_line::Words;
 use command_line::units::duration;
 use etw_session::ClockType;
-use etw_session::info::{self, Facts, GROUPS};
+use etw_session::info::{self, Facts};
 use etw_types::{Guid, Level};
 use windows_releases::Release;
 
+use super::storage::Storage;
 use crate::values::{self, LEVELS, PROPERTIES, Provider};
 
 /// A session; its name is required.
@@ -112,33 +113,14 @@ pub(crate) struct Start {
     /// Keep the newest events in memory; `etwctl flush` writes them out
     #[arg(long)]
     pub(crate) buffering: bool,
-    /// Stop writing when the file has this size, in whole MiB, for example 64MiB
-    #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
-    pub(crate) sequential: Option<u32>,
-    /// Overwrite the oldest events when the file has this size, in whole MiB, for example 64MiB
-    #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
-    pub(crate) circular: Option<u32>,
-    /// Begin the next file when a file has this size, in whole MiB; the name needs a %d, for example trace-%d.etl
-    #[arg(long, value_name = "SIZE", value_parser = values::mebibytes)]
-    pub(crate) numbered: Option<u32>,
-    /// The size of a buffer, 4KiB to 16MiB, in whole KiB, for example 64KiB (default: the system's choice)
-    #[arg(long = "buffer", value_name = "SIZE", value_parser = values::kibibytes, default_value = "0", hide_default_value = true)]
-    pub(crate) buffer_kib: u32,
-    /// The minimum number of buffers, which is also the number at the start (default: the system's choice)
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub(crate) min_buffers: u32,
-    /// The maximum number of buffers (default: the system's choice)
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub(crate) max_buffers: u32,
+    #[command(flatten)]
+    pub(crate) storage: Storage,
     /// Write out buffers at this interval, also if they are not full, for example 500ms or 2s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) flush: Option<Duration>,
     /// The clock of the time stamps
     #[arg(long, default_value = "qpc")]
     pub(crate) clock: Clock,
-    /// Record these groups of kernel events: names or numbers with commas, for example process,thread
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = group)]
-    pub(crate) system: Option<Vec<u32>>,
     /// The session's GUID
     #[arg(long, value_parser = values::guid)]
     pub(crate) guid: Option<Guid>,
@@ -148,10 +130,6 @@ pub(crate) struct Start {
     /// Check the options and show the resulting properties, but start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-fn group(text: &str) -> Result<u32, String> {
-    values::bit(text, GROUPS)
 }
 
 fn mode(text: &str) -> Result<u32, String> {
@@ -351,10 +329,11 @@ pub(crate) struct InfoSet {
                   process. Its mistakes are printed as findings, and the exit code is then 3. If its device does not start, or a request \
                   does not reach it, the run is incomplete, and the exit code is 4.\n\n\
                   Examples:\n  etwctl record WdkEtw.DriverSample --live --level verbose\n  \
-                  etwctl record WdkEtw.DriverSample --etl trace.etl --for 10s"
+                  etwctl record WdkEtw.DriverSample --etl trace.etl --for 10s\n  \
+                  etwctl record MyDriver --system process,thread,disk-io --etl ring.etl --circular 64MiB"
 )]
 pub(crate) struct Record {
-    /// GUIDs, or the names of `TraceLogging` providers
+    /// GUIDs, or the names of `TraceLogging` providers; none are needed with --system
     #[arg(value_name = "PROVIDER")]
     pub(crate) providers: Vec<Provider>,
     /// Print events as they arrive (the default without --etl)
@@ -365,6 +344,8 @@ pub(crate) struct Record {
     pub(crate) etl: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) requested: Requested,
+    #[command(flatten)]
+    pub(crate) storage: Storage,
     /// Stop after this time, for example 10s or 1m30s
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub(crate) time: Option<Duration>,

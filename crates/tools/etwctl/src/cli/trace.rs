@@ -26,6 +26,9 @@ pub(crate) struct SchemaFiles {
     /// Decode WPP messages, and show functions and lines in stacks, with a program database (.pdb), or a folder of them; repeatable
     #[arg(long = "pdb", value_name = "FILE|DIR")]
     pub(crate) pdbs: Vec<PathBuf>,
+    /// Show functions and lines in stacks, with a symbol store or a symbol path (default: the folders of `_NT_SYMBOL_PATH`); repeatable
+    #[arg(long = "symbols", value_name = "DIR|PATH")]
+    pub(crate) symbols: Vec<PathBuf>,
 }
 
 /// Which events to select.
@@ -73,7 +76,7 @@ pub(crate) struct Formats {
     /// A JSON document for the trace viewers of Chrome and Perfetto
     #[arg(long)]
     pub(crate) chrome: bool,
-    /// A page that shows the trace in a browser, with the first 100,000 events
+    /// A page that shows the trace in a browser, with at most 100,000 events
     #[arg(long)]
     pub(crate) html: bool,
     /// A folder of Parquet files with typed columns, one file for each kind of event, for `DuckDB`, Polars or Spark

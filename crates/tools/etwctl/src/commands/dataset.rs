@@ -52,6 +52,7 @@ pub(super) fn add(context: &Context<'_>, line: &AddTraces) -> Result<(), Failure
             });
         }
     });
+    dataset.tidy();
     let outcome = outcome.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if context.is_json {
         context.record(vec![
@@ -101,12 +102,12 @@ fn one(
     let text = |failure: Failure| failure.text();
     let mut traces =
         Traces::open(slice::from_ref(&path.to_owned()), files, Progress::new(true), false).map_err(text)?;
+    traces.leave_frames_unnamed();
     let computer = traces.names().next().and_then(|(names, _)| names.computer().map(str::to_owned));
     let machine = machine.map(str::to_owned).or(computer);
     let mut addition = dataset.add(id, path, machine).map_err(|error| error.to_string())?;
     while let Some((event, decoder)) = traces.next() {
-        let decoded = decoder.decode(&event);
-        addition.event(&event, &decoded).map_err(|error| error.to_string())?;
+        addition.event(&event, decoder).map_err(|error| error.to_string())?;
     }
     let events = addition.finish().map_err(|error| error.to_string())?;
     Ok(Added::Written(events, traces.check().map_err(text)))

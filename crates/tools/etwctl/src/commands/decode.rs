@@ -67,6 +67,9 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
     let files = schemas::files(&line.schemas)?;
     let progress = Progress::new(is_terminal || line.follow);
     let mut traces = Traces::open(&line.files, &files, progress, line.follow)?;
+    if line.formats.parquet.is_some() {
+        traces.leave_frames_unnamed();
+    }
     let origin = traces.next_time().unwrap_or_default();
     let mut selection = Selection::from_args(&line.selected).start(origin);
     let mut sink = sink(context, line, format, origin, is_terminal)?;
@@ -155,6 +158,10 @@ impl Printed {
                 break;
             }
             if !selection.may_take(&event) {
+                continue;
+            }
+            if self.count < self.most && selection.takes_undecoded(&event) && sink.flat(&event, decoder)? {
+                self.count += 1;
                 continue;
             }
             let decoded = decoder.decode(&event);

@@ -15,7 +15,7 @@ use super::decode::{content, format};
 use super::losses;
 use super::requests::request;
 use super::sessions::counts;
-use super::start::check_file;
+use super::start::{check_file, stored};
 use crate::cli::{Formats, Record};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -130,8 +130,8 @@ fn providers(line: &Record) -> Result<Vec<Guid>, Failure> {
         }
         providers.push(Demo::ID);
     }
-    if providers.is_empty() {
-        return Err(Failure::Usage("record needs a provider, or --demo".to_owned()));
+    if providers.is_empty() && line.storage.system.is_none() {
+        return Err(Failure::Usage("record needs a provider, --system or --demo".to_owned()));
     }
     Ok(providers)
 }
@@ -155,6 +155,8 @@ fn run(
     if let Some(file) = &line.etl {
         properties = properties.file(file);
     }
+    properties = stored(properties, &line.storage)?;
+    properties.check()?;
 
     let old = line.etl.as_deref().map(Aside::new).transpose()?;
     let session = machine.start(&properties)?;

@@ -1,4 +1,4 @@
-//! Reads the schemas of `--manifest`, `--tmf` and `--pdb`.
+//! Reads the schemas of `--manifest`, `--tmf` and `--pdb`, and finds the symbols of `--symbols`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use etw_manifest::wpp::Messages;
 use super::schema::MOST_NOTES;
 use crate::cli;
 use crate::failure::Failure;
-use crate::input::{Pdbs, Schemas, Store};
+use crate::input::{Pdbs, Schemas, Store, SymbolStores};
 
 /// The maximum number of unreadable files in folders that are named one by one.
 const MOST_SKIPPED: usize = 5;
@@ -48,7 +48,7 @@ pub(super) fn files(line: &cli::SchemaFiles) -> Result<Schemas, Failure> {
     if let Some(more @ 1..) = files.notes().len().checked_sub(MOST_NOTES) {
         note(&format!("{more} more fields of an unknown type"));
     }
-    let pdbs = Arc::new(Pdbs::open(&line.pdbs)?);
+    let pdbs = Arc::new(Pdbs::open(&line.pdbs, SymbolStores::open(&line.symbols)?)?);
     let mut schemas = Schemas { layers: vec![Arc::new(files), Arc::new(messages)], pdbs: Arc::clone(&pdbs) };
     if !pdbs.is_empty() {
         schemas.layers.push(pdbs);

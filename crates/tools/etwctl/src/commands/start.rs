@@ -89,6 +89,24 @@ fn properties(line: &cli::Start) -> Result<Properties, String> {
     if line.buffering {
         properties = properties.buffering();
     }
+    properties = stored(properties, &line.storage)?;
+    if let Some(time) = line.flush {
+        properties = properties.flush_every(time);
+    }
+    if let Some(clock) = line.clock.into() {
+        properties = properties.clock(clock);
+    }
+    if let Some(guid) = line.guid {
+        properties = properties.guid(guid);
+    }
+    for mode in &line.modes {
+        properties = properties.mode(*mode);
+    }
+    Ok(properties)
+}
+
+/// Adds the files, the buffers and the kernel's events.
+pub(super) fn stored(mut properties: Properties, line: &cli::Storage) -> Result<Properties, String> {
     if let Some(size) = line.sequential {
         properties = properties.sequential(size);
     }
@@ -99,12 +117,6 @@ fn properties(line: &cli::Start) -> Result<Properties, String> {
         properties = properties.numbered_files(size);
     }
     properties = properties.buffers(line.buffer_kib, line.min_buffers, line.max_buffers);
-    if let Some(time) = line.flush {
-        properties = properties.flush_every(time);
-    }
-    if let Some(clock) = line.clock.into() {
-        properties = properties.clock(clock);
-    }
     if let Some(flags) = &line.system {
         // Only the groups of the public `EVENT_TRACE_FLAG_*` can be set at the start; class 4 sets the others.
         if let Some(group) = flags.iter().find(|group| *group >> 29 != 0) {
@@ -113,12 +125,6 @@ fn properties(line: &cli::Start) -> Result<Properties, String> {
             ));
         }
         properties = properties.system_logger(flags.iter().fold(0, |all, flag| all | flag));
-    }
-    if let Some(guid) = line.guid {
-        properties = properties.guid(guid);
-    }
-    for mode in &line.modes {
-        properties = properties.mode(*mode);
     }
     Ok(properties)
 }

@@ -2,11 +2,13 @@
 
 mod progress;
 mod store;
+mod symbol_store;
 mod symbols;
 
 pub(crate) use progress::Progress;
 use progress::Watched;
 pub(crate) use store::Store;
+pub(crate) use symbol_store::SymbolStores;
 use symbols::Frames;
 pub(crate) use symbols::Pdbs;
 
@@ -93,6 +95,13 @@ impl Traces {
         };
         let all = readers.into_iter().enumerate().map(trace).collect();
         Ok(Self { all, pdbs: Arc::clone(&files.pdbs), progress })
+    }
+
+    /// Leaves out the names of functions, for outputs that have the addresses of stacks only.
+    pub(crate) fn leave_frames_unnamed(&mut self) {
+        for trace in &mut self.all {
+            trace.decoder = std::mem::take(&mut trace.decoder).without_frames();
+        }
     }
 
     /// The next event of all traces, and the decoder for it.

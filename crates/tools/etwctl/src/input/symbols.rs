@@ -1,4 +1,5 @@
-//! The PDBs of `--pdb`: functions and lines for the stacks of a trace, and the formats of its WPP messages.
+//! The PDBs of `--pdb` and `--symbols`: functions and lines for the stacks of a trace. Those of `--pdb` also have the formats of its
+//! WPP messages.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use etw_manifest::{EventKey, EventSchema, Schema};
 use etw_types::Guid;
 use pe_image::pdb::{Msf, Table};
 
+use super::symbol_store::SymbolStores;
 use crate::failure::Failure;
 
 /// The maximum size of a PDB that is read, in bytes.
@@ -23,19 +25,28 @@ struct Pdb {
     table: OnceLock<Option<(Option<Guid>, Table)>>,
 }
 
+impl Pdb {
+    const fn new(path: PathBuf) -> Self {
+        Self { path, table: OnceLock::new() }
+    }
+}
+
 /// The PDBs, by their file names in lower case without extension.
 #[derive(Debug, Default)]
 pub(crate) struct Pdbs {
-    by_stem: HashMap<String, Vec<Pdb>>,
+    by_stem: HashMap<String, Vec<Arc<Pdb>>>,
+    stores: SymbolStores,
+    /// What the stores have for an id.
+    stored: Mutex<HashMap<Guid, Vec<Arc<Pdb>>>>,
     messages: OnceLock<Messages>,
     /// Notes that were already printed, so that each is printed once.
     said: Mutex<Vec<String>>,
 }
 
 impl Pdbs {
-    /// Takes files, and all PDBs in folders and the folders below them, as in a symbol store.
-    pub(crate) fn open(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let mut pdbs = Self::default();
+    /// Takes files, and all PDBs in folders and the folders below them. Looks up the PDBs of other images in `stores`.
+    pub(crate) fn open(paths: &[PathBuf], stores: SymbolStores) -> Result<Self, Failure> {
+        let mut pdbs = Self { stores, ..Self::default() };
         for path in paths {
             let cannot = |error: io::Error| io::Error::new(error.kind(), format!("--pdb {}: {error}", path.display()));
             if !path.is_dir() {
@@ -67,7 +78,7 @@ impl Pdbs {
     }
 
     fn add(&mut self, path: PathBuf) {
-        self.by_stem.entry(stem(&path.to_string_lossy())).or_default().push(Pdb { path, table: OnceLock::new() });
+        self.by_stem.entry(stem(&path.to_string_lossy())).or_default().push(Arc::new(Pdb::new(path)));
     }
 
     fn say(&self, note: String) {
@@ -79,13 +90,23 @@ impl Pdbs {
         }
     }
 
-    /// The PDB of an image: the one with the id in the trace, or, if the trace has no id, the one with the image's name.
-    fn of(&self, place: &Place<'_>) -> Option<&Table> {
+    /// The PDBs of the stores for an id.
+    fn stored(&self, id: Guid, name: &str) -> Vec<Arc<Pdb>> {
+        let Ok(mut stored) = self.stored.lock() else { return Vec::new() };
+        let find = || self.stores.find(name, id).into_iter().map(|path| Arc::new(Pdb::new(path))).collect();
+        stored.entry(id).or_insert_with(find).clone()
+    }
+
+    /// Calls `use_table` with the PDB of an image: the one with the id in the trace, or, if the trace has no id, the one of `--pdb`
+    /// with the image's name.
+    fn with<T>(&self, place: &Place<'_>, use_table: impl FnOnce(&Table) -> T) -> Option<T> {
+        if self.by_stem.is_empty() && self.stores.is_empty() {
+            return None;
+        }
         let names = [place.pdb.map(|(_, name)| stem(name)), Some(stem(place.image))];
-        let mut candidates =
-            names.into_iter().flatten().filter_map(|name| self.by_stem.get(&name)).flatten().peekable();
-        candidates.peek()?;
-        for pdb in candidates {
+        let named = names.into_iter().flatten().filter_map(|name| self.by_stem.get(&name)).flatten().cloned();
+        let stored = place.pdb.map(|(id, name)| self.stored(id, name)).unwrap_or_default();
+        for pdb in named.chain(stored) {
             let Some((id, table)) = pdb.table.get_or_init(|| self.read(&pdb.path)) else { continue };
             match (place.pdb, id) {
                 (Some((wanted, _)), Some(id)) if wanted != *id => {
@@ -95,14 +116,14 @@ impl Pdbs {
                         place.image
                     ));
                 }
-                (Some(_), _) => return Some(table),
+                (Some(_), _) => return Some(use_table(table)),
                 (None, _) => {
                     let path = pdb.path.display();
                     self.say(format!(
                         "the trace does not have the id of the PDB of {}: {path} is used because of its name",
                         place.image
                     ));
-                    return Some(table);
+                    return Some(use_table(table));
                 }
             }
         }
@@ -178,30 +199,33 @@ impl FrameNames for Frames {
 impl Frames {
     /// The functions at a place, the innermost inlined one first, or the image and the offset.
     fn functions(&self, place: &Place<'_>) -> Vec<String> {
-        let plain = || vec![place.to_string()];
-        let (Some(table), Ok(rva)) = (self.pdbs.of(place), u32::try_from(place.offset)) else { return plain() };
-        // A return address is after the call, which may be the last instruction of its line or of its function. The address
-        // before it is inside the call.
-        let frames = table.frames(rva.saturating_sub(1));
-        if frames.is_empty() {
-            return plain();
-        }
-        // The offset of the return address from the symbol, as debuggers show it. Inlined functions have none.
-        let offset =
-            table.nearest(rva.saturating_sub(1)).map(|nearest| format!("+{:#x}", nearest.offset.saturating_add(1)));
-        let name = |frame: pe_image::Frame<'_>| {
-            let function = frame.function.unwrap_or_else(|| "(inlined)".to_owned());
-            let function = if frame.is_inlined { function } else { function + offset.as_deref().unwrap_or_default() };
-            match frame.source {
-                Some((file, line)) => {
-                    let file = file.rsplit(['\\', '/']).next().unwrap_or(file);
-                    format!("{}!{function} ({file}:{line})", place.image)
-                }
-                None => format!("{}!{function}", place.image),
-            }
-        };
-        frames.into_iter().map(name).collect()
+        let named = u32::try_from(place.offset)
+            .ok()
+            .and_then(|rva| self.pdbs.with(place, |table| functions(table, place, rva)));
+        named.filter(|functions| !functions.is_empty()).unwrap_or_else(|| vec![place.to_string()])
     }
+}
+
+/// The functions of a PDB at a place.
+fn functions(table: &Table, place: &Place<'_>, rva: u32) -> Vec<String> {
+    // A return address is after the call, which may be the last instruction of its line or of its function. The address
+    // before it is inside the call.
+    let frames = table.frames(rva.saturating_sub(1));
+    // The offset of the return address from the symbol, as debuggers show it. Inlined functions have none.
+    let offset =
+        table.nearest(rva.saturating_sub(1)).map(|nearest| format!("+{:#x}", nearest.offset.saturating_add(1)));
+    let name = |frame: pe_image::Frame<'_>| {
+        let function = frame.function.unwrap_or_else(|| "(inlined)".to_owned());
+        let function = if frame.is_inlined { function } else { function + offset.as_deref().unwrap_or_default() };
+        match frame.source {
+            Some((file, line)) => {
+                let file = file.rsplit(['\\', '/']).next().unwrap_or(file);
+                format!("{}!{function} ({file}:{line})", place.image)
+            }
+            None => format!("{}!{function}", place.image),
+        }
+    };
+    frames.into_iter().map(name).collect()
 }
 
 #[cfg(test)]

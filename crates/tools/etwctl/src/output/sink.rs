@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use etw_etl::export::Pcapng;
-use etw_etl::{About, Decoded, EventRef, Exporter};
+use etw_etl::{About, Decoded, Decoder, EventRef, Exporter};
 
 use super::Output;
 use crate::failure::Failure;
@@ -40,6 +40,19 @@ impl Sink {
             Self::Packets(packets) => packets.event(event, decoded),
             #[cfg(feature = "parquet")]
             Self::Parquet(folder) => folder.event(event, decoded),
+        }
+    }
+
+    /// Writes an event without decoding it to a tree, if this output can. Returns `false` if [`event`](Self::event) must write it.
+    #[cfg_attr(not(feature = "parquet"), expect(clippy::unnecessary_wraps, reason = "Parquet is written to files"))]
+    pub(crate) fn flat(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> io::Result<bool> {
+        match self {
+            #[cfg(feature = "parquet")]
+            Self::Parquet(folder) => folder.flat(event, decoder),
+            _ => {
+                let _ = (event, decoder);
+                Ok(false)
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use etw_etl::{Decoded, EventRef};
+use etw_etl::{Decoder, EventRef};
 use serde_json::json;
 
 use super::folder::{Folder, Layout};
@@ -72,12 +72,22 @@ impl Dataset {
         self.dir.join(TRACES).join(format!("{id}.json")).is_file()
     }
 
+    /// Removes the folder of incomplete traces, unless another run has some in it.
+    pub(crate) fn tidy(&self) {
+        let _ = fs::remove_dir(self.dir.join(PARTIAL));
+    }
+
     /// Begins to add a trace.
     pub(crate) fn add(&self, id: String, source: &Path, machine: Option<String>) -> io::Result<Addition> {
         let partial = self.dir.join(PARTIAL);
         fs::create_dir_all(&partial)?;
+        // What a run that was killed left of this trace.
+        for entry in fs::read_dir(&partial)?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&id) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
         let own = partial.join(&id);
-        let _ = fs::remove_dir_all(&own);
         let layout = Layout::Partitioned { trace: id.clone(), machine: machine.clone() };
         let folder = Folder::with_layout(&own, layout)?;
         Ok(Addition { dir: self.dir.clone(), id, source: source.display().to_string(), machine, folder })
@@ -85,9 +95,9 @@ impl Dataset {
 }
 
 impl Addition {
-    /// Adds an event.
-    pub(crate) fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
-        self.folder.event(event, decoded)
+    /// Decodes an event and adds it.
+    pub(crate) fn event(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> io::Result<()> {
+        if self.folder.flat(event, decoder)? { Ok(()) } else { self.folder.event(event, &decoder.decode(event)) }
     }
 
     /// Completes the trace. Returns the number of its events.

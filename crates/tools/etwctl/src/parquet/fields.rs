@@ -1,9 +1,11 @@
 //! Converts the fields of an event to columns.
 
+use etw_etl::Flat;
 use etw_etl::decode::{Field, Node, Scalar};
+use etw_types::tracelogging::Value as Encoded;
 use etw_types::{InType, OutType};
 
-use super::column::{Kind, Value};
+use super::column::{Cell, Kind, Value};
 
 /// The column of a field: its name, its type, and whether it is a list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -11,12 +13,6 @@ pub(super) struct Shape {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) is_list: bool,
-}
-
-/// The value of a field for its column.
-pub(super) enum Cell {
-    One(Option<Value>),
-    Many(Vec<Option<Value>>),
 }
 
 /// Calls `each` for every column of an event's fields. The column of a struct member is named after the struct and the member.
@@ -88,7 +84,7 @@ fn kind(in_type: InType, out_type: OutType, value: Option<&Scalar>) -> Kind {
 }
 
 /// Returns the value of a field for its column, and whether the column represents it exactly.
-pub(super) fn cell(field: &Field, shape: &Shape) -> (Cell, bool) {
+pub(super) fn cell<'a>(field: &'a Field, shape: &Shape) -> (Cell<'a>, bool) {
     match &field.node {
         Node::Value(value) if !shape.is_list => {
             let (value, is_exact) = value_of(value, shape.kind);
@@ -107,8 +103,73 @@ pub(super) fn cell(field: &Field, shape: &Shape) -> (Cell, bool) {
         node => {
             let mut text = String::new();
             let is_exact = etw_etl::export::json_node(&mut text, field, node);
-            (Cell::One(Some(Value::Bytes(text.into_bytes()))), is_exact)
+            (Cell::One(Some(Value::Bytes(text.into_bytes().into()))), is_exact)
         }
+    }
+}
+
+/// Returns the cells of an event without a tree, and whether the columns represent all of them exactly. Returns `None` if the
+/// event does not have these columns: the type of a column can depend on a value, and an event may end early.
+pub(super) fn flat_cells<'a>(flat: &Flat<'a>, shapes: &[Shape]) -> Option<(Vec<Cell<'a>>, bool)> {
+    if flat.values.len() != shapes.len() {
+        return None;
+    }
+    let mut cells = Vec::with_capacity(shapes.len());
+    let mut all_exact = true;
+    for (index, (((in_type, value), field), shape)) in
+        flat.values.iter().zip(flat.schema.fields.iter()).zip(shapes).enumerate()
+    {
+        let plain = if field.map.is_none() { number(*in_type, field.out, *value) } else { None };
+        if let Some((kind, value)) = plain {
+            if kind != shape.kind || shape.is_list {
+                return None;
+            }
+            cells.push(Cell::One(Some(value)));
+            continue;
+        }
+        let shown = flat.shown(index)?;
+        if shape.is_list || kind(*in_type, field.out, Some(&shown)) != shape.kind {
+            return None;
+        }
+        let (value, is_exact) = value_of(&shown, shape.kind);
+        all_exact &= is_exact;
+        cells.push(Cell::One(value.map(into_owned)));
+    }
+    Some((cells, all_exact))
+}
+
+fn into_owned<'a>(value: Value<'_>) -> Value<'a> {
+    match value {
+        Value::Bool(value) => Value::Bool(value),
+        Value::Integer(value) => Value::Integer(value),
+        Value::F32(value) => Value::F32(value),
+        Value::F64(value) => Value::F64(value),
+        Value::Bytes(value) => Value::Bytes(value.into_owned().into()),
+    }
+}
+
+/// Returns the column type and the value of the most frequent values: numbers and valid text, which need not be shown to become
+/// cells.
+fn number<'a>(in_type: InType, out_type: OutType, value: Encoded<'a>) -> Option<(Kind, Value<'a>)> {
+    let is_plain = matches!(out_type, OutType::Default | OutType::Pid | OutType::Tid);
+    let bits = || in_type.fixed_size().and_then(|bytes| u8::try_from(8 * bytes).ok());
+    match value {
+        Encoded::Unsigned(number) if is_plain || out_type == OutType::Hex => {
+            Some((Kind::Integer(bits()?, false), Value::Integer(number.cast_signed())))
+        }
+        Encoded::Signed(number) if is_plain => Some((Kind::Integer(bits()?, true), Value::Integer(number))),
+        Encoded::Hex(number) if out_type == OutType::Default => {
+            Some((Kind::Integer(bits()?, false), Value::Integer(number.cast_signed())))
+        }
+        Encoded::F32(number) => Some((Kind::F32, Value::F32(number))),
+        Encoded::F64(number) => Some((Kind::F64, Value::F64(number))),
+        Encoded::Text(text) => str::from_utf8(text).is_ok().then(|| (Kind::Text, Value::Bytes(text.into()))),
+        Encoded::Utf16(text) => {
+            let units = text.as_chunks::<2>().0;
+            let is_ascii = units.iter().all(|[low, high]| *high == 0 && *low < 0x80);
+            is_ascii.then(|| (Kind::Text, Value::Bytes(units.iter().map(|[low, _]| *low).collect())))
+        }
+        _ => None,
     }
 }
 
@@ -120,7 +181,7 @@ pub(super) fn nanoseconds(filetime: i64) -> Option<i64> {
     filetime.checked_sub(TO_1970)?.checked_mul(100)
 }
 
-fn value_of(value: &Scalar, kind: Kind) -> (Option<Value>, bool) {
+fn value_of(value: &Scalar, kind: Kind) -> (Option<Value<'_>>, bool) {
     let value = match (kind, value) {
         (Kind::Bool, Scalar::Bool(value)) => Value::Bool(*value),
         (Kind::Bool, Scalar::Integer(number)) => return (Some(Value::Bool(*number != 0)), false),
@@ -140,12 +201,12 @@ fn value_of(value: &Scalar, kind: Kind) -> (Option<Value>, bool) {
             return (time.map(|time| Value::Integer(time / 10)), time.is_some_and(|time| time % 10 == 0));
         }
         (Kind::Bytes, Scalar::Word(word)) => match bytes(word) {
-            Some(bytes) => Value::Bytes(bytes),
+            Some(bytes) => Value::Bytes(bytes.into()),
             None => return (None, false),
         },
-        (Kind::Text, Scalar::Text(text) | Scalar::Word(text)) => Value::Bytes(text.clone().into_bytes()),
-        (Kind::Text, Scalar::BadText { text, .. }) => return (Some(Value::Bytes(text.clone().into_bytes())), false),
-        (Kind::Text, value) => Value::Bytes(value.to_string().into_bytes()),
+        (Kind::Text, Scalar::Text(text) | Scalar::Word(text)) => Value::Bytes(text.as_bytes().into()),
+        (Kind::Text, Scalar::BadText { text, .. }) => return (Some(Value::Bytes(text.as_bytes().into())), false),
+        (Kind::Text, value) => Value::Bytes(value.to_string().into_bytes().into()),
         _ => return (None, false),
     };
     (Some(value), true)

@@ -4,16 +4,17 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use etw_etl::{Decoded, EventRef};
-use parquet::basic::Compression;
+use etw_etl::{EventRef, Names};
+use etw_types::Guid;
+use parquet::basic::{Compression, Encoding};
 use parquet::errors::Result;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
 use super::append::Append;
-use super::column::{Column, Kind, Value};
-use super::fields::{Cell, Shape, cell, nanoseconds, visit};
+use super::column::{Cell, Column, Kind, Value};
+use super::fields::{Shape, nanoseconds};
 
 /// The columns that every file has.
 const COMMON: [(&str, Kind); 26] = [
@@ -45,16 +46,40 @@ const COMMON: [(&str, Kind); 26] = [
     ("key", Kind::Text),
 ];
 
+/// The number of the common columns from `provider` on that are the same in all rows: `provider`, `provider_id`, `event`, `kind`,
+/// `id` and `version`.
+const SAME: usize = 6;
+
+/// What all events of a file have in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) provider: Option<String>,
+    pub(super) class: Option<String>,
+    pub(super) event: Option<String>,
+    pub(super) kind: &'static str,
+    pub(super) id: u16,
+    pub(super) version: u8,
+}
+
+/// What a row has besides its header and its cells.
+#[derive(Debug)]
+pub(super) struct Content<'a> {
+    pub(super) names: &'a Names,
+    pub(super) message: Option<String>,
+    /// The event's data, if the cells do not represent it exactly.
+    pub(super) raw: Option<&'a [u8]>,
+}
+
 /// A file that is being written. It is open only while one of these functions writes to it.
 pub(super) struct Table {
-    shapes: Vec<Shape>,
+    pub(super) shapes: Vec<Shape>,
+    identity: Identity,
     columns: Vec<Column>,
+    descriptions: Vec<ColumnDescPtr>,
     constants: Vec<Option<String>>,
-    /// The provider's id, which all events of the file have.
-    class: Option<String>,
     writer: SerializedFileWriter<Append>,
     /// Number of buffered rows.
-    rows: u64,
+    rows: usize,
     /// Approximate memory of the buffered rows, in bytes.
     pub(super) held: usize,
 }
@@ -64,6 +89,7 @@ impl Table {
     /// ones.
     pub(super) fn create(
         path: &Path,
+        identity: Identity,
         shapes: Vec<Shape>,
         constants: &[(&'static str, Option<String>)],
     ) -> Result<Self> {
@@ -90,45 +116,72 @@ impl Table {
         }
         let schema = columns.iter().map(Column::schema).collect::<Result<_>>()?;
         let schema = Arc::new(Type::group_type_builder("event").with_fields(schema).build()?);
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let mut writer = SerializedFileWriter::new(Append::create(path)?, schema, Arc::new(properties))?;
+        let mut writer = SerializedFileWriter::new(Append::create(path)?, schema, Arc::new(properties(&columns)))?;
         writer.inner_mut().close();
+        let descriptions = writer.schema_descr().columns().to_vec();
         let constants = constants.iter().map(|(_, text)| text.clone()).collect();
-        Ok(Self { shapes, columns, constants, class: None, writer, rows: 0, held: 0 })
+        Ok(Self { shapes, identity, columns, descriptions, constants, writer, rows: 0, held: 0 })
     }
 
-    /// Adds an event, which must have the fields of the file.
-    pub(super) fn add(&mut self, event: &EventRef<'_>, decoded: &Decoded) {
-        if self.class.is_none() {
-            self.class = event.class().map(|class| class.to_string());
-        }
-        let mut cells = Vec::with_capacity(self.shapes.len());
-        let mut is_exact = true;
-        let mut shapes = self.shapes.iter();
-        visit(&decoded.fields, "", &mut |_, field| {
-            let Some(shape) = shapes.next() else { return };
-            let (cell, is_whole) = cell(field, shape);
-            is_exact &= is_whole;
-            cells.push(cell);
-        });
-        let raw = decoded.raw.as_deref().or_else(|| (!is_exact).then(|| event.payload()));
-        let stack =
-            event.stack().map(|frames| frames.into_iter().map(|frame| Some(Value::Integer(frame.cast_signed()))));
-        let mut cost = 0;
-        let mut columns = self.columns.iter_mut();
-        // The order matters: `zip` advances the first iterator first, so no column is consumed when the common values end.
-        for (value, column) in common(event, decoded, raw, self.class.as_deref()).into_iter().zip(columns.by_ref()) {
-            cost += match value {
-                Common::Stack => column.add_list(stack.clone()),
-                Common::Text(text) => column.add_text(text),
-                Common::Shown(text) => column.add_text(text.as_deref()),
-                Common::Value(value) => column.add(value),
-            };
-        }
-        for (text, column) in self.constants.iter().zip(columns.by_ref()) {
-            cost += column.add_text(text.as_deref());
-        }
-        for (column, cell) in columns.zip(cells) {
+    /// Adds a row. The cells must be those of the file's fields.
+    pub(super) fn add(&mut self, event: &EventRef<'_>, content: &Content<'_>, cells: Vec<Cell<'_>>) {
+        let (header, names) = (&event.header, content.names);
+        let descriptor = &header.descriptor;
+        let process_of = names.process.as_deref();
+        let text = |id: Guid| id.to_string();
+        let Some((common, own)) = self.columns.split_first_chunk_mut::<{ COMMON.len() }>() else { return };
+        // In the order of `COMMON`. Those without a name are filled in when the rows are written.
+        let [
+            time,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            level,
+            opcode,
+            task,
+            keyword,
+            pid,
+            tid,
+            cpu,
+            activity,
+            related,
+            message,
+            stack,
+            raw,
+            process,
+            parent_pid,
+            session_id,
+            command_line,
+            thread,
+            file,
+            key,
+        ] = common;
+        let mut cost = time.add_integer(nanoseconds(header.time.0));
+        cost += level.add_integer(Some(descriptor.level.as_int().into()));
+        cost += opcode.add_integer(Some(descriptor.opcode.as_int().into()));
+        cost += task.add_integer(Some(descriptor.task.into()));
+        cost += keyword.add_integer(Some(descriptor.keyword.bits().cast_signed()));
+        cost += pid.add_integer(header.process_id.map(Into::into));
+        cost += tid.add_integer(header.thread_id.map(Into::into));
+        cost += cpu.add_integer(Some(header.cpu.into()));
+        cost += activity.add_text(header.activity.map(text).as_deref());
+        cost += related.add_text(event.related().map(text).as_deref());
+        cost += message.add_text(content.message.as_deref());
+        let frames = event.stack();
+        cost += stack
+            .add_list(frames.map(|frames| frames.into_iter().map(|frame| Some(Value::Integer(frame.cast_signed())))));
+        cost += raw.add(content.raw.map(|raw| Value::Bytes(raw.into())));
+        cost += process.add_text(process_of.map(|process| &*process.name));
+        cost += parent_pid.add_integer(process_of.and_then(|process| process.parent).map(Into::into));
+        cost += session_id.add_integer(process_of.and_then(|process| process.session).map(Into::into));
+        cost += command_line.add_text(process_of.and_then(|process| process.command_line.as_deref()));
+        cost += thread.add_text(names.thread.as_deref());
+        cost += file.add_text(names.file.as_deref());
+        cost += key.add_text(names.key.as_deref());
+        for (cell, column) in cells.into_iter().zip(own.iter_mut().skip(self.constants.len())) {
             cost += match cell {
                 Cell::One(value) => column.add(value),
                 Cell::Many(values) => column.add_list(Some(values)),
@@ -143,18 +196,37 @@ impl Table {
         if self.rows == 0 {
             return Ok(());
         }
+        self.fill();
         let mut group = self.writer.next_row_group()?;
-        for column in &mut self.columns {
-            if let Some(mut writer) = group.next_column()? {
-                column.write(writer.untyped())?;
-                writer.close()?;
-            }
+        for (column, description) in self.columns.iter_mut().zip(&self.descriptions) {
+            column.write(&mut group, description)?;
         }
         group.close()?;
         self.writer.inner_mut().close();
         self.rows = 0;
         self.held = 0;
         Ok(())
+    }
+
+    /// Fills the columns that have the same value in all rows.
+    fn fill(&mut self) {
+        let Identity { provider, class, event, kind, id, version } = &self.identity;
+        let text = |text: Option<&str>| text.map(|text| Value::Bytes(text.as_bytes().to_vec().into()));
+        let number = |number: u16| Some(Value::Integer(number.into()));
+        let same: [_; SAME] = [
+            text(provider.as_deref()),
+            text(class.as_deref()),
+            text(event.as_deref()),
+            text(Some(kind)),
+            number(*id),
+            number((*version).into()),
+        ];
+        for (column, value) in self.columns.iter_mut().skip(1).zip(same) {
+            column.fill(value, self.rows);
+        }
+        for (column, constant) in self.columns.iter_mut().skip(COMMON.len()).zip(&self.constants) {
+            column.fill(text(constant.as_deref()), self.rows);
+        }
     }
 
     /// Completes the file.
@@ -164,57 +236,22 @@ impl Table {
     }
 }
 
-/// The value of a common column.
-enum Common<'a> {
-    Text(Option<&'a str>),
-    Shown(Option<String>),
-    Value(Option<Value>),
-    /// The list of return addresses.
-    Stack,
-}
-
-/// Returns the values of the common columns.
-fn common<'a>(
-    event: &EventRef<'_>,
-    decoded: &'a Decoded,
-    raw: Option<&[u8]>,
-    class: Option<&'a str>,
-) -> [Common<'a>; COMMON.len()] {
-    let header = &event.header;
-    let descriptor = &header.descriptor;
-    let names = &decoded.names;
-    let process = names.process.as_deref();
-    let text = Common::Text;
-    let number = |number: u32| Common::Value(Some(Value::Integer(number.into())));
-    let optional = |number: Option<u32>| Common::Value(number.map(|number| Value::Integer(number.into())));
-    [
-        Common::Value(nanoseconds(header.time.0).map(Value::Integer)),
-        text(decoded.provider.as_deref()),
-        text(class),
-        text(decoded.event.as_deref()),
-        text(Some(event.kind().as_str())),
-        number(descriptor.id.into()),
-        number(descriptor.version.into()),
-        number(descriptor.level.as_int().into()),
-        number(descriptor.opcode.as_int().into()),
-        number(descriptor.task.into()),
-        Common::Value(Some(Value::Integer(descriptor.keyword.bits().cast_signed()))),
-        optional(header.process_id),
-        optional(header.thread_id),
-        number(header.cpu.into()),
-        Common::Shown(header.activity.map(|id| id.to_string())),
-        Common::Shown(event.related().map(|id| id.to_string())),
-        Common::Shown(decoded.message()),
-        Common::Stack,
-        Common::Value(raw.map(|raw| Value::Bytes(raw.to_vec()))),
-        text(process.map(|process| &*process.name)),
-        optional(process.and_then(|process| process.parent)),
-        optional(process.and_then(|process| process.session)),
-        text(process.and_then(|process| process.command_line.as_deref())),
-        text(names.thread.as_deref()),
-        text(names.file.as_deref()),
-        text(names.key.as_deref()),
-    ]
+/// How the columns are written that [`Column`] does not encode itself: numbers as differences, which are small for times, ids and
+/// addresses, and texts as they are.
+fn properties(columns: &[Column]) -> WriterProperties {
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
+    for column in columns.iter().filter(|column| column.kind.is_integer()) {
+        let mut path = vec![column.name.clone()];
+        if column.is_list {
+            path.extend(["list", "element"].map(str::to_owned));
+        }
+        properties = properties.set_column_encoding(ColumnPath::new(path), Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
 }
 
 #[cfg(test)]
@@ -224,7 +261,7 @@ mod tests {
     use etw_etl::{Decoder, EventData, Reader, Writer, WriterOptions};
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
-    use super::Table;
+    use super::{Content, Identity, Table};
 
     /// The file is closed after each row group, so the next one is appended to a file that is opened again.
     #[test]
@@ -246,10 +283,11 @@ mod tests {
         writer.close().unwrap();
         let mut reader = Reader::open(&trace).unwrap();
         let mut schemas = Decoder::from_reader(&reader, []);
-        let mut table = Table::create(&path, Vec::new(), &[]).unwrap();
+        let mut table = Table::create(&path, Identity::default(), Vec::new(), &[]).unwrap();
         while let Some(event) = reader.next_ref() {
             let decoded = schemas.decode(&event);
-            table.add(&event, &decoded);
+            let content = Content { names: &decoded.names, message: None, raw: decoded.raw.as_deref() };
+            table.add(&event, &content, Vec::new());
             table.flush().unwrap();
         }
         table.finish().unwrap();

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, io};
 
-use etw_etl::{Decoded, EventRef};
+use etw_etl::{Decoded, Decoder, EventRef, Flat};
+use etw_manifest::EventSchema;
 use etw_types::Guid;
 
-use super::fields::{Shape, shape, visit};
-use super::file::Table;
+use super::fields::{Shape, cell, flat_cells, shape, visit};
+use super::file::{Content, Identity, Table};
 
 /// Approximate maximum memory for buffered rows, in bytes.
 const MEMORY: usize = 128 * 1024 * 1024;
@@ -21,20 +23,39 @@ const MAX_FILES: usize = 2000;
 const TICKS_PER_DAY: i64 = 864_000_000_000;
 /// Maximum number of field columns in a file.
 const MAX_COLUMNS: usize = 2000;
+/// Number of kinds of events whose tables are found without comparing names and fields; a power of two.
+const KNOWN: usize = 1024;
+/// Number of places that a kind of event may have among these.
+const PROBES: usize = 4;
 /// Maximum length of a file name, without its number and extension.
 const MAX_NAME: usize = 120;
 
-/// Identifies a kind of event.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Key {
+/// What the header of an event says about its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Heading {
     class: Option<Guid>,
     kind: &'static str,
     id: u16,
     version: u8,
-    event: Option<String>,
     /// The day of a partition.
     day: Option<i64>,
+}
+
+/// Identifies a kind of event.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    heading: Heading,
+    provider: Option<String>,
+    event: Option<String>,
     shapes: Vec<Shape>,
+}
+
+/// The table of events with a heading and a schema.
+#[derive(Clone, Debug)]
+struct Known {
+    heading: Heading,
+    schema: Arc<EventSchema>,
+    table: usize,
 }
 
 /// How the files of a folder are named.
@@ -75,6 +96,7 @@ pub(crate) struct Folder {
     constants: Vec<(&'static str, Option<String>)>,
     tables: HashMap<Key, usize>,
     open: Vec<Table>,
+    known: Vec<Option<Known>>,
     /// How often each file name was used, ignoring case.
     names: HashMap<String, usize>,
     held: usize,
@@ -119,10 +141,47 @@ impl Folder {
             layout,
             tables: HashMap::new(),
             open: Vec::new(),
+            known: vec![None; KNOWN],
             names: HashMap::new(),
             held: 0,
             summary: Summary::default(),
         })
+    }
+
+    /// Adds an event whose fields are single values, without decoding it to a tree. Returns `false` if it is another event, which
+    /// [`event`](Self::event) adds.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a file cannot be written.
+    pub(crate) fn flat(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> io::Result<bool> {
+        let Some(flat) = decoder.flat(event) else { return Ok(false) };
+        let heading = self.heading(event);
+        let is_known = |known: &&Known| known.heading == heading && Arc::ptr_eq(&known.schema, &flat.schema);
+        let mut candidates = slots(&heading, &flat.schema).filter_map(|slot| self.known.get(slot)?.as_ref());
+        if let Some(known) = candidates.find(is_known) {
+            let table = known.table;
+            return self.add_flat(table, event, &flat);
+        }
+        // The tree says which columns the events of this kind have.
+        let decoded = decoder.decode(event);
+        let Some(table) = self.table(event, &decoded)? else { return Ok(true) };
+        let is_free = |slot: &usize| self.known.get(*slot).is_some_and(Option::is_none);
+        let slot = slots(&heading, &flat.schema).find(is_free).or_else(|| slots(&heading, &flat.schema).next());
+        if let Some(known) = slot.and_then(|slot| self.known.get_mut(slot)) {
+            *known = Some(Known { heading, schema: flat.schema, table });
+        }
+        self.add_decoded(table, event, &decoded).map(|()| true)
+    }
+
+    /// Adds an event without a tree. Returns `false` if the table has other columns.
+    fn add_flat(&mut self, number: usize, event: &EventRef<'_>, flat: &Flat<'_>) -> io::Result<bool> {
+        let Some(table) = self.open.get_mut(number) else { return Ok(false) };
+        let Some((cells, is_exact)) = flat_cells(flat, &table.shapes) else { return Ok(false) };
+        let raw = (!flat.is_whole || !is_exact).then(|| event.payload());
+        self.held -= table.held;
+        table.add(event, &Content { names: &flat.names, message: flat.message(), raw }, cells);
+        self.added(number).map(|()| true)
     }
 
     /// Adds an event.
@@ -131,41 +190,31 @@ impl Folder {
     ///
     /// Fails if a file cannot be written.
     pub(crate) fn event(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
-        let mut shapes = Vec::new();
-        visit(&decoded.fields, "", &mut |name, field| shapes.push(shape(name, field)));
-        let descriptor = &event.header.descriptor;
-        let key = Key {
-            class: event.class(),
-            kind: event.kind().as_str(),
-            id: descriptor.id,
-            version: descriptor.version,
-            event: decoded.event.clone(),
-            day: matches!(self.layout, Layout::Partitioned { .. })
-                .then(|| event.header.time.0.div_euclid(TICKS_PER_DAY)),
-            shapes,
-        };
-        let count = self.tables.len();
-        let is_too_much = key.shapes.len() > MAX_COLUMNS;
-        let number = match self.tables.entry(key) {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(_) if count >= MAX_FILES || is_too_much => {
-                self.summary.left_out += 1;
-                return Ok(());
-            }
-            Entry::Vacant(entry) => {
-                let path = self.beside.join(file_name(&mut self.names, &self.layout, event, decoded));
-                if let Some(parent) = path.parent() {
-                    fs::create_dir_all(parent)?;
-                }
-                let shapes = entry.key().shapes.clone();
-                let table = Table::create(&path, shapes, &self.constants).map_err(|error| failed(&path, &error))?;
-                self.open.push(table);
-                *entry.insert(count)
-            }
-        };
+        match self.table(event, decoded)? {
+            Some(number) => self.add_decoded(number, event, decoded),
+            None => Ok(()),
+        }
+    }
+
+    fn add_decoded(&mut self, number: usize, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<()> {
         let Some(table) = self.open.get_mut(number) else { return Ok(()) };
+        let (mut cells, mut is_exact) = (Vec::with_capacity(table.shapes.len()), true);
+        let mut shapes = table.shapes.iter();
+        visit(&decoded.fields, "", &mut |_, field| {
+            let Some(shape) = shapes.next() else { return };
+            let (cell, is_whole) = cell(field, shape);
+            is_exact &= is_whole;
+            cells.push(cell);
+        });
+        let raw = decoded.raw.as_deref().or_else(|| (!is_exact).then(|| event.payload()));
         self.held -= table.held;
-        table.add(event, decoded);
+        table.add(event, &Content { names: &decoded.names, message: decoded.message(), raw }, cells);
+        self.added(number)
+    }
+
+    /// Counts an event that was added to a table, and writes rows if there are too many in memory.
+    fn added(&mut self, number: usize) -> io::Result<()> {
+        let Some(table) = self.open.get_mut(number) else { return Ok(()) };
         self.summary.events += 1;
         if table.held >= GROUP {
             table.flush().map_err(|error| failed(&self.beside, &error))?;
@@ -178,6 +227,54 @@ impl Folder {
             largest.flush().map_err(|error| failed(&self.beside, &error))?;
         }
         Ok(())
+    }
+
+    fn heading(&self, event: &EventRef<'_>) -> Heading {
+        let descriptor = &event.header.descriptor;
+        Heading {
+            class: event.class(),
+            kind: event.kind().as_str(),
+            id: descriptor.id,
+            version: descriptor.version,
+            day: matches!(self.layout, Layout::Partitioned { .. })
+                .then(|| event.header.time.0.div_euclid(TICKS_PER_DAY)),
+        }
+    }
+
+    /// Finds the table of an event, or creates it. Returns `None` if there are too many; the event is then counted as left out.
+    fn table(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> io::Result<Option<usize>> {
+        let mut shapes = Vec::new();
+        visit(&decoded.fields, "", &mut |name, field| shapes.push(shape(name, field)));
+        let heading = self.heading(event);
+        let key = Key { heading, provider: decoded.provider.clone(), event: decoded.event.clone(), shapes };
+        let count = self.tables.len();
+        let is_too_much = key.shapes.len() > MAX_COLUMNS;
+        Ok(Some(match self.tables.entry(key) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(_) if count >= MAX_FILES || is_too_much => {
+                self.summary.left_out += 1;
+                return Ok(None);
+            }
+            Entry::Vacant(entry) => {
+                let path = self.beside.join(file_name(&mut self.names, &self.layout, event, decoded));
+                if let Some(parent) = path.parent() {
+                    fs::create_dir_all(parent)?;
+                }
+                let Key { provider, event, shapes, .. } = entry.key();
+                let identity = Identity {
+                    provider: provider.clone(),
+                    class: heading.class.map(|class| class.to_string()),
+                    event: event.clone(),
+                    kind: heading.kind,
+                    id: heading.id,
+                    version: heading.version,
+                };
+                let table = Table::create(&path, identity, shapes.clone(), &self.constants)
+                    .map_err(|error| failed(&path, &error))?;
+                self.open.push(table);
+                *entry.insert(count)
+            }
+        }))
     }
 
     /// Completes all files and gives the folder its name.
@@ -206,6 +303,16 @@ impl Drop for Folder {
         self.open.clear();
         let _ = fs::remove_dir_all(&self.beside);
     }
+}
+
+/// The places for the table of a kind of event, in the order of preference.
+fn slots(heading: &Heading, schema: &Arc<EventSchema>) -> impl Iterator<Item = usize> + use<> {
+    let class = heading.class.map_or(0, |class| class.data1.into());
+    let day = heading.day.unwrap_or_default().unsigned_abs();
+    let address = u64::try_from(Arc::as_ptr(schema).addr()).unwrap_or_default();
+    let mixed = address ^ u64::from(heading.id) << 32 ^ u64::from(heading.version) << 48 ^ class << 16 ^ day;
+    let first = usize::try_from(mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48).unwrap_or_default();
+    (first..first + PROBES).map(|slot| slot % KNOWN)
 }
 
 fn failed(path: &Path, error: &parquet::errors::ParquetError) -> io::Error {

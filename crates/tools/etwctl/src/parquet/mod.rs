@@ -23,15 +23,21 @@
 //! names of values. Pointers and other hexadecimal numbers are unsigned integers. Members of structs are columns `outer.inner`;
 //! arrays of values are lists; arrays of structs and data in a provider-defined encoding are JSON. Any value may be null.
 //!
+//! Events whose fields are single values go from the payload to the columns without a tree and without text. A text is stored once
+//! per row group; a column with one value in all rows takes some bytes ([`chunk`]).
+//!
 //! Memory is bounded: rows are buffered up to a limit, then the rows of the largest buffer are written as a row group. At most one
 //! file is open at a time.
 
 mod append;
+mod chunk;
 mod column;
 mod dataset;
+mod dictionary;
 mod fields;
 mod file;
 mod folder;
+mod hybrid;
 
 pub(crate) use dataset::Dataset;
 pub(crate) use folder::Folder;

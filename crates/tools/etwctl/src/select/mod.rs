@@ -130,6 +130,11 @@ impl Selection {
         !self.conditions.is_empty() || !self.providers.is_empty() || !self.events.is_empty()
     }
 
+    /// Whether an event is selected by its header, and nothing else matters.
+    pub(crate) fn takes_undecoded(&self, event: &EventRef<'_>) -> bool {
+        !self.needs_names() && self.level.is_none_or(|level| event.header.descriptor.level <= level)
+    }
+
     /// Whether an event is selected. The event is decoded only if the selection needs that.
     pub(crate) fn takes_lazily(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> bool {
         if !self.needs_names() {

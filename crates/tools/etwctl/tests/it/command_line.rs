@@ -59,7 +59,7 @@ fn mistakes_have_exit_code_2_and_say_what_is_wrong() {
         ("", "Usage: etwctl"),
         ("sesions", "a similar subcommand exists: 'sessions'"),
         ("decode", "<FILE>"),
-        ("record", "record needs a provider, or --demo"),
+        ("record", "record needs a provider, --system or --demo"),
         ("help recrod", "unrecognized subcommand 'recrod'"),
         ("record P --liev", "a similar argument exists: '--live'"),
         ("info get 29", "there is no information class '29'; see etwctl info list"),

@@ -10,7 +10,7 @@ use etw_types::tracelogging::EventBuilder;
 use etw_types::{Channel, EventDescriptor, Guid, InType, Keyword, Level, OutType};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
-use test_support::python;
+use test_support::{python, run};
 
 use crate::common::{Run, etwctl};
 
@@ -252,20 +252,8 @@ fn a_dataset_has_each_trace_once_and_an_interrupted_one_not_at_all() {
     ten_questions(&out);
 }
 
-/// Asks the dataset with `DuckDB`.
+/// Asks the dataset the same ten questions with `DuckDB`, pyarrow and Apache Spark.
 fn ten_questions(dataset: &Path) {
-    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parquet-witness");
-    let python = match python(&environment, "duckdb", &["duckdb==1.4.2"], 60) {
-        Ok(python) => python,
-        Err(reason) => {
-            println!("skipped: no Python with DuckDB: {reason}");
-            return;
-        }
-    };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/duckdb_dataset.py");
-    let run = Command::new(python).arg(script).arg(dataset).output().unwrap();
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let found: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     let wanted = serde_json::json!({
         "traces": [[2, 1]],
         "events": [["MyDriver", "Read", 4], ["MyDriver", "Write", 2]],
@@ -278,5 +266,121 @@ fn ten_questions(dataset: &Path) {
         "levels": [[5, 4]],
         "raw": [[1]],
     });
-    assert_eq!(found, wanted);
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("parquet-witness");
+    let installed = python(&environment, "duckdb", &["duckdb==1.4.2"], 60);
+    // The others are large, so the test uses them only where they are: in the Python of this variable, or in the user's.
+    let own = std::env::var_os("ETWCTL_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
+    let has = |module: &str| run(Command::new(&own).args(["-c", &format!("import {module}")])).map(|_| own.clone());
+    for (name, python) in [("duckdb", installed), ("pyarrow", has("pyarrow")), ("spark", has("pyspark"))] {
+        let python = match python {
+            Ok(python) => python,
+            Err(reason) => {
+                println!("skipped: no Python with {name}: {reason}");
+                continue;
+            }
+        };
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/witness/{name}_dataset.py"));
+        let output =
+            run(Command::new(python).arg(script).arg(dataset)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found: serde_json::Value = serde_json::from_str(&output).unwrap_or_else(|_| panic!("{name}: {output}"));
+        assert_eq!(found, wanted, "{name}");
+    }
+}
+
+/// A driver's events and the kernel's have the same rows whether they are decoded to trees, as for `decode`, or not, as for a
+/// dataset. The values of each column are compared as the `parquet` crate reads them.
+#[test]
+fn a_dataset_has_the_same_values_as_a_folder() {
+    let folder = folder("same");
+    let traces = [folder.join("own.etl"), folder.join("demo.etl")];
+    trace(&traces[0]);
+    assert_eq!(etwctl(&format!("record --demo --etl {}", traces[1].display())).code, 0);
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data/etl");
+    let captured = fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let captured: Vec<_> = captured.filter(|path| path.extension().is_some_and(|ending| ending == "etl")).collect();
+    if captured.is_empty() {
+        println!("skipped: there are no captured traces in {}", dir.display());
+    }
+    for (number, file) in traces.iter().chain(&captured).enumerate() {
+        let (flat, set) = (folder.join(format!("flat-{number}")), folder.join(format!("set-{number}")));
+        let exported = export(file, &flat);
+        assert!(exported.err.contains(" files with "), "{}", exported.err);
+        let added = etwctl(&format!("dataset add {} {}", set.display(), file.display()));
+        assert!(added.out.contains("added 1 trace"), "{} {}", added.out, added.err);
+        let (mut one, mut other) = (rows(&flat), rows(&set));
+        one.sort();
+        other.sort();
+        assert!(!one.is_empty());
+        assert_eq!(one.len(), other.len(), "{}", file.display());
+        for (one, other) in one.iter().zip(&other) {
+            assert_eq!(one, other, "{}", file.display());
+        }
+    }
+}
+
+/// All rows below a folder as text, without the columns that only datasets have. Like all readers of datasets, skips names that start
+/// with an underscore.
+fn rows(dir: &Path) -> Vec<String> {
+    let mut rows = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_')) {
+            continue;
+        }
+        if path.is_dir() {
+            rows.extend(self::rows(&path));
+        } else if path.extension().is_some_and(|ending| ending == "parquet") {
+            let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
+            for row in reader.get_row_iter(None).unwrap().map(Result::unwrap) {
+                let values = row.get_column_iter().filter(|(name, _)| !matches!(name.as_str(), "trace" | "machine"));
+                rows.push(values.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" "));
+            }
+        }
+    }
+    rows
+}
+
+/// The number of small traces of a fleet.
+#[cfg(unix)]
+const FLEET: u64 = 60;
+
+/// A fleet of traces needs few open files. A run that is killed is continued by the same command, and ends with the same content.
+#[cfg(unix)]
+#[test]
+fn a_fleet_is_added_with_few_files_open_and_after_a_kill() {
+    let folder = folder("fleet");
+    let traces = folder.join("traces");
+    fs::create_dir(&traces).unwrap();
+    for number in 0..FLEET {
+        let mut writer = Writer::create(traces.join(format!("{number:03}.etl")), WriterOptions::default()).unwrap();
+        for kind in 0..8 {
+            write(&mut writer, number, &format!("Kind{kind}"), |builder| builder.u64("Number", number));
+        }
+        writer.close().unwrap();
+    }
+    let set = folder.join("set");
+    let command = |limit: u32| {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {limit}; exec \"$0\" dataset add \"$1\" \"$2\"/*.etl --json");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_etwctl")]).arg(&set).arg(&traces);
+        command
+    };
+    let listed = || fs::read_dir(set.join("_traces")).map_or(0, |entries| entries.flatten().count());
+    let mut child = command(64).stdout(std::process::Stdio::null()).spawn().unwrap();
+    while listed() < 3 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let summary = |run: std::process::Output| -> serde_json::Value {
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        serde_json::from_slice(&run.stdout).unwrap()
+    };
+    let second = summary(command(64).output().unwrap());
+    assert_eq!(second["added"].as_u64().unwrap() + second["skipped"].as_u64().unwrap(), FLEET);
+    let third = summary(command(64).output().unwrap());
+    assert_eq!((&third["added"], &third["skipped"]), (&0.into(), &FLEET.into()));
+    let numbers = rows(&set).into_iter().filter(|row| row.contains(" Number=")).count() as u64;
+    assert_eq!(numbers, FLEET * 8, "each event once");
+    assert!(!set.join("_partial").exists(), "what the kill left behind is gone");
 }

@@ -1,4 +1,4 @@
-//! `--pdb`: WPP messages and stacks are decoded with a PDB that clang and lld wrote.
+//! `--pdb` and `--symbols`: WPP messages and stacks are decoded with a PDB that clang and lld wrote.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -158,8 +158,26 @@ fn a_pdb_formats_messages_and_names_functions_and_lines() {
     let event: serde_json::Value = serde_json::from_str(json.out.lines().last().unwrap()).unwrap();
     assert_eq!((event["stack"].as_array().unwrap().len(), event["frames"].as_array().unwrap().len()), (2, 2));
 
+    // A symbol store has the PDB under its name and id; `_NT_SYMBOL_PATH` names it beside a server, which is not asked.
+    let store = folder.join("store");
+    let key = format!("{}1", id.to_string().replace('-', "").to_uppercase());
+    fs::create_dir_all(store.join("driver.pdb").join(&key)).unwrap();
+    fs::copy(folder.join("driver.pdb"), store.join("driver.pdb").join(&key).join("driver.pdb")).unwrap();
+    let stored = run(&format!("stacks FILE --symbols {}", store.display()));
+    assert!(stored.out.contains(";driver.sys+0xf000;driver.sys!Entry+0x4 (driver.c:"), "{}", stored.out);
+    assert!(!stored.err.contains("note:"), "{}", stored.err);
+    let by_variable = Command::new(env!("CARGO_BIN_EXE_etwctl"))
+        .args(["stacks", file.to_str().unwrap()])
+        .env("_NT_SYMBOL_PATH", format!("/nowhere;srv*{}*https://msdl.microsoft.com/download/symbols", store.display()))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&by_variable.stdout), stored.out);
+    let nowhere = run("stacks FILE --symbols srv*https://msdl.microsoft.com/download/symbols");
+    assert!(nowhere.code == 2 && nowhere.err.contains("symbols are not downloaded"), "{}", nowhere.err);
+
     // The PDB of another build is not used, and a note says why. If the trace has no id, the PDB with the image's name is used.
     trace(&file, rva, Some(Guid::from_u128(1)));
+    assert!(run(&format!("stacks FILE --symbols {}", store.display())).out.contains("driver.sys+0x1004"), "another id");
     let other = run(&format!("stacks FILE --pdb {}", folder.display()));
     assert!(
         other.out.contains("driver.sys+0x1004") && other.err.contains("does not belong to driver.sys"),

@@ -54,6 +54,26 @@ fn a_recording_without_a_driver_does_not_wait_for_events_that_cannot_come() {
 }
 
 #[test]
+fn a_recording_has_the_buffers_the_ring_and_the_kernel_groups_of_a_session() {
+    let path = scratch("ring.etl");
+    let ring = etwctl(&format!("record --demo --etl {} --circular 1MiB --buffer 16KiB", path.display()));
+    assert_eq!(ring.code, 0, "{}", ring.err);
+    let doctor = etwctl(&format!("doctor {}", path.display()));
+    assert!(doctor.out.contains("modes: circular ") && doctor.out.contains("the oldest events"), "{}", doctor.out);
+    let header = fs::read(&path).unwrap();
+    assert_eq!(header[..4], (16 * 1024_u32).to_le_bytes(), "the size of a buffer");
+    fs::remove_file(path).unwrap();
+    let conflict = etwctl("record --demo --circular 1MiB --sequential 1MiB --etl x.etl");
+    assert!(conflict.code == 1 && conflict.err.contains("a sequential file cannot be circular"), "{}", conflict.err);
+    let nothing = etwctl("record --for 1ms");
+    assert!(nothing.code == 2 && nothing.err.contains("--system"), "{}", nothing.err);
+    let system = etwctl("record --system process,thread");
+    assert!(system.code == 5 && system.err.contains("no event can come"), "{}", system.err);
+    let group = etwctl("record --system perf-profile --for 1ms");
+    assert!(group.code == 2 && group.err.contains("info set system-flags"), "{}", group.err);
+}
+
+#[test]
 fn decoding_selects_by_provider_level_and_conditions() {
     let path = demo_trace("select.etl");
     let count = |options: &str| {

@@ -1,6 +1,15 @@
 // The field view: everything about one event; about the trace as a whole where none is chosen.
 
-function createDetail(trace, choose) {
+/** What the events are counted by: a heading, the name in a filter, and where an event has it. */
+const TOPICS = [
+  ["Event", "event", (event) => event.name],
+  ["Process", "process", (event) => event.process],
+  ["Thread", "tid", (event) => (event.tid === null ? null : String(event.tid))],
+  ["File", "file", (event) => event.file],
+  ["Provider", "provider", (event) => event.provider],
+];
+
+function createDetail(trace, choose, narrow) {
   const panel = document.getElementById("detail");
 
   function pairs(rows) {
@@ -88,7 +97,7 @@ function createDetail(trace, choose) {
       const level = element("span", `l${levelClass(each.level)}`);
       level.append(element("i", `sign s${levelClass(each.level)}`));
       level.title = levelName(each.level);
-      item.append(element("span", "number sub", milliseconds(each.time)), button, level);
+      item.append(element("span", "number sub", since(each.time)), button, level);
       list.append(item);
     }
     if (kin.length > 31) list.append(element("li", "sub", `${kin.length} events in all`));
@@ -129,7 +138,7 @@ function createDetail(trace, choose) {
     }
     panel.append(element("h3", "", "Header"), pairs([
       ["Time, UTC", moment(trace.about.start, event.time)],
-      ["Since start", `${milliseconds(event.time)} ms`],
+      ["Since the first shown", `${since(event.time)} ms`],
       ["Since previous", `${milliseconds(event.delta)} ms`],
       ["Level", levelLabel(event.level)],
       ["Keyword", element("span", "mono", event.keyword)],
@@ -152,24 +161,52 @@ function createDetail(trace, choose) {
     panel.scrollTop = 0;
   }
 
-  function countBy(key) {
-    const counts = new Map();
-    for (const event of trace.events) counts.set(key(event), (counts.get(key(event)) ?? 0) + 1);
-    return [...counts].sort((one, other) => other[1] - one[1]);
+  const groups = durationGroups(trace.spans);
+  let shown = trace.events;
+  let chosen = null;
+
+  /** What occurs most among the shown events. A click filters by it. */
+  function top() {
+    const section = element("section", "top-panel");
+    for (const [what, key, nameOf] of TOPICS) {
+      const rows = topOf(shown, nameOf);
+      if (rows.length < (key === "event" ? 1 : 2)) continue;
+      const table = element("table", "durations");
+      const head = element("tr");
+      for (const name of [what, "Events", "Share", "Time"]) head.append(element("th", "", name));
+      table.append(head);
+      for (const { name, count, time } of rows.slice(0, 12)) {
+        const row = element("tr");
+        const cell = element("td");
+        const link = element("button", "link", name);
+        link.type = "button";
+        link.title = "Show these only";
+        link.addEventListener("click", () => narrow(`${key}="${name}"`));
+        cell.append(link);
+        row.append(cell, element("td", "", count.toLocaleString("en")), element("td", "", `${((100 * count) / shown.length).toFixed(1)} %`),
+          element("td", "", time ? duration(time) : ""));
+        table.append(row);
+      }
+      section.append(table);
+      if (rows.length > 12) section.append(element("p", "sub", `and ${(rows.length - 12).toLocaleString("en")} more`));
+    }
+    return section;
   }
 
-  const groups = durationGroups(trace.spans);
-
   function showTrace() {
-    const rows = (counted) => pairs(counted.slice(0, 24).map(([name, count]) => [name, String(count)]));
     panel.replaceChildren(element("p", "sub", "Choose an event in the timeline or the table to see its fields."),
       ...(groups.length ? [element("h3", "", "Durations"), durations(groups.slice(0, 24))] : []),
-      element("h3", "", "Providers"), rows(countBy((event) => event.provider)),
-      element("h3", "", "Events"), rows(countBy((event) => event.name)));
+      element("h3", "", "Top"), top());
   }
 
   return {
+    /** Shows what occurs most among these events. */
+    show(events) {
+      shown = events;
+      if (chosen === null) showTrace();
+    },
     choose(event) {
+      chosen = event;
       panel.classList.toggle("empty", event === null);
       if (event) showEvent(event);
       else showTrace();

@@ -1,6 +1,8 @@
-// The filter: words that all have to match. Touches no element of the page.
+// The filter: terms joined by and, or, not and parentheses. Touches no element of the page.
 
-const WORD = /(-?)(?:([^\s:=<>"]+)(:|<=|>=|=|<|>))?(?:"([^"]*)"?|(\S+))/g;
+// A parenthesis or the minus before one; or a term: a minus, a name and a sign, a text.
+const TOKEN = /(-(?=\()|[()])|(-?)(?:([^\s:=<>"()]+)(:|<=|>=|=|<|>))?(?:"([^"]*)"?|([^\s()]+))/g;
+const OPERATORS = new Set(["and", "or", "not"]);
 
 /** What a word before a sign stands for, besides fields. */
 const KEYS = {
@@ -57,28 +59,74 @@ function compare(value, sign, wanted) {
   }
 }
 
-/** A test of events for a filter; `names` are the lower-case names of all fields. */
-function parseFilter(text, names) {
-  const tests = [];
-  for (const [whole, minus, key, sign, quoted, bare] of text.matchAll(WORD)) {
-    const wanted = (quoted ?? bare).toLowerCase();
-    const lower = key?.toLowerCase();
-    let test;
-    if (lower === "level") {
-      const level = levelNumber(wanted);
-      test = (event) => compare(event.level, sign, String(level));
-    } else if (lower !== undefined && Object.hasOwn(KEYS, lower)) {
-      test = (event) => compare(KEYS[lower](event), sign, wanted);
-    } else if (lower !== undefined && names.has(lower)) {
-      test = (event) => flatten(event.fields)
-        .some(([name, value]) => name.toLowerCase() === lower && compare(value, sign, wanted));
-    } else {
-      const word = (lower === undefined ? wanted : whole.slice(minus.length).replaceAll('"', "")).toLowerCase();
-      test = (event) => haystack(event).includes(word);
-    }
-    tests.push(minus ? (event) => !test(event) : test);
+/** A test of events for one term. */
+function parseTerm([whole, , minus, key, sign, quoted, bare], names) {
+  const wanted = (quoted ?? bare).toLowerCase();
+  const lower = key?.toLowerCase();
+  let test;
+  if (lower === "level") {
+    const level = levelNumber(wanted);
+    test = (event) => compare(event.level, sign, String(level));
+  } else if (lower !== undefined && Object.hasOwn(KEYS, lower)) {
+    test = (event) => compare(KEYS[lower](event), sign, wanted);
+  } else if (lower !== undefined && names.has(lower)) {
+    test = (event) => flatten(event.fields)
+      .some(([name, value]) => name.toLowerCase() === lower && compare(value, sign, wanted));
+  } else {
+    const word = (lower === undefined ? wanted : whole.slice(minus.length).replaceAll('"', "")).toLowerCase();
+    test = (event) => haystack(event).includes(word);
   }
-  return (event) => tests.every((test) => test(event));
+  return minus ? (event) => !test(event) : test;
+}
+
+/**
+ * A test of events for a filter; `names` are the lower-case names of all fields. `and` binds tighter than `or`, and terms without
+ * an operator between them are joined by `and`. What is not finished, as while it is typed, is left out.
+ */
+function parseFilter(text, names) {
+  const tokens = [...text.matchAll(TOKEN)].map((found) => {
+    const [, mark, minus, key, , , bare] = found;
+    const word = key === undefined && minus === "" ? bare?.toLowerCase() : undefined;
+    return { sign: mark ?? (OPERATORS.has(word) ? word : null), found };
+  });
+  let place = 0;
+  const is = (sign) => tokens[place]?.sign === sign;
+  const take = (sign) => is(sign) && (place += 1) > 0;
+  const joined = (tests, every) => {
+    const all = tests.filter((test) => test !== null);
+    if (all.length < 2) return all[0] ?? null;
+    return every ? (event) => all.every((test) => test(event)) : (event) => all.some((test) => test(event));
+  };
+  function either() {
+    const tests = [];
+    do tests.push(both()); while (take("or"));
+    return joined(tests, false);
+  }
+  function both() {
+    const tests = [];
+    while (place < tokens.length && !is("or") && !is(")")) if (!take("and")) tests.push(one());
+    return joined(tests, true);
+  }
+  function one() {
+    if (take("not") || take("-")) {
+      const test = one();
+      return test && ((event) => !test(event));
+    }
+    if (take("(")) {
+      const test = either();
+      take(")");
+      return test;
+    }
+    if (place === tokens.length || tokens[place].sign !== null) return null;
+    place += 1;
+    return parseTerm(tokens[place - 1].found, names);
+  }
+  const tests = [];
+  while (place < tokens.length) {
+    tests.push(either());
+    take(")");
+  }
+  return joined(tests, true) ?? (() => true);
 }
 
 function fieldNames(events) {

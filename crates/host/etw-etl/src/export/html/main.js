@@ -7,7 +7,7 @@ const state = { chosen: null, shown: trace.events, scheme: "auto" };
 
 const timeline = createTimeline(trace, choose, remember);
 const table = createTable(choose);
-const detail = createDetail(trace, choose);
+const detail = createDetail(trace, choose, narrow);
 
 /** Shows an event everywhere; null shows none. */
 function choose(event) {
@@ -18,13 +18,34 @@ function choose(event) {
   remember();
 }
 
+/** Adds a term to the filter. */
+function narrow(term) {
+  const text = filterBox.value.trim();
+  if (text === "") filterBox.value = term;
+  else if (!text.includes(term)) filterBox.value = /\bor\b/i.test(text) ? `(${text}) ${term}` : `${text} ${term}`;
+  applyFilter();
+}
+
 function applyFilter() {
   state.shown = trace.events.filter(parseFilter(filterBox.value, names));
+  clock.origin = state.shown[0]?.time ?? 0;
   const [few, many] = [state.shown.length, trace.events.length].map((count) => count.toLocaleString("en"));
   document.getElementById("count").textContent = few === many ? `${many} events` : `${few} of ${many} events`;
   timeline.show(state.shown);
   table.show(state.shown);
+  detail.show(state.shown);
   remember();
+}
+
+/** Makes columns as wide as their longest names, so that none is cut. */
+function fitNames() {
+  const context = document.createElement("canvas").getContext("2d");
+  context.font = `500 13px ${getComputedStyle(document.body).fontFamily}`;
+  const widest = (texts) => Math.ceil(Math.max(0, ...[...new Set(texts)].slice(0, 5000).map((text) => context.measureText(text).width)));
+  const set = (name, width) => document.documentElement.style.setProperty(name, `${width}px`);
+  set("--event", widest(trace.events.map((event) => `${event.name} ${opcodeName(event.opcode)}`)) + 24);
+  set("--provider", widest(trace.events.map((event) => event.provider)) + 20);
+  set("--lane", widest([...document.querySelectorAll("#lanes b, #lanes span:not(.wide)")].map((label) => label.textContent)) + 28);
 }
 
 function setScheme(scheme) {
@@ -90,8 +111,8 @@ function showSummary() {
   if (start) add("", `from ${start.slice(0, 19)} UTC`);
   const notice = document.getElementById("notice");
   notice.hidden = about.events <= trace.events.length;
-  notice.textContent = `This page holds the first ${trace.events.length.toLocaleString("en")} of `
-    + `${about.events.toLocaleString("en")} events; the trace file has them all.`;
+  notice.textContent = `This page holds ${trace.events.length.toLocaleString("en")} of ${about.events.toLocaleString("en")} events: the first `
+    + `${about.leading.toLocaleString("en")}, those around warnings and errors, and the last ones. The trace file has them all.`;
   const legend = document.getElementById("legend");
   for (const level of [...new Set(trace.events.map((event) => event.level))].sort((one, other) => one - other).slice(0, 8)) {
     const button = element("button");
@@ -165,4 +186,5 @@ document.addEventListener("keydown", (key) => {
 });
 
 showSummary();
+fitNames();
 recall();

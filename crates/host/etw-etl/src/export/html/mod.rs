@@ -5,10 +5,11 @@
 //! is a block of JSON that contains no `<`, so no text of a provider can end it.
 //!
 //! The size is bounded: a page holds at most [`MAX_EVENTS`] events and about [`MAX_BYTES`] of event data, and states the total
-//! number of events.
+//! number of events. If it leaves events out, it holds the first ones, those around warnings and errors, and the last ones.
 
 mod row;
 mod strings;
+mod waiting;
 
 use super::about::About;
 use super::json::{push, string};
@@ -17,11 +18,14 @@ use crate::event::EventRef;
 use crate::time::FileTime;
 use row::row;
 use strings::Strings;
+use waiting::Waiting;
 
 /// Maximum number of events in a page.
 const MAX_EVENTS: u64 = 100_000;
 /// Approximate maximum size of the events in a page, in bytes.
 const MAX_BYTES: usize = 96 * 1024 * 1024;
+/// One part in this many of the limits is for events around warnings and errors, and for the last events.
+const REST: u64 = 10;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -34,9 +38,9 @@ const SCRIPT: &str = concat!(
     include_str!("main.js"),
 );
 /// The hash of [`SCRIPT`] in the page's policy. A test checks it.
-const SCRIPT_HASH: &str = "sha256-sHHF0DTcas3XTxA665PR6KNa/0OevOhMc2hya9SIFmU=";
+const SCRIPT_HASH: &str = "sha256-h0b0dAJaN2vuTNLrwY/rQ+ikKoFWzkgZYIO5YcZuuwc=";
 /// The hash of [`STYLE`] in the page's policy. A test checks it.
-const STYLE_HASH: &str = "sha256-pfA3lQkPfj0RJz3E3XCBW6X/Xi96osyRX8pAexULh4g=";
+const STYLE_HASH: &str = "sha256-jIIk7ZG01FlZspjzIjxfDfBKkFQJlphZhPW/DufzYH4=";
 
 #[derive(Debug)]
 pub(super) struct Html {
@@ -51,6 +55,9 @@ pub(super) struct Html {
     /// Number of events in the page.
     held: u64,
     bytes: usize,
+    /// Number of events at the start of the page that follow each other without a gap.
+    leading: u64,
+    waiting: Waiting,
 }
 
 impl Default for Html {
@@ -65,6 +72,8 @@ impl Default for Html {
             events: 0,
             held: 0,
             bytes: 0,
+            leading: 0,
+            waiting: Waiting::default(),
         }
     }
 }
@@ -85,23 +94,67 @@ impl Html {
         let time = event.header.time.0.saturating_sub(first.0);
         self.last = self.last.max(time);
         self.events += 1;
-        if self.held >= self.max_events || self.bytes >= self.max_bytes {
+        let (rest_events, rest_bytes) = (self.max_events / REST, self.max_bytes / usize::try_from(REST).unwrap_or(1));
+        if self.leading + 1 == self.events
+            && self.held < self.max_events - rest_events
+            && self.bytes < self.max_bytes - rest_bytes
+        {
+            self.row(out, event, decoded, time);
+            self.leading = self.held;
             return;
         }
-        out.push_str(if self.held == 0 { "\n" } else { ",\n" });
-        row(out, event, decoded, time, &mut self.strings);
-        self.held += 1;
-        harmless(out);
-        self.bytes += out.len();
+        if self.room() == 0 {
+            return;
+        }
+        self.waiting.push(event, decoded, time);
+        while u64::try_from(self.waiting.len()).unwrap_or(u64::MAX) > rest_events.max(1)
+            || self.waiting.bytes > rest_bytes
+        {
+            let Some((waiter, is_near)) = self.waiting.pop() else { break };
+            if is_near && self.room() > 0 {
+                self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time);
+            }
+        }
     }
 
-    /// Returns the number of events that were received but are not in the page.
-    pub(super) const fn left_out(&self) -> u64 {
-        self.events - self.held
+    fn row(&mut self, out: &mut String, event: &EventRef<'_>, decoded: &Decoded, time: i64) {
+        let mut text = String::from(if self.held == 0 { "\n" } else { ",\n" });
+        row(&mut text, event, decoded, time, &mut self.strings);
+        harmless(&mut text);
+        self.held += 1;
+        self.bytes += text.len();
+        out.push_str(&text);
+    }
+
+    /// Returns how many more events the page can hold.
+    const fn room(&self) -> u64 {
+        if self.bytes < self.max_bytes { self.max_events - self.held } else { 0 }
+    }
+
+    /// Returns the number of events that were received and will not be in the page.
+    pub(super) fn left_out(&self) -> u64 {
+        let waiting = u64::try_from(self.waiting.len()).unwrap_or(u64::MAX);
+        self.events - self.held - waiting.min(self.room())
+    }
+
+    /// Appends the waiting events that there is room for: those near problems, and the last ones.
+    fn settle(&mut self, out: &mut String) {
+        let mut room = self.room();
+        let mut left = u64::try_from(self.waiting.len()).unwrap_or(u64::MAX);
+        while room > 0
+            && let Some((waiter, is_near)) = self.waiting.pop()
+        {
+            if is_near || left <= room {
+                self.row(out, &waiter.event.as_ref(), &waiter.decoded, waiter.time);
+                room -= 1;
+            }
+            left -= 1;
+        }
     }
 
     /// Appends the rest of the page.
-    pub(super) fn finish(&self, out: &mut String) {
+    pub(super) fn finish(&mut self, out: &mut String) {
+        self.settle(out);
         out.push_str("\n],\n\"strings\":[");
         for (index, text) in self.strings.texts.iter().enumerate() {
             out.push_str(if index == 0 { "" } else { "," });
@@ -113,6 +166,7 @@ impl Html {
         string(out, &self.first.map(|time| time.to_string()).unwrap_or_default());
         for (key, value) in [
             ("events", self.events),
+            ("leading", self.leading),
             ("duration", self.last.unsigned_abs()),
             ("lost_events", self.about.events_lost),
             ("lost_buffers", self.about.buffers_lost),

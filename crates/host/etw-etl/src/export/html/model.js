@@ -18,6 +18,12 @@ function milliseconds(ticks, sign = "") {
   return `${ticks < 0 ? "\u2212" : sign}${whole}.${(value % 10000).toString().padStart(4, "0")}`;
 }
 
+// The moment from which times are counted: that of the first event that is shown.
+const clock = { origin: 0 };
+
+/** The time of an event in milliseconds since the first one that is shown. */
+const since = (ticks) => milliseconds(ticks - clock.origin);
+
 /** A length of time for a sentence. */
 function duration(ticks) {
   if (ticks >= 1e7) return `${(ticks / 1e7).toPrecision(4)} s`;
@@ -70,6 +76,20 @@ function durationGroups(spans) {
     group.longest = group.spans.length ? at(1) : null;
   }
   return [...groups.values()].sort((one, other) => (other.longest ? length(other.longest) : -1) - (one.longest ? length(one.longest) : -1));
+}
+
+/** What occurs most among events: name, number of events, time from starts to stops; the most time first, then the most events. */
+function topOf(events, nameOf) {
+  const rows = new Map();
+  for (const event of events) {
+    const name = nameOf(event);
+    if (!name) continue;
+    if (!rows.has(name)) rows.set(name, { name, count: 0, time: 0 });
+    const row = rows.get(name);
+    row.count += 1;
+    if (event.span?.stop && event.opcode === 1) row.time += event.span.to - event.span.from;
+  }
+  return [...rows.values()].sort((one, other) => other.time - one.time || other.count - one.count);
 }
 
 function loadTrace(source) {

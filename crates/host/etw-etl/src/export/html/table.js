@@ -79,7 +79,7 @@ function createTable(choose) {
     if (event.fields.length === 0 && event.more.size) fields.textContent = `${event.more.size} bytes`;
     const provider = element("td", "c-provider", event.provider);
     provider.title = event.provider;
-    made.append(element("td", "number c-time", milliseconds(event.time)),
+    made.append(element("td", "number c-time", since(event.time)),
       element("td", "number c-delta", milliseconds(event.delta, "+")),
       level, name, took, provider, element("td", "number c-thread", event.tid === null ? "" : String(event.tid)), activity, fields);
     return made;

@@ -1,6 +1,6 @@
 //! The page is complete and bounded, and its data cannot break out of its element.
 
-use etw_types::{Guid, InType, OutType};
+use etw_types::{EventDescriptor, Guid, InType, Level, OutType};
 use serde_json::Value;
 
 use super::hash::hash;
@@ -111,6 +111,33 @@ fn a_page_has_a_limit_of_events_and_of_bytes_and_shows_the_total() {
     assert_eq!(page(Html { max_bytes: bytes - 1, ..Html::default() }).0, 8);
     assert_eq!(page(Html { max_bytes: bytes / 2, ..Html::default() }).0, 4);
     assert_eq!((Html::default().max_events, Html::default().max_bytes >> 20), (100_000, 96), "as documented");
+}
+
+#[test]
+fn events_around_problems_stay_if_others_are_left_out() {
+    let event = |number: u64| {
+        let level = if matches!(number, 500 | 930) { Level::Warning } else { Level::Informational };
+        let items = ExtendedItem::trace_logging(TRAITS, b"\x05\x00\x00E\0");
+        let descriptor = EventDescriptor { level, ..descriptor() };
+        read(&EventData { timestamp: 100 + number, items: &items, descriptor, ..EventData::default() })
+    };
+    let html = Html { max_events: 300, ..Html::default() };
+    let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
+    (0..1000).for_each(|number| exporter.event(&event(number)).unwrap());
+    assert_eq!(exporter.left_out(), 1000 - 300);
+    let data = data(&String::from_utf8(exporter.finish().unwrap()).unwrap());
+    let times: Vec<u64> = data["events"].as_array().unwrap().iter().map(|row| row[0].as_u64().unwrap()).collect();
+    assert_eq!((times.len(), &data["about"]["leading"]), (300, &Value::from(270)));
+    assert_eq!(times[..270], (0..270).collect::<Vec<_>>());
+    assert_eq!(times[270..], (475..505).collect::<Vec<_>>(), "around the first problem, until the page is full");
+
+    let html = Html { max_events: 1000, ..Html::default() };
+    let mut exporter = Exporter { html, ..Exporter::new(Vec::new(), Format::Html).unwrap() };
+    (0..1100).for_each(|number| exporter.event(&event(number)).unwrap());
+    let data = self::data(&String::from_utf8(exporter.finish().unwrap()).unwrap());
+    let times: Vec<u64> = data["events"].as_array().unwrap().iter().map(|row| row[0].as_u64().unwrap()).collect();
+    let kept: Vec<u64> = (0..900).chain(905..956).chain(1051..1100).collect();
+    assert_eq!(times, kept, "the first, those around the problem, the last");
 }
 
 #[test]

@@ -92,13 +92,14 @@ function createTimeline(trace, choose, changed) {
     const rough = ((view.to - view.from) / width) * 110;
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough);
-    const far = Math.max(Math.abs(view.from), Math.abs(view.to));
+    const { origin } = clock;
+    const far = Math.max(Math.abs(view.from - origin), Math.abs(view.to - origin));
     const [unit, size] = far >= 2e7 ? ["s", 1e7] : far >= 1e4 ? ["ms", 1e4] : ["µs", 10];
     const digits = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
     context.font = "11.5px Inter, system-ui, sans-serif";
     context.textAlign = "left";
-    for (let index = Math.ceil(view.from / step); index * step <= view.to; index += 1) {
-      const left = Math.round(x(index * step));
+    for (let index = Math.ceil((view.from - origin) / step); origin + index * step <= view.to; index += 1) {
+      const left = Math.round(x(origin + index * step));
       context.fillStyle = colours.grid;
       context.fillRect(left, AXIS, 1, height - AXIS);
       context.fillStyle = colours.line;
@@ -145,7 +146,7 @@ function createTimeline(trace, choose, changed) {
 
   /** The front of a text that fits, with an ellipsis where it does not fit whole. */
   function fit(text, room) {
-    let label = text.slice(0, 80);
+    let label = text;
     if (context.measureText(label).width <= room) return label;
     while (label.length > 1 && context.measureText(`${label}…`).width > room) label = label.slice(0, -1);
     return label.length > 1 ? `${label}…` : "";
@@ -278,7 +279,7 @@ function createTimeline(trace, choose, changed) {
     tip.hidden = event === null;
     if (event === null) return;
     const length = event.span ? `, ${duration(event.span.to - event.span.from)}` : "";
-    tip.textContent = `${event.name} ${opcodeName(event.opcode)} · ${milliseconds(event.time)} ms${length}`;
+    tip.textContent = `${event.name} ${opcodeName(event.opcode)} · ${since(event.time)} ms${length}`;
     tip.style.left = `${Math.max(0, Math.min(pointer.offsetX + 12, width - tip.offsetWidth - 8))}px`;
     tip.style.top = `${Math.min(pointer.offsetY + 14, height - tip.offsetHeight - 2)}px`;
   }
