@@ -55,7 +55,7 @@ fn gap(gap: &Gap) -> Value {
     json!({ "kind": gap.kind.id(), "detail": gap.detail, "advice": gap.advice })
 }
 
-fn microsoft(rule: &&MicrosoftRule) -> Value {
+fn microsoft(rule: &MicrosoftRule) -> Value {
     json!({ "set": rule.set, "name": rule.name, "url": rule.url() })
 }
 
@@ -69,7 +69,7 @@ fn finding(finding: &Finding) -> Value {
     };
     json!({
         "rule": finding.rule.id(),
-        "microsoft": finding.microsoft.iter().map(microsoft).collect::<Vec<_>>(),
+        "microsoft": finding.microsoft.iter().copied().map(microsoft).collect::<Vec<_>>(),
         "image": finding.image,
         "routine": finding.routine,
         "irql": finding.irql,
