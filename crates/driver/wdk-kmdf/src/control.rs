@@ -22,6 +22,9 @@ pub struct ControlInit<'a, T> {
 }
 
 /// A control device with a context of type `T`. Keep it in a static, and [delete](Self::delete) it before the driver unloads.
+///
+/// A driver that also has Plug and Play devices deletes it when the last of them is dropped: until then, Windows does not
+/// unload the driver, and never calls [`Driver::unload`](crate::Driver::unload).
 pub struct ControlDevice<T: Device> {
     raw: WDFDEVICE,
     value: *const T,

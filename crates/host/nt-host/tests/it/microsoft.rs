@@ -131,7 +131,8 @@ fn rules_about_own_requests() {
 fn every_rule_that_is_checked_has_a_driver() {
     let known: Vec<(&str, &str)> =
         DRIVERS.iter().flat_map(|(set, source)| rules(source).into_iter().map(move |name| (*set, name))).collect();
-    for rule in MicrosoftRule::all() {
+    // The rules for KMDF have tests of their own, in `kmdf_rules`.
+    for rule in MicrosoftRule::all().filter(|rule| rule.set == "wdm") {
         assert_eq!(rule.is_checked(), known.contains(&(rule.set, rule.name)), "{} {rule}", rule.set);
     }
 }

@@ -55,7 +55,7 @@ enum Sent {
 impl Sent {
     fn cancel(&self) {
         match self {
-            Self::Framework(sent) => wdf::cancel_sent(sent),
+            Self::Framework(sent) => wdf::cancel_sent(*sent),
             Self::Packets(sent) => sent.cancel().or_stop(),
             Self::Over(_) => {}
         }

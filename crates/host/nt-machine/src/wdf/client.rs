@@ -19,7 +19,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    pub(super) const fn request(&self) -> Handle {
+    pub(super) const fn request(self) -> Handle {
         self.request
     }
 
@@ -72,7 +72,7 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
 }
 
 /// Cancels a request for its client.
-pub(crate) fn cancel_sent(sent: &Sent) {
+pub(crate) fn cancel_sent(sent: Sent) {
     deliver::cancel(sent.request);
 }
 

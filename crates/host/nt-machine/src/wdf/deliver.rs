@@ -258,13 +258,17 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
     with(|framework| {
         framework.through_files.remove(&(file, handle));
         framework.request_ended(handle, end);
-        memories.into_iter().for_each(|memory| framework.remember(memory, Past::Memory(received)));
+        for memory in memories {
+            framework.remember(memory, Past::Memory(received));
+        }
     });
     kernel().scheduler.request_ended(handle.as_int());
     life::delete(handle);
     update(handle, |request| request.is_completed = true);
     // Only now: the request's cleanup callback may still use the buffers.
-    lists.into_iter().for_each(|list| free_list(list, received));
+    for list in lists {
+        free_list(list, received);
+    }
     if let Some(buffers) = buffers {
         buffers.free(received);
     }
