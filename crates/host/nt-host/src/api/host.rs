@@ -11,6 +11,7 @@ use etw_types::{Guid, NtStatus};
 use nt_machine::{Gap, GapKind, Notification, Record, Told};
 
 use super::images::{ImageFile, ImageFiles};
+use super::target::Target;
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
 use crate::child::Process;
@@ -368,6 +369,16 @@ impl NtHost {
             | Reply::Names { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
+    }
+}
+
+impl Target {
+    /// Starts a process for the driver.
+    pub(crate) fn host(&self) -> Result<NtHost, Error> {
+        let process = Process::start(&self.guests, &self.config).map_err(Error::Process)?;
+        let (images, notes, allowed) = (Arc::clone(&self.images), self.notes.clone(), self.allowed.clone());
+        let (traces, stacks) = (self.config.trace_all, self.config.stacks);
+        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed })))
     }
 }
 
