@@ -295,7 +295,6 @@ fn code(rng: &mut Rng, codes: &[u32], known: u32) -> u32 {
     let near = known.wrapping_add(rng.u32(..16) * 4).wrapping_sub(rng.u32(..16) * 4);
     match (rng.u8(..8), rng.choice(codes).copied()) {
         (0..=4, Some(code)) => code,
-        (5 | 6, _) => near,
         (7, _) => known ^ rng.u32(..4),
         _ => near,
     }

@@ -71,7 +71,8 @@ impl Code {
     }
 
     fn step(&mut self, step: &Step) {
-        let file = format!("file_{}", self.current);
+        // Without an open file, each request opens the device.
+        let file = if self.current == 0 { "device".to_owned() } else { format!("file_{}", self.current) };
         match step {
             Step::Open { name } => {
                 self.files += 1;
@@ -83,6 +84,7 @@ impl Code {
                 self.line(&format!("let mut file_{} = {opened};", self.files));
             }
             Step::Handle { number } => self.current = *number,
+            Step::Close {} if self.current == 0 => {}
             Step::Close {} => self.line(&format!("let _ = {file}.take().map(File::close);")),
             Step::Request { request } if self.together != 0 => self.add_to_group(&file, request),
             Step::Request { request } => {
