@@ -161,7 +161,7 @@ impl Device {
         self.begin(file::write(data))
     }
 
-    fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
+    pub(crate) fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {
         match self.host.call(&Request::Begin { device: self.number, request })? {
             Reply::Number { number } => Ok(PendingRequest::new(self.host.clone(), number)),
             reply => Err(self.host.unexpected(reply)),

@@ -13,6 +13,7 @@ use nt_machine::{Coverage, Gap, GapKind, Notification, Notified, Record};
 
 use super::coverage::CoverageFile;
 use super::images::{ImageFile, ImageFiles};
+use super::target::Target;
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
 use crate::child::Process;
@@ -418,6 +419,18 @@ impl NtHost {
             | Reply::Passage { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }
+    }
+}
+
+impl Target {
+    /// Starts a process for the driver.
+    pub(crate) fn host(&self) -> Result<NtHost, Error> {
+        let process = Process::start(&self.guests, &self.config).map_err(Error::Process)?;
+        let (images, notes, allowed) = (Arc::clone(&self.images), self.notes.clone(), self.allowed.clone());
+        let (traces, stacks) = (self.config.trace_all, self.config.stacks);
+        let coverage = self.config.coverage.clone();
+        let coverage_file = self.coverage_file.clone().map(CoverageFile::new);
+        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed, coverage, coverage_file })))
     }
 }
 

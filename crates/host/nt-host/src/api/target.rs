@@ -5,12 +5,8 @@ use std::sync::Arc;
 
 use nt_machine::{Config, Coverage, GapKind, Guests};
 
-use super::NtHost;
-use super::coverage::CoverageFile;
-use super::host::Inner;
 use super::images::ImageFiles;
 use crate::Error;
-use crate::child::Process;
 
 /// A run whose images have been read.
 #[derive(Clone)]
@@ -25,16 +21,6 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Starts a process for the driver.
-    pub(crate) fn host(&self) -> Result<NtHost, Error> {
-        let process = Process::start(&self.guests, &self.config).map_err(Error::Process)?;
-        let (images, notes, allowed) = (Arc::clone(&self.images), self.notes.clone(), self.allowed.clone());
-        let (traces, stacks) = (self.config.trace_all, self.config.stacks);
-        let coverage = self.config.coverage.clone();
-        let coverage_file = self.coverage_file.clone().map(CoverageFile::new);
-        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed, coverage, coverage_file })))
-    }
-
     /// Measures which code of the driver runs, over all processes that are started from now on.
     pub(crate) fn cover(&mut self) -> Result<Coverage, Error> {
         let lines = self.images.driver().symbols.line_starts();

@@ -249,11 +249,11 @@ pub(super) fn together(machine: Machine, requests: &[(u64, IoRequest)]) -> Vec<A
         let (send, all) = (&send, &all);
         let client = |(index, request)| {
             scope.spawn(move || {
-                let sent = machine.with_thread(|| {
+                let attached = machine.with_thread(|| {
                     all.wait();
                     send(index, request);
                 });
-                if sent.is_err() {
+                if attached.is_err() {
                     all.wait();
                 }
             })

@@ -134,8 +134,14 @@ impl<'a> Clients<'a> {
 
     fn begin(&mut self, request: &IoRequest, progress: &mut Progress) -> Result<(), Error> {
         progress.step("begin");
-        let file = self.files.get(self.current.wrapping_sub(1)).and_then(Option::as_ref);
-        let begun = file.map_or(Ok(Err(NtStatus::InvalidHandle)), |file| status_of(file.begin(request.clone())))?;
+        // If no file is open, the device is opened for this request.
+        let begun = match (self.current, self.device.as_ref()) {
+            (0, Some(device)) => status_of(device.begin(request.clone()))?,
+            (current, _) => match self.files.get(current.wrapping_sub(1)).and_then(Option::as_ref) {
+                Some(file) => status_of(file.begin(request.clone()))?,
+                None => Err(NtStatus::InvalidHandle),
+            },
+        };
         if let Err(status) = begun {
             not_sent(request, "the device is not open", status, progress);
         }

@@ -63,10 +63,12 @@ impl Folders {
     /// Writes a finding with the command and the test that reproduce it. Returns the folder and the command.
     pub(super) fn add_bug(&self, bug: &Bug) -> Result<(PathBuf, String), String> {
         let name = name(bug);
-        let folder = (1..)
-            .map(|number| self.findings.join(if number == 1 { name.clone() } else { format!("{name}-{number}") }))
-            .find(|folder| !folder.exists())
-            .unwrap_or_else(|| self.findings.join(&name));
+        let mut folder = self.findings.join(&name);
+        let mut number = 1;
+        while folder.exists() {
+            number += 1;
+            folder = self.findings.join(format!("{name}-{number}"));
+        }
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let command = bug.input.command(&self.driver);
         let stack: Vec<String> = bug.finding.stack.iter().map(|place| format!("  called from {place}")).collect();
@@ -90,7 +92,7 @@ fn name(bug: &Bug) -> String {
 }
 
 fn lines(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
 }
 
 /// Reads an input.

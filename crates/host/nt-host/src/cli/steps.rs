@@ -59,7 +59,7 @@ struct StepOptions {
     /// Make a call of the driver fail: the N-th from here on that can fail; 0 takes it back
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text).map(|call| Step::FailNext { call }))]
     fail_next: Vec<Step>,
-    /// Change four bytes of the next input with METHOD_NEITHER after the driver has read them, to find double fetches
+    /// Change four bytes of the next input with `METHOD_NEITHER` after the driver has read them, to find double fetches
     #[arg(long, value_name = "OFFSET=VALUE", value_parser = change)]
     change: Vec<Step>,
     /// Let time pass

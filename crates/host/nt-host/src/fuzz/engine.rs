@@ -153,9 +153,9 @@ impl<'a> Session<'a> {
     fn next(&self, rng: &mut Rng) -> Vec<Vec<Step>> {
         let mut state = self.state();
         let mut sequences: Vec<Vec<Step>> = Vec::with_capacity(BATCH);
-        // Half of a batch is for what follows from earlier ones, so that neither starves.
-        let queued = if state.corpus.is_empty() { BATCH } else { BATCH / 2 };
-        for _ in 0..queued {
+        // Most of a batch is for what follows from earlier ones, but neither starves.
+        let planned = if state.corpus.is_empty() { BATCH } else { BATCH * 3 / 4 };
+        for _ in 0..planned {
             sequences.extend(state.planned());
         }
         while sequences.len() < BATCH {
@@ -245,16 +245,21 @@ impl<'a> Session<'a> {
 }
 
 /// Returns whether two findings are the same mistake: the same rule at the same lines of the place and its caller or,
-/// without lines, the same addresses. A driver that does not return can be interrupted at any line of a function.
+/// without lines, the same addresses. A driver that does not return can be interrupted in any function that it calls.
 fn is_same(first: &Finding, second: &Finding) -> bool {
     let line = |place: &Place| (place.file.clone(), place.line.map_or(place.rva, u64::from));
-    let function = |finding: &Finding| finding.place.as_ref().and_then(|place| place.symbol.clone());
     let lines = |finding: &Finding| -> Vec<_> { finding.place.iter().chain(finding.stack.first()).map(line).collect() };
     if first.rule != second.rule || first.place.is_none() || second.place.is_none() {
         return false;
     }
-    if first.rule == Rule::Hang && function(first).is_some() {
-        return function(first) == function(second);
+    if first.rule == Rule::Hang {
+        let calls = |finding: &Finding| -> Vec<String> {
+            finding.place.iter().chain(&finding.stack).filter_map(|place| place.symbol.clone()).collect()
+        };
+        let runs_in = |finding: &Finding, other: &Finding| {
+            calls(finding).first().is_some_and(|function| calls(other).contains(function))
+        };
+        return runs_in(first, second) || runs_in(second, first);
     }
     lines(first) == lines(second) && essence(first.rule, &first.detail) == essence(second.rule, &second.detail)
 }

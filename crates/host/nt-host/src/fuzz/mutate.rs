@@ -64,18 +64,18 @@ pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary) -> Vec<Vec<Step
         steps
     };
     let mut all = Vec::new();
+    for field in 0..FIELDS {
+        for value in dictionary.values.iter().take(MOST_VALUES) {
+            let width = if u32::try_from(*value).is_ok() { 4 } else { 8 };
+            all.push(change(&|request| bytes::write(&mut request.input, field * width, *value, width)));
+        }
+    }
     let own = dictionary.values.iter().filter_map(|value| usize::try_from(*value).ok()).filter(|value| *value <= PAGE);
     let lengths: BTreeSet<usize> =
         (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]).chain(own.take(MOST_LENGTHS)).collect();
     for length in lengths {
         all.push(change(&|request| request.input.resize(length, 0)));
         all.push(change(&|request| request.output = length as u32));
-    }
-    for value in dictionary.values.iter().take(MOST_VALUES) {
-        let width = if u32::try_from(*value).is_ok() { 4 } else { 8 };
-        for field in 0..FIELDS {
-            all.push(change(&|request| bytes::write(&mut request.input, field * width, *value, width)));
-        }
     }
     if let Some(request) = steps.get(last).and_then(Step::request) {
         // A program can change its buffer while the driver reads it, if the driver gets its address.
@@ -295,7 +295,6 @@ fn code(rng: &mut Rng, codes: &[u32], known: u32) -> u32 {
     let near = known.wrapping_add(rng.u32(..16) * 4).wrapping_sub(rng.u32(..16) * 4);
     match (rng.u8(..8), rng.choice(codes).copied()) {
         (0..=4, Some(code)) => code,
-        (5 | 6, _) => near,
         (7, _) => known ^ rng.u32(..4),
         _ => near,
     }

@@ -120,5 +120,5 @@ fn sent(request: &IoRequest, names: [&'static str; 4]) -> (&'static str, Option<
 
 /// Returns bytes as two hexadecimal digits each.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }

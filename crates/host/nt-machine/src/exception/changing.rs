@@ -7,14 +7,9 @@
 
 use std::cell::Cell;
 
-use super::fault::{PAGE_FAULT, Trap};
 use super::interrupted::Context;
 use crate::memory::{GuestPtr, PAGE, Protection, protect};
 
-/// The processor's number for the trap after an instruction.
-const DEBUG: i64 = 1;
-/// The bit of a page fault's error code for a write.
-const WRITE: i64 = 2;
 /// The maximum number of bytes that an instruction reads at once, except for wide vector instructions.
 const WIDEST: u64 = 16;
 /// The number of bytes that change.
@@ -61,21 +56,21 @@ pub(crate) fn during<R>(buffer: GuestPtr<u8>, length: u64, body: impl FnOnce() -
     result
 }
 
-/// Lets an instruction access the buffer. Returns whether the fault was such an access.
-pub(super) fn begin(trap: Trap, context: &mut Context<'_>) -> bool {
+/// Lets an instruction access the buffer, after a page fault at an address. Returns whether the fault was such an access.
+pub(super) fn begin(address: u64, writes: bool, context: &mut Context<'_>) -> bool {
     let Some(Buffer { start, size, at, .. }) = BUFFER.get() else { return false };
-    if trap.number != PAGE_FAULT || trap.executes() || trap.address < start || trap.address - start >= size {
+    if address < start || address - start >= size {
         return false;
     }
-    let reads = trap.error & WRITE == 0 && trap.address < at + WIDTH && trap.address + WIDEST > at;
+    let reads = !writes && address < at + WIDTH && address + WIDEST > at;
     context.step(true);
     STEP.set(Some(reads));
     protect(start, size, Protection::ReadWrite)
 }
 
-/// Changes the bytes after the instruction that read them, or makes the buffer inaccessible again. Returns `true` if the
-/// instruction was executed, so that the fault needs no further handling.
-pub(super) fn end(trap: Trap, context: &mut Context<'_>) -> bool {
+/// Changes the bytes after the instruction that read them, or makes the buffer inaccessible again. Returns whether there
+/// was such an instruction.
+pub(super) fn end(context: &mut Context<'_>) -> bool {
     let Some(reads) = STEP.take() else { return false };
     context.step(false);
     if let Some(Buffer { start, size, at, value }) = BUFFER.get() {
@@ -86,5 +81,5 @@ pub(super) fn end(trap: Trap, context: &mut Context<'_>) -> bool {
             protect(start, size, Protection::None);
         }
     }
-    trap.signal == libc::SIGTRAP && trap.number == DEBUG
+    true
 }

@@ -53,6 +53,7 @@ pub(crate) struct Trap {
 
 /// Bits of the processor's error code for a page fault.
 const PRESENT: i64 = 1;
+const WRITE: i64 = 2;
 const FETCH: i64 = 16;
 
 impl Trap {
@@ -115,7 +116,12 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
     if shared_data::end(trap, context) || shared_data::begin(trap, context) {
         return;
     }
-    if changing::end(trap, context) || changing::begin(trap, context) {
+    // If the instruction faulted in another operand, the fault is handled as any other.
+    if changing::end(context) && trap.signal == libc::SIGTRAP {
+        return;
+    }
+    let is_access = trap.number == PAGE_FAULT && !trap.executes();
+    if is_access && changing::begin(trap.address, trap.error & WRITE != 0, context) {
         return;
     }
     let outer = thread::fault();
@@ -134,7 +140,7 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
         verify::park();
     }
     let address = (trap.number == PAGE_FAULT).then_some(trap.address);
-    if let Some(recovery) = recover(context.rip(), address, trap.error & 2 != 0) {
+    if let Some(recovery) = recover(context.rip(), address, trap.error & WRITE != 0) {
         thread::set_fault(outer.as_ref());
         return context.recover(&recovery);
     }
