@@ -41,12 +41,15 @@ impl CoverageFile {
         Self { path, is_written: AtomicBool::new(false) }
     }
 
-    /// Adds the lines of a host that has ended. Later calls have no effect.
+    /// Adds the lines of a host that has ended. Later calls have no effect, and neither has a driver without lines.
     pub(super) fn add(&self, lines: impl FnOnce() -> LineCoverage) -> io::Result<()> {
         if self.is_written.swap(true, Ordering::SeqCst) {
             return Ok(());
         }
         let lines = lines();
+        if lines.is_empty() {
+            return Ok(());
+        }
         let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
         let all = written.entry(self.path.clone()).or_default();
         all.merge(&lines);

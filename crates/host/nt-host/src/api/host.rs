@@ -43,8 +43,10 @@ impl Inner {
         self.coverage.as_ref().map(|coverage| LineCoverage::new(coverage, symbols)).unwrap_or_default()
     }
 
+    /// Writes the file with the lines that ran, unless the driver never ran.
     fn write_coverage(&self) -> io::Result<()> {
-        self.coverage_file.as_ref().map_or(Ok(()), |file| file.add(|| self.line_coverage()))
+        let ran = self.coverage.as_ref().is_some_and(|coverage| coverage.hits() != 0);
+        self.coverage_file.as_ref().filter(|_| ran).map_or(Ok(()), |file| file.add(|| self.line_coverage()))
     }
 }
 

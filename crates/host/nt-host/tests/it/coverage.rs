@@ -215,8 +215,13 @@ fn the_command_prints_a_table_and_writes_files() {
     assert!(text.contains(&read.to_string()), "{text}");
     let image = clean("pool_leak");
     fs::copy(&image, folder.join("bare_clean.sys")).expect("a copy");
+    let _ = fs::remove_file(folder.join("bare.info"));
     let (code, text) = nt_host(&folder.join("bare_clean.sys"), &["--coverage", "bare.info"]);
     assert!(code == Some(2) && text.contains("has no line information"), "{text}");
+    assert!(!folder.join("bare.info").exists());
+    let before = fs::read(&image).expect("the image");
+    let (code, text) = nt_host(&image, &["--coverage", image.to_str().expect("a path in UTF-8")]);
+    assert!(code == Some(2) && fs::read(&image).expect("the image") == before, "an input is not replaced: {text}");
     let (code, text) = nt_host(&folder.join("bare_clean.sys"), &["--coverage"]);
     assert!(code == Some(0) && text.contains("blocks of code") && !text.contains("all files"), "{text}");
 }
