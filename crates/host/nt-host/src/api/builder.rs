@@ -14,7 +14,7 @@ use windows_releases::first_with_routine;
 use super::NtHost;
 use super::host::Inner;
 use super::images::{self, ImageFiles};
-use super::volume;
+use super::volume_files;
 use crate::child::Process;
 use crate::suggest::suggestion;
 use crate::{Error, Os};
@@ -377,7 +377,7 @@ impl Builder {
         }
         for folder in &self.folders {
             let failed = |error| Error::Usage(format!("cannot copy {} to the volume: {error}", folder.display()));
-            volume::copy(folder, "", &mut self.config.files).map_err(failed)?;
+            volume_files::copy(folder, "", &mut self.config.files).map_err(failed)?;
         }
         let notes = notes(&image, &guest.layout);
         let mut files = Vec::new();

@@ -12,6 +12,7 @@ mod matrix;
 mod system;
 mod trace;
 mod volume;
+mod volume_files;
 
 pub use builder::Builder;
 pub use compare::Difference;

@@ -10,7 +10,7 @@ use command_line::{VERSION, Words, exit};
 use etw_types::NtStatus;
 use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Resource, Time};
 
-use super::files::FileStep;
+use super::file_steps::FileStep;
 use super::framework::Framework;
 use crate::suggest::suggestion;
 use crate::{Failure, GapKind, Os};

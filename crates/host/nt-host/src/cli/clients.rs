@@ -5,7 +5,7 @@ use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::args::Step;
 use super::files::Files;
-use super::progress::{Progress, Sent};
+use super::progress::{Progress, Sent, status_of};
 use crate::{Device, Error, File, NtHost};
 
 /// The clients of a driver.
@@ -162,14 +162,5 @@ const fn name(kind: RequestKind) -> &'static str {
         RequestKind::READ => "read",
         RequestKind::WRITE => "write",
         _ => "request",
-    }
-}
-
-/// Separates what the driver or the system refused from errors that end the run.
-pub(super) fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
-    match result {
-        Ok(value) => Ok(Ok(value)),
-        Err(Error::Status(status)) => Ok(Err(status)),
-        Err(error) => Err(error),
     }
 }
