@@ -33,3 +33,6 @@ mod cargo_driver {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
 #[doc = include_str!("../../../../docs/testing-with-nt-host.md")]
 mod testing_with_nt_host {}
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../../../../docs/minifilters.md")]
+mod minifilters {}
