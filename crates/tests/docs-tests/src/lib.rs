@@ -36,3 +36,6 @@ mod testing_with_nt_host {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
 #[doc = include_str!("../../../../docs/wfp.md")]
 mod wfp {}
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../../../../docs/minifilters.md")]
+mod minifilters {}

@@ -15,7 +15,7 @@ use super::NtHost;
 use super::coverage;
 use super::images::{self, ImageFiles};
 use super::target::Target;
-use super::volume;
+use super::volume_files;
 use crate::suggest::suggestion;
 use crate::{Error, Os};
 
@@ -416,7 +416,7 @@ impl Builder {
         }
         for folder in &self.folders {
             let failed = |error| Error::Usage(format!("cannot copy {} to the volume: {error}", folder.display()));
-            volume::copy(folder, "", &mut self.config.files).map_err(failed)?;
+            volume_files::copy(folder, "", &mut self.config.files).map_err(failed)?;
         }
         let notes = notes(&image, &guest.layout);
         let coverage_file = self.coverage.take().or_else(coverage::file_of_process);

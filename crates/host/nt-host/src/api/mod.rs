@@ -15,6 +15,7 @@ mod system;
 mod target;
 mod trace;
 mod volume;
+mod volume_files;
 
 pub use builder::Builder;
 

@@ -7,7 +7,7 @@ use nt_machine::{Gap, GapKind, IoRequest, RequestKind};
 
 use super::files::Files;
 use super::network;
-use super::progress::{Progress, Sent};
+use super::progress::{Progress, Sent, status_of};
 use super::steps::ClientStep;
 use crate::wire::{Step, hexadecimal};
 use crate::{Answer, Device, Error, File, NtHost, PendingRequest};
@@ -313,14 +313,5 @@ const fn name(kind: RequestKind) -> &'static str {
         RequestKind::READ => "read",
         RequestKind::WRITE => "write",
         _ => "request",
-    }
-}
-
-/// Separates what the driver or the system refused from errors that end the run.
-pub(super) fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
-    match result {
-        Ok(value) => Ok(Ok(value)),
-        Err(Error::Status(status)) => Ok(Err(status)),
-        Err(error) => Err(error),
     }
 }

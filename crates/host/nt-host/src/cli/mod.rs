@@ -5,6 +5,7 @@
 mod args;
 mod clients;
 mod compare;
+mod file_steps;
 mod files;
 mod framework;
 mod fuzz;

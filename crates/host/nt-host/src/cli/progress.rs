@@ -6,7 +6,7 @@ use command_line::exit::{FAILED, FINDINGS, INTERRUPTED, SUCCESS};
 use command_line::{escaped, print};
 use etw_types::NtStatus;
 
-use crate::{Gap, GapKind, Report};
+use crate::{Error, Gap, GapKind, Report};
 
 /// The result of a run: the exit code, its name in the JSON report, and a sentence.
 pub(super) struct Verdict {
@@ -46,6 +46,15 @@ impl Sent {
     /// Creates the result of a request that could not be sent. `status` is the reason.
     pub(super) const fn not_sent(what: &'static str, code: u32, status: NtStatus) -> Self {
         Self { what, code, status, output: String::new(), arrived: false }
+    }
+}
+
+/// Separates what the driver or the system refused from errors that end the run.
+pub(super) fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatus>, Error> {
+    match result {
+        Ok(value) => Ok(Ok(value)),
+        Err(Error::Status(status)) => Ok(Err(status)),
+        Err(error) => Err(error),
     }
 }
 

@@ -5,7 +5,7 @@ use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use command_line::units::duration;
 use nt_machine::{Connection, IoRequest, Packet, RequestKind};
 
-use super::files::FileStep;
+use super::file_steps::FileStep;
 use super::network;
 use crate::wire::{OUTPUT, Step};
 

@@ -21,6 +21,7 @@ last part is the driver's name. The driver depends on this clone by its path.
         Flag { name: "--kmdf", summary: "with the Kernel-Mode Driver Framework (the default)" },
         Flag { name: "--wdm", summary: "without a framework" },
         Flag { name: "--minifilter", summary: "a file system minifilter" },
+        Flag { name: "--wfp", summary: "a callout driver of the Windows Filtering Platform" },
     ],
     run,
 };
@@ -30,13 +31,18 @@ fn run(context: &Context) -> Result<(), Error> {
     let (Some(path), None) = (names.next(), names.next()) else {
         return Err(Error::Usage(String::from("`cargo xtask new` takes one NAME: the driver's folder")));
     };
-    let kinds = [("--kmdf", Kind::Kmdf), ("--wdm", Kind::Wdm), ("--minifilter", Kind::Minifilter)];
+    let kinds = [
+        ("--kmdf", Kind::Kmdf),
+        ("--wdm", Kind::Wdm),
+        ("--minifilter", Kind::Minifilter),
+        ("--wfp", Kind::Wfp),
+    ];
     let chosen: Vec<Kind> =
         kinds.into_iter().filter(|(flag, _)| context.has_flag(flag)).map(|(_, kind)| kind).collect();
     let kind = match *chosen {
         [] => Kind::Kmdf,
         [kind] => kind,
-        _ => return Err(Error::Usage(String::from("a driver is one of `--kmdf`, `--wdm` and `--minifilter`"))),
+        _ => return Err(Error::Usage(String::from("a driver is one of `--kmdf`, `--wdm`, `--minifilter` and `--wfp`"))),
     };
     let new = NewDriver::at(Path::new(path), kind, Source::Path(context.path("")));
     new.write()?;
@@ -46,6 +52,7 @@ fn run(context: &Context) -> Result<(), Error> {
     note("Then, in the driver's folder:");
     note(match kind {
         Kind::Minifilter => "cargo driver run -- --file 'create:\\a.keep' --file delete",
+        Kind::Wfp => "cargo driver run -- --connect 10.0.0.1:443",
         Kind::Kmdf | Kind::Wdm => "cargo driver run -- --ioctl 222000:05000000",
     });
     note("cargo driver test");
