@@ -55,7 +55,9 @@ pub fn devices(settings: &Settings) -> Result<Findings, String> {
 fn build(settings: &Settings) -> Result<PathBuf, String> {
     let folder = settings.folder(NAME);
     let _ = fs::remove_dir_all(&folder);
-    NewDriver::at(&folder, Kind::Kmdf, Source::Path(settings.root.clone())).write().map_err(|error| error.to_string())?;
+    NewDriver::at(&folder, Kind::Kmdf, Source::Path(settings.root.clone()))
+        .write()
+        .map_err(|error| error.to_string())?;
     run_slowly(cargo(&settings.root).args(["xtask", "build", "--manifest-path"]).arg(&folder))?;
     Ok(settings.root.join("target/driver/x64").join(NAME.replace('-', "_")).with_extension("sys"))
 }

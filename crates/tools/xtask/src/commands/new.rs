@@ -31,18 +31,16 @@ fn run(context: &Context) -> Result<(), Error> {
     let (Some(path), None) = (names.next(), names.next()) else {
         return Err(Error::Usage(String::from("`cargo xtask new` takes one NAME: the driver's folder")));
     };
-    let kinds = [
-        ("--kmdf", Kind::Kmdf),
-        ("--wdm", Kind::Wdm),
-        ("--minifilter", Kind::Minifilter),
-        ("--wfp", Kind::Wfp),
-    ];
+    let kinds =
+        [("--kmdf", Kind::Kmdf), ("--wdm", Kind::Wdm), ("--minifilter", Kind::Minifilter), ("--wfp", Kind::Wfp)];
     let chosen: Vec<Kind> =
         kinds.into_iter().filter(|(flag, _)| context.has_flag(flag)).map(|(_, kind)| kind).collect();
     let kind = match *chosen {
         [] => Kind::Kmdf,
         [kind] => kind,
-        _ => return Err(Error::Usage(String::from("a driver is one of `--kmdf`, `--wdm`, `--minifilter` and `--wfp`"))),
+        _ => {
+            return Err(Error::Usage(String::from("a driver is one of `--kmdf`, `--wdm`, `--minifilter` and `--wfp`")));
+        }
     };
     let new = NewDriver::at(Path::new(path), kind, Source::Path(context.path("")));
     new.write()?;
