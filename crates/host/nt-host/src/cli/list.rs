@@ -33,8 +33,10 @@ pub(super) fn list(path: &Path, os: Os, json: bool) -> u8 {
     let mut components = BTreeMap::<String, usize>::new();
     let (mut text, mut imports) = (String::new(), Vec::new());
     for import in &layout.imports {
+        let lacks = |name: &ImportName| matches!(name, ImportName::Name(name) if known(name, os) == Known::Trapped);
         let (word, index) = match &import.name {
-            _ if !is_modelled(&import.module) => {
+            // A component may be modelled in part.
+            name if !is_modelled(&import.module) || component(&import.module).is_some() && lacks(name) => {
                 let component = component(&import.module).unwrap_or(&import.module).to_owned();
                 *components.entry(component).or_default() += 1;
                 ("trapped".to_owned(), 3)
