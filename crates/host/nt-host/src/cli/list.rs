@@ -33,7 +33,7 @@ pub(super) fn list(path: &Path, os: Os, json: bool) -> u8 {
     let mut components = BTreeMap::<String, usize>::new();
     let (mut text, mut imports) = (String::new(), Vec::new());
     for import in &layout.imports {
-        let lacks = |name: &ImportName| matches!(name, ImportName::Name(name) if known(name, os) == Known::Trapped);
+        let lacks = |name: &ImportName| matches!(name, ImportName::Name(name) if support(name, os) == Support::Trapped);
         let (word, index) = match &import.name {
             // A component may be modelled in part.
             name if !is_modelled(&import.module) || component(&import.module).is_some() && lacks(name) => {

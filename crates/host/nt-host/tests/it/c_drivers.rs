@@ -340,7 +340,7 @@ fn a_wrong_stack_location_is_found_when_a_request_is_completed_or_sent() {
 #[test]
 fn a_request_that_is_completed_without_its_own_buffers_is_found() {
     let is_direct = |way| matches!(way, Way::Read("CDirect") | Way::Write("CDirect")) || is_control(way, [1, 2]);
-    every_way(6, is_direct, Rule::RequestMisuse, "the request is completed without its MDL", "completed");
+    every_way(6, is_direct, Rule::RequestMisuse, "completes a request without its MDL", "completed");
     let garbage = "MdlAddress is 0x123456780, which is neither the MDL of the request nor one of IoAllocateMdl";
     every_way(7, |_| true, Rule::RequestMisuse, garbage, "completed");
     for way in WAYS.into_iter().filter(|way| is_buffered(*way) || is_control(*way, [1, 2])) {

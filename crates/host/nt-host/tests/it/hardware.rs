@@ -204,7 +204,7 @@ fn an_interrupt_that_stays_connected_is_found() {
     let (host, ..) = start(NtHost::builder().driver(image).resource(Resource::LineInterrupt));
     let report = host.unload().expect("unload");
     let found: Vec<&str> = report.findings_of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
-    assert_eq!(found, ["a connected interrupt was not removed"]);
+    assert_eq!(found, ["does not remove a connected interrupt"]);
 }
 
 #[test]

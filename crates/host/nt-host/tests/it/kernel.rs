@@ -175,7 +175,7 @@ fn what_is_never_released_or_used_too_late_is_found() {
     for (bug, rule, routine, detail) in [
         (1, Rule::ObjectLeak, None, "1 references to an object were not released"),
         (2, Rule::UseAfterFree, None, "in a freed allocation"),
-        (3, Rule::ObjectLeak, None, "a bug-check callback was not removed"),
+        (3, Rule::ObjectLeak, None, "does not remove a bug-check callback"),
     ] {
         let image = c::build("wdm_lifetime", bug, "DriverEntry", &["ntoskrnl"]);
         let host = NtHost::builder().driver(image).start().expect("DriverEntry");

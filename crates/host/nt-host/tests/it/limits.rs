@@ -127,7 +127,7 @@ fn a_work_item_that_is_freed_while_it_is_queued_is_found() {
     assert!(!report.findings().is_empty());
     for finding in report.findings() {
         assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::UseAfterFree, Some("IoFreeWorkItem")));
-        assert_eq!(finding.detail, "a work item is freed while it is queued");
+        assert_eq!(finding.detail, "frees a work item while it is queued");
     }
 }
 

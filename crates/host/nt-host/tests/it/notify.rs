@@ -128,7 +128,7 @@ fn a_routine_that_was_not_removed_is_found() {
         NtHost::builder().driver(build("wdm_notify", 1, "DriverEntry", &["ntoskrnl"])).start().expect("DriverEntry");
     let report = host.unload().expect("unload");
     let found: Vec<&str> = report.findings_of(Rule::ObjectLeak).map(|finding| finding.detail.as_str()).collect();
-    assert_eq!(found, ["a thread notification routine was not removed"]);
+    assert_eq!(found, ["does not remove a thread notification routine"]);
 }
 
 /// When the driver is loaded again, the routine of its previous instance is not called.
@@ -139,7 +139,7 @@ fn a_routine_of_a_callback_object_does_not_outlive_its_driver() {
     assert_eq!(log.lines(&host), ["callback, context 5, argument 2"]);
     let report = host.unload().expect("unload");
     let found: Vec<_> = report.findings().iter().map(|finding| (finding.rule, finding.detail.as_str())).collect();
-    assert_eq!(found, [(Rule::HandleLeak, "a handle was not closed (callback)")]);
+    assert_eq!(found, [(Rule::HandleLeak, "does not close a handle (callback)")]);
     host.load().expect("DriverEntry");
     assert_eq!(log.lines(&host), ["callback, context 5, argument 2"]);
 }

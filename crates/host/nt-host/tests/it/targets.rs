@@ -259,7 +259,7 @@ fn a_request_to_a_target_that_was_never_opened_is_found() {
     run.device.remove().expect("removal");
     let report = run.host.unload().expect("unload");
     let found: Vec<_> = report.findings().iter().map(|found| (found.rule, found.detail.as_str())).collect();
-    assert_eq!(found, [(Rule::FrameworkMisuse, "a request is sent to an I/O target that is not open")]);
+    assert_eq!(found, [(Rule::FrameworkMisuse, "sends a request to an I/O target that is not open")]);
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn mistakes_of_callout_drivers_are_found() {
         (7, Rule::WfpMisuse, Some("classifyFn"), "returns with a NET_BUFFER whose data start was moved"),
         (8, Rule::ObjectLeak, Some("FwpsReferenceNetBufferList0"), "does not release a reference to a NET_BUFFER_LIST"),
         (9, Rule::WfpMisuse, None, "acquires writable layer data and does not apply it"),
-        (10, Rule::HandleLeak, None, "a handle was not closed (filter engine session)"),
+        (10, Rule::HandleLeak, None, "does not close a handle (filter engine session)"),
         (0, Rule::Host, None, ""),
     ] {
         let host = start(bug);

@@ -47,7 +47,7 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
                 let code = registers.get(1) as u32;
                 stop(Rule::FastFail, format_args!("__fastfail({code}): {}", fast_fail(code)));
             }
-            Instruction::Assert => stop(Rule::BugCheck, format_args!("an assertion failed")),
+            Instruction::Assert => stop(Rule::BugCheck, format_args!("fails an assertion")),
             Instruction::Privileged(name) => stop(Rule::IllegalInstruction, format_args!("{name}")),
             Instruction::Interrupt(number) => stop(Rule::IllegalInstruction, format_args!("int {number:#x}")),
             _ => {}

@@ -163,7 +163,7 @@ fn queue(item: Item, routine: GuestPtr<Code>, object: u64, context: GuestPtr<Opa
 
 fn free(item: Item) {
     if kernel().scheduler.look(|state| state.has_work(item.address())) {
-        verify::find(Rule::UseAfterFree, format_args!("a work item is freed while it is queued"));
+        verify::find(Rule::UseAfterFree, format_args!("frees a work item while it is queued"));
     }
     pool::free(item.address(), None);
 }

@@ -53,7 +53,7 @@ fn mark(request: Handle, callback: GuestPtr<Code>) -> NtStatus {
         (true, GuestPtr::NULL)
     });
     if !before.is_null() {
-        let what = format_args!("a request is marked cancelable twice");
+        let what = format_args!("marks a request cancelable twice");
         verify::find(Rule::RequestMisuse.named(Kmdf::MarkCancOnCancReqLocal).named(Kmdf::InvalidReqAccess), what);
     }
     if canceled { NtStatus::Cancelled } else { NtStatus::Success }

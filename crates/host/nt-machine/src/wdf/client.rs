@@ -95,7 +95,7 @@ pub(super) fn wait(handle: Handle) -> Ended {
             return end;
         }
     }
-    let what = format_args!("a request is not completed, even after it was canceled");
+    let what = format_args!("does not complete a request, even after it was canceled");
     let handler = request::lookup(handle, |request| request.handler);
     verify::find_at(never(handle), Some("EvtIo callback"), At::Code(handler), what);
     Ended { status: NtStatus::Cancelled, delivered: true, ..Ended::default() }

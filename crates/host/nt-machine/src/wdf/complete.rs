@@ -111,7 +111,7 @@ fn pass_on(request: Handle, to: Handle, end: End) -> NtStatus {
         with_request(request, |request| (request.queue, !request.cancel.is_null(), request.presented));
     if cancelable || !presented {
         let what = if cancelable { "is marked cancelable" } else { "is already in a queue" };
-        verify::find(Rule::RequestMisuse, format_args!("a request that {what} is added to a queue"));
+        verify::find(Rule::RequestMisuse, format_args!("adds a request that {what} to a queue"));
         return NtStatus::InvalidDeviceRequest;
     }
     if !deliver::add(to, request, end) {

@@ -232,11 +232,11 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         _ => u64::MAX,
     };
     if !request.presented && !queue.is_null() && queue::withdraw(queue, handle) {
-        verify::find(Rule::RequestMisuse, format_args!("a request is completed while it waits in a queue"));
+        verify::find(Rule::RequestMisuse, format_args!("completes a request that waits in a queue"));
         with_queue(queue, |queue| queue.presented += 1);
     }
     if !request.cancel.is_null() {
-        let what = format_args!("a request is completed while it is marked cancelable");
+        let what = format_args!("completes a request that is marked cancelable");
         verify::find(Rule::RequestMisuse.named(Kmdf::ReqNotCanceledLocal), what);
     }
     if request.sent.is_some() {

@@ -127,7 +127,7 @@ fn create_driver(
         verify::find(Rule::FrameworkMisuse.named(Kmdf::DriverCreate), what);
     }
     if with(|framework| framework.driver()).non_null().is_some() {
-        verify::find(Rule::FrameworkMisuse, format_args!("WdfDriverCreate is called a second time"));
+        verify::find(Rule::FrameworkMisuse, format_args!("calls WdfDriverCreate a second time"));
         return fail(NtStatus::InvalidParameter);
     }
     let flags = config.DriverInitFlags().read()?;

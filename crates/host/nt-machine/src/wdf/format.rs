@@ -95,7 +95,7 @@ functions! { pub(super) FUNCTIONS;
             request.sent.is_some()
         });
         if sent {
-            verify::find(Rule::RequestMisuse, format_args!("a request is reused while an I/O target has it"));
+            verify::find(Rule::RequestMisuse, format_args!("reuses a request while an I/O target has it"));
             return fail(NtStatus::RequestNotAccepted);
         }
         done(())

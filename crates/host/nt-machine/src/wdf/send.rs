@@ -129,7 +129,7 @@ pub(super) fn send(request: Handle, target: Handle, options: Options) -> Result<
     let is_open = with_target(target, |target| !matches!(target.behind, Behind::Nothing));
     if takes && !is_open {
         // Microsoft's framework sends the request to a device at address NULL.
-        verify::find(Rule::FrameworkMisuse, format_args!("a request is sent to an I/O target that is not open"));
+        verify::find(Rule::FrameworkMisuse, format_args!("sends a request to an I/O target that is not open"));
         with_request(request, |request| {
             (request.result, request.was_sent) = ((NtStatus::InvalidDeviceState, 0), true);
         });
@@ -147,7 +147,7 @@ pub(super) fn send(request: Handle, target: Handle, options: Options) -> Result<
         false
     });
     if sent {
-        verify::find(Rule::RequestMisuse, format_args!("a request is sent while an I/O target already has it"));
+        verify::find(Rule::RequestMisuse, format_args!("sends a request that an I/O target already has"));
         return Ok(false);
     }
     if !takes {

@@ -94,12 +94,12 @@ routines! { pub(super) ROUTINES;
     ) -> Result<(), Fault> {
         let condition = condition.terminated()?;
         let condition = String::from_utf8_lossy(&condition);
-        verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("an assertion failed: {condition}"))
+        verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("fails an assertion: {condition}"))
     }
 
     #[irql(ANY)]
     fn _purecall(&call) -> i32 {
-        fast_fail(call, "a pure virtual function was called")
+        fast_fail(call, "calls a pure virtual function")
     }
 
     #[irql(ANY)]

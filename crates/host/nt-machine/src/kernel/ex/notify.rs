@@ -243,7 +243,7 @@ impl Notifications {
                 // Its handle is reported as a leak.
                 About::Handles { .. } => continue,
             };
-            verify::find_at(Rule::ObjectLeak, None, known.from, format_args!("a {what} was not removed"));
+            verify::find_at(Rule::ObjectLeak, None, known.from, format_args!("does not remove a {what}"));
         }
     }
 }

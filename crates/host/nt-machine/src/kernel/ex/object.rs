@@ -417,7 +417,7 @@ pub(crate) fn dereference(object: u64) -> u64 {
         end_if_unused(object);
     }
     if left < 0 {
-        verify::find(Rule::BadArgument, format_args!("the driver dereferences an object that it has not referenced"));
+        verify::find(Rule::BadArgument, format_args!("dereferences an object that it has not referenced"));
     }
     count.into()
 }
@@ -566,7 +566,7 @@ impl Objects {
         for (_, Handle { kind, from, routine, .. }) in
             self.handles.extract_if(.., |_, handle| leaving.owns(handle.from))
         {
-            let what = format_args!("a handle was not closed ({kind})");
+            let what = format_args!("does not close a handle ({kind})");
             verify::find_at(leak(Rule::HandleLeak, routine), None, from, what);
         }
         let left = self.references.extract_if(.., |_, references| leaving.owns(references.from));

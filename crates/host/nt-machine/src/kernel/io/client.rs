@@ -225,7 +225,7 @@ fn wait_for(packet: Packet) -> Result<(), Fault> {
         cancel(packet.request)?;
     }
     if !is_done(packet.request) {
-        packet.find(Rule::RequestNever, format_args!("a request is not completed, even after it was canceled"));
+        packet.find(Rule::RequestNever, format_args!("does not complete a request, even after it was canceled"));
     }
     Ok(())
 }

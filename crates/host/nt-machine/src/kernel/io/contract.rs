@@ -170,7 +170,7 @@ fn check_lists(first: GuestPtr<MDL>, own: GuestPtr<MDL>) -> Result<(), Fault> {
         list = next;
     }
     if !has_own {
-        verify::find(Rule::RequestMisuse, format_args!("the request is completed without its MDL"));
+        verify::find(Rule::RequestMisuse, format_args!("completes a request without its MDL"));
     }
     Ok(())
 }

@@ -165,7 +165,7 @@ impl Io {
             verify::find_at(Rule::ObjectLeak, Some("IoCreateSymbolicLink"), link.from, what);
         }
         for Registration { what, from, .. } in self.registrations.extract_if(.., |known| leaving.owns(known.from)) {
-            verify::find_at(Rule::ObjectLeak, None, from, format_args!("a {what} was not removed"));
+            verify::find_at(Rule::ObjectLeak, None, from, format_args!("does not remove a {what}"));
         }
         if !leaving.is_last() {
             return;
@@ -278,10 +278,10 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     contract::check_location(request, known.location)?;
     if request.IoStatus().Status().read()? == NtStatus::Pending {
         let breach = Rule::RequestMisuse.named(Wdm::CompleteRequestStatusCheck);
-        verify::find(breach, format_args!("a request is completed with STATUS_PENDING"));
+        verify::find(breach, format_args!("completes a request with STATUS_PENDING"));
     }
     if !request.CancelRoutine().read()?.is_null() {
-        verify::find(Rule::RequestMisuse, format_args!("a request is completed with its cancel routine set"));
+        verify::find(Rule::RequestMisuse, format_args!("completes a request whose cancel routine is set"));
     }
     if !ascend(request)? {
         return Ok(());

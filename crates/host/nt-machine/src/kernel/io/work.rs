@@ -39,7 +39,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn IoFreeWorkItem(item: GuestPtr<IO_WORKITEM>) {
         if kernel().scheduler.look(|state| state.has_work(item.address())) {
-            verify::find(Rule::UseAfterFree, format_args!("a work item is freed while it is queued"));
+            verify::find(Rule::UseAfterFree, format_args!("frees a work item while it is queued"));
         }
         pool::free(item.address(), None);
     }

@@ -299,7 +299,7 @@ impl Pool {
         };
         if block.freed.is_some() {
             let (tag, size) = (text(block.tag), block.size);
-            return verify::find(Rule::DoubleFree, format_args!("{size} bytes with tag {tag} were already freed"));
+            return verify::find(Rule::DoubleFree, format_args!("frees {size} bytes with tag {tag} a second time"));
         }
         if block.of_host && !by_host {
             return verify::find(Rule::BadFree, format_args!("{address:#x} is the memory of a kernel object"));

@@ -174,7 +174,7 @@ fn allocate_by_type(call: &Call, kind: i32, size: u64, tag: u32, zero: bool) -> 
 fn allocate(call: &Call, kind: Kind, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
     let irql = thread::irql();
     if kind == Kind::Paged && irql >= DISPATCH {
-        verify::find(Rule::IrqlTooHigh, format_args!("paged pool at IRQL {irql}, allowed up to 1"));
+        verify::find(Rule::IrqlTooHigh, format_args!("uses paged pool at IRQL {irql}, allowed up to 1"));
     }
     let memory = lock(&kernel().pool).allocate_as(kind, size, tag.to_le_bytes(), call.from).map(GuestPtr::<u8>::new);
     if let Some(memory) = memory.filter(|_| zero) {
@@ -195,7 +195,7 @@ pub(crate) fn free(address: u64, tag: Option<u32>) {
     if irql >= DISPATCH && paging::is_pool(address) {
         let names = [Wdm::IrqlExFree1, Wdm::IrqlExFree2, Wdm::IrqlExFree3];
         let breach = Breach::from(Rule::IrqlTooHigh).named_all(&names);
-        verify::find(breach, format_args!("frees paged pool at IRQL {irql}, allowed up to 1"));
+        verify::find(breach, format_args!("frees uses paged pool at IRQL {irql}, allowed up to 1"));
     }
     let range = lock(&kernel().pool).range(address);
     if let Some((start, end)) = range {
@@ -204,7 +204,7 @@ pub(crate) fn free(address: u64, tag: Option<u32>) {
             state.timers.iter().any(|timer| timer.signals.is_some_and(|object| is_inside(object.address())))
         });
         if armed {
-            verify::find(Rule::TimerLeak, format_args!("memory is freed while it contains a timer that is set"));
+            verify::find(Rule::TimerLeak, format_args!("frees memory that contains a set timer"));
             kernel().scheduler.change(|state| state.timers.retain(|timer| !is_inside(timer.key)));
         }
     }

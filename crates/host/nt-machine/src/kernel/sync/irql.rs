@@ -123,7 +123,7 @@ fn enter(region: &'static LocalKey<Cell<u32>>) {
 fn leave(region: &'static LocalKey<Cell<u32>>, name: Wdm) {
     match region.get() {
         0 => {
-            let what = format_args!("the thread leaves a region that it has not entered");
+            let what = format_args!("leaves a region that the thread has not entered");
             verify::find(Rule::LockMisuse.named(name), what);
         }
         depth => region.set(depth - 1),

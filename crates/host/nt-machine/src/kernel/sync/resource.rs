@@ -366,7 +366,7 @@ fn protect(word: GuestPtr<u64>, count: u32) -> Result<bool, Fault> {
 fn unprotect(word: GuestPtr<u64>, count: u32) -> Result<(), Fault> {
     let old = word.fetch_sub(2 * u64::from(count))?;
     if old < 2 * u64::from(count) {
-        verify::find(Rule::LockMisuse, format_args!("rundown protection is released more often than it was acquired"));
+        verify::find(Rule::LockMisuse, format_args!("releases rundown protection more often than it acquired it"));
     }
     kernel().scheduler.change(|_| ());
     Ok(())
