@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// The numbers that Windows logs in its events 5152, 5156 and 5157 as `Layer Run-Time ID`.
+    /// The numbers follow the order of the layers on Microsoft's page about run-time filtering layer identifiers.
     #[test]
     fn numbers_are_those_of_windows() {
         let name = |id| by_id(id).expect("a layer").name;

@@ -1,5 +1,5 @@
-/* A callout that looks at packets and passes them on as clones, with the headers of the filtering platform and of NDIS. The layouts are those
- * that a debugger shows for ndis.sys on 64-bit Windows. */
+/* A callout that looks at packets and passes them on as clones, with the headers of the filtering platform and of NDIS. The layouts are those of
+ * public headers and code for 64-bit Windows; no Windows has confirmed them. */
 
 #include <initguid.h>
 #include <fwpsk.h>
