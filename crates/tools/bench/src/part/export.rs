@@ -1,6 +1,6 @@
-//! Measures the exports of a trace for other programs: the page for a browser, and Parquet.
+//! Measures what `etwctl` makes of a trace for other programs and for people: the page for a browser, Parquet, summaries.
 //!
-//! The built `etwctl` exports, because no other program contains the Parquet writer.
+//! The built `etwctl` is measured, because no other program contains the Parquet writer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,13 @@ use super::decode::{MIB, generate, megabytes, middle, ours};
 use super::{Findings, Settings};
 use crate::report::{Cell, Section};
 use crate::stats::median;
-use crate::tools::{cargo, run, timed};
+use crate::tools::{cargo, run, timed, worker};
 
 const TEXT: &str = "\
 `etwctl decode` exports a generated file with E2 events: a page for the browser, and a folder of Parquet files. All events are read, but the page \
-contains at most the first 100,000. MB are those of the `.etl`. The floor is decoding the same events into owned values and dropping them.";
+contains at most 100,000. `etwctl dataset add` adds the file to a dataset, which is partitioned Parquet. The file with kernel events is that of the \
+decoding above; its events are a quarter as long. MB are those of the `.etl`. One file is read by one thread. The floor is decoding the same E2 events \
+into owned values and dropping them.";
 
 /// Exports a generated trace.
 ///
@@ -40,14 +42,23 @@ pub fn export(settings: &Settings) -> Result<Findings, String> {
         ],
         how.clone(),
     );
-    let bytes = middle(&floor, |reading| reading.bytes).unwrap_or_default();
     let etwctl = program(settings);
-    for (name, option, output) in [("page", "--html", "page.html"), ("Parquet", "--parquet", "parquet")] {
-        let output = settings.folder(&format!("export-{output}"));
+    let kernel = settings.folder(&format!("export-kernel-{mib}.etl"));
+    worker(&["kernel", &(mib * MIB).to_string(), &kernel.display().to_string()])?;
+    let output = settings.folder("export-output");
+    for (name, trace, arguments) in [
+        ("page", &file, &["decode", "TRACE", "--html", "--output", "OUTPUT"][..]),
+        ("Parquet", &file, &["decode", "TRACE", "--parquet", "OUTPUT"]),
+        ("dataset", &file, &["dataset", "add", "OUTPUT", "TRACE"]),
+        ("dataset, kernel events", &kernel, &["dataset", "add", "OUTPUT", "TRACE"]),
+        ("top by processor time, kernel events", &kernel, &["top", "TRACE", "--by", "cpu"]),
+    ] {
         let times = etwctl.as_ref().map_err(Clone::clone).and_then(|etwctl| {
-            (0..rounds).map(|_| time(etwctl, &file, option, &output)).collect::<Result<Vec<f64>, String>>()
+            (0..rounds).map(|_| time(etwctl, trace, arguments, &output)).collect::<Result<Vec<f64>, String>>()
         });
         remove(&output);
+        #[expect(clippy::cast_precision_loss, reason = "files are far smaller than 2^53 bytes")]
+        let bytes = fs::metadata(trace).map_or(0, |about| about.len()) as f64;
         match times.map(|times| median(&times)) {
             Ok(seconds) => section.row(
                 vec![
@@ -61,6 +72,7 @@ pub fn export(settings: &Settings) -> Result<Findings, String> {
             Err(error) => section.skipped(name, &error),
         }
     }
+    remove(&kernel);
     remove(&file);
     Ok(Findings { sections: vec![section], goals: Vec::new() })
 }
@@ -71,15 +83,18 @@ fn program(settings: &Settings) -> Result<PathBuf, String> {
     named(&files, "etwctl").map(Path::to_path_buf)
 }
 
-/// Exports once and returns the seconds of the whole process.
-fn time(etwctl: &Path, file: &Path, option: &str, output: &Path) -> Result<f64, String> {
+/// Runs a command once, with the paths of the trace and of its output, and returns the seconds of the whole process.
+fn time(etwctl: &Path, trace: &Path, arguments: &[&str], output: &Path) -> Result<f64, String> {
     remove(output);
     let mut command = Command::new(etwctl);
-    command.args(["decode", "--quiet"]).arg(file).arg(option);
-    if option == "--html" {
-        command.arg("--output");
+    command.arg("--quiet");
+    for argument in arguments {
+        match *argument {
+            "TRACE" => command.arg(trace),
+            "OUTPUT" => command.arg(output),
+            word => command.arg(word),
+        };
     }
-    command.arg(output);
     timed(|| run(&mut command))
 }
 

@@ -104,9 +104,9 @@ impl Pdbs {
             return None;
         }
         let names = [place.pdb.map(|(_, name)| stem(name)), Some(stem(place.image))];
-        let named = names.into_iter().flatten().filter_map(|name| self.by_stem.get(&name)).flatten().cloned();
+        let given = names.into_iter().flatten().filter_map(|name| self.by_stem.get(&name)).flatten().cloned();
         let stored = place.pdb.map(|(id, name)| self.stored(id, name)).unwrap_or_default();
-        for pdb in named.chain(stored) {
+        for pdb in given.chain(stored) {
             let Some((id, table)) = pdb.table.get_or_init(|| self.read(&pdb.path)) else { continue };
             match (place.pdb, id) {
                 (Some((wanted, _)), Some(id)) if wanted != *id => {

@@ -125,7 +125,7 @@ fn split<'a>(levels: Series<'a, u8>, places: Series<'a, u32>) -> Vec<(Series<'a,
     pages
 }
 
-fn length<T>(series: Series<'_, T>) -> usize {
+fn length<T: Copy>(series: Series<'_, T>) -> usize {
     match series {
         Series::Same(_, count) => count,
         Series::Each(values) => values.len(),

@@ -12,7 +12,7 @@ const MAX_DICTIONARY: usize = 1 << 20;
 const RECENT: usize = 256;
 
 /// Values, and the order in which they occur.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Dictionary {
     /// The different values in Parquet's plain encoding: the length in four bytes, then the bytes.
     plain: Vec<u8>,
@@ -24,19 +24,6 @@ pub(super) struct Dictionary {
     recent: Box<[u32]>,
     /// Whether the values are too different to look for equal ones.
     is_varied: bool,
-}
-
-impl Default for Dictionary {
-    fn default() -> Self {
-        Self {
-            plain: Vec::new(),
-            values: Vec::new(),
-            places: Vec::new(),
-            known: HashMap::new(),
-            recent: Box::default(),
-            is_varied: false,
-        }
-    }
 }
 
 impl Dictionary {

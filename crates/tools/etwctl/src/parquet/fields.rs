@@ -150,7 +150,7 @@ fn into_owned<'a>(value: Value<'_>) -> Value<'a> {
 
 /// Returns the column type and the value of the most frequent values: numbers and valid text, which need not be shown to become
 /// cells.
-fn number<'a>(in_type: InType, out_type: OutType, value: Encoded<'a>) -> Option<(Kind, Value<'a>)> {
+fn number(in_type: InType, out_type: OutType, value: Encoded<'_>) -> Option<(Kind, Value<'_>)> {
     let is_plain = matches!(out_type, OutType::Default | OutType::Pid | OutType::Tid);
     let bits = || in_type.fixed_size().and_then(|bytes| u8::try_from(8 * bytes).ok());
     match value {

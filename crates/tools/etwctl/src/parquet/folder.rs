@@ -164,14 +164,14 @@ impl Folder {
             return self.add_flat(table, event, &flat);
         }
         // The tree says which columns the events of this kind have.
-        let decoded = decoder.decode(event);
-        let Some(table) = self.table(event, &decoded)? else { return Ok(true) };
+        let tree = decoder.decode(event);
+        let Some(table) = self.table(event, &tree)? else { return Ok(true) };
         let is_free = |slot: &usize| self.known.get(*slot).is_some_and(Option::is_none);
         let slot = slots(&heading, &flat.schema).find(is_free).or_else(|| slots(&heading, &flat.schema).next());
         if let Some(known) = slot.and_then(|slot| self.known.get_mut(slot)) {
             *known = Some(Known { heading, schema: flat.schema, table });
         }
-        self.add_decoded(table, event, &decoded).map(|()| true)
+        self.add_decoded(table, event, &tree).map(|()| true)
     }
 
     /// Adds an event without a tree. Returns `false` if the table has other columns.

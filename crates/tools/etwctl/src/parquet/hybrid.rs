@@ -54,7 +54,7 @@ fn pack(out: &mut Vec<u8>, width: u32, values: &mut Vec<u32>) {
         return;
     }
     values.resize(values.len().next_multiple_of(GROUP), 0);
-    varint(out, values.len() / GROUP << 1 | 1);
+    varint(out, (values.len() / GROUP) << 1 | 1);
     let (mut bits, mut count) = (0_u64, 0);
     for value in values.drain(..) {
         bits |= u64::from(value) << count;
