@@ -118,6 +118,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "options of the command line")]
 pub(crate) struct New {
     /// The folder to make, which must not exist or must be empty; its last part is the driver's name
     #[arg(value_name = "NAME")]

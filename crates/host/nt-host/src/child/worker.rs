@@ -121,13 +121,8 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         }
         Request::Open { device } => file(machine.open(DeviceId::from_int(device))),
         Request::OpenName { name } => file(machine.open_name(&name)),
-        Request::Close { file } => {
-            if machine.close(FileId::from_int(file)) {
-                done()
-            } else {
-                NOT_OPEN
-            }
-        }
+        Request::Close { file } if machine.close(FileId::from_int(file)) => done(),
+        Request::Close { .. } => NOT_OPEN,
         Request::BeginOn { file, request } => match machine.begin_on(FileId::from_int(file), &request) {
             Some(number) => Reply::Number { number },
             None => NOT_OPEN,

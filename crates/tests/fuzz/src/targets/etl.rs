@@ -70,15 +70,15 @@ fn look_at(event: &Event) {
 fn compare(decoder: &mut Decoder, event: &Event) {
     let event = event.as_ref();
     let Some(flat) = decoder.flat(&event) else { return };
-    let decoded = decoder.decode(&event);
-    assert_eq!(flat.values.len(), decoded.fields.len(), "another number of fields");
-    for (index, field) in decoded.fields.iter().enumerate() {
+    let tree = decoder.decode(&event);
+    assert_eq!(flat.values.len(), tree.fields.len(), "another number of fields");
+    for (index, field) in tree.fields.iter().enumerate() {
         let Node::Value(value) = &field.node else { unreachable!("the field {} is not a single value", field.name) };
         let shown = flat.shown(index).expect("the value is there");
         // Numbers that are not numbers are not equal to themselves.
         assert_eq!(format!("{value:?}"), format!("{shown:?}"), "another value of {}", field.name);
         assert_eq!(*flat.schema.fields[index].name, *field.name);
     }
-    assert_eq!(flat.is_whole, decoded.raw.is_none(), "another part of the payload");
-    assert_eq!((&flat.names, flat.message()), (&decoded.names, decoded.message()));
+    assert_eq!(flat.is_whole, tree.raw.is_none(), "another part of the payload");
+    assert_eq!((&flat.names, flat.message()), (&tree.names, tree.message()));
 }
