@@ -106,7 +106,7 @@ mod tests {
         assert_eq!("read:3".parse(), Ok(FileStep::Read(3)));
         assert_eq!("list".parse(), Ok(FileStep::List("*".into())));
         assert_eq!("delete".parse(), Ok(FileStep::Delete));
-        for wrong in ["open", "delete:x", "read:x", "opne:x", "write"] {
+        for wrong in ["open", "delete:x", "read:x", "copy:x", "write"] {
             let message = wrong.parse::<FileStep>().expect_err(wrong);
             assert!(message.contains("expected"), "{message}");
         }

@@ -11,7 +11,7 @@ use nt_host::{Bug, Fuzz, Harvest, NtHost, Rule};
 
 /// The bugs of `fuzz_bugs.c` that a short session finds: the rule, the function with the mistake, and a part of the
 /// description.
-const BUGS: [(Rule, &str, &str); 13] = [
+const BUGS: [(Rule, &str, &str); 12] = [
     (Rule::AccessViolation, "MissingLengthCheck", "NULL"),
     (Rule::PoolOverrun, "Read", ""),
     (Rule::AccessViolation, "ReadMode", ""),
@@ -20,7 +20,6 @@ const BUGS: [(Rule, &str, &str); 13] = [
     (Rule::UseAfterFree, "CanceledState", ""),
     (Rule::BugCheck, "DivisionByZero", ""),
     (Rule::Hang, "EndlessLoop", ""),
-    (Rule::AccessViolation, "StackOverflow", ""),
     (Rule::LockOrder, "Deadlock", ""),
     (Rule::RequestMisuse, "Control", "has not initialized"),
     (Rule::PoolOverrun, "PoolOverflow", ""),
@@ -54,6 +53,9 @@ fn planted_bugs_are_found() {
             |bug: &&Bug| bug.finding.rule == *rule && function(bug) == *name && bug.finding.detail.contains(detail);
         harvest.bugs.iter().any(|bug| is(&bug))
     };
+    // What is written over the return address decides where the driver faults.
+    let overflows = [Rule::AccessViolation, Rule::StackOverflow];
+    assert!(harvest.bugs.iter().any(|bug| overflows.contains(&bug.finding.rule) && function(bug) == "StackOverflow"));
     let missing: Vec<_> = BUGS.iter().filter(|bug| !is_found(bug)).collect();
     assert!(missing.is_empty(), "{missing:?} not found in {harvest}");
 }

@@ -89,13 +89,13 @@ caught! {
     wrong_tag: WrongTag, Some("ExFreePoolWithTag");
 }
 
-/// Rules without a broken driver, because no driver can provoke them.
-const UNPROVOKED: [Rule; 1] = [Rule::Host];
+/// Rules without a broken driver here: no driver can provoke the first, and callout drivers have tests of their own.
+const ELSEWHERE: [Rule; 2] = [Rule::Host, Rule::WfpMisuse];
 
 #[test]
 fn every_rule_has_a_broken_driver() {
     let source = include_str!("rules.rs");
-    for rule in Rule::ALL.iter().filter(|rule| !UNPROVOKED.contains(rule)) {
+    for rule in Rule::ALL.iter().filter(|rule| !ELSEWHERE.contains(rule)) {
         let (in_list, in_check) = (format!(": {rule:?}, "), format!("Rule::{rule:?}, "));
         assert!(source.contains(&in_list) || source.contains(&in_check), "{rule:?} has no driver");
     }
@@ -104,7 +104,7 @@ fn every_rule_has_a_broken_driver() {
 #[test]
 fn a_trap_names_the_component_that_is_not_modelled() {
     let finding = check("foreign_component", Rule::NotImplemented, Some("NdisGetVersion"));
-    assert_eq!(finding.detail, "NdisGetVersion belongs to NDIS (NDIS.SYS), which this host does not model");
+    assert_eq!(finding.detail, "NdisGetVersion belongs to NDIS (NDIS.SYS): this host does not implement it");
 }
 
 #[test]

@@ -45,9 +45,9 @@ pub(crate) fn during<R>(buffer: GuestPtr<u8>, length: u64, body: impl FnOnce() -
         && u64::from(offset) + WIDTH <= length
     {
         let start = buffer.address() / PAGE * PAGE;
-        let size = (buffer.address() + length).next_multiple_of(PAGE) - start;
+        let size = buffer.at(length).address().next_multiple_of(PAGE) - start;
         protect(start, size, Protection::None);
-        BUFFER.set(Some(Buffer { start, size, at: buffer.address() + u64::from(offset), value }));
+        BUFFER.set(Some(Buffer { start, size, at: buffer.at(offset.into()).address(), value }));
     }
     let result = body();
     if let Some(Buffer { start, size, .. }) = BUFFER.take() {

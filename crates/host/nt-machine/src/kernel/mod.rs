@@ -32,7 +32,7 @@ use crate::cpu::thread::{self, Site};
 use crate::exception::{self, Hooks, fault};
 use crate::image;
 use crate::layout::DEVICE_OBJECT;
-use crate::memory::{Code, GuestPtr};
+use crate::memory::{Code, Fault, GuestPtr};
 use crate::part::Part;
 use crate::routine::{Call, Routine};
 use crate::verify::locks::LockKind;
@@ -159,6 +159,22 @@ pub(crate) struct Kernel {
 }
 
 static KERNEL: Part<Kernel> = Part::new();
+
+/// What the I/O manager checks when a driver uses another part of the kernel in a dispatch routine.
+pub(crate) struct RequestRules {
+    /// A spin lock is released.
+    pub(crate) lock_released: fn() -> Result<(), Fault>,
+    /// The event at an address is set.
+    pub(crate) sets_event: fn(u64),
+    /// Returns whether a dispatch routine runs on this thread for a client.
+    pub(crate) is_for_client: fn() -> bool,
+}
+
+pub(crate) const REQUEST_RULES: RequestRules = RequestRules {
+    lock_released: io::rules::lock_released,
+    sets_event: io::rules::sets_event,
+    is_for_client: io::rules::is_for_client,
+};
 
 /// The functions that fault handling calls in this layer.
 const HOOKS: Hooks = Hooks {

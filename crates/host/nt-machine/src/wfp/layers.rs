@@ -1,6 +1,6 @@
 //! The table of filtering layers and of filter conditions.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use etw_types::Guid;
 
@@ -40,8 +40,8 @@ impl Layer {
 
 /// Returns all layers.
 pub(super) fn all() -> &'static [Layer] {
-    static LAYERS: OnceLock<Vec<Layer>> = OnceLock::new();
-    LAYERS.get_or_init(|| parse(include_str!("layers.txt")))
+    static LAYERS: LazyLock<Vec<Layer>> = LazyLock::new(|| parse(include_str!("layers.txt")));
+    &LAYERS
 }
 
 /// Returns the layer with a key.
@@ -62,15 +62,14 @@ pub(super) fn find(name: &str, is_v6: bool) -> Option<&'static Layer> {
 
 /// Returns the data field that a condition with this key tests.
 pub(super) fn condition(key: Guid) -> Option<&'static str> {
-    static CONDITIONS: OnceLock<Vec<(Guid, &'static str)>> = OnceLock::new();
-    let conditions = CONDITIONS.get_or_init(|| {
+    static CONDITIONS: LazyLock<Vec<(Guid, &str)>> = LazyLock::new(|| {
         let lines = include_str!("conditions.txt").lines().filter(|line| !line.starts_with('#'));
         lines
             .filter_map(|line| line.split_once(' '))
             .filter_map(|(key, name)| Some((Guid::try_parse(key)?, name)))
             .collect()
     });
-    conditions.iter().find(|(known, _)| *known == key).map(|(_, name)| *name)
+    CONDITIONS.iter().find(|(known, _)| *known == key).map(|(_, name)| *name)
 }
 
 fn parse(text: &'static str) -> Vec<Layer> {

@@ -113,7 +113,7 @@ impl RemoveLocks {
 
     /// Returns the remove locks in the memory of a device.
     fn in_device(&self, device: GuestPtr<DEVICE_OBJECT>, size: u16) -> impl Iterator<Item = (&Lock, &Vec<Held>)> {
-        self.known.range(Lock::new(device.address())..Lock::new(device.address() + u64::from(size)))
+        self.known.range(Lock::new(device.address())..Lock::new(device.cast::<u8>().at(size.into()).address()))
     }
 }
 

@@ -279,6 +279,11 @@ pub(crate) fn calls(routine: &Routine) {
     }
 }
 
+/// Returns whether a dispatch routine runs on this thread for a client, and not for a manager of the system.
+pub(crate) fn is_for_client() -> bool {
+    dispatching::current().is_some_and(|call| !matches!(call.major, POWER | PNP))
+}
+
 /// Checks that a driver does not delete or detach a device while it handles `IRP_MN_SURPRISE_REMOVAL`.
 pub(super) fn removes_device() {
     if dispatching::handles(PNP, SURPRISE_REMOVAL) {

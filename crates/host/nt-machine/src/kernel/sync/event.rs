@@ -7,8 +7,7 @@ use etw_types::NtStatus;
 use super::state::Waiter;
 use crate::cpu::thread;
 use crate::kernel::ex::object::{self, KernelHandle};
-use crate::kernel::io::rules;
-use crate::kernel::kernel;
+use crate::kernel::{REQUEST_RULES, kernel};
 use crate::layout::{DISPATCHER_HEADER, KEVENT, KMUTANT, KSEMAPHORE};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
@@ -39,7 +38,7 @@ routines! { pub(super) ROUTINES;
             verify::find(Rule::IrqlTooHigh, format_args!("called at IRQL {irql} with Wait, allowed up to 1"));
         }
         SIGNALS.set(SIGNALS.get().wrapping_add(1));
-        rules::sets_event(event.address());
+        (REQUEST_RULES.sets_event)(event.address());
         signal(event.Header(), 1)
     }
 

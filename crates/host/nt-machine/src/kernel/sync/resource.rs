@@ -3,17 +3,12 @@
 use super::irql;
 use super::scheduler::State;
 use crate::cpu::thread;
-use crate::kernel::io::dispatching;
 use crate::kernel::pool;
-use crate::kernel::{kernel, lock};
+use crate::kernel::{REQUEST_RULES, kernel, lock};
 use crate::layout::ERESOURCE;
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Outcome, done, routines};
 use crate::verify::{self, Rule, Wdm};
-
-/// The major functions of requests that system threads send.
-const POWER: u8 = 0x16;
-const PNP: u8 = 0x1B;
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), fails(NO_RESOURCES)]
@@ -255,8 +250,7 @@ pub(super) enum Access {
 /// Acquires a resource. Returns whether it was acquired; if `wait` is set, waits until it is free.
 pub(super) fn acquire(resource: GuestPtr<ERESOURCE>, access: Access, wait: bool) -> Result<bool, Fault> {
     // A system thread has no normal APCs.
-    let is_client = dispatching::current().is_some_and(|call| !matches!(call.major, POWER | PNP));
-    if is_client && irql::are_apcs_enabled() {
+    if (REQUEST_RULES.is_for_client)() && irql::are_apcs_enabled() {
         let breach = Rule::LockMisuse.named(Wdm::WithinCriticalRegion);
         verify::find(breach, format_args!("acquires a resource outside of a critical region"));
     }

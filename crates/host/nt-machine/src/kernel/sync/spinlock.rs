@@ -4,8 +4,7 @@ use super::irql;
 use crate::Os;
 use crate::cpu::thread;
 use crate::image;
-use crate::kernel::io::rules;
-use crate::kernel::{kernel, lock};
+use crate::kernel::{REQUEST_RULES, kernel, lock};
 use crate::layout::{FAST_MUTEX, KLOCK_QUEUE_HANDLE};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Irql, Out, routines};
@@ -289,7 +288,7 @@ pub(crate) fn release_as(kind: LockKind, spin_lock: GuestPtr<u64>) -> Result<(),
         verify::find(breach, format_args!("releases a spin lock {what}"));
         return Ok(());
     }
-    rules::lock_released()?;
+    (REQUEST_RULES.lock_released)()?;
     spin_lock.write(0)
 }
 
