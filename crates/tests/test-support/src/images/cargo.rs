@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
+
+/// The number of files that this process has copied.
+static COPIES: AtomicU32 = AtomicU32::new(0);
 
 /// Runs a `cargo build` and returns the programs and dynamic libraries that it built or found up to date, with their
 /// symbols.
@@ -53,7 +57,9 @@ pub(super) fn copy(files: &[PathBuf], folder: &Path) -> Result<(), String> {
         if fs::read(&copy).is_ok_and(|old| old == bytes) {
             continue;
         }
-        let fresh = copy.with_extension(format!("new{}", std::process::id()));
+        // Tests of one program copy at the same time, too.
+        let number = COPIES.fetch_add(1, Ordering::Relaxed);
+        let fresh = copy.with_extension(format!("new{}-{number}", std::process::id()));
         fs::write(&fresh, bytes).and_then(|()| fs::rename(&fresh, &copy)).map_err(describe)?;
     }
     Ok(())
