@@ -213,7 +213,7 @@ fn completed_twice(was_canceled: bool) {
     let breach = Rule::RequestTwice.named(Kmdf::DoubleCompletion);
     let breach = if request::in_queue_callback() { breach.named(Kmdf::DoubleCompletionLocal) } else { breach };
     let breach = if was_canceled { breach.named(Kmdf::CompleteCanceledReq) } else { breach };
-    verify::find(breach, format_args!("the request is already completed"));
+    verify::find(breach, format_args!("completes a request that is already completed"));
 }
 
 /// Completes a request. A second completion is a finding.

@@ -272,7 +272,7 @@ pub(crate) fn complete(request: GuestPtr<IRP>) -> Result<(), Fault> {
     };
     if known.completed {
         let breach = Rule::RequestTwice.named(Wdm::DoubleCompletion);
-        verify::find(breach, format_args!("the request is already completed"));
+        verify::find(breach, format_args!("completes a request that is already completed"));
         return Ok(());
     }
     contract::check_location(request, known.location)?;
