@@ -36,6 +36,14 @@ pub struct Malformed {
 
 impl Error {
     /// Creates the error of a call.
+    ///
+    /// ```
+    /// use etw_session::{Call, Error};
+    /// use etw_types::Win32Error;
+    ///
+    /// let error = Error::from_code(Call::Consume, Win32Error::BadLength);
+    /// assert_eq!(error.code(), Win32Error::BadLength);
+    /// ```
     #[must_use]
     pub const fn from_code(call: Call, code: Win32Error) -> Self {
         Self::System { call, code }

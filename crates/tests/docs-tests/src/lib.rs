@@ -39,3 +39,6 @@ mod wfp {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
 #[doc = include_str!("../../../../docs/minifilters.md")]
 mod minifilters {}
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../../../../docs/fuzzing.md")]
+mod fuzzing {}

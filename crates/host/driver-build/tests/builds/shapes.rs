@@ -292,21 +292,21 @@ fn libraries_besides_the_kernels_and_instructions_that_are_functions() {
 }
 
 #[test]
-fn a_folder_without_a_driver_names_those_below_it() {
+fn a_folder_without_a_driver_is_refused_with_what_to_do() {
     let folder = plain("shape-below", "", "");
     let below = folder.join("drivers/one");
     fs::create_dir_all(&below).unwrap();
     for name in ["Cargo.toml", "build.rs", "src"] {
         fs::rename(folder.join(name), below.join(name)).unwrap();
     }
-    is_refused(&folder, &["Cargo.toml", "--manifest-path", "drivers/one/Cargo.toml"]);
+    is_refused(&folder, &["Cargo.toml", "--manifest-path", "cargo driver new"]);
     write(folder.join("Cargo.toml"), "[workspace]\nresolver = \"3\"\nmembers = [\"tool\"]\n");
     write(
         folder.join("tool/Cargo.toml"),
         "[package]\nname = \"shape-other\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
     );
     write(folder.join("tool/src/main.rs"), "fn main() {}\n");
-    is_refused(&folder, &["has no driver", "--manifest-path", "drivers/one/Cargo.toml"]);
+    is_refused(&folder, &["has no driver"]);
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn drivers_that_cannot_be_built_are_refused_with_what_to_change() {
     let broken = SOURCE.replace("{ 0 }", "{ unsafe { wdk_sys::ntddk::KeNoSuchRoutine() }; 0 }");
     write(folder.join("d/src/lib.rs"), &broken);
     lock(&folder.join("d"));
-    is_refused(&folder.join("d"), &["`KeNoSuchRoutine`", "README.md"]);
+    is_refused(&folder.join("d"), &["`KeNoSuchRoutine`", "headers = [\"FILE.h\"]"]);
 }
 
 #[test]

@@ -270,10 +270,13 @@ impl Decoder {
     /// let mut reader = Reader::open("trace.etl")?;
     /// let mut decoder = Decoder::from_reader(&reader, None).without_frames();
     /// while let Some(event) = reader.next_ref() {
-    ///     match decoder.flat(&event) {
-    ///         Some(Flat { schema, values, is_whole, .. }) => println!("{} {values:?} {is_whole}", schema.name),
-    ///         None => println!("{}", decoder.decode(&event)),
-    ///     }
+    ///     let Some(flat) = decoder.flat(&event) else {
+    ///         println!("{}", decoder.decode(&event));
+    ///         continue;
+    ///     };
+    ///     println!("{:?} {:?}", flat.message(), flat.shown(0));
+    ///     let Flat { schema, values, is_whole, .. } = flat;
+    ///     println!("{} {values:?} {is_whole}", schema.name);
     /// }
     /// # Ok::<(), etw_etl::Error>(())
     /// ```

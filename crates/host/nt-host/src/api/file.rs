@@ -75,6 +75,19 @@ impl NtHost {
 
     /// Makes a call of the driver fail: the `call`-th from now, counted from 1 over all routines that can fail.
     ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// let device = host.add_device()?;
+    /// host.fail_next(2)?;
+    /// // The length at offset 4 grows after the driver has checked it.
+    /// host.change_next(4, 0x1000)?;
+    /// println!("{:?}", device.ioctl(0x0022_2003, &[0; 16], 64)?.status);
+    /// host.unload()?.assert_clean();
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails if the driver stops the machine.
@@ -83,7 +96,8 @@ impl NtHost {
     }
 
     /// Makes four bytes of the next input with the method `METHOD_NEITHER` change to `value` after the driver's first read of
-    /// them, as a program can change its memory at any time. A driver that reads them twice gets both values.
+    /// them, as a program can change its memory at any time. A driver that reads them twice gets both values. See
+    /// [`fail_next`](Self::fail_next) for an example.
     ///
     /// # Errors
     ///

@@ -11,11 +11,17 @@ impl NtHost {
     /// the driver has filters. For TCP, the host plays the other side of the handshake.
     ///
     /// ```no_run
-    /// use nt_host::{Connection, NtHost, Verdict};
+    /// use nt_host::{Connection, NtHost, Packet, Verdict};
     ///
     /// let host = NtHost::builder().driver("callout.sys").start()?;
     /// let blocked = host.connect(Connection::to("10.0.0.1:23".parse().expect("an address")))?;
     /// assert_eq!(blocked.verdict, Verdict::Block);
+    /// let permitted = host.connect(Connection::to("10.0.0.1:443".parse().expect("an address")))?;
+    /// println!("{:?}", host.transfer(&permitted, false, b"hello")?.verdict);
+    /// println!("{:?}", host.passage(&permitted)?.delivered);
+    /// host.disconnect(&permitted)?;
+    /// let datagram = std::fs::read("datagram.bin").expect("an IP datagram");
+    /// println!("{:?}", host.send_packet(Packet { data: datagram, inbound: true })?.verdict);
     /// host.unload()?.assert_clean();
     /// # Ok::<(), nt_host::Error>(())
     /// ```

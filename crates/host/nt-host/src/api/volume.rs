@@ -26,7 +26,7 @@ const NAME_AT: usize = 12;
 /// clients and the driver create.
 ///
 /// ```no_run
-/// use nt_host::{FileOperation, NtHost, Port, Volume, VolumeFile};
+/// use nt_host::{FileOpen, FileOperation, FileRequest, NtHost, Port, RequestKind, Volume, VolumeFile};
 ///
 /// let host = NtHost::builder().driver("my_filter.sys").volume_file(r"\dir\a.txt", "hello").start()?;
 /// let volume: Volume = host.volume();
@@ -35,10 +35,20 @@ const NAME_AT: usize = 12;
 /// file.write(5, b", world")?;
 /// let reading: FileOperation = file.begin_read(0, 64)?;
 /// println!("{:?}", reading.wait()?.status);
+/// println!("{:?}", file.begin_write(0, b"H")?.wait()?.status);
+/// let flush = FileRequest { kind: RequestKind::from_int(9), ..FileRequest::default() };
+/// println!("{:?}", file.begin(flush)?.wait()?.status);
+/// // FileStandardInformation, and FileEndOfFileInformation.
+/// println!("{:?} {:?}", file.query(5, 24)?.output, file.set(20, &3_u64.to_le_bytes())?.status);
 /// file.rename(r"\dir\b.txt")?;
 /// file.delete()?;
 /// file.close()?;
 /// println!("{:?}", volume.list(r"\dir")?);
+/// volume.create_folder(r"\new")?.close()?;
+/// volume.create(r"\new\c.txt")?.close()?;
+/// // FILE_OPEN, to read only.
+/// let open = FileOpen { path: r"\new\c.txt".into(), disposition: 1, access: 0x0012_0089, ..FileOpen::default() };
+/// volume.open_with(open)?.close()?;
 ///
 /// // A program that talks to the minifilter.
 /// let port: Port = volume.connect(r"\MyPort", &[])?;

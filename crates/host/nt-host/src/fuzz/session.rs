@@ -34,6 +34,25 @@ const DEBUG_OUTPUT: u64 = 1 << 16;
 /// harvest.assert_clean();
 /// # Ok::<(), nt_host::Error>(())
 /// ```
+///
+/// With a description of the driver's requests, and with inputs of an earlier session:
+///
+/// ```no_run
+/// use nt_host::{Field, Fuzz, Grammar, Input, NtHost, Progress, RequestFormat};
+///
+/// fn again(earlier: Vec<Input>) -> Result<(), nt_host::Error> {
+///     for input in &earlier {
+///         println!("{:?} {}", input.options(), input.command("my_driver.sys".as_ref()));
+///     }
+///     let magic = Field::Integer { size: 4, values: vec![0x1234_5678] };
+///     let request = RequestFormat { code: 0x0022_2000, fields: vec![magic], output: 64 };
+///     let fuzz = Fuzz::new(NtHost::builder().driver("my_driver.sys")).jobs(2).inputs(earlier);
+///     let harvest = fuzz.grammar(Grammar { requests: vec![request] }).run()?;
+///     let progress: Progress = harvest.progress;
+///     println!("{} requests per second", progress.rate());
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "call `run`"]
 pub struct Fuzz {

@@ -17,14 +17,17 @@ use pe_image::Symbols;
 /// libraries.
 ///
 /// ```no_run
-/// use nt_host::{LineCoverage, NtHost};
+/// use nt_host::{Builder, LineCoverage, NtHost};
 ///
-/// let host = NtHost::builder().driver("my_driver.sys").measure_coverage().start()?;
+/// let builder: Builder = NtHost::builder().driver("my_driver.sys").measure_coverage();
+/// let host = builder.start()?;
 /// host.unload()?.assert_clean();
 /// let mut all: LineCoverage = host.line_coverage();
 /// all.merge(&LineCoverage::read("earlier.info").expect("a file in lcov's format"));
-/// println!("{all}");
+/// let (reached, lines) = all.total();
+/// println!("{all}\n{reached} of {lines} lines; without debug information: {}", all.is_empty());
 /// all.write("coverage.html").expect("a page for the browser");
+/// host.write_coverage()?;
 /// # Ok::<(), nt_host::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
