@@ -284,9 +284,9 @@ fn events_have_threads_and_measured_time_adds_what_things_take() {
     assert!(measured > time, "{measured}");
 }
 
-/// The maximum size of the sample's sections in bytes. With Rust 1.95 they have 24,146 bytes; `core`'s number formatting or a
+/// The maximum size of the sample's sections in bytes. With Rust 1.95 they have 25,406 bytes, with the names of all statuses; `core`'s number formatting or a
 /// panic path would exceed the limit.
-const MOST_BYTES: usize = 24_400;
+const MOST_BYTES: usize = 25_600;
 
 #[test]
 fn the_image_without_the_manifests_resources_stays_small() {

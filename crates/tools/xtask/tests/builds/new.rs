@@ -35,7 +35,7 @@ fn a_folder_with_files_and_a_wrong_name_are_refused() {
         (&["new", "1st"], "cannot be the name"),
         (&["new"], "takes one NAME"),
         (&["new", "a", "b"], "takes one NAME"),
-        (&["new", "a", "--wdm", "--kmdf"], "either"),
+        (&["new", "a", "--wdm", "--kmdf"], "is one of"),
     ] {
         let output = xtask(&folder).args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

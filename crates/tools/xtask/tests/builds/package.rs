@@ -73,7 +73,7 @@ fn wdk_package(test: &str) -> Option<(PathBuf, PathBuf)> {
     let folder = place.join("target/x86_64-pc-windows-msvc/release/driver_sample_package");
     // `driver-package` signs the same files as the WDK. The files that only it adds are removed below.
     make(&folder, &place.join("keys"), &[]);
-    let is_ours = |name: &String| ["txt", "psd1", "ps1"].iter().any(|extension| name.ends_with(extension));
+    let is_ours = |name: &String| ["txt", "psd1", "ps1", "wprp"].iter().any(|extension| name.ends_with(extension));
     for name in names(&folder).into_iter().filter(is_ours) {
         fs::remove_file(folder.join(name)).unwrap();
     }
