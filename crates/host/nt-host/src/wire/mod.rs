@@ -21,7 +21,9 @@ pub(crate) use codec::Wire;
 pub(crate) use control::{Answer, Control, Enablement};
 pub(crate) use messages::{Batch, Reply, Request, StormPlan};
 pub(crate) use record::record;
-pub(crate) use step::{OUTPUT, Step, hexadecimal};
+#[cfg(feature = "cli")]
+pub(crate) use step::OUTPUT;
+pub(crate) use step::{Step, hexadecimal};
 
 use std::io::{self, Read, Write};
 

@@ -1,5 +1,6 @@
 //! The steps of a driver's clients: what `nt-host run` takes as options, and what the fuzzer sends many times per second.
 
+#[cfg(feature = "cli")]
 use std::time::Duration;
 
 use nt_machine::{IoRequest, RequestKind};
@@ -54,6 +55,7 @@ pub(crate) const OUTPUT: u32 = 4096;
 
 impl Step {
     /// Returns a step that lets time pass.
+    #[cfg(feature = "cli")]
     pub(crate) fn wait(time: Duration) -> Self {
         Self::Wait { time: u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX) }
     }
