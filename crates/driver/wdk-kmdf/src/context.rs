@@ -114,7 +114,7 @@ pub(crate) unsafe fn get<'a, T: 'static>(object: WDFOBJECT) -> Option<&'a T> {
     Some(unsafe { value.assume_init_ref() })
 }
 
-/// As [`get`], for an object of which only the creator knows the type. Returns `None` if the context holds another type.
+/// As [`get`], for an object whose type only its creator knows. Returns `None` if the context holds another type.
 ///
 /// # Safety
 ///

@@ -38,8 +38,8 @@ mod tests {
     #[test]
     fn an_annotation_is_one_line_and_has_a_path_of_the_repository() {
         let shown =
-            |path: &str, message: &str| annotation(Some((Path::new(path), 7)), message, Path::new("/home/work"));
-        assert_eq!(shown("/home/work/src/lib.rs", "a\nb 5%"), "::error file=src/lib.rs,line=7::a%0Ab 5%25");
+            |path: &str, message: &str| annotation(Some((Path::new(path), 7)), message, Path::new("/repository"));
+        assert_eq!(shown("/repository/src/lib.rs", "a\nb 5%"), "::error file=src/lib.rs,line=7::a%0Ab 5%25");
         assert_eq!(shown("/else/a,b:c.rs", "\u{1b}\r"), "::error file=/else/a%2Cb%3Ac.rs,line=7::\u{1b}%0D");
         assert_eq!(annotation(None, "::error::x", Path::new("")), "::error::::error::x");
     }

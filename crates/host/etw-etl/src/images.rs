@@ -11,6 +11,7 @@ use etw_types::{Guid, InType, OutType};
 
 use crate::decode::{Decoded, Decoder, FrameNames, Node, Scalar, show};
 use crate::event::EventRef;
+use crate::rundown;
 
 /// Maximum number of image events that are remembered.
 const MAX_IMAGES: usize = 0x10_0000;
@@ -210,15 +211,10 @@ impl Images {
         let Some(image) = image(values.file) else { return };
         self.longest = self.longest.max(image.end - base);
         let points = self.by_base.entry(key).or_default();
-        let is_same = |point: &Point| point.change == Change::Present && point.image == image;
-        match points.as_mut_slice() {
-            // Of rundown events that say the same, the first and the last one are enough.
-            [.., before, last] if change == Change::Present && is_same(before) && is_same(last) => last.stamp = stamp,
-            _ => {
-                self.count += 1;
-                points.push(Point { stamp, change, image });
-            }
-        }
+        let is_new = rundown::push(points, Point { stamp, change, image }, |known, new| {
+            [known.change, new.change] == [Change::Present; 2] && known.image == new.image
+        });
+        self.count += usize::from(is_new);
     }
 
     /// Returns the image that contains an address of a process, at the end of the trace or before it was unloaded.

@@ -64,6 +64,7 @@ mod names;
 mod new_file;
 pub mod pair;
 mod read;
+mod rundown;
 #[cfg(test)]
 mod testing;
 mod time;

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use crate::rundown;
+
 /// What an event says about a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
@@ -30,12 +32,9 @@ impl<K> Default for Lives<K> {
 impl<K: Copy + Eq + Hash> Lives<K> {
     pub(super) fn add(&mut self, id: K, stamp: u64, change: Change, name: Arc<str>) {
         let points = self.points.entry(id).or_default();
-        let is_same = |(_, known, other): &(u64, Change, Arc<str>)| *known == Change::Present && *other == name;
-        match points.as_mut_slice() {
-            // Of rundown events that say the same, the first and the last one are enough.
-            [.., before, last] if change == Change::Present && is_same(before) && is_same(last) => last.0 = stamp,
-            _ => points.push((stamp, change, name)),
-        }
+        rundown::push(points, (stamp, change, name), |known, new| {
+            [known.1, new.1] == [Change::Present; 2] && known.2 == new.2
+        });
     }
 
     pub(super) fn sort(&mut self) {

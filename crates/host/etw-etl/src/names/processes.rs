@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::lives::Change;
 use crate::decode::Process;
+use crate::rundown;
 
 /// Processes by id. A process id is used again after the process has ended.
 #[derive(Clone, Debug, Default)]
@@ -17,12 +18,9 @@ pub(super) struct Processes {
 impl Processes {
     pub(super) fn add(&mut self, stamp: u64, change: Change, process: Process) {
         let points = self.points.entry(process.id).or_default();
-        let is_same = |(_, known, other): &(u64, Change, Process)| *known == Change::Present && *other == process;
-        match points.as_mut_slice() {
-            // Of rundown events that say the same, the first and the last one are enough.
-            [.., before, last] if change == Change::Present && is_same(before) && is_same(last) => last.0 = stamp,
-            _ => points.push((stamp, change, process)),
-        }
+        rundown::push(points, (stamp, change, process), |known, new| {
+            [known.1, new.1] == [Change::Present; 2] && known.2 == new.2
+        });
     }
 
     /// Joins the events of each process to its life.

@@ -2,7 +2,7 @@
 //!
 //! A TraceLogging provider has its traits in the image: a size, its name, and records. `TraceLoggingProvider.h` puts them into blobs
 //! with the provider's id. Others, such as `wdk-etw`, have the id elsewhere; it is derived from the name, so that a name whose id is
-//! also in the image is a provider's, whoever wrote it. A provider whose name is made at run time, and one of a manifest, is not found.
+//! also in the image is a provider's, also if another tool wrote it. A provider whose name is made at run time, and one of a manifest, is not found.
 
 use std::collections::HashMap;
 use std::path::Path;

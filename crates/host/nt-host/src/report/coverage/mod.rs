@@ -183,7 +183,7 @@ impl fmt::Display for LineCoverage {
 mod tests {
     use super::{LineCoverage, lcov, percent};
 
-    /// Two files, one of which was not reached.
+    /// Two files: one was reached, the other was not.
     const TEXT: &str = "TN:\nSF:/a/b.c\nFN:3,f<A, B>\nFNDA:2,f<A, B>\nFNF:1\nFNH:1\nDA:3,2\nDA:4,0\nLF:2\nLH:1\nend_of_record\n\
                         SF:/a/c.c\nFNF:0\nFNH:0\nDA:1,0\nLF:1\nLH:0\nend_of_record\n";
 

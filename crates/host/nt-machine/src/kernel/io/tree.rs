@@ -19,7 +19,7 @@ const FOLDERS: [&str; 8] = [
     r"\Windows\Temp",
     r"\Users",
 ];
-/// The size of a cluster, of which a file has a whole number.
+/// The size of a cluster. A file has a whole number of clusters.
 const CLUSTER: u64 = 0x1000;
 /// The maximum size of a file.
 const LARGEST: u64 = 1 << 30;
