@@ -306,7 +306,7 @@ fn perform(injection: Injection, target: Target) {
             passage: 0,
             process: SYSTEM,
             application: "System".to_owned(),
-            answers: false,
+            is_answered: false,
         };
         if !stack::enter(arrival) {
             let detail =

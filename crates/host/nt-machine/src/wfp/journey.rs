@@ -46,7 +46,7 @@ pub(super) struct Journey {
     pub(super) process: u64,
     pub(super) application: String,
     /// Whether this host plays the part of the remote side.
-    pub(super) answers: bool,
+    pub(super) is_answered: bool,
 }
 
 impl Journey {

@@ -234,7 +234,7 @@ fn new_flow(journey: &Journey) -> u64 {
         closed: 0,
         established: false,
         passage: journey.passage,
-        answers: journey.answers,
+        is_answered: journey.is_answered,
         process: journey.process,
         application: journey.application.clone(),
         contexts: Vec::new(),
@@ -291,7 +291,7 @@ fn answer(journey: &Journey) {
         _ => return,
     };
     let flow = journey.flow.and_then(|id| state().flow(id).cloned());
-    let Some(flow) = flow.filter(|flow| flow.answers && flow.protocol == TCP) else { return };
+    let Some(flow) = flow.filter(|flow| flow.is_answered && flow.protocol == TCP) else { return };
     let Headers { source, destination, .. } = journey.headers;
     enter(Arrival {
         datagram: packet::build(TCP, destination, source, answer, &[]),
@@ -301,7 +301,7 @@ fn answer(journey: &Journey) {
         passage: flow.passage,
         process: flow.process,
         application: flow.application,
-        answers: true,
+        is_answered: true,
     });
 }
 
@@ -314,12 +314,12 @@ pub(super) struct Arrival {
     pub(super) passage: u64,
     pub(super) process: u64,
     pub(super) application: String,
-    pub(super) answers: bool,
+    pub(super) is_answered: bool,
 }
 
 /// Lets a packet enter the stack. Returns `false` if it is not a complete IP datagram.
 pub(super) fn enter(arrival: Arrival) -> bool {
-    let Arrival { datagram, inbound, entry, marks, passage, process, application, answers } = arrival;
+    let Arrival { datagram, inbound, entry, marks, passage, process, application, is_answered } = arrival;
     let Some(headers) = packet::headers(&datagram) else { return false };
     let (local, remote) =
         if inbound { (headers.destination, headers.source) } else { (headers.source, headers.destination) };
@@ -343,7 +343,7 @@ pub(super) fn enter(arrival: Arrival) -> bool {
         is_reauthorization,
         process,
         application,
-        answers,
+        is_answered,
     });
     true
 }

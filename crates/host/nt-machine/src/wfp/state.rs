@@ -157,7 +157,7 @@ pub(super) struct Flow {
     /// The passage that it began with.
     pub(super) passage: u64,
     /// Whether this host plays the part of the remote side.
-    pub(super) answers: bool,
+    pub(super) is_answered: bool,
     pub(super) process: u64,
     pub(super) application: String,
     pub(super) contexts: Vec<FlowContext>,

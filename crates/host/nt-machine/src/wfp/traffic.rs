@@ -79,13 +79,13 @@ fn new_passage() -> u64 {
 /// Opens a connection.
 pub(crate) fn connect(connection: &Connection) -> Passage {
     let (id, local, remote) = (new_passage(), connection.local(), connection.remote);
-    let (process, application, answers) = (connection.process, connection.application.clone(), true);
+    let (process, application, is_answered) = (connection.process, connection.application.clone(), true);
     let protocol = if connection.udp { UDP } else { TCP };
     if connection.inbound || connection.udp {
         let (source, destination) = if connection.inbound { (remote, local) } else { (local, remote) };
         let datagram = packet::build(protocol, source, destination, packet::SYN, &[]);
         let (inbound, entry, marks) = (connection.inbound, Entry::New, Vec::new());
-        stack::enter(Arrival { datagram, inbound, entry, marks, passage: id, process, application, answers });
+        stack::enter(Arrival { datagram, inbound, entry, marks, passage: id, process, application, is_answered });
     } else {
         let headers = Headers { source: local, destination: remote, protocol, ip: 0, transport: 0, flags: packet::SYN };
         let stages = route::stages(&headers, false, Entry::New, None).into();
@@ -100,7 +100,7 @@ pub(crate) fn connect(connection: &Connection) -> Passage {
             is_reauthorization: false,
             process,
             application,
-            answers,
+            is_answered,
         });
     }
     let what = if connection.inbound { "the connection from" } else { "the connection to" };
@@ -118,7 +118,7 @@ pub(crate) fn send(packet: &Packet) -> Option<Passage> {
         passage: id,
         process: PROCESS,
         application: APPLICATION.to_owned(),
-        answers: false,
+        is_answered: false,
     });
     is_datagram.then(|| ended(id, "the packet"))
 }
@@ -138,7 +138,7 @@ pub(crate) fn transfer(connection: u64, inbound: bool, data: &[u8]) -> Option<Pa
         passage: id,
         process: flow.process,
         application: flow.application,
-        answers: true,
+        is_answered: true,
     });
     Some(ended(id, "the data"))
 }
