@@ -4,7 +4,27 @@
 //! finds its own part through such a reference. The parts themselves belong to the [`Machine`](crate::Machine).
 //! Per-thread state is thread-local.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+use std::thread as std_thread;
+use std::time::Duration;
+
+/// How often [`lock_from_handler`] tries, and how long it waits in between.
+const ATTEMPTS: u32 = 5000;
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// Locks a part for the handler of a fault. Another thread may hold the lock for a moment, and what the handler says about
+/// the driver must not depend on that. If the thread that faulted holds the lock itself, or a thread that was stopped,
+/// there is no part to look at.
+pub(crate) fn lock_from_handler<T>(part: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    for _ in 0..ATTEMPTS {
+        match part.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(_)) => return None,
+            Err(TryLockError::WouldBlock) => std_thread::sleep(PAUSE),
+        }
+    }
+    None
+}
 
 /// A layer's reference to its part of the machine.
 pub(crate) struct Part<T: 'static>(OnceLock<&'static T>);
@@ -28,5 +48,31 @@ impl<T> Part<T> {
     #[expect(clippy::expect_used, reason = "routines run only after the machine was started")]
     pub(crate) fn get(&self) -> &'static T {
         self.find().expect("a machine was started")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+
+    use super::lock_from_handler;
+
+    #[test]
+    fn a_handler_waits_for_other_threads_and_gives_up_on_its_own() {
+        let part = Mutex::new(1);
+        let (sender, holds) = channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let guard = part.lock();
+                sender.send(()).expect("a receiver");
+                std::thread::yield_now();
+                drop(guard);
+            });
+            holds.recv().expect("a sender");
+            assert_eq!(lock_from_handler(&part).as_deref(), Some(&1));
+        });
+        let _held = part.lock();
+        assert!(lock_from_handler(&part).is_none());
     }
 }

@@ -74,7 +74,7 @@ fn a_session_is_repeatable() {
     let commands = |harvest: &Harvest| -> Vec<String> {
         harvest.bugs.iter().map(|bug| bug.input.command(Path::new("driver.sys"))).collect()
     };
-    assert_eq!(commands(&first), commands(&second));
+    assert_eq!(commands(&first), commands(&second), "{first}\n\n{second}");
     assert!(first.bugs.len() > 3, "{first}");
 }
 

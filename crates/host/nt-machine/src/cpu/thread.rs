@@ -15,7 +15,7 @@ use super::stack::Stack;
 use super::switch::{MOST_ARGUMENTS, Returned, call_driver};
 use crate::layout::{CROSSING, DISPATCHER_HEADER, PROCESSOR_BLOCK};
 use crate::memory::{Fault, GuestPtr, Opaque, OrStop as _, Protection, Region};
-use crate::part::Part;
+use crate::part::{Part, lock_from_handler};
 use pe_image::unwind::Registers;
 
 /// The number of bytes reserved at the top of a stack. They hold a crossing without a caller.
@@ -235,7 +235,7 @@ pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
 
 /// Returns the number of the thread with this Linux thread ID. Does not wait.
 pub(crate) fn number_by_id(id: i32) -> Option<u32> {
-    let system = THREADS.get().system.try_lock().ok()?;
+    let system = lock_from_handler(&THREADS.get().system)?;
     system.iter().find(|(_, known)| **known == id).map(|(number, _)| *number)
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::memory::{PAGE, Region};
-use crate::part::Part;
+use crate::part::{Part, lock_from_handler};
 use pe_image::Layout;
 use pe_image::unwind::Functions;
 
@@ -98,7 +98,7 @@ fn current(address: u64) -> Option<(u32, Region)> {
 /// Returns the number and the region of the unloaded image that contained an address.
 fn former(address: u64) -> Option<(u32, Region)> {
     let address = real(address);
-    let unloaded = IMAGES.find()?.unloaded.try_lock().ok()?;
+    let unloaded = lock_from_handler(&IMAGES.find()?.unloaded)?;
     unloaded.iter().find(|(_, region)| region.contains(address)).copied()
 }
 
@@ -121,8 +121,11 @@ pub(crate) fn site(from: u64, calls: &[ImageOffset]) -> u64 {
 
 /// Returns the address of a call, which may be the number of a [`site`].
 fn real(address: u64) -> u64 {
-    let sites =
-        if sites::is_number(address) { IMAGES.find().and_then(|images| images.sites.try_lock().ok()) } else { None };
+    let sites = if sites::is_number(address) {
+        IMAGES.find().and_then(|images| lock_from_handler(&images.sites))
+    } else {
+        None
+    };
     sites.and_then(|sites| sites.address(address)).unwrap_or(address)
 }
 

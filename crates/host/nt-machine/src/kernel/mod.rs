@@ -33,7 +33,7 @@ use crate::exception::{self, Hooks, fault};
 use crate::image;
 use crate::layout::DEVICE_OBJECT;
 use crate::memory::{Code, Fault, GuestPtr};
-use crate::part::Part;
+use crate::part::{Part, lock_from_handler};
 use crate::routine::{Call, Routine};
 use crate::verify::locks::LockKind;
 use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
@@ -180,7 +180,7 @@ pub(crate) const REQUEST_RULES: RequestRules = RequestRules {
 const HOOKS: Hooks = Hooks {
     page_in: pool::paging::bring_in,
     explain: explain_address,
-    is_pool: |address| kernel().pool.try_lock().is_ok_and(|pool| pool.range(address).is_some()),
+    is_pool: |address| lock_from_handler(&kernel().pool).is_some_and(|pool| pool.range(address).is_some()),
     shared_data: || kernel().shared_data.refreshed(),
     change_irql: sync::irql::change_silently,
     page_table: || kernel().table.page_table(),
@@ -435,6 +435,6 @@ fn explain_address(address: u64, executes: bool) -> Option<(Breach, String)> {
     if image::contains(address) {
         return Some((Rule::AccessViolation.into(), image::explain(address)));
     }
-    let pool = kernel().pool.try_lock().ok()?;
+    let pool = lock_from_handler(&kernel().pool)?;
     pool.explain(address, executes)
 }

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::cpu::walk::{self, Frame};
 use crate::image::{self, DRIVER, ImageOffset};
+use crate::part::lock_from_handler;
 
 /// The maximum number of callers that are kept.
 const MOST: usize = 16;
@@ -58,7 +59,7 @@ impl Calls {
 
     /// Returns the calls that lead, or led earlier, to a place. Does not wait.
     pub(crate) fn to(place: u64) -> Self {
-        let remembered = || super::VERIFIER.find()?.remembered.try_lock().ok()?.get(&place).copied();
+        let remembered = || lock_from_handler(&super::VERIFIER.find()?.remembered)?.get(&place).copied();
         Self::current(place).or_else(remembered).unwrap_or_default()
     }
 
