@@ -5,7 +5,7 @@
 
 mod sites;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::memory::{PAGE, Region};
@@ -34,6 +34,8 @@ pub struct ImageOffset {
 pub(crate) struct Images {
     slots: [Slot; MOST_IMAGES],
     unloaded: Mutex<Vec<(u32, Region)>>,
+    /// Whether an image was unloaded. Every call of a routine needs this.
+    any_unloaded: AtomicBool,
     sites: Mutex<sites::Sites>,
 }
 
@@ -85,6 +87,7 @@ pub(crate) fn loaded(number: u32, name: &str, region: Region, layout: &Layout) {
 pub(crate) fn unloaded(number: u32, region: Region) {
     let (Some(images), Some(slot)) = (IMAGES.find(), slot(number)) else { return };
     images.unloaded.lock().unwrap_or_else(PoisonError::into_inner).push((number, region));
+    images.any_unloaded.store(true, Ordering::SeqCst);
     slot.base.store(0, Ordering::SeqCst);
 }
 
@@ -146,7 +149,8 @@ pub(crate) fn base_of(address: u64) -> Option<u64> {
 
 /// Returns whether an address is in an unloaded image.
 pub(crate) fn is_unloaded(address: u64) -> bool {
-    !is_loaded(address) && former(address).is_some()
+    let any = IMAGES.find().is_some_and(|images| images.any_unloaded.load(Ordering::SeqCst));
+    any && !is_loaded(address) && former(address).is_some()
 }
 
 /// Returns whether an address belongs or belonged to an image.

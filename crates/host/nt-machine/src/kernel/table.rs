@@ -37,6 +37,8 @@ pub(crate) struct Table {
     /// The module and name of each unknown import.
     unknown: Mutex<Vec<(&'static str, &'static str)>>,
     first_unknown: u32,
+    /// The first function that the framework of this Windows does not have.
+    first_too_new: u32,
     os: Os,
     hidden: Vec<String>,
     random: AtomicU64,
@@ -55,6 +57,7 @@ impl Table {
             routines.map(|routine| Entry { name: routine.name, routine: Some(routine) }).collect();
         let numbers: HashMap<&'static str, u32> =
             (0..).zip(&entries).map(|(number, entry)| (entry.name, number)).collect();
+        let first_function = entries.len() as u32;
         entries.extend(functions);
         let first_unknown = entries.len() as u32;
         entries.resize(entries.len() + MOST_UNKNOWN as usize, Entry { name: "", routine: None });
@@ -69,6 +72,7 @@ impl Table {
             entries,
             unknown: Mutex::default(),
             first_unknown,
+            first_too_new: first_function.saturating_add(config.os.kmdf().functions).min(first_unknown),
             os: config.os,
             hidden: config.hidden.clone(),
             random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(GOLDEN.rotate_left(32))),
@@ -155,8 +159,7 @@ impl Table {
 
     /// Returns whether a number belongs to a function that the framework of this Windows does not have.
     pub(crate) fn is_too_new(&self, number: u32) -> bool {
-        number < self.first_unknown
-            && number.checked_sub(self.first_of_framework()).is_some_and(|index| index >= self.os.kmdf().functions)
+        (self.first_too_new..self.first_unknown).contains(&number)
     }
 
     /// Returns the address of the framework's function with this index.

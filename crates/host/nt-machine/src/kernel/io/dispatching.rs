@@ -70,6 +70,14 @@ pub(crate) fn current() -> Option<Dispatch> {
     CALLS.with_borrow(|calls| calls.last().copied())
 }
 
+/// Returns the device of the innermost dispatch routine if it handles a request of this kind.
+pub(super) fn device_of(major: u8, minor: u8) -> Option<GuestPtr<DEVICE_OBJECT>> {
+    CALLS.with_borrow(|calls| {
+        let call = calls.last().filter(|call| (call.major, call.minor) == (major, minor));
+        call.map(|call| call.device)
+    })
+}
+
 /// Returns whether a dispatch routine that this thread runs handles a request of this kind.
 pub(super) fn handles(major: u8, minor: u8) -> bool {
     CALLS.with_borrow(|calls| calls.iter().any(|call| (call.major, call.minor) == (major, minor)))

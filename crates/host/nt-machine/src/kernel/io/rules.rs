@@ -271,8 +271,7 @@ pub(crate) fn calls(routine: &Routine) {
     if routine.irql != PASSIVE {
         return;
     }
-    let call = dispatching::current().filter(|call| (call.major, call.minor) == (POWER, SET_POWER));
-    let flags = call.and_then(|call| call.device.Flags().read().ok());
+    let flags = dispatching::device_of(POWER, SET_POWER).and_then(|device| device.Flags().read().ok());
     if flags.is_some_and(|flags| flags & POWER_PAGABLE == 0) {
         let what = format_args!("needs PASSIVE_LEVEL, but IRP_MN_SET_POWER can arrive at DISPATCH_LEVEL");
         verify::find(Rule::RequestMisuse.named(Wdm::PowerIrpDDIs), what);
