@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
+use super::handle::KernelHandle;
 use super::object;
 use super::paths::{canonical, leaf, parent};
 use crate::image::Leaving;
@@ -123,7 +124,7 @@ pub(super) fn path_of(attributes: GuestPtr<OBJECT_ATTRIBUTES>) -> Outcome<String
     let name = attributes.ObjectName().read()?.text()?;
     let root = attributes.RootDirectory().read()?;
     if root != 0 {
-        let handle = object::KernelHandle::new(root);
+        let handle = KernelHandle::new(root);
         let Some(directory) = object::of_kind(handle, DIRECTORY) else {
             return fail(object::by_handle(handle).map_or(NtStatus::InvalidHandle, |_| NtStatus::ObjectTypeMismatch));
         };

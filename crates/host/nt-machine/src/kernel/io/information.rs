@@ -2,7 +2,8 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::registry::keys;
 use crate::kernel::shared_data::PHYSICAL_PAGES;
 use crate::kernel::sync::process::{self, SYSTEM};
