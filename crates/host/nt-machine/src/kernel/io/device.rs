@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::stack::{attach_for_driver, lower, top};
-use super::{names, rules};
+use super::{modules, names, rules};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, GUID, UNICODE_STRING};
@@ -212,6 +212,7 @@ pub(crate) fn new_driver(
     driver.Size().write(size_of::<DRIVER_OBJECT>() as u16)?;
     driver.DriverStart().write(image)?;
     driver.DriverSize().write(size)?;
+    driver.DriverSection().write(modules::add(image, size, entry)?)?;
     driver.DriverExtension().write(extension)?;
     driver.DriverName().write(new_string(&format!("\\Driver\\{name}"))?.read()?)?;
     driver.DriverInit().write(entry)?;

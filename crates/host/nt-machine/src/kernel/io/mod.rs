@@ -22,6 +22,7 @@ pub(crate) mod interrupt;
 mod irp;
 pub(crate) mod manager;
 pub(crate) mod mdl;
+pub(crate) mod modules;
 pub(crate) mod names;
 pub(crate) mod open;
 pub(crate) mod plug_play;
