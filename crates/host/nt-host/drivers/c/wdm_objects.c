@@ -256,6 +256,25 @@ static NTSTATUS Names(void)
     return 0;
 }
 
+static NTSTATUS Conversions(void)
+{
+    ROUTINE(SIZE_T, wcstombs, CHAR *, PCWSTR, SIZE_T);
+    ROUTINE(SIZE_T, mbstowcs, WCHAR *, const CHAR *, SIZE_T);
+    ROUTINE(NTSTATUS, NtQuerySystemInformation, ULONG, PVOID, ULONG, PULONG);
+    CHAR narrow[4] = {9, 9, 9, 9};
+    WCHAR wide[4] = {9, 9, 9, 9};
+    UCHAR debugger[2];
+    ULONG length;
+
+    CHECK(wcstombs(NULL, L"abc", 0) == 3 && mbstowcs(NULL, "ab", 0) == 2);
+    CHECK(wcstombs(narrow, L"abc", 2) == 2 && narrow[1] == 'b' && narrow[2] == 9);
+    CHECK(wcstombs(narrow, L"abc", 4) == 3 && narrow[2] == 'c' && narrow[3] == 0);
+    CHECK(wcstombs(narrow, L"\x4E00", 4) == (SIZE_T)-1);
+    CHECK(mbstowcs(wide, "ab", 4) == 2 && wide[1] == 'b' && wide[2] == 0 && wide[3] == 9);
+    CHECK(NtQuerySystemInformation(35, debugger, sizeof(debugger), &length) == 0 && length == 2 && debugger[1] == 1);
+    return 0;
+}
+
 static VOID NTAPI Boot(PVOID Context, ULONG Kind, PVOID Image)
 {
     (void)Context, (void)Kind, (void)Image;
@@ -438,7 +457,8 @@ static NTSTATUS Activities(void)
 }
 
 static NTSTATUS (*const Steps[])(void) = {Data,      Processes, Threads, Processors, Devices,      Packets, Files,
-                                          Lookaside, Registry,  Values,  Activities, Undocumented, Names,   BootDrivers};
+                                          Lookaside, Registry,  Values,  Activities, Undocumented, Names,   BootDrivers,
+                                          Conversions};
 
 #define STEPS (sizeof(Steps) / sizeof(Steps[0]))
 
