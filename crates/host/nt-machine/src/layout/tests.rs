@@ -55,7 +55,7 @@ fn modules_have_the_offsets_of_microsofts_metadata() {
         };
     }
     offsets!(InLoadOrderLinks = Reserved1, DllBase = DllBase, EntryPoint = Reserved3, FullDllName = FullDllName);
-    offsets!(BaseDllName = Reserved4, CoverageSection = Anonymous2);
+    offsets!(BaseDllName = Reserved4, CheckSum = Anonymous);
 }
 
 /// The headers align a device object to 16 bytes, but the metadata does not, so the size differs.
