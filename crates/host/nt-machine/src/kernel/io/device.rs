@@ -3,6 +3,7 @@
 use etw_types::NtStatus;
 
 use super::stack::{attach_for_driver, lower, top};
+use super::text::new_string;
 use super::{modules, names, rules};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
@@ -181,19 +182,6 @@ impl Link {
     pub(crate) fn is_called(&self, name: &str) -> bool {
         names::are_same(&self.name, name)
     }
-}
-
-/// Allocates a string.
-pub(crate) fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> {
-    let units: Vec<u16> = text.encode_utf16().collect();
-    let size = units.len() as u16 * 2;
-    let (string, buffer): (GuestPtr<UNICODE_STRING>, GuestPtr<u16>) = {
-        let mut pool = lock(&kernel().pool);
-        (pool.new_object(), pool.new_objects(units.len() as u64 + 1))
-    };
-    buffer.write_all(&units)?;
-    string.set(size, size + 2, buffer)?;
-    Ok(string)
 }
 
 /// Creates the driver object of an image. Returns it with the path of the driver's registry key.

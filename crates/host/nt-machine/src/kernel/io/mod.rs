@@ -37,6 +37,7 @@ mod security;
 mod services;
 pub(crate) mod stack;
 mod start_io;
+pub(crate) mod text;
 mod timer;
 mod tree;
 pub(crate) mod volume;

@@ -3,7 +3,7 @@
 //! Microsoft does not document it, but public drivers change the flags of their own entry and walk the list. The layout is that of
 //! `KLDR_DATA_TABLE_ENTRY` in the headers of System Informer (phnt), which agree with Microsoft's metadata.
 
-use super::device::new_string;
+use super::text::new_string;
 use crate::image;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DRIVER_OBJECT, KLDR_DATA_TABLE_ENTRY};
@@ -14,19 +14,18 @@ type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
 /// Adds an image to the list. The kernel is its first module.
 pub(super) fn add(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>) -> Result<Entry, Fault> {
     let first = lock(&kernel().io).drivers.first().copied();
-    let last = match first {
-        Some(driver) => driver.DriverSection().read()?,
-        None => {
-            let module = kernel().table.image();
-            let path = r"\SystemRoot\system32\ntoskrnl.exe";
-            let module = new(GuestPtr::new(module.base), module.size as u32, GuestPtr::NULL, path)?;
-            module.InLoadOrderLinks().initialize()?;
-            module
-        }
+    let before = if let Some(driver) = first {
+        driver.DriverSection().read()?
+    } else {
+        let image = kernel().table.image();
+        let path = r"\SystemRoot\system32\ntoskrnl.exe";
+        let module = new(GuestPtr::new(image.base), image.size as u32, GuestPtr::NULL, path)?;
+        module.InLoadOrderLinks().initialize()?;
+        module
     };
     let name = image::name_at(image.address()).unwrap_or_default();
     let module = new(image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
-    last.InLoadOrderLinks().insert(module.InLoadOrderLinks())?;
+    before.InLoadOrderLinks().insert(module.InLoadOrderLinks())?;
     Ok(module)
 }
 

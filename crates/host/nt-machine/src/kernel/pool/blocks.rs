@@ -372,7 +372,10 @@ impl Pool {
         }
         let offset = address - block.address.min(address);
         if executes && address >= block.address && offset < size {
-            return Some((Rule::NoExecute.into(), format!("executes byte {offset} of {article} {what}, which is not executable")));
+            return Some((
+                Rule::NoExecute.into(),
+                format!("executes byte {offset} of {article} {what}, which is not executable"),
+            ));
         }
         Some((Rule::PoolOverrun.into(), format!("accesses byte {offset} of {article} {what}")))
     }
