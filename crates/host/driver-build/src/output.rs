@@ -8,6 +8,8 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use command_line::escaped;
+
 static CLOSED: AtomicBool = AtomicBool::new(false);
 /// Whether output was lost for another reason than a closed pipe.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -24,8 +26,6 @@ pub struct Manner {
     pub has_colours: bool,
     /// Begins to show progress for the work that the text describes. It ends when the returned value is dropped.
     pub activity: fn(&'static str) -> Box<dyn Any>,
-    /// Makes a line harmless for a terminal: it may contain names of files and packages.
-    pub escaped: fn(&str) -> String,
 }
 
 /// Sets the manner. Call it before anything is printed; later calls have no effect. The default has notes and no details, and
@@ -37,22 +37,29 @@ pub fn set(manner: Manner) {
 pub(crate) fn manner() -> Manner {
     *MANNER.get_or_init(|| {
         let has_colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Manner { is_quiet: false, is_verbose: false, has_colours, activity: |_| Box::new(()), escaped: str::to_owned }
+        Manner { is_quiet: false, is_verbose: false, has_colours, activity: |_| Box::new(()) }
     })
 }
 
 /// Prints the command that is about to be started, as a detail.
 pub(crate) fn starts(command: &impl Display) {
     if manner().is_verbose {
-        eprintln!("detail: {}", (manner().escaped)(&command.to_string()));
+        eprintln!("detail: {}", escaped(&command.to_string()));
     }
 }
 
 /// Prints a note to standard error, indented below the title of the current step.
 pub fn note(text: &str) {
     for line in text.lines().filter(|_| !manner().is_quiet) {
-        eprintln!("      {}", (manner().escaped)(line));
+        eprintln!("      {}", escaped(line));
     }
+}
+
+/// Prints an error to standard error. Lines after the first are indented, so that they do not look like other messages.
+pub fn error(text: &str) {
+    let mut lines = text.lines();
+    eprintln!("error: {}", escaped(lines.next().unwrap_or_default()));
+    lines.for_each(|line| eprintln!("  {}", escaped(line)));
 }
 
 /// Whether a write to standard output has failed.

@@ -128,10 +128,10 @@ mod tests {
 
     #[test]
     fn a_source_without_events_is_asked_once_and_waits_no_longer_than_told() {
-        let mut asked = 0;
+        let mut polls = 0;
         let mut source = poll(move || {
-            asked += 1;
-            if asked == 1 { Polled::Nothing } else { Polled::End }
+            polls += 1;
+            if polls == 1 { Polled::Nothing } else { Polled::End }
         });
         assert_eq!(source.receive(Duration::ZERO), Received::Nothing);
         assert_eq!(source.receive(Duration::ZERO), Received::End);

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use command_line::shown;
 use etw_etl::{About, Exporter, Format, NewFile};
 
 use crate::run::Outcome;
@@ -23,7 +24,7 @@ pub(crate) struct Files {
 impl Files {
     /// Makes the folder and checks that it can be written to, before the driver is run.
     pub(crate) fn prepare(folder: &Path) -> Result<Self, String> {
-        let cannot = |error| format!("cannot write to {}: {error}", folder.display());
+        let cannot = |error| format!("cannot write to {}: {error}", shown(folder));
         fs::create_dir_all(folder).map_err(cannot)?;
         // The driver's process has another current folder, so the session gets the whole path.
         let etl = fs::canonicalize(folder).map_err(cannot)?.join("demo.etl");
@@ -31,7 +32,7 @@ impl Files {
         // A test only: the file is removed again when it is dropped.
         NewFile::create(&etl).map_err(|error| error.to_string())?;
         if etl.to_str().is_none() {
-            let name = etl.as_os_str().as_encoded_bytes().escape_ascii();
+            let name = shown(&etl);
             return Err(format!("cannot write to `{name}`: the name of a session's file must be valid UTF-8"));
         }
         Ok(Self { draft, etl, json: folder.join("demo.json"), html: folder.join("demo.html") })

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     match Options::parse(env::args_os().skip(1)).and_then(|options| demo(&options)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { code, reason }) => {
-            eprintln!("error: {reason}");
+            eprintln!("error: {}", command_line::escaped(&reason));
             ExitCode::from(code)
         }
     }

@@ -1,7 +1,10 @@
 //! Shows the results on the terminal.
 
+use std::env;
 use std::io::{self, ErrorKind, Write as _};
+use std::path::Path;
 
+use command_line::{escaped, shown};
 use etw_etl::export::Columns;
 use etw_etl::{About, Format};
 
@@ -96,22 +99,22 @@ fn summary(outcome: &Outcome, trace: &Trace, files: &Files) -> String {
     ];
     match &outcome.findings[..] {
         [] => lines.push(String::from("  the driver kept every rule, and left nothing behind")),
-        findings => lines.extend(findings.iter().map(|finding| format!("  finding: {finding}"))),
+        findings => lines.extend(findings.iter().map(|finding| format!("  finding: {}", escaped(finding)))),
     }
-    lines.extend(outcome.gaps.iter().map(|gap| format!("  gap: {gap}")));
-    lines.extend(outcome.output.lines().map(|line| format!("  it printed: {line}")));
+    lines.extend(outcome.gaps.iter().map(|gap| format!("  gap: {}", escaped(gap))));
+    lines.extend(outcome.output.lines().map(|line| format!("  it printed: {}", escaped(line))));
     for (path, what) in [
         (&files.etl, "the trace, for tools that read .etl"),
         (&files.json, "one JSON object for each event"),
         (&files.html, "a page: open it in a browser"),
     ] {
-        lines.push(format!("  {:<28} {what}", shown(path)));
+        lines.push(format!("  {:<28} {what}", relative(path)));
     }
     lines.join("\n") + "\n"
 }
 
-/// The path relative to the current folder if it is below it, otherwise the whole path.
-fn shown(path: &std::path::Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).display().to_string()
+/// Returns the text of the path relative to the current folder if it is below it, otherwise of the whole path.
+fn relative(path: &Path) -> String {
+    let here = env::current_dir().unwrap_or_default();
+    shown(path.strip_prefix(&here).unwrap_or(path))
 }

@@ -96,10 +96,9 @@ impl Headers {
     /// Parses everything up to the end of the section table.
     pub(crate) fn read(data: &[u8]) -> Result<Self, Error> {
         let cut = |field| move |()| Error::new(field, "the file is too short to contain it");
-        let dos: &ImageDosHeader = data.read_at(0).map_err(cut("DOS header"))?;
-        if dos.e_magic.get(LE) != IMAGE_DOS_SIGNATURE {
-            return Err(Error::new("DOS header", "it does not begin with MZ"));
-        }
+        let dos = data.read_at::<ImageDosHeader>(0).ok().filter(|dos| dos.e_magic.get(LE) == IMAGE_DOS_SIGNATURE);
+        let missing = || Error::new("DOS header", "there is none: this is not a Windows image such as a .sys or .dll");
+        let dos = dos.ok_or_else(missing)?;
         let start = u64::from(dos.e_lfanew.get(LE));
         let signature: &object::U32<LE> = data.read_at(start).map_err(cut("PE signature"))?;
         if signature.get(LE) != IMAGE_NT_SIGNATURE {

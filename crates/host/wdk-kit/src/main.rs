@@ -1,55 +1,64 @@
 //! `wdk-kit make FOLDER`: makes a kit and prints its path. `cargo xtask bench` measures it; builds call the library.
 
 use std::env;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use command_line::{Content, Screen, escaped, shown};
 
 const USAGE: &str = "usage: wdk-kit make FOLDER";
 
-/// What the command line asks for.
+/// What the command line requests.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
     Help,
     Make(PathBuf),
     /// The word that is wrong, if one is.
-    Wrong(Option<String>),
+    Wrong(Option<OsString>),
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    match parse(&words.iter().map(String::as_str).collect::<Vec<_>>()) {
-        Request::Help => {
-            println!("{USAGE}");
-            ExitCode::SUCCESS
-        }
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    match parse(&words.iter().map(OsString::as_os_str).collect::<Vec<_>>()) {
+        Request::Help => print(format!("{USAGE}\n").as_bytes()),
         Request::Make(dir) => match wdk_kit::make(&dir) {
-            Ok(root) => {
-                println!("{}", root.display());
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("error: {error}");
-                ExitCode::FAILURE
-            }
+            Ok(root) => print(&[root.as_os_str().as_encoded_bytes(), b"\n"].concat()),
+            Err(error) => fail(1, &error.to_string()),
         },
-        Request::Wrong(word) => {
-            if let Some(word) = word {
-                eprintln!("error: unexpected argument '{word}'");
-            }
-            eprintln!("{USAGE}");
-            ExitCode::FAILURE
-        }
+        Request::Wrong(Some(word)) => fail(2, &format!("unexpected argument '{}'; {USAGE}", shown(Path::new(&word)))),
+        Request::Wrong(None) => fail(2, USAGE),
     }
 }
 
-fn parse(words: &[&str]) -> Request {
-    match words {
-        ["--help" | "-h", ..] | ["make", "--help" | "-h", ..] => Request::Help,
+/// Prints to standard output. A terminal gets escapes in place of what it would execute.
+fn print(text: &[u8]) -> ExitCode {
+    let mut screen = Screen::new(io::stdout().lock(), Content::Plain);
+    match screen.write_all(text).and_then(|()| screen.finish()) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => fail(2, &format!("cannot write to standard output: {error}")),
+    }
+}
+
+fn fail(code: u8, text: &str) -> ExitCode {
+    eprintln!("error: {}", escaped(text));
+    ExitCode::from(code)
+}
+
+fn parse(words: &[&OsStr]) -> Request {
+    let is_option = |word: &OsStr| word.as_encoded_bytes().starts_with(b"-");
+    let is_help = |word: &OsStr| word == "--help" || word == "-h";
+    match *words {
+        [word, ..] if is_help(word) => Request::Help,
+        [command, word, ..] if command == "make" && is_help(word) => Request::Help,
         // A folder whose name begins with a dash can be written as ./-name.
-        ["make", dir] if !dir.starts_with('-') => Request::Make(PathBuf::from(dir)),
-        [] | ["make"] => Request::Wrong(None),
-        ["make", dir, ..] if dir.starts_with('-') => Request::Wrong(Some((*dir).to_owned())),
-        ["make", _, word, ..] | [word, ..] => Request::Wrong(Some((*word).to_owned())),
+        [command, dir] if command == "make" && !is_option(dir) => Request::Make(PathBuf::from(dir)),
+        [] => Request::Wrong(None),
+        [command] if command == "make" => Request::Wrong(None),
+        [command, dir, ..] if command == "make" && is_option(dir) => Request::Wrong(Some(dir.to_owned())),
+        [command, _, word, ..] if command == "make" => Request::Wrong(Some(word.to_owned())),
+        [word, ..] => Request::Wrong(Some(word.to_owned())),
     }
 }
 
@@ -57,12 +66,16 @@ fn parse(words: &[&str]) -> Request {
 mod tests {
     use super::{Request, parse};
 
+    fn parsed(words: &[&str]) -> Request {
+        parse(&words.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    }
+
     #[test]
     fn help_is_the_usage_and_no_name_of_a_folder() {
         for words in [&["--help"][..], &["-h"], &["make", "--help"], &["make", "-h"]] {
-            assert_eq!(parse(words), Request::Help, "{words:?}");
+            assert_eq!(parsed(words), Request::Help, "{words:?}");
         }
-        assert_eq!(parse(&["make", "x"]), Request::Make("x".into()));
+        assert_eq!(parsed(&["make", "x"]), Request::Make("x".into()));
     }
 
     #[test]
@@ -73,8 +86,8 @@ mod tests {
             (&["make", "-"], "-"),
             (&["make", "one", "two"], "two"),
         ] {
-            assert_eq!(parse(words), Request::Wrong(Some(wrong.to_owned())), "{words:?}");
+            assert_eq!(parsed(words), Request::Wrong(Some(wrong.into())), "{words:?}");
         }
-        assert_eq!((parse(&[]), parse(&["make"])), (Request::Wrong(None), Request::Wrong(None)));
+        assert_eq!((parsed(&[]), parsed(&["make"])), (Request::Wrong(None), Request::Wrong(None)));
     }
 }

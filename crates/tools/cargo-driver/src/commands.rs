@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use command_line::{Activity, end, error, escaped, exit, has_colours, is_quiet, is_verbose, message};
+use command_line::{Activity, end, exit, has_colours, is_quiet, is_verbose};
 use driver_build::output::{self, Manner};
 use driver_build::setup::{ensure_component, note};
 use driver_build::{Error, Host, PackageOptions, Plan, adopt, build, check, ensure_tools, package};
@@ -25,7 +25,6 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         is_verbose: is_verbose(),
         has_colours: has_colours(&io::stderr()),
         activity: |what| Box::new(Activity::begin(what)),
-        escaped: |text| escaped(text).into_owned(),
     });
     let result = host().and_then(|host| match command {
         Command::New(line) => new::new(&host, line),
@@ -51,18 +50,11 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         Ok(()) => end(exit::SUCCESS),
         Err(error) => {
             if !matches!(error, Error::Reported(_)) {
-                report(&error.to_string());
+                output::error(&error.to_string());
             }
             end(error.exit_code())
         }
     }
-}
-
-/// Prints an error. Its further lines are indented, so that none looks like another message.
-fn report(text: &str) {
-    let mut lines = text.lines();
-    error(lines.next().unwrap_or_default());
-    lines.for_each(|line| message(&format!("  {line}")));
 }
 
 /// A host that installs nothing: an error about something missing names [`SETUP`].

@@ -48,8 +48,8 @@ fn parse(id: &str) -> Option<Source> {
 /// revision.
 fn published(host: &Host, clone: &Path) -> Option<Source> {
     let git = |words: &[&str]| {
-        let said = host.tool("git").current_dir(clone).args(words).capture().ok()?;
-        Some(said.trim().to_owned()).filter(|said| !said.is_empty())
+        let printed = host.tool("git").current_dir(clone).args(words).capture().ok()?;
+        Some(printed.trim().to_owned()).filter(|printed| !printed.is_empty())
     };
     let url = git(&["remote", "get-url", "origin"]).filter(|url| url.contains("://") && !url.starts_with("file:"))?;
     let revision = git(&["rev-parse", "HEAD"])?;

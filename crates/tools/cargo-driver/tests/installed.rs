@@ -13,9 +13,9 @@ fn repository() -> PathBuf {
 /// Runs a command and returns its output; panics with the output if the command fails.
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(output.status.success(), "{command:?}\n{said}");
-    said
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{command:?}\n{printed}");
+    printed
 }
 
 #[test]
@@ -49,26 +49,26 @@ fn a_new_driver_of_each_kind_is_tested_and_packaged_by_the_installed_program() {
         driver(&place, &["build"]);
         let image = place.join("target/driver/x64").join(name.replace('-', "_")).with_extension("sys");
         assert!(image.is_file(), "{}", image.display());
-        let said = driver(&place, &["run", "--", step[0], step[1]]);
-        assert!(said.contains("no findings"), "{said}");
+        let printed = driver(&place, &["run", "--", step[0], step[1]]);
+        assert!(printed.contains("no findings"), "{printed}");
         driver(&place, &["trace", "--", step[0], step[1]]);
         let trace = place.join("target/driver/trace").join(name.replace('-', "_")).with_extension("etl");
         let mut events = etw_etl::Reader::open(&trace).unwrap();
         assert!(events.any(|event| event.decode().event.as_deref() == Some("DriverEntry")), "{}", trace.display());
-        let said = driver(&place, &["test", "--coverage"]);
+        let printed = driver(&place, &["test", "--coverage"]);
         assert!(
-            said.contains("2 passed") && said.contains("/src/lib.rs\n") && said.contains("  all files\n"),
-            "{said}"
+            printed.contains("2 passed") && printed.contains("/src/lib.rs\n") && printed.contains("  all files\n"),
+            "{printed}"
         );
         let coverage = place.join("target/driver/coverage");
-        assert!(["coverage.info", "index.html"].iter().all(|name| coverage.join(name).is_file()), "{said}");
+        assert!(["coverage.info", "index.html"].iter().all(|name| coverage.join(name).is_file()), "{printed}");
         assert!(!place.join("host-tests/target").exists(), "the crates of the tests are in the cache");
         // The first driver's tests compile nt-host, unless an earlier run did. Those of the second find it compiled.
-        assert!(name == "new-kmdf" || !said.contains("Compiling nt-machine"), "{said}");
+        assert!(name == "new-kmdf" || !printed.contains("Compiling nt-machine"), "{printed}");
         driver(&place, &["package"]);
         let package = place.join("target/package/x64");
-        let said = driver(&place, &["verify", package.to_str().unwrap()]);
-        assert!(said.contains(": valid") && !said.contains("NOT VALID"), "{said}");
+        let printed = driver(&place, &["verify", package.to_str().unwrap()]);
+        assert!(printed.contains(": valid") && !printed.contains("NOT VALID"), "{printed}");
     }
     fs::remove_dir_all(&folder).unwrap();
 }

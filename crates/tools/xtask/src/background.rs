@@ -22,8 +22,8 @@ impl Background {
     /// Waits until the command has ended, and prints its output.
     pub(crate) fn wait(self) -> Result<(), Error> {
         let result = self.command.wait();
-        let said = fs::read(&self.log).map_err(|error| failed(&self.log, &error))?;
-        output::print(&String::from_utf8_lossy(&said));
+        let printed = fs::read(&self.log).map_err(|error| failed(&self.log, &error))?;
+        output::print(&String::from_utf8_lossy(&printed));
         result
     }
 }

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         Ok(()) => 0,
         Err(error) => {
             if !matches!(error, Error::Reported(_)) {
-                eprintln!("error: {error}");
+                output::error(&error.to_string());
             }
             error.exit_code()
         }

@@ -98,8 +98,8 @@ impl System for EngineSystem {
             Control::Stop => session.finish()?,
             Control::Flush => session.flush()?,
             Control::Update => {
-                let asked = self.properties(session.name(), block)?;
-                session.update(&Update::from_block(&session.query()?.status.properties, asked))?
+                let requested = self.properties(session.name(), block)?;
+                session.update(&Update::from_block(&session.query()?.status.properties, requested))?
             }
             Control::IncrementFile => session.increment_file()?,
             Control::ConvertToRealTime => session.convert_to_real_time()?,

@@ -61,7 +61,7 @@ static NTSTATUS Processes(void)
     return 0;
 }
 
-static PVOID ThreadItself;
+static PVOID ThreadItself, ThreadObject;
 
 static VOID NTAPI ThreadRoutine(PVOID Context)
 {
@@ -86,7 +86,7 @@ static NTSTATUS Threads(void)
     /* The handle refers to the object that PsGetCurrentThread returned on that thread. */
     CHECK(object == ThreadItself && *(UCHAR *)object == 6);
     CHECK(client.UniqueProcess == (HANDLE)4 && ((ULONG_PTR)client.UniqueThread & 3) == 0 && client.UniqueThread != 0);
-    ObfDereferenceObject(object);
+    ThreadObject = object;
     ZwClose(handle);
     return 0;
 }
@@ -192,6 +192,102 @@ static NTSTATUS Files(void)
     RtlInitUnicodeString(&name, L"\\KernelObjects");
     CHECK(ZwOpenDirectoryObject(&handle, 1, &attributes) == 0);
     ZwClose(handle);
+    return 0;
+}
+
+/* An entry of the list of loaded modules: x64, up to the flags. */
+typedef struct {
+    LIST_ENTRY Links;
+    PVOID Unused[4], DllBase, EntryPoint;
+    ULONGLONG SizeOfImage;
+    UNICODE_STRING FullDllName, BaseDllName;
+    ULONG Flags;
+} MODULE;
+
+/* What drivers do without documentation: they set a flag of their own module, walk the modules, and search the opaque objects
+   of threads and processes for a value. */
+static NTSTATUS Undocumented(void)
+{
+    ROUTINE(PVOID, PsGetCurrentThread, VOID);
+    MODULE *own = TheDriver->DriverSection, *module;
+    ULONG_PTR *system = *(PVOID *)LookUp(L"PsInitialSystemProcess"), sum = 0;
+    ULONG index, modules = 1;
+
+    CHECK(own != NULL && own->DllBase == TheDriver->DriverStart && own->SizeOfImage == TheDriver->DriverSize);
+    CHECK(own->EntryPoint == (PVOID)TheDriver->DriverInit && own->FullDllName.Length > own->BaseDllName.Length);
+    own->Flags |= 0x20;
+    for (module = (MODULE *)own->Links.Flink; module != own; module = (MODULE *)module->Links.Flink) {
+        CHECK(module->Links.Flink->Blink == &module->Links && module->DllBase != NULL);
+        modules++;
+    }
+    CHECK(modules == 2);
+    for (index = 0; index < 0x1000 / sizeof(ULONG_PTR); index++) {
+        sum += ((volatile ULONG_PTR *)PsGetCurrentThread())[index] + ((volatile ULONG_PTR *)ThreadObject)[index];
+    }
+    for (index = 0; index < 0x3000 / sizeof(ULONG_PTR) && (system[index] & 0xFFFFFFFFFFFF) != 0x6D6574737953; index++) {
+        sum += system[index];
+    }
+    CHECK(sum != 0 && index < 0x3000 / sizeof(ULONG_PTR));
+    ObfDereferenceObject(ThreadObject);
+    return 0;
+}
+
+/* The global directory of names has links to itself, for processes of other sessions. */
+static NTSTATUS Names(void)
+{
+    ROUTINE(PVOID, IoCreateNotificationEvent, PUNICODE_STRING, PHANDLE);
+    PWSTR paths[] = {L"\\BaseNamedObjects\\Global\\CObjects", L"\\BaseNamedObjects\\CObjects",
+                     L"\\BaseNamedObjects\\local\\CObjects"};
+    UNICODE_STRING name;
+    HANDLE handles[3];
+    PVOID events[3];
+    ULONG index;
+
+    for (index = 0; index < 3; index++) {
+        RtlInitUnicodeString(&name, paths[index]);
+        events[index] = IoCreateNotificationEvent(&name, &handles[index]);
+    }
+    CHECK(events[0] != NULL && events[1] == events[0] && events[2] == events[0]);
+    for (index = 0; index < 3; index++) {
+        ZwClose(handles[index]);
+    }
+    RtlInitUnicodeString(&name, L"\\BaseNamedObjects\\Globally\\CObjects");
+    CHECK(IoCreateNotificationEvent(&name, &handles[0]) == NULL);
+    return 0;
+}
+
+static NTSTATUS Conversions(void)
+{
+    ROUTINE(SIZE_T, wcstombs, CHAR *, PCWSTR, SIZE_T);
+    ROUTINE(SIZE_T, mbstowcs, WCHAR *, const CHAR *, SIZE_T);
+    ROUTINE(NTSTATUS, NtQuerySystemInformation, ULONG, PVOID, ULONG, PULONG);
+    CHAR narrow[4] = {9, 9, 9, 9};
+    WCHAR wide[4] = {9, 9, 9, 9};
+    UCHAR debugger[2];
+    ULONG length;
+
+    CHECK(wcstombs(NULL, L"abc", 0) == 3 && mbstowcs(NULL, "ab", 0) == 2);
+    CHECK(wcstombs(narrow, L"abc", 2) == 2 && narrow[1] == 'b' && narrow[2] == 9);
+    CHECK(wcstombs(narrow, L"abc", 4) == 3 && narrow[2] == 'c' && narrow[3] == 0);
+    CHECK(wcstombs(narrow, L"\x4E00", 4) == (SIZE_T)-1);
+    CHECK(mbstowcs(wide, "ab", 4) == 2 && wide[1] == 'b' && wide[2] == 0 && wide[3] == 9);
+    CHECK(NtQuerySystemInformation(35, debugger, sizeof(debugger), &length) == 0 && length == 2 && debugger[1] == 1);
+    return 0;
+}
+
+static VOID NTAPI Boot(PVOID Context, ULONG Kind, PVOID Image)
+{
+    (void)Context, (void)Kind, (void)Image;
+}
+
+static NTSTATUS BootDrivers(void)
+{
+    ROUTINE(PVOID, IoRegisterBootDriverCallback, PVOID, PVOID);
+    ROUTINE(VOID, IoUnregisterBootDriverCallback, PVOID);
+    PVOID registration = IoRegisterBootDriverCallback(Boot, NULL);
+
+    CHECK(registration != NULL);
+    IoUnregisterBootDriverCallback(registration);
     return 0;
 }
 
@@ -360,8 +456,9 @@ static NTSTATUS Activities(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {Data,  Processes, Threads,  Processors, Devices,   Packets,
-                                          Files, Lookaside, Registry, Values,     Activities};
+static NTSTATUS (*const Steps[])(void) = {Data,      Processes, Threads, Processors, Devices,      Packets, Files,
+                                          Lookaside, Registry,  Values,  Activities, Undocumented, Names,   BootDrivers,
+                                          Conversions};
 
 #define STEPS (sizeof(Steps) / sizeof(Steps[0]))
 

@@ -67,7 +67,7 @@ impl Device {
     ///
     /// Returns the driver's status if it refuses. Also fails if the driver stops the machine.
     pub fn remove(self) -> Result<(), Error> {
-        self.host.ask_status(&Request::RemoveDevice { device: self.number })
+        self.host.call_for_status(&Request::RemoveDevice { device: self.number })
     }
 
     /// Removes the device by surprise: the driver cannot refuse.
@@ -76,7 +76,7 @@ impl Device {
     ///
     /// Fails if the driver stops the machine.
     pub fn surprise_remove(self) -> Result<(), Error> {
-        self.host.ask_status(&Request::SurpriseRemove { device: self.number })
+        self.host.call_for_status(&Request::SurpriseRemove { device: self.number })
     }
 
     /// Stops the device and starts it again, as Windows does to assign hardware resources anew.
@@ -86,7 +86,7 @@ impl Device {
     /// Returns the driver's status if it refuses, or if the device does not start again. Also fails if the driver stops the
     /// machine.
     pub fn rebalance(&self) -> Result<(), Error> {
-        self.host.ask_status(&Request::Rebalance { device: self.number })
+        self.host.call_for_status(&Request::Rebalance { device: self.number })
     }
 
     /// Puts the device to sleep: it leaves its working state, and its power-managed queues hold their requests.
@@ -95,7 +95,7 @@ impl Device {
     ///
     /// Returns the driver's status if it refuses. Also fails if the driver stops the machine.
     pub fn sleep(&self) -> Result<(), Error> {
-        self.host.ask_status(&Request::SetPower { device: self.number, on: false })
+        self.host.call_for_status(&Request::SetPower { device: self.number, on: false })
     }
 
     /// Wakes the device up.
@@ -104,7 +104,7 @@ impl Device {
     ///
     /// Returns the driver's status if it fails. Also fails if the driver stops the machine.
     pub fn wake(&self) -> Result<(), Error> {
-        self.host.ask_status(&Request::SetPower { device: self.number, on: true })
+        self.host.call_for_status(&Request::SetPower { device: self.number, on: true })
     }
 
     /// Sends a request of Windows Management Instrumentation to the device.
@@ -195,7 +195,7 @@ impl PendingRequest {
     ///
     /// Fails if the driver stops the machine.
     pub fn cancel(&self) -> Result<(), Error> {
-        self.host.ask_status(&Request::Cancel { number: self.number })
+        self.host.call_for_status(&Request::Cancel { number: self.number })
     }
 
     /// Waits until the request is completed, and closes the device if it was opened for this request only. A request

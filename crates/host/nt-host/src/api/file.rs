@@ -92,7 +92,7 @@ impl NtHost {
     ///
     /// Fails if the driver stops the machine.
     pub fn fail_next(&self, call: u64) -> Result<(), Error> {
-        self.ask_status(&Request::FailNext { call })
+        self.call_for_status(&Request::FailNext { call })
     }
 
     /// Makes four bytes of the next input with the method `METHOD_NEITHER` change to `value` after the driver's first read of
@@ -103,7 +103,7 @@ impl NtHost {
     ///
     /// Fails if the driver stops the machine.
     pub fn change_next(&self, offset: u32, value: u32) -> Result<(), Error> {
-        self.ask_status(&Request::ChangeNext { offset, value })
+        self.call_for_status(&Request::ChangeNext { offset, value })
     }
 
     pub(super) fn open_with(&self, request: &Request) -> Result<File, Error> {
@@ -186,7 +186,7 @@ impl File {
     ///
     /// Fails if the file is no longer open or the driver stops the machine.
     pub fn close(self) -> Result<(), Error> {
-        self.host.ask_status(&Request::Close { file: self.number })
+        self.host.call_for_status(&Request::Close { file: self.number })
     }
 
     pub(crate) fn begin(&self, request: IoRequest) -> Result<PendingRequest, Error> {

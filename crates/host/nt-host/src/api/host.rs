@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use etw_etl::{Decoder, FrameNames};
-use etw_manifest::SchemaFiles;
-use etw_types::{Guid, NtStatus};
-use nt_machine::{Coverage, Gap, GapKind, Notification, Notified, Record};
+use nt_machine::{Coverage, Gap, GapKind, Notification, Notified};
 
 use super::coverage::CoverageFile;
 use super::images::{ImageFile, ImageFiles};
@@ -17,8 +14,8 @@ use super::target::Target;
 use super::{Builder, Device, Trace, TraceSession};
 use crate::Error;
 use crate::child::Process;
-use crate::report::{Finding, LineCoverage, Losses, Place, Report};
-use crate::wire::{Reply, Request, StormPlan};
+use crate::report::{LineCoverage, Losses, Report};
+use crate::wire::{Reply, Request};
 
 /// The data that all handles of a host share.
 pub(crate) struct Inner {
@@ -103,25 +100,6 @@ pub struct NtHost {
     inner: Arc<Inner>,
 }
 
-/// The parameters of [`NtHost::storm`].
-#[derive(Clone, Debug)]
-pub struct Storm {
-    /// How many times the driver is loaded and unloaded.
-    pub rounds: u32,
-    /// The number of threads that send control requests.
-    pub threads: u32,
-    /// The number of requests of each thread in each round.
-    pub requests: u32,
-    /// The provider that is enabled, requested to log its state, and disabled, as fast as possible.
-    pub provider: Guid,
-    /// The control code of the requests.
-    pub code: u32,
-    /// The input of the requests.
-    pub input: Vec<u8>,
-    /// The size of the output buffer of each request.
-    pub output: u32,
-}
-
 impl NtHost {
     /// Returns a builder for a host.
     #[must_use]
@@ -163,7 +141,7 @@ impl NtHost {
     ///
     /// Fails if the driver stops the machine, or with [`Error::NotUnloaded`] if it has no unload routine.
     pub fn unload(&self) -> Result<Report, Error> {
-        match self.ask_status(&Request::Unload {}) {
+        match self.call_for_status(&Request::Unload {}) {
             Ok(()) => Ok(self.report()),
             Err(Error::Status(_)) => Err(Error::NotUnloaded),
             Err(error) => Err(error),
@@ -209,7 +187,7 @@ impl NtHost {
     /// Fails if the driver stops the machine.
     pub fn advance(&self, time: Duration) -> Result<(), Error> {
         let units = u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX);
-        self.ask_status(&Request::Advance { time: units })
+        self.call_for_status(&Request::Advance { time: units })
     }
 
     /// Notifies the driver of an event in the system: processes, threads, images, the registry, handles, the
@@ -223,26 +201,6 @@ impl NtHost {
             Reply::Notified { called, status, access } => Ok(Notified { called, status, access }),
             reply => Err(self.unexpected(reply)),
         }
-    }
-
-    /// Loads the driver, sends requests from several threads while a session enables and disables the provider, and
-    /// unloads the driver, many times. The driver must not be loaded.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the driver stops the machine or cannot be loaded.
-    pub fn storm(&self, storm: &Storm) -> Result<Report, Error> {
-        let plan = StormPlan {
-            rounds: storm.rounds,
-            threads: storm.threads,
-            requests: storm.requests,
-            provider: storm.provider,
-            code: storm.code,
-            input: storm.input.clone(),
-            output: storm.output,
-        };
-        self.ask_status(&Request::Storm { plan })?;
-        Ok(self.report())
     }
 
     /// Returns the routines that the driver called and that can fail, with the number of calls of each. Calls that undo
@@ -315,19 +273,6 @@ impl NtHost {
         self.inner.write_coverage().map_err(|error| Error::Host(error.to_string()))
     }
 
-    /// Returns a decoder for the driver's events. It uses the manifest in the driver's image, and resolves stacks to
-    /// functions, files and lines.
-    #[must_use]
-    pub fn decoder(&self) -> Decoder {
-        let mut decoder = Decoder::default().with_names(Arc::new(Names(self.clone())));
-        let mut files = SchemaFiles::default();
-        // Most images have no schemas, because their events are self-describing.
-        if files.add(&self.inner.images.driver().path).is_ok() {
-            decoder.push(Arc::new(files));
-        }
-        decoder
-    }
-
     /// Returns the files that the run reads, which no output may replace: the driver and the other images, and their PDBs
     /// and linker maps if they exist.
     #[must_use]
@@ -343,84 +288,6 @@ impl NtHost {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.inner.notes
-    }
-
-    /// Returns what is known about an address of the driver's code, as it appears in an event's stack: the return
-    /// address of a call. Returns `None` if the address is not in an image of the last load. If functions were
-    /// inlined into each other, returns the innermost one of the driver's own code: see [`NtHost::locate_all`].
-    #[must_use]
-    pub fn locate(&self, address: u64) -> Option<Place> {
-        let mut places = self.locate_all(address);
-        let own = places.iter().position(|place| place.is_own).unwrap_or_default();
-        places.drain(own..).next()
-    }
-
-    /// Returns all functions that an address of the driver's code belongs to, innermost first: those that were inlined,
-    /// and the one that was called. Empty if the address is not in an image of the last load.
-    #[must_use]
-    pub fn locate_all(&self, address: u64) -> Vec<Place> {
-        let images = &self.inner.images;
-        let found = images.find(&self.inner.process.image_bases(), address);
-        found.map(|place| images.places(place, true)).unwrap_or_default()
-    }
-
-    /// Returns a finding with names and lines.
-    pub(crate) fn name(&self, record: &Record) -> Finding {
-        let images = &self.inner.images;
-        let mut finding = Finding {
-            rule: record.rule(),
-            microsoft: record.microsoft(),
-            image: images.name(images.blamed(record)),
-            routine: record.routine(),
-            place: None,
-            inner: Vec::new(),
-            stack: Vec::new(),
-            irql: record.irql(),
-            detail: record.detail(),
-        };
-        let place = record.place().map(|place| images.places(place, record.is_call())).unwrap_or_default();
-        let callers = record.calls().iter().flat_map(|call| images.places(*call, true));
-        finding.set_chain(place.into_iter().chain(callers).collect());
-        finding
-    }
-
-    pub(crate) fn process(&self) -> &Process {
-        &self.inner.process
-    }
-
-    pub(crate) fn call(&self, request: &Request) -> Result<Reply, Error> {
-        self.inner.process.call(request).map_err(Error::Process)
-    }
-
-    pub(crate) fn ask_status(&self, request: &Request) -> Result<(), Error> {
-        match self.call(request)? {
-            Reply::Status { status } if status.is_success() => Ok(()),
-            Reply::Status { status } => Err(Error::Status(status)),
-            reply => Err(self.unexpected(reply)),
-        }
-    }
-
-    pub(crate) fn unexpected(&self, reply: Reply) -> Error {
-        match reply {
-            Reply::Stopped {} => Error::Stopped(Box::new(self.report())),
-            Reply::Failed { reason } => Error::Host(reason),
-            Reply::NotLoaded { status, reason } => Error::NotLoaded(status, reason),
-            Reply::Completed { answer } => Error::Status(answer.status),
-            Reply::Status { status } => Error::Status(status),
-            Reply::Number { .. }
-            | Reply::Notified { .. }
-            | Reply::Interrupted { .. }
-            | Reply::Events { .. }
-            | Reply::Calls { .. }
-            | Reply::Gaps { .. }
-            | Reply::Together { .. }
-            | Reply::Batch { .. }
-            | Reply::Names { .. }
-            | Reply::FileOpened { .. }
-            | Reply::Messages { .. }
-            | Reply::Passage { .. }
-            | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
-        }
     }
 }
 
@@ -439,30 +306,5 @@ impl Target {
 impl fmt::Debug for NtHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NtHost").field("process", &self.inner.process).finish_non_exhaustive()
-    }
-}
-
-/// Resolves the frames of event stacks.
-struct Names(NtHost);
-
-impl fmt::Debug for Names {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Names")
-    }
-}
-
-impl FrameNames for Names {
-    fn names(&self, _: u32, address: u64) -> Vec<String> {
-        let name = |place: Place| {
-            let offset = place.offset.filter(|offset| *offset != 0).map(|offset| format!("+{offset:#x}"));
-            let function = place.symbol.as_ref().map(|symbol| format!("{symbol}{}", offset.unwrap_or_default()));
-            let image = place.image.as_deref().unwrap_or("image");
-            let function = function.unwrap_or_else(|| format!("{image}+{:#x}", place.rva));
-            match place.file.zip(place.line) {
-                Some((file, line)) => format!("{function} ({file}:{line})"),
-                None => function,
-            }
-        };
-        self.0.locate_all(address).into_iter().map(name).collect()
     }
 }

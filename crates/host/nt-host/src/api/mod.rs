@@ -1,6 +1,7 @@
 //! The public API: a host with one driver, its devices, and traces with expectations.
 
 mod builder;
+mod calls;
 mod compare;
 mod coverage;
 mod device;
@@ -11,6 +12,8 @@ mod host;
 mod images;
 mod matrix;
 mod network;
+mod places;
+mod storm;
 mod system;
 mod target;
 mod trace;
@@ -24,8 +27,9 @@ pub use device::{Device, PendingRequest};
 pub use expect::Expectation;
 pub use file::File;
 pub use frameworks::Frameworks;
-pub use host::{NtHost, Storm};
+pub use host::NtHost;
 pub use matrix::{Broken, Matrix, Mistake, Survey};
+pub use storm::Storm;
 pub(crate) use target::Target;
 pub use trace::{Trace, TraceSession};
 pub use volume::{FileOperation, Port, Volume, VolumeFile};

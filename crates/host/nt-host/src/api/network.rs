@@ -58,7 +58,7 @@ impl NtHost {
     ///
     /// Fails with `STATUS_INVALID_PARAMETER` if the connection does not exist, and if the driver stops the machine.
     pub fn disconnect(&self, connection: &Passage) -> Result<(), Error> {
-        self.ask_status(&Request::Disconnect { connection: connection.id })
+        self.call_for_status(&Request::Disconnect { connection: connection.id })
     }
 
     /// Returns how far a connection or packet has come by now, for example after the driver has completed a pended

@@ -108,7 +108,7 @@ impl TraceSession {
     }
 
     fn control(&self, request: &Request) -> Result<Trace, Error> {
-        self.host.ask_status(request)?;
+        self.host.call_for_status(request)?;
         Ok(self.trace())
     }
 }

@@ -158,7 +158,7 @@ impl Volume {
     ///
     /// Returns the status of the minifilter if it refuses, or if it is not attached.
     pub fn detach(&self) -> Result<(), Error> {
-        self.host.ask_status(&Request::FilterAttach { attached: false })
+        self.host.call_for_status(&Request::FilterAttach { attached: false })
     }
 
     /// Attaches the minifilter to the volume.
@@ -167,7 +167,7 @@ impl Volume {
     ///
     /// Returns the status of the minifilter if it refuses, or if it is attached.
     pub fn attach(&self) -> Result<(), Error> {
-        self.host.ask_status(&Request::FilterAttach { attached: true })
+        self.host.call_for_status(&Request::FilterAttach { attached: true })
     }
 
     /// Connects to a communication port of the minifilter, with the context that a program passes to
@@ -297,7 +297,7 @@ impl VolumeFile {
     ///
     /// Fails if the file is not open or the driver stops the machine.
     pub fn close(self) -> Result<(), Error> {
-        self.host.ask_status(&Request::FileClose { file: self.number })
+        self.host.call_for_status(&Request::FileClose { file: self.number })
     }
 }
 
@@ -320,7 +320,7 @@ impl FileOperation {
     ///
     /// Fails if the driver stops the machine.
     pub fn cancel(&self) -> Result<(), Error> {
-        self.host.ask_status(&Request::FileCancel { number: self.number })
+        self.host.call_for_status(&Request::FileCancel { number: self.number })
     }
 }
 
@@ -343,7 +343,7 @@ impl Port {
     ///
     /// Fails if the port is not connected or the driver stops the machine.
     pub fn reply(&self, reply: &[u8]) -> Result<(), Error> {
-        self.host.ask_status(&Request::PortReply { port: self.number, reply: reply.to_vec() })
+        self.host.call_for_status(&Request::PortReply { port: self.number, reply: reply.to_vec() })
     }
 
     /// Takes the messages that the minifilter has sent with `FltSendMessage`.
@@ -364,7 +364,7 @@ impl Port {
     ///
     /// Fails if the port is not connected or the driver stops the machine.
     pub fn close(self) -> Result<(), Error> {
-        self.host.ask_status(&Request::PortClose { port: self.number })
+        self.host.call_for_status(&Request::PortClose { port: self.number })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The command `nt-host`. It uses the exit codes of `command_line::exit`: 1 if the driver did not load or
-//! `DriverEntry` failed; 3 for findings, a bug check or a request that could not be sent; 4 if events or findings were
-//! lost or the driver's process ended.
+//! `DriverEntry` failed; 3 for findings or a bug check; 4 if the run is incomplete: a device did not start, a request did not
+//! reach the driver, events or findings were lost, or the driver's process ended.
 
 mod args;
 mod clients;
@@ -20,6 +20,7 @@ mod progress;
 mod run;
 mod steps;
 mod text;
+mod values;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

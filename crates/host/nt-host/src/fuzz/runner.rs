@@ -127,9 +127,9 @@ impl Runner {
     pub(super) fn end(&self) {
         let _ = self.host.advance(ADVANCE);
         if self.is_ready() {
-            let _ = self.host.ask_status(&Request::RemoveDevice { device: self.device });
+            let _ = self.host.call_for_status(&Request::RemoveDevice { device: self.device });
         }
-        let _ = self.host.ask_status(&Request::Unload {});
+        let _ = self.host.call_for_status(&Request::Unload {});
     }
 
     /// Returns the findings so far.

@@ -65,7 +65,7 @@ fn bad_usage_and_bad_files_end_with_2() {
     }
     let output = nt_host(&["run"], &driver.with_extension("pdb"));
     assert_eq!(code(&output), Some(2));
-    assert!(text(&output).contains("DOS header"), "{}", text(&output));
+    assert!(text(&output).contains("this is not a Windows image such as a .sys"), "{}", text(&output));
 }
 
 #[test]

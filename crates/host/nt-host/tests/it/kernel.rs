@@ -44,7 +44,7 @@ fn started(builder: Builder) -> (NtHost, Device, Log) {
 }
 
 /// The steps of `wdm_objects`, in order.
-const OBJECTS: [&str; 11] = [
+const OBJECTS: [&str; 15] = [
     "exported data",
     "processes",
     "threads",
@@ -56,6 +56,10 @@ const OBJECTS: [&str; 11] = [
     "the service's key",
     "values of the registry",
     "activity ids",
+    "modules and opaque objects",
+    "links between directories of names",
+    "callbacks about boot drivers",
+    "conversions and information about the system",
 ];
 
 /// The steps of `wdm_system`, in order.

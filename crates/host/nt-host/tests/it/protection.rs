@@ -30,12 +30,18 @@ fn an_image_finds_what_the_loader_fills_in() {
 
 #[test]
 fn sections_have_their_rights_and_no_others() {
-    for (bug, what) in [(1, "constants"), (2, "code"), (4, "what was discarded"), (5, "data as code")] {
+    for (bug, what, verb, reason) in [
+        (1, "constants", "writes to", "is read-only"),
+        (2, "code", "writes to", "is read-only"),
+        (4, "what was discarded", "executes", "was discarded after DriverEntry"),
+        (5, "data as code", "executes", "is not executable"),
+    ] {
         let report = run(bug);
         let [finding] = report.findings() else { panic!("{what}: {:#?}", report.findings()) };
-        let (rule, verb) = if bug == 5 { (Rule::NoExecute, "executes ") } else { (Rule::AccessViolation, "") };
-        assert_eq!(finding.rule, rule, "{what}");
-        assert!(finding.detail.starts_with(&format!("{verb}image+0x")), "{what}: {}", finding.detail);
+        assert_eq!(finding.rule, if bug == 5 { Rule::NoExecute } else { Rule::AccessViolation }, "{what}");
+        let detail = &finding.detail;
+        assert!(detail.starts_with(&format!("{verb} image+0x")), "{what}: {detail}");
+        assert!(detail.ends_with(&format!(", which {reason}")), "{what}: {detail}");
         let places = finding.place.iter().chain(&finding.stack);
         let lines: Vec<_> = places.filter_map(|place| place.line).collect();
         // The marked line is the place itself, or its caller if the driver calls data or discarded code.

@@ -27,19 +27,14 @@ pub(super) fn explain(trap: Trap, registers: &Registers, site: &FaultSite) -> ! 
             let place = image::describe(address);
             stop(Rule::NoExecute, format_args!("executes {place}, which is not executable"));
         }
-        if let Some((breach, what)) = explain_address(address, trap.executes()) {
+        if let Some((breach, what)) = explain_address(&trap) {
             verify::stop(breach, site.routine, site.address, format_args!("{what}"));
         }
         if trap.is_no_execute() {
             stop(Rule::NoExecute, format_args!("executes {address:#x}, which is not executable"));
         }
-        let verb = match trap.error {
-            _ if trap.executes() => "executes",
-            error if error & 2 != 0 => "writes to",
-            _ => "reads",
-        };
         let null = if address < PAGE { ", through a NULL pointer" } else { "" };
-        stop(Rule::AccessViolation, format_args!("{verb} {address:#x}{null}"));
+        stop(Rule::AccessViolation, format_args!("{} {address:#x}{null}", trap.verb()));
     }
     if is_code(registers.rip) {
         match decode(&code_at(registers.rip)) {

@@ -68,6 +68,20 @@ impl Trap {
         self.executes() && (self.error & PRESENT != 0 || self.is_on_stack())
     }
 
+    /// Returns whether the processor refused to write to a page that is there.
+    pub(super) const fn is_refused_write(&self) -> bool {
+        self.error & (PRESENT | WRITE) == PRESENT | WRITE
+    }
+
+    /// Returns what the driver does to the address.
+    pub(super) const fn verb(&self) -> &'static str {
+        match self.error {
+            error if error & FETCH != 0 => "executes",
+            error if error & WRITE != 0 => "writes to",
+            _ => "reads",
+        }
+    }
+
     pub(super) fn is_on_stack(&self) -> bool {
         thread::stack().is_some_and(|stack| stack.contains(self.address))
     }
@@ -210,7 +224,7 @@ fn exception_of(trap: Trap, registers: &Registers) -> Option<Exception> {
         (PAGE_FAULT, _) => {
             let is_guard = thread::stack().is_some_and(|stack| stack.is_guard(trap.address));
             let stops = is_guard || trap.address >= USER_END || thread::irql() >= DISPATCH;
-            if stops || trap.is_no_execute() || explain_address(trap.address, trap.executes()).is_some() {
+            if stops || trap.is_no_execute() || explain_address(&trap).is_some() {
                 return None;
             }
             let kind = match trap.error {

@@ -27,11 +27,13 @@ pub(crate) mod system_calls;
 pub(crate) use area::Exception;
 pub(crate) use site::FaultSite;
 
+use fault::Trap;
+
 use crate::image;
 use crate::memory::Unhandled;
 use crate::part::Part;
 use crate::routine::Routine;
-use crate::verify::Breach;
+use crate::verify::{Breach, Rule};
 
 /// The families of routines.
 pub(crate) const ROUTINES: &[&[Routine]] = &[frames::ROUTINES, raise::ROUTINES];
@@ -70,6 +72,12 @@ fn is_code(address: u64) -> bool {
     image::is_loaded(address) || HOOKS.find().is_some_and(|hooks| (hooks.is_pool)(address))
 }
 
-fn explain_address(address: u64, executes: bool) -> Option<(Breach, String)> {
-    (HOOKS.find()?.explain)(address, executes)
+/// Explains a fault by its address. Pages of an image that the driver cannot use are read-only, or gone with its `INIT` section.
+fn explain_address(trap: &Trap) -> Option<(Breach, String)> {
+    if image::is_loaded(trap.address) {
+        let reason = if trap.is_refused_write() { "is read-only" } else { "was discarded after DriverEntry" };
+        let what = format!("{} {}, which {reason}", trap.verb(), image::describe(trap.address));
+        return Some((Rule::AccessViolation.into(), what));
+    }
+    (HOOKS.find()?.explain)(trap.address, trap.executes())
 }

@@ -7,7 +7,7 @@ use super::files::{self, Opened, Opening};
 use super::request::{self, Ended, Request};
 use super::state::{Data, File, state};
 use super::{instance, major, operation, register};
-use crate::kernel::io::device::new_string;
+use crate::kernel::io::text::new_string;
 use crate::kernel::io::volume;
 use crate::kernel::{Answer, RequestKind, kernel, lock};
 use crate::memory::GuestPtr;

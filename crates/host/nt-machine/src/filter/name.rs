@@ -6,7 +6,7 @@ use super::file_system::{CLEANED_UP, path_to_open};
 use super::major;
 use super::state::{Data, File, InstanceId, NameReferences, Stage, state, with};
 use crate::image::Leaving;
-use crate::kernel::ex::object::KernelHandle;
+use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::io::{file_info, volume};
 use crate::kernel::pool::Kind;
 use crate::kernel::{kernel, lock};

@@ -198,8 +198,8 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(DISPATCH), module(FILTER_MANAGER)]
-    fn FltGetRequestorProcessIdEx(_data: Ignored<Data>) -> crate::kernel::ex::object::KernelHandle {
-        crate::kernel::ex::object::KernelHandle::new(process::process_id(process::process()))
+    fn FltGetRequestorProcessIdEx(_data: Ignored<Data>) -> crate::kernel::ex::handle::KernelHandle {
+        crate::kernel::ex::handle::KernelHandle::new(process::process_id(process::process()))
     }
 
     /// The clients of this host wait for their operations.

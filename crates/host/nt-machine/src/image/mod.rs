@@ -188,12 +188,6 @@ pub(crate) fn describe(address: u64) -> String {
     format!("{}+{rva:#x}", name.unwrap_or("image"))
 }
 
-/// Explains why an address of a loaded image cannot be used.
-pub(crate) fn explain(address: u64) -> String {
-    let place = describe(address);
-    format!("{place} does not allow this: it is read-only, not executable, or was discarded after DriverEntry")
-}
-
 /// The image that is being unloaded, for the search for leaks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving(pub(crate) u32);

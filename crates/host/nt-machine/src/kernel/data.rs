@@ -94,6 +94,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// The size of a variable, and of an object type or table after the variables, in bytes.
 const VARIABLE: u64 = 16;
 const OBJECT: u64 = 0x400;
+/// The size of the system process and of its name. Drivers that look for the name read as much as three pages.
+const SYSTEM_PROCESS: u64 = 0x3000;
 /// `ProcessObject`.
 const PROCESS: u8 = 3;
 
@@ -106,7 +108,7 @@ pub(crate) struct Variables {
 
 impl Variables {
     /// The number of bytes that they take.
-    pub(crate) const SIZE: u64 = VARIABLES.len() as u64 * (VARIABLE + OBJECT);
+    pub(crate) const SIZE: u64 = VARIABLES.len() as u64 * (VARIABLE + OBJECT) + SYSTEM_PROCESS;
 
     /// Creates the variables in pages that have room for them.
     pub(crate) fn new(config: &Config, start: GuestPtr<u8>) -> Self {
@@ -137,8 +139,9 @@ fn make(config: &Config, start: GuestPtr<u8>) -> Result<Variables, Fault> {
     let mut variables = Variables::default();
     for (index, (name, value)) in (0..).zip(VARIABLES) {
         let variable = start.at(index * VARIABLE).cast::<u64>();
-        let object = start.at(count * VARIABLE + index * OBJECT);
+        let mut object = start.at(count * VARIABLE + index * OBJECT);
         if matches!(value, Process) {
+            object = start.at(count * (VARIABLE + OBJECT));
             variables.process = object.cast();
             variables.process.Header().initialize(PROCESS, 0)?;
             // The process name, for routines that return it.

@@ -432,9 +432,6 @@ fn explain_address(address: u64, executes: bool) -> Option<(Breach, String)> {
     if image::is_unloaded(address) {
         return Some((Rule::CallbackAfterUnload.into(), format!("{address:#x} is in the unloaded image")));
     }
-    if image::contains(address) {
-        return Some((Rule::AccessViolation.into(), image::explain(address)));
-    }
     let pool = lock_from_handler(&kernel().pool)?;
     pool.explain(address, executes)
 }

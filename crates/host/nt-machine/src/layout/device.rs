@@ -20,7 +20,7 @@ layout! {
         DriverStart: GuestPtr<u8>,
         DriverSize: u32,
         Padding3: u32,
-        DriverSection: GuestPtr<Opaque>,
+        DriverSection: GuestPtr<KLDR_DATA_TABLE_ENTRY>,
         DriverExtension: GuestPtr<DRIVER_EXTENSION>,
         DriverName: UNICODE_STRING,
         HardwareDatabase: GuestPtr<UNICODE_STRING>,
@@ -37,6 +37,30 @@ layout! {
         Count: u32,
         Padding: u32,
         ServiceKeyName: UNICODE_STRING,
+    }
+
+    /// An entry of the list of loaded modules. The metadata has some of its members, as `LDR_DATA_TABLE_ENTRY`.
+    KLDR_DATA_TABLE_ENTRY: 0x90 {
+        InLoadOrderLinks: LIST_ENTRY,
+        ExceptionTable: GuestPtr<Opaque>,
+        ExceptionTableSize: u32,
+        Padding1: u32,
+        GpValue: GuestPtr<Opaque>,
+        NonPagedDebugInfo: GuestPtr<Opaque>,
+        DllBase: GuestPtr<u8>,
+        EntryPoint: GuestPtr<Code>,
+        SizeOfImage: u32,
+        Padding2: u32,
+        FullDllName: UNICODE_STRING,
+        BaseDllName: UNICODE_STRING,
+        Flags: u32,
+        LoadCount: u16,
+        SignatureLevel: u16,
+        SectionPointer: GuestPtr<Opaque>,
+        CheckSum: u32,
+        CoverageSectionSize: u32,
+        CoverageSection: GuestPtr<Opaque>,
+        LoadedImports: GuestPtr<Opaque>,
     }
 
     /// With one device.

@@ -259,10 +259,11 @@ layout! {
         Unused: [u64; 11],
     }
 
-    /// A thread or process that can be waited for. Opaque on Windows.
-    THREAD: 0x100 {
+    /// A thread or process that can be waited for. Opaque on Windows, where more memory follows it: drivers that search it for
+    /// a value read as much as a page.
+    THREAD: 0x1000 {
         Header: DISPATCHER_HEADER,
-        Unused: [u64; 29],
+        Unused: [u64; 509],
     }
 }
 

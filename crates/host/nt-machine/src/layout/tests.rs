@@ -42,6 +42,22 @@ fn objects_have_the_layouts_of_microsofts_metadata() {
     });
 }
 
+/// The metadata names few members of the entries, and not those after `TimeDateStamp`, whose place has another meaning here.
+#[test]
+fn modules_have_the_offsets_of_microsofts_metadata() {
+    macro_rules! offsets {
+        ($($member:ident = $theirs:ident),*) => {
+            $(assert_eq!(
+                offset_of!(KLDR_DATA_TABLE_ENTRY, $member),
+                offset_of!(programming::LDR_DATA_TABLE_ENTRY, $theirs),
+                stringify!($member)
+            );)*
+        };
+    }
+    offsets!(InLoadOrderLinks = Reserved1, DllBase = DllBase, EntryPoint = Reserved3, FullDllName = FullDllName);
+    offsets!(BaseDllName = Reserved4, CheckSum = Anonymous);
+}
+
 /// The headers align a device object to 16 bytes, but the metadata does not, so the size differs.
 #[test]
 fn device_objects_have_the_offsets_of_microsofts_metadata() {

@@ -10,7 +10,7 @@ use crate::cpu::switch;
 use crate::exception::system_calls;
 use crate::filter;
 use crate::image::{self, DRIVER, Leaving};
-use crate::kernel::io::{device, interrupt, plug_play, registration, stack};
+use crate::kernel::io::{device, interrupt, modules, plug_play, registration, stack};
 use crate::kernel::pool::paging;
 use crate::kernel::registry::keys;
 use crate::kernel::sync::scheduler::Timer;
@@ -300,6 +300,8 @@ fn gone(resident: &Resident) {
     lock(&kernel.objects).report_leaks(leaving);
     lock(&kernel.pool).report_leaks(leaving);
     lock(&kernel.io).drivers.retain(|driver| *driver != resident.driver);
+    // Fails only if the driver has overwritten its entry.
+    let _ = modules::remove(resident.driver);
     lock(&parts().residents).retain(|known| known.number != resident.number);
     let region = resident.mapped.region();
     paging::remove_sections(region);

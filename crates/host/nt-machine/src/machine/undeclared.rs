@@ -58,6 +58,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "isspace",
             "isupper",
             "isxdigit",
+            "mbstowcs",
             "memchr",
             "memcmp",
             "memcpy",
@@ -99,6 +100,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "wcsnlen",
             "wcsrchr",
             "wcsstr",
+            "wcstombs",
         ],
     ),
     (

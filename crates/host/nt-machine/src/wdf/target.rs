@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::device::with_device;
 use super::{Handle, object};
-use crate::kernel::ex::object::KernelHandle;
+use crate::kernel::ex::handle::KernelHandle;
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT};
 use crate::memory::{Code, GuestPtr};
 use crate::routine::{DISPATCH, functions};

@@ -10,7 +10,7 @@ use super::target_state::close;
 use super::{Handle, file, object, send, structures};
 use crate::kernel::call_back;
 use crate::kernel::ex::TargetEvent;
-use crate::kernel::ex::object::KernelHandle;
+use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::io::{below, bus, device as wdm, file as files, names};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, WDF_IO_TARGET_OPEN_PARAMS};
 use crate::memory::GuestPtr;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use super::packet::Headers;
-use crate::kernel::ex::object::KernelHandle;
+use crate::kernel::ex::handle::KernelHandle;
 
 /// A stop on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

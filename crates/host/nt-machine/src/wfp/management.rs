@@ -6,7 +6,8 @@ use super::callout::{self, ACTION_CALLOUT};
 use super::layers;
 use super::state::{Filter, Owner, Policy, Session, State, state};
 use super::value::{self, Condition, Match, Value};
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     FWPM_CALLOUT0, FWPM_FILTER_CONDITION0, FWPM_FILTER0, FWPM_PROVIDER0, FWPM_SESSION0, FWPM_SUBLAYER0, GUID,

@@ -10,7 +10,7 @@ use etw_types::Guid;
 
 use super::journey::Journey;
 use super::value::Condition;
-use crate::kernel::ex::object::KernelHandle;
+use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::lock;
 use crate::layout::FWPS_FILTER;
 use crate::memory::{Code, GuestPtr};

@@ -120,8 +120,8 @@ fn end(account: &mut Account, chain: &Chain, time: Duration, context: &Context) 
     }
     chain.weaknesses().into_iter().for_each(|text| account.add("chain", Mark::Weak, text));
     // If the user names roots, the chain must end at one of them or at one of Microsoft's.
-    let is_asked = !context.trusted.is_empty();
-    let mark = |otherwise: Mark| if is_asked { Mark::Failed } else { otherwise };
+    let has_roots = !context.trusted.is_empty();
+    let mark = |otherwise: Mark| if has_roots { Mark::Failed } else { otherwise };
     match &chain.end {
         End::Pinned(root) => {
             account.add("chain", Mark::Passed, format!("it ends at {}, a root that is pinned by its key", root.name));

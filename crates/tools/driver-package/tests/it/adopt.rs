@@ -243,11 +243,11 @@ fn an_incomplete_or_inconsistent_package_is_rejected() {
             "driver.pdb",
         ),
     ];
-    for (name, change, rule, said) in changes {
+    for (name, change, rule, printed) in changes {
         let folder = wdk_package(&format!("adopt-{name}"), "target/release", Arch::X64);
         change(&folder);
         let (found, text) = refused(&adoption(&folder), &folder);
-        assert!(found == rule && text.contains(said), "{name}: {text}");
+        assert!(found == rule && text.contains(printed), "{name}: {text}");
     }
 }
 
@@ -282,8 +282,8 @@ fn files_that_are_there_are_replaced_only_if_asked() {
     let again = adoption(&folder).adopt().unwrap();
     assert!(again.added.is_empty() && again.replaced.is_empty(), "{again:?}");
     fs::write(folder.join("install.ps1"), "# mine").unwrap();
-    let (rule, said) = refused(&adoption(&folder), &folder);
-    assert!(rule == "package-file" && said.contains("install.ps1") && said.contains("--replace"), "{said}");
+    let (rule, printed) = refused(&adoption(&folder), &folder);
+    assert!(rule == "package-file" && printed.contains("install.ps1") && printed.contains("--replace"), "{printed}");
     let replaced = Adoption { replace: true, ..adoption(&folder) }.adopt().unwrap();
     assert_eq!(replaced.replaced, ["install.ps1"]);
     assert!(text(&folder, "install.ps1").contains("Assert-Machine"));
@@ -296,14 +296,15 @@ fn a_program_and_scripts_of_ones_own_come_along() {
     let program = Driver { subsystem: 3, ..image(Arch::X64) }.build();
     fs::write(place.join("program.exe"), &program).unwrap();
     fs::write(place.join("only.ps1"), "exit 0").unwrap();
-    let asked = Adoption { scripts: Some(place.clone()), etwctl: Some(place.join("program.exe")), ..adoption(&folder) };
-    let adopted = asked.adopt().unwrap();
+    let adoption =
+        Adoption { scripts: Some(place.clone()), etwctl: Some(place.join("program.exe")), ..adoption(&folder) };
+    let adopted = adoption.adopt().unwrap();
     assert_eq!(adopted.added, ["README.txt", "etwctl.exe", "only.ps1", "package.psd1"]);
     assert_eq!(fs::read(folder.join("etwctl.exe")).unwrap(), program, "as it is");
     // ARM64 can run programs for x64, but not the reverse.
     let folder = wdk_package("adopt-extras-x64", "target/release", Arch::X64);
     fs::write(place.join("program.exe"), Driver { subsystem: 3, ..image(Arch::Arm64) }.build()).unwrap();
-    assert_eq!(refused(&Adoption { folder: folder.clone(), ..asked }, &folder).0, "machine");
+    assert_eq!(refused(&Adoption { folder: folder.clone(), ..adoption }, &folder).0, "machine");
 }
 
 fn adopt(folder: &Path, arguments: &[&str]) -> Output {
@@ -315,16 +316,19 @@ fn adopt(folder: &Path, arguments: &[&str]) -> Output {
 fn the_command_says_what_it_did() {
     let folder = wdk_package("adopt-command", "target/debug", Arch::X64);
     let output = adopt(&folder, &["--provider", "A.B", "."]);
-    let said = String::from_utf8(output.stdout).unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.starts_with(". (x64)\n  added README.txt\n") && said.contains("  added driver.wprp\n"), "{said}");
-    assert!(!said.contains("already"), "{said}");
-    let said = String::from_utf8(adopt(&folder, &["--provider", "A.B", "."]).stdout).unwrap();
-    assert!(said.contains("everything was there already"), "{said}");
+    assert!(
+        printed.starts_with(". (x64)\n  added README.txt\n") && printed.contains("  added driver.wprp\n"),
+        "{printed}"
+    );
+    assert!(!printed.contains("already"), "{printed}");
+    let printed = String::from_utf8(adopt(&folder, &["--provider", "A.B", "."]).stdout).unwrap();
+    assert!(printed.contains("everything was there already"), "{printed}");
     let output = adopt(&folder, &["--provider", "C.D", "."]);
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("package.psd1: error package-file: it already exists"), "{said}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("package.psd1: error package-file: it already exists"), "{printed}");
     for (arguments, text) in [
         (&[][..], "<FOLDER>"),
         (&["a", "b"], "unexpected argument 'b' found"),
@@ -344,8 +348,8 @@ fn a_file_that_the_package_is_made_from_is_not_replaced() {
     let folder = wdk_package("adopt-input", "target/debug", Arch::X64);
     let program = folder.join("package.psd1");
     fs::write(&program, fs::read(folder.join("driver.sys")).unwrap()).unwrap();
-    let asked = Adoption { etwctl: Some(program), replace: true, ..adoption(&folder) };
-    let (rule, text) = refused(&asked, &folder);
+    let adoption = Adoption { etwctl: Some(program), replace: true, ..adoption(&folder) };
+    let (rule, text) = refused(&adoption, &folder);
     assert_eq!(rule, "package-file");
     assert!(text.contains("is the input "), "{text}");
 }

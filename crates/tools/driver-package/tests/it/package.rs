@@ -252,9 +252,9 @@ fn the_command_makes_a_package_and_replaces_it() {
     usual(&folder, Arch::Arm64);
     for _ in 0..2 {
         let output = package(&folder, &["--out", "out/arm64", "--keys", "keys", "--arch", "arm64"]);
-        let said = String::from_utf8(output.stdout).unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        assert!(said.starts_with("out/arm64 (arm64)\n  README.txt ("), "{said}");
+        assert!(printed.starts_with("out/arm64 (arm64)\n  README.txt ("), "{printed}");
     }
     assert_eq!(names(&folder.join("out")), ["arm64"]);
     assert!(fs::read(folder.join("out/arm64/driver.inf")).unwrap().windows(10).any(|text| text == b"11/14/2023"));
@@ -279,17 +279,17 @@ fn files_of_the_user_and_a_package_on_a_full_disk_are_not_touched() {
     shell.args(["--image", "driver.dll", "--inx", "driver.inx", "--kmdf", "1.33", "--keys", "keys"]);
     let full = |shell: &mut Command, out: &str| shell.args(["--out", out]).current_dir(&folder).output().unwrap();
     let output = full(&mut shell, "out/x64");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("error package-folder: File too large"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{printed}");
+    assert!(printed.contains("error package-folder: File too large"), "{printed}");
     assert_eq!((names(&out), names(&folder.join("out"))), (before, vec!["x64".into()]));
 
     // The user keeps the source and the keys beside the package.
     fs::copy(folder.join("driver.inx"), out.join("driver.inx")).unwrap();
     let output = package(&folder, &["--out", "out/x64", "--keys", "out/x64/keys"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("as its own: driver.inx, keys/; nothing was changed"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("as its own: driver.inx, keys/; nothing was changed"), "{printed}");
     assert!(out.join("driver.inx").is_file() && out.join("keys/WDRLocalTestCert.pem").is_file());
 }
 
@@ -312,15 +312,15 @@ fn a_file_that_cannot_be_read_or_written_is_exit_code_2_and_an_input_that_is_ref
         (["--out", "out", "--cert", "plain"], 1, "plain: error certificate-file: "),
     ] {
         let output = package(&folder, &arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-        assert!(said.contains(text), "{arguments:?}: {said}");
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
+        assert!(printed.contains(text), "{arguments:?}: {printed}");
     }
     fs::remove_file(folder.join("driver.dll")).unwrap();
     let output = package(&folder, &["--out", "out", "--keys", "keys"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("driver.dll: error package-file: ") && !folder.join("out").exists(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{printed}");
+    assert!(printed.contains("driver.dll: error package-file: ") && !folder.join("out").exists(), "{printed}");
 }
 
 #[test]
@@ -336,8 +336,8 @@ fn wrong_usage_is_exit_code_2() {
     ] {
         let output = package(&folder, arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains(text), "{arguments:?}: {said}");
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(printed.contains(text), "{arguments:?}: {printed}");
     }
     let help = String::from_utf8(package(&folder, &["--help"]).stdout).unwrap();
     assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");

@@ -27,14 +27,14 @@ pub(super) fn format(context: &Context<'_>, formats: &Formats) -> Result<Option<
     if context.is_json && (formats.pcapng || formats.parquet.is_some()) {
         return Err("--json cannot be used with --parquet or --pcapng".to_owned());
     }
-    let asked = [
+    let choices = [
         (formats.csv, "csv", Format::Csv),
         (formats.chrome, "chrome", Format::Chrome),
         (formats.html, "html", Format::Html),
         (formats.text, "text", Format::Text),
         (formats.table, "table", Format::Table),
     ];
-    match asked.into_iter().find(|(is_asked, ..)| *is_asked) {
+    match choices.into_iter().find(|(is_chosen, ..)| *is_chosen) {
         Some((_, name, _)) if context.is_json => Err(format!("--json cannot be used with --{name}")),
         Some((_, _, format)) => Ok(Some(format)),
         None => Ok(context.is_json.then_some(Format::JsonLines)),

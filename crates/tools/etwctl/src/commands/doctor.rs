@@ -87,7 +87,7 @@ impl Checks {
 
 /// What a session requested from a provider.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct Requested {
     level: Level,
     any: u64,
     all: u64,
@@ -97,8 +97,8 @@ struct Asked {
 impl Missed {
     /// Checks whether the request accepts the level of the missing event, or level 5 if that is not known. Level 0 in a request
     /// accepts every event.
-    fn check_level(&self, asked: Asked, session: &str, checks: &mut Checks) {
-        let limit = asked.level.as_int();
+    fn check_level(&self, requested: Requested, session: &str, checks: &mut Checks) {
+        let limit = requested.level.as_int();
         let wanted = self.level.unwrap_or(Level::Verbose).as_int();
         let takes_it = limit == 0 || wanted <= limit;
         let finding = match limit {
@@ -120,11 +120,11 @@ impl Missed {
 
     /// Checks the keywords in the same way. An event without a keyword passes the masks, unless the request has the property
     /// `ignore-keyword-0`.
-    fn check_keywords(&self, asked: Asked, session: &str, checks: &mut Checks) {
+    fn check_keywords(&self, requested: Requested, session: &str, checks: &mut Checks) {
         // For a provider that is not classic, an empty mask accepts every keyword.
-        let any = if asked.any == 0 { u64::MAX } else { asked.any };
-        let leaves_0_out = asked.property & IGNORE_KEYWORD_0 != 0;
-        let mut finding = match (any, asked.all) {
+        let any = if requested.any == 0 { u64::MAX } else { requested.any };
+        let leaves_0_out = requested.property & IGNORE_KEYWORD_0 != 0;
+        let mut finding = match (any, requested.all) {
             (u64::MAX, 0) => format!("{session} accepts every keyword"),
             (any, 0) => format!("{session} accepts events with a keyword of {any:#x}"),
             (u64::MAX, all) => format!("{session} accepts events with all keywords of {all:#x}"),
@@ -132,7 +132,7 @@ impl Missed {
         };
         finding.push_str(if leaves_0_out { ", but no events without a keyword" } else { "" });
         let takes = |keyword: u64| {
-            if keyword == 0 { !leaves_0_out } else { Keyword::from_bits(keyword).matches(any, asked.all) }
+            if keyword == 0 { !leaves_0_out } else { Keyword::from_bits(keyword).matches(any, requested.all) }
         };
         match self.keyword {
             Some(keyword) if takes(keyword) => checks.add("keywords", Verdict::Good, finding),
@@ -142,10 +142,10 @@ impl Missed {
             }
             Some(keyword) => {
                 let finding = format!("{finding}; the event has keyword {keyword:#x}");
-                let advice = format!("enable the provider with --any {:#x} and without --all", asked.any | keyword);
+                let advice = format!("enable the provider with --any {:#x} and without --all", requested.any | keyword);
                 checks.advise("keywords", Verdict::Problem, finding, advice);
             }
-            None if any == u64::MAX && asked.all == 0 && !leaves_0_out => {
+            None if any == u64::MAX && requested.all == 0 && !leaves_0_out => {
                 checks.add("keywords", Verdict::Good, finding);
             }
             None => {

@@ -58,11 +58,11 @@ impl Demo {
         let handle = engine.register(Self::ID, None, |_| {}).map_err(|status| status.to_string())?;
         engine.set_information(handle, EventInfoClass::SetTraits, TRAITS);
         let ends = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&ends);
+        let stops = Arc::clone(&ends);
         let thread = thread::spawn(move || {
-            write_all(&engine, handle, &told);
-            while repeats && !told.load(Ordering::Relaxed) {
-                write_all(&engine, handle, &told);
+            write_all(&engine, handle, &stops);
+            while repeats && !stops.load(Ordering::Relaxed) {
+                write_all(&engine, handle, &stops);
             }
             engine.unregister(handle);
         });

@@ -117,8 +117,8 @@ fn a_manifest_event_is_decoded_with_the_image_alone() {
     );
     for command in ["decode --json", "stats"] {
         let (command, options) = command.split_once(' ').unwrap_or((command, ""));
-        let told = etwctl(&format!("{command} {} {options}", file.display()));
-        assert!(told.err.contains(&note), "{command}: {}", told.err);
+        let run = etwctl(&format!("{command} {} {options}", file.display()));
+        assert!(run.err.contains(&note), "{command}: {}", run.err);
     }
     let decoded = etwctl(&format!("decode {} --json --where event=ProviderBinaryPath", file.display()));
     let fields = json!({ "ProviderGuid": provider, "BinaryPath": "driver_sample.sys" });

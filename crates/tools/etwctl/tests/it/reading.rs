@@ -63,9 +63,9 @@ fn names(out: &[u8]) -> Vec<String> {
 
 fn decode(arguments: &[&str]) -> (Vec<String>, String) {
     let run = Command::new(env!("CARGO_BIN_EXE_etwctl")).args(["decode", "--json"]).args(arguments).output().unwrap();
-    let said = String::from_utf8(run.stderr).unwrap();
-    assert!(run.status.success(), "{said}");
-    (names(&run.stdout), said)
+    let printed = String::from_utf8(run.stderr).unwrap();
+    assert!(run.status.success(), "{printed}");
+    (names(&run.stdout), printed)
 }
 
 #[test]
@@ -92,9 +92,12 @@ fn a_range_of_time_is_relative_to_the_trace_or_absolute() {
 fn several_files_are_merged_by_time() {
     let one = trace("one.etl", &[(10, "a"), (30, "c")]);
     let two = trace("two.etl", &[(20, "b"), (40, "d")]);
-    let (found, said) = decode(&[one.to_str().unwrap(), two.to_str().unwrap()]);
+    let (found, printed) = decode(&[one.to_str().unwrap(), two.to_str().unwrap()]);
     assert_eq!(found, ["a", "b", "c", "d"]);
-    assert!(said.contains("one.etl: ") && said.contains("two.etl: ") && said.contains(" events printed"), "{said}");
+    assert!(
+        printed.contains("one.etl: ") && printed.contains("two.etl: ") && printed.contains(" events printed"),
+        "{printed}"
+    );
     let same = common::etwctl(&format!("decode {0} {0} --output {0}", one.display()));
     assert_eq!(same.code, 2, "{}", same.err);
     // One file is damaged: the other is read to its end, and the error names the damaged one.

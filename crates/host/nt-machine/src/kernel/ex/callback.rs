@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::object::{self, KernelHandle};
+use super::handle::KernelHandle;
+use super::object;
 use crate::cpu::thread;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;

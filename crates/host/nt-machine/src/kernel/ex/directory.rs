@@ -2,8 +2,9 @@
 
 use etw_types::NtStatus;
 
+use super::handle::KernelHandle;
 use super::namespace::{self, DIRECTORY};
-use super::object::{self, KernelHandle};
+use super::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{OBJECT_ATTRIBUTES, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, GuestSlice, Opaque};

@@ -4,6 +4,7 @@ mod bugcheck;
 mod callback;
 mod directory;
 mod event;
+pub(crate) mod handle;
 pub(crate) mod keys;
 mod namespace;
 mod notify;
@@ -12,6 +13,7 @@ pub(crate) mod paths;
 mod query;
 mod raise;
 mod recorder;
+mod reference;
 mod system;
 
 pub(crate) use callback::Callbacks;
@@ -30,8 +32,8 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
     event::ROUTINES,
     keys::ROUTINES,
     notify::ROUTINES,
-    object::ROUTINES,
     query::ROUTINES,
     recorder::ROUTINES,
+    reference::ROUTINES,
     system::ROUTINES,
 ];

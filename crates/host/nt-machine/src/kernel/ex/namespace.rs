@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
+use super::handle::KernelHandle;
 use super::object;
-use super::paths::{canonical, leaf, parent};
+use super::paths::{canonical, follow_links, leaf, parent};
 use crate::image::Leaving;
 use crate::kernel::{kernel, lock};
 use crate::layout::OBJECT_ATTRIBUTES;
@@ -60,7 +61,7 @@ pub(super) struct Named {
 pub(crate) struct Names(BTreeMap<String, Named>);
 
 fn key(path: &str) -> String {
-    canonical(path).to_ascii_lowercase()
+    follow_links(&canonical(path)).to_ascii_lowercase()
 }
 
 impl Names {
@@ -123,7 +124,7 @@ pub(super) fn path_of(attributes: GuestPtr<OBJECT_ATTRIBUTES>) -> Outcome<String
     let name = attributes.ObjectName().read()?.text()?;
     let root = attributes.RootDirectory().read()?;
     if root != 0 {
-        let handle = object::KernelHandle::new(root);
+        let handle = KernelHandle::new(root);
         let Some(directory) = object::of_kind(handle, DIRECTORY) else {
             return fail(object::by_handle(handle).map_or(NtStatus::InvalidHandle, |_| NtStatus::ObjectTypeMismatch));
         };
@@ -137,7 +138,7 @@ pub(super) fn path_of(attributes: GuestPtr<OBJECT_ATTRIBUTES>) -> Outcome<String
     if !name.is_empty() && !name.starts_with('\\') {
         return fail(NtStatus::ObjectPathSyntaxBad);
     }
-    Ok(name)
+    Ok(follow_links(&name))
 }
 
 /// Returns the object with a path: one with a name here, a device, the driver, or a symbolic link.

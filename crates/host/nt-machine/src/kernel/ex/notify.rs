@@ -4,8 +4,9 @@
 
 use etw_types::NtStatus;
 
+use super::handle::KernelHandle;
 use super::keys::Keys;
-use super::object::{self, KernelHandle};
+use super::object;
 use crate::image::Leaving;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};

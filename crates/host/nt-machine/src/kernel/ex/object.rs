@@ -1,267 +1,21 @@
-//! Handles and references to objects.
+//! The handle table, and the references that a driver holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use etw_types::NtStatus;
 
-use super::namespace::{self, Names};
+use super::handle::KernelHandle;
+use super::namespace::Names;
 use crate::cpu::thread;
 use crate::image::Leaving;
 use crate::kernel::{kernel, lock, submit};
-use crate::layout::UNICODE_STRING;
-use crate::memory::{Fault, GuestPtr, Opaque, Plain};
-use crate::routine::{
-    ANY, APC, Argument, Call, DISPATCH, Ignored, IntoReply, Kind, NO_RESOURCES, Out, Outcome, PASSIVE, Slots, done,
-    fail, routines,
-};
+use crate::routine::{NO_RESOURCES, PASSIVE};
 use crate::verify::{self, Breach, Rule, Wdm};
 
 /// `IO_TYPE_FILE`.
 pub(crate) const FILE_TYPE: u16 = 5;
-/// `DUPLICATE_CLOSE_SOURCE`.
-const CLOSE_SOURCE: u32 = 1;
-
 /// The maximum number of handles in a table of x64 Windows: 16 Mi minus the entries that the tables themselves use.
 const MOST_HANDLES: usize = 16_711_680;
-
-/// `HANDLE`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(transparent)]
-pub(crate) struct KernelHandle(u64);
-
-// SAFETY: `KernelHandle` is a transparent wrapper around a `u64`.
-unsafe impl Plain for KernelHandle {}
-
-impl KernelHandle {
-    /// The first handle. Kernel handles have their highest bits set.
-    const FIRST: u64 = 0xFFFF_FFFF_8000_0004;
-
-    pub(crate) const fn new(value: u64) -> Self {
-        Self(value)
-    }
-
-    pub(crate) const fn as_int(self) -> u64 {
-        self.0
-    }
-
-    /// Returns the handle that is opened after `count` others.
-    const fn after(count: u64) -> Self {
-        Self(Self::FIRST + count * 4)
-    }
-}
-
-impl Argument for KernelHandle {
-    const KINDS: &'static [Kind] = &[Kind::Handle];
-
-    fn take(slots: &mut Slots<'_>) -> Self {
-        Self(u64::take(slots))
-    }
-}
-
-impl IntoReply for KernelHandle {
-    const KIND: Kind = Kind::Handle;
-
-    fn into_reply(self) -> Result<u64, Fault> {
-        Ok(self.0)
-    }
-}
-
-routines! { pub(super) ROUTINES;
-    #[irql(PASSIVE)]
-    fn ZwClose(handle: KernelHandle) -> NtStatus {
-        close(handle)
-    }
-
-    #[irql(PASSIVE)]
-    fn NtClose(handle: KernelHandle) -> NtStatus {
-        close(handle)
-    }
-
-    #[irql(PASSIVE)]
-    fn ObCloseHandle(handle: KernelHandle, _mode: Ignored<i8>) -> NtStatus {
-        close(handle)
-    }
-
-    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
-    fn ObReferenceObjectByHandle(
-        &call,
-        handle: KernelHandle,
-        _access: Ignored<u32>,
-        kind: Option<GuestPtr<Opaque>>,
-        _mode: Ignored<i8>,
-        place: Out<u64>,
-        _information: Ignored<GuestPtr<Opaque>>,
-    ) -> Outcome {
-        by_handle_and_type(call, handle, kind, place)
-    }
-
-    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
-    fn ObReferenceObjectByHandleWithTag(
-        &call,
-        handle: KernelHandle,
-        _access: Ignored<u32>,
-        kind: Option<GuestPtr<Opaque>>,
-        _mode: Ignored<i8>,
-        _tag: Ignored<u32>,
-        place: Out<u64>,
-        _information: Ignored<GuestPtr<Opaque>>,
-    ) -> Outcome {
-        by_handle_and_type(call, handle, kind, place)
-    }
-
-    #[irql(PASSIVE), fails(NtStatus::ObjectNameNotFound)]
-    fn ObReferenceObjectByName(
-        &call,
-        name: GuestPtr<UNICODE_STRING>,
-        _attributes: Ignored<u32>,
-        _state: Ignored<GuestPtr<Opaque>>,
-        _access: Ignored<u32>,
-        _type: Ignored<GuestPtr<Opaque>>,
-        _mode: Ignored<i8>,
-        _context: Ignored<GuestPtr<Opaque>>,
-        place: Out<u64>,
-    ) -> Outcome {
-        let Some(named) = namespace::find(&name.text()?)? else { return fail(NtStatus::ObjectNameNotFound) };
-        reference(named.object, call.from);
-        place.set(named.object)?;
-        done(())
-    }
-
-    #[irql(ANY)]
-    fn ObIsKernelHandle(handle: KernelHandle) -> bool {
-        handle.0 >= KernelHandle::FIRST & !0xFFF
-    }
-
-    #[irql(DISPATCH)]
-    fn ObfReferenceObjectWithTag(&call, object: GuestPtr<Opaque>, _tag: Ignored<u32>) -> i64 {
-        reference(object.address(), call.from).cast_signed()
-    }
-
-    #[irql(DISPATCH)]
-    fn ObfDereferenceObjectWithTag(object: GuestPtr<Opaque>, _tag: Ignored<u32>) -> i64 {
-        dereference(object.address()).cast_signed()
-    }
-
-    #[irql(DISPATCH)]
-    fn ObDereferenceObjectDeferDeleteWithTag(object: GuestPtr<Opaque>, _tag: Ignored<u32>) {
-        dereference(object.address());
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::AccessDenied)]
-    fn ObReferenceObjectByPointerWithTag(
-        &call,
-        object: GuestPtr<Opaque>,
-        _access: Ignored<u32>,
-        _type: Ignored<GuestPtr<Opaque>>,
-        _mode: Ignored<i8>,
-        _tag: Ignored<u32>,
-    ) -> NtStatus {
-        reference(object.address(), call.from);
-        NtStatus::Success
-    }
-
-    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
-    fn ObOpenObjectByPointerWithTag(
-        &call,
-        object: GuestPtr<Opaque>,
-        _attributes: Ignored<u32>,
-        _state: Ignored<GuestPtr<Opaque>>,
-        _access: Ignored<u32>,
-        _type: Ignored<GuestPtr<Opaque>>,
-        _mode: Ignored<i8>,
-        _tag: Ignored<u32>,
-        place: Out<KernelHandle>,
-    ) -> Outcome {
-        let object = object.address();
-        place.set(open(kind_of(object), object, call.from)?)?;
-        done(())
-    }
-
-    #[irql(APC), fails(NtStatus::AccessDenied)]
-    fn ObOpenObjectByPointer(
-        &call,
-        object: GuestPtr<Opaque>,
-        _attributes: Ignored<u32>,
-        _state: Ignored<GuestPtr<Opaque>>,
-        _access: Ignored<u32>,
-        _type: Ignored<GuestPtr<Opaque>>,
-        _mode: Ignored<i8>,
-        place: Out<KernelHandle>,
-    ) -> Outcome {
-        let object = object.address();
-        place.set(open(kind_of(object), object, call.from)?)?;
-        done(())
-    }
-
-    #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
-    fn ZwDuplicateObject(
-        &call,
-        _source_process: Ignored<KernelHandle>,
-        source: KernelHandle,
-        _target_process: Ignored<KernelHandle>,
-        place: Out<KernelHandle>,
-        _access: Ignored<u32>,
-        _attributes: Ignored<u32>,
-        options: u32,
-    ) -> Outcome {
-        let known = lock(&kernel().objects).handles.get(&source).map(|known| (known.kind, known.object));
-        let Some((kind, object)) = known else { return fail(NtStatus::InvalidHandle) };
-        place.set(open(kind, object, call.from)?)?;
-        if options & CLOSE_SOURCE != 0 {
-            close(source);
-        }
-        done(())
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::AccessDenied)]
-    fn ObReferenceObjectByPointer(
-        &call,
-        object: GuestPtr<Opaque>,
-        _access: Ignored<u32>,
-        _type: Ignored<GuestPtr<Opaque>>,
-        _mode: Ignored<i8>,
-    ) -> NtStatus {
-        reference(object.address(), call.from);
-        NtStatus::Success
-    }
-
-    #[irql(DISPATCH)]
-    fn ObfReferenceObject(&call, object: GuestPtr<Opaque>) -> i64 {
-        reference(object.address(), call.from).cast_signed()
-    }
-
-    #[irql(DISPATCH)]
-    fn ObReferenceObject(&call, object: GuestPtr<Opaque>) -> i64 {
-        reference(object.address(), call.from).cast_signed()
-    }
-
-    #[irql(DISPATCH)]
-    fn ObfDereferenceObject(object: GuestPtr<Opaque>) -> i64 {
-        dereference(object.address()).cast_signed()
-    }
-
-    #[irql(DISPATCH)]
-    fn ObDereferenceObject(object: GuestPtr<Opaque>) -> i64 {
-        dereference(object.address()).cast_signed()
-    }
-
-    #[irql(DISPATCH)]
-    fn ObDereferenceObjectDeferDelete(object: GuestPtr<Opaque>) {
-        dereference(object.address());
-    }
-
-    #[irql(ANY), fixed]
-    fn ExGetPreviousMode() -> i8 {
-        0
-    }
-
-    #[irql(APC), fixed]
-    fn ObGetObjectSecurity(_object: Ignored<GuestPtr<Opaque>>, descriptor: Out<u64>, allocated: Out<u8>) -> Outcome {
-        descriptor.set(0)?;
-        allocated.set(0)?;
-        done(())
-    }
-}
 
 struct Handle {
     kind: &'static str,
@@ -348,7 +102,7 @@ pub(crate) fn manage(object: u64, lifetime: Lifetime) {
 
 /// Returns the kind and the object of a handle.
 pub(super) fn kind_and_object(handle: KernelHandle) -> Option<(&'static str, u64)> {
-    lock(&kernel().objects).handles.get(&handle).map(|known| (known.kind, known.object))
+    lock(&kernel().objects).handles.get(&handle).map(|handle| (handle.kind, handle.object))
 }
 
 /// Returns the number of handles of an object, and the number of handles and references.
@@ -356,15 +110,9 @@ pub(super) fn counts(object: u64) -> (u32, u32) {
     lock(&kernel().objects).counts(object)
 }
 
-/// Returns the kind of an object, for a handle to it.
-fn kind_of(object: u64) -> &'static str {
-    let known = lock(&kernel().objects).handles.values().find(|known| known.object == object).map(|known| known.kind);
-    match known {
-        Some(kind) => kind,
-        None if object == exports_process() => "process",
-        None if thread::number_of(GuestPtr::new(object)).is_some() => "thread",
-        None => "object",
-    }
+/// Returns the kind of an object that has a handle.
+pub(super) fn kind(object: u64) -> Option<&'static str> {
+    lock(&kernel().objects).handles.values().find(|handle| handle.object == object).map(|handle| handle.kind)
 }
 
 /// Returns the object of a handle, if the handle is of this kind.
@@ -385,7 +133,7 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
         last_handle_closed(closed.object);
         return NtStatus::Success;
     }
-    verify::find(Rule::BadArgument, format_args!("{:#x} is not an open handle", handle.0));
+    verify::find(Rule::BadArgument, format_args!("{:#x} is not an open handle", handle.as_int()));
     NtStatus::InvalidHandle
 }
 
@@ -420,43 +168,6 @@ pub(crate) fn dereference(object: u64) -> u64 {
         verify::find(Rule::BadArgument, format_args!("dereferences an object that it has not referenced"));
     }
     count.into()
-}
-
-/// Returns the object of the system process.
-fn exports_process() -> u64 {
-    kernel().table.variables().process().address()
-}
-
-/// Returns the variable that points to the object type of handles of a kind.
-fn type_of(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "event" => "ExEventObjectType",
-        "process" => "PsProcessType",
-        "file" => "IoFileObjectType",
-        "key" => "CmKeyObjectType",
-        "thread" => "PsThreadType",
-        _ => return None,
-    })
-}
-
-/// References the object of a handle, if it has the wanted type.
-fn by_handle_and_type(call: &Call, handle: KernelHandle, wanted: Option<GuestPtr<Opaque>>, place: Out<u64>) -> Outcome {
-    let known = lock(&kernel().objects).handles.get(&handle).map(|known| (known.kind, known.object));
-    let (kind, object) = match (known, handle.0) {
-        (Some(known), _) => known,
-        // NtCurrentProcess and NtCurrentThread.
-        (None, u64::MAX) => ("process", exports_process()),
-        (None, 0xFFFF_FFFF_FFFF_FFFE) => ("thread", thread::object().address()),
-        (None, _) => return fail(NtStatus::InvalidHandle),
-    };
-    if let (Some(wanted), Some(own)) = (wanted, type_of(kind))
-        && kernel().table.variables().object_type(own)? != wanted
-    {
-        return fail(NtStatus::ObjectTypeMismatch);
-    }
-    place.set(object)?;
-    reference(object, call.from);
-    Ok(())
 }
 
 /// Called after a handle to an object was closed. Does nothing if the driver has another one. No lock is held while the

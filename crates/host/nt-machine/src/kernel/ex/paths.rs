@@ -9,6 +9,20 @@ pub(crate) fn canonical(name: &str) -> String {
     prefix.map_or_else(|| name.to_owned(), |prefix| format!(r"\??\{}", &name[prefix.len()..]))
 }
 
+/// Symbolic links of the system to directories: the namespaces of processes in other sessions lead to the global one.
+const LINKS: [(&str, &str); 2] =
+    [(r"\BaseNamedObjects\Global", r"\BaseNamedObjects"), (r"\BaseNamedObjects\Local", r"\BaseNamedObjects")];
+
+/// Follows the symbolic links of the system.
+pub(crate) fn follow_links(path: &str) -> String {
+    let rest = |link: &str| {
+        let (start, rest) = path.split_at_checked(link.len())?;
+        (start.eq_ignore_ascii_case(link) && (rest.is_empty() || rest.starts_with('\\'))).then_some(rest)
+    };
+    let followed = LINKS.iter().find_map(|(link, target)| Some(format!("{target}{}", rest(link)?)));
+    followed.unwrap_or_else(|| path.to_owned())
+}
+
 /// Returns the directory of a path.
 pub(crate) fn parent(path: &str) -> &str {
     match path.rsplit_once('\\') {

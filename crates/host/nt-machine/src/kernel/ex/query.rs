@@ -2,8 +2,9 @@
 
 use etw_types::NtStatus;
 
+use super::handle::KernelHandle;
 use super::namespace::type_name;
-use super::object::{self, FILE_TYPE, KernelHandle};
+use super::object::{self, FILE_TYPE};
 use crate::kernel::{kernel, lock};
 use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, Opaque};

@@ -3,7 +3,8 @@
 use etw_types::NtStatus;
 
 use super::stack::{attach_for_driver, lower, top};
-use super::{names, rules};
+use super::text::new_string;
+use super::{modules, names, rules};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT, GUID, UNICODE_STRING};
@@ -183,19 +184,6 @@ impl Link {
     }
 }
 
-/// Allocates a string.
-pub(crate) fn new_string(text: &str) -> Result<GuestPtr<UNICODE_STRING>, Fault> {
-    let units: Vec<u16> = text.encode_utf16().collect();
-    let size = units.len() as u16 * 2;
-    let (string, buffer): (GuestPtr<UNICODE_STRING>, GuestPtr<u16>) = {
-        let mut pool = lock(&kernel().pool);
-        (pool.new_object(), pool.new_objects(units.len() as u64 + 1))
-    };
-    buffer.write_all(&units)?;
-    string.set(size, size + 2, buffer)?;
-    Ok(string)
-}
-
 /// Creates the driver object of an image. Returns it with the path of the driver's registry key.
 pub(crate) fn new_driver(
     image: GuestPtr<u8>,
@@ -212,6 +200,7 @@ pub(crate) fn new_driver(
     driver.Size().write(size_of::<DRIVER_OBJECT>() as u16)?;
     driver.DriverStart().write(image)?;
     driver.DriverSize().write(size)?;
+    driver.DriverSection().write(modules::add(image, size, entry)?)?;
     driver.DriverExtension().write(extension)?;
     driver.DriverName().write(new_string(&format!("\\Driver\\{name}"))?.read()?)?;
     driver.DriverInit().write(entry)?;

@@ -4,7 +4,8 @@ use etw_types::NtStatus;
 
 use super::client::{Completion, Mode, Submission, send};
 use super::{below, exchange, file_info, names, open, stack, volume};
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::sync::event;
 use crate::kernel::{IoRequest, RequestKind, kernel, lock};
 use crate::layout::{FILE_OBJECT, IO_STATUS_BLOCK, KEVENT, OBJECT_ATTRIBUTES, UNICODE_STRING};

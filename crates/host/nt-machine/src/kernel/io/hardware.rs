@@ -2,7 +2,8 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock, shared_data};
 use crate::layout::{CONFIGURATION_INFORMATION, DRIVER_OBJECT, MDL, OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr, Opaque, PAGE};

@@ -2,7 +2,8 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::registry::keys;
 use crate::kernel::shared_data::PHYSICAL_PAGES;
 use crate::kernel::sync::process::{self, SYSTEM};
@@ -29,15 +30,12 @@ const PROCESS: usize = 0x100;
 routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
     fn ZwQuerySystemInformation(class: i32, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
-        let information = match class {
-            BASIC => basic(),
-            PROCESSES => processes(buffer.start().address()),
-            MODULES => modules()?,
-            DEBUGGER => vec![0, 1],
-            CODE_INTEGRITY => [8_u32, 1].iter().flat_map(|word| word.to_le_bytes()).collect(),
-            _ => return fail(NtStatus::InvalidInfoClass),
-        };
-        store(&information, buffer, length)
+        system_information(class, buffer, length)
+    }
+
+    #[irql(PASSIVE)]
+    fn NtQuerySystemInformation(class: i32, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
+        system_information(class, buffer, length)
     }
 
     #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
@@ -89,6 +87,18 @@ routines! { pub(super) ROUTINES;
         let is_own = path.text()?.eq_ignore_ascii_case(&keys::service(&kernel().config.name));
         fail(if is_own { NtStatus::InvalidDeviceRequest } else { NtStatus::ObjectNameNotFound })
     }
+}
+
+fn system_information(class: i32, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
+    let information = match class {
+        BASIC => basic(),
+        PROCESSES => processes(buffer.start().address()),
+        MODULES => modules()?,
+        DEBUGGER => vec![0, 1],
+        CODE_INTEGRITY => [8_u32, 1].iter().flat_map(|word| word.to_le_bytes()).collect(),
+        _ => return fail(NtStatus::InvalidInfoClass),
+    };
+    store(&information, buffer, length)
 }
 
 /// Stores the length of the information, and the information itself if the buffer has room for all of it.

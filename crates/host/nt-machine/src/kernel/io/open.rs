@@ -5,6 +5,7 @@ use etw_types::NtStatus;
 use super::client::{Mode, Submission, send};
 use super::device::{self, EXCLUSIVE};
 use super::request::{CLEANUP, CLOSE, CREATE, dispatch_routine};
+use super::text::new_string;
 use super::{security, stack};
 use crate::kernel::ex::object::{self, Lifetime};
 use crate::kernel::{kernel, lock};
@@ -28,7 +29,7 @@ pub(crate) fn new_file(device: Object, name: &str) -> Outcome<GuestPtr<FILE_OBJE
     file.Lock().Header().initialize(1, 0)?;
     file.Event().Header().initialize(0, 0)?;
     if !name.is_empty() {
-        file.FileName().write(device::new_string(name)?.read()?)?;
+        file.FileName().write(new_string(name)?.read()?)?;
     }
     Ok(file)
 }

@@ -4,7 +4,8 @@
 use etw_types::NtStatus;
 
 use super::{device, names};
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::ex::{Notified, TargetEvent};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DRIVER_OBJECT, FILE_OBJECT, TARGET_DEVICE_REMOVAL_NOTIFICATION};

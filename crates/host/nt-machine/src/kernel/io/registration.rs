@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, IO_ERROR_LOG_PACKET};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{ANY, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::routine::{ANY, APC, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify;
 
 /// `ERROR_LOG_MAXIMUM_SIZE`.
@@ -83,6 +85,21 @@ routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
     fn IoUnregisterShutdownNotification(device: GuestPtr<DEVICE_OBJECT>) {
         lock(&kernel().io).forget("shutdown notification", device.address());
+    }
+
+    /// The routine is never called: there are no boot drivers.
+    #[irql(PASSIVE), fails_with_zero]
+    fn IoRegisterBootDriverCallback(
+        &call,
+        routine: GuestPtr<Code>,
+        _context: Ignored<GuestPtr<Opaque>>,
+    ) -> KernelHandle {
+        object::open("boot driver callback", routine.address(), call.from).unwrap_or_default()
+    }
+
+    #[irql(APC)]
+    fn IoUnregisterBootDriverCallback(registration: KernelHandle) {
+        object::close(registration);
     }
 
     #[irql(DISPATCH), fails_with_zero]

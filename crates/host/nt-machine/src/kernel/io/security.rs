@@ -2,7 +2,8 @@
 
 use etw_types::NtStatus;
 
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::pool;
 use crate::kernel::rtl::security::Parts;
 use crate::kernel::{kernel, lock};

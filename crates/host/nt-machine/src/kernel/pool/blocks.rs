@@ -35,6 +35,8 @@ const GAP: u64 = 16;
 const MOST_FREED: usize = 65_536;
 /// The alignment of pool on x64.
 const ALIGNMENT: u64 = 16;
+/// The tag of what the host allocates for objects and buffers of requests.
+const SYSTEM: [u8; 4] = *b"Host";
 /// Fills new memory, so that drivers do not rely on zeroes.
 const FRESH: u8 = 0xC3;
 /// The number of bytes with this value in a row that are not data.
@@ -246,7 +248,7 @@ impl Pool {
 
     /// Allocates zeroed memory for an object of the host. It is not counted as a leak. Returns 0 if there is no memory.
     pub(crate) fn object(&mut self, size: u64) -> u64 {
-        self.object_as(Kind::NonPaged, *b"Host", size)
+        self.object_as(Kind::NonPaged, SYSTEM, size)
     }
 
     /// Allocates zeroed memory of the host that the driver may execute. Returns 0 if there is no memory.
@@ -280,7 +282,7 @@ impl Pool {
 
     /// Allocates memory for a client's buffer. As on Windows, it is not zeroed: [`unwritten`] finds what nobody has written.
     pub(crate) fn try_new_buffer(&mut self, size: u64) -> Result<GuestPtr<u8>, NtStatus> {
-        let address = self.allocate_as(Kind::NonPaged, size, *b"Host", 0);
+        let address = self.allocate_as(Kind::NonPaged, size, SYSTEM, 0);
         address.map(GuestPtr::new).ok_or(NtStatus::InsufficientResources)
     }
 
@@ -361,23 +363,21 @@ impl Pool {
         }
         // An address just before an allocation is in the inaccessible page after its predecessor.
         let block = self.find(address)?;
-        let (tag, size) = (text(block.tag), block.size);
+        let ((article, what), size) = (described(block), block.size);
         if block.freed.is_some() && address < block.start + block.pages {
             return Some(match block.late {
-                Some((breach, what)) => (breach, format!("accesses {address:#x} in {what}, {size} bytes")),
-                None => (
-                    Rule::UseAfterFree.into(),
-                    format!("accesses {address:#x} in a freed allocation of {size} bytes with tag {tag}"),
-                ),
+                Some((breach, late)) => (breach, format!("accesses {address:#x} in {late}, {size} bytes")),
+                None => (Rule::UseAfterFree.into(), format!("accesses {address:#x} in a freed {what}")),
             });
         }
         let offset = address - block.address.min(address);
         if executes && address >= block.address && offset < size {
-            let what = format!("executes byte {offset} of an allocation of {size} bytes with tag {tag}");
-            return Some((Rule::NoExecute.into(), format!("{what}, which is not executable")));
+            return Some((
+                Rule::NoExecute.into(),
+                format!("executes byte {offset} of {article} {what}, which is not executable"),
+            ));
         }
-        let what = format!("accesses byte {offset} of an allocation of {size} bytes with tag {tag}");
-        Some((Rule::PoolOverrun.into(), what))
+        Some((Rule::PoolOverrun.into(), format!("accesses byte {offset} of {article} {what}")))
     }
 
     /// Reports what an image did not free, and marks it as freed.
@@ -403,6 +403,15 @@ pub(super) fn text(tag: [u8; 4]) -> String {
     tag.iter().map(|&byte| if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '.' }).collect()
 }
 
+/// Describes an allocation, after its article. What the system allocates for a driver, such as the buffer of a request, has no
+/// tag that the driver chose.
+fn described(block: &Block) -> (&'static str, String) {
+    match block.tag {
+        SYSTEM => ("a", format!("buffer or object of {} bytes from the system", block.size)),
+        tag => ("an", format!("allocation of {} bytes with tag {}", block.size, text(tag))),
+    }
+}
+
 fn bytes(start: u64, length: u64) -> GuestSlice<u8> {
     GuestPtr::new(start).array(length)
 }
@@ -411,11 +420,8 @@ fn check_slack(block: &Block) {
     let end = block.address + block.size;
     let slack = bytes(end, block.start + block.pages - end).read().or_stop();
     if let Some(place) = slack.iter().position(|byte| *byte != SLACK) {
-        let (tag, size, offset) = (text(block.tag), block.size, block.size + place as u64);
-        verify::find(
-            Rule::PoolOverrun,
-            format_args!("byte {offset} of an allocation of {size} bytes with tag {tag} was overwritten"),
-        );
+        let ((article, what), offset) = (described(block), block.size + place as u64);
+        verify::find(Rule::PoolOverrun, format_args!("byte {offset} of {article} {what} was overwritten"));
     }
 }
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::config::{Config, RegistryKey, RegistryValue};
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::verify::gap;
 

@@ -4,8 +4,9 @@ use etw_types::NtStatus;
 
 use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value, note_missing_key};
 use crate::kernel::ex::KeyOperation;
+use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::keys::{Change, around};
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::object;
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::{RTL_QUERY_REGISTRY_TABLE, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, GuestSlice, Opaque};

@@ -4,8 +4,9 @@ use etw_types::NtStatus;
 
 use super::keys::{self, open_device, open_key, open_parameters};
 use crate::kernel::ex::KeyOperation;
+use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::keys::{Change, around};
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, DRIVER_OBJECT, OBJECT_ATTRIBUTES, UNICODE_STRING};
 use crate::memory::{GuestPtr, GuestSlice};

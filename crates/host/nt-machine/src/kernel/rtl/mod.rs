@@ -2,6 +2,7 @@
 
 mod bitmap;
 mod crt;
+mod crt_convert;
 mod crt_print;
 mod debug;
 pub(crate) mod expression;
@@ -18,6 +19,7 @@ use crate::routine::Routine;
 pub(super) const ROUTINES: &[&[Routine]] = &[
     bitmap::ROUTINES,
     crt::ROUTINES,
+    crt_convert::ROUTINES,
     crt_print::ROUTINES,
     debug::ROUTINES,
     expression::ROUTINES,

@@ -6,7 +6,8 @@ use etw_types::NtStatus;
 
 use super::state::Waiter;
 use crate::cpu::thread;
-use crate::kernel::ex::object::{self, KernelHandle};
+use crate::kernel::ex::handle::KernelHandle;
+use crate::kernel::ex::object;
 use crate::kernel::{REQUEST_RULES, kernel};
 use crate::layout::{DISPATCHER_HEADER, KEVENT, KMUTANT, KSEMAPHORE};
 use crate::memory::{Fault, GuestPtr, Opaque};

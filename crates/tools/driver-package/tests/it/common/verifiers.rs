@@ -19,8 +19,8 @@ pub(crate) enum Verdict {
 /// Runs a verifier whose exit code is its verdict, and returns its output.
 pub(crate) fn ask<A: AsRef<OsStr>>(program: &Path, arguments: &[A]) -> (Verdict, String) {
     let output = Command::new(program).args(arguments).output().unwrap();
-    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    (if output.status.success() { Verdict::Accepted } else { Verdict::Refused }, said)
+    let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    (if output.status.success() { Verdict::Accepted } else { Verdict::Refused }, printed)
 }
 
 /// Returns a program on the path.

@@ -6,14 +6,14 @@ use etw_types::session::{TraceEnableInfo, mode};
 use etw_types::{Guid, Level, Win32Error};
 
 use super::Verdict::{Good, Possible, Problem, Unknown};
-use super::{Asked, Checks};
+use super::{Checks, Requested};
 use crate::cli::Missed;
 use crate::values::{Provider, counted, hint};
 
 /// The maximum number of sessions that can enable one provider.
 const MOST_SESSIONS: usize = 8;
 
-impl From<&TraceEnableInfo> for Asked {
+impl From<&TraceEnableInfo> for Requested {
     fn from(info: &TraceEnableInfo) -> Self {
         Self {
             level: Level::from_int(info.level),
@@ -54,27 +54,27 @@ pub(super) fn checks(machine: &Machine, provider: &Provider, session: Option<&st
     }
     let instances = registered(machine, provider, &mut checks);
     let groups = groups(machine, provider, &mut checks);
-    let asks = |status: &SessionStatus, requests: &[TraceEnableInfo]| {
-        requests.iter().find(|request| u64::from(request.logger_id) == logger_id(status)).map(Asked::from)
+    let find_request = |status: &SessionStatus, requests: &[TraceEnableInfo]| {
+        requests.iter().find(|request| u64::from(request.logger_id) == logger_id(status)).map(Requested::from)
     };
     let mut enabled = 0;
     for status in &sessions {
         let name = format!("session '{}'", status.properties.name);
-        let direct = instances.0.iter().find_map(|instance| asks(status, &instance.enabled));
+        let direct = instances.0.iter().find_map(|instance| find_request(status, &instance.enabled));
         let by_group = groups.iter().find_map(|(guid, group)| {
             let is_member = group.members.contains(&provider.guid);
-            Some((*guid, is_member, asks(status, &group.enabled)?))
+            Some((*guid, is_member, find_request(status, &group.enabled)?))
         });
-        let asked = match (direct, by_group) {
-            (Some(asked), _) => asked,
-            (None, Some((guid, true, asked))) => {
+        let requested = match (direct, by_group) {
+            (Some(requested), _) => requested,
+            (None, Some((guid, true, requested))) => {
                 if is_disallowed(machine, status, provider.guid) {
                     let finding = format!("{name} enabled group {guid}, but the provider is on its disallow list");
                     checks.advise("group", Problem, finding, "remove the provider from information class 10");
                     continue;
                 }
                 checks.add("group", Good, format!("{name} enabled it by group {guid}"));
-                asked
+                requested
             }
             (None, Some((guid, false, _))) if session.is_some() => {
                 let finding = format!("{name} enabled group {guid}, but the provider is not a member of it");
@@ -91,12 +91,12 @@ pub(super) fn checks(machine: &Machine, provider: &Provider, session: Option<&st
         };
         enabled += 1;
         checks.add("session", Good, format!("{name} enabled the provider"));
-        if instances.0.iter().any(|instance| instance.is_legacy() && instance.is_registered()) && asked.any == 0 {
+        if instances.0.iter().any(|instance| instance.is_legacy() && instance.is_registered()) && requested.any == 0 {
             let finding = format!("{name} enabled a classic provider without keywords, so it gets no events");
             checks.advise("keywords", Problem, finding, "enable the provider with --any 0xffffffff");
         } else {
-            missed.check_level(asked, &name, &mut checks);
-            missed.check_keywords(asked, &name, &mut checks);
+            missed.check_level(requested, &name, &mut checks);
+            missed.check_keywords(requested, &name, &mut checks);
         }
         delivery(status, &name, &mut checks);
         checks.add("filters", Unknown, format!("Windows does not report which filters {name} uses"));

@@ -11,7 +11,8 @@ use driver_build::Error;
 pub(super) const STEP: Step = Step::new("features", "crates with and without their features", check);
 
 /// A package, and the arguments that choose its features. The other steps build the default choices.
-const CHOICES: [(&str, &[&str]); 10] = [
+const CHOICES: [(&str, &[&str]); 11] = [
+    ("command-line", &["--no-default-features"]),
     ("etw-types", &[]),
     ("etw-types", &["--features=std"]),
     ("wdk-etw", &[]),

@@ -1,0 +1,47 @@
+//! The list of loaded modules, which `DRIVER_OBJECT.DriverSection` is part of.
+//!
+//! Microsoft does not document it, but public drivers change the flags of their own entry and walk the list. The layout is that of
+//! `KLDR_DATA_TABLE_ENTRY` in the headers of System Informer (phnt), which agree with Microsoft's metadata.
+
+use super::text::new_string;
+use crate::image;
+use crate::kernel::{kernel, lock};
+use crate::layout::{DRIVER_OBJECT, KLDR_DATA_TABLE_ENTRY};
+use crate::memory::{Code, Fault, GuestPtr};
+
+type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
+
+/// Adds an image to the list. The kernel is its first module.
+pub(super) fn add(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>) -> Result<Entry, Fault> {
+    let first = lock(&kernel().io).drivers.first().copied();
+    let before = if let Some(driver) = first {
+        driver.DriverSection().read()?
+    } else {
+        let image = kernel().table.image();
+        let path = r"\SystemRoot\system32\ntoskrnl.exe";
+        let module = new(GuestPtr::new(image.base), image.size as u32, GuestPtr::NULL, path)?;
+        module.InLoadOrderLinks().initialize()?;
+        module
+    };
+    let name = image::name_at(image.address()).unwrap_or_default();
+    let module = new(image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
+    before.InLoadOrderLinks().insert(module.InLoadOrderLinks())?;
+    Ok(module)
+}
+
+/// Removes the entry of a driver that is unloaded.
+pub(crate) fn remove(driver: GuestPtr<DRIVER_OBJECT>) -> Result<(), Fault> {
+    driver.DriverSection().read()?.InLoadOrderLinks().unlink()
+}
+
+fn new(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>, path: &str) -> Result<Entry, Fault> {
+    let module: Entry = lock(&kernel().pool).new_object();
+    let name = path.rsplit_once('\\').map_or(path, |(_, name)| name);
+    module.DllBase().write(image)?;
+    module.SizeOfImage().write(size)?;
+    module.EntryPoint().write(entry)?;
+    module.FullDllName().write(new_string(path)?.read()?)?;
+    module.BaseDllName().write(new_string(name)?.read()?)?;
+    module.LoadCount().write(1)?;
+    Ok(module)
+}
