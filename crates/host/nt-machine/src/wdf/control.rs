@@ -53,7 +53,7 @@ pub(super) fn report_left() {
     for (_, from) in all(|_| true) {
         let breach = Rule::ObjectLeak.named(Kmdf::ControlDeviceDeleted);
         let breach = if cleans_up { breach } else { breach.named(Kmdf::Cleanup4CtlDeviceRegistered) };
-        let what = format_args!("a control device was not deleted, so Windows would not unload the driver");
+        let what = format_args!("does not delete a control device, so Windows would not unload the driver");
         verify::find_at(breach, Some("WdfDeviceCreate"), from, what);
     }
 }

@@ -363,7 +363,7 @@ pub(super) fn report_left() {
             (false, false) => None,
         };
         let breach = rule.map_or(Rule::ObjectLeak.into(), |rule| Rule::ObjectLeak.named(rule));
-        let what = format_args!("an init structure was not freed: call WdfDeviceInitFree");
+        let what = format_args!("does not free an init structure: call WdfDeviceInitFree");
         verify::find_at(breach, None, from, what);
     }
 }

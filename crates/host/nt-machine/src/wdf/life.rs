@@ -253,7 +253,7 @@ pub(super) fn report_accumulated(driver: Handle) {
 pub(crate) fn report_leaks() {
     for object in with(Framework::clear).values() {
         let (kind, references) = (object.data.name(), object.references);
-        let what = format_args!("a framework object was not deleted: {kind}, {references} references");
+        let what = format_args!("does not delete a framework object: {kind}, {references} references");
         verify::find_at(Rule::ObjectLeak, None, object.from, what);
         free(object);
     }

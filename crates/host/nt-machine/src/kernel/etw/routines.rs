@@ -357,7 +357,7 @@ pub(crate) fn report_leaks(leaving: Leaving) {
         let provider = registration.provider;
         let traits = registration.traits.as_deref().and_then(|traits| etw_types::traits::validate(traits).ok());
         let name = traits.map(|traits| format!(" {}", String::from_utf8_lossy(traits.name()))).unwrap_or_default();
-        let what = format_args!("provider{name} {{{provider}}} was not unregistered");
+        let what = format_args!("does not unregister provider{name} {{{provider}}}");
         verify::find_at(Rule::RegistrationLeak, Some("EtwRegister"), from, what);
         engine.unregister(registration.handle);
     }

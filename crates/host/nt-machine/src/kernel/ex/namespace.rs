@@ -91,7 +91,7 @@ impl Names {
     pub(super) fn report_leaks(&mut self, leaving: Leaving) {
         let is_left = |named: &Named| named.from != 0 && leaving.owns(named.from);
         for named in self.0.values().filter(|named| is_left(named) && named.permanent) {
-            let what = format_args!("{} {} was not made temporary", named.kind, named.path);
+            let what = format_args!("does not make {} {} temporary", named.kind, named.path);
             verify::find_at(Rule::ObjectLeak, None, named.from, what);
         }
         self.0.retain(|_, named| !is_left(named));

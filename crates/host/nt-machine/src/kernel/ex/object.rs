@@ -282,7 +282,8 @@ impl Objects {
         }
         let left = self.references.extract_if(.., |_, references| leaving.owns(references.from));
         for (_, References { count, from, routine }) in left {
-            let what = format_args!("{count} references to an object were not released");
+            let plural = if count == 1 { "" } else { "s" };
+            let what = format_args!("does not release {count} reference{plural} to an object");
             verify::find_at(leak(Rule::ObjectLeak, routine), None, from, what);
         }
     }

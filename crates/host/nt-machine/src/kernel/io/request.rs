@@ -157,11 +157,11 @@ impl Io {
     /// everything.
     pub(crate) fn report_leaks(&mut self, leaving: Leaving) {
         for device in self.devices.extract_if(.., |device| device.owner == Owner::Driver && leaving.owns(device.from)) {
-            let what = format_args!("a device was not deleted");
+            let what = format_args!("does not delete a device");
             verify::find_at(Rule::ObjectLeak, Some("IoCreateDevice"), device.from, what);
         }
         for link in self.links.extract_if(.., |link| leaving.owns(link.from)) {
-            let what = format_args!("symbolic link {} was not deleted", link.name);
+            let what = format_args!("does not delete symbolic link {}", link.name);
             verify::find_at(Rule::ObjectLeak, Some("IoCreateSymbolicLink"), link.from, what);
         }
         for Registration { what, from, .. } in self.registrations.extract_if(.., |known| leaving.owns(known.from)) {

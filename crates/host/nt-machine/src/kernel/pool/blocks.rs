@@ -385,7 +385,7 @@ impl Pool {
         let is_left = |block: &&mut Block| block.freed.is_none() && !block.of_host && leaving.owns(block.from);
         for block in self.blocks.values_mut().filter(is_left) {
             let (tag, size) = (text(block.tag), block.size);
-            let what = format_args!("{size} bytes with tag {tag} were not freed");
+            let what = format_args!("does not free {size} bytes with tag {tag}");
             verify::find_at(Rule::PoolLeak, block.routine, block.from, what);
             block.freed = Some(0);
         }
