@@ -8,6 +8,7 @@
 //! ```text
 //! │ Machine      start, load, add_device, begin, finish, unload
 //! │ filter       the filter manager        wfp         the filter engine
+//! │ cng          hashes, keys, AES
 //! │ wdf          the framework             kernel      routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
@@ -28,6 +29,7 @@
 )]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
+mod cng;
 mod config;
 mod coverage;
 mod cpu;

@@ -4,6 +4,7 @@
 mod below;
 mod c_drivers;
 mod children;
+mod cng;
 mod command;
 mod common;
 mod control;

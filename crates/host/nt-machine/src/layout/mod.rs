@@ -13,6 +13,7 @@
 )]
 #![allow(dead_code, reason = "structures are complete, whether or not each member is used")]
 
+mod cng;
 mod device;
 mod exception;
 mod filter;
@@ -33,6 +34,7 @@ mod wdf;
 mod wfp;
 mod wmi;
 
+pub(crate) use cng::{BCRYPT_AUTHENTICATED_CIPHER_MODE_INFO, BCRYPT_KEY_DATA_BLOB_HEADER};
 pub(crate) use device::{
     DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS, DEVOBJ_EXTENSION, DRIVER_EXTENSION, DRIVER_OBJECT,
     FILE_OBJECT,

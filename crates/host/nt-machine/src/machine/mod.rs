@@ -26,6 +26,7 @@ use std::sync::{Mutex, OnceLock};
 
 use etw_engine::{Engine, Session};
 
+use crate::cng;
 use crate::config::Config;
 use crate::coverage;
 use crate::cpu::thread::{self, Threads};
@@ -57,6 +58,7 @@ struct Parts {
     filters: filter::Manager,
     volume: Mutex<files::Clients>,
     filtering: Mutex<wfp::State>,
+    cryptography: Mutex<cng::State>,
     clients: Mutex<plug::Clients>,
 }
 
@@ -88,6 +90,7 @@ impl Machine {
             filters: filter::Manager::default(),
             volume: Mutex::default(),
             filtering: Mutex::default(),
+            cryptography: Mutex::default(),
             clients: Mutex::default(),
         };
         MACHINE.set(parts).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
@@ -103,6 +106,7 @@ impl Machine {
         }
         filter::attach(&parts.filters);
         wfp::attach(&parts.filtering);
+        cng::attach(&parts.cryptography);
         signals::install()?;
         Ok(Self { parts })
     }
