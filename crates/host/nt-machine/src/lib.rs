@@ -8,7 +8,7 @@
 //! ```text
 //! │ Machine      start, load, add_device, begin, finish, unload
 //! │ filter       the filter manager        wfp         the filter engine
-//! │ cng          hashes, keys, AES
+//! │ cng          hashes, keys, AES         hardware    ports and registers of a test
 //! │ wdf          the framework             kernel      routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
@@ -35,6 +35,7 @@ mod coverage;
 mod cpu;
 mod exception;
 mod filter;
+mod hardware;
 mod image;
 mod kernel;
 mod layout;
@@ -50,6 +51,7 @@ mod wfp;
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use coverage::Coverage;
 pub use filter::{FileOpen, FileRequest};
+pub use hardware::{HardwareAccess, HardwareScript, Register};
 pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, Notified, TargetEvent};

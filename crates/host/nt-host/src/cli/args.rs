@@ -10,6 +10,7 @@ use etw_types::NtStatus;
 use nt_machine::{Below, RegistryKey, RegistryValue, RequestKind, Resource, Time};
 
 use super::framework::Framework;
+use super::hardware::Hardware;
 use super::steps::{Steps, bytes, number};
 use crate::suggest::suggestion;
 use crate::{Failure, GapKind, Os};
@@ -151,6 +152,8 @@ pub(super) struct Options {
     /// repeatable
     #[arg(long, value_name = "RESOURCE", value_parser = resource)]
     pub(super) resource: Vec<Resource>,
+    #[command(flatten)]
+    pub(super) hardware: Hardware,
     /// Set a registry value, for example device\PortName=COM5 or parameters\Level=dword:3; keys: parameters, device,
     /// driver, or a full path; types: text (default), dword, qword, hex; repeatable
     #[arg(long, value_name = "KEY\\NAME=[TYPE:]VALUE", value_parser = registry)]
@@ -486,6 +489,9 @@ mod tests {
                 "`ioctl` does not describe how requests complete: expected for example ioctl:222000=0:0102@10ms",
             ),
             ("run a --resource dma", "`dma` is not a resource: expected line, messages:4,"),
+            ("run a --port 0x378", "`0x378` is not a port with values: expected for example 0x379=0x00,0x80"),
+            ("run a --port 0x10000=1", "ports end at 0xFFFF"),
+            ("run a --register 0xFE000010=one", "`one` is not a number"),
             ("run a --registry PortName=COM5", r"expected for example device\PortName=COM5"),
             (
                 r"run a --registry elsewhere\A=1",

@@ -35,6 +35,9 @@ fn objects_have_the_layouts_of_microsofts_metadata() {
         FastIoDispatch DriverInit DriverStartIo DriverUnload MajorFunction
     });
     same!(DEVICE_RELATIONS, services::DEVICE_RELATIONS { Count Objects });
+    same!(BUS_INTERFACE_STANDARD, services::BUS_INTERFACE_STANDARD {
+        Size Version Context InterfaceReference InterfaceDereference TranslateBusAddress GetDmaAdapter SetBusData GetBusData
+    });
     same!(DRIVER_EXTENSION, wdk::DRIVER_EXTENSION { DriverObject AddDevice Count ServiceKeyName });
     same!(FILE_OBJECT, wdk::FILE_OBJECT {
         Type Size DeviceObject Vpb FsContext FsContext2 SectionObjectPointer PrivateCacheMap FinalStatus RelatedFileObject
