@@ -29,6 +29,7 @@
 //! | see which lines of the driver ran | [`Builder::coverage`], [`LineCoverage`], [`Coverage`] |
 //! | find mistakes with requests that are made up | [`Fuzz`], [`Harvest`] |
 //! | send traffic through the callouts of a driver | [`NtHost::connect`], [`NtHost::send_packet`]; [`Passage`] has the verdicts |
+//! | script ports and registers, and see what the driver did with them | [`Builder::register`], [`Builder::hardware`], [`NtHost::hardware_log`] |
 //! | load and unload the driver while threads send requests | [`Storm`] |
 //! | control sessions as a program on Windows does | [`NtHost::machine`] |
 //!
@@ -57,18 +58,18 @@ mod suggest;
 mod wire;
 
 pub use api::{
-    Broken, Builder, Device, Difference, Expectation, File, FileOperation, Frameworks, Matrix, Mistake, NtHost,
-    PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile,
+    Broken, Builder, Device, Difference, Expectation, File, FileOperation, Frameworks, HardwareLog, Matrix, Mistake,
+    NtHost, PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile, pci_header,
 };
 pub use error::Error;
 pub use etw_etl::Event;
 pub use etw_etl::expect::{Expected, event};
 pub use fuzz::{Bug, Field, Fuzz, Grammar, Harvest, Input, Progress, RequestFormat};
 pub use nt_machine::{
-    Answer, Below, Connection, Coverage, Delivered, Failure, FileOpen, FileRequest, Gap, GapKind, ImageError,
-    ImportName, IoRequest, KeyOperation, LayerVerdict, Layout, MicrosoftRule, Notification, Notified, Os, Packet,
-    Passage, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, Verdict, WmiOperation,
-    WmiRequest, plan, support,
+    Answer, Below, Connection, Coverage, Delivered, Failure, FileOpen, FileRequest, Gap, GapKind, HardwareAccess,
+    ImageError, ImportName, IoRequest, KeyOperation, LayerVerdict, Layout, MicrosoftRule, Notification, Notified, Os,
+    Packet, Passage, Register, RegistryKey, RegistryValue, RequestKind, Resource, Rule, Support, TargetEvent, Verdict,
+    WmiOperation, WmiRequest, plan, support,
 };
 pub use report::{Finding, LineCoverage, Losses, Outcome, Place, Report};
 

@@ -3,6 +3,7 @@
 use etw_engine::property;
 use etw_types::NtStatus;
 
+use crate::hardware::HardwareScript;
 use crate::{Coverage, Os, RequestKind};
 
 /// The time at which the machine's clock starts, 2026-01-01, in 100 ns units since 1601.
@@ -111,6 +112,10 @@ pub struct Config {
     pub below: Vec<Below>,
     /// What the driver's devices have of the hardware.
     pub resources: Vec<Resource>,
+    /// What the hardware does when the driver accesses ports, and memory of its devices.
+    pub hardware: HardwareScript,
+    /// The configuration space of the driver's devices, if they are PCI devices.
+    pub pci: Option<Vec<u8>>,
     /// Failures to inject.
     pub failures: Vec<Failure>,
     /// Makes routines fail at random, derived from this seed.

@@ -8,6 +8,7 @@
 //! ```text
 //! │ Machine      start, load, add_device, begin, finish, unload
 //! │ filter       the filter manager        wfp         the filter engine
+//! │ cng          hashes, keys, AES         hardware    ports and registers of a test
 //! │ wdf          the framework             kernel      routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
@@ -28,11 +29,13 @@
 )]
 #![expect(clippy::struct_excessive_bools, reason = "states and switches that the imitated system has as well")]
 
+mod cng;
 mod config;
 mod coverage;
 mod cpu;
 mod exception;
 mod filter;
+mod hardware;
 mod image;
 mod kernel;
 mod layout;
@@ -48,6 +51,7 @@ mod wfp;
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
 pub use coverage::Coverage;
 pub use filter::{FileOpen, FileRequest};
+pub use hardware::{HardwareAccess, HardwareScript, Register};
 pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};
 pub use kernel::ex::{KeyOperation, Notification, Notified, TargetEvent};

@@ -12,8 +12,11 @@ use crate::Release;
 /// assumed to exist in every release.
 const TABLE: &str = include_str!("routines.txt");
 
-/// Where the pages are.
+/// Where the pages are, and those of routines that programs call as well.
 const PAGES: &str = "https://learn.microsoft.com/windows-hardware/drivers/ddi";
+const SHARED_PAGES: &str = "https://learn.microsoft.com/windows/win32/api";
+/// Marks the headers whose pages are there.
+const SHARED: &str = "win32:";
 
 /// What the reference page of a routine says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +54,8 @@ impl Documented {
         if page.contains('/') {
             return format!("{PAGES}/{page}");
         }
-        format!("{PAGES}/{page}/nf-{page}-{}", name.to_ascii_lowercase())
+        let (pages, header) = page.strip_prefix(SHARED).map_or((PAGES, *page), |header| (SHARED_PAGES, header));
+        format!("{pages}/{header}/nf-{header}-{}", name.to_ascii_lowercase())
     }
 }
 

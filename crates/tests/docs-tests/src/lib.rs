@@ -37,6 +37,12 @@ mod testing_with_nt_host {}
 #[doc = include_str!("../../../../docs/wfp.md")]
 mod wfp {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../../../../docs/hardware.md")]
+mod hardware {}
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../../../../docs/cryptography.md")]
+mod cryptography {}
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
 #[doc = include_str!("../../../../docs/minifilters.md")]
 mod minifilters {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]

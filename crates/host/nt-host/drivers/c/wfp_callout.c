@@ -13,8 +13,11 @@
 #define WEB 80
 #define SLOW 4000
 #define SLOW_AND_REFUSED 4001
+/* Connections to these hosts are redirected or refused later. */
+#define LATER_HOST 0x0a000007
+#define LATER_REFUSED_HOST 0x0a000008
 
-enum { LEAK_CLONE = 1, FREE_TWICE, INJECT_ORIGINAL, NEVER_COMPLETE, STAY_REGISTERED, WRONG_IRQL, MOVE_DATA, KEEP_REFERENCE, NOT_APPLIED, KEEP_SESSION };
+enum { LEAK_CLONE = 1, FREE_TWICE, INJECT_ORIGINAL, NEVER_COMPLETE, STAY_REGISTERED, WRONG_IRQL, MOVE_DATA, KEEP_REFERENCE, NOT_APPLIED, KEEP_SESSION, NEVER_COMPLETE_CLASSIFY };
 
 DEFINE_GUID(SUBLAYER, 0x6a7d1f00, 0x0001, 0x4a5b, 0x90, 0x00, 1, 2, 3, 4, 5, 6);
 
@@ -26,6 +29,13 @@ typedef struct {
     PIO_WORKITEM Item;
     HANDLE Completion;
 } PENDED;
+
+typedef struct {
+    PIO_WORKITEM Item;
+    UINT64 Handle, FilterId;
+    BOOLEAN Refused;
+    FWPS_CLASSIFY_OUT Out;
+} LATER;
 
 typedef struct {
     ULONG Bytes;
@@ -97,10 +107,65 @@ static VOID NTAPI Connect(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMIN
         Out->rights &= ~FWPS_RIGHT_ACTION_WRITE;
 }
 
+/* Sends a connection to another port of this machine. */
+static VOID ToProxy(UINT64 Handle, UINT64 FilterId, FWPS_CLASSIFY_OUT *Out)
+{
+    FWPS_CONNECT_REQUEST *request;
+    SOCKADDR_IN *address;
+
+    if (!NT_SUCCESS(FwpsAcquireWritableLayerDataPointer(Handle, FilterId, 0, (PVOID *)&request, Out)))
+        return;
+    address = (SOCKADDR_IN *)&request->remoteAddressAndPort;
+    address->sin_port = RtlUshortByteSwap(8080);
+    address->sin_addr.s_addr = 0x0100007F;
+    request->localRedirectHandle = Redirection;
+    if (BUG != NOT_APPLIED)
+        FwpsApplyModifiedLayerData(Handle, request, 0);
+    Out->actionType = FWP_ACTION_PERMIT;
+}
+
+static VOID NTAPI Decide(PDEVICE_OBJECT Object, PVOID Context)
+{
+    LATER *later = Context;
+
+    UNREFERENCED_PARAMETER(Object);
+    if (later->Refused)
+        later->Out.actionType = FWP_ACTION_BLOCK;
+    else
+        ToProxy(later->Handle, later->FilterId, &later->Out);
+    if (BUG != NEVER_COMPLETE_CLASSIFY)
+        FwpsCompleteClassify(later->Handle, 0, &later->Out);
+    FwpsReleaseClassifyHandle(later->Handle);
+    IoFreeWorkItem(later->Item);
+    ExFreePoolWithTag(later, TAG);
+}
+
+/* Decides about a classification in a work item, which then owns the handle. */
+static BOOLEAN DecideLater(UINT64 Handle, const FWPS_FILTER *Filter, BOOLEAN Refused, FWPS_CLASSIFY_OUT *Out)
+{
+    LATER *later = ExAllocatePoolWithTag(NonPagedPoolNx, sizeof *later, TAG);
+
+    if (later == NULL)
+        return FALSE;
+    later->Item = IoAllocateWorkItem(Device);
+    if (later->Item == NULL || !NT_SUCCESS(FwpsPendClassify(Handle, Filter->filterId, 0, Out))) {
+        if (later->Item != NULL)
+            IoFreeWorkItem(later->Item);
+        ExFreePoolWithTag(later, TAG);
+        return FALSE;
+    }
+    later->Handle = Handle;
+    later->FilterId = Filter->filterId;
+    later->Refused = Refused;
+    later->Out = *Out;
+    IoQueueWorkItem(later->Item, Decide, DelayedWorkQueue, later);
+    return TRUE;
+}
+
 static VOID NTAPI Redirect(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMING_METADATA_VALUES *Metadata, VOID *Data, const VOID *Context,
                            const FWPS_FILTER *Filter, UINT64 FlowContext, FWPS_CLASSIFY_OUT *Out)
 {
-    FWPS_CONNECT_REQUEST *request;
+    UINT32 remote = Address(Values, FWPS_FIELD_ALE_CONNECT_REDIRECT_V4_IP_REMOTE_ADDRESS);
     UINT64 handle;
 
     UNREFERENCED_PARAMETER(Metadata);
@@ -110,14 +175,11 @@ static VOID NTAPI Redirect(const FWPS_INCOMING_VALUES *Values, const FWPS_INCOMI
     Out->actionType = FWP_ACTION_PERMIT;
     if (!NT_SUCCESS(FwpsAcquireClassifyHandle((VOID *)Context, 0, &handle)))
         return;
-    if (NT_SUCCESS(FwpsAcquireWritableLayerDataPointer(handle, Filter->filterId, 0, (PVOID *)&request, Out))) {
-        SOCKADDR_IN *address = (SOCKADDR_IN *)&request->remoteAddressAndPort;
-        address->sin_port = RtlUshortByteSwap(8080);
-        address->sin_addr.s_addr = 0x0100007F;
-        request->localRedirectHandle = Redirection;
-        if (BUG != NOT_APPLIED)
-            FwpsApplyModifiedLayerData(handle, request, 0);
-        Out->actionType = FWP_ACTION_PERMIT;
+    if (remote == LATER_HOST || remote == LATER_REFUSED_HOST) {
+        if (DecideLater(handle, Filter, remote == LATER_REFUSED_HOST, Out))
+            return;
+    } else {
+        ToProxy(handle, Filter->filterId, Out);
     }
     FwpsReleaseClassifyHandle(handle);
 }

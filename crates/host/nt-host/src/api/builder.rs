@@ -62,7 +62,7 @@ pub struct Builder {
     imitates: bool,
     /// The folders that are copied to the volume.
     folders: Vec<PathBuf>,
-    config: Config,
+    pub(super) config: Config,
     allowed: Vec<GapKind>,
     measures_coverage: bool,
     coverage: Option<PathBuf>,

@@ -42,6 +42,7 @@ impl NtHost {
             | Reply::Names { .. }
             | Reply::FileOpened { .. }
             | Reply::Messages { .. }
+            | Reply::Hardware { .. }
             | Reply::Passage { .. }
             | Reply::Control { .. } => Error::Status(NtStatus::InvalidParameter),
         }

@@ -71,6 +71,10 @@ impl Server {
             Request::Calls {} => Reply::Calls { calls: self.machine.fallible_calls() },
             Request::Written {} => Reply::Number { number: self.machine.events_written() },
             Request::Gaps {} => Reply::Gaps { gaps: self.gaps() },
+            Request::Hardware {} => {
+                let (accesses, dropped) = self.machine.take_hardware_accesses();
+                Reply::Hardware { accesses, dropped }
+            }
             Request::Progress {} => Reply::Number { number: self.worker.progress() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),

@@ -194,6 +194,7 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         | Request::Events { .. }
         | Request::Calls {}
         | Request::Written {}
+        | Request::Hardware {}
         | Request::Gaps {} => done(),
     }
 }

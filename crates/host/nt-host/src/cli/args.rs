@@ -9,6 +9,7 @@ use command_line::{VERSION, Words, exit};
 use nt_machine::{Below, Resource, Time};
 
 use super::framework::Framework;
+use super::hardware::Hardware;
 use super::steps::{Steps, number};
 use super::values::{Registry, below, failure, gap, registry, remote, resource};
 use crate::suggest::suggestion;
@@ -151,6 +152,8 @@ pub(super) struct Options {
     /// repeatable
     #[arg(long, value_name = "RESOURCE", value_parser = resource)]
     pub(super) resource: Vec<Resource>,
+    #[command(flatten)]
+    pub(super) hardware: Hardware,
     /// Set a registry value, for example device\PortName=COM5 or parameters\Level=dword:3; keys: parameters, device,
     /// driver, or a full path; types: text (default), dword, qword, hex; repeatable
     #[arg(long, value_name = "KEY\\NAME=[TYPE:]VALUE", value_parser = registry)]

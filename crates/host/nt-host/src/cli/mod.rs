@@ -11,6 +11,7 @@ mod framework;
 mod fuzz;
 mod fuzz_files;
 mod grammar;
+mod hardware;
 mod interrupt;
 mod json;
 mod list;

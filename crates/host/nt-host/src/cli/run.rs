@@ -12,6 +12,7 @@ use nt_machine::Time;
 
 use super::args::Options;
 use super::clients::Clients;
+use super::hardware::accesses;
 use super::interrupt;
 use super::json::json;
 use super::progress::{Progress, Verdict};
@@ -40,6 +41,7 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for resource in &options.resource {
         builder = builder.resource(*resource);
     }
+    builder = options.hardware.script(builder);
     for (key, name, value) in &options.registry {
         builder = builder.registry(key.clone(), name, value.clone());
     }
@@ -122,6 +124,7 @@ pub(super) fn run(options: &Options) -> u8 {
             print(&format!("note: {}\n", escaped(note)));
         }
         print(&text(&report, &events, || host.decoder(), lost, options.debug_output));
+        print(&accesses(&host));
         print(&coverage(&host));
         for note in scripted(&host, options, loaded) {
             print(&format!("{}\n", escaped(&note)));

@@ -2,7 +2,8 @@
 
 use etw_types::{Guid, NtStatus};
 use nt_machine::{
-    Answer as IoAnswer, Connection, FileOpen, FileRequest, Gap, IoRequest, Notification, Packet, Passage, WmiRequest,
+    Answer as IoAnswer, Connection, FileOpen, FileRequest, Gap, HardwareAccess, IoRequest, Notification, Packet,
+    Passage, WmiRequest,
 };
 
 use super::Wire;
@@ -116,6 +117,8 @@ messages! {
         Disconnect { connection: u64 } = 63,
         /// Return how far a connection or packet has come.
         Passage { id: u64 } = 64,
+        /// Take the driver's accesses to hardware.
+        Hardware {} = 70,
     }
 }
 
@@ -156,6 +159,8 @@ messages! {
         Messages { messages: Vec<Vec<u8>> } = 41,
         /// How far a connection or packet has come.
         Passage { passage: Passage } = 60,
+        /// Accesses to hardware, and the number of those that were not recorded.
+        Hardware { accesses: Vec<HardwareAccess>, dropped: u64 } = 70,
         /// This Windows does not load the driver.
         NotLoaded { status: NtStatus, reason: String } = 9,
     }

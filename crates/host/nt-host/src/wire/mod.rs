@@ -10,6 +10,7 @@
 mod codec;
 mod control;
 mod declare;
+mod hardware;
 mod messages;
 mod network;
 mod notification;

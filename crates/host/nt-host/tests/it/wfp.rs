@@ -100,6 +100,19 @@ fn a_pended_operation_is_authorized_again_when_it_is_completed() {
 }
 
 #[test]
+fn a_pended_classify_goes_on_with_what_the_callout_decides_later() {
+    let (host, mut log) = (start(0), Log::default());
+    log.lines(&host);
+    let redirected = connect(&host, "10.0.0.7:80");
+    assert_eq!((redirected.verdict, redirected.redirected), (Verdict::Permit, Some(at("127.0.0.1:8080"))));
+    assert_eq!(log.lines(&host)[..2], ["redirect 80", "connect to 7f000001:8080, process 1000, context 1"]);
+    let refused = connect(&host, "10.0.0.8:80");
+    assert_eq!((refused.verdict, layers(&refused).last()), (Verdict::Block, Some(&"ALE_CONNECT_REDIRECT_V4")));
+    host.disconnect(&redirected).expect("an open connection");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
 fn a_clone_is_injected_and_passes_as_the_drivers_own_packet() {
     let (host, mut log) = (start(0), Log::default());
     log.lines(&host);
@@ -139,6 +152,26 @@ fn capture(datagrams: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
+/// Returns a pcapng file with Ethernet frames that were received or sent.
+fn capture_with_directions(datagrams: &[(bool, Vec<u8>)]) -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let length = u32::try_from(body.len() + 12).expect("a short block").to_le_bytes();
+        [&kind.to_le_bytes(), length.as_slice(), body, &length].concat()
+    };
+    // A section of version 1.0 with an unknown length, and an interface for Ethernet.
+    let mut file = block(0x0A0D_0D0A, &[0x1A2B_3C4D_u32, 1, !0, !0].map(u32::to_le_bytes).concat());
+    file.extend(block(1, &[1_u32, 0xFFFF].map(u32::to_le_bytes).concat()));
+    for (is_received, datagram) in datagrams {
+        let mut frame = [&[0; 12], [0x08, 0x00].as_slice(), datagram].concat();
+        let length = u32::try_from(frame.len()).expect("a short frame");
+        frame.resize(frame.len().next_multiple_of(4), 0);
+        // The option of four bytes with the flags, and the end of the options.
+        let options = [2 | 4 << 16, if *is_received { 1 } else { 2 }, 0_u32].map(u32::to_le_bytes).concat();
+        file.extend(block(6, &[[0, 0, 0, length, length].map(u32::to_le_bytes).concat(), frame, options].concat()));
+    }
+    file
+}
+
 #[test]
 fn the_command_opens_connections_and_replays_captures() {
     let image = build("wfp_callout", 0, "DriverEntry", &["ntoskrnl", "fwpkclnt", "ndis"]);
@@ -147,6 +180,9 @@ fn the_command_opens_connections_and_replays_captures() {
     let (query, mut answer) = (query().data, query().data);
     answer[12..20].rotate_left(4);
     answer[20..24].rotate_left(2);
+    let directions = folder.join("dns.pcapng");
+    let newer = capture_with_directions(&[(true, answer.clone()), (false, query.clone())]);
+    std::fs::write(&directions, newer).expect("a file");
     std::fs::write(&file, capture(&[query, answer])).expect("a file");
     std::fs::write(&damaged, b"no capture").expect("a file");
     let run = |arguments: &[&str]| {
@@ -171,6 +207,12 @@ fn the_command_opens_connections_and_replays_captures() {
     // The flows are still open, and the driver does not remove its contexts.
     assert_eq!(code, Some(3));
     assert!(printed.contains("registered: flows have contexts of it, call FwpsFlowRemoveContext0"), "{printed}");
+    // The first packet was received, as the newer file says: otherwise, its source would be taken for the local address.
+    let (_, printed, _) = run(&["--packet", directions.to_str().expect("a path in UTF-8")]);
+    for line in ["packet 1, received: permitted", "packet 2, sent: absorbed at OUTBOUND_IPPACKET_V4, 1 packet injected"]
+    {
+        assert!(printed.contains(line), "{line}:\n{printed}");
+    }
     for (arguments, reason) in [
         (["--connect", "10.0.0.1"], "`10.0.0.1` is not a connection"),
         (["--packet", damaged.to_str().expect("a path in UTF-8")], "neither a pcapng nor a pcap file"),
@@ -199,13 +241,14 @@ fn mistakes_of_callout_drivers_are_found() {
         (8, Rule::ObjectLeak, Some("FwpsReferenceNetBufferList0"), "does not release a reference to a NET_BUFFER_LIST"),
         (9, Rule::WfpMisuse, None, "acquires writable layer data and does not apply it"),
         (10, Rule::HandleLeak, None, "does not close a handle (filter engine session)"),
+        (11, Rule::RequestNever, Some("FwpsPendClassify0"), "never completes a classify that it pended"),
         (0, Rule::Host, None, ""),
     ] {
         let host = start(bug);
         let packet = host.send_packet(query()).expect("a packet");
         host.disconnect(&packet).expect("the flow of the packet");
-        for port in [80, 443, 4000] {
-            let passage = connect(&host, &format!("10.0.0.1:{port}"));
+        for remote in ["10.0.0.1:80", "10.0.0.1:443", "10.0.0.1:4000", "10.0.0.7:80"] {
+            let passage = connect(&host, remote);
             // A callout with flow contexts cannot be unregistered.
             if passage.verdict == Verdict::Permit {
                 host.disconnect(&passage).expect("an open connection");

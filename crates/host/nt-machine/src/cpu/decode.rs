@@ -15,13 +15,13 @@ pub(crate) enum Instruction {
     Assert,
     /// `int 2Dh` or another interrupt.
     Interrupt(u8),
-    /// `in`: reads `width` bytes from a port into the accumulator.
-    ReadPort { width: u8, length: u8 },
+    /// `in`, `out`, `ins` or `outs`.
+    Port(PortAccess),
     /// `rdmsr` or `rdpmc`: reads a model-specific register into edx and eax.
     ReadModelRegister { length: u8 },
     /// `mov r64, cr`: reads a control register that is not the IRQL.
     ReadControl { control: u8, register: u8, length: u8 },
-    /// `out`, `wrmsr`, `cli`, `sti`, `wbinvd`: changes state that this machine does not have.
+    /// `wrmsr`, `cli`, `sti`, `wbinvd`: changes state that this machine does not have.
     Ignored { length: u8 },
     /// `hlt`, instructions for system tables and the like.
     Privileged(&'static str),
@@ -29,8 +29,49 @@ pub(crate) enum Instruction {
     Other,
 }
 
+/// An instruction that reads or writes a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PortAccess {
+    pub(crate) writes: bool,
+    /// The number of bytes.
+    pub(crate) width: u8,
+    /// The port, if the instruction contains it. Otherwise, it is in dx.
+    pub(crate) port: Option<u8>,
+    /// Whether the data is in memory, at rdi (`ins`) or rsi (`outs`), and not in the accumulator.
+    pub(crate) is_string: bool,
+    /// Whether rcx counts how often the instruction is executed.
+    pub(crate) repeats: bool,
+    pub(crate) length: u8,
+}
+
+/// Decodes an instruction that reads or writes a port.
+fn port_access(code: &[u8]) -> Option<PortAccess> {
+    let (mut rest, mut narrow, mut repeats) = (code, false, false);
+    while let [prefix @ (0x40..=0x4F | 0x66 | 0xF2 | 0xF3), tail @ ..] = rest {
+        narrow |= *prefix == 0x66;
+        repeats |= matches!(prefix, 0xF2 | 0xF3);
+        rest = tail;
+    }
+    let (opcode, port, is_string) = match rest {
+        [opcode @ 0xE4..=0xE7, port, ..] => (*opcode, Some(*port), false),
+        [opcode @ 0xEC..=0xEF, ..] => (*opcode, None, false),
+        [opcode @ 0x6C..=0x6F, ..] => (*opcode, None, true),
+        _ => return None,
+    };
+    let width = match (opcode & 1, narrow) {
+        (0, _) => 1,
+        (_, true) => 2,
+        (_, false) => 4,
+    };
+    let length = u8::try_from(code.len() - rest.len()).ok()? + 1 + u8::from(port.is_some());
+    Some(PortAccess { writes: opcode & 2 != 0, width, port, is_string, repeats: repeats && is_string, length })
+}
+
 /// Decodes the instruction at the start of `code`.
 pub(crate) fn decode(code: &[u8]) -> Instruction {
+    if let Some(access) = port_access(code) {
+        return Instruction::Port(access);
+    }
     let (rex, rest, prefix) = match code {
         [rex @ 0x40..=0x4F, rest @ ..] => (*rex, rest, 1),
         _ => (0, code, 0),
@@ -51,8 +92,8 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
             length: prefix + 3,
         },
         [0x0F, 0x21..=0x23, ..] => Instruction::Privileged("mov of a control or debug register"),
-        // wrmsr and wbinvd; out of a word, and out with the port number in the instruction
-        [0x0F, 0x30 | 0x09, ..] | [0x66, 0xEF, ..] | [0xE6 | 0xE7, ..] => Instruction::Ignored { length: prefix + 2 },
+        // wrmsr and wbinvd
+        [0x0F, 0x30 | 0x09, ..] => Instruction::Ignored { length: prefix + 2 },
         [0x0F, 0x32 | 0x33, ..] => Instruction::ReadModelRegister { length: prefix + 2 },
         // invlpg can be ignored: no translations of addresses are cached here.
         [0x0F, 0x01, modrm, tail @ ..] if modrm >> 6 != 3 && modrm >> 3 & 7 == 7 => {
@@ -64,25 +105,15 @@ pub(crate) fn decode(code: &[u8]) -> Instruction {
         [0xCD, 0x2C, ..] => Instruction::Assert,
         [0xCD, number, ..] => Instruction::Interrupt(*number),
         [0xF4, ..] => Instruction::Privileged("hlt"),
-        // An operand-size prefix makes the 32-bit forms 16 bits wide.
-        [0x66, 0xED, ..] => Instruction::ReadPort { width: 2, length: prefix + 2 },
-        [0x66, 0xE5, ..] => Instruction::ReadPort { width: 2, length: prefix + 3 },
-        [0x66, 0xE7, ..] => Instruction::Ignored { length: prefix + 3 },
-        [op @ (0xE4 | 0xE5), ..] => {
-            Instruction::ReadPort { width: if *op == 0xE4 { 1 } else { 4 }, length: prefix + 2 }
-        }
-        [op @ (0xEC | 0xED), ..] => {
-            Instruction::ReadPort { width: if *op == 0xEC { 1 } else { 4 }, length: prefix + 1 }
-        }
-        // out, cli, sti
-        [0xEE | 0xEF | 0xFA | 0xFB, ..] => Instruction::Ignored { length: prefix + 1 },
+        // cli, sti
+        [0xFA | 0xFB, ..] => Instruction::Ignored { length: prefix + 1 },
         _ => Instruction::Other,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Instruction, decode};
+    use super::{Instruction, PortAccess, decode};
 
     #[test]
     fn reads_and_writes_of_the_irql_name_their_register() {
@@ -99,12 +130,27 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_read_with_the_width_of_the_instruction() {
-        assert_eq!(decode(&[0xEC]), Instruction::ReadPort { width: 1, length: 1 });
-        assert_eq!(decode(&[0x66, 0xED]), Instruction::ReadPort { width: 2, length: 2 });
-        assert_eq!(decode(&[0xED]), Instruction::ReadPort { width: 4, length: 1 });
-        assert_eq!(decode(&[0xE5, 0x60]), Instruction::ReadPort { width: 4, length: 2 });
-        assert_eq!(decode(&[0xEE]), Instruction::Ignored { length: 1 });
+    fn ports_are_accessed_with_the_width_of_the_instruction() {
+        let access =
+            |writes, width, port, length| PortAccess { writes, width, port, is_string: false, repeats: false, length };
+        let string = |writes, width, length| PortAccess {
+            is_string: true,
+            repeats: true,
+            ..access(writes, width, None, length)
+        };
+        for (code, expected) in [
+            (&[0xEC][..], access(false, 1, None, 1)),              // in al, dx
+            (&[0x66, 0xED], access(false, 2, None, 2)),            // in ax, dx
+            (&[0xED], access(false, 4, None, 1)),                  // in eax, dx
+            (&[0xE5, 0x60], access(false, 4, Some(0x60), 2)),      // in eax, 60h
+            (&[0xE6, 0x80], access(true, 1, Some(0x80), 2)),       // out 80h, al
+            (&[0x66, 0xE7, 0x80], access(true, 2, Some(0x80), 3)), // out 80h, ax
+            (&[0xEE], access(true, 1, None, 1)),                   // out dx, al
+            (&[0xF3, 0x6C], string(false, 1, 2)),                  // rep insb
+            (&[0xF3, 0x66, 0x6F], string(true, 2, 3)),             // rep outsw
+        ] {
+            assert_eq!(decode(code), Instruction::Port(expected), "{code:02x?}");
+        }
     }
 
     #[test]

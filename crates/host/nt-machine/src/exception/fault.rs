@@ -8,7 +8,7 @@ use etw_types::NtStatus;
 use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
-use super::{Exception, HOOKS, changing, explain_address, is_code, raise, resume, shared_data};
+use super::{Exception, HOOKS, changing, explain_address, is_code, ports, raise, registers, resume, shared_data};
 use crate::coverage;
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::handler::Restored;
@@ -131,11 +131,16 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
         return;
     }
     // If the instruction faulted in another operand, the fault is handled as any other.
-    if changing::end(context) && trap.signal == libc::SIGTRAP {
+    let is_done = trap.signal == libc::SIGTRAP;
+    if (changing::end(context) || registers::end(is_done, context)) && is_done {
         return;
     }
     let is_access = trap.number == PAGE_FAULT && !trap.executes();
-    if is_access && changing::begin(trap.address, trap.error & WRITE != 0, context) {
+    let writes = trap.error & WRITE != 0;
+    if is_access && changing::begin(trap.address, writes, context) {
+        return;
+    }
+    if is_access && registers::begin(trap.address, writes, &code_at(context.rip()), context) {
         return;
     }
     let outer = thread::fault();
@@ -300,17 +305,7 @@ fn imitate(context: &mut Context<'_>) -> bool {
             context.skip(length);
             true
         }
-        // There is no device: reads return all ones, and writes are lost.
-        Instruction::ReadPort { width, length } => {
-            let value = match width {
-                1 => context.get(RAX) | 0xFF,
-                2 => context.get(RAX) | 0xFFFF,
-                _ => 0xFFFF_FFFF,
-            };
-            context.set(RAX, value);
-            context.skip(length);
-            true
-        }
+        Instruction::Port(access) => ports::imitate(access, context),
         Instruction::ReadModelRegister { length } => {
             context.set(RAX, 0);
             context.set(RDX, 0);

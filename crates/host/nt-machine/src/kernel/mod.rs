@@ -10,6 +10,7 @@ pub(crate) mod etw;
 pub(crate) mod ex;
 pub(crate) mod io;
 mod module;
+pub(crate) mod pci;
 pub(crate) mod pool;
 pub(crate) mod registry;
 pub(crate) mod rtl;
@@ -46,8 +47,16 @@ use sync::scheduler::Scheduler;
 
 /// Returns the kernel's routines of all families.
 pub(crate) fn routines() -> impl Iterator<Item = &'static Routine> {
-    const FAMILIES: &[&[&[Routine]]] =
-        &[etw::ROUTINES, ex::ROUTINES, io::ROUTINES, pool::ROUTINES, registry::ROUTINES, rtl::ROUTINES, sync::ROUTINES];
+    const FAMILIES: &[&[&[Routine]]] = &[
+        etw::ROUTINES,
+        ex::ROUTINES,
+        io::ROUTINES,
+        pci::ROUTINES,
+        pool::ROUTINES,
+        registry::ROUTINES,
+        rtl::ROUTINES,
+        sync::ROUTINES,
+    ];
     FAMILIES.iter().copied().flatten().copied().flatten()
 }
 
@@ -139,6 +148,7 @@ pub(crate) struct Kernel {
     pub(crate) tables: Mutex<rtl::table::Tables>,
     pub(crate) interfaces: Mutex<io::interface::Interfaces>,
     pub(crate) interrupts: Mutex<io::interrupt::Interrupts>,
+    pub(crate) pci: Mutex<pci::Space>,
     pub(crate) registrations: Mutex<io::registration::Registrations>,
     pub(crate) etw: Mutex<etw::Writers>,
     pub(crate) locks: Mutex<verify::locks::Locks>,
@@ -228,6 +238,7 @@ impl Kernel {
             tables: Mutex::default(),
             interfaces: Mutex::default(),
             interrupts: Mutex::default(),
+            pci: Mutex::new(pci::Space::new(config.pci.as_ref())),
             registrations: Mutex::default(),
             etw: Mutex::new(etw::Writers::new(&engine, config.trace_all)),
             locks: Mutex::default(),

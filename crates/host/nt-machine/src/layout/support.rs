@@ -39,6 +39,19 @@ layout! {
         InterfaceDereference: GuestPtr<Code>,
     }
 
+    BUS_INTERFACE_STANDARD: 0x40 {
+        Size: u16,
+        Version: u16,
+        Padding: u32,
+        Context: u64,
+        InterfaceReference: GuestPtr<Code>,
+        InterfaceDereference: GuestPtr<Code>,
+        TranslateBusAddress: GuestPtr<Code>,
+        GetDmaAdapter: GuestPtr<Code>,
+        SetBusData: GuestPtr<Code>,
+        GetBusData: GuestPtr<Code>,
+    }
+
     CONFIGURATION_INFORMATION: 0x28 {
         DiskCount: u32,
         FloppyCount: u32,

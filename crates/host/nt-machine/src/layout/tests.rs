@@ -6,6 +6,7 @@ use windows_sys::Wdk::Foundation as wdk;
 use windows_sys::Wdk::Storage::FileSystem::Minifilters as filters;
 use windows_sys::Wdk::System::SystemServices as services;
 use windows_sys::Win32::Foundation as win32;
+use windows_sys::Win32::Security::Cryptography as cryptography;
 use windows_sys::Win32::System::Diagnostics::Debug as debug;
 use windows_sys::Win32::System::Diagnostics::Etw as etw;
 use windows_sys::Win32::System::IO as io;
@@ -34,6 +35,9 @@ fn objects_have_the_layouts_of_microsofts_metadata() {
         FastIoDispatch DriverInit DriverStartIo DriverUnload MajorFunction
     });
     same!(DEVICE_RELATIONS, services::DEVICE_RELATIONS { Count Objects });
+    same!(BUS_INTERFACE_STANDARD, services::BUS_INTERFACE_STANDARD {
+        Size Version Context InterfaceReference InterfaceDereference TranslateBusAddress GetDmaAdapter SetBusData GetBusData
+    });
     same!(DRIVER_EXTENSION, wdk::DRIVER_EXTENSION { DriverObject AddDevice Count ServiceKeyName });
     same!(FILE_OBJECT, wdk::FILE_OBJECT {
         Type Size DeviceObject Vpb FsContext FsContext2 SectionObjectPointer PrivateCacheMap FinalStatus RelatedFileObject
@@ -327,5 +331,13 @@ fn arguments_of_notification_routines_have_the_layouts_of_microsofts_metadata() 
     });
     same!(TARGET_DEVICE_REMOVAL_NOTIFICATION, services::TARGET_DEVICE_REMOVAL_NOTIFICATION {
         Version Size Event FileObject
+    });
+}
+
+#[test]
+fn structures_of_cng_have_the_layouts_of_microsofts_metadata() {
+    same!(BCRYPT_KEY_DATA_BLOB_HEADER, cryptography::BCRYPT_KEY_DATA_BLOB_HEADER { dwMagic dwVersion cbKeyData });
+    same!(BCRYPT_AUTHENTICATED_CIPHER_MODE_INFO, cryptography::BCRYPT_AUTHENTICATED_CIPHER_MODE_INFO {
+        cbSize dwInfoVersion pbNonce cbNonce pbAuthData cbAuthData pbTag cbTag pbMacContext cbMacContext cbAAD cbData dwFlags
     });
 }

@@ -6,6 +6,7 @@ use etw_types::NtStatus;
 
 use super::guests::{Guest, Guests};
 use super::{Machine, parts, plug};
+use crate::cng;
 use crate::cpu::switch;
 use crate::exception::system_calls;
 use crate::filter;
@@ -296,6 +297,7 @@ fn gone(resident: &Resident) {
         plug_play::forget();
         lock(&kernel.callbacks).forget();
         interrupt::forget();
+        cng::forget();
     }
     lock(&kernel.objects).report_leaks(leaving);
     lock(&kernel.pool).report_leaks(leaving);

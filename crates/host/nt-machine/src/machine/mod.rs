@@ -26,11 +26,13 @@ use std::sync::{Mutex, OnceLock};
 
 use etw_engine::{Engine, Session};
 
+use crate::cng;
 use crate::config::Config;
 use crate::coverage;
 use crate::cpu::thread::{self, Threads};
 use crate::exception::signals;
 use crate::filter;
+use crate::hardware::{self, Hardware, HardwareAccess};
 use crate::image::{self, Images};
 use crate::kernel::{self, Kernel, Table, lock};
 use crate::verify::{self, Findings, Gap, Verifier};
@@ -55,8 +57,10 @@ struct Parts {
     kernel: Kernel,
     framework: wdf::Attached,
     filters: filter::Manager,
+    hardware: Hardware,
     volume: Mutex<files::Clients>,
     filtering: Mutex<wfp::State>,
+    cryptography: Mutex<cng::State>,
     clients: Mutex<plug::Clients>,
 }
 
@@ -76,6 +80,7 @@ impl Machine {
     ///
     /// Fails if this process already has a machine, or if memory, a pipe or signal handlers are not available.
     pub fn start(config: Config, findings: Findings) -> io::Result<Self> {
+        let hardware = config.hardware.clone();
         let table = Table::new(&config, routines::all(), wdf::functions())?;
         let parts = Parts {
             verifier: Verifier::new(findings)?,
@@ -86,8 +91,10 @@ impl Machine {
             kernel: Kernel::new(config, table, plug::close_all_of_packets),
             framework: wdf::Attached::new(plug::close_all_of),
             filters: filter::Manager::default(),
+            hardware: Hardware::new(hardware),
             volume: Mutex::default(),
             filtering: Mutex::default(),
+            cryptography: Mutex::default(),
             clients: Mutex::default(),
         };
         MACHINE.set(parts).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
@@ -103,6 +110,8 @@ impl Machine {
         }
         filter::attach(&parts.filters);
         wfp::attach(&parts.filtering);
+        cng::attach(&parts.cryptography);
+        hardware::attach(&parts.hardware);
         signals::install()?;
         Ok(Self { parts })
     }
@@ -141,6 +150,13 @@ impl Machine {
     #[must_use]
     pub fn gaps(self) -> Vec<Gap> {
         verify::gap::all()
+    }
+
+    /// Takes the driver's accesses to ports and scripted registers since the last call, and the number of those for which
+    /// there was no room.
+    #[must_use]
+    pub fn take_hardware_accesses(self) -> (Vec<HardwareAccess>, u64) {
+        hardware::take()
     }
 
     /// Returns whether the run has ended with a bug check.

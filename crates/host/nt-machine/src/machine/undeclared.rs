@@ -309,5 +309,9 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "imp_WppRecorderReplay",
         ],
     ),
+    (
+        "Microsoft's metadata, as types of callbacks: BUS_INTERFACE_STANDARD and PINTERFACE_REFERENCE",
+        &["(bus DMA adapter)", "(bus get data)", "(bus reference)", "(bus set data)", "(bus translate address)"],
+    ),
     ("this host: names that no driver can import", &["(cancel-safe queue)"]),
 ];

@@ -31,6 +31,9 @@ pub(crate) const WPP_RECORDER: &str = "wpprecorder.sys";
 pub(crate) const FILTER_MANAGER: &str = "fltmgr.sys";
 pub(crate) const FILTERING: &str = "fwpkclnt.sys";
 pub(crate) const NDIS: &str = "ndis.sys";
+pub(crate) const CNG: &str = "cng.sys";
+/// It exports the routines of [`CNG`] as well.
+pub(crate) const SECURITY: &str = "ksecdd.sys";
 
 /// The status with which most routines fail.
 pub(crate) const NO_RESOURCES: NtStatus = NtStatus::InsufficientResources;

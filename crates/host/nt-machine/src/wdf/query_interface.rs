@@ -120,8 +120,7 @@ fn answer(device: Handle, parameters: [u64; 4]) -> Outcome {
         (device.offers.iter().find(|offer| offer.class == id).cloned(), device.init.parent)
     });
     let Some(offer) = offer else {
-        interface::note_missing(id);
-        return fail(NtStatus::NotSupported);
+        return if interface::of_bus(parameters)? { done(()) } else { fail(NtStatus::NotSupported) };
     };
     if let Some((own, bytes)) = &offer.interface {
         if bytes.len() as u64 > size || *own > version {

@@ -129,6 +129,9 @@ fn invalid_arguments_are_rejected_with_the_reason() {
             "`ioctl` does not describe how requests complete: expected for example ioctl:222000=0:0102@10ms",
         ),
         ("run a --resource dma", "`dma` is not a resource: expected line, messages:4,"),
+        ("run a --port 0x378", "`0x378` is not a port with values: expected for example 0x379=0x00,0x80"),
+        ("run a --port 0x10000=1", "ports end at 0xFFFF"),
+        ("run a --register 0xFE000010=one", "`one` is not a number"),
         ("run a --registry PortName=COM5", r"expected for example device\PortName=COM5"),
         (
             r"run a --registry elsewhere\A=1",

@@ -21,7 +21,7 @@ pub use keys::KeyOperation;
 pub(crate) use notify::Notifications;
 pub(crate) use raise::raise;
 pub use raise::{Notification, Notified, TargetEvent};
-pub(crate) use system::SEED;
+pub(crate) use system::{SEED, random_bytes};
 
 use crate::routine::Routine;
 

@@ -8,7 +8,7 @@ use crate::cpu::thread;
 use crate::exception::shared_data;
 use crate::kernel::{call_back, kernel};
 use crate::layout::{OSVERSIONINFOW, UNICODE_STRING};
-use crate::memory::{Code, Fault, GuestPtr, Opaque};
+use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, routines};
 use crate::verify::gap;
 
@@ -125,11 +125,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn SystemPrng(buffer: GuestPtr<u8>, length: u64) -> Result<i32, Fault> {
-        for place in buffer.array(length).places() {
-            let step = |x: u64| Some(x.rotate_left(7).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-            let word = kernel().random.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).unwrap_or_default();
-            place.write((word >> 32) as u8)?;
-        }
+        random_bytes(buffer.array(length))?;
         Ok(1)
     }
 
@@ -147,6 +143,16 @@ routines! { pub(super) ROUTINES;
     fn KeInvalidateAllCaches() -> bool {
         true
     }
+}
+
+/// Fills memory with random bytes, which are the same in every run.
+pub(crate) fn random_bytes(buffer: GuestSlice<u8>) -> Result<(), Fault> {
+    for place in buffer.places() {
+        let step = |x: u64| Some(x.rotate_left(7).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let word = kernel().random.fetch_update(Ordering::Relaxed, Ordering::Relaxed, step).unwrap_or_default();
+        place.write((word >> 32) as u8)?;
+    }
+    Ok(())
 }
 
 /// Returns the next number of a sequence whose seed is in the driver's memory.

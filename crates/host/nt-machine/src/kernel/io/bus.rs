@@ -5,14 +5,16 @@ use etw_types::NtStatus;
 
 use super::client::{Completion, Submission, send};
 use super::manager::{
-    CANCEL_STOP, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, START_DEVICE, SURPRISE_REMOVAL,
+    CANCEL_STOP, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, READ_CONFIG, START_DEVICE,
+    SURPRISE_REMOVAL, WRITE_CONFIG,
 };
 use super::request::PNP;
 use super::{device, interface, stack};
 use crate::cpu::thread;
 use crate::kernel::ex::object;
+use crate::kernel::pci;
 use crate::kernel::{kernel, lock};
-use crate::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS, GUID, IO_STACK_LOCATION, IRP};
+use crate::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS, IO_STACK_LOCATION, IRP};
 use crate::memory::{Fault, GuestPtr};
 use crate::routine::{NO_RESOURCES, Outcome, fail};
 use crate::verify::{self, Rule};
@@ -40,12 +42,25 @@ pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK
         }
         QUERY_DEVICE_RELATIONS if asks_for_target(parameters) => relate(device, irp),
         QUERY_INTERFACE => {
-            let [of_type, ..] = parameters;
-            interface::note_missing(GuestPtr::<GUID>::new(of_type).id()?);
-            Ok(untouched)
+            let found = interface::of_bus(parameters)?;
+            Ok(if found { NtStatus::Success } else { untouched })
         }
+        minor @ (READ_CONFIG | WRITE_CONFIG) if pci::is_present() => configure(irp, parameters, minor == WRITE_CONFIG),
         _ => Ok(untouched),
     }
+}
+
+/// Reads or writes the configuration space. The parameters are the space, the buffer, the offset and the length.
+fn configure(irp: GuestPtr<IRP>, parameters: [u64; 4], writes: bool) -> Result<NtStatus, Fault> {
+    let [space, buffer, offset, length] = parameters;
+    // `PCI_WHICHSPACE_CONFIG` is 0.
+    if space as u32 != 0 {
+        return Ok(NtStatus::InvalidParameter);
+    }
+    let (buffer, offset, length) = (GuestPtr::new(buffer), offset as u32, length as u32);
+    let count = if writes { pci::write(buffer, offset, length)? } else { pci::read(buffer, offset, length)? };
+    irp.IoStatus().Information().write(count.into())?;
+    Ok(if count == length { NtStatus::Success } else { NtStatus::InvalidParameter })
 }
 
 /// Completes a query for the target device: returns the device, with a reference, in memory that the sender frees.

@@ -1,10 +1,11 @@
-//! Buses and physical memory. The buses have no devices, and the physical address of memory is its virtual address.
+//! Buses and physical memory. The only device of a bus is the PCI device that a test describes. The physical address of memory
+//! is its virtual address.
 
 use etw_types::NtStatus;
 
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
-use crate::kernel::{kernel, lock, shared_data};
+use crate::kernel::{kernel, lock, pci, shared_data};
 use crate::layout::{CONFIGURATION_INFORMATION, DRIVER_OBJECT, MDL, OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr, Opaque, PAGE};
 use crate::routine::{ANY, APC, DISPATCH, HAL, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
@@ -24,24 +25,24 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), module(HAL)]
     fn HalGetBusDataByOffset(
         kind: i32,
-        _bus: Ignored<u32>,
-        _slot: Ignored<u32>,
+        bus: u32,
+        slot: u32,
         buffer: GuestPtr<u8>,
-        _offset: Ignored<u32>,
+        offset: u32,
         length: u32,
     ) -> Result<u32, Fault> {
-        bus_data(kind, buffer, length)
+        bus_data(kind, (bus, slot), buffer, offset, length)
     }
 
     #[irql(DISPATCH), module(HAL)]
     fn HalGetBusData(
         kind: i32,
-        _bus: Ignored<u32>,
-        _slot: Ignored<u32>,
+        bus: u32,
+        slot: u32,
         buffer: GuestPtr<u8>,
         length: u32,
     ) -> Result<u32, Fault> {
-        bus_data(kind, buffer, length)
+        bus_data(kind, (bus, slot), buffer, 0, length)
     }
 
     /// Drivers count their devices in this structure. All counts start at 0, because there are no other drivers.
@@ -57,27 +58,21 @@ routines! { pub(super) ROUTINES;
         Ok(made)
     }
 
-    #[irql(DISPATCH), module(HAL), fixed]
+    #[irql(DISPATCH), module(HAL)]
     fn HalSetBusDataByOffset(
-        _kind: Ignored<i32>,
-        _bus: Ignored<u32>,
-        _slot: Ignored<u32>,
-        _buffer: Ignored<GuestPtr<u8>>,
-        _offset: Ignored<u32>,
-        _length: Ignored<u32>,
-    ) -> u32 {
-        0
+        kind: i32,
+        bus: u32,
+        slot: u32,
+        buffer: GuestPtr<u8>,
+        offset: u32,
+        length: u32,
+    ) -> Result<u32, Fault> {
+        if is_device(kind, (bus, slot)) { pci::write(buffer, offset, length) } else { Ok(0) }
     }
 
-    #[irql(DISPATCH), module(HAL), fixed]
-    fn HalSetBusData(
-        _kind: Ignored<i32>,
-        _bus: Ignored<u32>,
-        _slot: Ignored<u32>,
-        _buffer: Ignored<GuestPtr<u8>>,
-        _length: Ignored<u32>,
-    ) -> u32 {
-        0
+    #[irql(DISPATCH), module(HAL)]
+    fn HalSetBusData(kind: i32, bus: u32, slot: u32, buffer: GuestPtr<u8>, length: u32) -> Result<u32, Fault> {
+        if is_device(kind, (bus, slot)) { pci::write(buffer, 0, length) } else { Ok(0) }
     }
 
     #[irql(DISPATCH), module(HAL)]
@@ -212,8 +207,16 @@ routines! { pub(super) ROUTINES;
     fn KeFlushIoBuffers(_list: Ignored<GuestPtr<MDL>>, _read: Ignored<bool>, _dma: Ignored<bool>) {}
 }
 
-/// Stores the data of a slot without a device. Returns the number of bytes.
-fn bus_data(kind: i32, buffer: GuestPtr<u8>, length: u32) -> Result<u32, Fault> {
+/// Returns whether the device that the test describes is there: on the first bus, in the first slot.
+fn is_device(kind: i32, place: (u32, u32)) -> bool {
+    kind == PCI && place == (0, 0) && pci::is_present()
+}
+
+/// Stores the data of a slot. Returns the number of bytes.
+fn bus_data(kind: i32, place: (u32, u32), buffer: GuestPtr<u8>, offset: u32, length: u32) -> Result<u32, Fault> {
+    if is_device(kind, place) {
+        return pci::read(buffer, offset, length);
+    }
     if kind != PCI || length < 2 {
         return Ok(0);
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use etw_types::{Guid, NtStatus};
 
 use super::device;
-use crate::kernel::{kernel, lock};
+use crate::kernel::{kernel, lock, pci};
 use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING};
-use crate::memory::GuestPtr;
+use crate::memory::{Fault, GuestPtr};
 use crate::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::gap;
 
@@ -155,15 +155,20 @@ fn register(
     Ok(())
 }
 
-/// `GUID_BUS_INTERFACE_STANDARD`, with which drivers read the configuration space of their device.
-const BUS_INTERFACE_STANDARD: Guid = Guid::from_u128(0x496B_8280_6F25_11D0_BEAF_0800_2BE2_092F);
-
-/// Notes that the driver asks the device below for an interface. The host's devices have none.
-pub(crate) fn note_missing(of_type: Guid) {
-    let name = if of_type == BUS_INTERFACE_STANDARD { " (BUS_INTERFACE_STANDARD)" } else { "" };
-    gap::note(format!(
-        "the driver asked its bus for the interface {of_type}{name}: nt-host has no bus that provides interfaces, and no option adds one"
-    ));
+/// Stores an interface of the bus, for the parameters of the query. Returns `false`, and notes it, if the bus does not have it.
+pub(crate) fn of_bus(parameters: [u64; 4]) -> Result<bool, Fault> {
+    let [of_type, size_and_version, place, _] = parameters;
+    let of_type = GuestPtr::<GUID>::new(of_type).id()?;
+    if of_type == pci::ID && pci::is_present() {
+        return pci::provide(GuestPtr::new(place), size_and_version as u16);
+    }
+    let advice = if of_type == pci::ID {
+        " (BUS_INTERFACE_STANDARD): nt-host has it for PCI devices, see --pci"
+    } else {
+        ": nt-host's buses do not have it, and no option adds it"
+    };
+    gap::note(format!("the driver asked its bus for the interface {of_type}{advice}"));
+    Ok(false)
 }
 
 /// Returns a property of a physical device of the host.
@@ -171,15 +176,16 @@ pub(crate) fn property(physical: GuestPtr<DEVICE_OBJECT>, number: u32) -> Option
     let text = |text: &str| text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     match number {
         // DevicePropertyDeviceDescription and FriendlyName, HardwareID (a list), ClassName, Manufacturer.
-        0 | 10 => Some(text("nt-host device")),
+        0 | 9 => Some(text("nt-host device")),
+        1 if pci::is_present() => Some(text(&pci::ids())),
         1 => Some(text("ROOT\\NTHOST\0")),
-        4 => Some(text("System")),
-        9 => Some(text("nt-host")),
+        5 => Some(text("System")),
+        8 => Some(text("nt-host")),
         // PhysicalDeviceObjectName, EnumeratorName.
         11 => device::name_of(physical).map(|name| text(&name)),
-        15 => Some(text("ROOT")),
-        // LegacyBusType is PNPBus, BusNumber.
-        13 => Some(15_u32.to_le_bytes().to_vec()),
+        15 => Some(text(if pci::is_present() { "PCI" } else { "ROOT" })),
+        // LegacyBusType is PCIBus or PNPBus, BusNumber.
+        13 => Some(if pci::is_present() { 5_u32 } else { 15 }.to_le_bytes().to_vec()),
         14 => Some(0_u32.to_le_bytes().to_vec()),
         _ => None,
     }

@@ -15,6 +15,8 @@ pub(super) const CANCEL_STOP: u8 = 0x06;
 pub(crate) const QUERY_DEVICE_RELATIONS: u8 = 0x07;
 pub(crate) const QUERY_INTERFACE: u8 = 0x08;
 pub(super) const QUERY_CAPABILITIES: u8 = 0x09;
+pub(super) const READ_CONFIG: u8 = 0x0F;
+pub(super) const WRITE_CONFIG: u8 = 0x10;
 pub(super) const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
 pub(super) const SURPRISE_REMOVAL: u8 = 0x17;
 

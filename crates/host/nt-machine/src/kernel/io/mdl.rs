@@ -2,6 +2,7 @@
 
 use etw_types::NtStatus;
 
+use crate::hardware;
 use crate::kernel::pool::{self, Kind, PAGE_EXECUTE, paging};
 use crate::kernel::{kernel, lock};
 use crate::layout::{IRP, MDL};
@@ -160,18 +161,19 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    fn MmMapIoSpace(_physical: Ignored<i64>, size: u64, _cache: Ignored<i32>) -> GuestPtr<u8> {
-        map_device(Kind::Executable, size)
+    fn MmMapIoSpace(physical: i64, size: u64, _cache: Ignored<i32>) -> GuestPtr<u8> {
+        map_device(Kind::Executable, physical, size)
     }
 
     #[irql(DISPATCH), fails_with_zero]
-    fn MmMapIoSpaceEx(_physical: Ignored<i64>, size: u64, protect: u32) -> GuestPtr<u8> {
-        map_device(Kind::non_paged(protect & PAGE_EXECUTE != 0), size)
+    fn MmMapIoSpaceEx(physical: i64, size: u64, protect: u32) -> GuestPtr<u8> {
+        map_device(Kind::non_paged(protect & PAGE_EXECUTE != 0), physical, size)
     }
 
     #[irql(DISPATCH)]
     fn MmUnmapIoSpace(address: GuestPtr<u8>, _size: Ignored<u64>) {
-        lock(&kernel().pool).free_object(address.address());
+        let memory = hardware::unmap(address.address()).unwrap_or(address.address());
+        lock(&kernel().pool).free_object(memory);
     }
 
     #[irql(ANY), fixed]
@@ -222,9 +224,11 @@ fn allocate_pages(call: &Call, size: u64) -> Result<Option<GuestPtr<MDL>>, Fault
     Ok(Some(list))
 }
 
-/// Maps memory of a device.
-fn map_device(kind: Kind, size: u64) -> GuestPtr<u8> {
-    GuestPtr::new(lock(&kernel().pool).object_as(kind, *b"MmIo", size))
+/// Maps memory of a device: plain memory, unless a test scripts it.
+fn map_device(kind: Kind, physical: i64, size: u64) -> GuestPtr<u8> {
+    let allocate = |size| lock(&kernel().pool).object_as(kind, *b"MmIo", size);
+    let scripted = hardware::map(physical.cast_unsigned(), size, allocate);
+    GuestPtr::new(scripted.unwrap_or_else(|| allocate(size)))
 }
 
 /// Returns the size of a list, including its page numbers.

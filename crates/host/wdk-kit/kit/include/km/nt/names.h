@@ -23,6 +23,15 @@ typedef ULONG_PTR ERESOURCE_THREAD, *PERESOURCE_THREAD;
 typedef ULONG PFN_COUNT;
 typedef ULONG_PTR PFN_NUMBER, *PPFN_NUMBER;
 typedef LONGLONG USN;
+/* The metadata has the numbers with the types of the values added, which only source-code analysis uses. */
+typedef enum DEVICE_REGISTRY_PROPERTY {
+    DevicePropertyDeviceDescription = 0, DevicePropertyHardwareID = 1, DevicePropertyCompatibleIDs = 2, DevicePropertyBootConfiguration = 3,
+    DevicePropertyBootConfigurationTranslated = 4, DevicePropertyClassName = 5, DevicePropertyClassGuid = 6, DevicePropertyDriverKeyName = 7,
+    DevicePropertyManufacturer = 8, DevicePropertyFriendlyName = 9, DevicePropertyLocationInformation = 10,
+    DevicePropertyPhysicalDeviceObjectName = 11, DevicePropertyBusTypeGuid = 12, DevicePropertyLegacyBusType = 13, DevicePropertyBusNumber = 14,
+    DevicePropertyEnumeratorName = 15, DevicePropertyAddress = 16, DevicePropertyUINumber = 17, DevicePropertyInstallState = 18,
+    DevicePropertyRemovalPolicy = 19, DevicePropertyResourceRequirements = 20, DevicePropertyAllocatedResources = 21, DevicePropertyContainerID = 22
+} DEVICE_REGISTRY_PROPERTY;
 typedef enum COMPARTMENT_ID { UNSPECIFIED_COMPARTMENT_ID = 0, DEFAULT_COMPARTMENT_ID = 1 } COMPARTMENT_ID, *PCOMPARTMENT_ID;
 typedef ULONG FLT_REGISTRATION_FLAGS, FLT_OPERATION_REGISTRATION_FLAGS, FLT_CONTEXT_REGISTRATION_FLAGS, FLT_FILTER_UNLOAD_FLAGS;
 typedef ULONG FLT_INSTANCE_SETUP_FLAGS, FLT_INSTANCE_QUERY_TEARDOWN_FLAGS, FLT_INSTANCE_TEARDOWN_FLAGS, FLT_CALLBACK_DATA_FLAGS;
