@@ -7,6 +7,7 @@ extern crate wdk_panic;
 use core::mem::size_of;
 use core::ptr;
 
+#[expect(clippy::unsafe_removed_from_name, reason = "every call is in an unsafe block")]
 use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::ntddk::{KeAcquireSpinLockRaiseToDpc, KeReleaseSpinLock};
 use wdk_sys::{
