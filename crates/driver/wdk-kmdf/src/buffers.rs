@@ -6,14 +6,16 @@ use core::ptr::{self, NonNull};
 use core::slice;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 
-use crate::{Output, Pod, Request, RequestKind, check};
+use crate::call::wdf;
+use crate::{Output, Pod, Request, RequestKind, check, user_buffers};
 
 /// The bits of a control code that say how its buffers are passed.
 const METHOD_MASK: u32 = 3;
 /// `METHOD_BUFFERED`: both buffers are one buffer of the system.
 const METHOD_BUFFERED: u32 = 0;
+/// `METHOD_NEITHER`: both buffers are addresses in the client's process.
+const METHOD_NEITHER: u32 = 3;
 /// `METHOD_IN_DIRECT`: the output buffer is the client's memory, and contains more input.
 const METHOD_IN_DIRECT: u32 = 1;
 
@@ -29,7 +31,7 @@ impl Request {
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn input(&self) -> Result<&[u8], NtStatus> {
-        if self.input_length == 0 {
+        if self.input_length() == 0 {
             return Ok(&[]);
         }
         if self.has_shared_input() {
@@ -38,7 +40,7 @@ impl Request {
         let start = self.retrieve_input()?;
         // SAFETY: the framework returns a buffer of at least this length, which contains the input. It is not changed
         // while `self` is borrowed, because `output` takes `&mut self`.
-        Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast_const(), self.input_length) })
+        Ok(unsafe { slice::from_raw_parts(start.as_ptr().cast_const(), self.input_length()) })
     }
 
     /// Returns the input as a value. Input behind the value is ignored.
@@ -80,13 +82,14 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Returns the error of `WdfRequestRetrieveInputBuffer`.
+    /// Returns the error of `WdfRequestRetrieveInputBuffer`, and `STATUS_INVALID_DEVICE_REQUEST` for a `METHOD_NEITHER` request
+    /// whose buffers were not [locked](crate::DeviceBuilder::lock_user_buffers).
     ///
     /// # IRQL
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn copy_input(&self, offset: usize, buffer: &mut [u8]) -> Result<usize, NtStatus> {
-        let length = self.input_length.saturating_sub(offset).min(buffer.len());
+        let length = self.input_length().saturating_sub(offset).min(buffer.len());
         if length == 0 {
             return Ok(0);
         }
@@ -113,7 +116,7 @@ impl Request {
         if !self.has_direct_input() {
             return Err(NtStatus::InvalidDeviceRequest);
         }
-        let length = self.output_length.saturating_sub(offset).min(buffer.len());
+        let length = self.output_length().saturating_sub(offset).min(buffer.len());
         if length == 0 {
             return Ok(0);
         }
@@ -133,9 +136,9 @@ impl Request {
     /// Any.
     pub fn consume(&mut self, length: usize) {
         if self.kind == RequestKind::Write {
-            self.information = length.min(self.input_length);
+            self.set_information(length.min(self.input_length()));
         } else if self.has_direct_input() {
-            self.information = length.min(self.output_length);
+            self.set_information(length.min(self.output_length()));
         }
     }
 
@@ -146,19 +149,20 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// Returns the error of `WdfRequestRetrieveOutputBuffer`.
+    /// Returns the error of `WdfRequestRetrieveOutputBuffer`, and `STATUS_INVALID_DEVICE_REQUEST` for a `METHOD_NEITHER` request
+    /// whose buffers were not [locked](crate::DeviceBuilder::lock_user_buffers).
     ///
     /// # IRQL
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn output(&mut self) -> Result<Output<'_>, NtStatus> {
-        let start = if self.output_length == 0 { NonNull::dangling() } else { self.retrieve_output()? };
+        let start = if self.output_length() == 0 { NonNull::dangling() } else { self.retrieve_output()? };
         let is_shared = match self.kind {
             RequestKind::Control(code) | RequestKind::InternalControl(code) => code & METHOD_MASK != METHOD_BUFFERED,
             _ => self.is_direct,
         };
         // SAFETY: the framework returns a buffer of at least this length, and `self` is borrowed mutably.
-        Ok(unsafe { Output::new(start, self.output_length, is_shared, &mut self.information) })
+        Ok(unsafe { Output::new(start, self.output_length(), is_shared, &mut self.information) })
     }
 
     /// Replies with bytes.
@@ -207,16 +211,25 @@ impl Request {
             // The output has overwritten the input.
             return Err(NtStatus::InvalidDeviceRequest);
         }
-        if self.output_length < self.input_length {
+        if self.output_length() < self.input_length() {
             return Err(NtStatus::BufferTooSmall);
         }
-        self.information = self.input_length;
+        self.set_information(self.input_length());
         Ok(())
     }
 
-    /// Only writes have their input in the client's memory: the input of a control request is always a copy.
+    /// Only direct writes and `METHOD_NEITHER` requests have their input in the client's memory: that of other control requests is
+    /// a copy.
     const fn has_shared_input(&self) -> bool {
-        self.is_direct && matches!(self.kind, RequestKind::Write)
+        self.is_direct && matches!(self.kind, RequestKind::Write) || self.has_user_buffers()
+    }
+
+    /// Returns whether the buffers are addresses in the client's process.
+    pub(crate) const fn has_user_buffers(&self) -> bool {
+        match self.kind {
+            RequestKind::Control(code) | RequestKind::InternalControl(code) => code & METHOD_MASK == METHOD_NEITHER,
+            _ => false,
+        }
     }
 
     const fn has_direct_input(&self) -> bool {
@@ -227,18 +240,28 @@ impl Request {
     }
 
     fn retrieve_input(&self) -> Result<NonNull<u8>, NtStatus> {
+        if self.has_user_buffers() {
+            return user_buffers::input(self);
+        }
         let mut buffer: *mut c_void = ptr::null_mut();
         let place = ptr::from_mut(&mut buffer);
         // SAFETY: `self` owns the request, `buffer` outlives the call, and the length is an optional output.
-        check(unsafe { wdf!(WdfRequestRetrieveInputBuffer, self.raw(), self.input_length, place, ptr::null_mut()) })?;
-        NonNull::new(buffer.cast()).ok_or(NtStatus::BufferTooSmall)
+        check(unsafe { wdf!(WdfRequestRetrieveInputBuffer, self.raw(), self.input_length(), place, ptr::null_mut()) })?;
+        // SAFETY: the call succeeded, so it has stored the address of a buffer.
+        Ok(unsafe { NonNull::new_unchecked(buffer.cast()) })
     }
 
     fn retrieve_output(&self) -> Result<NonNull<u8>, NtStatus> {
+        if self.has_user_buffers() {
+            return user_buffers::output(self);
+        }
         let mut buffer: *mut c_void = ptr::null_mut();
         let place = ptr::from_mut(&mut buffer);
         // SAFETY: as above.
-        check(unsafe { wdf!(WdfRequestRetrieveOutputBuffer, self.raw(), self.output_length, place, ptr::null_mut()) })?;
-        NonNull::new(buffer.cast()).ok_or(NtStatus::BufferTooSmall)
+        check(unsafe {
+            wdf!(WdfRequestRetrieveOutputBuffer, self.raw(), self.output_length(), place, ptr::null_mut())
+        })?;
+        // SAFETY: as above.
+        Ok(unsafe { NonNull::new_unchecked(buffer.cast()) })
     }
 }

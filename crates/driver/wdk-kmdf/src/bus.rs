@@ -7,21 +7,28 @@ use core::ops::Deref;
 use core::ptr;
 
 use wdk_etw::{Guid, NtStatus};
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{PWDFDEVICE_INIT, WDFDEVICE};
 
+use crate::call::wdf;
 use crate::text::unicode;
 use crate::{Device, DeviceHandle, DeviceRef, check, guid, init};
 
 /// The locale of texts: English, United States.
 const LOCALE: u32 = 0x409;
 
+/// The ids of a device on a bus, before it is created.
+#[derive(Debug)]
+pub struct PdoInit<'a> {
+    raw: PWDFDEVICE_INIT,
+    callback: PhantomData<*const &'a ()>,
+}
+
 /// A device on a bus that has not been created yet. Dropping it frees it.
 #[derive(Debug)]
 pub struct ChildInit<'a, T> {
-    raw: PWDFDEVICE_INIT,
+    init: PdoInit<'a>,
     bus: WDFDEVICE,
-    callback: PhantomData<(*const &'a (), fn() -> T)>,
+    device: PhantomData<fn() -> T>,
 }
 
 /// A device on a bus, with a context of type `T`: a counted reference, as [`DeviceRef`].
@@ -30,7 +37,7 @@ pub struct ChildDevice<T: Device> {
 }
 
 impl<'a, T: Device> DeviceHandle<'a, T> {
-    /// Begins a device on this bus. Fill in its ids, then [create](ChildInit::create) it.
+    /// Begins a device on this bus. [Fill in](ChildInit::describe) its ids, then [create](ChildInit::create) it.
     ///
     /// # Errors
     ///
@@ -45,11 +52,29 @@ impl<'a, T: Device> DeviceHandle<'a, T> {
         if raw.is_null() {
             return Err(NtStatus::InsufficientResources);
         }
-        Ok(ChildInit { raw, bus: self.raw(), callback: PhantomData })
+        // SAFETY: the structure was just allocated.
+        Ok(ChildInit { init: unsafe { PdoInit::from_raw(raw) }, bus: self.raw(), device: PhantomData })
     }
 }
 
-impl<T: Device> ChildInit<'_, T> {
+impl PdoInit<'_> {
+    /// # Safety
+    ///
+    /// `raw` must be a structure for a device on a bus, whose device is not created while the result exists.
+    pub(crate) unsafe fn from_raw(raw: PWDFDEVICE_INIT) -> Self {
+        Self { raw, callback: PhantomData }
+    }
+
+    /// Returns the framework's pointer. It must not be used after the device is created.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> PWDFDEVICE_INIT {
+        self.raw
+    }
+
     /// Sets the device id, for example `MYBUS\Lamp`, and the instance id, which is unique on the bus.
     ///
     /// # Errors
@@ -59,13 +84,12 @@ impl<T: Device> ChildInit<'_, T> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
-    pub fn id(self, device: &[u16], instance: &[u16]) -> Result<Self, NtStatus> {
+    pub fn id(&mut self, device: &[u16], instance: &[u16]) -> Result<(), NtStatus> {
         let (device, instance) = (unicode(device)?, unicode(instance)?);
         // SAFETY: the device has not been created yet; the framework copies the text.
         check(unsafe { wdf!(WdfPdoInitAssignDeviceID, self.raw, ptr::from_ref(&device)) })?;
         // SAFETY: as above.
-        check(unsafe { wdf!(WdfPdoInitAssignInstanceID, self.raw, ptr::from_ref(&instance)) })?;
-        Ok(self)
+        check(unsafe { wdf!(WdfPdoInitAssignInstanceID, self.raw, ptr::from_ref(&instance)) })
     }
 
     /// Adds a hardware id, the most specific first.
@@ -77,11 +101,10 @@ impl<T: Device> ChildInit<'_, T> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
-    pub fn hardware_id(self, id: &[u16]) -> Result<Self, NtStatus> {
+    pub fn hardware_id(&mut self, id: &[u16]) -> Result<(), NtStatus> {
         let id = unicode(id)?;
         // SAFETY: the device has not been created yet; the framework copies the text.
-        check(unsafe { wdf!(WdfPdoInitAddHardwareID, self.raw, ptr::from_ref(&id)) })?;
-        Ok(self)
+        check(unsafe { wdf!(WdfPdoInitAddHardwareID, self.raw, ptr::from_ref(&id)) })
     }
 
     /// Adds a compatible id, the most specific first.
@@ -93,11 +116,10 @@ impl<T: Device> ChildInit<'_, T> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
-    pub fn compatible_id(self, id: &[u16]) -> Result<Self, NtStatus> {
+    pub fn compatible_id(&mut self, id: &[u16]) -> Result<(), NtStatus> {
         let id = unicode(id)?;
         // SAFETY: the device has not been created yet; the framework copies the text.
-        check(unsafe { wdf!(WdfPdoInitAddCompatibleID, self.raw, ptr::from_ref(&id)) })?;
-        Ok(self)
+        check(unsafe { wdf!(WdfPdoInitAddCompatibleID, self.raw, ptr::from_ref(&id)) })
     }
 
     /// Sets the texts that users see until a driver is installed: a description and a location, in English.
@@ -109,7 +131,7 @@ impl<T: Device> ChildInit<'_, T> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
-    pub fn text(self, description: &[u16], location: &[u16]) -> Result<Self, NtStatus> {
+    pub fn text(&mut self, description: &[u16], location: &[u16]) -> Result<(), NtStatus> {
         let (description, location) = (unicode(description)?, unicode(location)?);
         // SAFETY: the device has not been created yet; the framework copies the texts.
         check(unsafe {
@@ -117,7 +139,7 @@ impl<T: Device> ChildInit<'_, T> {
         })?;
         // SAFETY: as above.
         unsafe { wdf!(WdfPdoInitSetDefaultLocale, self.raw, LOCALE) };
-        Ok(self)
+        Ok(())
     }
 
     /// Makes the device usable without another driver, in this setup class.
@@ -129,9 +151,27 @@ impl<T: Device> ChildInit<'_, T> {
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
-    pub fn raw_device(self, class: &Guid) -> Result<Self, NtStatus> {
+    pub fn raw_device(&mut self, class: &Guid) -> Result<(), NtStatus> {
         // SAFETY: the device has not been created yet, and the GUID outlives the call.
-        check(unsafe { wdf!(WdfPdoInitAssignRawDevice, self.raw, ptr::from_ref(&guid(class))) })?;
+        check(unsafe { wdf!(WdfPdoInitAssignRawDevice, self.raw, ptr::from_ref(&guid(class))) })
+    }
+}
+
+impl<T: Device> ChildInit<'_, T> {
+    /// Fills in the ids of the device.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `describe`.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn describe(
+        mut self,
+        describe: impl FnOnce(&mut PdoInit<'_>) -> Result<(), NtStatus>,
+    ) -> Result<Self, NtStatus> {
+        describe(&mut self.init)?;
         Ok(self)
     }
 
@@ -149,7 +189,7 @@ impl<T: Device> ChildInit<'_, T> {
         build: impl FnOnce(DeviceHandle<'_, T>) -> Result<T, NtStatus>,
     ) -> Result<ChildDevice<T>, NtStatus> {
         // SAFETY: this value has the framework's pointer.
-        let handle = unsafe { init::create_pnp::<T>(&mut self.raw, false) }?;
+        let handle = unsafe { init::create_pnp::<T>(&mut self.init.raw, false) }?;
         let bus = self.bus;
         // The device has taken over the structure.
         let _ = ManuallyDrop::new(self);
@@ -170,7 +210,7 @@ impl<T: Device> ChildInit<'_, T> {
 impl<T> Drop for ChildInit<'_, T> {
     fn drop(&mut self) {
         // SAFETY: the structure was allocated and no device was created with it.
-        unsafe { wdf!(WdfDeviceInitFree, self.raw) };
+        unsafe { wdf!(WdfDeviceInitFree, self.init.raw) };
     }
 }
 

@@ -12,15 +12,18 @@
 use core::ptr::{self, NonNull};
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT};
 
-use crate::{SpinLock, context};
+use crate::SpinLock;
+use crate::call::wdf;
+use crate::context::{self, Place};
 
 /// The context of a child, with what its kind needs.
 #[derive(Debug)]
 struct State<X> {
     device: WDFOBJECT,
+    /// Where the device's value is. The device outlives the callbacks of its children.
+    value: Place,
     /// False from the child's cleanup on.
     lives: SpinLock<bool>,
     extra: X,
@@ -58,13 +61,13 @@ impl<X: 'static> Child<X> {
     /// # Safety
     ///
     /// `raw` must have been created with [`attributes`] for `device`, and must not have been passed to this before.
+    #[inline(never)]
     pub(crate) unsafe fn new(raw: WDFOBJECT, device: WDFDEVICE, extra: X) -> Result<Self, NtStatus> {
-        let state = State { device: device.cast(), lives: SpinLock::new(true), extra };
+        // SAFETY: the device exists.
+        let value = unsafe { context::place(device.cast()) }.ok_or(NtStatus::InternalError)?;
+        let state = State { device: device.cast(), value, lives: SpinLock::new(true), extra };
         // SAFETY: the attributes have a context of this type, and it is filled only here.
-        unsafe { context::fill(raw, state) };
-        // SAFETY: the context was filled above.
-        let state = unsafe { context::get::<State<X>>(raw) }.ok_or(NtStatus::InternalError)?;
-        let state = NonNull::from(state);
+        let state = NonNull::from(unsafe { context::fill(raw, state) });
         // SAFETY: the object exists.
         unsafe { reference(raw) };
         Ok(Self { raw, state })
@@ -108,6 +111,7 @@ impl<X> Drop for Child<X> {
 /// # Safety
 ///
 /// The object must exist.
+#[inline(never)]
 pub(crate) unsafe fn reference(object: WDFOBJECT) {
     // SAFETY: guaranteed by the caller; tag, line and file are optional.
     unsafe { wdf!(WdfObjectReferenceActual, object, ptr::null_mut(), 0, ptr::null()) };
@@ -118,6 +122,7 @@ pub(crate) unsafe fn reference(object: WDFOBJECT) {
 /// # Safety
 ///
 /// The caller must have a reference that [`reference`] took, and not use it afterwards.
+#[inline(never)]
 pub(crate) unsafe fn dereference(object: WDFOBJECT) {
     // SAFETY: guaranteed by the caller.
     unsafe { wdf!(WdfObjectDereferenceActual, object, ptr::null_mut(), 0, ptr::null()) };
@@ -168,7 +173,7 @@ pub(crate) unsafe fn device_value<'a, T: 'static>(child: WDFOBJECT) -> Option<&'
     let state = unsafe { context::get::<State<()>>(child) }?;
     // SAFETY: the framework cleans up a device after its children and destroys its context after that, so the device
     // outlives the callbacks of its children. Its context is a `T`.
-    unsafe { context::get::<T>(state.device) }
+    unsafe { context::get_at::<T>(state.value) }
 }
 
 unsafe extern "C" fn cleanup<X: 'static>(object: WDFOBJECT) {

@@ -11,14 +11,14 @@ use core::any::TypeId;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::mem::{MaybeUninit, align_of, needs_drop, size_of};
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     _WDF_EXECUTION_LEVEL, _WDF_SYNCHRONIZATION_SCOPE, WDF_OBJECT_ATTRIBUTES, WDF_OBJECT_CONTEXT_TYPE_INFO, WDFOBJECT,
 };
 
+use crate::call::wdf;
 use crate::size_field;
 
 #[repr(transparent)]
@@ -76,23 +76,39 @@ unsafe fn slot<T>(object: WDFOBJECT) -> *const Slot<T> {
     context.cast_const().cast()
 }
 
-/// Stores the value of the context. If the object has no context, the value is dropped.
+/// Stores the value of the context and returns it.
 ///
 /// # Safety
 ///
-/// The object must exist and have been created with [`attributes`] for `T`, this must be the only call for it, and no
+/// The object must have been created with [`attributes`] for `T` and must live for `'a`. This must be the only call for it, and no
 /// other code may use its context yet, except [`get`].
-pub(crate) unsafe fn fill<T: 'static>(object: WDFOBJECT, value: T) {
+pub(crate) unsafe fn fill<'a, T: 'static>(object: WDFOBJECT, value: T) -> &'a T {
     // SAFETY: the object exists.
     let slot = unsafe { slot::<T>(object) };
-    // SAFETY: the pointer is null or the context: zeroed memory with the size of a slot, which lives as long as the object.
-    if let Some(slot) = unsafe { slot.as_ref() } {
-        // SAFETY: there is no other writer, and readers wait for `filled`.
-        unsafe { slot.kind.get().write(MaybeUninit::new(TypeId::of::<T>())) };
-        // SAFETY: as above.
-        unsafe { slot.value.get().write(MaybeUninit::new(value)) };
-        slot.filled.store(true, Ordering::Release);
-    }
+    // SAFETY: an object that was created with a context has it: zeroed memory with the size of a slot, which lives as long as the object.
+    let slot = unsafe { &*slot };
+    // SAFETY: there is no other writer, and readers wait for `filled`.
+    unsafe { slot.kind.get().write(MaybeUninit::new(TypeId::of::<T>())) };
+    let place = slot.value.get();
+    // SAFETY: as above.
+    let value = unsafe { (*place).write(value) };
+    slot.filled.store(true, Ordering::Release);
+    value
+}
+
+/// The place of an object's context, which never moves. Code that has it needs no call of the framework to find the value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(NonNull<c_void>);
+
+/// Returns the place of an object's context.
+///
+/// # Safety
+///
+/// The object must exist.
+pub(crate) unsafe fn place(object: WDFOBJECT) -> Option<Place> {
+    // SAFETY: guaranteed by the caller.
+    let slot = unsafe { slot::<()>(object) };
+    NonNull::new(slot.cast_mut().cast()).map(Place)
 }
 
 /// Returns the value of the context, or `None` if it has not been stored yet.
@@ -103,8 +119,20 @@ pub(crate) unsafe fn fill<T: 'static>(object: WDFOBJECT, value: T) {
 pub(crate) unsafe fn get<'a, T: 'static>(object: WDFOBJECT) -> Option<&'a T> {
     // SAFETY: guaranteed by the caller.
     let slot = unsafe { slot::<T>(object) };
-    // SAFETY: the pointer is null or the context, which lives as long as the object.
-    let slot = unsafe { slot.as_ref() }?;
+    // SAFETY: an object that was created with a context has it.
+    let place = Place(unsafe { NonNull::new_unchecked(slot.cast_mut().cast()) });
+    // SAFETY: guaranteed by the caller.
+    unsafe { get_at(place) }
+}
+
+/// As [`get`], for an object whose context is at this place.
+///
+/// # Safety
+///
+/// As [`get`].
+pub(crate) unsafe fn get_at<'a, T: 'static>(place: Place) -> Option<&'a T> {
+    // SAFETY: the context lives as long as the object, and holds a slot for a `T`.
+    let slot = unsafe { place.0.cast::<Slot<T>>().as_ref() };
     if !slot.filled.load(Ordering::Acquire) {
         return None;
     }

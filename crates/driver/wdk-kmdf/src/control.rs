@@ -7,9 +7,9 @@ use core::ops::Deref;
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{PWDFDEVICE_INIT, WDFDEVICE};
 
+use crate::call::wdf;
 use crate::file::FileEvents;
 use crate::text::unicode;
 use crate::{Device, DeviceHandle, DriverHandle, Passive, check, context, file, init};

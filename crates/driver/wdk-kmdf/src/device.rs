@@ -171,7 +171,7 @@ pub(crate) unsafe fn on<T: Device, R>(raw: WDFDEVICE, event: impl FnOnce(&T, Dev
 /// # Safety
 ///
 /// As [`on`].
-unsafe fn status<T: Device>(
+pub(crate) unsafe fn status<T: Device>(
     raw: WDFDEVICE,
     event: impl FnOnce(&T, DeviceHandle<'_, T>) -> Result<(), NtStatus>,
 ) -> NTSTATUS {

@@ -3,12 +3,12 @@
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     _WDF_DRIVER_INIT_FLAGS, DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING, PWDFDEVICE_INIT, WDF_DRIVER_CONFIG,
     WDF_DRIVER_VERSION_AVAILABLE_PARAMS, WDF_NO_OBJECT_ATTRIBUTES, WDFDRIVER,
 };
 
+use crate::call::wdf;
 use crate::request::IRP_ACTIVITY;
 use crate::{DeviceInit, Passive, check, size_field, status_of};
 

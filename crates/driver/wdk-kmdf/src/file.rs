@@ -5,11 +5,11 @@ use core::ptr;
 use core::slice;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     _WDF_FILEOBJECT_CLASS, _WDF_TRI_STATE, PWDFDEVICE_INIT, WDF_FILEOBJECT_CONFIG, WDFDEVICE, WDFFILEOBJECT, WDFREQUEST,
 };
 
+use crate::call::wdf;
 use crate::{Device, DeviceHandle, Request, RequestKind, context, device, size_field};
 
 /// The callbacks for files. Register them with [`DeviceBuilder::files`](crate::DeviceBuilder::files).

@@ -6,9 +6,9 @@ use core::ops::Deref;
 use core::ptr;
 
 use wdk_etw::{Guid, NtStatus};
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{_WDF_DEVICE_FAILED_ACTION, DEVICE_REGISTRY_PROPERTY, WDFDEVICE};
 
+use crate::call::wdf;
 use crate::text::unicode;
 use crate::{Device, Passive, check, child, context, guid};
 

@@ -4,15 +4,15 @@ use core::marker::PhantomData;
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     _WDF_DEVICE_IO_TYPE, _WDF_EXECUTION_LEVEL, PWDFDEVICE_INIT, WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT,
 };
 
+use crate::call::wdf;
 use crate::device::{cleanup, pnp_callbacks};
 use crate::file::FileEvents;
 use crate::text::unicode;
-use crate::{Device, DeviceHandle, IoType, Passive, check, context, file};
+use crate::{Device, DeviceHandle, IoType, Passive, WakeEvents, check, context, file, power, user_buffers};
 
 /// A device that has not been created yet.
 #[derive(Debug)]
@@ -153,6 +153,34 @@ impl<'a, T: Device> DeviceBuilder<'a, T> {
     {
         // SAFETY: the device has not been created yet, and `create` gives it a context of type `T`.
         unsafe { file::set_config::<T>(self.raw) };
+        self
+    }
+
+    /// Supports `METHOD_NEITHER` control requests: the layer probes and locks their buffers in the client's thread
+    /// (`EvtIoInCallerContext`) before the requests go to their queues. Without this, such a request has no buffers.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    #[must_use]
+    pub fn lock_user_buffers(self) -> Self {
+        // SAFETY: the device has not been created yet.
+        unsafe { user_buffers::set_callback(self.raw) };
+        self
+    }
+
+    /// Tells the device when it is armed to wake itself or the system (`WdfDeviceInitSetPowerPolicyEventCallbacks`).
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    #[must_use]
+    pub fn wakes(self) -> Self
+    where
+        T: WakeEvents,
+    {
+        // SAFETY: the device has not been created yet, and `create` gives it a context of type `T`.
+        unsafe { power::set_wake_callbacks::<T>(self.raw) };
         self
     }
 

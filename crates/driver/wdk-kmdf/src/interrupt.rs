@@ -4,9 +4,9 @@ use core::marker::PhantomData;
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{_WDF_TRI_STATE, BOOLEAN, NTSTATUS, ULONG, WDF_INTERRUPT_CONFIG, WDFDEVICE, WDFINTERRUPT, WDFOBJECT};
 
+use crate::call::wdf;
 use crate::child::{self, Child};
 use crate::{Device, DeviceHandle, check, context, device, size_field, status_of};
 

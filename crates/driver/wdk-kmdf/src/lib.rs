@@ -6,18 +6,18 @@
 //! | purpose | types |
 //! |---|---|
 //! | the driver object | [`Driver`], [`DriverHandle`], [`create_driver`] |
-//! | a device, its `PnP` and power callbacks, its settings | [`Device`], [`DeviceInit`], [`DeviceBuilder`], [`DeviceHandle`], [`DeviceRef`] |
-//! | the devices on a bus | [`ChildInit`], [`ChildDevice`] |
+//! | a device, its `PnP` and power callbacks, its settings | [`Device`], [`WakeEvents`], [`DeviceInit`], [`DeviceBuilder`], [`DeviceHandle`], [`DeviceRef`] |
+//! | the devices on a bus | [`ChildInit`], [`ChildDevice`], [`ChildList`], [`ChildListEvents`], [`PdoInit`] |
 //! | a device without hardware | [`ControlInit`], [`ControlDevice`] |
-//! | queues and requests | [`QueueEvents`], [`Queue`], [`QueueConfig`], [`Request`], [`Output`], [`PendingRequest`] |
+//! | queues and requests | [`QueueEvents`], [`IoDefaultEvents`], [`Queue`], [`QueueConfig`], [`Request`], [`Output`], [`PendingRequest`] |
 //! | files that clients open | [`FileEvents`], [`FileHandle`] |
 //! | the device below, and others | [`IoTarget`], [`RemoteTarget`], [`SendEvents`], [`OwnRequest`], [`OwnRequestEvents`] |
 //! | timers and work items | [`Timer`], [`TimerEvents`], [`WorkItem`], [`WorkItemEvents`] |
-//! | interrupts | [`Interrupt`], [`InterruptEvents`], [`Resources`] |
+//! | interrupts | [`Interrupt`], [`InterruptEvents`], [`Resources`], [`Resource`] |
 //! | data that several processors modify | [`SpinLock`], [`WaitLock`] |
-//! | memory, buffers as values | [`Memory`], [`Pod`], [`pod!`] |
+//! | memory, text, buffers as values | [`Memory`], [`UnicodeString`], [`Pod`], [`pod!`] |
 //! | the registry | [`RegistryKey`] |
-//! | data for management (WMI) | [`WmiBlock`], [`WmiEvents`] |
+//! | data for management (WMI) | [`WmiBlock`], [`WmiEvents`], [`WmiMethod`] |
 //! | `PASSIVE_LEVEL` | [`Passive`] |
 //!
 //! # Why it is sound
@@ -40,7 +40,9 @@
 
 mod buffers;
 mod bus;
+mod call;
 mod child;
+mod child_list;
 mod context;
 mod control;
 mod device;
@@ -49,6 +51,7 @@ mod file;
 mod handle;
 mod init;
 mod interrupt;
+mod io_default;
 mod irql;
 mod lock;
 mod memory;
@@ -63,9 +66,11 @@ mod registry;
 mod request;
 mod resources;
 mod send;
+mod string;
 mod target;
 mod text;
 mod timer;
+mod user_buffers;
 mod wmi;
 mod work_item;
 
@@ -75,7 +80,8 @@ use core::time::Duration;
 use wdk_etw::{Guid, NtStatus};
 use wdk_sys::{GUID, NTSTATUS, ULONG};
 
-pub use bus::{ChildDevice, ChildInit};
+pub use bus::{ChildDevice, ChildInit, PdoInit};
+pub use child_list::{ChildList, ChildListEvents};
 pub use control::{ControlDevice, ControlInit};
 pub use device::{Device, IoType};
 pub use driver::{Driver, DriverHandle, create_driver};
@@ -83,6 +89,7 @@ pub use file::{FileEvents, FileHandle};
 pub use handle::{DeviceHandle, DeviceProperty, DeviceRef};
 pub use init::{DeviceBuilder, DeviceInit};
 pub use interrupt::{Deferred, Interrupt, InterruptEvents, Isr};
+pub use io_default::IoDefaultEvents;
 pub use irql::Passive;
 pub use lock::{SpinLock, WaitLock};
 pub use memory::Memory;
@@ -90,17 +97,18 @@ pub use output::Output;
 pub use own_request::{Completion, Operation, OwnRequest, OwnRequestEvents};
 pub use pending::{PendingRequest, StoppedRequest};
 pub use pod::Pod;
-pub use power::PowerState;
+pub use power::{PowerState, WakeEvents};
 pub use queue::{Dispatch, Queue, QueueEvents};
 pub use queue_config::QueueConfig;
 pub use registry::{Access, RegistryKey};
 pub use request::{Request, RequestKind};
-pub use resources::Resources;
+pub use resources::{Resource, Resources};
 pub use send::SendEvents;
+pub use string::UnicodeString;
 pub use target::{IoTarget, RemoteTarget};
 pub use text::wide;
 pub use timer::{Timer, TimerEvents};
-pub use wmi::{WmiBlock, WmiEvents};
+pub use wmi::{WmiBlock, WmiEvents, WmiMethod};
 pub use work_item::{WorkItem, WorkItemEvents};
 
 /// Converts a status to a `Result`.

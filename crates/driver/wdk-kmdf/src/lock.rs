@@ -5,10 +5,10 @@ use core::fmt;
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::ntddk::{KeAcquireSpinLockRaiseToDpc, KeReleaseSpinLock};
 use wdk_sys::{KSPIN_LOCK, WDFWAITLOCK};
 
+use crate::call::wdf;
 use crate::{Device, DeviceHandle, Passive, check, child, context};
 
 /// A value that is protected by a spin lock.

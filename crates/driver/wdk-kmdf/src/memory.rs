@@ -7,12 +7,12 @@ use core::ptr::{self, NonNull};
 use core::slice;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{_POOL_TYPE, WDF_NO_OBJECT_ATTRIBUTES, WDFMEMORY};
 
+use crate::call::wdf;
 use crate::check;
 
-/// Bytes in nonpaged pool (`WDFMEMORY`), zeroed. They are freed when this is dropped.
+/// Bytes in nonpaged pool (`WDFMEMORY`). They are freed when this is dropped.
 pub struct Memory {
     raw: WDFMEMORY,
     start: NonNull<u8>,
@@ -25,7 +25,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Allocates memory. `tag` is the pool tag, for example `*b"Echo"`.
+    /// Allocates zeroed memory. `tag` is the pool tag, for example `*b"Echo"`.
     ///
     /// # Errors
     ///
@@ -35,6 +35,30 @@ impl Memory {
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn new(length: usize, tag: [u8; 4]) -> Result<Self, NtStatus> {
+        let memory = Self::allocate(length, tag)?;
+        // SAFETY: the memory has this length, and nothing else refers to it.
+        unsafe { memory.start.write_bytes(0, length) };
+        Ok(memory)
+    }
+
+    /// Allocates memory with a copy of `bytes`. As [`new`](Self::new), without zeroing it first.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    ///
+    /// # IRQL
+    ///
+    /// At most `DISPATCH_LEVEL`.
+    pub fn copy_of(bytes: &[u8], tag: [u8; 4]) -> Result<Self, NtStatus> {
+        let memory = Self::allocate(bytes.len(), tag)?;
+        // SAFETY: the memory has this length, and is new, so it does not overlap the bytes.
+        unsafe { memory.start.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
+        Ok(memory)
+    }
+
+    /// Allocates memory, which the caller initialises.
+    fn allocate(length: usize, tag: [u8; 4]) -> Result<Self, NtStatus> {
         if length == 0 {
             return Err(NtStatus::InvalidParameter);
         }
@@ -52,9 +76,8 @@ impl Memory {
                 ptr::from_mut(&mut start)
             )
         })?;
-        let start = NonNull::new(start.cast()).ok_or(NtStatus::InsufficientResources)?;
-        // SAFETY: the memory has this length, and nothing else refers to it.
-        unsafe { start.write_bytes(0, length) };
+        // SAFETY: the call succeeded, so it has stored the address of the memory.
+        let start = unsafe { NonNull::new_unchecked(start.cast()) };
         Ok(Self { raw, start, length })
     }
 

@@ -16,7 +16,7 @@ pub struct Output<'a> {
     capacity: usize,
     /// The client can access the memory.
     is_shared: bool,
-    written: &'a mut usize,
+    written: &'a mut u32,
 }
 
 impl<'a> Output<'a> {
@@ -26,7 +26,7 @@ impl<'a> Output<'a> {
     ///
     /// For `'a`, the memory must be valid for writes of `capacity` bytes, and only this value may access it, apart from the
     /// client if it `is_shared`.
-    pub(crate) unsafe fn new(start: NonNull<u8>, capacity: usize, is_shared: bool, written: &'a mut usize) -> Self {
+    pub(crate) unsafe fn new(start: NonNull<u8>, capacity: usize, is_shared: bool, written: &'a mut u32) -> Self {
         *written = 0;
         Self { start, capacity, is_shared, written }
     }
@@ -38,7 +38,7 @@ impl<'a> Output<'a> {
     /// Any.
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.capacity.saturating_sub(*self.written)
+        self.capacity.saturating_sub(self.written())
     }
 
     /// Returns how many bytes were written.
@@ -48,7 +48,7 @@ impl<'a> Output<'a> {
     /// Any.
     #[must_use]
     pub fn written(&self) -> usize {
-        *self.written
+        *self.written as usize
     }
 
     /// Appends bytes.
@@ -65,7 +65,7 @@ impl<'a> Output<'a> {
         // SAFETY: the place has room for the bytes. They do not overlap it: the request is borrowed mutably, so nothing else
         // refers to its buffer.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), place.as_ptr(), bytes.len()) };
-        *self.written += bytes.len();
+        self.count(bytes.len());
         Ok(())
     }
 
@@ -103,9 +103,15 @@ impl<'a> Output<'a> {
         }
         // SAFETY: the place has room for the value.
         unsafe { place.write_bytes(0, 1) };
-        *self.written += size_of::<T>();
+        self.count(size_of::<T>());
         // SAFETY: the place is aligned and initialised, zero is a valid value, and `self` is borrowed as long.
         Ok(unsafe { &mut *place.as_ptr() })
+    }
+
+    /// Counts bytes that were written to a [reserved](Self::reserve) place.
+    fn count(&mut self, length: usize) {
+        // A request's buffer has at most 32 bits of length.
+        *self.written = self.written.wrapping_add(crate::request::short(length));
     }
 
     /// Returns the place for `length` more bytes.
@@ -114,6 +120,6 @@ impl<'a> Output<'a> {
             return Err(NtStatus::BufferTooSmall);
         }
         // SAFETY: the result is inside of the buffer or at its end.
-        Ok(unsafe { self.start.add(*self.written) })
+        Ok(unsafe { self.start.add(self.written()) })
     }
 }

@@ -6,11 +6,11 @@ use core::ptr;
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     PWDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_REUSE_PARAMS, WDFCONTEXT, WDFIOTARGET, WDFMEMORY, WDFREQUEST,
 };
 
+use crate::call::wdf;
 use crate::child::{self, Child};
 use crate::send::{send, send_options};
 use crate::{Device, DeviceHandle, IoTarget, Memory, SpinLock, check, context, size_field};

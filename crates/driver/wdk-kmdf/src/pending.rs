@@ -2,28 +2,75 @@
 //!
 //! The request is in a slot behind a lock. Marking it cancelable, taking it back and the cancel callback all hold the lock, so
 //! a request in the slot has not been completed: either the driver takes it, or the cancel callback does.
+//!
+//! The cancel callback gets only the request. It looks for it in the list of all slots, so keeping a request needs neither a
+//! context of the request nor a reference to the slot. The lock of the list is taken before that of a slot.
 
+use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::{AtomicPtr, Ordering};
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{_WDF_REQUEST_STOP_ACTION_FLAGS, NTSTATUS, WDFOBJECT, WDFREQUEST};
 
+use crate::call::wdf;
 use crate::child::{dereference, reference};
 use crate::{Device, DeviceHandle, Request, SpinLock, check, context};
 
 /// The context of the slot's object.
 #[derive(Debug)]
 struct Slot {
-    request: SpinLock<Option<Request>>,
+    object: WDFOBJECT,
+    held: SpinLock<Held>,
+    /// The next slot in the list. Only code that holds the lock of [`SLOTS`] uses it.
+    next: Cell<*const Self>,
 }
 
-/// The context of a request that was in a slot: the slot's object, which the request has a reference to while it is there.
+/// What is in a slot.
 #[derive(Debug)]
-struct Link {
-    slot: AtomicPtr<core::ffi::c_void>,
+struct Held {
+    request: Option<Request>,
+    /// The [`PendingRequest`] was dropped while the framework cancelled the request. The cancel callback then releases the
+    /// reference to the object.
+    is_abandoned: bool,
+}
+
+/// All slots of the driver: the first one, or null.
+struct Slots(*const Slot);
+
+// SAFETY: a slot is removed from the list before it is destroyed, and its parts are only used under locks.
+unsafe impl Send for Slots {}
+
+static SLOTS: SpinLock<Slots> = SpinLock::new(Slots(ptr::null()));
+
+impl Slot {
+    /// Adds the slot to the list.
+    fn insert(&self) {
+        SLOTS.with(|slots| {
+            self.next.set(slots.0);
+            slots.0 = self;
+        });
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        SLOTS.with(|slots| {
+            if ptr::eq(slots.0, self) {
+                slots.0 = self.next.get();
+                return;
+            }
+            let mut before = slots.0;
+            // SAFETY: the slots in the list exist, because they are removed here, under its lock.
+            while let Some(slot) = unsafe { before.as_ref() } {
+                if ptr::eq(slot.next.get(), self) {
+                    slot.next.set(self.next.get());
+                    return;
+                }
+                before = slot.next.get();
+            }
+        });
+    }
 }
 
 /// A place for one request that the driver completes later. While the request is there, its client can cancel it: then the layer
@@ -90,9 +137,17 @@ impl<T: Device> DeviceHandle<'_, T> {
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe { wdf!(WdfObjectCreate, ptr::from_mut(&mut attributes), ptr::from_mut(&mut object)) })?;
         // SAFETY: the object was just created with a context of this type.
-        unsafe { context::fill(object, Slot { request: SpinLock::new(None) }) };
-        // SAFETY: as above.
-        let slot = unsafe { context::get::<Slot>(object) }.ok_or(NtStatus::InternalError)?;
+        let slot = unsafe {
+            context::fill(
+                object,
+                Slot {
+                    object,
+                    held: SpinLock::new(Held { request: None, is_abandoned: false }),
+                    next: Cell::new(ptr::null()),
+                },
+            )
+        };
+        slot.insert();
         let slot = NonNull::from(slot);
         // SAFETY: the object exists.
         unsafe { reference(object) };
@@ -111,31 +166,24 @@ impl PendingRequest {
     /// # IRQL
     ///
     /// At most `DISPATCH_LEVEL`.
+    #[inline]
     pub fn keep(&self, request: Request) -> Result<(), NtStatus> {
-        if let Err(status) = self.link(request.raw()) {
-            request.complete(status);
-            return Err(status);
-        }
-        // The request's reference to the slot.
-        // SAFETY: this value has a reference, so the object exists.
-        unsafe { reference(self.object) };
-        let mut refused = Some(request);
-        let result = self.slot().request.with(|slot| {
-            if slot.is_some() {
-                return Err(NtStatus::DeviceBusy);
+        let refused = self.slot().held.with(|held| {
+            if held.request.is_some() {
+                return Some((request, NtStatus::DeviceBusy));
             }
-            let Some(raw) = refused.as_ref().map(Request::raw) else { return Ok(()) };
+            let raw = held.request.insert(request).raw();
             // SAFETY: the driver owns the request. The cancel callback waits for the lock.
-            check(unsafe { wdf!(WdfRequestMarkCancelableEx, raw, Some(cancel)) })?;
-            *slot = refused.take();
-            Ok(())
+            let status = check(unsafe { wdf!(WdfRequestMarkCancelableEx, raw, Some(cancel)) });
+            status.err().and_then(|status| Some((held.request.take()?, status)))
         });
-        if let (Err(status), Some(request)) = (result, refused) {
-            request.complete(status);
-            // SAFETY: the reference from above.
-            unsafe { dereference(self.object) };
+        match refused {
+            None => Ok(()),
+            Some((request, status)) => {
+                request.complete(status);
+                Err(status)
+            }
         }
-        result
     }
 
     /// Takes the request back, to complete it. Returns `None` if there is none, or if its client has cancelled it.
@@ -145,16 +193,13 @@ impl PendingRequest {
     /// At most `DISPATCH_LEVEL`.
     #[must_use]
     pub fn take(&self) -> Option<Request> {
-        let request = self.slot().request.with(|slot| {
-            let raw = slot.as_ref()?.raw();
+        self.slot().held.with(|held| {
+            let raw = held.request.as_ref()?.raw();
             // SAFETY: a request in the slot has not been completed, because that takes it out first, under the lock.
             let status: NTSTATUS = unsafe { wdf!(WdfRequestUnmarkCancelable, raw) };
             // If it was cancelled, the cancel callback waits for the lock or will do so, and completes it.
-            if status == NtStatus::Cancelled.as_signed() { None } else { slot.take() }
-        })?;
-        // SAFETY: the request's reference to the slot, which it does not need any more.
-        unsafe { dereference(self.object) };
-        Some(request)
+            if status == NtStatus::Cancelled.as_signed() { None } else { held.request.take() }
+        })
     }
 
     /// Returns whether there is a request.
@@ -164,7 +209,7 @@ impl PendingRequest {
     /// At most `DISPATCH_LEVEL`.
     #[must_use]
     pub fn is_some(&self) -> bool {
-        self.slot().request.with(|slot| slot.is_some())
+        self.slot().held.with(|held| held.request.is_some())
     }
 
     /// Allows the device to leave D0 although the driver keeps this request (`WdfRequestStopAcknowledge`). Returns whether it is
@@ -174,8 +219,8 @@ impl PendingRequest {
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn acknowledge(&self, stopped: &StoppedRequest<'_>) -> bool {
-        self.slot().request.with(|slot| {
-            let is_here = slot.as_ref().is_some_and(|request| request.raw() == stopped.raw);
+        self.slot().held.with(|held| {
+            let is_here = held.request.as_ref().is_some_and(|request| request.raw() == stopped.raw);
             if is_here {
                 // SAFETY: a request in the slot has not been completed; the driver keeps it.
                 unsafe { wdf!(WdfRequestStopAcknowledge, stopped.raw, 0) };
@@ -198,44 +243,44 @@ impl PendingRequest {
         // SAFETY: the context of an object lives as long as a reference to it.
         unsafe { self.slot.as_ref() }
     }
-
-    /// Makes the cancel callback find the slot.
-    fn link(&self, request: WDFREQUEST) -> Result<(), NtStatus> {
-        let mut attributes = context::attributes::<Link>();
-        // SAFETY: the driver owns the request, and the attributes outlive the call; the address is optional.
-        let status =
-            unsafe { wdf!(WdfObjectAllocateContext, request.cast(), ptr::from_mut(&mut attributes), ptr::null_mut()) };
-        check(status)?;
-        if status != NtStatus::ObjectNameExists.as_signed() {
-            // SAFETY: the context was just allocated for this type.
-            unsafe { context::fill(request.cast(), Link { slot: AtomicPtr::new(ptr::null_mut()) }) };
-        }
-        // SAFETY: only this function gives requests a context of this crate.
-        let link = unsafe { context::get::<Link>(request.cast()) }.ok_or(NtStatus::InternalError)?;
-        link.slot.store(self.object, Ordering::Release);
-        Ok(())
-    }
 }
 
 impl Drop for PendingRequest {
     fn drop(&mut self) {
         drop(self.take());
-        // SAFETY: this value has a reference since its creation.
-        unsafe { dereference(self.object) };
+        let is_abandoned = self.slot().held.with(|held| {
+            held.is_abandoned = held.request.is_some();
+            held.is_abandoned
+        });
+        if !is_abandoned {
+            // SAFETY: this value has a reference since its creation.
+            unsafe { dereference(self.object) };
+        }
     }
 }
 
 /// `EvtRequestCancel`.
 unsafe extern "C" fn cancel(raw: WDFREQUEST) {
-    // SAFETY: the framework passes a request that `keep` gave this context.
-    let Some(link) = (unsafe { context::get::<Link>(raw.cast()) }) else { return };
-    let object: WDFOBJECT = link.slot.load(Ordering::Acquire);
-    // SAFETY: the request has a reference to the slot as long as it is in the slot.
-    let Some(slot) = (unsafe { context::get::<Slot>(object) }) else { return };
-    let request = slot.request.with(|slot| slot.take_if(|request| request.raw() == raw));
-    if let Some(request) = request {
+    let found = SLOTS.with(|slots| {
+        let mut next = slots.0;
+        // SAFETY: the slots in the list exist, because they are removed under its lock.
+        while let Some(slot) = unsafe { next.as_ref() } {
+            let request = slot.held.with(|held| {
+                let request = held.request.take_if(|request| request.raw() == raw)?;
+                Some((request, held.is_abandoned.then_some(slot.object)))
+            });
+            if request.is_some() {
+                return request;
+            }
+            next = slot.next.get();
+        }
+        None
+    });
+    if let Some((request, abandoned)) = found {
         request.complete(NtStatus::Cancelled);
-        // SAFETY: the request's reference, which it does not need any more.
-        unsafe { dereference(object) };
+        if let Some(object) = abandoned {
+            // SAFETY: the reference of the `PendingRequest` that was dropped.
+            unsafe { dereference(object) };
+        }
     }
 }

@@ -4,14 +4,15 @@ use core::ptr;
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     _DEVICE_POWER_STATE, _WDF_POWER_POLICY_S0_IDLE_CAPABILITIES, _WDF_POWER_POLICY_S0_IDLE_USER_CONTROL,
-    _WDF_POWER_POLICY_SX_WAKE_USER_CONTROL, _WDF_TRI_STATE, WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS,
-    WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS, WDF_POWER_DEVICE_STATE,
+    _WDF_POWER_POLICY_SX_WAKE_USER_CONTROL, _WDF_TRI_STATE, NTSTATUS, PWDFDEVICE_INIT,
+    WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS, WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS, WDF_POWER_DEVICE_STATE,
+    WDF_POWER_POLICY_EVENT_CALLBACKS, WDFDEVICE,
 };
 
-use crate::{Device, DeviceHandle, check, size_field};
+use crate::call::wdf;
+use crate::{Device, DeviceHandle, check, device, size_field};
 
 /// A `WDF_POWER_DEVICE_STATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,4 +103,102 @@ impl<T: Device> DeviceHandle<'_, T> {
         // SAFETY: the device exists, and the settings outlive the call.
         check(unsafe { wdf!(WdfDeviceAssignSxWakeSettings, self.raw(), ptr::from_mut(&mut settings)) })
     }
+}
+
+/// The callbacks of a device that can wake itself or the system, for the owner of its power policy. Register them with
+/// [`DeviceBuilder::wakes`](crate::DeviceBuilder::wakes), and assign
+/// [idle](DeviceHandle::assign_idle_settings) or [wake](DeviceHandle::assign_wake_settings) settings. The framework calls them at
+/// `PASSIVE_LEVEL`, while the device is in D0.
+pub trait WakeEvents: Device {
+    /// `EvtDeviceArmWakeFromS0`: the idle device is about to leave D0; let its hardware wake it.
+    ///
+    /// # Errors
+    ///
+    /// An error means that the device is not armed. The framework then does not call
+    /// [`disarm_wake_from_s0`](Self::disarm_wake_from_s0).
+    fn arm_wake_from_s0(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        let _ = device;
+        Ok(())
+    }
+
+    /// `EvtDeviceDisarmWakeFromS0`: the device is in D0 again.
+    fn disarm_wake_from_s0(&self, device: DeviceHandle<'_, Self>) {
+        let _ = device;
+    }
+
+    /// `EvtDeviceWakeFromS0Triggered`: the idle device has woken itself.
+    fn wake_from_s0_triggered(&self, device: DeviceHandle<'_, Self>) {
+        let _ = device;
+    }
+
+    /// `EvtDeviceArmWakeFromSx`: the system is about to sleep; let the device's hardware wake it.
+    ///
+    /// # Errors
+    ///
+    /// An error means that the device cannot wake the system this time: the framework calls
+    /// [`disarm_wake_from_sx`](Self::disarm_wake_from_sx), and the device goes to sleep nevertheless.
+    fn arm_wake_from_sx(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        let _ = device;
+        Ok(())
+    }
+
+    /// `EvtDeviceDisarmWakeFromSx`: the system works again.
+    fn disarm_wake_from_sx(&self, device: DeviceHandle<'_, Self>) {
+        let _ = device;
+    }
+
+    /// `EvtDeviceWakeFromSxTriggered`: the device may have woken the system.
+    fn wake_from_sx_triggered(&self, device: DeviceHandle<'_, Self>) {
+        let _ = device;
+    }
+}
+
+/// Registers the callbacks for waking.
+///
+/// # Safety
+///
+/// The device must not have been created, and must be created with a context of type `T`.
+pub(crate) unsafe fn set_wake_callbacks<T: WakeEvents>(init: PWDFDEVICE_INIT) {
+    let mut callbacks = WDF_POWER_POLICY_EVENT_CALLBACKS {
+        Size: size_field::<WDF_POWER_POLICY_EVENT_CALLBACKS>(),
+        EvtDeviceArmWakeFromS0: Some(arm_wake_from_s0::<T>),
+        EvtDeviceDisarmWakeFromS0: Some(disarm_wake_from_s0::<T>),
+        EvtDeviceWakeFromS0Triggered: Some(wake_from_s0_triggered::<T>),
+        EvtDeviceArmWakeFromSx: Some(arm_wake_from_sx::<T>),
+        EvtDeviceDisarmWakeFromSx: Some(disarm_wake_from_sx::<T>),
+        EvtDeviceWakeFromSxTriggered: Some(wake_from_sx_triggered::<T>),
+        ..WDF_POWER_POLICY_EVENT_CALLBACKS::default()
+    };
+    // SAFETY: guaranteed by the caller; the structure outlives the call.
+    unsafe { wdf!(WdfDeviceInitSetPowerPolicyEventCallbacks, init, ptr::from_mut(&mut callbacks)) };
+}
+
+unsafe extern "C" fn arm_wake_from_s0<T: WakeEvents>(device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: the framework passes the device for which this callback was set.
+    unsafe { device::status(device, T::arm_wake_from_s0) }
+}
+
+unsafe extern "C" fn disarm_wake_from_s0<T: WakeEvents>(device: WDFDEVICE) {
+    // SAFETY: the framework passes the device for which this callback was set.
+    let _ = unsafe { device::on(device, T::disarm_wake_from_s0) };
+}
+
+unsafe extern "C" fn wake_from_s0_triggered<T: WakeEvents>(device: WDFDEVICE) {
+    // SAFETY: the framework passes the device for which this callback was set.
+    let _ = unsafe { device::on(device, T::wake_from_s0_triggered) };
+}
+
+unsafe extern "C" fn arm_wake_from_sx<T: WakeEvents>(device: WDFDEVICE) -> NTSTATUS {
+    // SAFETY: the framework passes the device for which this callback was set.
+    unsafe { device::status(device, T::arm_wake_from_sx) }
+}
+
+unsafe extern "C" fn disarm_wake_from_sx<T: WakeEvents>(device: WDFDEVICE) {
+    // SAFETY: the framework passes the device for which this callback was set.
+    let _ = unsafe { device::on(device, T::disarm_wake_from_sx) };
+}
+
+unsafe extern "C" fn wake_from_sx_triggered<T: WakeEvents>(device: WDFDEVICE) {
+    // SAFETY: the framework passes the device for which this callback was set.
+    let _ = unsafe { device::on(device, T::wake_from_sx_triggered) };
 }

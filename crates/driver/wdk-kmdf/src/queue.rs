@@ -4,11 +4,11 @@ use core::marker::PhantomData;
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{_WDF_REQUEST_TYPE, ULONG, WDF_IO_QUEUE_CONFIG, WDFQUEUE, WDFREQUEST};
 
+use crate::call::wdf;
 use crate::child::{self, Child};
-use crate::{Device, DeviceHandle, IoType, Passive, QueueConfig, Request, RequestKind, StoppedRequest, check, context};
+use crate::{Device, DeviceHandle, IoType, Passive, QueueConfig, Request, RequestKind, StoppedRequest, check};
 
 /// The callbacks of a queue. A device with several queues implements this once for each, with different `Tag`s.
 ///
@@ -49,8 +49,9 @@ pub trait QueueEvents<Tag = ()>: Device {
 /// nothing.
 #[derive(Debug)]
 pub struct Queue {
+    child: Child,
     /// Whether the requests' reads and writes are direct.
-    child: Child<bool>,
+    is_direct: bool,
 }
 
 impl Queue {
@@ -70,7 +71,7 @@ impl Queue {
             return None;
         }
         // SAFETY: the framework passes ownership of the request.
-        Some(unsafe { Request::with_parameters(request, *self.child.extra()) })
+        Some(unsafe { Request::with_parameters(request, self.is_direct) })
     }
 
     /// Delivers requests again after the queue was stopped.
@@ -234,8 +235,8 @@ impl<T: Device> DeviceHandle<'_, T> {
         queue.if_live(configure).unwrap_or(Err(NtStatus::DeletePending))
     }
 
-    fn new_queue(&self, mut config: WDF_IO_QUEUE_CONFIG) -> Result<Queue, NtStatus> {
-        let mut attributes = child::attributes::<bool>(self.raw());
+    pub(crate) fn new_queue(&self, mut config: WDF_IO_QUEUE_CONFIG) -> Result<Queue, NtStatus> {
+        let mut attributes = child::attributes::<()>(self.raw());
         // The parent of a queue is its device, and the framework rejects any other value here.
         attributes.ParentObject = ptr::null_mut();
         let mut raw: WDFQUEUE = ptr::null_mut();
@@ -250,8 +251,8 @@ impl<T: Device> DeviceHandle<'_, T> {
             )
         })?;
         // SAFETY: the queue was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), T::IO_TYPE == IoType::Direct) }?;
-        Ok(Queue { child })
+        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
+        Ok(Queue { child, is_direct: T::IO_TYPE == IoType::Direct })
     }
 }
 
@@ -270,10 +271,8 @@ unsafe fn deliver<T: Device>(
 ) {
     // SAFETY: guaranteed by the caller.
     let request = unsafe { Request::from_raw(request, kind, input, output, T::IO_TYPE == IoType::Direct) };
-    // SAFETY: guaranteed by the caller.
-    let device = unsafe { wdf!(WdfIoQueueGetDevice, queue) };
-    // SAFETY: the device of a queue exists, with a context of this type.
-    match unsafe { context::get::<T>(device.cast()) } {
+    // SAFETY: the queue was created for a device with a context of this type.
+    match unsafe { child::device_value::<T>(queue.cast()) } {
         Some(value) => event(value, request),
         None => request.complete(NtStatus::DeviceNotReady),
     }
@@ -315,9 +314,7 @@ unsafe extern "C" fn internal_device_control<T: QueueEvents<Tag>, Tag>(
 
 unsafe extern "C" fn io_stop<T: QueueEvents<Tag>, Tag>(queue: WDFQUEUE, request: WDFREQUEST, flags: ULONG) {
     // SAFETY: the framework passes a queue for which this callback was set.
-    let device = unsafe { wdf!(WdfIoQueueGetDevice, queue) };
-    // SAFETY: the device of a queue exists, with a context of this type.
-    if let Some(value) = unsafe { context::get::<T>(device.cast()) } {
+    if let Some(value) = unsafe { child::device_value::<T>(queue.cast()) } {
         value.io_stop(StoppedRequest { raw: request, flags, callback: PhantomData });
     }
 }

@@ -4,12 +4,12 @@ use core::marker::PhantomData;
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     KEY_READ, KEY_WRITE, PLUGPLAY_REGKEY_DEVICE, PLUGPLAY_REGKEY_DRIVER, REG_OPTION_NON_VOLATILE,
     WDF_NO_OBJECT_ATTRIBUTES, WDFKEY,
 };
 
+use crate::call::wdf;
 use crate::text::unicode;
 use crate::{Device, DeviceHandle, DriverHandle, Passive, check};
 

@@ -4,9 +4,9 @@ use core::mem::{ManuallyDrop, size_of};
 use core::ptr;
 
 use wdk_etw::{Guid, IrpActivity, NtStatus};
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
-use wdk_sys::{_WDF_REQUEST_TYPE, WDF_REQUEST_PARAMETERS, WDFQUEUE, WDFREQUEST};
+use wdk_sys::{_WDF_REQUEST_TYPE, NTSTATUS, WDF_REQUEST_PARAMETERS, WDFQUEUE, WDFREQUEST};
 
+use crate::call::wdf;
 use crate::{Queue, check, context};
 
 /// The routines for the activity ids of requests. `create_driver` looks them up.
@@ -35,12 +35,13 @@ pub enum RequestKind {
 pub struct Request {
     raw: WDFREQUEST,
     pub(crate) kind: RequestKind,
-    pub(crate) input_length: usize,
-    pub(crate) output_length: usize,
+    /// Lengths are `ULONG` in an IRP. So a request has 32 bytes, which two instructions copy.
+    input_length: u32,
+    output_length: u32,
+    /// The number of bytes that are reported to the client.
+    pub(crate) information: u32,
     /// Reads and writes use the client's own memory.
     pub(crate) is_direct: bool,
-    /// The number of bytes that are reported to the client.
-    pub(crate) information: usize,
 }
 
 // SAFETY: the framework's functions for requests can be called from any thread, and `self` owns the request.
@@ -60,7 +61,8 @@ impl Request {
         output_length: usize,
         is_direct: bool,
     ) -> Self {
-        Self { raw, kind, input_length, output_length, is_direct, information: 0 }
+        let (input_length, output_length) = (short(input_length), short(output_length));
+        Self { raw, kind, input_length, output_length, information: 0, is_direct }
     }
 
     /// As [`from_raw`](Self::from_raw), with the parameters that the framework has.
@@ -114,7 +116,7 @@ impl Request {
     /// Any.
     #[must_use]
     pub const fn input_length(&self) -> usize {
-        self.input_length
+        self.input_length as usize
     }
 
     /// Returns the size of the client's output buffer in bytes.
@@ -124,7 +126,7 @@ impl Request {
     /// Any.
     #[must_use]
     pub const fn output_length(&self) -> usize {
-        self.output_length
+        self.output_length as usize
     }
 
     /// Returns the number of bytes that completing the request reports to the client.
@@ -134,7 +136,7 @@ impl Request {
     /// Any.
     #[must_use]
     pub const fn information(&self) -> usize {
-        self.information
+        self.information as usize
     }
 
     /// Returns the offset on the device of a read or write.
@@ -289,21 +291,43 @@ impl Request {
     /// Reports what the driver below has written, as far as the client has room for it.
     pub(crate) fn set_transferred(&mut self, length: usize) {
         let room = if self.kind == RequestKind::Write { self.input_length } else { self.output_length };
-        self.information = length.min(room);
+        self.set_information(length.min(room as usize));
+    }
+
+    /// Sets the number of bytes to report, which is at most the length of a buffer.
+    pub(crate) fn set_information(&mut self, length: usize) {
+        self.information = short(length);
     }
 
     /// Completes the request. It is called once, either by `complete`, which forgets `self`, or by `drop`.
     fn complete_raw(&self, status: NtStatus) {
         let information = if status.is_error() { 0 } else { self.information };
         // SAFETY: `self` owns the request, and the request is completed only here.
-        unsafe { wdf!(WdfRequestCompleteWithInformation, self.raw, status.as_signed(), information as u64) };
+        unsafe { complete(self.raw, status.as_signed(), information) };
     }
+}
+
+/// Completes a request. A driver does so in many places, so the code is not repeated there.
+///
+/// # Safety
+///
+/// The driver must own the request, and loses it.
+#[inline(never)]
+unsafe fn complete(raw: WDFREQUEST, status: NTSTATUS, information: u32) {
+    // SAFETY: guaranteed by the caller.
+    unsafe { wdf!(WdfRequestCompleteWithInformation, raw, status, information.into()) };
 }
 
 impl Drop for Request {
     fn drop(&mut self) {
         self.complete_raw(NtStatus::Cancelled);
     }
+}
+
+/// Converts the length of a buffer, which has 32 bits in an IRP. A longer one would only become shorter than its buffer.
+#[expect(clippy::cast_possible_truncation, reason = "a length in an IRP is a ULONG")]
+pub(crate) const fn short(length: usize) -> u32 {
+    length as u32
 }
 
 /// Returns the parameters that the framework has.

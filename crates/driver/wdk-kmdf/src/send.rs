@@ -5,12 +5,12 @@ use core::ptr;
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     _WDF_REQUEST_SEND_OPTIONS_FLAGS, PWDF_REQUEST_COMPLETION_PARAMS, WDF_REQUEST_SEND_OPTIONS, WDFCONTEXT, WDFDEVICE,
     WDFIOTARGET, WDFREQUEST,
 };
 
+use crate::call::wdf;
 use crate::{Device, DeviceHandle, IoTarget, IoType, Passive, Request, context, size_field};
 
 /// The callback for requests that were sent. A device that handles them in different ways implements this once for each, with

@@ -5,12 +5,12 @@ use core::ptr;
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{
     _WDF_IO_TARGET_OPEN_TYPE, _WDF_IO_TARGET_SENT_IO_ACTION, _WDF_MEMORY_DESCRIPTOR_TYPE, FILE_NON_DIRECTORY_FILE,
     FILE_OPEN, PWDF_MEMORY_DESCRIPTOR, WDF_IO_TARGET_OPEN_PARAMS, WDF_MEMORY_DESCRIPTOR, WDFIOTARGET,
 };
 
+use crate::call::wdf;
 use crate::child::{dereference, reference};
 use crate::send::send_options;
 use crate::text::unicode;

@@ -4,9 +4,9 @@ use core::ptr;
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{WDF_OBJECT_ATTRIBUTES, WDF_TIMER_CONFIG, WDFOBJECT, WDFTIMER};
 
+use crate::call::wdf;
 use crate::child::{self, Child};
 use crate::{Device, DeviceHandle, Passive, check, size_field};
 

@@ -3,12 +3,13 @@
 use core::ffi::c_void;
 use core::marker::PhantomData;
 use core::mem::size_of;
-use core::ptr;
+use core::ptr::{self, NonNull};
+use core::slice;
 
 use wdk_etw::{Guid, NtStatus};
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{NTSTATUS, PULONG, ULONG, WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG, WDFWMIINSTANCE};
 
+use crate::call::wdf;
 use crate::child::{self, Child};
 use crate::{Device, DeviceHandle, Pod, check, device, guid, size_field, status_of};
 
@@ -33,6 +34,97 @@ pub trait WmiEvents<Tag = ()>: Device {
     fn set(&self, device: DeviceHandle<'_, Self>, data: Self::Data) -> Result<(), NtStatus> {
         let _ = (device, data);
         Err(NtStatus::WmiReadOnly)
+    }
+
+    /// `EvtWmiInstanceExecuteMethod`: executes a method of the block by its id.
+    ///
+    /// # Errors
+    ///
+    /// The client gets the error.
+    fn execute(&self, device: DeviceHandle<'_, Self>, method: WmiMethod<'_>) -> Result<(), NtStatus> {
+        let _ = (device, method);
+        Err(NtStatus::InvalidDeviceRequest)
+    }
+}
+
+/// A method that a client executes: its id, its input and its output, which share a buffer.
+#[derive(Debug)]
+pub struct WmiMethod<'a> {
+    id: u32,
+    start: NonNull<u8>,
+    input: usize,
+    capacity: usize,
+    used: &'a mut u32,
+}
+
+impl WmiMethod<'_> {
+    /// Returns the method's `WmiMethodId`.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Returns the input.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    #[must_use]
+    pub const fn input(&self) -> &[u8] {
+        // SAFETY: the framework's buffer has the input at its start, and nothing writes to it while `self` is borrowed.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.input) }
+    }
+
+    /// Returns the input as a value. Input behind the value is ignored.
+    ///
+    /// # Errors
+    ///
+    /// Returns `STATUS_BUFFER_TOO_SMALL` if the input is shorter than the value.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn input_value<V: Pod>(&self) -> Result<V, NtStatus> {
+        let bytes = self.input().get(..size_of::<V>()).ok_or(NtStatus::BufferTooSmall)?;
+        // SAFETY: there are enough bytes, and any bytes are a valid `Pod`.
+        Ok(unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) })
+    }
+
+    /// Replies with bytes. They overwrite the input, so this consumes the method.
+    ///
+    /// # Errors
+    ///
+    /// Returns `STATUS_BUFFER_TOO_SMALL` if the client's buffer is smaller; return it, and the client is told the size.
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn reply(self, bytes: &[u8]) -> Result<(), NtStatus> {
+        *self.used = u32::try_from(bytes.len()).map_err(|_| NtStatus::InvalidParameter)?;
+        if bytes.len() > self.capacity {
+            return Err(NtStatus::BufferTooSmall);
+        }
+        // SAFETY: the buffer has room for the bytes. They are not in it, because `self` is not borrowed.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.as_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    /// Replies with a value, as [`reply`](Self::reply).
+    ///
+    /// # Errors
+    ///
+    /// As [`reply`](Self::reply).
+    ///
+    /// # IRQL
+    ///
+    /// `PASSIVE_LEVEL`.
+    pub fn reply_value<V: Pod>(self, value: &V) -> Result<(), NtStatus> {
+        // SAFETY: a `Pod` has no padding, so all of its bytes are initialised.
+        self.reply(unsafe { slice::from_raw_parts(ptr::from_ref(value).cast(), size_of::<V>()) })
     }
 }
 
@@ -70,6 +162,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             Register: 1,
             EvtWmiInstanceQueryInstance: Some(query::<T, Tag>),
             EvtWmiInstanceSetInstance: Some(set::<T, Tag>),
+            EvtWmiInstanceExecuteMethod: Some(execute::<T, Tag>),
             ..WDF_WMI_INSTANCE_CONFIG::default()
         };
         let mut attributes = child::attributes::<()>(self.raw());
@@ -169,4 +262,24 @@ unsafe extern "C" fn set<T: WmiEvents<Tag>, Tag>(
     let data = unsafe { buffer.cast::<T::Data>().read_unaligned() };
     // SAFETY: the framework passes an instance for which this callback was set.
     status_of(unsafe { on(instance, |value: &T, device| value.set(device, data)) })
+}
+
+unsafe extern "C" fn execute<T: WmiEvents<Tag>, Tag>(
+    instance: WDFWMIINSTANCE,
+    id: ULONG,
+    input: ULONG,
+    capacity: ULONG,
+    buffer: *mut c_void,
+    used: PULONG,
+) -> NTSTATUS {
+    let mut written = 0;
+    // Without input and output there may be no buffer.
+    let start = NonNull::new(buffer.cast()).unwrap_or(NonNull::dangling());
+    let (input, capacity) = if buffer.is_null() { (0, 0) } else { (input as usize, capacity as usize) };
+    let method = WmiMethod { id, start, input, capacity, used: &mut written };
+    // SAFETY: the framework passes an instance for which this callback was set.
+    let result = unsafe { on(instance, |value: &T, device| value.execute(device, method)) };
+    // SAFETY: the framework passes a place for the size.
+    unsafe { used.write(written) };
+    status_of(result)
 }

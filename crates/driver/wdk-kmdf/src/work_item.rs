@@ -3,9 +3,9 @@
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::call_unsafe_wdf_function_binding as wdf;
 use wdk_sys::{WDF_WORKITEM_CONFIG, WDFWORKITEM};
 
+use crate::call::wdf;
 use crate::child::{self, Child};
 use crate::{Device, DeviceHandle, Passive, check, device, size_field};
 

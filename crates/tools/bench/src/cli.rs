@@ -12,7 +12,7 @@ use command_line::{VERSION, end, error, exit, print};
 use crate::machine::ProcessorTime;
 use crate::part::{
     Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, host, image, instructions,
-    matrix, setup, size,
+    kmdf, matrix, setup, size,
 };
 use crate::report::{Report, Section, markdown, text};
 use crate::tools::WORKER;
@@ -23,7 +23,7 @@ const REPORT: &str = "target/bench/performance.md";
 const DOCUMENT: &str = "docs/performance.md";
 
 /// The parts by name.
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 14] = [
     "instructions",
     "facades",
     "size",
@@ -32,6 +32,7 @@ const PARTS: [&str; 13] = [
     "decode",
     "export",
     "calls",
+    "kmdf",
     "host",
     "matrix",
     "devices",
@@ -138,6 +139,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
             "decode" => decode(settings),
             "export" => export(settings),
             "calls" => images().and_then(calls),
+            "kmdf" => kmdf(settings),
             "host" => host(settings),
             "matrix" => matrix(settings),
             "devices" => devices(settings),

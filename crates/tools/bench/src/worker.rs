@@ -2,6 +2,7 @@
 
 mod calls;
 mod decode;
+mod echo;
 mod engine;
 mod kernel;
 
@@ -26,6 +27,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["generate", bytes, file] => engine::generate(number(bytes)?, &PathBuf::from(file)),
         ["decode", file] => decode::decode(&PathBuf::from(file)),
         ["calls", thousands, image] => calls::calls(number(thousands)?, &PathBuf::from(image)),
+        ["echo", step, image] => echo::echo(step, &PathBuf::from(image)),
         ["devices", count, image] => run_devices(number(count)?, &PathBuf::from(image)),
         ["requests", count, image] => run_requests(number(count)?, &PathBuf::from(image)),
         ["threads", count, image] => run_threads(number(count)?, &PathBuf::from(image)),

@@ -5,6 +5,7 @@
 
 mod sites;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -135,6 +136,12 @@ fn real(address: u64) -> u64 {
 /// Returns the number of images that were unloaded so far.
 pub(crate) fn count_unloaded() -> usize {
     IMAGES.find().map_or(0, |images| images.unloaded.lock().unwrap_or_else(PoisonError::into_inner).len())
+}
+
+/// Returns the addresses of the driver under test while it is loaded.
+pub(crate) fn driver() -> Option<Range<u64>> {
+    let region = slot(DRIVER)?.region()?;
+    Some(region.base..region.base + region.size)
 }
 
 /// Returns whether an address is in a loaded image.

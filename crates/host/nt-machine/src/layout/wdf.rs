@@ -126,6 +126,24 @@ layout! {
         Callbacks: [GuestPtr<Code>; 16],
     }
 
+    /// `WDF_POWER_POLICY_EVENT_CALLBACKS` before 1.7; later versions have one more callback.
+    WDF_POLICY_CALLBACKS: 56 {
+        Size: u32,
+        Padding: u32,
+        Callbacks: [GuestPtr<Code>; 6],
+    }
+
+    /// As of 1.7; before, the last three fields do not exist.
+    WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS: 20 {
+        Size: u32,
+        DxState: u32,
+        UserControlOfWakeSettings: u32,
+        Enabled: u32,
+        ArmForWakeIfChildrenAreArmedForWake: u8,
+        IndicateChildWakeOnParentWake: u8,
+        Padding: u16,
+    }
+
     WDF_FILEOBJECT_CONFIG: 40 {
         Size: u32,
         Padding1: u32,

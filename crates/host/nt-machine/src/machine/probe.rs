@@ -1,7 +1,10 @@
 //! What a program that sends many requests, such as a fuzzer, asks of the machine between them.
 
+use std::ops::Range;
+
 use super::{Machine, gaps};
 use crate::exception::changing;
+use crate::image;
 use crate::kernel::lock;
 
 impl Machine {
@@ -20,6 +23,12 @@ impl Machine {
     /// a program can change its memory at any time. Only the thread that sends the request may call this.
     pub fn change_next(self, offset: u32, value: u32) {
         changing::request(offset, value);
+    }
+
+    /// Returns the addresses of the driver's image while it is loaded, for a program that counts its instructions.
+    #[must_use]
+    pub fn driver_addresses(self) -> Option<Range<u64>> {
+        image::driver()
     }
 
     /// Returns the number of findings so far.

@@ -203,6 +203,10 @@ pub(super) struct Device {
     pub(super) power_state: PowerState,
     /// The callback that last failed in a plug-and-play or power event, and its status.
     pub(super) failed: Option<(&'static str, NtStatus)>,
+    /// The driver lets the device wake the system.
+    pub(super) can_wake: bool,
+    /// The device sleeps and may wake the system.
+    pub(super) is_armed: bool,
     /// The driver called `WdfDeviceSetFailed`.
     pub(super) is_failing: bool,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,

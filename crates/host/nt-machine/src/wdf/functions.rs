@@ -6,7 +6,7 @@ use super::{
     cancel, children, complete, control, create, device, device_state, driver, file, format, init, interrupt,
     irp_dispatch, life, locks, memory, misc, parts, pdo, policy, preprocess, property, query_interface, queue,
     queue_create, queue_state, registry, request, resource_list, retrieve, send, sync, target, target_open,
-    target_state, timer, wmi, work,
+    target_state, timer, user_buffers, wmi, work,
 };
 use crate::kernel::Entry;
 use crate::routine::Routine;
@@ -14,7 +14,7 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 38] = [
+static FAMILIES: [&[Routine]; 39] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     complete::FUNCTIONS,
@@ -51,6 +51,7 @@ static FAMILIES: [&[Routine]; 38] = [
     target_open::FUNCTIONS,
     target_state::FUNCTIONS,
     timer::FUNCTIONS,
+    user_buffers::FUNCTIONS,
     wmi::FUNCTIONS,
     work::FUNCTIONS,
 ];

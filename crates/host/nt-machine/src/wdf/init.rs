@@ -215,6 +215,8 @@ pub(super) struct Init {
     pub(super) owns_policy: Option<bool>,
     /// The return address of the call that set callbacks for the power policy.
     pub(super) policy_callbacks: Option<u64>,
+    /// The callbacks for waking.
+    pub(super) wake: [GuestPtr<Code>; 6],
     /// A function that changes the init structure has failed.
     pub(super) failed: bool,
     /// `WdfDeviceCreate` has failed.

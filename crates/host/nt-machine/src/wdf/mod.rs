@@ -71,6 +71,7 @@ mod target_open;
 mod target_state;
 mod timer;
 mod turn;
+mod user_buffers;
 mod wmi;
 mod work;
 

@@ -34,26 +34,6 @@ functions! { pub(super) FUNCTIONS;
         retrieve(request, Direction::Output, least, place, length)
     }
 
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfRequestRetrieveUnsafeUserInputBuffer(
-        request: Handle,
-        least: u64,
-        place: Out<GuestPtr<u8>>,
-        length: Out<u64>,
-    ) -> Outcome {
-        retrieve(request, Direction::Input, least, place, length)
-    }
-
-    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
-    fn WdfRequestRetrieveUnsafeUserOutputBuffer(
-        request: Handle,
-        least: u64,
-        place: Out<GuestPtr<u8>>,
-        length: Out<u64>,
-    ) -> Outcome {
-        retrieve(request, Direction::Output, least, place, length)
-    }
-
     #[irql(DISPATCH), fails(NO_RESOURCES)]
     fn WdfRequestRetrieveInputMemory(&call, request: Handle, place: GuestPtr<Handle>) -> Outcome {
         retrieve_memory(call, request, Direction::Input, place)
@@ -85,6 +65,8 @@ enum Direction {
 fn buffer(handle: Handle, direction: Direction, part: Part) -> Outcome<GuestSlice<u8>> {
     let buffer = active(handle, |request| match (direction, request.kind) {
         (Direction::Input, RequestKind::READ) | (Direction::Output, RequestKind::WRITE) => None,
+        // As `FxRequest::GetMemoryObject` (core/fxrequest.cpp) does.
+        _ if request.has_user_buffers() => None,
         (Direction::Input, _) => Some(request.input),
         (Direction::Output, _) => Some(request.output),
     });

@@ -8,7 +8,7 @@ use super::init::{
     IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, QUERY_STOP, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
 use super::states::{PnpState, PowerState};
-use super::{Handle, interrupt, queue_state};
+use super::{Handle, interrupt, policy, queue_state};
 use crate::exception::fault;
 use crate::kernel::call_back;
 use crate::kernel::io::resources;
@@ -104,6 +104,7 @@ fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
         tell(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL]);
         return Err(status);
     }
+    policy::disarm(device);
     with_device(device, |device| device.in_d0 = true);
     queue_state::resume_all(device);
     queue_state::start_all(device);
@@ -134,6 +135,9 @@ fn leave(device: Handle, to: u64) {
     set_power(device, leaving);
     with_device(device, |device| device.in_d0 = false);
     queue_state::hold_all(device);
+    if to == D3 {
+        policy::arm(device);
+    }
     tell(device, D0_EXIT_PRE_INTERRUPTS, "EvtDeviceD0ExitPreInterruptsDisabled", &[to]);
     interrupt::disable_all(device);
     tell(device, D0_EXIT, "EvtDeviceD0Exit", &[to]);

@@ -93,6 +93,13 @@ functions! { pub(super) FUNCTIONS;
     }
 }
 
+impl Request {
+    /// Returns whether the buffers are addresses in the client's process (`METHOD_NEITHER`).
+    pub(super) fn has_user_buffers(&self) -> bool {
+        matches!(self.kind, RequestKind::DEVICE_CONTROL | RequestKind::INTERNAL_DEVICE_CONTROL) && self.code & 3 == 3
+    }
+}
+
 /// A request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {

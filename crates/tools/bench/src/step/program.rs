@@ -1,11 +1,14 @@
 //! Counts the instructions of a program between two marks.
 
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
+use std::ops::Range;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child as Process, Command};
+use std::process::{Child as Process, ChildStdout, Command, Stdio};
 use std::ptr;
 
 use libc::c_void;
+
+use serde_json::Value;
 
 use crate::tools::limit;
 
@@ -21,6 +24,21 @@ pub fn mark() {
     unsafe { libc::raise(MARK) };
 }
 
+/// As [`mark`], on another thread of this process.
+pub fn mark_thread(thread: i32) {
+    // SAFETY: as above; the call fails if the number is not that of a thread.
+    unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), thread, MARK) };
+}
+
+/// The instructions between two marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Instructions at the addresses that count.
+    pub instructions: u64,
+    /// How often the program left these addresses: by a call or by a return.
+    pub exits: u64,
+}
+
 /// Runs a program and counts the instructions of its first thread between the two marks that it raises, including those
 /// of the marks themselves. Other threads run freely and are not counted. A system call counts as one instruction.
 ///
@@ -28,11 +46,38 @@ pub fn mark() {
 ///
 /// Returns an error if the program cannot be started or traced, or if it ends before its second mark.
 pub fn between_marks(command: &mut Command) -> Result<u64, String> {
+    traced(command, |_| Ok(0..u64::MAX)).map(|counted| counted.instructions)
+}
+
+/// As [`between_marks`], but counts only the instructions in a part of the program's memory. Before its first mark, the program
+/// prints a line of JSON with the addresses: `start` and `end`.
+///
+/// # Errors
+///
+/// As [`between_marks`], and if the program does not print the line.
+pub fn inside_between_marks(command: &mut Command) -> Result<Counted, String> {
+    traced(command.stdout(Stdio::piped()), |process| {
+        let output: ChildStdout = process.stdout.take().ok_or("the program has no output")?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).map_err(|error| error.to_string())?;
+        let range = serde_json::from_str::<Value>(&line).ok().and_then(|range| {
+            let get = |name| range.get(name).and_then(Value::as_u64);
+            Some(get("start")?..get("end")?)
+        });
+        range.ok_or_else(|| format!("a worker printed `{}` instead of addresses", line.trim()))
+    })
+}
+
+/// Runs a program under `ptrace`. `range` is called at its first mark and returns the addresses that count.
+fn traced(
+    command: &mut Command,
+    range: impl FnOnce(&mut Process) -> Result<Range<u64>, String>,
+) -> Result<Counted, String> {
     // SAFETY: the closure only makes one system call.
     unsafe { command.pre_exec(trace_me) };
     let mut process =
         limit(command, PATIENCE).spawn().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
-    let counted = count(&process);
+    let counted = count(&mut process, range);
     let _ = process.kill();
     let _ = process.wait();
     counted
@@ -45,23 +90,36 @@ fn trace_me() -> io::Result<()> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn count(process: &Process) -> Result<u64, String> {
+fn count(
+    process: &mut Process,
+    range: impl FnOnce(&mut Process) -> Result<Range<u64>, String>,
+) -> Result<Counted, String> {
     let id = i32::try_from(process.id()).map_err(|_| String::from("a process number of more than 31 bits"))?;
     let mut request = libc::PTRACE_CONT;
     let mut signal = 0;
-    let (mut instructions, mut last) = (0, 0);
+    let (mut counted, mut last) = (Counted::default(), 0);
+    let (mut range, mut inside) = (Some(range), 0..0);
     // The first stop is at the start of the program.
     wait(id)?;
     loop {
         resume(id, request, signal)?;
         signal = 0;
         match wait(id)? {
-            MARK if request == libc::PTRACE_SINGLESTEP => return Ok(instructions),
-            MARK => request = libc::PTRACE_SINGLESTEP,
+            MARK if request == libc::PTRACE_SINGLESTEP => return Ok(counted),
+            MARK => {
+                request = libc::PTRACE_SINGLESTEP;
+                if let Some(range) = range.take() {
+                    inside = range(process)?;
+                }
+                last = instruction_pointer(id)?;
+            }
             libc::SIGTRAP => {
                 let at = instruction_pointer(id)?;
                 // A repeated string instruction stops after each iteration at the same address.
-                instructions += u64::from(at != last);
+                if at != last && inside.contains(&last) {
+                    counted.instructions += 1;
+                    counted.exits += u64::from(!inside.contains(&at));
+                }
                 last = at;
             }
             // Any other signal is passed on to the program.
@@ -77,11 +135,11 @@ fn resume(id: i32, request: libc::c_uint, signal: i32) -> Result<(), String> {
     if result == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(()) }
 }
 
-fn instruction_pointer(id: i32) -> Result<i64, String> {
+fn instruction_pointer(id: i32) -> Result<u64, String> {
     let place = ptr::without_provenance_mut::<c_void>(8 * libc::RIP as usize);
     // SAFETY: the request reads a register of our own child, which is stopped.
     let value = unsafe { libc::ptrace(libc::PTRACE_PEEKUSER, id, place, ptr::null_mut::<c_void>()) };
-    if value == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(value) }
+    if value == -1 { Err(format!("ptrace: {}", io::Error::last_os_error())) } else { Ok(value.cast_unsigned()) }
 }
 
 /// Waits until the first thread stops. Returns the signal.

@@ -38,7 +38,7 @@ the engine as often as a full run, because single runs differ too much. The
 first run takes longer: it builds bench and, for the exports, etwctl in release.
 --only takes a list of parts, separated by commas: instructions, facades, size
 (events in images), image (size of the sample driver), engine, decode, export,
-calls, host, matrix, devices, build (kit and second build), setup
+calls, kmdf, host, matrix, devices, build (kit and second build), setup
 (demonstration).
 ",
     flags: &[

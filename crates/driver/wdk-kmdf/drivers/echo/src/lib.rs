@@ -130,7 +130,5 @@ fn store(request: &Request) -> Result<Memory, NtStatus> {
     if input.len() > MAX_WRITE_LENGTH {
         return Err(NtStatus::BufferOverflow);
     }
-    let mut data = Memory::new(input.len(), *b"Echo")?;
-    data.copy_from_slice(input);
-    Ok(data)
+    Memory::copy_of(input, *b"Echo")
 }

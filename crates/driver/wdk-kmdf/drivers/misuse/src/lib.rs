@@ -8,9 +8,9 @@ use core::time::Duration;
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{
-    Device, DeviceHandle, DeviceInit, DeviceRef, Driver, DriverHandle, IoTarget, Passive, PendingRequest, Queue,
-    QueueConfig, QueueEvents, Request, SendEvents, SpinLock, StoppedRequest, Timer, TimerEvents, WorkItem,
-    WorkItemEvents, create_driver,
+    ChildList, ChildListEvents, Device, DeviceHandle, DeviceInit, DeviceRef, Driver, DriverHandle, IoTarget, Passive,
+    PdoInit, PendingRequest, Queue, QueueConfig, QueueEvents, Request, SendEvents, SpinLock, StoppedRequest, Timer,
+    TimerEvents, WorkItem, WorkItemEvents, create_driver,
 };
 use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
 
@@ -43,11 +43,18 @@ const REUSE_INPUT: u32 = code(10);
 /// Uses output that was written and abandoned.
 const ABANDON: u32 = code(11);
 
+/// Keeps the request in a place of another device.
+const KEEP_AWAY: u32 = code(12);
+/// Uses the buffers of a `METHOD_NEITHER` request, which nothing has locked.
+const UNLOCKED: u32 = code(14) | 3;
+
 /// Handles of a device that outlive it.
 struct Leaked {
     timer: Timer,
     work: WorkItem,
     queue: Queue,
+    pending: PendingRequest,
+    children: ChildList<u32>,
     device: Option<DeviceRef<Misuse>>,
 }
 
@@ -81,6 +88,8 @@ impl Driver for MisuseDriver {
                 spare_work: SpinLock::new(Some(device.create_work_item()?)),
                 queue: SpinLock::new(Some(device.create_manual_queue(true)?)),
                 pending: device.create_pending_request()?,
+                spare_pending: SpinLock::new(Some(device.create_pending_request()?)),
+                children: SpinLock::new(Some(device.create_child_list()?)),
                 target: device.io_target(),
                 own: SpinLock::new(None),
             })
@@ -102,6 +111,12 @@ impl Driver for MisuseDriver {
             if leaked.queue.next_request().is_some() {
                 wdk::println!("misuse: a request from nowhere");
             }
+            if leaked.pending.take().is_some() || leaked.children.scan(|_| ()).is_some() {
+                wdk::println!("misuse: a place or a list outlives its device");
+            }
+            if [leaked.children.add(&1), leaked.children.remove(&1)] != [Err(NtStatus::DeletePending); 2] {
+                wdk::println!("misuse: a child of no device");
+            }
             if let Some(device) = &leaked.device {
                 wdk::println!("misuse: the value outlives its device: {}", device.pending.is_some());
             }
@@ -116,6 +131,8 @@ struct Misuse {
     spare_work: SpinLock<Option<WorkItem>>,
     queue: SpinLock<Option<Queue>>,
     pending: PendingRequest,
+    spare_pending: SpinLock<Option<PendingRequest>>,
+    children: SpinLock<Option<ChildList<u32>>>,
     target: Option<IoTarget>,
     own: SpinLock<Option<DeviceRef<Self>>>,
 }
@@ -154,6 +171,19 @@ impl SendEvents for Other {
     }
 }
 
+impl ChildListEvents for Misuse {
+    type Id = u32;
+    type Child = Other;
+
+    fn describe_child(&self, _: DeviceHandle<'_, Self>, _: &u32, _: &mut PdoInit<'_>) -> Result<(), NtStatus> {
+        Err(NtStatus::NotSupported)
+    }
+
+    fn create_child(&self, _: &u32, _: DeviceHandle<'_, Other>) -> Result<Other, NtStatus> {
+        Err(NtStatus::NotSupported)
+    }
+}
+
 impl TimerEvents for Misuse {
     fn tick(&self) {
         TICKS.fetch_add(1, Ordering::Relaxed);
@@ -187,6 +217,8 @@ impl QueueEvents for Misuse {
             LEAK => self.leak(),
             CONFUSE => return self.confuse(request),
             FORWARD_AWAY => return forward_away(request),
+            KEEP_AWAY => return keep_away(request),
+            UNLOCKED => use_unlocked(&mut request),
             REUSE_INPUT => request.reply(b"!").and_then(|()| request.reply_with_input()),
             ABANDON => request.reply(b"abandoned").and_then(|()| request.output().map(drop)),
             _ => Err(NtStatus::InvalidDeviceRequest),
@@ -229,6 +261,27 @@ fn nest(request: &mut Request) -> Result<(), NtStatus> {
     request.reply(&[before, first, between, level()])
 }
 
+fn use_unlocked(request: &mut Request) -> Result<(), NtStatus> {
+    let refused = Err(NtStatus::InvalidDeviceRequest);
+    let mut copy = [0; 8];
+    let is_refused = request.input().is_err() && request.copy_input(0, &mut copy) == refused;
+    if is_refused && request.reply(b"?") == Err(NtStatus::InvalidDeviceRequest) {
+        Ok(())
+    } else {
+        Err(NtStatus::InternalError)
+    }
+}
+
+fn keep_away(request: Request) {
+    match LEAKED.with(Option::take) {
+        Some(leaked) => {
+            let _ = leaked.pending.keep(request);
+            LEAKED.with(|place| *place = Some(leaked));
+        }
+        None => request.complete(NtStatus::NotFound),
+    }
+}
+
 fn forward_away(request: Request) {
     // The queue is taken out, because forwarding may call back into the driver.
     match LEAKED.with(Option::take) {
@@ -245,8 +298,10 @@ impl Misuse {
         let timer = self.timer.with(Option::take).ok_or(NtStatus::NotFound)?;
         let work = self.spare_work.with(Option::take).ok_or(NtStatus::NotFound)?;
         let queue = self.queue.with(Option::take).ok_or(NtStatus::NotFound)?;
+        let pending = self.spare_pending.with(Option::take).ok_or(NtStatus::NotFound)?;
+        let children = self.children.with(Option::take).ok_or(NtStatus::NotFound)?;
         let device = self.own.with(Option::take);
-        LEAKED.with(|place| *place = Some(Leaked { timer, work, queue, device }));
+        LEAKED.with(|place| *place = Some(Leaked { timer, work, queue, pending, children, device }));
         Ok(())
     }
 

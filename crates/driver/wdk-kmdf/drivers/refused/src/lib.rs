@@ -114,6 +114,33 @@ pod! {
     }
 }
 
+#[cfg(case = "method_after_reply")] // error[E0382]
+fn method_after_reply(method: wdk_kmdf::WmiMethod<'_>) -> Result<u32, NtStatus> {
+    method.reply(b"written")?;
+    method.input_value()
+}
+
+#[cfg(case = "reply_with_method_input")] // error[E0505]
+fn reply_with_method_input(method: wdk_kmdf::WmiMethod<'_>) -> Result<(), NtStatus> {
+    let input = method.input();
+    method.reply(input)
+}
+
+#[cfg(case = "text_outlives_string")] // error[E0505]
+fn text_outlives_string(passive: Passive<'_>, string: wdk_kmdf::UnicodeString) -> usize {
+    let text = string.text(passive);
+    drop(string);
+    text.len()
+}
+
+#[cfg(case = "swapped_children")] // error[E0521]
+fn swapped_children(child: wdk_kmdf::ChildInit<'_, Good>, init: &mut wdk_kmdf::PdoInit<'_>) {
+    let _ = child.describe(|other| {
+        core::mem::swap(init, other);
+        Ok(())
+    });
+}
+
 #[cfg(case = "files_of_another_device")] // error[E0277]
 fn files_of_another_device(init: DeviceInit<'_>) {
     let _ = init.device::<Good>().files();

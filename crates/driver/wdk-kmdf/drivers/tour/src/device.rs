@@ -5,9 +5,10 @@ use core::time::Duration;
 
 use wdk_etw::{Guid, NtStatus};
 use wdk_kmdf::{
-    Access, ChildDevice, Deferred, Device, DeviceHandle, DeviceProperty, FileEvents, FileHandle, Interrupt,
-    InterruptEvents, IoTarget, IoType, Isr, OwnRequest, PendingRequest, PowerState, Queue, RegistryKey, RemoteTarget,
-    Resources, SpinLock, WaitLock, WmiBlock, WmiEvents, wide,
+    Access, ChildDevice, ChildList, Deferred, Device, DeviceHandle, DeviceProperty, FileEvents, FileHandle, Interrupt,
+    InterruptEvents, IoTarget, IoType, Isr, OwnRequest, Passive, PendingRequest, PowerState, Queue, RegistryKey,
+    RemoteTarget, Resource, Resources, SpinLock, UnicodeString, WaitLock, WakeEvents, WmiBlock, WmiEvents, WmiMethod,
+    wide,
 };
 use wdk_sys::{FILE_GENERIC_READ, FILE_GENERIC_WRITE, REG_BINARY};
 
@@ -18,6 +19,8 @@ const INTERFACE: Guid = Guid::from_u128(0x5f0a_9f07_6b3e_4a51_93f0_19a4_2f0e_77c
 /// The data blocks for WMI.
 const OPENED: Guid = Guid::from_u128(0x7f3a_14c2_8f21_4f7e_9a51_0d2b_33c9_61a0);
 const LIMIT: Guid = Guid::from_u128(0x7f3a_14c2_8f21_4f7e_9a51_0d2b_33c9_61a1);
+/// The limit with which the device refuses to be armed.
+const NOT_ARMED: u32 = 99;
 const TIMEOUT: Option<Duration> = Some(Duration::from_secs(1));
 
 pub(crate) struct Tour {
@@ -36,6 +39,8 @@ pub(crate) struct Tour {
     pub(crate) lamp: SpinLock<Option<ChildDevice<Lamp>>>,
     _opened: WmiBlock<[u32; 2]>,
     limit: WmiBlock<u32>,
+    /// Other devices on this one, in a list.
+    pub(crate) lamps: ChildList<u64>,
 }
 
 impl Tour {
@@ -49,6 +54,7 @@ impl Tour {
             lamp: SpinLock::new(None),
             _opened: device.create_wmi_block::<()>(&OPENED)?,
             limit: device.create_wmi_block::<Second>(&LIMIT)?,
+            lamps: device.create_child_list()?,
             target,
             counts: device.create_wait_lock([0; 4])?,
             interrupt: device.create_interrupt::<()>()?,
@@ -72,12 +78,14 @@ impl Device for Tour {
         let count = resources.count();
         let is_complete =
             (0..count).all(|index| resources.translated(index).is_some() && resources.untranslated(index).is_some());
-        wdk::println!("tour: {count} resources, {is_complete}, and {}", resources.translated(count).is_some());
+        let interrupts = (0..count).filter(|index| resources.translated(*index) == Some(Resource::Interrupt)).count();
+        let is_one_more = resources.translated(count).is_some();
+        wdk::println!("tour: {count} resources, {interrupts} interrupts, {is_complete}, and {is_one_more}");
         let mut id = [0; 256];
         let length = device.query_property(DeviceProperty::HardwareId, &mut id)?;
         wdk::println!("tour: a hardware id of {length} bytes");
         for key in [device.open_hardware_key(Access::Write)?, device.open_software_key(Access::Write)?] {
-            registry(&key)?;
+            registry(&key, device.passive())?;
         }
         ask_helper(device)
     }
@@ -90,6 +98,12 @@ impl Device for Tour {
 
     fn d0_entry(&self, device: DeviceHandle<'_, Self>, _: PowerState) -> Result<(), NtStatus> {
         device.set_interface_state(&INTERFACE, true);
+        let link = device.interface_string(&INTERFACE)?;
+        let copy = UnicodeString::new(device.passive(), link.text(device.passive()))?;
+        drop(link);
+        if copy.text(device.passive()).is_empty() {
+            return Err(NtStatus::InternalError);
+        }
         Ok(())
     }
 
@@ -119,10 +133,11 @@ impl Device for Tour {
 }
 
 /// Writes and reads a key below `key`.
-fn registry(key: &RegistryKey<'_>) -> Result<(), NtStatus> {
+fn registry(key: &RegistryKey<'_>, passive: Passive<'_>) -> Result<(), NtStatus> {
     const KEY: [u16; 4] = wide(b"Tour");
     const NUMBER: [u16; 6] = wide(b"Number");
     const BYTES: [u16; 5] = wide(b"Bytes");
+    const TEXT: [u16; 4] = wide(b"Text");
     key.create_key(&KEY, Access::Write)?.set_u32(&NUMBER, 42)?;
     let key = key.open_key(&KEY, Access::Write)?;
     key.set_value(&BYTES, REG_BINARY, &[1, 2, 3])?;
@@ -130,6 +145,11 @@ fn registry(key: &RegistryKey<'_>) -> Result<(), NtStatus> {
     let (length, kind) = key.value(&BYTES, &mut buffer)?;
     key.remove_value(&BYTES)?;
     let is_gone = key.value(&BYTES, &mut buffer).is_err();
+    key.set_string(&TEXT, &wide(b"text"))?;
+    let text = key.string(&TEXT)?;
+    if key.string(&NUMBER).is_ok() || text.text(passive) != wide(b"text") {
+        return Err(NtStatus::InternalError);
+    }
     wdk::println!("tour: {}, {length} bytes of type {kind}, gone {is_gone}", key.u32(&NUMBER)?);
     Ok(())
 }
@@ -239,5 +259,45 @@ impl WmiEvents<Second> for Tour {
     fn set(&self, _: DeviceHandle<'_, Self>, data: u32) -> Result<(), NtStatus> {
         self.interrupts.store(data, Ordering::Relaxed);
         self.limit.fire_event(&data)
+    }
+
+    /// Method 1 adds to the limit and returns the sum.
+    fn execute(&self, _: DeviceHandle<'_, Self>, method: WmiMethod<'_>) -> Result<(), NtStatus> {
+        match method.id() {
+            1 => {
+                let term: u32 = method.input_value()?;
+                let sum = self.interrupts.fetch_add(term, Ordering::Relaxed).wrapping_add(term);
+                method.reply_value(&sum)
+            }
+            _ => Err(NtStatus::InvalidDeviceRequest),
+        }
+    }
+}
+
+impl WakeEvents for Tour {
+    fn arm_wake_from_s0(&self, _: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        wdk::println!("tour: armed while the system works");
+        Ok(())
+    }
+
+    fn disarm_wake_from_s0(&self, _: DeviceHandle<'_, Self>) {
+        wdk::println!("tour: disarmed while the system works");
+    }
+
+    fn wake_from_s0_triggered(&self, _: DeviceHandle<'_, Self>) {
+        wdk::println!("tour: woke itself");
+    }
+
+    fn arm_wake_from_sx(&self, _: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
+        wdk::println!("tour: armed");
+        if self.interrupts.load(Ordering::Relaxed) == NOT_ARMED { Err(NtStatus::DeviceBusy) } else { Ok(()) }
+    }
+
+    fn disarm_wake_from_sx(&self, _: DeviceHandle<'_, Self>) {
+        wdk::println!("tour: disarmed");
+    }
+
+    fn wake_from_sx_triggered(&self, _: DeviceHandle<'_, Self>) {
+        wdk::println!("tour: woke the system");
     }
 }

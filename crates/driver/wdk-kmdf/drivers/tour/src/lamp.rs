@@ -1,7 +1,7 @@
 //! A device on the driver's device, as a bus driver has.
 
 use wdk_etw::{Guid, NtStatus};
-use wdk_kmdf::{ChildDevice, Device, DeviceHandle, PowerState, wide};
+use wdk_kmdf::{ChildDevice, ChildListEvents, Device, DeviceHandle, PdoInit, PowerState, wide};
 
 use crate::device::Tour;
 
@@ -14,14 +14,31 @@ pub(crate) struct Lamp {
 
 /// Reports a lamp.
 pub(crate) fn plug(device: DeviceHandle<'_, Tour>) -> Result<ChildDevice<Lamp>, NtStatus> {
-    device
-        .child_device()?
-        .id(&wide(br"TOUR\Lamp"), &wide(b"1"))?
-        .hardware_id(&wide(br"TOUR\Lamp"))?
-        .compatible_id(&wide(br"TOUR\Light"))?
-        .text(&wide(b"A lamp"), &wide(b"On the tour"))?
-        .raw_device(&CLASS)?
-        .create(|_| Ok(Lamp { watts: 40 }))
+    device.child_device()?.describe(|init| describe(init, &wide(b"1")))?.create(|_| Ok(Lamp { watts: 40 }))
+}
+
+fn describe(init: &mut PdoInit<'_>, instance: &[u16]) -> Result<(), NtStatus> {
+    init.id(&wide(br"TOUR\Lamp"), instance)?;
+    init.hardware_id(&wide(br"TOUR\Lamp"))?;
+    init.compatible_id(&wide(br"TOUR\Light"))?;
+    init.text(&wide(b"A lamp"), &wide(b"On the tour"))?;
+    init.raw_device(&CLASS)
+}
+
+/// Lamps in a list, by their numbers.
+impl ChildListEvents for Tour {
+    type Id = u64;
+    type Child = Lamp;
+
+    fn describe_child(&self, _: DeviceHandle<'_, Self>, id: &u64, init: &mut PdoInit<'_>) -> Result<(), NtStatus> {
+        let Ok(digit @ 0..=9) = u16::try_from(*id) else { return Err(NtStatus::InvalidParameter) };
+        describe(init, &[u16::from(b'L'), u16::from(b'0') + digit])
+    }
+
+    fn create_child(&self, id: &u64, _: DeviceHandle<'_, Lamp>) -> Result<Lamp, NtStatus> {
+        wdk::println!("tour: lamp {id} in the list");
+        Ok(Lamp { watts: 60 })
+    }
 }
 
 impl Lamp {

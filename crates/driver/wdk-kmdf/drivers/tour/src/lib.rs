@@ -36,17 +36,20 @@ impl Driver for TourDriver {
         }
         helper::create(driver)?;
         let init = init.exclusive().device_type(DEVICE_TYPE);
-        let created = init.device().files().passive_level().create(|device: DeviceHandle<'_, Tour>| {
-            device.create_queue::<()>(QueueConfig::parallel_up_to(4).allow_zero_length().default_queue())?;
-            let internal = device.create_queue::<requests::Internal>(QueueConfig::sequential().not_power_managed())?;
-            device.dispatch(&internal, wdk_kmdf::Dispatch::InternalControl)?;
-            Tour::new(device, internal)
-        });
+        let created = init.device().files().wakes().lock_user_buffers().passive_level().create(
+            |device: DeviceHandle<'_, Tour>| {
+                device.create_queue::<()>(QueueConfig::parallel_up_to(4).allow_zero_length().default_queue())?;
+                let internal =
+                    device.create_queue::<requests::Internal>(QueueConfig::sequential().not_power_managed())?;
+                device.dispatch(&internal, wdk_kmdf::Dispatch::InternalControl)?;
+                let writes = device.create_io_default_queue::<()>(QueueConfig::sequential().allow_zero_length())?;
+                device.dispatch(&writes, wdk_kmdf::Dispatch::Write)?;
+                Tour::new(device, internal)
+            },
+        );
         let device = created.inspect_err(|_| helper::delete())?;
         device.assign_idle_settings(core::time::Duration::from_secs(10), false)?;
-        // The device below cannot wake the system.
-        let _ = device.assign_wake_settings();
-        Ok(())
+        device.assign_wake_settings()
     }
 
     fn unload(_: Passive<'_>) {}

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{
-    ChildDevice, Completion, Memory, Operation, OwnRequestEvents, Passive, Pod, QueueEvents, Request, RequestKind,
-    SendEvents, pod,
+    ChildDevice, Completion, IoDefaultEvents, Memory, Operation, OwnRequestEvents, Passive, Pod, QueueEvents, Request,
+    RequestKind, SendEvents, pod,
 };
 
 use crate::device::{Opened, Tour};
@@ -39,6 +39,10 @@ const OWN_BELOW: u32 = code(8);
 const PLUG: u32 = code(9);
 /// Removes it.
 const UNPLUG: u32 = code(10);
+/// Makes the list of lamps that of the input: a byte for each.
+const LIST: u32 = code(11);
+/// Replies with the input in reverse order. `METHOD_NEITHER`: both buffers are addresses in the client's process.
+const NEITHER: u32 = code(12) | 3;
 
 pod! {
     /// The input of [`ADD`].
@@ -77,21 +81,6 @@ impl QueueEvents for Tour {
         request.finish(result);
     }
 
-    fn write(&self, mut request: Request) {
-        self.count(2);
-        let mut copy = [0; 16];
-        // Direct I/O: there is no reference to the client's memory, only copies.
-        let result = match (request.input(), request.copy_input(1, &mut copy)) {
-            (Ok([]), Ok(0)) => Ok(()),
-            (Err(NtStatus::InvalidDeviceRequest), Ok(length)) if copy.iter().take(length).all(|byte| *byte == b'w') => {
-                request.consume(length + 1);
-                Ok(())
-            }
-            _ => Err(NtStatus::InvalidParameter),
-        };
-        request.finish(result);
-    }
-
     fn device_control(&self, mut request: Request, code: u32) {
         self.count(3);
         if request.offset().is_some() || request.is_from_kernel() {
@@ -108,9 +97,32 @@ impl QueueEvents for Tour {
             OWN => return self.send_own(request),
             PLUG => self.plug(&request),
             UNPLUG => self.lamp.with(Option::take).ok_or(NtStatus::NotFound).and_then(ChildDevice::mark_missing),
+            LIST => self.list(&request),
+            NEITHER => reverse(&mut request),
             ADD => add(&mut request),
             VALUES => values(&mut request),
             _ => Err(NtStatus::InvalidDeviceRequest),
+        };
+        request.finish(result);
+    }
+}
+
+/// Writes have a queue of their own, with one callback for every kind of request.
+impl IoDefaultEvents for Tour {
+    fn io_default(&self, mut request: Request) {
+        self.count(2);
+        if request.kind() != RequestKind::Write {
+            return request.complete(NtStatus::InternalError);
+        }
+        let mut copy = [0; 16];
+        // Direct I/O: there is no reference to the client's memory, only copies.
+        let result = match (request.input(), request.copy_input(1, &mut copy)) {
+            (Ok([]), Ok(0)) => Ok(()),
+            (Err(NtStatus::InvalidDeviceRequest), Ok(length)) if copy.iter().take(length).all(|byte| *byte == b'w') => {
+                request.consume(length + 1);
+                Ok(())
+            }
+            _ => Err(NtStatus::InvalidParameter),
         };
         request.finish(result);
     }
@@ -142,6 +154,13 @@ impl Tour {
         lamp.shine();
         drop(self.lamp.with(|place| place.replace(lamp)));
         Ok(())
+    }
+
+    /// Replaces the list of lamps.
+    fn list(&self, request: &Request) -> Result<(), NtStatus> {
+        let numbers = request.input()?;
+        let added = self.lamps.scan(|lamps| numbers.iter().try_for_each(|number| lamps.add(&u64::from(*number))));
+        added.unwrap_or(Err(NtStatus::InternalError))
     }
 
     /// Sends the driver's own request twice at once: the second time, it is busy.
@@ -210,6 +229,18 @@ fn read(request: &mut Request) -> Result<(), NtStatus> {
     }
     output.write(b"rea")?;
     output.write(b"d")
+}
+
+fn reverse(request: &mut Request) -> Result<(), NtStatus> {
+    // There is no reference to the client's memory, only copies.
+    if request.input_length() != 0 && request.input() != Err(NtStatus::InvalidDeviceRequest) {
+        return Err(NtStatus::InternalError);
+    }
+    let mut copy = [0; 16];
+    let length = request.copy_input(0, &mut copy)?;
+    let input = copy.get_mut(..length).unwrap_or_default();
+    input.reverse();
+    request.reply(input)
 }
 
 fn add(request: &mut Request) -> Result<(), NtStatus> {

@@ -19,6 +19,8 @@ const CONFUSE: u32 = code(8);
 const FORWARD_AWAY: u32 = code(9);
 const REUSE_INPUT: u32 = code(10);
 const ABANDON: u32 = code(11);
+const KEEP_AWAY: u32 = code(12);
+const UNLOCKED: u32 = code(14) | 3;
 
 #[test]
 fn a_client_gets_the_bytes_that_were_written_and_no_others() {
@@ -32,6 +34,7 @@ fn a_client_gets_the_bytes_that_were_written_and_no_others() {
         (DROP, NtStatus::Cancelled, b""),
         (MOVE, NtStatus::Success, b""),
         (CONFUSE, NtStatus::InvalidDeviceRequest, b""),
+        (UNLOCKED, NtStatus::Success, b""),
         (NEST, NtStatus::Success, &[0, 1, 1, 0]),
     ] {
         let reply = device.ioctl(code, b"input", 32).expect("a reply");
@@ -107,6 +110,25 @@ fn a_queue_of_another_device_is_refused() {
     let refused = second.ioctl(FORWARD_AWAY, &[], 0).expect("a reply");
     assert!(refused.status.is_error(), "{}", refused.status);
     first.remove().expect("removal");
+    second.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_request_in_a_place_of_another_device_can_be_cancelled() {
+    let host = start("kmdf_misuse.sys");
+    let (first, second) = (host.add_device().expect("a device"), host.add_device().expect("a device"));
+    assert_eq!(first.ioctl(LEAK, &[], 0).expect("a reply").status, NtStatus::Success);
+    for _ in 0..2 {
+        let kept = second.begin_ioctl(KEEP_AWAY, &[], 0).expect("a request");
+        kept.cancel().expect("a cancellation");
+        assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
+    }
+    // The first device goes. Its place is still there, because the driver keeps it.
+    first.remove().expect("removal");
+    let kept = second.begin_ioctl(KEEP_AWAY, &[], 0).expect("a request");
+    kept.cancel().expect("a cancellation");
+    assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
     second.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }

@@ -7,79 +7,89 @@ use nt_host::{Matrix, NtHost};
 
 use super::{driver, start};
 
+/// The port of the echo sample, and the same driver without `wdk-kmdf`.
+const ECHO: [&str; 2] = ["kmdf_echo.sys", "kmdf_echo_raw.sys"];
 /// From the start of the echo device to the first tick, and between two ticks.
 const FIRST_TICK: Duration = Duration::from_millis(100);
 const PERIOD: Duration = Duration::from_secs(10);
 
 #[test]
 fn the_echo_driver_returns_what_was_written_when_its_timer_ticks() {
-    let host = start("kmdf_echo.sys");
-    let device = host.add_device().expect("a device");
-    let nothing = device.read(8).expect("a reply");
-    assert_eq!((nothing.status, nothing.information), (NtStatus::Success, 0), "nothing was written yet");
-    let write = device.begin_write(b"hello").expect("a request");
-    host.advance(FIRST_TICK).expect("time");
-    let written = write.wait().expect("a reply");
-    assert_eq!((written.status, written.information), (NtStatus::Success, 5));
-    // The queue is sequential: each tick completes one request.
-    let (long, short) = (device.begin_read(64).expect("a request"), device.begin_read(2).expect("a request"));
-    host.advance(PERIOD).expect("time");
-    assert_eq!(long.wait().expect("a reply").output, b"hello");
-    host.advance(PERIOD).expect("time");
-    assert_eq!(short.wait().expect("a reply").output, b"he");
-    let refused = device.write(&vec![0; 40 * 1024 + 1]).expect("a reply");
-    assert_eq!((refused.status, refused.information), (NtStatus::BufferOverflow, 0));
-    device.remove().expect("removal");
-    host.unload().expect("unload").assert_clean();
+    for name in ECHO {
+        let host = start(name);
+        let device = host.add_device().expect("a device");
+        let nothing = device.read(8).expect("a reply");
+        assert_eq!((nothing.status, nothing.information), (NtStatus::Success, 0), "nothing was written yet");
+        let write = device.begin_write(b"hello").expect("a request");
+        host.advance(FIRST_TICK).expect("time");
+        let written = write.wait().expect("a reply");
+        assert_eq!((written.status, written.information), (NtStatus::Success, 5));
+        // The queue is sequential: each tick completes one request.
+        let (long, short) = (device.begin_read(64).expect("a request"), device.begin_read(2).expect("a request"));
+        host.advance(PERIOD).expect("time");
+        assert_eq!(long.wait().expect("a reply").output, b"hello");
+        host.advance(PERIOD).expect("time");
+        assert_eq!(short.wait().expect("a reply").output, b"he");
+        let refused = device.write(&vec![0; 40 * 1024 + 1]).expect("a reply");
+        assert_eq!((refused.status, refused.information), (NtStatus::BufferOverflow, 0));
+        device.remove().expect("removal");
+        host.unload().expect("unload").assert_clean();
+    }
 }
 
 #[test]
 fn the_echo_driver_gives_a_cancelled_request_back_and_takes_the_next_one() {
-    let host = start("kmdf_echo.sys");
-    let device = host.add_device().expect("a device");
-    let (first, second) =
-        (device.begin_write(b"one").expect("a request"), device.begin_write(b"two").expect("a request"));
-    first.cancel().expect("a cancellation");
-    assert_eq!(first.wait().expect("a reply").status, NtStatus::Cancelled);
-    host.advance(FIRST_TICK).expect("time");
-    assert_eq!(second.wait().expect("a reply").status, NtStatus::Success);
-    let read = device.begin_read(8).expect("a request");
-    host.advance(PERIOD).expect("time");
-    assert_eq!(read.wait().expect("a reply").output, b"two");
-    device.remove().expect("removal");
-    host.unload().expect("unload").assert_clean();
+    for name in ECHO {
+        let host = start(name);
+        let device = host.add_device().expect("a device");
+        let (first, second) =
+            (device.begin_write(b"one").expect("a request"), device.begin_write(b"two").expect("a request"));
+        first.cancel().expect("a cancellation");
+        assert_eq!(first.wait().expect("a reply").status, NtStatus::Cancelled);
+        host.advance(FIRST_TICK).expect("time");
+        assert_eq!(second.wait().expect("a reply").status, NtStatus::Success);
+        let read = device.begin_read(8).expect("a request");
+        host.advance(PERIOD).expect("time");
+        assert_eq!(read.wait().expect("a reply").output, b"two");
+        device.remove().expect("removal");
+        host.unload().expect("unload").assert_clean();
+    }
 }
 
 #[test]
 fn the_echo_driver_completes_its_request_before_it_sleeps_and_works_afterwards() {
-    let host = start("kmdf_echo.sys");
-    let device = host.add_device().expect("a device");
-    let write = device.begin_write(b"awake").expect("a request");
-    device.sleep().expect("sleep");
-    assert_eq!(write.wait().expect("a reply").status, NtStatus::Success);
-    device.wake().expect("wake");
-    let read = device.begin_read(8).expect("a request");
-    host.advance(FIRST_TICK).expect("time");
-    assert_eq!(read.wait().expect("a reply").output, b"awake");
-    device.surprise_remove().expect("removal");
-    host.unload().expect("unload").assert_clean();
+    for name in ECHO {
+        let host = start(name);
+        let device = host.add_device().expect("a device");
+        let write = device.begin_write(b"awake").expect("a request");
+        device.sleep().expect("sleep");
+        assert_eq!(write.wait().expect("a reply").status, NtStatus::Success);
+        device.wake().expect("wake");
+        let read = device.begin_read(8).expect("a request");
+        host.advance(FIRST_TICK).expect("time");
+        assert_eq!(read.wait().expect("a reply").output, b"awake");
+        device.surprise_remove().expect("removal");
+        host.unload().expect("unload").assert_clean();
+    }
 }
 
 #[test]
 fn the_echo_driver_is_clean_whatever_fails() {
-    let builder = NtHost::builder().driver(driver("kmdf_echo.sys"));
-    let survey = Matrix::new(builder).run(|host| {
-        host.load()?;
-        let device = host.add_device()?;
-        let write = device.begin_write(b"hello")?;
-        host.advance(FIRST_TICK)?;
-        write.wait()?;
-        device.remove()?;
-        host.unload().map(drop)
-    });
-    let survey = survey.expect("a run to the end");
-    assert!(survey.failures > 8, "{survey}");
-    survey.assert_clean();
+    for name in ECHO {
+        let builder = NtHost::builder().driver(driver(name));
+        let survey = Matrix::new(builder).run(|host| {
+            host.load()?;
+            let device = host.add_device()?;
+            let write = device.begin_write(b"hello")?;
+            host.advance(FIRST_TICK)?;
+            write.wait()?;
+            device.remove()?;
+            host.unload().map(drop)
+        });
+        let survey = survey.expect("a run to the end");
+        assert!(survey.failures > 8, "{survey}");
+        survey.assert_clean();
+    }
 }
 
 const IN_DIRECT: u32 = 40001 << 16 | 0x900 << 2 | 1;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use etw_types::{Guid, NtStatus};
-use nt_host::{Below, GapKind, Matrix, NtHost, RequestKind, Resource, WmiOperation, WmiRequest};
+use nt_host::{Below, Builder, GapKind, Matrix, NtHost, RequestKind, Resource, WmiOperation, WmiRequest};
 
 use super::{code, driver};
 
@@ -18,9 +18,15 @@ const OWN: u32 = code(7);
 const OWN_BELOW: u32 = code(8);
 const PLUG: u32 = code(9);
 const UNPLUG: u32 = code(10);
+const LIST: u32 = code(11);
+const NEITHER: u32 = code(12) | 3;
 
 /// Starts the driver that uses most of the crate, with two interrupts and something below it.
 fn tour() -> NtHost {
+    builder().start().expect("DriverEntry")
+}
+
+fn builder() -> Builder {
     let below = |code, status, output: &[u8]| Below {
         device: None,
         kind: Some(RequestKind::DEVICE_CONTROL),
@@ -38,8 +44,6 @@ fn tour() -> NtHost {
         .below(below(OWN_BELOW, NtStatus::Success, b"mine"))
         // When it is removed by surprise, the driver reports that the device has failed.
         .allow(GapKind::NotStarted)
-        .start()
-        .expect("DriverEntry")
 }
 
 /// The driver's lines so far, without their prefix.
@@ -52,7 +56,7 @@ fn a_device_reads_its_properties_and_keys_and_opens_other_devices_when_it_starts
     let host = tour();
     let device = host.add_device().expect("a device");
     let found = lines(&host);
-    assert!(found[0].ends_with("resources, true, and false") && !found[0].starts_with('0'), "{found:?}");
+    assert!(found[0].ends_with("resources, 2 interrupts, true, and false") && !found[0].starts_with('0'), "{found:?}");
     assert_eq!(found[1], "a hardware id of 26 bytes");
     let rest = [
         "42, 3 bytes of type 3, gone true",
@@ -106,7 +110,10 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
     assert_eq!(file.read(0).expect("a reply").status, NtStatus::Success, "the driver gets an empty read");
     let written = file.write(b"?www").expect("a reply");
     assert_eq!((written.status, written.information), (NtStatus::Success, 4));
-    assert_eq!(file.internal_ioctl(0x0022_0003, &[], 4).expect("a reply").output, 0x0022_0003_u32.to_le_bytes());
+    assert_eq!(file.internal_ioctl(0x0022_0000, &[], 4).expect("a reply").output, 0x0022_0000_u32.to_le_bytes());
+    // A driver that sends `METHOD_NEITHER` passes no buffers of a process.
+    let internal = file.internal_ioctl(0x0022_0003, &[], 4).expect("a reply");
+    assert_eq!((internal.status, internal.information), (NtStatus::InvalidDeviceRequest, 0));
     file.close().expect("a close");
     device.surprise_remove().expect("removal");
     let end = lines(&host);
@@ -115,6 +122,68 @@ fn requests_wait_in_a_manual_queue_are_sent_below_and_have_typed_buffers() {
     }
     assert_eq!(end.iter().filter(|known| *known == "own true, true").count(), 2, "{end:?}");
     assert!(end.contains(&"sent, 0xC00000BB STATUS_NOT_SUPPORTED, 0 bytes".to_owned()), "{end:?}");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn buffers_in_the_clients_process_are_locked_and_copied() {
+    let host = tour();
+    let device = host.add_device().expect("a device");
+    let ask = |input: &[u8], output| {
+        let reply = device.ioctl(NEITHER, input, output).expect("a reply");
+        (reply.status, reply.output)
+    };
+    assert_eq!(ask(b"abc", 8), (NtStatus::Success, b"cba".to_vec()));
+    assert_eq!(ask(b"abc", 2), (NtStatus::BufferTooSmall, Vec::new()));
+    assert_eq!(ask(b"", 8), (NtStatus::Success, Vec::new()));
+    assert_eq!(ask(b"", 0), (NtStatus::Success, Vec::new()));
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_is_armed_before_it_sleeps_and_disarmed_when_it_wakes() {
+    let host = tour();
+    let device = host.add_device().expect("a device");
+    let read = lines(&host).len();
+    device.sleep().expect("sleep");
+    assert_eq!(lines(&host)[read..], ["armed"]);
+    device.wake().expect("wake");
+    assert_eq!(lines(&host)[read..], ["armed", "disarmed"]);
+    // A device that refuses to be armed is disarmed, and sleeps.
+    let guid = Guid::from_u128(0x7f3a_14c2_8f21_4f7e_9a51_0d2b_33c9_61a1);
+    let limit = WmiRequest { guid, instance: 0, operation: WmiOperation::Set, input: vec![99, 0, 0, 0], output: 0 };
+    assert_eq!(device.wmi(limit).expect("a reply").status, NtStatus::Success);
+    device.sleep().expect("sleep");
+    assert_eq!(lines(&host)[read..], ["armed", "disarmed", "armed", "disarmed"]);
+    device.wake().expect("wake");
+    assert_eq!(lines(&host)[read..].len(), 4);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn devices_in_a_list_come_and_go_with_its_scans() {
+    // The driver refuses to describe a lamp.
+    let host = builder().allow(GapKind::NotAdded).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let mut read = lines(&host).len();
+    let mut scan = |lamps: &[u8]| {
+        assert_eq!(device.ioctl(LIST, lamps, 0).expect("a reply").status, NtStatus::Success, "{lamps:?}");
+        let found = lines(&host);
+        let mut new: Vec<String> = found[read..].iter().filter(|line| line.contains("lamp")).cloned().collect();
+        read = found.len();
+        new.sort();
+        new
+    };
+    assert_eq!(scan(&[1, 2]), ["lamp 1 in the list", "lamp 2 in the list", "the lamp is on", "the lamp is on"]);
+    assert_eq!(scan(&[2, 2]), ["the lamp goes", "the lamp is gone"]);
+    // A lamp with this number is refused, so it has no device.
+    assert_eq!(scan(&[2, 200]), [""; 0]);
+    assert_eq!(scan(&[3]), ["lamp 3 in the list", "the lamp goes", "the lamp is gone", "the lamp is on"]);
+    device.remove().expect("removal");
+    let end = lines(&host);
+    assert_eq!(end.iter().filter(|line| *line == "the lamp is gone").count(), 3, "{end:?}");
     host.unload().expect("unload").assert_clean();
 }
 
@@ -176,6 +245,10 @@ fn management_data_is_queried_and_set_by_its_size() {
     assert_eq!(ask(0, WmiOperation::Set, &[0; 8], 0).0, NtStatus::WmiReadOnly);
     assert_eq!(ask(1, WmiOperation::Set, &[7, 0, 0, 0], 0).0, NtStatus::Success);
     assert_eq!(ask(1, WmiOperation::Query, &[], 64), (NtStatus::Success, vec![7, 0, 0, 0]));
+    assert_eq!(ask(1, WmiOperation::Method(1), &[5, 0, 0, 0], 4), (NtStatus::Success, vec![12, 0, 0, 0]));
+    assert_eq!(ask(1, WmiOperation::Method(1), &[5, 0, 0], 4).0, NtStatus::BufferTooSmall);
+    assert_eq!(ask(1, WmiOperation::Method(2), &[0; 4], 4).0, NtStatus::InvalidDeviceRequest);
+    assert_eq!(ask(0, WmiOperation::Method(1), &[0; 4], 4).0, NtStatus::InvalidDeviceRequest);
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }
@@ -189,6 +262,10 @@ fn the_tour_driver_is_clean_whatever_fails() {
         let device = host.add_device()?;
         device.ioctl(PLUG, &[], 0)?;
         device.ioctl(ADD, &[0; 8], 8)?;
+        device.ioctl(LIST, &[1, 2], 0)?;
+        device.ioctl(NEITHER, b"abc", 8)?;
+        device.sleep()?;
+        device.wake()?;
         device.remove()?;
         host.unload().map(drop)
     });

@@ -1,0 +1,103 @@
+//! The buffers of `METHOD_NEITHER` requests, which are addresses in the client's process.
+
+use etw_types::NtStatus;
+
+use super::buffers::Part;
+use super::request::{Request, active, misuse, with_request};
+use super::{Handle, memory, object};
+use crate::cpu::thread;
+use crate::kernel::RequestKind;
+use crate::memory::{GuestPtr, GuestSlice};
+use crate::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
+
+/// `STATUS_INVALID_USER_BUFFER`.
+const INVALID_USER_BUFFER: NtStatus = NtStatus::from_int(0xC000_00E8);
+
+functions! { pub(super) FUNCTIONS;
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfRequestRetrieveUnsafeUserInputBuffer(
+        request: Handle,
+        least: u64,
+        place: Out<GuestPtr<u8>>,
+        length: Out<u64>,
+    ) -> Outcome {
+        retrieve(request, |request| request.input, least, place, length)
+    }
+
+    #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
+    fn WdfRequestRetrieveUnsafeUserOutputBuffer(
+        request: Handle,
+        least: u64,
+        place: Out<GuestPtr<u8>>,
+        length: Out<u64>,
+    ) -> Outcome {
+        retrieve(request, |request| request.output, least, place, length)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRequestProbeAndLockUserBufferForRead(
+        &call,
+        request: Handle,
+        buffer: GuestPtr<u8>,
+        length: u64,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        lock(call, request, buffer.array(length), place)
+    }
+
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn WdfRequestProbeAndLockUserBufferForWrite(
+        &call,
+        request: Handle,
+        buffer: GuestPtr<u8>,
+        length: u64,
+        place: GuestPtr<Handle>,
+    ) -> Outcome {
+        lock(call, request, buffer.array(length), place)
+    }
+}
+
+/// Stores the address and the length of a client's buffer that has at least `least` bytes.
+fn retrieve(
+    handle: Handle,
+    side: fn(&Request) -> GuestSlice<u8>,
+    least: u64,
+    place: Out<GuestPtr<u8>>,
+    length: Out<u64>,
+) -> Outcome {
+    // The client's addresses are valid in its own thread only, and another driver's are not addresses of a process.
+    let is_in_context = thread::callback() == Some("EvtIoInCallerContext");
+    let buffer = active(handle, |request| {
+        let is_of_program = request.kind == RequestKind::DEVICE_CONTROL && request.has_user_buffers();
+        Some(side(request)).filter(|_| is_in_context && is_of_program)
+    });
+    let Some(buffer) = buffer.unwrap_or_else(|| misuse(handle, |kind| Part::Buffer.retrieved_late(kind))) else {
+        return fail(NtStatus::InvalidDeviceRequest);
+    };
+    if buffer.is_empty() || buffer.len() < least {
+        return fail(NtStatus::BufferTooSmall);
+    }
+    place.set(buffer.start())?;
+    length.set_if_wanted(buffer.len())?;
+    done(())
+}
+
+/// Creates a memory object for a buffer in the client's process. It belongs to the request. The client has no memory but its buffers,
+/// so any other address is that of no memory.
+fn lock(call: &Call, handle: Handle, buffer: GuestSlice<u8>, place: GuestPtr<Handle>) -> Outcome {
+    let buffers = active(handle, |request| [request.input, request.output]);
+    let buffers = buffers.unwrap_or_else(|| misuse(handle, |kind| Part::Buffer.retrieved_late(kind)));
+    if buffer.is_empty() {
+        return fail(INVALID_USER_BUFFER);
+    }
+    let contains = |whole: GuestSlice<u8>| {
+        let (start, offset) = (whole.start().address(), buffer.start().address().checked_sub(whole.start().address()));
+        start != 0 && offset.and_then(|offset| offset.checked_add(buffer.len())).is_some_and(|end| end <= whole.len())
+    };
+    if !buffers.into_iter().any(contains) {
+        return fail(NtStatus::AccessViolation);
+    }
+    let memory = memory::describe(call.from, handle, buffer)?;
+    with_request(handle, |request| request.memories.push(memory));
+    object::created(Ok(memory), place)
+}
