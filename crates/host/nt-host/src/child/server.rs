@@ -71,7 +71,7 @@ impl Server {
             Request::Calls {} => Reply::Calls { calls: self.machine.fallible_calls() },
             Request::Written {} => Reply::Number { number: self.machine.events_written() },
             Request::Gaps {} => Reply::Gaps { gaps: self.gaps() },
-            Request::Progress {} => Reply::Number { number: self.worker.progress() },
+            Request::Progress {} => Reply::Batch { batch: self.worker.progress().batch() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),
         })
@@ -136,8 +136,8 @@ impl Server {
                 RunEvent::Nothing => {
                     self.spill_all();
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
-                    // The limit is for each sequence of a batch.
-                    if std::mem::replace(&mut progress, self.worker.progress()) != progress {
+                    // The limit is for each step of a batch.
+                    if std::mem::replace(&mut progress, self.worker.progress().steps()) != progress {
                         patience = Patience::new(&self.machine.processor_times());
                     }
                     let spent = patience.spent(self.machine);
