@@ -84,7 +84,7 @@ pub(super) fn run(
         while let Some(step) = rest.first()
             && is_clean()
         {
-            let (these, others) = rest.split_at(clients.length(rest));
+            let (these, others) = rest.split_at(length(rest));
             progress.begin(these);
             clients.run(these);
             // A file that is opened is for the requests that follow. What leads to a mistake is no input for others.
@@ -115,6 +115,21 @@ fn new_blocks(machine: Machine) -> u32 {
     machine.config().coverage.as_ref().map_or(0, |coverage| coverage.take_new() as u32)
 }
 
+/// Returns how many of these steps are one: requests that are sent at the same time belong together.
+fn length(steps: &[Step]) -> usize {
+    let Some(Step::Together { count }) = steps.first() else { return 1 };
+    let mut requests = 0;
+    let belongs = |step: &&Step| match step {
+        Step::Handle { .. } => requests < *count,
+        Step::Request { .. } => {
+            requests += 1;
+            requests <= *count
+        }
+        _ => false,
+    };
+    1 + steps.iter().skip(1).take_while(belongs).count()
+}
+
 /// The clients of a sequence.
 struct Clients<'a> {
     machine: Machine,
@@ -134,21 +149,6 @@ impl<'a> Clients<'a> {
     fn new(machine: Machine, device: u64, novelty: &'a mut Novelty) -> Self {
         let (device, files, begun) = (Some(DeviceId::from_int(device)), Vec::new(), Vec::new());
         Self { machine, device, files, current: 0, begun, is_asleep: false, novelty, novel: Vec::new() }
-    }
-
-    /// Returns how many of these steps are one: requests that are sent at the same time belong together.
-    fn length(&self, steps: &[Step]) -> usize {
-        let Some(Step::Together { count }) = steps.first() else { return 1 };
-        let mut requests = 0;
-        let belongs = |step: &&Step| match step {
-            Step::Handle { .. } => requests < *count,
-            Step::Request { .. } => {
-                requests += 1;
-                requests <= *count
-            }
-            _ => false,
-        };
-        1 + steps.iter().skip(1).take_while(belongs).count()
     }
 
     /// Runs a step.

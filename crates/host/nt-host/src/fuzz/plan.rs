@@ -25,12 +25,11 @@ impl Plan {
         let mut room = 0;
         for sequence in sequences {
             let length = sequence.len();
-            match plans.last_mut().filter(|_| length <= room) {
-                Some(plan) => plan.sequences.push(sequence),
-                None => {
-                    plans.push(Self { head: head.to_vec(), sequences: vec![sequence] });
-                    room = LONGEST;
-                }
+            if let Some(plan) = plans.last_mut().filter(|_| length <= room) {
+                plan.sequences.push(sequence);
+            } else {
+                plans.push(Self { head: head.to_vec(), sequences: vec![sequence] });
+                room = LONGEST;
             }
             room = room.saturating_sub(length);
         }

@@ -219,7 +219,9 @@ impl Wire for Batch {
 
 impl Wire for Novel {
     fn put(&self, out: &mut Vec<u8>) {
-        [self.sequence, self.steps, self.blocks].iter().for_each(|number| number.put(out));
+        for number in [self.sequence, self.steps, self.blocks] {
+            number.put(out);
+        }
         self.results.put(out);
     }
 

@@ -213,11 +213,11 @@ impl Pool {
 
     /// Makes pages of an allocation accessible again, unless it was freed.
     pub(crate) fn make_accessible(&self, start: u64, size: u64, address: u64) {
-        let has_pages = |block: &&Block| match block.chunk {
+        let has_pages = |block: &Block| match block.chunk {
             Some(chunk) => self.chunks.contains_key(&chunk),
             None => block.freed.is_none(),
         };
-        if self.find(address).filter(has_pages).is_some() {
+        if self.find(address).is_some_and(has_pages) {
             protect(start, size, Protection::ReadWrite);
         }
     }
