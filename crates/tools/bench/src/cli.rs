@@ -11,8 +11,8 @@ use command_line::{VERSION, end, error, exit, print};
 
 use crate::machine::ProcessorTime;
 use crate::part::{
-    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, host, image, instructions,
-    matrix, setup, size,
+    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, fuzz, host, image,
+    instructions, matrix, setup, size,
 };
 use crate::report::{Report, Section, markdown, text};
 use crate::tools::WORKER;
@@ -23,7 +23,7 @@ const REPORT: &str = "target/bench/performance.md";
 const DOCUMENT: &str = "docs/performance.md";
 
 /// The parts by name.
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 14] = [
     "instructions",
     "facades",
     "size",
@@ -35,6 +35,7 @@ const PARTS: [&str; 13] = [
     "host",
     "matrix",
     "devices",
+    "fuzz",
     "build",
     "setup",
 ];
@@ -141,6 +142,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
             "host" => host(settings),
             "matrix" => matrix(settings),
             "devices" => devices(settings),
+            "fuzz" => fuzz(settings),
             "build" => Ok(build(settings)),
             _ => setup(settings),
         };

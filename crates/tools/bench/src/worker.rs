@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::part::{run_devices, run_requests, run_threads};
+use crate::part::{run_devices, run_fuzz, run_requests, run_threads};
 
 /// Runs a worker.
 ///
@@ -27,6 +27,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["decode", file] => decode::decode(&PathBuf::from(file)),
         ["calls", thousands, image] => calls::calls(number(thousands)?, &PathBuf::from(image)),
         ["devices", count, image] => run_devices(number(count)?, &PathBuf::from(image)),
+        ["fuzz", executions, image] => run_fuzz(number(executions)?, &PathBuf::from(image)),
         ["requests", count, image] => run_requests(number(count)?, &PathBuf::from(image)),
         ["threads", count, image] => run_threads(number(count)?, &PathBuf::from(image)),
         ["kernel", bytes, file] => kernel::generate(number(bytes)?, &PathBuf::from(file)),
