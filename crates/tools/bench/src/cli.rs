@@ -11,8 +11,7 @@ use command_line::{VERSION, end, error, exit, print};
 
 use crate::machine::ProcessorTime;
 use crate::part::{
-    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, host, image, instructions,
-    kmdf, matrix, setup, size,
+    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, fuzz, host, image, instructions, kmdf, matrix, setup, size,
 };
 use crate::report::{Report, Section, markdown, text};
 use crate::tools::WORKER;
@@ -36,6 +35,7 @@ const PARTS: [&str; 14] = [
     "host",
     "matrix",
     "devices",
+    "fuzz",
     "build",
     "setup",
 ];
@@ -143,6 +143,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
             "host" => host(settings),
             "matrix" => matrix(settings),
             "devices" => devices(settings),
+            "fuzz" => fuzz(settings),
             "build" => Ok(build(settings)),
             _ => setup(settings),
         };

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::part::{run_devices, run_requests, run_threads};
+use crate::part::{run_devices, run_fuzz, run_requests, run_threads};
 
 /// Runs a worker.
 ///
@@ -29,6 +29,7 @@ pub fn run(words: &[String]) -> Result<Value, String> {
         ["calls", thousands, image] => calls::calls(number(thousands)?, &PathBuf::from(image)),
         ["echo", step, image] => echo::echo(step, &PathBuf::from(image)),
         ["devices", count, image] => run_devices(number(count)?, &PathBuf::from(image)),
+        ["fuzz", executions, image] => run_fuzz(number(executions)?, &PathBuf::from(image)),
         ["requests", count, image] => run_requests(number(count)?, &PathBuf::from(image)),
         ["threads", count, image] => run_threads(number(count)?, &PathBuf::from(image)),
         ["kernel", bytes, file] => kernel::generate(number(bytes)?, &PathBuf::from(file)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nt_machine::{Config, Coverage, GapKind, Guests};
 
 use super::images::ImageFiles;
-use crate::Error;
+use crate::{Error, LineCoverage};
 
 /// A run whose images have been read.
 #[derive(Clone)]
@@ -27,5 +27,10 @@ impl Target {
         let coverage = Coverage::new(&self.guests.driver().layout, &lines).map_err(Error::Process)?;
         self.config.coverage = Some(coverage.clone());
         Ok(coverage)
+    }
+
+    /// Returns which source lines of the driver ran so far.
+    pub(crate) fn line_coverage(&self, coverage: &Coverage) -> LineCoverage {
+        LineCoverage::new(coverage, &self.images.driver().symbols)
     }
 }

@@ -7,7 +7,7 @@ use std::thread as std_thread;
 
 use nt_machine::{Answer, DeviceId, FileId, IoRequest, Machine};
 
-use crate::wire::{Batch, Step};
+use crate::wire::{Batch, Novel, Step};
 
 /// The maximum number of results of requests that count as novelties. A driver that returns something else for each
 /// request would otherwise make each one a novelty.
@@ -32,41 +32,102 @@ impl Novelty {
     }
 }
 
-/// Runs sequences, up to the first that leads to a finding.
+/// How far a batch has come, for the thread that answers the parent.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// The number of steps so far, of all batches.
+    steps: AtomicU64,
+    batch: Mutex<Batch>,
+}
+
+impl Progress {
+    /// Returns the number of steps so far.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// Returns the result so far. Does not wait: the driver may have stopped the thread that runs the batch.
+    pub(super) fn batch(&self) -> Batch {
+        self.batch.try_lock().map(|batch| batch.clone()).unwrap_or_default()
+    }
+
+    fn update<R>(&self, update: impl FnOnce(&mut Batch) -> R) -> R {
+        update(&mut self.batch.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn begin(&self, steps: &[Step]) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        let requests = steps.iter().filter(|step| step.request().is_some()).count();
+        self.update(|batch| {
+            batch.begun += steps.len() as u32;
+            batch.requests += requests as u64;
+        });
+    }
+}
+
+/// Runs sequences, up to the first step that leads to a finding.
 pub(super) fn run(
     machine: Machine,
     device: u64,
     sequences: &[Vec<Step>],
     novelty: &mut Novelty,
-    progress: &AtomicU64,
+    progress: &Progress,
 ) -> Batch {
-    progress.store(0, Ordering::SeqCst);
-    let mut batch = Batch { device, ..Batch::default() };
+    progress.update(|batch| *batch = Batch { device, ..Batch::default() });
     let findings = machine.finding_count();
+    let is_clean = || machine.finding_count() == findings;
     // What ran before the first sequence is not its merit.
     new_blocks(machine);
     for (index, steps) in (0..).zip(sequences) {
-        let mut clients = Clients::new(machine, batch.device, novelty);
-        clients.run(steps);
-        batch.device = clients.end();
-        batch.requests += clients.requests;
-        let results = clients.novel;
-        let blocks = new_blocks(machine);
-        if blocks != 0 || !results.is_empty() {
-            batch.novel.push((index, (blocks, results)));
+        let mut clients = Clients::new(machine, progress.update(|batch| batch.device), novelty);
+        let mut rest = steps.as_slice();
+        while let Some(step) = rest.first()
+            && is_clean()
+        {
+            let (these, others) = rest.split_at(length(rest));
+            progress.begin(these);
+            clients.run(these);
+            // A file that is opened is for the requests that follow. What leads to a mistake is no input for others.
+            if !matches!(step, Step::Open { .. } | Step::Handle { .. }) && is_clean() {
+                clients.report(index, progress);
+            }
+            rest = others;
         }
-        batch.done = index + 1;
-        progress.store(batch.done.into(), Ordering::SeqCst);
-        if batch.device == 0 || machine.finding_count() != findings {
+        let device = clients.end();
+        if is_clean() {
+            clients.report(index, progress);
+        }
+        progress.update(|batch| {
+            batch.device = device;
+            if rest.is_empty() {
+                (batch.done, batch.begun) = (index + 1, 0);
+            }
+        });
+        if device == 0 || !is_clean() {
             break;
         }
     }
-    batch
+    progress.update(|batch| batch.clone())
 }
 
 /// Returns how many blocks of code have run for the first time since the last call.
 fn new_blocks(machine: Machine) -> u32 {
     machine.config().coverage.as_ref().map_or(0, |coverage| coverage.take_new() as u32)
+}
+
+/// Returns how many of these steps are one: requests that are sent at the same time belong together.
+fn length(steps: &[Step]) -> usize {
+    let Some(Step::Together { count }) = steps.first() else { return 1 };
+    let mut requests = 0;
+    let belongs = |step: &&Step| match step {
+        Step::Handle { .. } => requests < *count,
+        Step::Request { .. } => {
+            requests += 1;
+            requests <= *count
+        }
+        _ => false,
+    };
+    1 + steps.iter().skip(1).take_while(belongs).count()
 }
 
 /// The clients of a sequence.
@@ -80,7 +141,6 @@ struct Clients<'a> {
     /// The requests that were begun; `None` for those that have ended.
     begun: Vec<Option<(u64, IoRequest)>>,
     is_asleep: bool,
-    requests: u64,
     novelty: &'a mut Novelty,
     novel: Vec<u32>,
 }
@@ -88,18 +148,26 @@ struct Clients<'a> {
 impl<'a> Clients<'a> {
     fn new(machine: Machine, device: u64, novelty: &'a mut Novelty) -> Self {
         let (device, files, begun) = (Some(DeviceId::from_int(device)), Vec::new(), Vec::new());
-        Self { machine, device, files, current: 0, begun, is_asleep: false, requests: 0, novelty, novel: Vec::new() }
+        Self { machine, device, files, current: 0, begun, is_asleep: false, novelty, novel: Vec::new() }
     }
 
+    /// Runs a step.
     fn run(&mut self, steps: &[Step]) {
-        let mut steps = steps.iter();
-        while let Some(step) = steps.next() {
-            match step {
-                Step::Together { count } => self.together(*count, &mut steps),
-                step => self.step(step),
-            }
-            self.machine.settle();
+        match steps {
+            [Step::Together { .. }, steps @ ..] => self.together(steps),
+            steps => steps.iter().for_each(|step| self.step(step)),
         }
+        self.machine.settle();
+    }
+
+    /// Adds what has been new since the last report.
+    fn report(&mut self, sequence: u32, progress: &Progress) {
+        let (blocks, results) = (new_blocks(self.machine), std::mem::take(&mut self.novel));
+        progress.update(|batch| {
+            if blocks != 0 || !results.is_empty() {
+                batch.novel.push(Novel { sequence, steps: batch.begun, blocks, results });
+            }
+        });
     }
 
     fn step(&mut self, step: &Step) {
@@ -162,7 +230,6 @@ impl<'a> Clients<'a> {
 
     /// Begins a request to the current file or, if none was opened, to the device. Returns its number.
     fn begin(&mut self, request: &IoRequest) -> Option<u64> {
-        self.requests += 1;
         match (self.current, self.device) {
             (0, device) => device.map(|device| self.machine.begin(device, request)),
             _ => self.machine.begin_on(self.file()?, request),
@@ -175,21 +242,18 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Sends the next requests at the same time. Steps between them can only select a file.
-    fn together<'s>(&mut self, count: u32, steps: &mut (impl Iterator<Item = &'s Step> + Clone)) {
+    /// Sends requests at the same time. Steps between them select a file.
+    fn together(&mut self, steps: &[Step]) {
         let mut requests = Vec::new();
-        while requests.len() < count as usize {
-            let mut rest = steps.clone();
-            match rest.next() {
-                Some(Step::Handle { number }) => self.current = *number as usize,
-                Some(Step::Request { request }) => {
+        for step in steps {
+            match step {
+                Step::Handle { number } => self.current = *number as usize,
+                Step::Request { request } => {
                     requests.extend(self.file().map(|file| (file.as_int(), request.clone())));
                 }
-                _ => break,
+                _ => {}
             }
-            *steps = rest;
         }
-        self.requests += requests.len() as u64;
         for (answer, (_, request)) in together(self.machine, &requests).iter().zip(&requests) {
             self.novel.extend(self.novelty.result(request, answer));
         }

@@ -135,6 +135,11 @@ impl Process {
         self.findings.cut()
     }
 
+    /// Returns the number of findings so far.
+    pub(crate) fn finding_count(&self) -> u32 {
+        self.findings.count()
+    }
+
     /// Returns the findings so far.
     pub(crate) fn records(&self) -> Vec<Record> {
         self.findings.read()

@@ -75,7 +75,7 @@ impl Server {
                 let (accesses, dropped) = self.machine.take_hardware_accesses();
                 Reply::Hardware { accesses, dropped }
             }
-            Request::Progress {} => Reply::Number { number: self.worker.progress() },
+            Request::Progress {} => Reply::Batch { batch: self.worker.progress().batch() },
             _ if self.stopped => Reply::Stopped {},
             request => return self.run(request, parent),
         })
@@ -140,8 +140,8 @@ impl Server {
                 RunEvent::Nothing => {
                     self.spill_all();
                     stuck = if self.machine.is_stuck() { stuck + 1 } else { 0 };
-                    // The limit is for each sequence of a batch.
-                    if std::mem::replace(&mut progress, self.worker.progress()) != progress {
+                    // The limit is for each step of a batch.
+                    if std::mem::replace(&mut progress, self.worker.progress().steps()) != progress {
                         patience = Patience::new(&self.machine.processor_times());
                     }
                     let spent = patience.spent(self.machine);

@@ -1,7 +1,6 @@
 //! The thread that runs the driver.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread as std_thread;
@@ -11,7 +10,7 @@ use etw_types::{Level, NtStatus};
 
 use nt_machine::{Answer, DeviceId, FileId, Guests, Loaded, Machine, Notified, Passage};
 
-use super::batch::{self, Novelty};
+use super::batch::{self, Novelty, Progress};
 use super::shared::{Sessions, lock};
 use super::{control, files, storm};
 use crate::wire::{Reply, Request};
@@ -21,8 +20,7 @@ pub(super) struct Worker {
     machine: Machine,
     requests: Sender<(Request, Sessions)>,
     reply: Arc<Mutex<Option<Reply>>>,
-    /// The number of sequences of the last batch that have ended.
-    progress: Arc<AtomicU64>,
+    progress: Arc<Progress>,
     thread: i32,
 }
 
@@ -33,7 +31,7 @@ impl Worker {
         let (sender, number) = mpsc::channel();
         let reply = Arc::<Mutex<Option<Reply>>>::default();
         let answers = Arc::clone(&reply);
-        let progress = Arc::<AtomicU64>::default();
+        let progress = Arc::<Progress>::default();
         let counted = Arc::clone(&progress);
         let guests = guests.clone();
         let run = move || {
@@ -57,9 +55,9 @@ impl Worker {
         reply.unwrap_or_else(|| Reply::Failed { reason: "the worker has ended".into() })
     }
 
-    /// Returns the number of sequences of the last batch that have ended.
-    pub(super) fn progress(&self) -> u64 {
-        self.progress.load(Ordering::SeqCst)
+    /// Returns how far batches have come.
+    pub(super) fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// Makes the worker report where it is, and returns its ID. Used when all threads wait, and the worker waits for the
@@ -80,7 +78,7 @@ fn serve(
     guests: &Guests,
     requests: &Receiver<(Request, Sessions)>,
     replies: &Mutex<Option<Reply>>,
-    progress: &AtomicU64,
+    progress: &Progress,
 ) {
     let mut novelty = Novelty::default();
     let _ = machine.serve(|serve_one| {

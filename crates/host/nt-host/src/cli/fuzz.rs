@@ -13,6 +13,7 @@ use super::fuzz_files::Folders;
 use super::run::builder;
 use super::{grammar, interrupt, json};
 use crate::fuzz::Watcher;
+use crate::report::percent;
 use crate::{Bug, Error, Fuzz, Grammar, Harvest, Input, Progress, Rule};
 
 /// The version of the report. It is incremented when members or their meaning change.
@@ -55,9 +56,14 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     let mut screen = Screen::new(folders, options.run.json);
     let harvest = fuzz.seed(seed).inputs(inputs).run_with(&mut screen).map_err(|error| failed(&error))?;
     screen.clear();
+    let page = screen.folders.add_coverage(&harvest.lines).map_err(usage)?;
     if options.run.json {
-        print(&(summary(&harvest, seed, &screen, driver).to_string() + "\n"));
+        print(&(summary(&harvest, seed, &screen, page.as_deref(), driver).to_string() + "\n"));
     } else {
+        if let Some(page) = page {
+            let (hit, all) = harvest.lines.total();
+            print(&format!("coverage: {} of the lines, {}\n", percent(hit, all), shown(&page)));
+        }
         print(&format!("{}: {}; seed {seed}\n", shown(driver), harvest.summary()));
     }
     if let Some(reason) = screen.failure {
@@ -85,7 +91,7 @@ fn failed(error: &Error) -> (u8, String) {
     (code, error.to_string())
 }
 
-fn summary(harvest: &Harvest, seed: u64, screen: &Screen, driver: &Path) -> Value {
+fn summary(harvest: &Harvest, seed: u64, screen: &Screen, page: Option<&Path>, driver: &Path) -> Value {
     let Progress { executions, requests, processes, elapsed, .. } = harvest.progress;
     let (blocks, hits) = harvest.blocks;
     let bug = |bug: &Bug| {
@@ -108,6 +114,9 @@ fn summary(harvest: &Harvest, seed: u64, screen: &Screen, driver: &Path) -> Valu
         "elapsed_ms": elapsed.as_millis() as u64,
         "blocks": blocks,
         "blocks_reached": hits,
+        "lines": harvest.lines.total().1,
+        "lines_reached": harvest.lines.total().0,
+        "coverage": page.map(|page| page.display().to_string()),
         "inputs": harvest.corpus.len(),
         "folder": screen.folders.findings().display().to_string(),
         "findings": harvest.bugs.iter().map(bug).collect::<Vec<_>>(),

@@ -11,13 +11,14 @@ use etw_etl::NewFile;
 
 use super::args::{Arguments, Command};
 use crate::fuzz::Environment;
-use crate::{Bug, Input};
+use crate::{Bug, Input, LineCoverage};
 
 /// The extension of an input: the options of `nt-host run`, one in each line.
 const EXTENSION: &str = "steps";
 
 /// The folders.
 pub(super) struct Folders {
+    output: PathBuf,
     corpus: PathBuf,
     findings: PathBuf,
     driver: PathBuf,
@@ -33,12 +34,23 @@ impl Folders {
         }
         // A test runs in another folder.
         let driver = fs::canonicalize(driver).map_err(|error| format!("{}: {error}", driver.display()))?;
-        Ok(Self { corpus, findings, driver })
+        Ok(Self { output: output.to_owned(), corpus, findings, driver })
     }
 
     /// Returns the folder with the findings.
     pub(super) fn findings(&self) -> &Path {
         &self.findings
+    }
+
+    /// Writes the page with the lines that ran. Returns its path, or `None` if the lines are not known.
+    pub(super) fn add_coverage(&self, lines: &LineCoverage) -> Result<Option<PathBuf>, String> {
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        let page = self.output.join("coverage.html");
+        // The error names the file.
+        lines.write(&page).map_err(|error| error.to_string())?;
+        Ok(Some(page))
     }
 
     /// Reads the inputs of earlier sessions, in the order of their names.

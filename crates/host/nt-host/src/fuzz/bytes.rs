@@ -6,7 +6,7 @@ use fastrand::Rng;
 pub(super) const LONGEST: usize = 8192;
 
 /// Values at which programs often go wrong: limits of the integer types, and powers of two with their neighbours.
-const INTERESTING: [u64; 22] = [
+pub(super) const INTERESTING: [u64; 22] = [
     0,
     1,
     2,

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use fastrand::Rng;
+use nt_machine::IoRequest;
 
 use super::input::Input;
+use crate::wire::Step;
 
 /// The inputs, and how often each was used.
 #[derive(Debug, Default)]
@@ -26,7 +28,7 @@ impl Corpus {
     }
 
     /// Returns all inputs, oldest first.
-    pub(super) fn inputs(&self) -> impl Iterator<Item = &Arc<Input>> {
+    pub(super) fn inputs(&self) -> impl DoubleEndedIterator<Item = &Arc<Input>> {
         self.entries.iter().map(|(input, _)| input)
     }
 
@@ -38,6 +40,18 @@ impl Corpus {
         let (input, used) = self.entries.get_mut(chosen)?;
         *used += 1;
         Some(Arc::clone(input))
+    }
+
+    /// Returns the last requests of this kind and with this code that did something new, except this one, newest first.
+    pub(super) fn related(&self, request: &IoRequest, most: usize) -> Vec<IoRequest> {
+        let mut found: Vec<IoRequest> = Vec::new();
+        let requests = self.inputs().rev().filter_map(|input| input.steps.iter().rev().find_map(Step::request));
+        for other in requests.filter(|other| (other.kind, other.code) == (request.kind, request.code)) {
+            if found.len() < most && other != request && !found.contains(other) {
+                found.push(other.clone());
+            }
+        }
+        found
     }
 
     /// Chooses any input.

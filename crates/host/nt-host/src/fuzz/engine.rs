@@ -1,6 +1,6 @@
 //! The loop: makes sequences, runs them in batches, keeps those that did something new, and makes findings of mistakes.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -10,21 +10,28 @@ use nt_machine::Rule;
 use super::bug::{Bug, Limits, Progress, Watcher};
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
+use super::follow::{follow_up, seeds};
 use super::input::{Environment, Input};
 use super::minimise::minimise;
-use super::mutate::{Mutator, follow_up, seeds};
+use super::mutate::Mutator;
+use super::plan::Plan;
 use super::runner::{Key, Ran, Runner, essence};
 use crate::Error;
 use crate::api::Target;
 use crate::report::{Finding, Place};
-use crate::wire::{Batch, Step};
+use crate::wire::{Batch, Novel, Step};
 
 /// The number of sequences in a batch.
-const BATCH: usize = 32;
-/// The number of sequences of the first process. Each later process runs twice as many, up to the limit: leaks are found
-/// when a process ends, and few sequences are quick to search for the one that leaks.
-const FIRST_PROCESS: usize = 64;
-const LONGEST_PROCESS: usize = 2048;
+const BATCH: usize = 128;
+/// The number of sequences of the first process, and of one that follows a mistake. Each later process runs twice as many,
+/// up to the limit: leaks are found when a process ends, and few sequences are quick to search for the one that leaks.
+const FIRST_PROCESS: usize = 128;
+const LONGEST_PROCESS: usize = 8192;
+/// The number of processes that make a mistake before it is tolerated, if most processes make it: then it is one of almost any
+/// request, and nothing else would be tried.
+const TOLERATED: u64 = 8;
+/// The maximum number of known requests that a new one meets.
+const MOST_RELATED: usize = 6;
 
 /// What all jobs share.
 pub(super) struct Session<'a> {
@@ -38,14 +45,14 @@ pub(super) struct Session<'a> {
 /// What the jobs have found so far.
 pub(super) struct State<'a> {
     pub(super) corpus: Corpus,
-    /// Sequences that are tried first.
-    first: VecDeque<Vec<Step>>,
-    /// Sequences that follow from each input of the corpus. They are tried in turn.
-    following: VecDeque<VecDeque<Vec<Step>>>,
+    /// What is tried first.
+    first: VecDeque<Plan>,
+    /// What follows from each input of the corpus. The inputs take turns.
+    following: VecDeque<VecDeque<Plan>>,
     /// The results of requests so far.
     results: BTreeSet<u32>,
-    /// The mistakes that are known or that a job is making smaller.
-    known: BTreeSet<Key>,
+    /// The mistakes that are known or that a job is making smaller, and the number of processes that made them.
+    known: BTreeMap<Key, u64>,
     pub(super) bugs: Vec<Bug>,
     pub(super) progress: Progress,
     watcher: &'a mut (dyn Watcher + Send),
@@ -55,16 +62,16 @@ pub(super) struct State<'a> {
 impl<'a> State<'a> {
     pub(super) fn new(dictionary: &Dictionary, inputs: Vec<Input>, watcher: &'a mut (dyn Watcher + Send)) -> Self {
         // Inputs of earlier sessions come first: what they did is not new afterwards.
-        let first = inputs.iter().map(|input| input.steps.clone()).chain(seeds(dictionary)).collect();
-        let (mut corpus, results, known) = (Corpus::default(), BTreeSet::new(), BTreeSet::new());
+        let first = inputs.iter().map(|input| Plan::new(input.steps.clone())).chain(seeds(dictionary)).collect();
+        let (mut corpus, results, known) = (Corpus::default(), BTreeSet::new(), BTreeMap::new());
         // Their environments are used again for later processes.
         inputs.into_iter().filter(|input| !input.environment.is_empty()).for_each(|input| corpus.add(Arc::new(input)));
         let (following, bugs, progress) = (VecDeque::new(), Vec::new(), Progress::default());
         Self { corpus, first, following, results, known, bugs, progress, watcher, is_over: false }
     }
 
-    /// Returns the next sequence that is not made up.
-    fn planned(&mut self) -> Option<Vec<Step>> {
+    /// Returns the next plan that is not made up.
+    fn planned(&mut self) -> Option<Plan> {
         if let Some(first) = self.first.pop_front() {
             return Some(first);
         }
@@ -98,7 +105,8 @@ impl<'a> Session<'a> {
                 runner.end();
             }
             self.judge(&runner);
-            length = (length * 2).min(LONGEST_PROCESS);
+            // A driver that stops often would otherwise never be unloaded.
+            length = if is_whole { (length * 2).min(LONGEST_PROCESS) } else { FIRST_PROCESS };
         }
         Ok(())
     }
@@ -118,29 +126,17 @@ impl<'a> Session<'a> {
 
     /// Runs batches in a process. Returns whether the process can still end in an orderly way.
     fn run(&self, runner: &mut Runner, length: usize, rng: &mut Rng) -> bool {
-        while runner.is_ready() && runner.history.len() < length && !self.is_over() {
-            let sequences = self.next(rng);
-            let (before, findings) = (runner.history.len(), runner.records().len());
-            let ran = runner.batch(sequences.clone());
-            let count = runner.history.len() - before;
-            // What comes after a sequence with a finding runs in the next batch.
-            sequences.iter().skip(count).rev().for_each(|rest| self.state().first.push_front(rest.clone()));
+        let mut count = 0;
+        while runner.is_ready() && count < length && !self.is_over() {
+            let plans = self.next(rng);
+            let findings = runner.host.process().finding_count();
+            let (batch, ran) = runner.batch(plans.iter().map(Plan::steps).collect());
+            count += self.take(&batch, &plans, &runner.environment);
             match ran {
-                Ran::Ended(batch) => {
-                    self.take(&batch, &sequences, &runner.environment);
-                    // After a mistake, even a known one, the driver's state says nothing about its other code.
-                    if runner.records().len() != findings {
-                        self.judge(runner);
-                        return false;
-                    }
-                }
-                Ran::Stopped => {
-                    self.count(count as u64, 0);
-                    self.judge(runner);
-                    return false;
-                }
+                // After a mistake, even a known one, the driver's state says nothing about its other code.
+                Ran::Ended if runner.host.process().finding_count() == findings || self.tolerates(runner) => {}
+                Ran::Ended | Ran::Stopped => return false,
                 Ran::Died(error) => {
-                    self.count(count as u64, 0);
                     self.report_death(runner, &error);
                     return false;
                 }
@@ -149,35 +145,60 @@ impl<'a> Session<'a> {
         runner.is_loaded
     }
 
-    /// Returns the next sequences.
-    fn next(&self, rng: &mut Rng) -> Vec<Vec<Step>> {
+    /// Returns the next plans.
+    fn next(&self, rng: &mut Rng) -> Vec<Plan> {
         let mut state = self.state();
-        let mut sequences: Vec<Vec<Step>> = Vec::with_capacity(BATCH);
+        let (mut plans, mut count) = (Vec::new(), 0);
         // Most of a batch is for what follows from earlier ones, but neither starves.
         let planned = if state.corpus.is_empty() { BATCH } else { BATCH * 3 / 4 };
-        for _ in 0..planned {
-            sequences.extend(state.planned());
+        while count < planned
+            && let Some(plan) = state.planned()
+        {
+            count += plan.len();
+            plans.push(plan);
         }
-        while sequences.len() < BATCH {
-            sequences.push(self.mutator(rng).sequence(&mut state.corpus));
+        while count < BATCH {
+            plans.push(Plan::new(self.mutator(rng).sequence(&mut state.corpus)));
+            count += 1;
         }
-        sequences
+        plans
     }
 
-    /// Takes the results of a batch.
-    fn take(&self, batch: &Batch, sequences: &[Vec<Step>], environment: &Arc<Environment>) {
-        self.count(batch.done.into(), batch.requests);
-        for (index, (blocks, results)) in &batch.novel {
-            let mut state = self.state();
-            let state = &mut *state;
-            let results = results.iter().filter(|result| state.results.insert(**result)).count();
-            let Some(steps) = sequences.get(*index as usize).filter(|_| *blocks != 0 || results != 0) else { continue };
-            let input = Arc::new(Input { environment: (**environment).clone(), steps: steps.clone() });
-            state.following.push_back(follow_up(steps, &self.dictionary).into());
-            state.watcher.input(&input);
-            state.corpus.add(input);
-            state.progress.corpus = state.corpus.len();
+    /// Takes the result of a batch. What comes after a mistake runs in the next batch. Returns the number of sequences that
+    /// ran.
+    fn take(&self, batch: &Batch, plans: &[Plan], environment: &Arc<Environment>) -> usize {
+        let (done, begun) = (batch.done as usize, batch.begun as usize);
+        let (over, rest) = plans.split_at(done.min(plans.len()));
+        let cut = rest.first().filter(|_| begun != 0);
+        let count = over.iter().map(Plan::len).sum::<usize>() + cut.map_or(0, |cut| cut.begun(begun));
+        for novel in &batch.novel {
+            if let Some(plan) = plans.get(novel.sequence as usize) {
+                self.keep(novel, plan.sequence(novel.steps as usize), environment);
+            }
         }
+        let mut state = self.state();
+        rest.iter().skip(cut.is_some().into()).rev().for_each(|plan| state.first.push_front(plan.clone()));
+        cut.and_then(|cut| cut.rest(begun)).into_iter().for_each(|rest| state.first.push_front(rest));
+        drop(state);
+        self.count(count as u64, batch.requests);
+        count
+    }
+
+    /// Adds a sequence to the corpus, unless another job was faster.
+    fn keep(&self, novel: &Novel, steps: Vec<Step>, environment: &Arc<Environment>) {
+        let mut state = self.state();
+        let state = &mut *state;
+        let results = novel.results.iter().filter(|result| state.results.insert(**result)).count();
+        if novel.blocks == 0 && results == 0 {
+            return;
+        }
+        let request = steps.iter().rev().find_map(Step::request);
+        let related = request.map(|request| state.corpus.related(request, MOST_RELATED)).unwrap_or_default();
+        state.following.push_back(follow_up(&steps, &self.dictionary, &related).into());
+        let input = Arc::new(Input { environment: (**environment).clone(), steps });
+        state.watcher.input(&input);
+        state.corpus.add(input);
+        state.progress.corpus = state.corpus.len();
     }
 
     fn count(&self, executions: u64, requests: u64) {
@@ -197,11 +218,27 @@ impl<'a> Session<'a> {
             || executions.is_some_and(|most| state.progress.executions >= most)
     }
 
+    /// Counts a mistake of a process. Returns whether it is the first one of its kind.
+    fn is_new(&self, key: &Key) -> bool {
+        let mut state = self.state();
+        let count = state.known.entry(key.clone()).or_default();
+        *count += 1;
+        *count == 1
+    }
+
+    /// Returns whether all mistakes of a process happen so often that it goes on.
+    fn tolerates(&self, runner: &Runner) -> bool {
+        let state = self.state();
+        let least = TOLERATED.max(state.progress.processes / 2);
+        let count = |key: &Key| state.known.get(key).copied().unwrap_or_default();
+        runner.records().iter().all(|record| count(&Key::new(record)) >= least)
+    }
+
     /// Makes findings of the mistakes of a process that are not known.
     fn judge(&self, runner: &Runner) {
         for record in runner.records() {
             let key = Key::new(&record);
-            if !self.state().known.insert(key.clone()) {
+            if !self.is_new(&key) {
                 continue;
             }
             let finding = runner.host.name(&record);
@@ -214,7 +251,7 @@ impl<'a> Session<'a> {
     }
 
     fn report_death(&self, runner: &Runner, error: &Error) {
-        if self.state().known.insert(Key::DIED) {
+        if self.is_new(&Key::DIED) {
             let detail = format!("the process that runs the driver ended: {error}");
             let (stack, inner) = (Vec::new(), Vec::new());
             let finding = Finding {

@@ -1,13 +1,12 @@
 //! New sequences of steps: made up, or changed from sequences that did something new before.
 
-use std::collections::BTreeSet;
-
 use fastrand::Rng;
 use nt_machine::{Below, IoRequest, RegistryValue, RequestKind};
 
 use super::bytes;
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
+use super::follow::control;
 use super::input::{Environment, Input};
 use crate::wire::Step;
 use etw_types::NtStatus;
@@ -16,15 +15,6 @@ use etw_types::NtStatus;
 const LONGEST: usize = 24;
 /// The maximum number of changes from one sequence to the next.
 const MOST_CHANGES: u32 = 4;
-/// The maximum number of constants that are tried at each place of a new input.
-const MOST_VALUES: usize = 512;
-/// The maximum number of constants that are tried as lengths, and the largest of them.
-const MOST_LENGTHS: usize = 64;
-const PAGE: usize = 4096;
-/// The number of fields at which they are tried.
-const FIELDS: usize = 4;
-/// The number of control codes after a known one that are tried.
-const FOLLOWING: u32 = 32;
 /// The number of handles that a sequence uses.
 const HANDLES: u32 = 3;
 /// The largest number of a call that is made to fail: requests rarely make more calls that can fail.
@@ -36,69 +26,6 @@ pub(super) struct Mutator<'a> {
     pub(super) rng: &'a mut Rng,
     /// Whether the device has interrupts.
     pub(super) interrupts: bool,
-}
-
-/// Returns the sequences that are tried first: each control code with and without data, the codes that follow it, a read
-/// and a write.
-pub(super) fn seeds(dictionary: &Dictionary) -> Vec<Vec<Step>> {
-    let control = |(code, length): (u32, usize)| control(code, vec![0; length], length as u32);
-    let codes = dictionary.codes.iter().flat_map(|code| [(*code, 64), (*code, 0)]);
-    // A driver that finds its handlers in a table compares with the first code only.
-    let following = dictionary.codes.iter().flat_map(|code| (1..=FOLLOWING).map(|next| code.saturating_add(next * 4)));
-    let following: BTreeSet<u32> = following.filter(|code| dictionary.codes.binary_search(code).is_err()).collect();
-    let codes = codes.chain(following.into_iter().map(|code| (code, 64)));
-    let read = IoRequest { kind: RequestKind::READ, output: 64, ..IoRequest::default() };
-    let write = IoRequest { kind: RequestKind::WRITE, input: vec![0; 64], ..IoRequest::default() };
-    let names = dictionary.devices.iter().map(|name| vec![Step::Open { name: Some(name.clone()) }]);
-    let requests = codes.map(control).chain([read, write]);
-    requests.map(|request| vec![Step::Open { name: None }, Step::Request { request }]).chain(names).collect()
-}
-
-/// Returns the sequences that follow from one that did something new: its last request with each constant in each of its
-/// first fields, with other lengths, begun and canceled, and twice.
-pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary) -> Vec<Vec<Step>> {
-    let Some(last) = steps.iter().rposition(|step| step.request().is_some()) else { return Vec::new() };
-    let change = |change: &dyn Fn(&mut IoRequest)| {
-        let mut steps = steps.to_vec();
-        steps.get_mut(last).and_then(Step::request_mut).map(change);
-        steps
-    };
-    let mut all = Vec::new();
-    for field in 0..FIELDS {
-        for value in dictionary.values.iter().take(MOST_VALUES) {
-            let width = if u32::try_from(*value).is_ok() { 4 } else { 8 };
-            all.push(change(&|request| bytes::write(&mut request.input, field * width, *value, width)));
-        }
-    }
-    let own = dictionary.values.iter().filter_map(|value| usize::try_from(*value).ok()).filter(|value| *value <= PAGE);
-    let lengths: BTreeSet<usize> =
-        (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]).chain(own.take(MOST_LENGTHS)).collect();
-    for length in lengths {
-        all.push(change(&|request| request.input.resize(length, 0)));
-        all.push(change(&|request| request.output = length as u32));
-    }
-    if let Some(request) = steps.get(last).and_then(Step::request) {
-        // A program can change its buffer while the driver reads it, if the driver gets its address.
-        let is_neither = request.kind.has_code() && request.code & 3 == 3;
-        for offset in (0..4).map(|field| field * 4).filter(|_| is_neither) {
-            for value in [0, 0x1000, u32::MAX] {
-                let mut changing = steps.to_vec();
-                changing.insert(last, Step::Change { offset, value });
-                all.push(changing);
-            }
-        }
-        let mut pending = steps.to_vec();
-        pending.splice(last..=last, [Step::Begin { request: request.clone() }, Step::Cancel { number: 1 }]);
-        all.push(pending);
-        let mut twice = steps.to_vec();
-        twice.insert(last, Step::Request { request: request.clone() });
-        all.push(twice);
-    }
-    all
-}
-
-fn control(code: u32, input: Vec<u8>, output: u32) -> IoRequest {
-    IoRequest { kind: RequestKind::DEVICE_CONTROL, code, input, output }
 }
 
 impl Mutator<'_> {
@@ -257,7 +184,8 @@ impl Mutator<'_> {
         if self.rng.u8(..4) != 0 {
             return environment;
         }
-        if let Some((key, name)) = self.rng.choice(&self.dictionary.registry).cloned() {
+        let registry = self.rng.choice(&self.dictionary.registry).filter(|_| self.rng.bool()).cloned();
+        if let Some((key, name)) = registry {
             let value = self.registry_value();
             environment.registry.retain(|(_, known, _)| *known != name);
             environment.registry.push((key, name, value));

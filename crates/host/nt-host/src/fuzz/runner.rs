@@ -66,8 +66,8 @@ pub(super) struct Runner {
 
 /// How a batch ended.
 pub(super) enum Ran {
-    /// Its sequences ended, up to the first with a finding.
-    Ended(Batch),
+    /// Its sequences ended, up to the first step with a finding.
+    Ended,
     /// The driver stopped the machine.
     Stopped,
     /// The process has ended or does not reply.
@@ -102,25 +102,37 @@ impl Runner {
         self.device != 0
     }
 
-    /// Runs sequences. Those that ran are in the history afterwards.
-    pub(super) fn batch(&mut self, sequences: Vec<Vec<Step>>) -> Ran {
+    /// Runs sequences. What ran is in the history afterwards.
+    pub(super) fn batch(&mut self, sequences: Vec<Vec<Step>>) -> (Batch, Ran) {
+        let count = sequences.len() as u32;
         let request = Request::Batch { device: self.device, sequences };
         let reply = self.host.call(&request);
-        let Request::Batch { sequences, .. } = request else { return Ran::Stopped };
-        let (count, ran) = match reply {
+        let all = || Batch { done: count, ..Batch::default() };
+        let (batch, ran) = match reply {
             Ok(Reply::Batch { batch }) => {
                 self.device = batch.device;
-                (batch.done as usize, Ran::Ended(batch))
+                (batch, Ran::Ended)
             }
             Ok(Reply::Stopped {}) => match self.host.call(&Request::Progress {}) {
-                Ok(Reply::Number { number }) => (number as usize + 1, Ran::Stopped),
-                _ => (sequences.len(), Ran::Stopped),
+                Ok(Reply::Batch { mut batch }) => {
+                    // A batch that the driver stops before its first step must not be repeated forever.
+                    batch.done += u32::from(batch.begun == 0);
+                    (batch, Ran::Stopped)
+                }
+                _ => (all(), Ran::Stopped),
             },
-            Ok(reply) => (sequences.len(), Ran::Died(self.host.unexpected(reply))),
-            Err(error) => (sequences.len(), Ran::Died(error)),
+            Ok(reply) => (all(), Ran::Died(self.host.unexpected(reply))),
+            Err(error) => (all(), Ran::Died(error)),
         };
-        self.history.extend(sequences.into_iter().take(count));
-        ran
+        if let Request::Batch { sequences, .. } = request {
+            let mut sequences = sequences.into_iter();
+            self.history.extend(sequences.by_ref().take(batch.done as usize));
+            if let Some(mut cut) = sequences.next().filter(|_| batch.begun != 0) {
+                cut.truncate(batch.begun as usize);
+                self.history.push(cut);
+            }
+        }
+        (batch, ran)
     }
 
     /// Removes the device and unloads the driver, which shows what it leaks. The driver may stop the machine.
@@ -145,9 +157,9 @@ impl Runner {
 /// Fails if there is no process.
 pub(super) fn replay(target: &Target, environment: &Arc<Environment>, steps: Vec<Step>) -> Result<Vec<Key>, Error> {
     let mut runner = Runner::start(target, environment)?;
-    let ran = runner.is_ready().then(|| runner.batch(vec![steps]));
+    let ran = runner.is_ready().then(|| runner.batch(vec![steps]).1);
     match ran {
-        Some(Ran::Ended(_)) => runner.end(),
+        Some(Ran::Ended) => runner.end(),
         None if runner.is_loaded => runner.end(),
         Some(Ran::Died(_)) => return Ok(vec![Key::DIED]),
         None | Some(Ran::Stopped) => {}

@@ -14,9 +14,9 @@ use super::grammar::Grammar;
 use super::input::Input;
 use super::runner::Runner;
 use crate::wire::{Reply, Request};
-use crate::{Builder, Error};
+use crate::{Builder, Error, LineCoverage};
 
-/// The time that the driver may take for a sequence of requests, unless the description of the run sets another limit.
+/// The time that the driver may take for a step of a sequence, unless the description of the run sets another limit.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The number of bytes of debug output that are kept: a finding says enough.
 const DEBUG_OUTPUT: u64 = 1 << 16;
@@ -76,6 +76,8 @@ pub struct Harvest {
     pub corpus: Vec<Input>,
     /// The number of blocks of the driver's code, and how many of them ran.
     pub blocks: (usize, usize),
+    /// The source lines of the driver that ran. Empty if the driver has no PDB.
+    pub lines: LineCoverage,
 }
 
 /// Sees nothing.
@@ -170,7 +172,9 @@ impl Fuzz {
         let state = session.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let progress = Progress { elapsed: started.elapsed(), ..state.progress };
         let corpus = state.corpus.inputs().map(|input| (**input).clone()).collect();
-        Ok(Harvest { bugs: state.bugs, progress, corpus, blocks: (coverage.blocks().len(), coverage.hits()) })
+        let blocks = (coverage.blocks().len(), coverage.hits());
+        let lines = session.target.line_coverage(&coverage);
+        Ok(Harvest { bugs: state.bugs, progress, corpus, blocks, lines })
     }
 }
 

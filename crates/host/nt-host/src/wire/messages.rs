@@ -81,7 +81,7 @@ messages! {
         /// Run sequences of steps one after the other, up to the first that leads to a finding. The device is the one
         /// that was added.
         Batch { device: u64, sequences: Vec<Vec<Step>> } = 32,
-        /// Return the number of sequences of the last batch that have ended.
+        /// Return the result of the last batch so far.
         Progress {} = 33,
         /// Return the names of the driver's devices, and the registry values that it looked for.
         Names {} = 34,
@@ -149,7 +149,7 @@ messages! {
         Gaps { gaps: Vec<Gap> } = 12,
         /// Requests that were sent at the same time were completed.
         Together { answers: Vec<IoAnswer> } = 13,
-        /// The sequences of a batch have ended.
+        /// The result of a batch.
         Batch { batch: Batch } = 14,
         /// The names of devices, and the registry values that the driver looked for.
         Names { devices: Vec<String>, values: Vec<String> } = 15,
@@ -183,24 +183,56 @@ pub(crate) struct Batch {
     pub(crate) device: u64,
     /// The number of sequences that have ended.
     pub(crate) done: u32,
+    /// The number of steps that have begun of the sequence after these.
+    pub(crate) begun: u32,
     /// The number of requests that were sent.
     pub(crate) requests: u64,
-    /// The sequences that did something for the first time: the number of blocks of code that had not run before, and the
-    /// results of requests that this process had not seen.
-    pub(crate) novel: Vec<(u32, (u32, Vec<u32>))>,
+    pub(crate) novel: Vec<Novel>,
+}
+
+/// What a sequence did for the first time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Novel {
+    pub(crate) sequence: u32,
+    /// The number of steps of the sequence that had run.
+    pub(crate) steps: u32,
+    /// The number of blocks of code that had not run before.
+    pub(crate) blocks: u32,
+    /// The results of requests that this process had not seen.
+    pub(crate) results: Vec<u32>,
 }
 
 impl Wire for Batch {
     fn put(&self, out: &mut Vec<u8>) {
         self.device.put(out);
         self.done.put(out);
+        self.begun.put(out);
         self.requests.put(out);
         self.novel.put(out);
     }
 
     fn get(from: &mut &[u8]) -> Option<Self> {
-        let (device, done, requests) = (Wire::get(from)?, Wire::get(from)?, Wire::get(from)?);
-        Some(Self { device, done, requests, novel: Wire::get(from)? })
+        Some(Self {
+            device: Wire::get(from)?,
+            done: Wire::get(from)?,
+            begun: Wire::get(from)?,
+            requests: Wire::get(from)?,
+            novel: Wire::get(from)?,
+        })
+    }
+}
+
+impl Wire for Novel {
+    fn put(&self, out: &mut Vec<u8>) {
+        for number in [self.sequence, self.steps, self.blocks] {
+            number.put(out);
+        }
+        self.results.put(out);
+    }
+
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        let (sequence, steps, blocks) = (Wire::get(from)?, Wire::get(from)?, Wire::get(from)?);
+        Some(Self { sequence, steps, blocks, results: Wire::get(from)? })
     }
 }
 

@@ -20,7 +20,7 @@ mod step;
 
 pub(crate) use codec::Wire;
 pub(crate) use control::{Answer, Control, Enablement};
-pub(crate) use messages::{Batch, Reply, Request, StormPlan};
+pub(crate) use messages::{Batch, Novel, Reply, Request, StormPlan};
 pub(crate) use record::record;
 #[cfg(feature = "cli")]
 pub(crate) use step::OUTPUT;

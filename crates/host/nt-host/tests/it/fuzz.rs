@@ -11,19 +11,26 @@ use nt_host::{Bug, Fuzz, Harvest, NtHost, Rule};
 
 /// The bugs of `fuzz_bugs.c` that a short session finds: the rule, the function with the mistake, and a part of the
 /// description.
-const BUGS: [(Rule, &str, &str); 12] = [
+const BUGS: [(Rule, &str, &str); 19] = [
     (Rule::AccessViolation, "MissingLengthCheck", "NULL"),
     (Rule::PoolOverrun, "Read", ""),
-    (Rule::AccessViolation, "ReadMode", ""),
+    (Rule::PoolOverrun, "DoubleFetch", ""),
+    (Rule::HandleLeak, "HandleLeak", ""),
+    (Rule::AccessViolation, "UncheckedAllocation", "NULL"),
+    (Rule::RequestTwice, "CompletedTwice", ""),
+    (Rule::BugCheck, "DivisionByZero", ""),
+    (Rule::LockLeak, "LockLeak", ""),
     (Rule::UseAfterFree, "UseAfterFree", ""),
     (Rule::AccessViolation, "TypeConfusion", ""),
+    (Rule::AccessViolation, "ReadMode", ""),
     (Rule::UseAfterFree, "CanceledState", ""),
-    (Rule::BugCheck, "DivisionByZero", ""),
-    (Rule::Hang, "EndlessLoop", ""),
-    (Rule::LockOrder, "Deadlock", ""),
-    (Rule::RequestMisuse, "Control", "has not initialized"),
     (Rule::PoolOverrun, "PoolOverflow", ""),
-    (Rule::DoubleFree, "DoubleFree", ""),
+    (Rule::RequestMisuse, "Control", "has not initialized"),
+    (Rule::LockOrder, "Deadlock", ""),
+    (Rule::Hang, "EndlessLoop", ""),
+    (Rule::AccessViolation, "WrongOrder", ""),
+    (Rule::PoolOverrun, "IntegerOverflow", ""),
+    (Rule::WrongTag, "WrongTag", ""),
 ];
 
 /// Functions that others call for what they do.
@@ -47,7 +54,7 @@ fn function(bug: &Bug) -> String {
 
 #[test]
 fn planted_bugs_are_found() {
-    let harvest = fuzz(1, 6_000);
+    let harvest = fuzz(1, 14_000);
     let is_found = |(rule, name, detail): &(Rule, &str, &str)| {
         let is =
             |bug: &&Bug| bug.finding.rule == *rule && function(bug) == *name && bug.finding.detail.contains(detail);
@@ -119,6 +126,8 @@ fn a_session_leaves_a_corpus_and_findings_with_their_reproductions() {
     let report = fs::read_to_string(finding.join("finding.txt")).expect("a report");
     assert!(report.contains("\nnt-host run "), "{report}");
     assert!(fs::read_to_string(finding.join("test.rs")).expect("a test").contains("#[test]"));
+    let page = fs::read_to_string(Path::new(&output).join("coverage.html")).expect("a page");
+    assert!(page.contains("fuzz_bugs.c") && text.contains("\"coverage\":\""), "{text}");
     // The next session begins with the inputs of this one.
     let second = nt_host(&["fuzz", "--executions", "200", "--seed", "4", "--output", &output], &driver(0));
     assert_eq!(second.status.code(), Some(0), "{}", String::from_utf8_lossy(&second.stdout));

@@ -1,14 +1,13 @@
-//! A bit for each block, in memory that the driver's process shares with its parent.
+//! A bit for each block, in memory that the driver's process can share with its parent.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{io, ptr};
 
 use crate::memory::{Protection, Region};
 
-/// The words before the bits: how many bits are set, and how many of them were not taken yet.
+/// The word before the bits: how many of them are set.
 const COUNT: usize = 0;
-const NEW: usize = 1;
-const BITS: usize = 2;
+const BITS: usize = 1;
 
 /// The bits. Nothing here allocates or locks, so a signal handler can set one.
 #[derive(Debug)]
@@ -17,10 +16,10 @@ pub(super) struct Bitmap {
 }
 
 impl Bitmap {
-    /// Allocates bits that are not set, for processes that are forked later, too.
-    pub(super) fn new(bits: usize) -> io::Result<Self> {
+    /// Allocates bits that are not set. `shared` bits are shared with processes that are forked later.
+    pub(super) fn new(bits: usize, shared: bool) -> io::Result<Self> {
         let words = BITS + bits.div_ceil(64);
-        Region::new(words as u64 * 8, Protection::ReadWrite, true).map(|region| Self { region })
+        Region::new(words as u64 * 8, Protection::ReadWrite, shared).map(|region| Self { region })
     }
 
     fn words(&self) -> &[AtomicU64] {
@@ -29,14 +28,15 @@ impl Bitmap {
         unsafe { std::slice::from_raw_parts(start, (self.region.size / 8) as usize) }
     }
 
-    /// Sets a bit.
-    pub(super) fn set(&self, bit: usize) {
+    /// Sets a bit. Returns whether it was not set before.
+    pub(super) fn set(&self, bit: usize) -> bool {
         let words = self.words();
-        let (Some(word), [count, new, ..]) = (words.get(BITS + bit / 64), words) else { return };
-        if word.fetch_or(1 << (bit % 64), Ordering::AcqRel) & 1 << (bit % 64) == 0 {
+        let (Some(word), [count, ..]) = (words.get(BITS + bit / 64), words) else { return false };
+        let is_new = word.fetch_or(1 << (bit % 64), Ordering::AcqRel) & 1 << (bit % 64) == 0;
+        if is_new {
             count.fetch_add(1, Ordering::AcqRel);
-            new.fetch_add(1, Ordering::AcqRel);
         }
+        is_new
     }
 
     /// Returns whether a bit is set.
@@ -49,10 +49,21 @@ impl Bitmap {
         self.words().get(COUNT).map_or(0, |count| count.load(Ordering::Acquire)) as usize
     }
 
-    /// Returns how many bits were set since the last call.
-    pub(super) fn take_new(&self) -> usize {
-        self.words().get(NEW).map_or(0, |new| new.swap(0, Ordering::AcqRel)) as usize
+    /// Returns the bits that are set, and resets them.
+    pub(super) fn take(&self) -> Vec<usize> {
+        let words = self.words();
+        // Usually there are none.
+        if words.get(COUNT).is_none_or(|count| count.swap(0, Ordering::AcqRel) == 0) {
+            return Vec::new();
+        }
+        let words = words.iter().skip(BITS).map(|word| word.swap(0, Ordering::AcqRel));
+        words.enumerate().flat_map(|(index, word)| bits(word).map(move |bit| index * 64 + bit)).collect()
     }
+}
+
+/// Returns the positions of the bits that are set.
+fn bits(word: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |bit| word & 1 << bit != 0)
 }
 
 impl Drop for Bitmap {

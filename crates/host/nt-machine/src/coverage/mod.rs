@@ -55,7 +55,13 @@ struct Inner {
     bytes: Vec<u8>,
     functions: Vec<u32>,
     constants: Vec<u64>,
+    /// The blocks that were reached.
     hits: Bitmap,
+    /// Those of them that [`Coverage::take_new`] has counted. Only the others have a breakpoint in a new process: what a
+    /// process reached before it stopped is new for the next one.
+    known: Bitmap,
+    /// The blocks that this process has reached since then.
+    recent: Bitmap,
     /// The address of the image in this process; 0 before it is loaded.
     base: AtomicU64,
 }
@@ -86,9 +92,9 @@ impl Coverage {
         let is_block = |rva: &u32| blocks.binary_search(rva).is_ok();
         let functions = Functions::from_layout(layout).iter().map(|function| function.begin).filter(is_block).collect();
         let constants = constants::compared(descent.instructions());
-        let hits = Bitmap::new(blocks.len())?;
-        let base = AtomicU64::new(0);
-        Ok(Self { inner: Arc::new(Inner { blocks, bytes, functions, constants, hits, base }) })
+        let [hits, known, recent] = [true, true, false].map(|shared| Bitmap::new(blocks.len(), shared));
+        let (hits, known, recent, base) = (hits?, known?, recent?, AtomicU64::new(0));
+        Ok(Self { inner: Arc::new(Inner { blocks, bytes, functions, constants, hits, known, recent, base }) })
     }
 
     /// Returns the addresses of the blocks relative to the image, in ascending order.
@@ -128,19 +134,20 @@ impl Coverage {
         self.inner.hits.count()
     }
 
-    /// Returns how many blocks were reached for the first time since the last call, in this process or another one.
+    /// Returns how many blocks this process has reached since the last call that no process had counted before.
     #[must_use]
     pub fn take_new(&self) -> usize {
-        self.inner.hits.take_new()
+        self.inner.recent.take().into_iter().filter(|block| self.inner.known.set(*block)).count()
     }
 
-    /// Puts breakpoints on the blocks that were not reached yet, in an image that was mapped at `base`. No thread may run
+    /// Puts breakpoints on the blocks that are not known yet, and that this process has not reached, in an image that was mapped at `base`. No thread may run
     /// its code yet.
     pub(crate) fn install(&self, base: u64) {
         let inner = &*self.inner;
         inner.base.store(base, Ordering::SeqCst);
+        let is_known = |block: usize| inner.known.get(block) || inner.recent.get(block);
         let mut wanted =
-            (0..).zip(&inner.blocks).filter(|(block, _)| !self.is_hit(*block)).map(|(_, rva)| *rva).peekable();
+            (0..).zip(&inner.blocks).filter(|(block, _)| !is_known(*block)).map(|(_, rva)| *rva).peekable();
         while let Some(first) = wanted.peek().copied() {
             let page = u64::from(first) / PAGE * PAGE;
             let Ok(mut bytes) = GuestPtr::<u8>::new(base + page).array(PAGE).read() else { return };
@@ -158,6 +165,7 @@ impl Coverage {
         let rva = address.checked_sub(inner.base.load(Ordering::SeqCst)).and_then(|rva| u32::try_from(rva).ok());
         let Some(Ok(block)) = rva.map(|rva| inner.blocks.binary_search(&rva)) else { return false };
         inner.hits.set(block);
+        inner.recent.set(block);
         // Another thread may have restored the byte already, which does no harm.
         inner.bytes.get(block).is_some_and(|byte| poke(address, &[*byte]))
     }

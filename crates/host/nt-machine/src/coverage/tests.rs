@@ -145,12 +145,19 @@ fn control_codes_are_found_in_chains_and_ranges() {
 }
 
 #[test]
-fn hits_are_counted_once() {
+fn a_block_is_new_once_and_only_if_the_process_goes_on() {
     let coverage = Coverage::new(&layout(&[0x90, 0xC3], &[]), &[0x1001]).expect("memory");
+    let inner = &coverage.inner;
     assert_eq!((coverage.blocks(), coverage.hits(), coverage.take_new()), (&[0x1000, 0x1001][..], 0, 0));
-    coverage.inner.hits.set(1);
-    coverage.inner.hits.set(1);
+    for _ in 0..2 {
+        inner.hits.set(1);
+        inner.recent.set(1);
+    }
+    assert!(!inner.known.get(1), "the process may still stop");
     assert_eq!((coverage.hits(), coverage.take_new(), coverage.take_new()), (1, 1, 0));
+    assert!(inner.known.get(1));
+    inner.recent.set(1);
+    assert_eq!(coverage.take_new(), 0, "another process has counted it");
     assert_eq!([0, 1].map(|block| coverage.is_hit(block)), [false, true]);
     assert!(coverage.is_hit_at(0x1001) && !coverage.is_hit_at(0x1000) && !coverage.is_hit_at(0x1002));
 }

@@ -39,21 +39,34 @@ pub(crate) fn request(offset: u32, value: u32) {
     NEXT.set(Some((offset, value)));
 }
 
-/// Runs `body`, during which the driver gets the buffer of a program. If its bytes are to change, they do.
-pub(crate) fn during<R>(buffer: GuestPtr<u8>, length: u64, body: impl FnOnce() -> R) -> R {
-    if let Some((offset, value)) = NEXT.take()
-        && u64::from(offset) + WIDTH <= length
-    {
-        let start = buffer.address() / PAGE * PAGE;
-        let size = buffer.at(length).address().next_multiple_of(PAGE) - start;
-        protect(start, size, Protection::None);
-        BUFFER.set(Some(Buffer { start, size, at: buffer.at(offset.into()).address(), value }));
-    }
+/// Runs `body`, during which the driver gets the buffer of a program. If its bytes are to change, they do. `restore` makes
+/// the pages from an address accessible again, unless the buffer was freed meanwhile: the driver may complete its request in
+/// `body`, on this thread or another one.
+pub(crate) fn during<R>(
+    buffer: GuestPtr<u8>,
+    length: u64,
+    body: impl FnOnce() -> R,
+    restore: impl FnOnce(u64, u64),
+) -> R {
+    let Some((offset, value)) = NEXT.take().filter(|(offset, _)| u64::from(*offset) + WIDTH <= length) else {
+        return body();
+    };
+    let start = buffer.address() / PAGE * PAGE;
+    let size = buffer.at(length).address().next_multiple_of(PAGE) - start;
+    protect(start, size, Protection::None);
+    BUFFER.set(Some(Buffer { start, size, at: buffer.at(offset.into()).address(), value }));
     let result = body();
     if let Some(Buffer { start, size, .. }) = BUFFER.take() {
-        protect(start, size, Protection::ReadWrite);
+        restore(start, size);
     }
     result
+}
+
+/// Called when pages were freed: from now on, an access of this thread to them is a mistake of the driver.
+pub(crate) fn withdrawn(start: u64, size: u64) {
+    if BUFFER.get().is_some_and(|buffer| start < buffer.start + buffer.size && buffer.start < start + size) {
+        BUFFER.set(None);
+    }
 }
 
 /// Lets an instruction access the buffer, after a page fault at an address. Returns whether the fault was such an access.

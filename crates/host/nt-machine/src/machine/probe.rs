@@ -33,8 +33,8 @@ impl Machine {
 
     /// Returns the number of findings so far.
     #[must_use]
-    pub fn finding_count(self) -> usize {
-        self.parts.verifier.findings().read().len()
+    pub fn finding_count(self) -> u32 {
+        self.parts.verifier.findings().count()
     }
 
     /// Returns the names and symbolic links of the driver's devices.

@@ -21,5 +21,5 @@ pub(crate) use fault::{Access, Fault, OrStop, Recovery, Unhandled, is_canonical,
 pub(crate) use plain::Plain;
 pub(crate) use pointer::{Code, GuestPtr, Opaque};
 pub(crate) use poke::poke;
-pub(crate) use region::{PAGE, Protection, Region, give_back, protect};
+pub(crate) use region::{PAGE, Protection, Region, give_back, guard, protect, unguard};
 pub(crate) use slice::GuestSlice;

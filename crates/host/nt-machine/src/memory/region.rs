@@ -74,7 +74,26 @@ pub(crate) fn protect(start: u64, size: u64, protection: Protection) -> bool {
 
 /// Returns the memory of pages to the system. The pages stay mapped and read as zero when they are used again.
 pub(crate) fn give_back(start: u64, size: u64) {
+    advise(start, size, libc::MADV_DONTNEED);
+}
+
+/// Makes pages inaccessible by a mark on each, whatever their access rights are, and returns their memory to the system.
+/// Returns `false` if the system has no such marks: Linux has them since 6.13.
+pub(crate) fn guard(start: u64, size: u64) -> bool {
+    /// `MADV_GUARD_INSTALL`, which libc does not define for all of its versions.
+    const INSTALL: i32 = 102;
+    advise(start, size, INSTALL)
+}
+
+/// Removes the marks of [`guard`].
+pub(crate) fn unguard(start: u64, size: u64) -> bool {
+    /// `MADV_GUARD_REMOVE`.
+    const REMOVE: i32 = 103;
+    advise(start, size, REMOVE)
+}
+
+fn advise(start: u64, size: u64, advice: i32) -> bool {
     let address = ptr::with_exposed_provenance_mut(start as usize);
-    // SAFETY: callers pass ranges of regions that hold freed driver memory.
-    unsafe { libc::madvise(address, size as usize, libc::MADV_DONTNEED) };
+    // SAFETY: callers pass ranges of regions that hold driver memory, to which Rust has no references.
+    unsafe { libc::madvise(address, size as usize, advice) == 0 }
 }

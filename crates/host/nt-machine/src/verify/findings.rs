@@ -102,6 +102,12 @@ impl Findings {
         self.records().collect()
     }
 
+    /// Returns the number of findings so far, with those for which there was no room.
+    #[must_use]
+    pub fn count(self) -> u32 {
+        self.shared().records.load(Ordering::SeqCst)
+    }
+
     /// Returns the number of findings for which there was no room.
     #[must_use]
     pub fn cut(self) -> u32 {

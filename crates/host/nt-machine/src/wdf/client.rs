@@ -8,7 +8,7 @@ use super::state::{Ended, with};
 use super::{Handle, deliver, device, irp_dispatch, object, preprocess};
 use crate::exception::changing;
 use crate::kernel::io::exchange;
-use crate::kernel::{Answer, IoRequest, kernel};
+use crate::kernel::{Answer, IoRequest, kernel, lock};
 use crate::routine::{Outcome, fail};
 use crate::verify::{self, At, Breach, Kmdf, Rule};
 
@@ -64,7 +64,8 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
     let request = request::create(device, request).inspect_err(|_| buffers.free(asked.kind))?;
     let submit = || deliver::submit(device, request, asked.kind);
     if asked.kind.has_code() && asked.code & 3 == 3 {
-        changing::during(input.start(), input.len(), submit);
+        let restore = |start, size| lock(&kernel().pool).make_accessible(start, size, input.start().address());
+        changing::during(input.start(), input.len(), submit, restore);
     } else {
         submit();
     }

@@ -25,8 +25,8 @@ Installs what is missing, builds the sample driver, and measures:
 - decoding, compared with dissect.etl and etl-parser; the exports to a page and
   to Parquet
 - the sample driver in nt-host, compared with speakeasy; its failure matrix and
-  the size of its image; a driver with 1,000 devices; the instructions of a call
-  of a routine
+  the size of its image; a driver with 1,000 devices; the rate of the fuzzer; the
+  instructions of a call of a routine
 - the time of the set-up, of making the driver kit, and of a second build
 Prints tables and writes target/bench/performance.md; --write-docs writes
 docs/performance.md instead. A row that cannot be measured is shown as skipped,
@@ -38,7 +38,7 @@ the engine as often as a full run, because single runs differ too much. The
 first run takes longer: it builds bench and, for the exports, etwctl in release.
 --only takes a list of parts, separated by commas: instructions, facades, size
 (events in images), image (size of the sample driver), engine, decode, export,
-calls, kmdf, host, matrix, devices, build (kit and second build), setup
+calls, kmdf, host, matrix, devices, fuzz, build (kit and second build), setup
 (demonstration).
 ",
     flags: &[

@@ -80,7 +80,12 @@ pub(crate) fn begin_with(
     };
     let begin = || client::begin_with(device, &submission, routine, deliver);
     let length = asked.input.len() as u64;
-    let packet = if neither { changing::during(buffers.system, length, begin)? } else { begin()? };
+    let packet = if neither {
+        let restore = |start, size| lock(&kernel().pool).make_accessible(start, size, buffers.system.address());
+        changing::during(buffers.system, length, begin, restore)?
+    } else {
+        begin()?
+    };
     let room = if asked.kind == RequestKind::WRITE { 0 } else { room };
     Ok(Sent { packet, buffers, room })
 }

@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, VecDeque};
 use etw_types::NtStatus;
 
 use super::kind::Kind;
+use super::pages::Pages;
 use super::paging;
 use crate::cpu::thread;
+use crate::exception::changing;
 use crate::image::Leaving;
 use crate::memory::OrStop as _;
-use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, give_back, protect};
+use crate::memory::{GuestPtr, GuestSlice, PAGE, Plain, Protection, Region, protect};
 use crate::verify::{self, Breach, Rule};
 
-/// The size of the address range for all allocations of a run. No address is used twice.
-const ARENA: u64 = 8 << 40;
 /// The maximum number of bytes of the driver's allocations in use, unless the configuration sets another limit.
 const MEMORY: u64 = 4 << 30;
 /// The minimum limit for the host's objects, in bytes. A lower limit applies only to the driver.
@@ -71,8 +71,7 @@ struct Block {
 
 /// The pool.
 pub(crate) struct Pool {
-    arena: Option<Region>,
-    next: u64,
+    pages: Pages,
     /// The allocations, by the member `start`.
     blocks: BTreeMap<u64, Block>,
     /// The `start` members of freed allocations, oldest first.
@@ -94,10 +93,8 @@ pub(crate) struct Pool {
 impl Pool {
     /// Creates a pool whose allocations in use take at most this many bytes; `None` for the default limit.
     pub(crate) fn new(limit: Option<u64>) -> Self {
-        let arena = Region::new(ARENA, Protection::None, false).ok();
         Self {
-            next: arena.map_or(0, |arena| arena.base + PAGE),
-            arena,
+            pages: Pages::new(),
             blocks: BTreeMap::new(),
             freed: VecDeque::new(),
             guarded: 0,
@@ -159,16 +156,15 @@ impl Pool {
 
     /// Reserves new pages, followed by an inaccessible one. Returns `None` if there is no memory.
     fn reserve(&mut self, size: u64, of_host: bool, rights: Protection) -> Option<u64> {
-        let arena = self.arena?;
-        let end = self.next.checked_add(size)?.checked_add(PAGE)?;
         // The limits are separate: the host must be able to continue when the driver has used up its memory.
         let (used, limit) = if of_host { (&mut self.host, self.limit.max(HOST)) } else { (&mut self.used, self.limit) };
         let sum = used.checked_add(size)?;
-        if end > arena.base + arena.size || sum > limit || !protect(self.next, size, rights) {
+        if sum > limit {
             return None;
         }
+        let start = self.pages.open(size, rights)?;
         *used = sum;
-        Some(std::mem::replace(&mut self.next, end))
+        Some(start)
     }
 
     /// Reserves room in a chunk. Returns its address and the chunk.
@@ -217,6 +213,17 @@ impl Pool {
         }
     }
 
+    /// Makes pages of an allocation accessible again, unless it was freed.
+    pub(crate) fn make_accessible(&self, start: u64, size: u64, address: u64) {
+        let has_pages = |block: &Block| match block.chunk {
+            Some(chunk) => self.chunks.contains_key(&chunk),
+            None => block.freed.is_none(),
+        };
+        if self.find(address).is_some_and(has_pages) {
+            protect(start, size, Protection::ReadWrite);
+        }
+    }
+
     /// Makes the pages of an allocation inaccessible and returns their memory to the system, unless another allocation
     /// uses them.
     fn withdraw(&mut self, block: &Block) {
@@ -241,8 +248,8 @@ impl Pool {
     }
 
     fn withdraw_pages(&mut self, start: u64, size: u64, of_host: bool) {
-        protect(start, size, Protection::None);
-        give_back(start, size);
+        self.pages.close(start, size);
+        changing::withdrawn(start, size);
         *(if of_host { &mut self.host } else { &mut self.used }) -= size;
     }
 
@@ -353,12 +360,12 @@ impl Pool {
 
     /// Returns the addresses of all allocations.
     pub(crate) const fn arena(&self) -> Option<Region> {
-        self.arena
+        self.pages.arena()
     }
 
     /// Explains the address of a fault. `executes` says whether the processor fetched an instruction there.
     pub(crate) fn explain(&self, address: u64, executes: bool) -> Option<(Breach, String)> {
-        if !self.arena?.contains(address) {
+        if !self.arena()?.contains(address) {
             return None;
         }
         // An address just before an allocation is in the inaccessible page after its predecessor.
@@ -427,7 +434,13 @@ fn check_slack(block: &Block) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::thread;
+
+    use super::super::pages::tests::is_readable;
     use super::{CHUNK, MOST_GUARDED, Pool};
+    use crate::exception::changing;
+    use crate::memory::GuestPtr;
 
     #[test]
     fn a_chunk_that_was_emptied_while_it_was_open_is_returned() {
@@ -440,5 +453,22 @@ mod tests {
             pool.free(address, None, 1, false);
         }
         assert_eq!((pool.used, pool.chunks.len()), (CHUNK, 1));
+    }
+
+    /// A driver can complete a request, and thereby free its buffer, while its client changes the buffer.
+    #[test]
+    fn a_buffer_that_is_freed_while_it_changes_stays_inaccessible() {
+        let pool = Mutex::new(Pool::new(None));
+        let change = |body: &dyn Fn(u64)| {
+            let buffer: GuestPtr<u8> = pool.lock().expect("the pool").try_new_buffer(16).expect("memory");
+            let restore = |start, size| pool.lock().expect("the pool").make_accessible(start, size, buffer.address());
+            changing::request(0, 1);
+            changing::during(buffer, 16, || body(buffer.address()), restore);
+            is_readable(buffer.address())
+        };
+        let free = |address| pool.lock().expect("the pool").free_object(address);
+        assert!(change(&|address| assert!(!is_readable(address))));
+        assert!(!change(&|address| free(address)));
+        assert!(!change(&|address| thread::scope(|scope| drop(scope.spawn(|| free(address)).join()))));
     }
 }

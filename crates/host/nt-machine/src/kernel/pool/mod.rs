@@ -3,6 +3,7 @@
 mod blocks;
 mod kind;
 mod lookaside;
+mod pages;
 pub(crate) mod paging;
 mod routines;
 

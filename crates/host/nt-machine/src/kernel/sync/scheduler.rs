@@ -80,9 +80,18 @@ impl Scheduler {
         let result = change(&mut state);
         state.sleepers.wake_any();
         self.wake_late(&mut state);
-        drop(state);
-        self.jobs.notify_all();
+        self.wake_servers(state);
         result
+    }
+
+    /// Wakes the threads that run DPCs and work items, unless there is nothing for them: that would cost more than most
+    /// requests. Unless time is virtual, a timer may have become due, or is now the next one.
+    fn wake_servers(&self, state: MutexGuard<'_, State>) {
+        let is_idle = self.time == Time::Virtual && state.deferred.is_empty() && state.work.is_empty();
+        drop(state);
+        if !is_idle {
+            self.jobs.notify_all();
+        }
     }
 
     /// Wakes the threads whose deadline has come while others ran.
@@ -200,8 +209,7 @@ impl Scheduler {
                 // A thread that acquires dispatcher objects lets no other thread continue.
                 if matches!(channel(), Channel::Any) {
                     state.sleepers.wake_any();
-                    drop(state);
-                    self.jobs.notify_all();
+                    self.wake_servers(state);
                 }
                 return Some(result);
             }
@@ -288,7 +296,6 @@ impl Scheduler {
     /// Waits until no DPC and no work item is left. The calling thread must be the one that serves requests.
     pub(crate) fn settle(&self) {
         let is_quiet = |state: &State| state.deferred.is_empty() && state.work.is_empty() && state.active.is_empty();
-        // A wait that ends wakes the threads that run DPCs, which costs more than most requests.
         let now = self.now();
         if self.look(|state| is_quiet(state) && state.timers.iter().all(|timer| timer.due > now)) {
             return;
