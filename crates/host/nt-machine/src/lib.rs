@@ -46,7 +46,7 @@ mod wdf;
 mod wfp;
 
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
-pub use coverage::Coverage;
+pub use coverage::{Callbacks, Coverage};
 pub use filter::{FileOpen, FileRequest};
 pub use image::{ImageOffset, MOST_IMAGES};
 pub use kernel::components::{component, is_modelled};

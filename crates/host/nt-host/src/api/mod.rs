@@ -1,6 +1,7 @@
 //! The public API: a host with one driver, its devices, and traces with expectations.
 
 mod builder;
+mod callbacks;
 mod compare;
 mod coverage;
 mod device;
@@ -18,7 +19,7 @@ mod volume;
 mod volume_files;
 
 pub use builder::Builder;
-
+pub use callbacks::Callback;
 pub use compare::Difference;
 pub use device::{Device, PendingRequest};
 pub use expect::Expectation;

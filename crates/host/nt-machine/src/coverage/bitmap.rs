@@ -1,9 +1,9 @@
 //! A bit for each block, in memory that the driver's process shares with its parent.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{io, ptr};
+use std::io;
+use std::sync::atomic::Ordering;
 
-use crate::memory::{Protection, Region};
+use super::shared::SharedWords;
 
 /// The words before the bits: how many bits are set, and how many of them were not taken yet.
 const COUNT: usize = 0;
@@ -13,25 +13,18 @@ const BITS: usize = 2;
 /// The bits. Nothing here allocates or locks, so a signal handler can set one.
 #[derive(Debug)]
 pub(super) struct Bitmap {
-    region: Region,
+    words: SharedWords,
 }
 
 impl Bitmap {
     /// Allocates bits that are not set, for processes that are forked later, too.
     pub(super) fn new(bits: usize) -> io::Result<Self> {
-        let words = BITS + bits.div_ceil(64);
-        Region::new(words as u64 * 8, Protection::ReadWrite, true).map(|region| Self { region })
-    }
-
-    fn words(&self) -> &[AtomicU64] {
-        let start = ptr::with_exposed_provenance(self.region.base as usize);
-        // SAFETY: the region is zeroed, aligned and mapped for as long as this value exists, and is only used as atomics.
-        unsafe { std::slice::from_raw_parts(start, (self.region.size / 8) as usize) }
+        SharedWords::new(BITS + bits.div_ceil(64)).map(|words| Self { words })
     }
 
     /// Sets a bit.
     pub(super) fn set(&self, bit: usize) {
-        let words = self.words();
+        let words = self.words.get();
         let (Some(word), [count, new, ..]) = (words.get(BITS + bit / 64), words) else { return };
         if word.fetch_or(1 << (bit % 64), Ordering::AcqRel) & 1 << (bit % 64) == 0 {
             count.fetch_add(1, Ordering::AcqRel);
@@ -41,24 +34,16 @@ impl Bitmap {
 
     /// Returns whether a bit is set.
     pub(super) fn get(&self, bit: usize) -> bool {
-        self.words().get(BITS + bit / 64).is_some_and(|word| word.load(Ordering::Acquire) & 1 << (bit % 64) != 0)
+        self.words.get().get(BITS + bit / 64).is_some_and(|word| word.load(Ordering::Acquire) & 1 << (bit % 64) != 0)
     }
 
     /// Returns how many bits are set.
     pub(super) fn count(&self) -> usize {
-        self.words().get(COUNT).map_or(0, |count| count.load(Ordering::Acquire)) as usize
+        self.words.get().get(COUNT).map_or(0, |count| count.load(Ordering::Acquire)) as usize
     }
 
     /// Returns how many bits were set since the last call.
     pub(super) fn take_new(&self) -> usize {
-        self.words().get(NEW).map_or(0, |new| new.swap(0, Ordering::AcqRel)) as usize
-    }
-}
-
-impl Drop for Bitmap {
-    fn drop(&mut self) {
-        let start = ptr::with_exposed_provenance_mut(self.region.base as usize);
-        // SAFETY: this is the whole region that `new` mapped, and references to it do not outlive this value.
-        unsafe { libc::munmap(start, self.region.size as usize) };
+        self.words.get().get(NEW).map_or(0, |new| new.swap(0, Ordering::AcqRel)) as usize
     }
 }

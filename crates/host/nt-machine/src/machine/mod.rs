@@ -27,7 +27,7 @@ use std::sync::{Mutex, OnceLock};
 use etw_engine::{Engine, Session};
 
 use crate::config::Config;
-use crate::coverage;
+use crate::coverage::{self, callbacks};
 use crate::cpu::thread::{self, Threads};
 use crate::exception::signals;
 use crate::filter;
@@ -100,6 +100,9 @@ impl Machine {
         wdf::attach(&parts.framework);
         if let Some(coverage) = &parts.kernel.config.coverage {
             coverage::attach(coverage);
+        }
+        if let Some(callbacks) = &parts.kernel.config.callbacks {
+            callbacks::attach(callbacks);
         }
         filter::attach(&parts.filters);
         wfp::attach(&parts.filtering);
