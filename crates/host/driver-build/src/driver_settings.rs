@@ -10,7 +10,7 @@ use serde_json::Value;
 /// ```toml
 /// [package.metadata.driver]
 /// windows = "win10-1809"                 # the release that nt-host imitates and images are checked against
-/// framework = "1.33"                     # Microsoft's framework, as --framework of nt-host
+/// framework = "1.33"                     # Microsoft's framework: a version, or a folder
 /// run = ["--ioctl", "222000:05000000"]   # options of run, matrix and trace
 /// provider = "MyCompany.MyDriver"        # the provider that packages record
 /// catalog = "v1"                         # the format of the catalog
@@ -23,8 +23,8 @@ use serde_json::Value;
 pub struct DriverSettings {
     /// The release of Windows.
     pub windows: Option<String>,
-    /// The framework that replaces the imitated one.
-    pub framework: Option<String>,
+    /// The framework that replaces the imitated one: a version such as `1.33`, or a path.
+    pub framework: Option<PathBuf>,
     /// Options of `nt-host` for a run.
     pub run: Vec<String>,
     /// The name of the driver's ETW provider.
@@ -75,7 +75,7 @@ impl DriverSettings {
             let paths = || Ok::<_, SettingsError>(list()?.into_iter().map(|path| dir.join(path)).collect());
             match key.as_str() {
                 "windows" => settings.windows = Some(text()?),
-                "framework" => settings.framework = Some(text()?),
+                "framework" => settings.framework = Some(version_or_path(text()?, dir)),
                 "run" => settings.run = list()?,
                 "provider" => settings.provider = Some(text()?),
                 "catalog" => settings.catalog = Some(text()?),
@@ -88,6 +88,12 @@ impl DriverSettings {
         }
         Ok(settings)
     }
+}
+
+/// Returns a version such as `1.33` as it is, and makes any other text a path.
+fn version_or_path(text: String, dir: &Path) -> PathBuf {
+    let is_version = text.split('.').all(|number| number.parse::<u16>().is_ok());
+    if is_version { text.into() } else { dir.join(text) }
 }
 
 /// Completes a sentence that begins with `[package.metadata.driver] of the package NAME`.
@@ -130,6 +136,9 @@ mod tests {
             }
         }
         let settings = parse(&json!({ "run": ["--read", "16"], "cert": "keys/a.pem" })).unwrap();
+        let framework = |text: &str| parse(&json!({ "framework": text })).unwrap().framework.unwrap();
+        assert_eq!(framework("1.33"), Path::new("1.33"));
+        assert_eq!(framework("../kmdf"), Path::new("/d/../kmdf"));
         assert_eq!((settings.run.len(), settings.cert.as_deref()), (2, Some(Path::new("/d/keys/a.pem"))));
     }
 

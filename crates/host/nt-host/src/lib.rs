@@ -26,6 +26,7 @@
 //! | check the driver's events | [`TraceSession`], [`Trace`]; [`event`] describes an expected event |
 //! | see the driver's mistakes, and what was not exercised | [`Report`], [`Finding`], [`Gap`] |
 //! | make every call fail once, and calls at random | [`Matrix`] |
+//! | see the order and the IRQL of callbacks | [`Builder::record_callbacks`], [`Callback`] |
 //! | see which lines of the driver ran | [`Builder::coverage`], [`LineCoverage`], [`Coverage`] |
 //! | find mistakes with requests that are made up | [`Fuzz`], [`Harvest`] |
 //! | send traffic through the callouts of a driver | [`NtHost::connect`], [`NtHost::send_packet`]; [`Passage`] has the verdicts |
@@ -58,8 +59,8 @@ mod suggest;
 mod wire;
 
 pub use api::{
-    Broken, Builder, Device, Difference, Expectation, File, FileOperation, Frameworks, HardwareLog, Matrix, Mistake,
-    NtHost, PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile, pci_header,
+    Broken, Builder, Callback, Device, Difference, Expectation, File, FileOperation, Frameworks, HardwareLog, Matrix,
+    Mistake, NtHost, PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile, pci_header,
 };
 pub use error::Error;
 pub use etw_etl::Event;

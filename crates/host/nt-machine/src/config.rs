@@ -4,7 +4,7 @@ use etw_engine::property;
 use etw_types::NtStatus;
 
 use crate::hardware::HardwareScript;
-use crate::{Coverage, Os, RequestKind};
+use crate::{Callbacks, Coverage, Os, RequestKind};
 
 /// The time at which the machine's clock starts, 2026-01-01, in 100 ns units since 1601.
 pub const EPOCH: u64 = 134_117_856_000_000_000;
@@ -146,6 +146,8 @@ pub struct Config {
     pub name: String,
     /// Records which code of the driver runs. It must have been created for the driver's image.
     pub coverage: Option<Coverage>,
+    /// Records the calls of the driver's functions by others. It must have been created for the driver's image.
+    pub callbacks: Option<Callbacks>,
 }
 
 impl Config {

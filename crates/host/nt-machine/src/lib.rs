@@ -49,7 +49,7 @@ mod wdf;
 mod wfp;
 
 pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
-pub use coverage::Coverage;
+pub use coverage::{Callbacks, Coverage};
 pub use filter::{FileOpen, FileRequest};
 pub use hardware::{HardwareAccess, HardwareScript, Register};
 pub use image::{ImageOffset, MOST_IMAGES};

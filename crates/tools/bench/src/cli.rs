@@ -11,7 +11,8 @@ use command_line::{VERSION, end, error, exit, print};
 
 use crate::machine::ProcessorTime;
 use crate::part::{
-    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, fuzz, host, image, instructions, kmdf, matrix, setup, size,
+    Findings, Images, Settings, build, calls, decode, devices, engine, export, facades, fuzz, host, image,
+    instructions, kmdf, matrix, setup, size,
 };
 use crate::report::{Report, Section, markdown, text};
 use crate::tools::WORKER;

@@ -53,7 +53,7 @@ pub(crate) enum Command {
     ///
     /// The tests load the image with the crate nt-host. The environment variable `DRIVER_IMAGE` has its path.
     #[command(after_help = "Examples:\n  cargo driver test\n  cargo driver test requests -- --nocapture\n  \
-                            cargo driver test --junit target/tests.xml\n  cargo driver test --nextest --retries 2")]
+                            cargo driver test --junit target/tests.xml --framework 1.33\n  cargo driver test --nextest --retries 2")]
     Test(Test),
     /// Build the driver and run it: load, add a device, send requests, unload; print events and findings
     #[command(
@@ -74,6 +74,13 @@ pub(crate) enum Command {
     /// Build the driver, run it, and write its events to a trace file (.etl) and a page for a browser (.html)
     #[command(after_help = "Example:\n  cargo driver trace -- --ioctl 22E000:6869")]
     Trace(Run),
+    /// Keep copies of Microsoft's framework, which `--framework` names by version
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  cargo driver framework add Wdf01000.sys\n  cargo driver framework list\n  \
+                            cargo driver run --framework 1.33"
+    )]
+    Framework(Framework),
     /// Show the contents of an image and whether Windows would load it
     #[command(
         after_help = "Examples:\n  cargo driver inspect --windows win10-1809\n  cargo driver inspect other.sys --json\n  \
@@ -158,6 +165,10 @@ pub(crate) struct Test {
     #[arg(long, value_name = "DIR", require_equals = true)]
     #[expect(clippy::option_option, reason = "the option and its value are both optional")]
     pub(crate) coverage: Option<Option<PathBuf>>,
+    /// Run on Microsoft's framework: a version of `cargo driver framework list`, or the folder with Wdf01000.sys (default:
+    /// `NT_HOST_FRAMEWORK`, or `framework` in [package.metadata.driver], or the imitation)
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) framework: Option<PathBuf>,
     /// Run only the tests whose names contain this
     #[arg(value_name = "TESTNAME")]
     pub(crate) filter: Option<String>,
@@ -188,9 +199,30 @@ pub(crate) struct Run {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Run on Microsoft's framework: a version of `cargo driver framework list`, or the folder with Wdf01000.sys (default:
+    /// `NT_HOST_FRAMEWORK`, or `framework` in [package.metadata.driver], or the imitation)
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) framework: Option<PathBuf>,
     /// Options for nt-host, instead of `run` in [package.metadata.driver]; `cargo driver run -- --help` lists them
     #[arg(last = true, value_name = "OPTIONS")]
     pub(crate) rest: Vec<OsString>,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Framework {
+    /// Check a Wdf01000.sys of a Windows machine, also its signature, and copy it to the cache
+    Add {
+        /// The framework's image
+        #[arg(value_name = "Wdf01000.sys")]
+        file: PathBuf,
+    },
+    /// List the frameworks in the cache
+    List,
+    /// Remove a framework from the cache
+    Remove {
+        /// The version, for example 1.33
+        version: String,
+    },
 }
 
 #[derive(Args)]

@@ -14,7 +14,7 @@ use driver_build::{Error, Host, PackageOptions, Plan, adopt, build, check, ensur
 
 use crate::arguments::{Check, Command, Driver, Inspect, Package, Run, here};
 use crate::plan::plan;
-use crate::{clean, deploy, editor, internal, new, test, trace};
+use crate::{clean, deploy, editor, framework, internal, new, test, trace};
 
 const SETUP: &str = "cargo driver setup";
 
@@ -36,6 +36,7 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         Command::Fuzz(run) => nt_host(&host, run, "fuzz"),
         Command::List(run) => nt_host(&host, run, "list"),
         Command::Trace(run) => trace_driver(&host, run),
+        Command::Framework(line) => framework::framework(&host, line),
         Command::Inspect(inspect) => inspect_images(&host, inspect),
         Command::Verify(verify) => {
             host.program("driver-package").args(["verify"]).args(&verify.rest).replace_ourselves()
@@ -139,7 +140,7 @@ fn nt_host(host: &Host, run: &Run, command: &str) -> Result<(), Error> {
 }
 
 /// The options for `nt-host`: those of the command line, or `run` of the driver's settings if it has none. The release and the
-/// framework of the settings are used unless the options name others.
+/// framework of the settings are used unless the options name others. A list of imports depends on no framework.
 fn options(run: &Run, plan: &Plan, command: &str) -> Vec<OsString> {
     let settings = plan.workspace.settings();
     let is_list = command == "list";
@@ -147,7 +148,8 @@ fn options(run: &Run, plan: &Plan, command: &str) -> Vec<OsString> {
     if words.is_empty() && !is_list {
         words.extend(settings.run.iter().map(Into::into));
     }
-    let defaults = [("--os", settings.windows), ("--framework", settings.framework.filter(|_| !is_list))];
+    let framework = framework::chosen(run.framework.as_deref(), settings.framework).filter(|_| !is_list);
+    let defaults = [("--os", settings.windows.map(OsString::from)), ("--framework", framework.map(OsString::from))];
     for (option, value) in defaults {
         let is_option = |word: &OsString| {
             word.to_str().is_some_and(|word| {
@@ -155,7 +157,7 @@ fn options(run: &Run, plan: &Plan, command: &str) -> Vec<OsString> {
             })
         };
         if let Some(value) = value.filter(|_| !words.iter().any(is_option)) {
-            words.extend([option.into(), value.into()]);
+            words.extend([option.into(), value]);
         }
     }
     words

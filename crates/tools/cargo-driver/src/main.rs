@@ -10,6 +10,7 @@ mod commands;
 mod coverage;
 mod deploy;
 mod editor;
+mod framework;
 mod install_source;
 mod internal;
 mod junit;

@@ -10,6 +10,7 @@ use driver_build::{Error, Host, Tool, build};
 
 use crate::arguments::{TESTS, Test};
 use crate::coverage::{self, Recording};
+use crate::framework;
 use crate::junit::Results;
 use crate::plan::plan;
 
@@ -36,6 +37,9 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
     let recording = recording.transpose()?;
     if let Some(recording) = &recording {
         cargo = cargo.hidden_env(coverage::VARIABLE, recording.parts());
+    }
+    if let Some(framework) = framework::chosen(line.framework.as_deref(), workspace.settings().framework) {
+        cargo = cargo.hidden_env(framework::VARIABLE, framework);
     }
     if let [image] = images.as_slice() {
         cargo = cargo.hidden_env("DRIVER_IMAGE", image);

@@ -61,6 +61,13 @@ ADAPTED(DEFINE)
     Original##name = (ANY)Table[name##TableIndex];                                                                     \
     Table[name##TableIndex] = (PVOID)Adapted##name;
 
+/* The driver takes the framework for the one that it was built for. */
+static BOOLEAN IsVersionAvailable(PVOID Globals, WDFDRIVER Driver, PWDF_DRIVER_VERSION_AVAILABLE_PARAMS Version)
+{
+    (void)Globals, (void)Driver;
+    return Version->MajorVersion == 1 && Version->MinorVersion <= 33;
+}
+
 static NTSTATUS Nothing(void)
 {
     return 0;
@@ -73,6 +80,7 @@ static NTSTATUS RegisterClient(BIND_INFO *Info, PVOID *Globals, CLIENT_INFO **Co
     if (status < 0)
         return status;
     ADAPTED(REPLACE)
+    Table[WdfDriverIsVersionAvailableTableIndex] = (PVOID)IsVersionAvailable;
     *Info->Functions = Table;
     if (Info->Size == sizeof(BIND_INFO2)) {
         BIND_INFO2 *extended = (BIND_INFO2 *)Info;

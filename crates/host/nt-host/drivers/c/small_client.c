@@ -3,10 +3,17 @@
 
 #define COUNT 396
 
-static PVOID Functions[COUNT], ClassFunctions[1], Globals;
+static PVOID Functions[COUNT], ClassFunctions[2], Globals;
+static ULONG Calls;
 static BIND_INFO Bind = {sizeof(Bind), L"KmdfLibrary", {1, BUG ? BUG : 9, 0}, COUNT, Functions, NULL};
-static CLASS_BIND_INFO Class = {sizeof(Class), L"Small", {1, 0, 0}, ClassFunctions, 1};
+static CLASS_BIND_INFO Class = {sizeof(Class), L"Small", {1, 0, 0}, ClassFunctions, 2};
 static UNICODE_STRING NoPath;
+
+static void Called(PVOID Context)
+{
+    (void)Context;
+    Calls++;
+}
 
 static void Unload(PDRIVER_OBJECT Driver)
 {
@@ -23,6 +30,7 @@ NTSTATUS DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     status = WdfVersionBindClass(&Bind, Globals, &Class);
     LOG("client: class %08x\n", status);
     LOG("client: %u %u\n", ((FUNCTION)Functions[COUNT - 1])(Globals, 21), ((FUNCTION)ClassFunctions[0])(Globals, 21));
+    ((CALLER)ClassFunctions[1])(Globals, Called);
     Driver->DriverUnload = Unload;
     return status;
 }

@@ -1,4 +1,5 @@
-/* A framework with one function, of version 1.9, and a class extension with another. BUG 1 registers neither. */
+/* A framework with one function, of version 1.9, and a class extension with two others. BUG 1 registers neither; BUG 2 calls
+   its client back at DISPATCH_LEVEL. */
 #include "small_framework.h"
 
 #define COUNT 396
@@ -15,6 +16,14 @@ static ULONG Triple(PVOID Globals, ULONG Number)
 {
     (void)Globals;
     return 3 * Number;
+}
+
+static void Call(PVOID Globals, CALLBACK Callback)
+{
+    KIRQL before = BUG == 2 ? KfRaiseIrql(2) : 0;
+    Callback(Globals);
+    if (BUG == 2)
+        KeLowerIrql(before);
 }
 
 static NTSTATUS Commission(void)
@@ -54,6 +63,7 @@ static NTSTATUS BindClass(CLASS_BIND_INFO *Info, PVOID Globals)
 {
     LOG("framework: class %ls, globals %u\n", Info->ClassName, Globals == &Clients);
     Info->Functions[0] = (PVOID)Triple;
+    Info->Functions[1] = (PVOID)Call;
     return 0;
 }
 

@@ -61,3 +61,5 @@ NTSTATUS WdfLdrDiagnosticsValueByNameAsULONG(PUNICODE_STRING Name, ULONG *Value)
 
 /* The functions of the small framework and of its class extension. */
 typedef ULONG (*FUNCTION)(PVOID Globals, ULONG Number);
+typedef void (*CALLBACK)(PVOID Context);
+typedef void (*CALLER)(PVOID Globals, CALLBACK Callback);

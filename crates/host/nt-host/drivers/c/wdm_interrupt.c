@@ -1,4 +1,5 @@
-/* A WDM driver for a device with message or line interrupts. With BUG it does not disconnect them. */
+/* A WDM driver for a device with message or line interrupts. With BUG 1 it does not disconnect them; with BUG 2 it replaces the
+   list of what the device requires. */
 
 #include "plain.h"
 
@@ -84,7 +85,21 @@ static NTSTATUS NTAPI Pnp(PDEVICE_OBJECT Device, PIRP Irp)
             return Finish(Irp, STATUS_UNSUCCESSFUL_, 0);
         }
     }
-#if BUG == 0
+#if BUG == 2
+    if (minor == 0xD) { /* IRP_MN_FILTER_RESOURCE_REQUIREMENTS */
+        ULONG *list = (ULONG *)Irp->IoStatus.Information;
+        ULONG *copy = list == NULL ? NULL : ExAllocatePoolWithTag(PagedPool, list[0], TAG);
+
+        LOG("filter: %u bytes\n", list == NULL ? 0 : list[0]);
+        if (copy != NULL) {
+            LOG("requires %u, type %u, vectors %x to %x\n", list[9], list[10] >> 8 & 0xFF, list[12], list[13]);
+            RtlCopyMemory(copy, list, list[0]);
+            ExFreePoolWithTag(list, 0);
+            Irp->IoStatus.Information = (ULONG_PTR)copy;
+        }
+    }
+#endif
+#if BUG != 1
     if (minor == 2) {
         Disconnect();
     }

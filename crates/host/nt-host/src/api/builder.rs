@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use etw_types::NtStatus;
 use nt_machine::{
-    Below, Config, Coverage, Failure, GapKind, Guests, ImportName, Layout, RegistryKey, RegistryValue, Resource, Time,
-    all_routines, can_fail, notes,
+    Below, Callbacks, Config, Coverage, Failure, GapKind, Guests, ImportName, Layout, RegistryKey, RegistryValue,
+    Resource, Time, all_routines, can_fail, notes,
 };
 use windows_releases::first_with_routine;
 
 use super::NtHost;
 use super::coverage;
+use super::frameworks::framework_file;
 use super::images::{self, ImageFiles};
 use super::target::Target;
 use super::volume_files;
@@ -53,6 +54,7 @@ const FRAMEWORK_VARIABLE: &str = "NT_HOST_FRAMEWORK";
 /// # Ok::<(), nt_host::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the run")]
 pub struct Builder {
     path: PathBuf,
     with: Vec<PathBuf>,
@@ -65,6 +67,7 @@ pub struct Builder {
     pub(super) config: Config,
     allowed: Vec<GapKind>,
     measures_coverage: bool,
+    records_callbacks: bool,
     coverage: Option<PathBuf>,
 }
 
@@ -324,6 +327,14 @@ impl Builder {
         self.measure_coverage()
     }
 
+    /// Records the calls of the driver's functions by the framework and the kernel: see [`NtHost::callbacks`]. What a driver
+    /// can notice is the same as for [`Builder::measure_coverage`].
+    #[must_use]
+    pub const fn record_callbacks(mut self) -> Self {
+        self.records_callbacks = true;
+        self
+    }
+
     /// Adds a file to the volume, which clients of a minifilter use: see [`NtHost::volume`].
     ///
     /// ```no_run
@@ -424,12 +435,15 @@ impl Builder {
             let lines = driver.symbols.line_starts();
             self.config.coverage = Some(Coverage::new(&guest.layout, &lines).map_err(Error::Process)?);
         }
+        if self.records_callbacks {
+            self.config.callbacks = Some(Callbacks::new(&guest.layout).map_err(Error::Process)?);
+        }
         coverage_file.as_deref().map(coverage::check).transpose()?;
         let mut files = Vec::new();
         let mut others = Vec::new();
         let environment = || std::env::var_os(FRAMEWORK_VARIABLE).filter(|path| !self.imitates && !path.is_empty());
         if let Some(path) = self.framework.clone().or_else(|| environment().map(PathBuf::from)) {
-            let (file, _, guest) = images::read(&images::framework_file(&path)?)?;
+            let (file, _, guest) = images::read(&framework_file(&path)?)?;
             files.push(file);
             others.push(guest.framework());
         }

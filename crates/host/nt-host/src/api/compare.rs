@@ -11,27 +11,31 @@ const MOST_LINES: usize = 4096;
 /// A line of one run that the other run does not have at that place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about: results, debug output, events, findings, findings about other images, gaps.
+    /// What it is about: results, callbacks, debug output, events, findings, findings about other images, gaps.
     pub aspect: &'static str,
     /// Whether the run with the framework of its own has the line; otherwise, the run with the imitation has it.
     pub is_original: bool,
     /// The line.
     pub line: String,
+    /// The line before it in the same run; `None` if it is the first.
+    pub after: Option<String>,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let run = if self.is_original { "only the framework" } else { "only the imitation" };
-        write!(f, "{}, {run}: {}", self.aspect, self.line)
+        write!(f, "{}, {run}: {}", self.aspect, self.line)?;
+        self.after.as_ref().map_or(Ok(()), |after| write!(f, " (after: {after})"))
     }
 }
 
 /// What can be seen of a run.
-type Observed = [(&'static str, Vec<String>); 6];
+type Observed = [(&'static str, Vec<String>); 7];
 
 impl Builder {
     /// Runs the same steps twice, with the imitated framework and with the one at `framework`, and returns where the runs
-    /// differ: in the results, which are the lines that `steps` returns, and in debug output, events, findings and gaps.
+    /// differ: in the results, which are the lines that `steps` returns, in the order and the IRQL of the
+    /// driver's callbacks, and in debug output, events, findings and gaps.
     /// `steps` gets a host whose driver is not loaded.
     ///
     /// ```no_run
@@ -56,7 +60,7 @@ impl Builder {
         framework: impl AsRef<Path>,
         mut steps: impl FnMut(&NtHost) -> Result<Vec<String>, Error>,
     ) -> Result<Vec<Difference>, Error> {
-        let builder = self.trace_all();
+        let builder = self.trace_all().record_callbacks();
         let model = observe(&builder.clone().imitated_framework().prepare()?, &mut steps)?;
         let original = observe(&builder.framework(framework).prepare()?, &mut steps)?;
         Ok(model.into_iter().zip(original).flat_map(|((aspect, a), (_, b))| differences(aspect, &a, &b)).collect())
@@ -78,6 +82,7 @@ fn observe(host: &NtHost, steps: &mut impl FnMut(&NtHost) -> Result<Vec<String>,
     let lines = |text: &str| text.lines().map(str::to_owned).collect();
     Ok([
         ("results", results),
+        ("callbacks", host.callbacks().iter().map(ToString::to_string).collect()),
         ("debug output", lines(report.output())),
         ("events", events),
         ("findings", report.findings().iter().map(finding).collect()),
@@ -120,8 +125,10 @@ fn differences(aspect: &'static str, model: &[String], original: &[String]) -> V
             (Some(_), None) => false,
             (None, None) => return found,
         };
-        let line = if is_original { b } else { a }.cloned().unwrap_or_default();
-        found.push(Difference { aspect, is_original, line });
+        let (lines, position) = if is_original { (original, column) } else { (model, row) };
+        let line = lines.get(position).cloned().unwrap_or_default();
+        let after = position.checked_sub(1).and_then(|before| lines.get(before)).cloned();
+        found.push(Difference { aspect, is_original, line, after });
         if is_original {
             column += 1;
         } else {
@@ -146,7 +153,10 @@ mod tests {
         assert_eq!(compare(&["a", "b", "c"], &["a", "c", "d"]), [(false, "b".to_owned()), (true, "d".to_owned())]);
         assert_eq!(compare(&["x", "y"], &["y", "x"]), [(false, "x".to_owned()), (true, "x".to_owned())]);
         assert_eq!(compare(&[], &["a"]), [(true, "a".to_owned())]);
-        let difference = Difference { aspect: "events", is_original: false, line: "a".to_owned() };
-        assert_eq!(difference.to_string(), "events, only the imitation: a");
+        let first = Difference { aspect: "events", is_original: false, line: "a".to_owned(), after: None };
+        assert_eq!(first.to_string(), "events, only the imitation: a");
+        let found = differences("events", &["x".to_owned()], &["x".to_owned(), "y".to_owned()]);
+        let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["events, only the framework: y (after: x)"]);
     }
 }

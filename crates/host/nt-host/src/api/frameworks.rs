@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use pe_image::{Image, Imported, ResourceType, resources};
 
-use super::images::FRAMEWORK;
 use crate::Error;
 
+/// The file of Microsoft's framework, as Windows names it.
+const FRAMEWORK: &str = "Wdf01000.sys";
 /// `RT_VERSION`, and the signature of `VS_FIXEDFILEINFO`.
 const VERSION: ResourceType = ResourceType::Id(16);
 const FIXED_INFO: [u8; 4] = 0xFEEF_04BD_u32.to_le_bytes();
@@ -83,18 +84,23 @@ impl Frameworks {
         number(version).map(|_| self.file(version)).filter(|file| file.is_file())
     }
 
+    /// Returns the file of a version, or says which versions there are.
+    fn get(&self, version: &str) -> Result<PathBuf, Error> {
+        self.find(version).ok_or_else(|| {
+            let known: Vec<String> = self.list().into_iter().map(|(version, _)| version).collect();
+            let known =
+                if known.is_empty() { "there is none".to_owned() } else { format!("known: {}", known.join(", ")) };
+            Error::Usage(format!("there is no framework {version}: {known}"))
+        })
+    }
+
     /// Removes a version.
     ///
     /// # Errors
     ///
     /// Fails if there is no such version, or if it cannot be removed.
     pub fn remove(&self, version: &str) -> Result<(), Error> {
-        let Some(file) = self.find(version) else {
-            let known: Vec<String> = self.list().into_iter().map(|(version, _)| version).collect();
-            let known =
-                if known.is_empty() { "there is none".to_owned() } else { format!("known: {}", known.join(", ")) };
-            return Err(Error::Usage(format!("there is no framework {version}: {known}")));
-        };
+        let file = self.get(version)?;
         fs::remove_file(&file).map_err(|error| Error::File(file.clone(), error))?;
         // Another file that the user put there keeps the folder.
         let _ = fs::remove_dir(self.dir.join(version));
@@ -104,6 +110,29 @@ impl Frameworks {
     fn file(&self, version: &str) -> PathBuf {
         self.dir.join(version).join(FRAMEWORK)
     }
+}
+
+/// Returns the file of the framework: `path` itself, the file with its name in a folder, or the version in the cache.
+pub(super) fn framework_file(path: &Path) -> Result<PathBuf, Error> {
+    if !path.is_dir() {
+        let version = path.to_str().filter(|name| !path.exists() && number(name).is_some());
+        return match version.zip(Frameworks::in_cache()) {
+            Some((version, cache)) => cache.get(version),
+            None => Ok(path.to_owned()),
+        };
+    }
+    let unreadable = |error| Error::File(path.to_owned(), error);
+    for entry in fs::read_dir(path).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_name().eq_ignore_ascii_case(FRAMEWORK) {
+            return Ok(entry.path());
+        }
+    }
+    let reason = format!(
+        "there is no {FRAMEWORK} in {}: copy it from C:\\Windows\\System32\\drivers of a Windows machine",
+        path.display()
+    );
+    Err(Error::Usage(reason))
 }
 
 /// Returns the numbers of a version such as `1.33`, or `None` for other text.

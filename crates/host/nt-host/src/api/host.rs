@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use nt_machine::{Coverage, Gap, GapKind, Notification, Notified};
+use nt_machine::{Callbacks, Coverage, Gap, GapKind, Notification, Notified};
 
 use super::coverage::CoverageFile;
 use super::images::{ImageFile, ImageFiles};
@@ -32,6 +32,8 @@ pub(crate) struct Inner {
     /// Which code of the driver ran, if that is recorded.
     pub(crate) coverage: Option<Coverage>,
     pub(crate) coverage_file: Option<CoverageFile>,
+    /// The calls of the driver's functions, if they are recorded.
+    pub(crate) callbacks: Option<Callbacks>,
 }
 
 impl Inner {
@@ -97,7 +99,7 @@ impl Drop for Inner {
 /// ```
 #[derive(Clone)]
 pub struct NtHost {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 impl NtHost {
@@ -297,9 +299,10 @@ impl Target {
         let process = Process::start(&self.guests, &self.config).map_err(Error::Process)?;
         let (images, notes, allowed) = (Arc::clone(&self.images), self.notes.clone(), self.allowed.clone());
         let (traces, stacks) = (self.config.trace_all, self.config.stacks);
-        let coverage = self.config.coverage.clone();
+        let (coverage, callbacks) = (self.config.coverage.clone(), self.config.callbacks.clone());
         let coverage_file = self.coverage_file.clone().map(CoverageFile::new);
-        Ok(NtHost::new(Arc::new(Inner { process, images, traces, notes, stacks, allowed, coverage, coverage_file })))
+        let inner = Inner { process, images, traces, notes, stacks, allowed, coverage, coverage_file, callbacks };
+        Ok(NtHost::new(Arc::new(inner)))
     }
 }
 

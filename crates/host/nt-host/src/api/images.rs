@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use nt_machine::{Guest, ImageOffset, Record, Rule, plan_image};
 use pe_image::{Image, PdbReference, Symbols};
 
-use crate::{Error, Frameworks, Place};
-
-/// The file of Microsoft's framework, as Windows names it.
-pub(super) const FRAMEWORK: &str = "Wdf01000.sys";
+use crate::{Error, Place};
 
 /// An image of a run.
 pub(crate) struct ImageFile {
@@ -33,26 +30,6 @@ pub(super) fn read(path: &Path) -> Result<(ImageFile, Image, Guest), Error> {
     let size = layout.bytes.len() as u64;
     let known = ImageFile { path: path.to_owned(), name: name.clone(), symbols, size, pdb };
     Ok((known, image, Guest::new(name, layout)))
-}
-
-/// Returns the file of the framework: `path` itself, the file with its name in a folder, or the version in the cache.
-pub(super) fn framework_file(path: &Path) -> Result<PathBuf, Error> {
-    if !path.is_dir() {
-        let cached = || Frameworks::in_cache()?.find(path.to_str()?);
-        return Ok(if path.exists() { None } else { cached() }.unwrap_or_else(|| path.to_owned()));
-    }
-    let unreadable = |error| Error::File(path.to_owned(), error);
-    for entry in std::fs::read_dir(path).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        if entry.file_name().eq_ignore_ascii_case(FRAMEWORK) {
-            return Ok(entry.path());
-        }
-    }
-    let reason = format!(
-        "there is no {FRAMEWORK} in {}: copy it from C:\\Windows\\System32\\drivers of a Windows machine",
-        path.display()
-    );
-    Err(Error::Usage(reason))
 }
 
 /// The images of a run. The first one is the driver under test; the others are in the order in which they are loaded.

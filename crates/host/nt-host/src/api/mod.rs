@@ -1,6 +1,7 @@
 //! The public API: a host with one driver, its devices, and traces with expectations.
 
 mod builder;
+mod callbacks;
 mod calls;
 mod compare;
 mod coverage;
@@ -22,7 +23,7 @@ mod volume;
 mod volume_files;
 
 pub use builder::Builder;
-
+pub use callbacks::Callback;
 pub use compare::Difference;
 pub use device::{Device, PendingRequest};
 pub use expect::Expectation;

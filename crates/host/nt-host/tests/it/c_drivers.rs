@@ -163,7 +163,7 @@ fn a_driver_with_the_framework_and_its_own_add_device_gets_a_device() {
     let report = host.unload().expect("unload");
     report.assert_clean();
     // After the start, Windows asks for capabilities, state and children.
-    assert_eq!(report.output(), "added\npnp 0\npnp 9\npnp 14\npnp 7\npnp 1\npnp 2\n");
+    assert_eq!(report.output(), "added\npnp d\npnp 0\npnp 9\npnp 14\npnp 7\npnp 1\npnp 2\n");
 }
 
 #[test]

@@ -199,6 +199,25 @@ fn a_driver_without_the_framework_connects_to_messages_or_to_a_line() {
 }
 
 #[test]
+fn drivers_can_replace_what_a_device_requires_before_it_starts() {
+    let image = build("wdm_interrupt", 2, "DriverEntry", &["ntoskrnl"]);
+    let builder = || NtHost::builder().driver(&image);
+    let memory = Resource::Memory { start: 0xFE00_0000, length: 0x1000 };
+    let line = ["filter: 104 bytes", "requires 2, type 2, vectors 10 to 10", "start: 2 resources"];
+    let message = ["filter: 72 bytes", "requires 1, type 2, vectors fffffffe to fffffffe", "start: 1 resources"];
+    for (builder, expected) in [
+        (builder().resource(Resource::LineInterrupt).resource(memory), &line[..]),
+        (builder().resource(Resource::MessageInterrupts(1)), &message),
+        (builder(), &["filter: 0 bytes", "start: 0 resources"]),
+    ] {
+        let (host, _, mut log) = start(builder);
+        assert_eq!(log.lines(&host)[..expected.len()], *expected);
+        // The list that the driver allocated is freed.
+        host.unload().expect("unload").assert_clean();
+    }
+}
+
+#[test]
 fn an_interrupt_that_stays_connected_is_found() {
     let image = build("wdm_interrupt", 1, "DriverEntry", &["ntoskrnl"]);
     let (host, ..) = start(NtHost::builder().driver(image).resource(Resource::LineInterrupt));

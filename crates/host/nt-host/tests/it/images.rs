@@ -199,6 +199,16 @@ fn a_framework_of_its_own_binds_the_driver_and_its_class_extension() {
 }
 
 #[test]
+fn callbacks_have_the_irql_at_which_a_framework_of_its_own_makes_them() {
+    for (bug, irql) in [(0, 0), (2, 2)] {
+        let host = client(0).framework(small_framework(bug)).record_callbacks().start().expect("DriverEntry");
+        host.unload().expect("unload").assert_clean();
+        let calls: Vec<String> = host.callbacks().iter().map(ToString::to_string).collect();
+        assert_eq!(calls, ["DriverEntry at IRQL 0", &format!("Called at IRQL {irql}"), "Unload at IRQL 0"]);
+    }
+}
+
+#[test]
 fn a_framework_that_is_too_old_refuses_the_driver_with_the_sentence_of_windows() {
     match client(11).framework(small_framework(0)).start() {
         Err(Error::NotLoaded(status, reason)) => {
@@ -275,8 +285,15 @@ fn the_command_compares_frameworks_and_ends_with_3_if_they_differ() {
     let compare = |more: &[&OsStr]| nt_host(&[&["compare".as_ref(), driver, "--no-device".as_ref()], more].concat());
     let (code, text) = compare(&["--framework".as_ref(), framework.as_os_str()]);
     assert_eq!(code, Some(3), "{text}");
-    assert!(text.contains("debug output, only the framework: framework: commission\n"), "{text}");
+    assert!(
+        text.contains("debug output, only the framework: framework: commission (after: framework: entry, "),
+        "{text}"
+    );
     assert!(text.contains(" differences between the imitation and "), "{text}");
+    assert!(
+        text.contains("callbacks, only the framework: Called at IRQL 0 (after: DriverEntry at IRQL 0)\n"),
+        "{text}"
+    );
     let (code, text) = compare(&[]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("compare needs a framework: add --framework"), "{text}");

@@ -3,6 +3,7 @@
 
 mod below;
 mod c_drivers;
+mod callbacks;
 mod children;
 mod cng;
 mod command;

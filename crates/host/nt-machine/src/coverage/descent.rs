@@ -171,6 +171,13 @@ impl<'a> Descent<'a> {
         self.starts(START).filter_map(|rva| self.decode(rva))
     }
 
+    /// Returns whether a function begins at an address: one of the exception directory, or one outside of all of these,
+    /// which has no unwind information.
+    pub(super) fn begins_function(&self, rva: u32) -> bool {
+        let function = Functions::from_layout(self.layout).find(rva);
+        self.mark(rva) & START != 0 && function.is_none_or(|(function, _)| function.begin == rva)
+    }
+
     /// Returns the addresses of the first instructions of blocks, except for breakpoints of the driver.
     pub(super) fn blocks(&self) -> Vec<u32> {
         self.starts(LEADER).filter(|rva| self.layout.bytes.get(*rva as usize) != Some(&0xCC)).collect()

@@ -16,30 +16,27 @@
 //!   names its lines.
 
 mod bitmap;
+pub(crate) mod callbacks;
+mod code;
 mod constants;
 mod descent;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use iced_x86::{Instruction, Mnemonic};
 use pe_image::Layout;
 use pe_image::unwind::Functions;
 
-use crate::memory::{GuestPtr, PAGE, poke};
+use crate::memory::poke;
 use crate::part::Part;
 use bitmap::Bitmap;
-use descent::{Descent, relative_operand};
-
-/// The instruction that is put on the first byte of a block.
-const BREAKPOINT: u8 = 0xCC;
-
-/// The maximum number of times that the code is searched for more code: a bound for images that were made to defeat it.
-const MOST_ROUNDS: u32 = 16;
+pub use callbacks::Callbacks;
+use code::{disassemble, put_breakpoints};
 
 /// The code of a driver, and which of it has run: in memory that the process that creates it shares with the processes
 /// that it forks later.
@@ -77,6 +74,11 @@ pub(crate) fn attach(coverage: &'static Coverage) {
 /// The fault handler calls this, on any number of threads at the same time.
 pub(crate) fn reached(address: u64) -> bool {
     COVERAGE.find().is_some_and(|coverage| coverage.reached(address))
+}
+
+/// Records that the code at an address runs, whose breakpoint stays because [`callbacks`] uses it.
+pub(crate) fn hit(address: u64) {
+    COVERAGE.find().and_then(|coverage| coverage.hit(address));
 }
 
 impl Coverage {
@@ -140,72 +142,29 @@ impl Coverage {
         self.inner.recent.take().into_iter().filter(|block| self.inner.known.set(*block)).count()
     }
 
-    /// Puts breakpoints on the blocks that are not known yet, and that this process has not reached, in an image that was mapped at `base`. No thread may run
-    /// its code yet.
+    /// Puts breakpoints on the blocks that are not known yet, and that this process has not reached, in an image that was
+    /// mapped at `base`. No thread may run its code yet.
     pub(crate) fn install(&self, base: u64) {
         let inner = &*self.inner;
         inner.base.store(base, Ordering::SeqCst);
         let is_known = |block: usize| inner.known.get(block) || inner.recent.get(block);
-        let mut wanted =
-            (0..).zip(&inner.blocks).filter(|(block, _)| !is_known(*block)).map(|(_, rva)| *rva).peekable();
-        while let Some(first) = wanted.peek().copied() {
-            let page = u64::from(first) / PAGE * PAGE;
-            let Ok(mut bytes) = GuestPtr::<u8>::new(base + page).array(PAGE).read() else { return };
-            while let Some(rva) = wanted.next_if(|rva| u64::from(*rva) - page < PAGE) {
-                if let Some(byte) = bytes.get_mut((u64::from(rva) - page) as usize) {
-                    *byte = BREAKPOINT;
-                }
-            }
-            poke(base + page, &bytes);
-        }
+        let wanted = (0..).zip(&inner.blocks).filter(|(block, _)| !is_known(*block));
+        put_breakpoints(base, wanted.map(|(_, rva)| *rva));
     }
 
     fn reached(&self, address: u64) -> bool {
+        let byte = self.hit(address).and_then(|block| self.inner.bytes.get(block));
+        // Another thread may have restored the byte already, which does no harm.
+        byte.is_some_and(|byte| poke(address, &[*byte]))
+    }
+
+    /// Records that the block at an address was reached. Returns its position.
+    fn hit(&self, address: u64) -> Option<usize> {
         let inner = &*self.inner;
-        let rva = address.checked_sub(inner.base.load(Ordering::SeqCst)).and_then(|rva| u32::try_from(rva).ok());
-        let Some(Ok(block)) = rva.map(|rva| inner.blocks.binary_search(&rva)) else { return false };
+        let rva = address.checked_sub(inner.base.load(Ordering::SeqCst)).and_then(|rva| u32::try_from(rva).ok())?;
+        let block = inner.blocks.binary_search(&rva).ok()?;
         inner.hits.set(block);
         inner.recent.set(block);
-        // Another thread may have restored the byte already, which does no harm.
-        inner.bytes.get(block).is_some_and(|byte| poke(address, &[*byte]))
+        Some(block)
     }
-}
-
-/// Finds the code of an image.
-fn disassemble<'a>(layout: &'a Layout, lines: &[u32]) -> Descent<'a> {
-    let mut descent = Descent::new(layout);
-    let functions = Functions::from_layout(layout).iter().map(|function| function.begin);
-    let exports = layout.exports.iter().map(|(_, rva)| *rva);
-    let certain: Vec<u32> = [layout.entry].into_iter().chain(exports).chain(functions).collect();
-    for rva in certain.into_iter().chain(tables::handler_blocks(layout)).chain(lines.iter().copied()) {
-        if descent.is_executable(rva) {
-            descent.follow(rva);
-        }
-    }
-    // A case of a `switch` can contain another one, and a function can be used by one that was just found.
-    for _ in 0..MOST_ROUNDS {
-        let size = descent.size();
-        let instructions: Vec<Instruction> = descent.instructions().collect();
-        for rva in tables::switch_targets(layout, &instructions) {
-            if descent.is_executable(rva) {
-                descent.follow(rva);
-            }
-        }
-        let (taken, read): (Vec<&Instruction>, Vec<&Instruction>) =
-            instructions.iter().partition(|instruction| instruction.mnemonic() == Mnemonic::Lea);
-        read.into_iter().filter_map(relative_operand).for_each(|rva| descent.mark_data(rva));
-        let pointers = layout.relocations.iter().filter_map(|slot| {
-            let bytes = layout.bytes.get(*slot as usize..)?.first_chunk()?;
-            u32::try_from(u64::from_le_bytes(*bytes).checked_sub(layout.base)?).ok()
-        });
-        for rva in taken.into_iter().filter_map(relative_operand).chain(pointers) {
-            if descent.is_executable(rva) {
-                descent.follow_if_plausible(rva);
-            }
-        }
-        if descent.size() == size {
-            break;
-        }
-    }
-    descent
 }

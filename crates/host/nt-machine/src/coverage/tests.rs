@@ -2,7 +2,8 @@
 
 use pe_image::{Guard, Layout, Section, SectionFlags};
 
-use super::{Coverage, disassemble};
+use super::Coverage;
+use super::code::disassemble;
 
 /// An image with code at 0x1000 and data at 0x2000.
 fn layout(code: &[u8], data: &[u8]) -> Layout {

@@ -9,7 +9,7 @@ use super::explain::explain;
 use super::interrupted::Context;
 use super::site::{FaultSite, site_of, site_without_context, start_of_walk};
 use super::{Exception, HOOKS, changing, explain_address, is_code, ports, raise, registers, resume, shared_data};
-use crate::coverage;
+use crate::coverage::{self, callbacks};
 use crate::cpu::decode::{Instruction, decode};
 use crate::cpu::handler::Restored;
 use crate::cpu::thread;
@@ -123,6 +123,10 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
     if trap.number == BREAKPOINT {
         // The processor is behind the instruction; Windows reports its address.
         context.repeat_breakpoint();
+        if let Some(copy) = callbacks::entered(context.rip(), context.rsp(), thread::irql()) {
+            coverage::hit(context.rip());
+            return context.jump(copy);
+        }
         if coverage::reached(context.rip()) {
             return;
         }
@@ -143,12 +147,17 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
     if is_access && registers::begin(trap.address, writes, &code_at(context.rip()), context) {
         return;
     }
+    // The copy of an instruction stands for the original, unless it is repeated.
+    let copy = callbacks::copied_at(context.rip()).map(|function| (context.rip(), context.jump(function)));
     let outer = thread::fault();
     let start = start_of_walk(context);
     thread::set_fault(start.as_ref());
     let site = site_of(context);
     if trap.number == PAGE_FAULT && HOOKS.find().is_some_and(|hooks| (hooks.page_in)(trap.address, &site)) {
         thread::set_fault(outer.as_ref());
+        if let Some((copy, ())) = copy {
+            context.jump(copy);
+        }
         return;
     }
     if trap.number == GENERAL_PROTECTION && is_code(context.rip()) && imitate(context) {

@@ -73,6 +73,11 @@ impl<'a> Context<'a> {
         self.registers[libc::REG_RIP as usize] -= 1;
     }
 
+    /// Makes the thread continue at another address when the signal handler returns.
+    pub(super) fn jump(&mut self, target: u64) {
+        self.registers[libc::REG_RIP as usize] = target.cast_signed();
+    }
+
     /// Sets or clears the trap flag. While it is set, the thread executes a single instruction only.
     pub(super) fn step(&mut self, on: bool) {
         const TRAP: i64 = 0x100;

@@ -23,6 +23,30 @@ layout! {
         PartialCount: u32,
     }
 
+    /// The union's members are of different sizes.
+    IO_RESOURCE_DESCRIPTOR: 32 {
+        Option: u8,
+        Type: u8,
+        ShareDisposition: u8,
+        Spare1: u8,
+        Flags: u16,
+        Spare2: u16,
+        u: [u64; 3],
+    }
+
+    /// `IO_RESOURCE_REQUIREMENTS_LIST` with the head of its only list; the descriptors follow.
+    IO_RESOURCE_REQUIREMENTS_LIST: 40 {
+        ListSize: u32,
+        InterfaceType: u32,
+        BusNumber: u32,
+        SlotNumber: u32,
+        Reserved: [u32; 3],
+        AlternativeLists: u32,
+        Version: u16,
+        Revision: u16,
+        Count: u32,
+    }
+
     /// `KINTERRUPT`, which is Windows' own affair.
     INTERRUPT_OBJECT: 0x28 {
         Lock: GuestPtr<u64>,

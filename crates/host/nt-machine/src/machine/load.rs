@@ -176,6 +176,10 @@ fn load(guest: &Guest) -> std_io::Result<NtStatus> {
     let (driver, path) = made.or_stop();
     if number == DRIVER {
         lock(&kernel().io).driver = driver;
+        // The callbacks first: they copy instructions, which have no breakpoints yet.
+        if let Some(callbacks) = &kernel().config.callbacks {
+            callbacks.install(region.base)?;
+        }
         if let Some(coverage) = &kernel().config.coverage {
             coverage.install(region.base);
         }

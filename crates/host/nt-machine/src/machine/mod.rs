@@ -28,7 +28,7 @@ use etw_engine::{Engine, Session};
 
 use crate::cng;
 use crate::config::Config;
-use crate::coverage;
+use crate::coverage::{self, callbacks};
 use crate::cpu::thread::{self, Threads};
 use crate::exception::signals;
 use crate::filter;
@@ -107,6 +107,9 @@ impl Machine {
         wdf::attach(&parts.framework);
         if let Some(coverage) = &parts.kernel.config.coverage {
             coverage::attach(coverage);
+        }
+        if let Some(callbacks) = &parts.kernel.config.callbacks {
+            callbacks::attach(callbacks);
         }
         filter::attach(&parts.filters);
         wfp::attach(&parts.filtering);

@@ -9,6 +9,10 @@ use std::ptr;
 /// The size of a page in bytes.
 pub(crate) const PAGE: u64 = 0x1000;
 
+/// The distance that an instruction can surely bridge, and the steps in which a free range is searched.
+const NEAR: u64 = 1 << 30;
+const STRIDE: u64 = 16 << 20;
+
 /// The access rights of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protection {
@@ -43,12 +47,33 @@ pub(crate) struct Region {
 impl Region {
     /// Maps new zeroed pages. `shared` pages are shared with processes that are forked later.
     pub(crate) fn new(size: u64, protection: Protection, shared: bool) -> io::Result<Self> {
+        Self::map(0, size, protection, shared)
+    }
+
+    /// Maps new zeroed pages that can be written, so near to the code at `base` that instructions in either place can use
+    /// addresses relative to themselves for the other.
+    pub(crate) fn near(base: u64, code: u64, size: u64) -> io::Result<Self> {
+        let mut wanted = base + code;
+        while wanted - base < NEAR {
+            let region = Self::map(wanted, size.max(PAGE), Protection::ReadWrite, false)?;
+            if region.base.abs_diff(base) < NEAR {
+                return Ok(region);
+            }
+            // Other pages are there. The new ones stay: a region is never unmapped.
+            wanted += STRIDE;
+        }
+        Err(io::ErrorKind::AddrNotAvailable.into())
+    }
+
+    /// Maps new pages, at an address if it is free.
+    fn map(wanted: u64, size: u64, protection: Protection, shared: bool) -> io::Result<Self> {
         let size = size.next_multiple_of(PAGE);
         let length = usize::try_from(size).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         let kind = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
         let flags = kind | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: the system chooses the address, so the new pages replace no existing ones.
-        let start = unsafe { libc::mmap(ptr::null_mut(), length, protection.bits(), flags, -1, 0) };
+        let wanted = ptr::without_provenance_mut(wanted.next_multiple_of(PAGE) as usize);
+        // SAFETY: the address is only a wish, so the new pages replace no existing ones.
+        let start = unsafe { libc::mmap(wanted, length, protection.bits(), flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }

@@ -35,6 +35,12 @@ pub(super) trait Kind: Any + Send {
         None
     }
 
+    /// Returns whether such an object, without a parent in its attributes, belongs to a part that the framework creates with
+    /// the device, and so is cleaned up before the driver's other objects. As in `FxPkgIo::CreateQueue`.
+    fn is_of_package(&self) -> bool {
+        false
+    }
+
     /// Frees what the object owns. The object is already removed.
     fn free(&self) {}
 }
@@ -69,6 +75,8 @@ pub(super) struct Object {
     pub(super) deleted: bool,
     /// The object's own work has ended, and its cleanup callbacks run or have run.
     pub(super) disposed: bool,
+    /// See [`Kind::is_of_package`].
+    pub(super) is_of_package: bool,
     /// The thread that holds the callback lock, and how many times it acquired the lock.
     pub(super) holder: (u32, u32),
     /// The driver created the object after `DriverEntry` without a parent, so it lives until the driver is unloaded.

@@ -2,8 +2,8 @@
 //!
 //! Microsoft's documentation of `EvtDestroyCallback` gives the order: the cleanup of the children, the cleanup of the
 //! parent, the destruction of the children that have no references, the destruction of the parent. Siblings are cleaned
-//! up and destroyed in the order of their creation: `shared/object/fxobject.cpp` adds a child at the tail of its parent's
-//! list, and `fxobjectstatemachine.cpp` walks that list from its head.
+//! up and destroyed in the order of their creation, queues first: `shared/object/fxobject.cpp` adds a child at the tail of
+//! its parent's list, and `fxobjectstatemachine.cpp` walks that list from its head. Queues are children of a part of the device.
 
 use std::collections::BTreeMap;
 

@@ -40,6 +40,7 @@ pub(super) fn create_with(
     if memory.is_some_and(|(_, memory)| memory.is_null()) {
         return fail(NO_RESOURCES);
     }
+    let is_of_package = attributes.parent.is_null() && data.is_of_package();
     let (data, is_adopted) = (Box::new(data), attributes.parent.is_null() && parent.is_none());
     let accumulates = is_adopted && thread::callback() != Some("DriverEntry");
     with(|framework| {
@@ -57,13 +58,17 @@ pub(super) fn create_with(
             references: 0,
             deleted: false,
             disposed: false,
+            is_of_package,
             holder: (0, 0),
             accumulates,
             from,
         };
+        let siblings = framework.objects.get(&parent).map_or(&[][..], |parent| &parent.children);
+        let is_later = |sibling: &Handle| framework.objects.get(sibling).is_none_or(|known| !known.is_of_package);
+        let place = siblings.iter().position(|sibling| is_of_package && is_later(sibling)).unwrap_or(siblings.len());
         framework.objects.insert(handle, object);
         if let Some(parent) = framework.objects.get_mut(&parent) {
-            parent.children.push(handle);
+            parent.children.insert(place, handle);
         }
         Ok(handle)
     })

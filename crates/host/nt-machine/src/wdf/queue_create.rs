@@ -34,6 +34,10 @@ impl Kind for Queue {
         true
     }
 
+    fn is_of_package(&self) -> bool {
+        true
+    }
+
     fn end(&self) -> fn(Handle) {
         queue_state::end
     }

@@ -1,6 +1,7 @@
 //! Messages about wrong input, and help. Nothing here builds a driver.
 #![cfg(test)]
 
+mod framework;
 mod mc;
 mod options;
 

@@ -15,6 +15,8 @@ pub(crate) const RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.1");
 pub(crate) const SHA256_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.11");
 pub(crate) const MD5_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.4");
 pub(crate) const SHA1_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.5");
+/// The name that the OIW gave it, in certificates of the 2000s.
+pub(crate) const OIW_SHA1_WITH_RSA: ObjectIdentifier = oid("1.3.14.3.2.29");
 pub(crate) const SHA384_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.12");
 pub(crate) const SHA512_WITH_RSA: ObjectIdentifier = oid("1.2.840.113549.1.1.13");
 /// A key of an elliptic curve; which one is a parameter.

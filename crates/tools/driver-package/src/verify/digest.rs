@@ -23,7 +23,7 @@ impl Algorithm {
     pub(super) fn from_oid(oid: ObjectIdentifier) -> Option<Self> {
         match oid {
             oid::MD5 | oid::MD5_WITH_RSA => Some(Self::Md5),
-            oid::SHA1 | oid::SHA1_WITH_RSA => Some(Self::Sha1),
+            oid::SHA1 | oid::SHA1_WITH_RSA | oid::OIW_SHA1_WITH_RSA => Some(Self::Sha1),
             oid::SHA256 | oid::SHA256_WITH_RSA | oid::SHA256_WITH_ECDSA => Some(Self::Sha256),
             oid::SHA384 | oid::SHA384_WITH_RSA | oid::SHA384_WITH_ECDSA => Some(Self::Sha384),
             oid::SHA512 | oid::SHA512_WITH_RSA | oid::SHA512_WITH_ECDSA => Some(Self::Sha512),
@@ -85,4 +85,18 @@ fn digest<D: Digest>(parts: &[&[u8]]) -> Vec<u8> {
         digest.update(part);
     }
     digest.finalize().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use const_oid::ObjectIdentifier;
+
+    use super::Algorithm;
+
+    #[test]
+    fn both_names_of_sha_1_with_rsa_are_known() {
+        for name in ["1.2.840.113549.1.1.5", "1.3.14.3.2.29"] {
+            assert_eq!(Algorithm::from_oid(ObjectIdentifier::new_unwrap(name)), Some(Algorithm::Sha1), "{name}");
+        }
+    }
 }

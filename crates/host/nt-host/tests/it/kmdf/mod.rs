@@ -28,7 +28,7 @@ fn build(case: Option<(&str, &str)>) -> Output {
 }
 
 /// The path of a driver. The first call builds all of them.
-fn driver(name: &str) -> PathBuf {
+pub(crate) fn driver(name: &str) -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {
         let output = build(None);
@@ -42,6 +42,6 @@ fn start(name: &str) -> NtHost {
 }
 
 /// A control code of the drivers that try things.
-const fn code(function: u32) -> u32 {
+pub(crate) const fn code(function: u32) -> u32 {
     0x0022_0000 | (0x800 + function) << 2
 }

@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 
 use super::contract::Buffers;
 use super::history::{History, Origin};
+use super::manager::WAIT_WAKE;
 use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, POWER, Request, call_driver};
 use super::{activity, irp, mdl, rules, stack};
 use crate::cpu::thread;
@@ -334,8 +335,8 @@ pub(crate) struct Power {
 
 fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcome<NtStatus> {
     let Power { device, minor, state, .. } = power;
-    // IRP_MN_WAIT_WAKE, IRP_MN_SET_POWER, IRP_MN_QUERY_POWER.
-    if !matches!(minor, 0 | 2 | 3) {
+    // The others are IRP_MN_SET_POWER and IRP_MN_QUERY_POWER.
+    if !matches!(minor, WAIT_WAKE | 2 | 3) {
         return fail(NtStatus::InvalidParameter);
     }
     let target = stack::top(device)?;
@@ -361,8 +362,6 @@ fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcom
 
 /// Waits until the power IRPs that drivers requested are completed, except those that wait for a wake-up signal.
 pub(super) fn wait_for_power() {
-    /// `IRP_MN_WAIT_WAKE`.
-    const WAIT_WAKE: u8 = 0;
     let deadline = kernel().scheduler.now() + super::client::PATIENCE;
     kernel().scheduler.wait(Some(deadline), |_| {
         let io = lock(&kernel().io);

@@ -37,6 +37,8 @@ pub(crate) struct Submission {
     pub(crate) user_buffer: GuestPtr<u8>,
     pub(crate) mdl: GuestPtr<MDL>,
     pub(crate) file: GuestPtr<FILE_OBJECT>,
+    /// `IoStatus.Information` before the request is sent.
+    pub(crate) information: u64,
 }
 
 /// The result of a request.
@@ -73,9 +75,14 @@ pub(super) fn tell(device: GuestPtr<DEVICE_OBJECT>, major: u8, minor: u8, parame
     Ok(device::hold(device, || send(device, &submission))?.status.ok()?)
 }
 
+/// Returns a plug-and-play request without parameters.
+pub(super) fn minor(minor: u8) -> Submission {
+    Submission { major: PNP, minor, ..Submission::default() }
+}
+
 /// Sends a plug-and-play request that the driver cannot refuse.
 pub(super) fn announce(device: GuestPtr<DEVICE_OBJECT>, minor: u8) -> Result<(), Fault> {
-    let submission = Submission { major: PNP, minor, ..Submission::default() };
+    let submission = self::minor(minor);
     device::hold(device, || send(device, &submission)).map(drop)
 }
 
@@ -97,6 +104,7 @@ pub(crate) fn begin_with(
     let is_power = matches!(submission.major, PNP | POWER);
     let untouched = if is_power { NtStatus::NotSupported } else { NtStatus::Success };
     request.IoStatus().Status().write(untouched)?;
+    request.IoStatus().Information().write(submission.information)?;
     request.RequestorMode().write(submission.mode as u8)?;
     request.SystemBuffer().write(submission.system_buffer)?;
     request.UserBuffer().write(submission.user_buffer)?;

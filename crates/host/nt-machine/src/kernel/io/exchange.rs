@@ -69,7 +69,6 @@ pub(crate) fn begin_with(
     };
     let submission = Submission {
         major: asked.kind.as_int(),
-        minor: 0,
         // Programs cannot send internal requests.
         mode: if asked.kind == RequestKind::INTERNAL_DEVICE_CONTROL { Mode::Kernel } else { mode },
         parameters,
@@ -77,6 +76,7 @@ pub(crate) fn begin_with(
         user_buffer: buffers.user,
         mdl: buffers.mdl,
         file,
+        ..Submission::default()
     };
     let begin = || client::begin_with(device, &submission, routine, deliver);
     let length = asked.input.len() as u64;

@@ -2,12 +2,12 @@
 
 use etw_types::NtStatus;
 
-use super::client::{Completion, Submission, announce, send, tell};
+use super::client::{Completion, Submission, announce, minor, send, tell};
 use super::manager::{
-    Action, CANCEL_STOP, QUERY_INTERFACE, QUERY_PNP_DEVICE_STATE, QUERY_STOP, REMOVE_DEVICE, START_DEVICE, STOP_DEVICE,
-    SURPRISE_REMOVAL,
+    Action, CANCEL_STOP, FILTER_RESOURCE_REQUIREMENTS, QUERY_INTERFACE, QUERY_PNP_DEVICE_STATE, QUERY_STOP,
+    REMOVE_DEVICE, START_DEVICE, STOP_DEVICE, SURPRISE_REMOVAL,
 };
-use super::request::{PNP, POWER};
+use super::request::{PNP, POWER, dispatch_routine};
 use super::{build, device, relations, resources, stack, work};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::DEVICE_OBJECT;
@@ -109,7 +109,7 @@ fn schedule(physical: Object, action: Action) {
 
 /// Asks a device for its state (`IRP_MN_QUERY_PNP_DEVICE_STATE`). Returns whether it has failed or is gone.
 fn has_failed(device: Object) -> Result<bool, Fault> {
-    let submission = Submission { major: PNP, minor: QUERY_PNP_DEVICE_STATE, ..Submission::default() };
+    let submission = minor(QUERY_PNP_DEVICE_STATE);
     let Completion { status, information, .. } = device::hold(device, || send(device, &submission))?;
     let has_failed = status.is_success() && information & (FAILED | REMOVED) != 0;
     if has_failed {
@@ -140,6 +140,7 @@ pub(crate) fn add_device() -> Outcome<Object> {
         gap::add(GapKind::NotAdded, "AddDevice returned success without attaching a device".to_owned());
         return device::first().ok_or(NtStatus::NoSuchDevice.into());
     };
+    filter_requirements(device)?;
     if let Err(failure) = start(device, physical) {
         if let Failure::Status(status) = failure {
             gap::add(GapKind::NotStarted, format!("IRP_MN_START_DEVICE was completed with {status}"));
@@ -150,6 +151,19 @@ pub(crate) fn add_device() -> Outcome<Object> {
         return Err(failure);
     }
     Ok(device)
+}
+
+/// Lets the drivers of a new device change the list of what it requires (`IRP_MN_FILTER_RESOURCE_REQUIREMENTS`). The device
+/// gets its own resources whatever they make of the list.
+fn filter_requirements(device: Object) -> Result<(), Fault> {
+    let list = resources::requirements(dispatch_routine(device, PNP)?)?.address();
+    let parameters = [list, 0, 0, 0];
+    let submission = Submission { parameters, information: list, ..minor(FILTER_RESOURCE_REQUIREMENTS) };
+    let Completion { information, .. } = device::hold(device, || send(device, &submission))?;
+    if information != 0 {
+        lock(&kernel().pool).free_object(information);
+    }
+    Ok(())
 }
 
 /// Starts a device with its resources, and asks what Windows asks a device that has started, unless the driver has already

@@ -3,13 +3,13 @@
 //!
 //! The host has no drivers for the children, so each is a physical device that starts alone, as a raw device does.
 
-use super::client::{Completion, Submission, announce, send, tell};
+use super::client::{Completion, Submission, announce, minor, send, tell};
 use super::manager::{
     CANCEL_REMOVE, Child, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_REMOVE, REMOVE_DEVICE, START_DEVICE,
     SURPRISE_REMOVAL,
 };
 use super::request::PNP;
-use super::{device, stack};
+use super::{client, device, stack};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS};
@@ -76,10 +76,6 @@ fn query(device: Object) -> Result<Option<Vec<Object>>, Fault> {
     Ok(Some(found))
 }
 
-fn minor(minor: u8) -> Submission {
-    Submission { major: PNP, minor, ..Submission::default() }
-}
-
 /// Asks a new child what Windows asks before it looks for a driver, and starts it.
 fn start(child: Object) -> Result<(), Fault> {
     let ids = (0..4).map(|kind| (QUERY_ID, [kind, 0, 0, 0]));
@@ -103,7 +99,7 @@ fn start(child: Object) -> Result<(), Fault> {
 
 /// Sends a query whose result is memory, which the sender frees.
 fn query_memory(child: Object, minor: u8, parameters: [u64; 4]) -> Result<(), Fault> {
-    let submission = Submission { parameters, ..self::minor(minor) };
+    let submission = Submission { parameters, ..client::minor(minor) };
     let Completion { status, information, .. } = device::hold(child, || send(child, &submission))?;
     if status.is_success() && information != 0 {
         lock(&kernel().pool).free_object(information);

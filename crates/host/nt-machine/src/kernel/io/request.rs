@@ -9,7 +9,7 @@ use super::contract::{self, Buffers};
 use super::device::{self, Device, Link, Owner};
 use super::dispatching::{self, Dispatch};
 use super::history::{History, Origin};
-use super::manager::{Action, Child};
+use super::manager::{Action, Child, WAIT_WAKE};
 use super::remove_lock::{self, RemoveLocks};
 use super::rules::{self, Ran};
 use super::volume::Volume;
@@ -231,6 +231,8 @@ pub(super) fn dispatch(
         // all others except plug and play.
         let status = match major {
             PNP => bus::serve(device, request, place)?,
+            // Its capabilities say that the device cannot wake the system.
+            POWER if place.MinorFunction().read()? == WAIT_WAKE => NtStatus::NotSupported,
             POWER | CREATE | CLOSE | CLEANUP => NtStatus::Success,
             _ => {
                 let [_, _, code, _] = place.Parameters().read()?;

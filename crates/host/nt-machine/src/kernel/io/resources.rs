@@ -3,8 +3,10 @@
 
 use crate::config::Resource;
 use crate::kernel::{kernel, lock};
-use crate::layout::{CM_PARTIAL_RESOURCE_DESCRIPTOR, CM_RESOURCE_LIST};
-use crate::memory::{Fault, GuestPtr};
+use crate::layout::{
+    CM_PARTIAL_RESOURCE_DESCRIPTOR, CM_RESOURCE_LIST, IO_RESOURCE_DESCRIPTOR, IO_RESOURCE_REQUIREMENTS_LIST,
+};
+use crate::memory::{Code, Fault, GuestPtr};
 use crate::verify::gap;
 
 /// `CmResourceType…`.
@@ -24,6 +26,9 @@ pub(crate) const DEVICE_IRQL: u8 = 9;
 const FIRST_VECTOR: u32 = 0x90;
 /// The first interrupt line before translation.
 const FIRST_LINE: u32 = 16;
+
+/// `CM_RESOURCE_INTERRUPT_MESSAGE_TOKEN`: the vector of a message before one is assigned.
+const MESSAGE_TOKEN: u32 = u32::MAX - 1;
 
 /// An interrupt of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +97,49 @@ pub(crate) fn descriptors() -> [Vec<CM_PARTIAL_RESOURCE_DESCRIPTOR>; 2] {
         }
     }
     [raw, translated]
+}
+
+/// Creates the list of what the device requires, in memory that a driver can free: exactly the resources that it gets. NULL
+/// if it requires none, or if there is no memory. `owner` is the routine that is to blame if the memory leaks.
+pub(super) fn requirements(owner: GuestPtr<Code>) -> Result<GuestPtr<IO_RESOURCE_REQUIREMENTS_LIST>, Fault> {
+    let range = |first: u64, last: u64, length: u32| [u64::from(length) | 1 << 32, first, last];
+    let [raw, _] = descriptors();
+    let required: Vec<IO_RESOURCE_DESCRIPTOR> = raw
+        .into_iter()
+        .map(|descriptor| {
+            let [low, high, length, _] = descriptor.u;
+            let start = u64::from(low) | u64::from(high) << 32;
+            let u = match descriptor.Type {
+                INTERRUPT => {
+                    let is_message = descriptor.Flags & MESSAGE != 0;
+                    let vector = u64::from(if is_message { MESSAGE_TOKEN } else { high });
+                    [vector | vector << 32, 0, 0]
+                }
+                _ => range(start, start.saturating_add(u64::from(length).saturating_sub(1)), length),
+            };
+            let CM_PARTIAL_RESOURCE_DESCRIPTOR { Type, ShareDisposition, Flags, .. } = descriptor;
+            IO_RESOURCE_DESCRIPTOR { Option: 0, Type, ShareDisposition, Spare1: 0, Flags, Spare2: 0, u }
+        })
+        .collect();
+    if required.is_empty() {
+        return Ok(GuestPtr::NULL);
+    }
+    let size = size_of::<IO_RESOURCE_REQUIREMENTS_LIST>() + size_of_val(required.as_slice());
+    let memory = lock(&kernel().pool).allocate(size as u64, *b"PpRr", true, owner.address());
+    let Some(list) = memory.map(GuestPtr::<IO_RESOURCE_REQUIREMENTS_LIST>::new) else { return Ok(GuestPtr::NULL) };
+    list.write(IO_RESOURCE_REQUIREMENTS_LIST {
+        ListSize: size as u32,
+        InterfaceType: 0,
+        BusNumber: 0,
+        SlotNumber: 0,
+        Reserved: [0; 3],
+        AlternativeLists: 1,
+        Version: 1,
+        Revision: 1,
+        Count: required.len() as u32,
+    })?;
+    list.after::<IO_RESOURCE_DESCRIPTOR>().write_all(&required)?;
+    Ok(list)
 }
 
 /// Notes that the device has no resources, which may be why it does not start.

@@ -6,7 +6,7 @@ use super::dispatching::{self, Dispatch};
 use super::history::{self, History, Origin};
 use super::manager::{
     CANCEL_REMOVE, CANCEL_STOP, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, QUERY_REMOVE, QUERY_STOP, REMOVE_DEVICE,
-    START_DEVICE, SURPRISE_REMOVAL,
+    START_DEVICE, SURPRISE_REMOVAL, WAIT_WAKE,
 };
 use super::remove_lock;
 use crate::cpu::thread;
@@ -349,8 +349,6 @@ pub(crate) fn fails(call: &Call) {
 
 /// Checks a call of `PoRequestPowerIrp`. Only `IRP_MN_WAIT_WAKE` returns an IRP that the driver may use.
 pub(super) fn requests_power(minor: u8, wants_irp: bool) {
-    /// `IRP_MN_WAIT_WAKE`.
-    const WAIT_WAKE: u8 = 0;
     if wants_irp && minor != WAIT_WAKE {
         let breach = Rule::RequestMisuse.named(Wdm::RequestedPowerIrp);
         verify::find(breach, format_args!("asks for the IRP, which can be completed before the routine returns"));

@@ -1,13 +1,13 @@
 //! The project's KMDF drivers on Microsoft's own framework, version 1.9, compared with the imitation. The tests run if the
 //! environment variable `WDK_ETW_FRAMEWORK` names the folder with its `Wdf01000.sys`.
 
+mod rust;
+
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common;
 use crate::common::c::{FRAMEWORK, build, temporary};
-use crate::matrix::kit;
 use etw_types::NtStatus;
 use nt_host::{Below, Builder, Device, Error, Frameworks, NtHost, Report, RequestKind};
 
@@ -254,56 +254,6 @@ fn children_come_and_go_in_the_same_way() {
         Ok(())
     });
     assert!(found.is_empty(), "{found:#?}");
-}
-
-#[test]
-fn the_drivers_of_the_kit_are_the_same() {
-    let Some(framework) = original() else { return };
-    for name in ["kit_echo.sys", "kit_timer.sys"] {
-        let driver = adapted(NtHost::builder().driver(kit(name)));
-        let found = driver.compare(&framework, |host| {
-            host.load()?;
-            let device = host.add_device()?;
-            let mut results = vec![device.read(8)?.status.to_string(), device.write(b"hello")?.status.to_string()];
-            let reply = device.read(8)?;
-            results.push(format!("{} {:?}", reply.status, reply.output));
-            results.push(device.ioctl(0x0022_2000, &[], 8)?.status.to_string());
-            host.advance(Duration::from_secs(3))?;
-            device.remove()?;
-            host.unload()?;
-            Ok(results)
-        });
-        let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
-        assert!(found.is_empty(), "{name}: {found:#?}");
-    }
-}
-
-/// The events of the sample's whole life, with its requests and timer ticks.
-#[test]
-fn the_sample_writes_the_same_events() {
-    let Some(framework) = original() else { return };
-    let sample = adapted(NtHost::builder().driver(common::built("driver_sample.sys")));
-    let mut events = 0;
-    let found = sample.compare(framework, |host| {
-        host.load()?;
-        let device = host.add_device()?;
-        let mut results = Vec::new();
-        for (code, input) in [(0x0022_E000, &b"hello"[..]), (0x0022_6004, b""), (0x0022_600C, b""), (0x0022_2FFC, b"")]
-        {
-            let reply = device.ioctl(code, input, 64)?;
-            results.push(format!("{code:#X}: {} {:?}", reply.status, reply.output));
-        }
-        host.advance(Duration::from_millis(2500))?;
-        device.sleep()?;
-        device.wake()?;
-        device.remove()?;
-        host.unload()?.assert_clean();
-        events = host.trace().events()?.len();
-        Ok(results)
-    });
-    let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
-    assert!(found.is_empty(), "{found:#?}");
-    assert!(events > 12, "{events} events");
 }
 
 #[test]

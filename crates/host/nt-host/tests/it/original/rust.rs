@@ -1,0 +1,166 @@
+//! Drivers in Rust: the sample, those of the kit, and those on `wdk-kmdf`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use etw_types::NtStatus;
+use nt_host::{Below, Builder, Device, Difference, Error, NtHost, RequestKind, Resource};
+
+use super::{adapted, original};
+use crate::common;
+use crate::kmdf::{code, driver};
+use crate::matrix::kit;
+
+/// The results of a run.
+type Results = Result<Vec<String>, Error>;
+
+/// Loads the driver, adds a device, performs the steps, removes the device and unloads the driver on both frameworks.
+/// Everything must be the same.
+fn same(builder: Builder, steps: impl FnMut(&NtHost, &Device) -> Results) {
+    let found: Vec<String> = differences(builder, steps).iter().map(ToString::to_string).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+fn differences(builder: Builder, mut steps: impl FnMut(&NtHost, &Device) -> Results) -> Vec<Difference> {
+    let Some(framework) = original() else { return Vec::new() };
+    let found = adapted(builder).compare(framework, |host| {
+        host.load()?;
+        let device = host.add_device()?;
+        let mut results = steps(host, &device)?;
+        results.push(format!("{:?}", device.remove().map_err(|error| error.to_string())));
+        host.unload()?;
+        Ok(results)
+    });
+    found.expect("both runs")
+}
+
+fn built(image: PathBuf) -> Builder {
+    NtHost::builder().driver(image)
+}
+
+fn control(device: &Device, requests: &[(u32, &[u8])]) -> Results {
+    let reply = |(code, input): &(u32, &[u8])| {
+        device.ioctl(*code, input, 64).map(|reply| format!("{code:#X}: {} {:?}", reply.status, reply.output))
+    };
+    requests.iter().map(reply).collect()
+}
+
+#[test]
+fn the_drivers_of_the_kit_are_the_same() {
+    if original().is_none() {
+        return;
+    }
+    for name in ["kit_echo.sys", "kit_timer.sys"] {
+        same(built(kit(name)), |host, device| {
+            let mut results = vec![device.read(8)?.status.to_string(), device.write(b"hello")?.status.to_string()];
+            let reply = device.read(8)?;
+            results.push(format!("{} {:?}", reply.status, reply.output));
+            results.push(device.ioctl(0x0022_2000, &[], 8)?.status.to_string());
+            host.advance(Duration::from_secs(3))?;
+            Ok(results)
+        });
+    }
+}
+
+/// The events and callbacks of the sample's whole life: nine control requests, timer ticks, sleep and wake-up.
+#[test]
+fn the_sample_writes_the_same_events() {
+    if original().is_none() {
+        return;
+    }
+    let (echo, statistics, statuses, unknown) = (0x0022_E000, 0x0022_6004, 0x0022_600C, 0x0022_2FFC);
+    let mut events = 0;
+    same(built(common::built("driver_sample.sys")), |host, device| {
+        let mut results = control(device, &[(echo, b"hello"), (statistics, b""), (statuses, b""), (unknown, b"")])?;
+        host.advance(Duration::from_millis(2500))?;
+        results.extend(control(device, &[(echo, b""), (echo, &[7; 64]), (statistics, b"")])?);
+        device.sleep()?;
+        device.wake()?;
+        results.extend(control(device, &[(echo, b"again"), (statistics, b"")])?);
+        assert_eq!(results.len(), 9);
+        events = host.trace().events()?.len();
+        Ok(results)
+    });
+    assert!(events > 20, "{events} events");
+}
+
+#[test]
+fn the_echo_driver_is_the_same() {
+    if original().is_none() {
+        return;
+    }
+    same(built(driver("kmdf_echo.sys")), |host, device| {
+        let mut results = vec![device.read(8)?.status.to_string()];
+        let write = device.begin_write(b"hello")?;
+        host.advance(Duration::from_millis(100))?;
+        results.push(write.wait()?.status.to_string());
+        let (first, second) = (device.begin_read(64)?, device.begin_read(2)?);
+        second.cancel()?;
+        results.push(second.wait()?.status.to_string());
+        device.sleep()?;
+        results.push(format!("{:?}", first.wait()?.output));
+        device.wake()?;
+        Ok(results)
+    });
+}
+
+#[test]
+fn the_driver_for_control_requests_is_the_same() {
+    let Some(framework) = original() else { return };
+    let found = adapted(built(driver("kmdf_ioctl.sys"))).compare(framework, |host| {
+        host.load()?;
+        let file = host.open(r"\\.\NONPNP")?;
+        // Direct input, direct output, buffered, neither.
+        let codes = (0..4).map(|method: u32| 40001 << 16 | (0x900 + method) << 2 | [1, 2, 0, 3][method as usize]);
+        let mut results = Vec::new();
+        for (code, input) in codes.flat_map(|code| [(code, b"hello".as_slice()), (code, b"")]) {
+            let reply = file.ioctl(code, input, 64)?;
+            results.push(format!("{code:#X}: {} {:?}", reply.status, reply.output));
+        }
+        results.push(format!("{:?}", file.read(64)?.output));
+        file.close()?;
+        host.unload()?;
+        Ok(results)
+    });
+    let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// The driver allows its device to sleep while it is idle. On the original it does, so its callbacks come in another order.
+#[test]
+fn the_driver_that_uses_most_of_the_crate_is_the_same_except_for_idle_power() {
+    if original().is_none() {
+        return;
+    }
+    let below = |code, status, output: &[u8]| Below {
+        device: None,
+        kind: Some(RequestKind::DEVICE_CONTROL),
+        code: Some(code),
+        status,
+        output: output.to_vec(),
+        delay: Duration::from_millis(10),
+    };
+    let builder = built(driver("kmdf_tour.sys"))
+        .resource(Resource::LineInterrupt)
+        .resource(Resource::MessageInterrupts(1))
+        .below(below(code(3), NtStatus::NotSupported, &[]))
+        .below(below(code(4), NtStatus::Success, b"below"))
+        .below(below(code(8), NtStatus::Success, b"mine"));
+    let mut found = differences(builder, |host, device| {
+        let waiting = device.begin_ioctl(code(0), &[], 16)?;
+        let mut results = control(device, &[1, 1, 2, 2, 3, 4, 5, 6, 7, 8].map(|function| (code(function), &b""[..])))?;
+        results.push(format!("{:?}", waiting.wait()?.output));
+        device.sleep()?;
+        device.wake()?;
+        // Another thread starts and removes the child, so nothing else happens meanwhile.
+        let file = device.open()?;
+        for function in [9, 10] {
+            results.push(file.ioctl(code(function), b"", 64)?.status.to_string());
+            host.advance(Duration::from_millis(1))?;
+        }
+        file.close()?;
+        Ok(results)
+    });
+    found.retain(|difference| difference.aspect != "callbacks");
+    assert!(found.is_empty(), "{found:#?}");
+}
