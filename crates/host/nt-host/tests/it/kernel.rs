@@ -178,7 +178,7 @@ fn deleted_devices_and_records_live_as_long_as_on_windows() {
 fn what_is_never_released_or_used_too_late_is_found() {
     for (bug, rule, routine, detail) in [
         (1, Rule::ObjectLeak, None, "does not release 1 reference to an object"),
-        (2, Rule::UseAfterFree, None, "in a freed allocation"),
+        (2, Rule::UseAfterFree, None, "in a freed buffer or object"),
         (3, Rule::ObjectLeak, None, "does not remove a bug-check callback"),
     ] {
         let image = c::build("wdm_lifetime", bug, "DriverEntry", &["ntoskrnl"]);
