@@ -30,11 +30,24 @@ fn words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
+/// Two numbers of 32 bits as one word.
+const fn pair(low: u64, high: u64) -> u64 {
+    high << 32 | low
+}
+
 fn system(hook_id: u16, version: u16, timestamp: u64, payload: &[u8]) -> Vec<u8> {
     let size = u16::try_from(SYSTEM_SIZE + payload.len()).unwrap();
     let (header_type, process_id, thread_id) = (TYPE_SYSTEM_64, Some(500), Some(70));
-    let header =
-        SystemHeader { version, header_type, size, hook_id, timestamp, process_id, thread_id, ..Default::default() };
+    let header = SystemHeader {
+        version,
+        header_type,
+        size,
+        hook_id,
+        timestamp,
+        process_id,
+        thread_id,
+        ..SystemHeader::default()
+    };
     [&header.to_bytes(), payload].concat()
 }
 
@@ -59,11 +72,11 @@ fn records() -> Vec<Vec<u8>> {
     let id = |id, version| EventDescriptor { id, version, ..EventDescriptor::default() };
     let opcode = |opcode| EventDescriptor { opcode: Opcode::from_int(opcode), ..EventDescriptor::default() };
     // Key, ids, session, status, directory, no SID, name, command line.
-    let process = [&words(&[1, 4 << 32 | 500, 1, 0])[..], &[0; 4], b"a.exe\0", &wide("a.exe -x")].concat();
-    let thread = [&words(&[70 << 32 | 500, 0, 0, 0, 0, 0, 0, 0, 0])[..], &wide("worker")].concat();
+    let process = [&words(&[1, pair(500, 4), 1, 0])[..], &[0; 4], b"a.exe\0", &wide("a.exe -x")].concat();
+    let thread = [&words(&[pair(500, 70), 0, 0, 0, 0, 0, 0, 0, 0])[..], &wide("worker")].concat();
     let image = [words(&[IMAGE, 0x8000, 500, 0x5678, 0, 0, 0]), wide("\\Device\\HarddiskVolume3\\a.exe")].concat();
     let file = [words(&[0x77]), wide("\\Device\\HarddiskVolume3\\b.txt")].concat();
-    let read = words(&[0, 9, 0x77, 0, 512 << 32 | 70, 0]);
+    let read = words(&[0, 9, 0x77, 0, pair(70, 512), 0]);
     let key = [words(&[0, 0, 0x99]), wide("\\REGISTRY\\MACHINE\\X")].concat();
     let rsds = [&words(&[IMAGE])[..], &500_u32.to_le_bytes(), &[7; 16], &1_u32.to_le_bytes(), b"a.pdb\0"].concat();
     let drive = [wide("\\Device\\HarddiskVolume3\\"), wide("C:\\")].concat();
@@ -92,11 +105,11 @@ fn records() -> Vec<Vec<u8>> {
         system(0x0420, 2, 1_000_015, &file),
         system(0x0916, 2, 1_000_016, &key),
         event(RUNTIME, id(143, 1), &payload(1_000_020, &method.concat(), 0)),
-        perfinfo(0x0F2E, 1_000_030, &[KERNEL, 1 << 32 | 70]),
-        perfinfo(0x1820, 1_000_031, &[1_000_030, 70 << 32 | 500, KERNEL, KERNEL + 1]),
-        perfinfo(0x1820, 1_000_032, &[1_000_030, 70 << 32 | 500, IMAGE + 0x10, JITTED + 4]),
-        perfinfo(0x0524, 1_000_040, &[71 << 32 | 70, 0, 0]),
-        perfinfo(0x1826, 1_000_041, &[1_000_040, 70 << 32 | 500, KEY]),
+        perfinfo(0x0F2E, 1_000_030, &[KERNEL, pair(70, 1)]),
+        perfinfo(0x1820, 1_000_031, &[1_000_030, pair(500, 70), KERNEL, KERNEL + 1]),
+        perfinfo(0x1820, 1_000_032, &[1_000_030, pair(500, 70), IMAGE + 0x10, JITTED + 4]),
+        perfinfo(0x0524, 1_000_040, &[pair(70, 71), 0, 0]),
+        perfinfo(0x1826, 1_000_041, &[1_000_040, pair(500, 70), KEY]),
         system(0x0443, 3, 1_000_050, &read),
         event(RUNTIME, id(1, 1), &with_key),
         event(KERNEL_PROCESS, id(1, 1), &payload(1_000_070, &start, 0)),
