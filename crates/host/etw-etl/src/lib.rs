@@ -70,7 +70,7 @@ mod testing;
 mod time;
 mod write;
 
-pub use decode::{Decoded, Decoder, Flat, FrameNames, Identity, NameSource, Names, Process, escaped};
+pub use decode::{Decoded, Decoder, Flat, FlatValue, FrameNames, Identity, NameSource, Names, Process, escaped};
 pub use error::Error;
 pub use event::{Event, EventRef, Header, Kind};
 pub use export::{About, Exporter, Format};

@@ -11,6 +11,10 @@ use crate::event::EventRef;
 
 /// Maximum number of methods that are remembered.
 const MAX_METHODS: usize = 0x10_0000;
+/// Maximum memory for their names, in bytes.
+const MAX_BYTES: usize = 256 * 1024 * 1024;
+/// Maximum number of methods that were compiled to the same address, one after the other.
+const MAX_AT_ADDRESS: usize = 64;
 /// Number of methods below an address that are looked at: code of one method can lie inside the range of another.
 const MAX_BELOW: usize = 4;
 
@@ -43,6 +47,8 @@ struct Method {
 pub struct Methods {
     by_start: BTreeMap<(u32, u64), Vec<Method>>,
     count: usize,
+    /// The memory of the names.
+    bytes: usize,
 }
 
 impl Methods {
@@ -53,7 +59,8 @@ impl Methods {
 
     /// Adds a method event.
     pub(crate) fn add(&mut self, decoder: &mut Decoder, event: &EventRef<'_>) {
-        let (Some(process), true) = (event.header.process_id, self.count < MAX_METHODS) else { return };
+        let has_room = self.count < MAX_METHODS && self.bytes < MAX_BYTES;
+        let (Some(process), true) = (event.header.process_id, has_room) else { return };
         let (mut start, mut size, mut class, mut name) = (0, 0, String::new(), String::new());
         decoder.visit(event, &mut |field, value| match (&*field.name, value) {
             ("MethodStartAddress", Value::Hex(number)) => start = number,
@@ -68,7 +75,8 @@ impl Methods {
         let stamp = if event.header.provider == Some(RUNTIME) { event.header.stamp } else { 0 };
         let name = if class.is_empty() { format!("managed!{name}") } else { format!("managed!{class}.{name}") };
         let methods = self.by_start.entry((process, start)).or_default();
-        if methods.iter().all(|known| *known.name != *name) {
+        if methods.len() < MAX_AT_ADDRESS && methods.iter().all(|known| *known.name != *name) {
+            self.bytes += name.len();
             methods.push(Method { stamp, end: start.saturating_add(size), name: name.into() });
             self.count += 1;
         }
@@ -115,7 +123,7 @@ fn text(value: Value<'_>) -> String {
 mod tests {
     use etw_types::EventDescriptor;
 
-    use super::{END, FrameNames as _, LOAD, Methods, RUNDOWN, RUNTIME};
+    use super::{END, FrameNames as _, LOAD, MAX_AT_ADDRESS, MAX_BYTES, Methods, RUNDOWN, RUNTIME};
     use crate::EventData;
     use crate::decode::Decoder;
     use crate::testing::read;
@@ -152,5 +160,23 @@ mod tests {
         assert_eq!(methods.names_at(7, 1, 0x20FF), ["managed!N.Class.Old+0xff"]);
         assert!(methods.names_at(7, 250, 0x2100).is_empty() && methods.names(8, 0x1010).is_empty());
         assert!(!Methods::is_described_by(RUNTIME, END));
+    }
+
+    #[test]
+    fn methods_at_one_address_and_the_memory_of_names_are_limited() {
+        let mut methods = Methods::default();
+        let mut decoder = Decoder::default();
+        let mut add = |methods: &mut Methods, name: &str| {
+            let payload = payload(0x1000, 0x100, "", name);
+            let descriptor = EventDescriptor { id: LOAD, version: 1, ..EventDescriptor::default() };
+            let data =
+                EventData { provider: RUNTIME, descriptor, process_id: 7, payload: &payload, ..EventData::default() };
+            methods.add(&mut decoder, &read(&data).as_ref());
+        };
+        (0..2 * MAX_AT_ADDRESS).for_each(|number| add(&mut methods, &format!("Method{number}")));
+        assert_eq!(methods.count, MAX_AT_ADDRESS);
+        let mut full = Methods { bytes: MAX_BYTES, ..Methods::default() };
+        add(&mut full, "Method");
+        assert!(full.is_empty());
     }
 }

@@ -6,8 +6,10 @@
 
 mod decoded;
 mod flat;
+mod flat_values;
 mod frames;
 mod links;
+mod lookup;
 mod names;
 mod own;
 mod schema;
@@ -17,7 +19,7 @@ mod value;
 mod walk;
 
 pub use decoded::Decoded;
-pub use flat::Flat;
+pub use flat::{Flat, FlatValue};
 pub use frames::FrameNames;
 pub use names::{NameSource, Names, Process};
 pub use own::decode;

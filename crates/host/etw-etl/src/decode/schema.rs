@@ -1,53 +1,25 @@
 //! Decoding with schemas from the trace, from files and from the kernel's built-in classes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use etw_manifest::built_in::BuiltIn;
-use etw_manifest::{EventKey, EventSchema, Field as SchemaField, Layers, PointerSize, Schema};
+use etw_manifest::{EventSchema, Field as SchemaField, Layers, Schema};
 use etw_types::tracelogging::Value;
 
 use super::decoded::Decoded;
 use super::flat::{Flat, OwnSchemas};
 use super::frames::FrameNames;
 use super::links::Links;
+use super::lookup::{Lookup, Resolved};
 use super::names::{NameSource, Names, Process};
 use super::own::decode;
 use super::sinks::{Count, List, Show, Tree};
 use super::tree::Node;
 use super::value::Scalar;
-use super::walk::{Plan, walk};
-use crate::event::{EventRef, Kind};
+use super::walk::walk;
+use crate::event::EventRef;
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::format::record::Layout;
-
-/// Maximum number of cached lookups. A trace has some thousand kinds of events, but a hostile one may have as many as it has
-/// events.
-const MAX_KNOWN: usize = 0x1_0000;
-/// Number of lookups that are cached without hashing; a power of two.
-const RECENT: usize = 64;
-/// The same for kernel events, which are looked up by hook id instead of GUID.
-const HOOKS: usize = 256;
-
-/// Version, pointer size and hook id of a kernel event, as one number because it is compared for every event.
-type Hook = u32;
-
-/// A schema, or `None` if there is none.
-type Found = Option<Resolved>;
-
-/// A schema, and how to walk its events.
-#[derive(Clone, Debug)]
-struct Resolved {
-    schema: Arc<EventSchema>,
-    plan: Arc<Plan>,
-    links: Links,
-}
-
-impl Resolved {
-    fn new(schema: Arc<EventSchema>, pointer: PointerSize) -> Self {
-        Self { plan: Arc::new(Plan::new(&schema, pointer)), links: Links::new(&schema), schema }
-    }
-}
 
 /// Decodes events of any kind, and caches schema lookups.
 ///
@@ -100,10 +72,7 @@ impl Resolved {
 /// ```
 #[derive(Debug)]
 pub struct Decoder {
-    layers: Layers,
-    known: HashMap<EventKey, Found>,
-    recent: Vec<Option<(EventKey, Found)>>,
-    hooks: Vec<Option<(Hook, Found)>>,
+    lookup: Lookup,
     own: OwnSchemas,
     frames: Option<Arc<dyn FrameNames>>,
     names: Option<Arc<dyn NameSource>>,
@@ -122,15 +91,7 @@ impl Decoder {
     /// Looks up schemas in these sources.
     #[must_use]
     pub fn new(layers: Layers) -> Self {
-        Self {
-            layers,
-            known: HashMap::new(),
-            recent: vec![None; RECENT],
-            hooks: vec![None; HOOKS],
-            own: OwnSchemas::default(),
-            frames: None,
-            names: None,
-        }
+        Self { lookup: Lookup::new(layers), own: OwnSchemas::default(), frames: None, names: None }
     }
 
     /// Names the frames of stacks with `frames`.
@@ -172,55 +133,18 @@ impl Decoder {
 
     /// Adds a source that is searched after all others, and clears the cache so that unknown events are looked up again.
     pub fn push(&mut self, source: Arc<dyn Schema>) {
-        self.layers.push(source);
-        self.known.clear();
-        self.recent.fill(None);
-        self.hooks.fill(None);
+        self.lookup.push(source);
     }
 
     /// Returns the schema of an event, if there is one. TraceLogging events are self-describing and need none.
     pub fn schema(&mut self, event: &EventRef<'_>) -> Option<Arc<EventSchema>> {
-        self.find_for(event)?.1.as_ref().map(|known| Arc::clone(&known.schema))
+        self.lookup.find_for(event)?.1.as_ref().map(|known| Arc::clone(&known.schema))
     }
 
     /// Returns the name of an event's provider, or of a kernel event's class, even if the event itself is unknown.
     #[must_use]
     pub fn provider_name(&self, event: &EventRef<'_>) -> Option<Arc<str>> {
-        self.layers.provider_name(&event.class()?)
-    }
-
-    /// Returns the pointer size and the schema of an event, or `None` if it is self-describing or cannot have a schema.
-    fn find_for(&mut self, event: &EventRef<'_>) -> Option<(PointerSize, &Found)> {
-        let header = &event.header;
-        let pointer = pointer_size(event);
-        if !matches!(header.layout, Layout::System | Layout::Compact | Layout::PerfInfo) {
-            return Some((pointer, self.find(&key(event)?)));
-        }
-        let [kind, group] = header.descriptor.id.to_le_bytes();
-        let hook = Hook::from_le_bytes([header.descriptor.version, header.is_32_bit.into(), kind, group]);
-        let place = usize::from(kind.wrapping_add(group.wrapping_mul(7))) % HOOKS;
-        if self.hooks.get(place)?.as_ref().is_none_or(|(known, _)| *known != hook) {
-            let found = self.find(&key(event)?).clone();
-            *self.hooks.get_mut(place)? = Some((hook, found));
-        }
-        self.hooks.get(place)?.as_ref().map(|(_, found)| (pointer, found))
-    }
-
-    fn find(&mut self, key: &EventKey) -> &Found {
-        let place = usize::from(key.opcode) ^ usize::from(key.id) ^ usize::from(key.provider.data2);
-        let Self { layers, known, recent, .. } = self;
-        let Some(slot) = recent.get_mut(place % RECENT) else { return &None };
-        if slot.as_ref().is_none_or(|(other, _)| other != key) {
-            if known.len() >= MAX_KNOWN {
-                known.clear();
-            }
-            let found = known
-                .entry(*key)
-                .or_insert_with(|| layers.event(key).map(|schema| Resolved::new(schema, key.pointer)))
-                .clone();
-            *slot = Some((*key, found));
-        }
-        slot.as_ref().map_or(&None, |(_, found)| found)
+        self.lookup.layers.provider_name(&event.class()?)
     }
 
     /// Decodes an event as far as its schema is known.
@@ -256,16 +180,16 @@ impl Decoder {
 
     /// Returns the names that belong to an event.
     pub fn names(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> Names {
-        let Some(names) = self.names.clone() else { return Names::default() };
-        let found = self.find_for(event).and_then(|(_, found)| found.as_ref());
-        found.map(|known| known.links).unwrap_or_default().names(&*names, event, decoded)
+        let Some(names) = &self.names else { return Names::default() };
+        let found = self.lookup.find_for(event).and_then(|(_, found)| found.as_ref());
+        found.map(|known| known.links).unwrap_or_default().names(&**names, event, decoded)
     }
 
-    /// Decodes an event whose fields are all single values, without a tree and without text. Returns `None` for every other event:
-    /// [`decode`](Self::decode) decodes all.
+    /// Decodes an event whose fields are single values or arrays of numbers, without a tree and without text. Returns `None` for
+    /// every other event: [`decode`](Self::decode) decodes all.
     ///
     /// ```no_run
-    /// use etw_etl::{Decoder, Flat, Reader};
+    /// use etw_etl::{Decoder, Flat, FlatValue, Reader};
     ///
     /// let mut reader = Reader::open("trace.etl")?;
     /// let mut decoder = Decoder::from_reader(&reader, None).without_frames();
@@ -274,15 +198,20 @@ impl Decoder {
     ///         println!("{}", decoder.decode(&event));
     ///         continue;
     ///     };
-    ///     println!("{:?} {:?}", flat.message(), flat.shown(0));
-    ///     let Flat { schema, values, is_whole, .. } = flat;
-    ///     println!("{} {values:?} {is_whole}", schema.name);
+    ///     println!("{} {:?}", flat.schema.name, flat.message());
+    ///     for (field, value) in flat.fields() {
+    ///         match value {
+    ///             FlatValue::One(_, value) => println!("{}={value}", field.name),
+    ///             FlatValue::Many(_) => println!("{}={}", field.name, value.node(field)),
+    ///         }
+    ///     }
+    ///     let Flat { schema, is_whole, .. } = &flat;
+    ///     println!("{} of {} fields, {is_whole}", flat.field_count(), schema.fields.len());
     /// }
     /// # Ok::<(), etw_etl::Error>(())
     /// ```
-    pub fn flat<'a>(&mut self, event: &EventRef<'a>) -> Option<Flat<'a>> {
-        let names = self.names.clone();
-        let source = names.as_deref();
+    pub fn flat<'a>(&mut self, event: &EventRef<'a>) -> Option<Flat<'_, 'a>> {
+        let source = self.names.as_deref();
         if event.header.layout == Layout::Event
             && event.header.flags & (FLAG_STRING_ONLY | FLAG_CLASSIC_HEADER) == 0
             && let Some(parts) = event.parts()
@@ -291,20 +220,21 @@ impl Decoder {
             let names = source.map(|source| Links::default().names_of(source, event, |_| None)).unwrap_or_default();
             return Some(Flat { names, ..flat });
         }
-        let (pointer, found) = self.find_for(event)?;
+        let (pointer, found) = self.lookup.find_for(event)?;
         let Resolved { schema, plan, links } = found.as_ref().filter(|known| known.plan.is_flat())?;
-        let mut list = List(Vec::with_capacity(schema.top_level.min(64)));
+        let mut list = List::with_capacity(schema.top_level.min(64));
         let walked = walk(schema, plan, pointer, event.payload(), &mut list);
         let is_whole = walked.rest.is_empty() && walked.error.is_none();
-        let link = |place: usize| list.0.get(place).map(|(_, value)| *value);
+        let values = list.finish();
+        let link = |place: usize| values.single(place);
         let names = source.map(|source| links.names_of(source, event, link)).unwrap_or_default();
-        Some(Flat { schema: Arc::clone(schema), values: list.0, is_whole, names })
+        Some(Flat { schema, is_whole, names, values })
     }
 
     fn decode_fields(&mut self, event: &EventRef<'_>) -> Decoded {
-        let Some((pointer, found)) = self.find_for(event) else { return decode(event) };
+        let Some((pointer, found)) = self.lookup.find_for(event) else { return decode(event) };
         let Some(Resolved { schema, plan, .. }) = found else {
-            let provider = event.class().and_then(|class| self.layers.provider_name(&class));
+            let provider = event.class().and_then(|class| self.lookup.layers.provider_name(&class));
             return Decoded { provider: provider.as_deref().map(String::from), ..decode(event) };
         };
         let payload = event.payload();
@@ -342,7 +272,7 @@ impl Decoder {
         event: &EventRef<'a>,
         each: &mut impl FnMut(&SchemaField, Value<'a>),
     ) -> Option<(&EventSchema, bool)> {
-        let (pointer, found) = self.find_for(event)?;
+        let (pointer, found) = self.lookup.find_for(event)?;
         let Resolved { schema, plan, .. } = found.as_ref()?;
         let walked = walk(schema, plan, pointer, event.payload(), &mut Show(each));
         Some((schema, walked.rest.is_empty() && walked.error.is_none()))
@@ -350,7 +280,7 @@ impl Decoder {
 
     /// Returns the names of an event, and whether its schema covers every byte, without building any fields.
     pub fn identify(&mut self, event: &EventRef<'_>) -> Identity {
-        let Some((pointer, found)) = self.find_for(event) else {
+        let Some((pointer, found)) = self.lookup.find_for(event) else {
             // A self-describing event.
             let decoded = decode(event);
             return Identity {
@@ -361,7 +291,7 @@ impl Decoder {
             };
         };
         let Some(Resolved { schema, plan, .. }) = found else {
-            let provider = event.class().and_then(|class| self.layers.provider_name(&class));
+            let provider = event.class().and_then(|class| self.lookup.layers.provider_name(&class));
             return Identity { provider, event: None, has_schema: false, is_whole: event.payload().is_empty() };
         };
         let walked = walk(schema, plan, pointer, event.payload(), &mut Count);
@@ -385,35 +315,6 @@ pub struct Identity {
     pub has_schema: bool,
     /// Whether the schema covers every byte of the payload.
     pub is_whole: bool,
-}
-
-/// Returns the lookup key of an event, or `None` if it is self-describing or cannot have a schema.
-fn key(event: &EventRef<'_>) -> Option<EventKey> {
-    let header = &event.header;
-    let is_classic = match header.layout {
-        Layout::Event if header.flags & FLAG_STRING_ONLY != 0 => return None,
-        Layout::Event if header.flags & FLAG_CLASSIC_HEADER != 0 => true,
-        Layout::Event => match event.kind() {
-            Kind::Manifest | Kind::Wpp => false,
-            _ => return None,
-        },
-        Layout::Foreign => return None,
-        Layout::Message => false,
-        _ => true,
-    };
-    let descriptor = &header.descriptor;
-    Some(EventKey {
-        provider: event.class()?,
-        id: if is_classic { 0 } else { descriptor.id },
-        version: descriptor.version,
-        opcode: descriptor.opcode.as_int(),
-        is_classic,
-        pointer: pointer_size(event),
-    })
-}
-
-const fn pointer_size(event: &EventRef<'_>) -> PointerSize {
-    if event.header.is_32_bit { PointerSize::Four } else { PointerSize::Eight }
 }
 
 impl Decoded {

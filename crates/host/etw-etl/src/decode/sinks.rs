@@ -4,6 +4,7 @@ use etw_manifest::{Field as SchemaField, ValueMap};
 use etw_types::InType;
 use etw_types::tracelogging::Value;
 
+use super::flat_values::FlatValues;
 use super::tree::{Field, Node};
 use super::value::{Scalar, show};
 use super::walk::Sink;
@@ -61,7 +62,24 @@ fn mapped(map: &ValueMap, value: Value<'_>) -> Option<Scalar> {
 }
 
 /// Keeps the values in their order, as they are in the payload.
-pub(super) struct List<'a>(pub(super) Vec<(InType, Value<'a>)>);
+#[derive(Default)]
+pub(super) struct List<'a> {
+    values: FlatValues<'a>,
+    /// Number of values of complete fields.
+    complete: usize,
+}
+
+impl<'a> List<'a> {
+    pub(super) fn with_capacity(values: usize) -> Self {
+        Self { values: FlatValues::with_capacity(values), complete: 0 }
+    }
+
+    /// Returns the values of complete fields.
+    pub(super) fn finish(mut self) -> FlatValues<'a> {
+        self.values.all.truncate(self.complete);
+        self.values
+    }
+}
 
 impl<'a> Sink<'a> for List<'a> {
     type Node = ();
@@ -69,13 +87,21 @@ impl<'a> Sink<'a> for List<'a> {
 
     #[inline]
     fn value(&mut self, _field: &SchemaField, in_type: InType, value: Value<'a>) {
-        self.0.push((in_type, value));
+        self.values.all.push((in_type, value));
     }
 
-    fn array(&mut self, _field: &SchemaField, _nodes: Vec<()>) {}
+    fn array(&mut self, _field: &SchemaField, nodes: Vec<()>) {
+        self.values.arrays.push((self.values.fields, nodes.len()));
+    }
+
     fn structure(&mut self, _fields: ()) {}
     fn begin(&mut self, _fields: usize) {}
-    fn push(&mut self, _fields: &mut (), _field: &SchemaField, _in_type: InType, _node: ()) {}
+
+    #[inline]
+    fn push(&mut self, _fields: &mut (), _field: &SchemaField, _in_type: InType, _node: ()) {
+        self.values.fields += 1;
+        self.complete = self.values.all.len();
+    }
 }
 
 /// Builds nothing; used to check whether a schema covers a payload.

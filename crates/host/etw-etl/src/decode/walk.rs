@@ -46,7 +46,7 @@ pub(super) struct Plan {
     numbers: Box<[Option<InType>]>,
     /// Whether a field gives the count or length of another.
     has_counts: bool,
-    /// Whether every field of the event is a single value.
+    /// Whether every field of the event is a single value or an array of numbers.
     is_flat: bool,
     /// The encodings of the numbers that the event starts with, if no field gives the count or length of another.
     first: Box<[InType]>,
@@ -72,15 +72,16 @@ impl Plan {
         let first_bytes = first.iter().filter_map(|in_type| in_type.fixed_size()).sum();
         let first_names = schema.fields.iter().take(first.len()).map(|field| field.name.len()).sum();
         let is_single = |field: &Field| match field.encoding {
-            Encoding::Char16 | Encoding::Char8 => true,
+            Encoding::Char16 | Encoding::Char8 | Encoding::Pointer | Encoding::Size => true,
             Encoding::Struct { .. } => false,
+            Encoding::Value(in_type) if in_type.fixed_size().is_some() => true,
             _ => field.count == Extent::None,
         };
         let is_flat = schema.fields.iter().take(schema.top_level).all(is_single);
         Self { numbers, has_counts, is_flat, first, first_bytes, first_names }
     }
 
-    /// Returns whether every field of the event is a single value.
+    /// Returns whether every field of the event is a single value or an array of numbers.
     pub(super) const fn is_flat(&self) -> bool {
         self.is_flat
     }

@@ -51,6 +51,8 @@ use crate::time::Clock;
 /// assert_eq!(borrowed.provider_binary(), None, "it does not name the binary of a provider");
 /// assert_eq!((borrowed.items().count(), borrowed.related(), borrowed.stack_key()), (event.items().count(), None, None));
 /// assert_eq!((borrowed.stack(), borrowed.stack_process()), (event.stack(), event.header.process_id));
+/// let mut frames = Vec::new();
+/// assert!(borrowed.copy_stack(&mut frames) && Some(frames) == borrowed.stack());
 /// assert_eq!(borrowed.item(ExtendedType::EVENT_SCHEMA_TL), event.item(ExtendedType::EVENT_SCHEMA_TL));
 /// assert_eq!(borrowed.decode().to_string(), "MyDriver/Read Length=512");
 /// assert_eq!(borrowed.to_event().record(), borrowed.record());
@@ -276,6 +278,19 @@ impl<'a> EventRef<'a> {
     #[must_use]
     pub fn stack(&self) -> Option<Vec<u64>> {
         self.items().find_map(|item| item.stack()).or_else(|| self.stack.map(<[u64]>::to_vec))
+    }
+
+    /// Replaces the content of `frames` with the stack, like [`stack`](Self::stack) but without allocating for each event. Returns
+    /// `false` if there is none.
+    pub fn copy_stack(&self, frames: &mut Vec<u64>) -> bool {
+        frames.clear();
+        let own = if self.has_items() { self.items().find_map(|item| item.stack()) } else { None };
+        match (&own, self.stack) {
+            (Some(own), _) => frames.extend_from_slice(own),
+            (None, Some(stack)) => frames.extend_from_slice(stack),
+            (None, None) => return false,
+        }
+        true
     }
 
     /// Returns the process that the stack belongs to: the one named by the `StackWalk` event or, if there is none, the one that

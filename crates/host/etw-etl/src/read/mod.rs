@@ -133,6 +133,8 @@ pub struct Reader<R = File> {
     held: usize,
     /// The buffer that the last event came from. It is not in `open`.
     current: Option<Current>,
+    /// The records of the current buffer before this time stamp are earlier than those of all other buffers.
+    horizon: u64,
 }
 
 /// A buffer that events are being taken from.
@@ -233,6 +235,7 @@ impl<R: Read + Seek> Reader<R> {
             loaded: BTreeMap::new(),
             held: 0,
             current: None,
+            horizon: 0,
         })
     }
 
@@ -324,6 +327,7 @@ impl<R: Read + Seek> Reader<R> {
             later.sort_unstable();
         }
         if is_new {
+            self.horizon = 0;
             // Buffers that are loaded but not opened have another index now.
             let opened = self.opened;
             self.loaded.retain(|(_, number), _| *number < opened);
@@ -455,7 +459,13 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     /// Makes the buffer with the earliest record the current one. Returns `None` at the end.
+    #[inline]
     fn advance(&mut self) -> Option<()> {
+        let next = self.current.as_ref().and_then(Current::key);
+        if next.is_some_and(|(stamp, ..)| stamp < self.horizon) { Some(()) } else { self.choose() }
+    }
+
+    fn choose(&mut self) -> Option<()> {
         while !self.current_is_next() {
             if let Some(current) = self.current.take() {
                 if let Some((stamp, number, position)) = current.key() {
@@ -469,6 +479,9 @@ impl<R: Read + Seek> Reader<R> {
             let (stamp, number, position) = self.open.pop_first()?;
             self.current = self.load(stamp, number).map(|buffer| Current { number, position, buffer });
         }
+        let unopened = self.entries.get(self.opened).map(|entry| entry.first);
+        let opened = self.open.first().map(|(stamp, ..)| *stamp);
+        self.horizon = unopened.into_iter().chain(opened).min().unwrap_or(u64::MAX);
         Some(())
     }
 

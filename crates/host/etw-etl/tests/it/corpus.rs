@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::common;
 use crate::common::{CORPUS, corpus_file, folder};
-use etw_etl::{Event, Exporter, Format, Kind, Reader};
+use etw_etl::{Event, Exporter, Format, Kind, NameSource as _, Reader};
 
 #[test]
 fn the_writer_makes_the_committed_files() {
@@ -76,4 +76,20 @@ fn the_circular_file_holds_the_latest_events_in_order() {
     assert!(numbers.len() < 30);
     let first = 60 - numbers.len();
     assert_eq!(numbers, (first..60).map(|number| number.to_string()).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_named_trace_names_everything() {
+    let mut reader = Reader::open(corpus_file("named.etl")).unwrap();
+    let (names, methods) = (reader.names(), reader.methods());
+    assert_eq!(names.processes().map(|process| &*process.name).collect::<Vec<_>>(), ["a.exe", "c.exe"]);
+    assert_eq!(names.file(0x77, 1_000_050).as_deref(), Some("C:\\b.txt"));
+    assert_eq!(names.thread(70, 1_000_050).as_deref(), Some("worker"));
+    assert_eq!(names.key(0x99, 1_000_050).as_deref(), Some("\\REGISTRY\\MACHINE\\X"));
+    assert!(!reader.images().is_empty() && !methods.is_empty());
+    let mut stacks = Vec::new();
+    while let Some(event) = reader.next_ref() {
+        stacks.extend(event.stack().map(|stack| (event.header.descriptor.id, stack.len())));
+    }
+    assert_eq!(stacks, [(0x0F2E, 4), (0x0524, 3), (1, 3)], "a sample, a context switch, and an event with a key");
 }

@@ -1,11 +1,12 @@
 //! Trace files. Guarantees: events are in the order of time, and the report counts all of them. Exports are UTF-8
 //! text, and valid JSON if their format is JSON. An event that decodes is encoded to the same bytes again. An event that is decoded
-//! without a tree has the same values as one with a tree.
+//! without a tree has the same values as one with a tree. Frames of stacks are named by an image or a method and an offset.
 
 use std::io::Cursor;
+use std::sync::Arc;
 
-use etw_etl::decode::{Node, Parts};
-use etw_etl::{Decoder, Event, Exporter, Format, Reader, ReaderOptions};
+use etw_etl::decode::Parts;
+use etw_etl::{Decoder, Event, Exporter, Format, FrameNames, Reader, ReaderOptions};
 use serde_json::Value;
 use test_support::reencode;
 
@@ -23,6 +24,7 @@ pub(super) fn run(bytes: &[u8]) {
     };
     let mut exporters = FORMATS.map(exporter);
     let mut decoder = Decoder::from_reader(&reader, None);
+    let names: [Arc<dyn FrameNames>; 2] = [reader.images(), reader.methods()];
     let mut events = 0;
     let mut previous = 0;
     for event in reader.by_ref() {
@@ -33,6 +35,12 @@ pub(super) fn run(bytes: &[u8]) {
         }
         look_at(&event);
         compare(&mut decoder, &event);
+        let stack = event.stack().unwrap_or_default();
+        let process = event.as_ref().stack_process().unwrap_or_default();
+        for (address, names) in stack.iter().flat_map(|address| names.iter().map(move |names| (*address, names))) {
+            let found = names.names_at(process, event.header.stamp, address);
+            assert!(found.iter().all(|name| name.contains('+')), "a frame without an offset: {found:?}");
+        }
         events += 1;
     }
     assert_eq!(events, reader.report().events, "the report counts another number of events");
@@ -69,15 +77,14 @@ fn look_at(event: &Event) {
 /// Compares the two ways to decode an event.
 fn compare(decoder: &mut Decoder, event: &Event) {
     let event = event.as_ref();
-    let Some(flat) = decoder.flat(&event) else { return };
     let tree = decoder.decode(&event);
-    assert_eq!(flat.values.len(), tree.fields.len(), "another number of fields");
-    for (index, field) in tree.fields.iter().enumerate() {
-        let Node::Value(value) = &field.node else { unreachable!("the field {} is not a single value", field.name) };
-        let shown = flat.shown(index).expect("the value is there");
+    let Some(flat) = decoder.flat(&event) else { return };
+    assert_eq!(flat.field_count(), tree.fields.len(), "another number of fields");
+    assert_eq!(flat.fields().count(), tree.fields.len(), "fields without values");
+    for ((schema, value), field) in flat.fields().zip(&tree.fields) {
         // Numbers that are not numbers are not equal to themselves.
-        assert_eq!(format!("{value:?}"), format!("{shown:?}"), "another value of {}", field.name);
-        assert_eq!(*flat.schema.fields[index].name, *field.name);
+        assert_eq!(format!("{:?}", value.node(schema)), format!("{:?}", field.node), "another value of {}", field.name);
+        assert_eq!(*schema.name, *field.name);
     }
     assert_eq!(flat.is_whole, tree.raw.is_none(), "another part of the payload");
     assert_eq!((&flat.names, flat.message()), (&tree.names, tree.message()));

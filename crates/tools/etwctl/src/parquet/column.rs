@@ -1,66 +1,24 @@
-//! One column: its type in the file, and the values that are buffered for the next row group.
+//! The values of one column that are buffered for the next row group.
 
-use std::borrow::Cow;
 use std::io::Write;
-use std::sync::Arc;
 
-use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::SerializedRowGroupWriter;
-use parquet::schema::types::{ColumnDescPtr, Type, TypePtr};
+use parquet::schema::types::{ColumnDescPtr, TypePtr};
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Encoded};
+use super::delta::range;
 use super::dictionary::Dictionary;
 use super::hybrid::Series;
+use super::kind::{Kind, Value};
 
 /// Maximum length of the smallest and the largest value in the statistics of a column.
 const MAX_STATISTIC: usize = 64;
 
-/// The type of a column's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
-    Bool,
-    /// Number of bits, and whether it is signed.
-    Integer(u8, bool),
-    F32,
-    F64,
-    /// Nanoseconds since 1970.
-    Nanoseconds,
-    /// Microseconds since 1970.
-    Microseconds,
-    Text,
-    Json,
-    Bytes,
-}
-
-impl Kind {
-    /// Whether the values are stored as 32-bit or 64-bit integers.
-    pub(super) const fn is_integer(self) -> bool {
-        matches!(self, Self::Integer(..) | Self::Nanoseconds | Self::Microseconds)
-    }
-}
-
-/// A value of any column.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value<'a> {
-    Bool(bool),
-    Integer(i64),
-    F32(f32),
-    F64(f64),
-    Bytes(Cow<'a, [u8]>),
-}
-
-/// The values of one row of a column.
-#[derive(Clone, Debug)]
-pub(super) enum Cell<'a> {
-    One(Option<Value<'a>>),
-    Many(Vec<Option<Value<'a>>>),
-}
-
-/// Buffered values that are not null.
+/// Buffered values that are not null. Integers and texts that are all equal are stored once.
 #[derive(Debug)]
 enum Values {
     Bool(Vec<bool>),
@@ -71,27 +29,29 @@ enum Values {
     Bytes(Dictionary),
 }
 
-/// A column.
+/// A column. Each row of a list has an entry for each element, or one if it is null or empty. Each other row is an entry.
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) name: String,
-    pub(super) kind: Kind,
-    pub(super) is_list: bool,
+    kind: Kind,
+    is_list: bool,
     values: Values,
     rows: usize,
+    /// Number of entries with a value.
+    present: usize,
+    /// Number of entries without a value.
     nulls: usize,
-    /// Whether each row has a value, if some have and some have not.
+    /// The definition level of each entry: how much of the path of its value is present. Empty as long as they are the same.
     levels: Vec<u8>,
-    /// The levels of a list: how much of the path of each value is present, and whether it continues the list before it.
-    definitions: Vec<i16>,
-    repetitions: Vec<i16>,
+    /// For each entry of a list, whether it continues the list before it. As long as all rows are null, empty.
+    repetitions: Vec<u8>,
 }
 
 /// Definition levels of an optional list that may be empty and may contain nulls.
-const NOTHING: i16 = 0;
-const EMPTY_LIST: i16 = 1;
-const NULL_IN_LIST: i16 = 2;
-const IN_LIST: i16 = 3;
+const NOTHING: u8 = 0;
+const EMPTY_LIST: u8 = 1;
+const NULL_IN_LIST: u8 = 2;
+const IN_LIST: u8 = 3;
 
 impl Column {
     pub(super) fn new(name: String, kind: Kind, is_list: bool) -> Self {
@@ -103,127 +63,149 @@ impl Column {
             Kind::F64 => Values::F64(Vec::new()),
             Kind::Text | Kind::Json | Kind::Bytes => Values::Bytes(Dictionary::default()),
         };
-        let (levels, definitions, repetitions) = (Vec::new(), Vec::new(), Vec::new());
-        Self { name, kind, is_list, values, rows: 0, nulls: 0, levels, definitions, repetitions }
+        let (levels, repetitions) = (Vec::new(), Vec::new());
+        Self { name, kind, is_list, values, rows: 0, present: 0, nulls: 0, levels, repetitions }
     }
 
     /// Returns the column's part of the file schema.
     pub(super) fn schema(&self) -> Result<TypePtr> {
-        let value = |name: &str| {
-            let (physical, logical) = match self.kind {
-                Kind::Bool => (Physical::BOOLEAN, None),
-                Kind::Integer(bits, is_signed) => {
-                    let physical = if bits <= 32 { Physical::INT32 } else { Physical::INT64 };
-                    (physical, Some(LogicalType::Integer { bit_width: bits.cast_signed(), is_signed }))
-                }
-                Kind::F32 => (Physical::FLOAT, None),
-                Kind::F64 => (Physical::DOUBLE, None),
-                Kind::Nanoseconds => {
-                    let logical = LogicalType::Timestamp { is_adjusted_to_u_t_c: true, unit: TimeUnit::NANOS };
-                    (Physical::INT64, Some(logical))
-                }
-                Kind::Microseconds => {
-                    let logical = LogicalType::Timestamp { is_adjusted_to_u_t_c: true, unit: TimeUnit::MICROS };
-                    (Physical::INT64, Some(logical))
-                }
-                Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-                Kind::Json => (Physical::BYTE_ARRAY, Some(LogicalType::Json)),
-                Kind::Bytes => (Physical::BYTE_ARRAY, None),
-            };
-            let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
-            builder.with_logical_type(logical).build().map(Arc::new)
-        };
-        if !self.is_list {
-            return value(&self.name);
-        }
-        let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
-        let list = Arc::new(list.with_fields(vec![value("element")?]).build()?);
-        let group = Type::group_type_builder(&self.name).with_repetition(Repetition::OPTIONAL);
-        let group = group.with_logical_type(Some(LogicalType::List)).with_converted_type(ConvertedType::LIST);
-        group.with_fields(vec![list]).build().map(Arc::new)
+        self.kind.schema(&self.name, self.is_list)
     }
 
     /// Adds a row and returns its approximate memory cost in bytes.
     #[inline]
     pub(super) fn add(&mut self, value: Option<Value<'_>>) -> usize {
         let cost = value.and_then(|value| self.keep(value));
-        self.end_row(cost.is_some());
-        cost.unwrap_or(1)
+        self.end_rows(cost.is_some(), 1);
+        cost.unwrap_or_default()
     }
 
     /// Adds a row with an integer and returns its approximate memory cost in bytes.
+    #[inline]
     pub(super) fn add_integer(&mut self, number: Option<i64>) -> usize {
         self.add(number.map(Value::Integer))
     }
 
     /// Adds a row with a text and returns its approximate memory cost in bytes.
+    #[inline]
     pub(super) fn add_text(&mut self, text: Option<&str>) -> usize {
         self.add(text.map(|text| Value::Bytes(text.as_bytes().into())))
     }
 
-    /// Gives the next `rows` rows the same value. The column must have no others.
-    pub(super) fn fill(&mut self, value: Option<Value<'_>>, rows: usize) {
-        let is_there = value.and_then(|value| self.keep(value)).is_some();
-        self.rows = rows;
-        self.nulls = if is_there { 0 } else { rows };
+    /// Adds rows without a value.
+    pub(super) fn add_nulls(&mut self, count: usize) {
+        if count > 0 {
+            self.end_rows(false, count);
+        }
     }
 
-    /// Counts a row. Levels are kept only if the column has both values and nulls.
+    /// Adds rows that are equal to the last one, and returns their approximate memory cost in bytes. A list must be null.
+    pub(super) fn repeat(&mut self, count: usize) -> usize {
+        let is_there = self.present > 0 && self.levels.last() != Some(&0);
+        let cost = match &mut self.values {
+            _ if !is_there => 0,
+            Values::Bool(values) => again(values, count),
+            Values::I32(values) if values.len() > 1 => again(values, count),
+            Values::I64(values) if values.len() > 1 => again(values, count),
+            Values::I32(_) | Values::I64(_) => 0,
+            Values::F32(values) => again(values, count),
+            Values::F64(values) => again(values, count),
+            Values::Bytes(values) => values.repeat(count),
+        };
+        self.end_rows(is_there, count);
+        cost
+    }
+
+    /// Gives the next `rows` rows the same value. The column must have no others.
+    pub(super) fn fill(&mut self, value: Option<Value<'_>>, rows: usize) {
+        self.add(value);
+        self.repeat(rows.saturating_sub(1));
+    }
+
+    /// Counts rows that are not lists, or null lists. Levels are kept only if the column has both values and nulls.
     #[inline]
-    fn end_row(&mut self, is_there: bool) {
-        let is_mixed = !self.levels.is_empty() || (self.rows > 0 && is_there == (self.nulls == self.rows));
+    fn end_rows(&mut self, is_there: bool, count: usize) {
+        let is_mixed = if is_there { self.nulls > 0 } else { self.present > 0 || !self.repetitions.is_empty() };
         if is_mixed {
             if self.levels.is_empty() {
-                self.levels.resize(self.rows, u8::from(self.nulls == 0));
+                self.levels.resize(self.rows, u8::from(!is_there));
             }
-            self.levels.push(is_there.into());
+            self.levels.resize(self.levels.len() + count, u8::from(is_there));
+            if self.is_list {
+                self.repetitions.resize(self.repetitions.len() + count, 0);
+            }
         }
-        self.rows += 1;
-        self.nulls += usize::from(!is_there);
+        self.rows += count;
+        if is_there { self.present += count } else { self.nulls += count }
     }
 
     /// Adds a row with a list and returns its approximate memory cost in bytes.
-    pub(super) fn add_list<'a>(&mut self, values: Option<impl IntoIterator<Item = Option<Value<'a>>>>) -> usize {
-        self.rows += 1;
-        let Some(values) = values else {
-            self.nulls += 1;
-            self.definitions.push(NOTHING);
-            self.repetitions.push(0);
-            return 4;
-        };
-        let (mut cost, mut repetition) = (4, 0);
+    pub(super) fn add_list<'a>(&mut self, values: impl IntoIterator<Item = Option<Value<'a>>>) -> usize {
+        self.begin_list();
+        let (mut cost, mut repetition) = (0, 0);
         for value in values {
             let bytes = value.and_then(|value| self.keep(value));
-            self.definitions.push(if bytes.is_some() { IN_LIST } else { NULL_IN_LIST });
+            let (level, count) =
+                if bytes.is_some() { (IN_LIST, &mut self.present) } else { (NULL_IN_LIST, &mut self.nulls) };
+            *count += 1;
+            self.levels.push(level);
             self.repetitions.push(repetition);
             repetition = 1;
-            cost += bytes.unwrap_or_default() + 4;
+            cost += bytes.unwrap_or_default() + 2;
         }
         if repetition == 0 {
-            self.definitions.push(EMPTY_LIST);
-            self.repetitions.push(0);
+            self.end_empty();
         }
         cost
+    }
+
+    /// Adds a row with a list of integers and returns its approximate memory cost in bytes.
+    pub(super) fn add_integers(&mut self, numbers: impl ExactSizeIterator<Item = i64>) -> usize {
+        self.begin_list();
+        let count = numbers.len();
+        if count == 0 {
+            self.end_empty();
+            return 2;
+        }
+        let cost = match &mut self.values {
+            Values::I32(values) => extend(values, self.present, numbers.map(low)),
+            Values::I64(values) => extend(values, self.present, numbers),
+            _ => 0,
+        };
+        self.present += count;
+        self.levels.resize(self.levels.len() + count, IN_LIST);
+        self.repetitions.push(0);
+        self.repetitions.resize(self.levels.len(), 1);
+        cost + 2 * count
+    }
+
+    fn begin_list(&mut self) {
+        if self.repetitions.is_empty() {
+            self.levels.resize(self.rows, NOTHING);
+            self.repetitions.resize(self.rows, 0);
+        }
+        self.rows += 1;
+    }
+
+    fn end_empty(&mut self) {
+        self.nulls += 1;
+        self.levels.push(EMPTY_LIST);
+        self.repetitions.push(0);
     }
 
     /// Keeps a value and returns its memory cost, or `None` if it does not have the type of the column.
     #[inline]
     fn keep(&mut self, value: Value<'_>) -> Option<usize> {
-        match (&mut self.values, value) {
-            (Values::Bool(values), Value::Bool(value)) => values.push(value),
-            // Keep the lower half: columns of unsigned numbers store the same bits.
-            (Values::I32(values), Value::Integer(value)) => {
-                let [a, b, c, d, ..] = value.to_le_bytes();
-                values.push(i32::from_le_bytes([a, b, c, d]));
-                return Some(4);
-            }
-            (Values::I64(values), Value::Integer(value)) => values.push(value),
-            (Values::F32(values), Value::F32(value)) => values.push(value),
-            (Values::F64(values), Value::F64(value)) => values.push(value),
-            (Values::Bytes(values), Value::Bytes(value)) => return Some(values.push(&value)),
+        let present = self.present;
+        Some(match (&mut self.values, value) {
+            (Values::I32(values), Value::Integer(value)) => push(values, present, low(value)),
+            (Values::I64(values), Value::Integer(value)) => push(values, present, value),
+            (Values::Bytes(values), Value::Bytes(value)) => values.push(&value),
+            (Values::Bool(values), Value::Bool(value)) => extend(values, present, [value]),
+            (Values::F32(values), Value::F32(value)) => extend(values, present, [value]),
+            (Values::F64(values), Value::F64(value)) => extend(values, present, [value]),
             _ => return None,
-        }
-        Some(8)
+        })
     }
 
     /// Writes the buffered rows as the next column of a row group, and clears them.
@@ -240,70 +222,72 @@ impl Column {
         }
     }
 
-    /// The rows as a dictionary and references to it, if that is smaller.
+    /// The rows as they are encoded here: integers, and everything that a dictionary makes smaller.
     fn chunk(&mut self) -> Option<Chunk<'_>> {
-        if self.is_list {
-            return None;
-        }
         let nulls = u64::try_from(self.nulls).ok();
-        let present = self.rows - self.nulls;
-        let statistics = match &self.values {
-            Values::Bool(_) | Values::F32(_) | Values::F64(_) if present > 0 => return None,
+        let is_unsigned = self.kind.is_unsigned();
+        let one = Series::Same(0, self.present);
+        let constant = |plain: Vec<u8>, entries| Encoded::Dictionary { plain, entries, places: one };
+        let (values, statistics) = match &mut self.values {
+            Values::Bool(_) | Values::F32(_) | Values::F64(_) if self.present > 0 => return None,
+            Values::Bool(_) => (constant(Vec::new(), 0), Statistics::boolean(None, None, None, nulls, false)),
+            Values::F32(_) => (constant(Vec::new(), 0), Statistics::float(None, None, None, nulls, false)),
+            Values::F64(_) => (constant(Vec::new(), 0), Statistics::double(None, None, None, nulls, false)),
             Values::I32(values) => {
-                let same = same(values)?;
-                Statistics::int32(same, same, None, nulls, false)
+                let (least, most) = range(values, if is_unsigned { i32::MIN } else { 0 });
+                let encoded = match values.as_slice() {
+                    [] => constant(Vec::new(), 0),
+                    [same] => constant(same.to_le_bytes().to_vec(), 1),
+                    values => Encoded::I32(values),
+                };
+                (encoded, Statistics::int32(least, most, None, nulls, false))
             }
             Values::I64(values) => {
-                let same = same(values)?;
-                Statistics::int64(same, same, None, nulls, false)
+                let (least, most) = range(values, if is_unsigned { i64::MIN } else { 0 });
+                let encoded = match values.as_slice() {
+                    [] => constant(Vec::new(), 0),
+                    [same] => constant(same.to_le_bytes().to_vec(), 1),
+                    values => Encoded::I64(values),
+                };
+                (encoded, Statistics::int64(least, most, None, nulls, false))
             }
             Values::Bytes(dictionary) if dictionary.is_useful() => {
                 let range = dictionary.range().filter(|(least, most)| least.len().max(most.len()) <= MAX_STATISTIC);
                 let (least, most) = range.map(|(least, most)| (least.to_vec(), most.to_vec())).unzip();
-                Statistics::byte_array(least.map(ByteArray::from), most.map(ByteArray::from), None, nulls, false)
-            }
-            Values::Bytes(_) => return None,
-            Values::Bool(_) => Statistics::boolean(None, None, None, nulls, false),
-            Values::F32(_) => Statistics::float(None, None, None, nulls, false),
-            Values::F64(_) => Statistics::double(None, None, None, nulls, false),
-        };
-        let levels = match self.levels.as_slice() {
-            [] => Series::Same(u8::from(self.nulls == 0), self.rows),
-            levels => Series::Each(levels),
-        };
-        let one = Series::Same(0, present);
-        let (dictionary, entries, places) = match &mut self.values {
-            Values::I32(values) => (values.first().map(|value| value.to_le_bytes().to_vec()), values.len().min(1), one),
-            Values::I64(values) => (values.first().map(|value| value.to_le_bytes().to_vec()), values.len().min(1), one),
-            Values::Bytes(dictionary) => {
+                let (least, most) = (least.map(ByteArray::from), most.map(ByteArray::from));
                 let (plain, entries) = dictionary.take_values();
                 let places = if entries > 1 { Series::Each(dictionary.places()) } else { one };
-                (Some(plain), entries, places)
+                let encoded = Encoded::Dictionary { plain, entries, places };
+                (encoded, Statistics::byte_array(least, most, None, nulls, false))
             }
-            _ => (None, 0, one),
+            Values::Bytes(_) => return None,
         };
-        Some(Chunk { dictionary: dictionary.unwrap_or_default(), entries, levels, places, statistics })
+        let same = if self.present > 0 { 1 } else { NOTHING };
+        let levels = match self.levels.as_slice() {
+            [] => Series::Same(same, self.rows),
+            levels => Series::Each(levels),
+        };
+        let repetitions = match self.repetitions.as_slice() {
+            _ if !self.is_list => None,
+            [] => Some(Series::Same(0, self.rows)),
+            repetitions => Some(Series::Each(repetitions)),
+        };
+        let full = if self.is_list { IN_LIST } else { 1 };
+        Some(Chunk { rows: self.rows, full, levels, repetitions, values, statistics })
     }
 
-    /// Writes all values.
+    /// Writes all values with the `parquet` crate.
     fn write_all<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
         let Some(mut serialized) = group.next_column()? else { return Ok(()) };
-        if !self.is_list {
-            self.definitions = match self.levels.as_slice() {
-                [] => vec![i16::from(self.nulls == 0); self.rows],
-                levels => levels.iter().copied().map(i16::from).collect(),
-            };
-        }
-        let definitions = Some(self.definitions.as_slice());
-        let repetitions = self.is_list.then_some(self.repetitions.as_slice());
+        let wide = |levels: &[u8]| levels.iter().copied().map(i16::from).collect::<Vec<_>>();
+        let definitions = match self.levels.as_slice() {
+            [] => vec![i16::from(self.present > 0); self.rows],
+            levels => wide(levels),
+        };
+        let (definitions, repetitions) = (Some(definitions), self.is_list.then(|| wide(&self.repetitions)));
+        let (definitions, repetitions) = (definitions.as_deref(), repetitions.as_deref());
         match (&mut self.values, serialized.untyped()) {
             (Values::Bool(values), ColumnWriter::BoolColumnWriter(writer)) => {
-                writer.write_batch(values, definitions, repetitions)
-            }
-            (Values::I32(values), ColumnWriter::Int32ColumnWriter(writer)) => {
-                writer.write_batch(values, definitions, repetitions)
-            }
-            (Values::I64(values), ColumnWriter::Int64ColumnWriter(writer)) => {
                 writer.write_batch(values, definitions, repetitions)
             }
             (Values::F32(values), ColumnWriter::FloatColumnWriter(writer)) => {
@@ -321,9 +305,38 @@ impl Column {
     }
 }
 
-/// The value that all rows have, if it is the same; `None` inside if there is no value at all.
-#[expect(clippy::option_option, reason = "two questions: whether the values are the same, and whether there are any")]
-fn same<T: Copy + PartialEq>(values: &[T]) -> Option<Option<T>> {
-    let first = values.first().copied();
-    values.iter().all(|value| Some(*value) == first).then_some(first)
+/// The lower half of a number. Columns of unsigned numbers store the same bits.
+const fn low(number: i64) -> i32 {
+    let [a, b, c, d, ..] = number.to_le_bytes();
+    i32::from_le_bytes([a, b, c, d])
+}
+
+/// Adds a number to `present` others and returns its memory cost. As long as all are equal, only one is stored.
+#[inline]
+fn push<T: Copy + PartialEq>(values: &mut Vec<T>, present: usize, value: T) -> usize {
+    match values.as_slice() {
+        [first] if *first == value => 0,
+        [_] => extend(values, present, [value]),
+        _ => {
+            values.push(value);
+            size_of::<T>()
+        }
+    }
+}
+
+/// Adds values to `present` others and returns their memory cost.
+fn extend<T: Copy>(values: &mut Vec<T>, present: usize, more: impl IntoIterator<Item = T>) -> usize {
+    let before = values.len();
+    if let [first] = *values.as_slice() {
+        values.resize(present, first);
+    }
+    values.extend(more);
+    (values.len() - before) * size_of::<T>()
+}
+
+/// Repeats the last value and returns the memory cost.
+fn again<T: Copy>(values: &mut Vec<T>, count: usize) -> usize {
+    let Some(last) = values.last().copied() else { return 0 };
+    values.resize(values.len() + count, last);
+    count * size_of::<T>()
 }

@@ -18,8 +18,9 @@ pub(super) struct Dictionary {
     plain: Vec<u8>,
     /// Where the bytes of each value are.
     values: Vec<(usize, usize)>,
-    /// The value of each row.
+    /// The value of each row. As long as there is only one value, empty.
     places: Vec<u32>,
+    rows: usize,
     known: HashMap<Box<[u8]>, u32>,
     recent: Box<[u32]>,
     /// Whether the values are too different to look for equal ones.
@@ -29,24 +30,42 @@ pub(super) struct Dictionary {
 impl Dictionary {
     /// Adds a row and returns its approximate memory cost in bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) -> usize {
-        if self.recent.is_empty() {
-            self.recent = vec![u32::MAX; RECENT].into();
+        if self.values.len() == 1 && self.get(0) == Some(bytes) {
+            self.rows += 1;
+            return 0;
         }
         let slot = slot(bytes);
         let recent = self.recent.get(slot).copied().unwrap_or(u32::MAX);
-        if self.get(recent) == Some(bytes) {
-            self.places.push(recent);
-            return 4;
+        let (place, cost) = if self.get(recent) == Some(bytes) { (recent, 0) } else { self.find(bytes, slot) };
+        if self.values.len() > 1 {
+            self.places.resize(self.rows, 0);
+            self.places.push(place);
         }
+        self.rows += 1;
+        cost + 4
+    }
+
+    /// Adds rows that are equal to the last one, and returns their approximate memory cost in bytes.
+    pub(super) fn repeat(&mut self, count: usize) -> usize {
+        self.rows += count;
+        let Some(last) = self.places.last().copied() else { return 0 };
+        self.places.resize(self.rows, last);
+        4 * count
+    }
+
+    /// Finds a value, or adds it, and remembers it as a recent one.
+    fn find(&mut self, bytes: &[u8], slot: usize) -> (u32, usize) {
         let (place, cost) = match self.known.get(bytes) {
-            Some(place) => (*place, 4),
+            Some(place) => (*place, 0),
             None => self.insert(bytes),
         };
+        if self.recent.is_empty() {
+            self.recent = vec![u32::MAX; RECENT].into();
+        }
         if let Some(recent) = self.recent.get_mut(slot) {
             *recent = place;
         }
-        self.places.push(place);
-        cost
+        (place, cost)
     }
 
     fn insert(&mut self, bytes: &[u8]) -> (u32, usize) {
@@ -54,7 +73,7 @@ impl Dictionary {
         self.plain.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
         self.values.push((self.plain.len(), bytes.len()));
         self.plain.extend_from_slice(bytes);
-        self.is_varied |= self.values.len() > FEW && self.values.len() > self.places.len() / 2;
+        self.is_varied |= self.values.len() > FEW && self.values.len() > self.rows / 2;
         if self.is_varied {
             self.known = HashMap::new();
             return (place, bytes.len() + 24);
@@ -78,7 +97,7 @@ impl Dictionary {
         (std::mem::take(&mut self.plain), self.values.len())
     }
 
-    /// The value of each row.
+    /// The value of each row, if there are several values.
     pub(super) fn places(&self) -> &[u32] {
         &self.places
     }
@@ -92,7 +111,8 @@ impl Dictionary {
 
     /// Removes the rows and returns their values.
     pub(super) fn take_rows(&mut self) -> Vec<ByteArray> {
-        let Self { plain, values, places, .. } = std::mem::take(self);
+        let Self { plain, values, mut places, rows, .. } = std::mem::take(self);
+        places.resize(rows, 0);
         let plain = ByteArray::from(plain);
         let values: Vec<ByteArray> = values.into_iter().map(|(start, length)| plain.slice(start, length)).collect();
         places.into_iter().filter_map(|place| values.get(usize::try_from(place).ok()?)).cloned().collect()

@@ -1,11 +1,9 @@
 //! Converts the fields of an event to columns.
 
-use etw_etl::Flat;
 use etw_etl::decode::{Field, Node, Scalar};
-use etw_types::tracelogging::Value as Encoded;
 use etw_types::{InType, OutType};
 
-use super::column::{Cell, Kind, Value};
+use super::kind::{Cell, Kind, Value};
 
 /// The column of a field: its name, its type, and whether it is a list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,7 +40,7 @@ pub(super) fn shape(name: String, field: &Field) -> Shape {
 }
 
 /// Returns the type of a field's values: that of its schema, or text for integers that are shown by name.
-fn kind(in_type: InType, out_type: OutType, value: Option<&Scalar>) -> Kind {
+pub(super) fn kind(in_type: InType, out_type: OutType, value: Option<&Scalar>) -> Kind {
     let is_time = matches!(out_type, OutType::DateTime | OutType::DateTimeCultureInsensitive | OutType::DateTimeUtc);
     match (in_type, value) {
         (InType::FileTime | InType::SystemTime, _) => Kind::Microseconds,
@@ -108,80 +106,15 @@ pub(super) fn cell<'a>(field: &'a Field, shape: &Shape) -> (Cell<'a>, bool) {
     }
 }
 
-/// Returns the cells of an event without a tree, and whether the columns represent all of them exactly. Returns `None` if the
-/// event does not have these columns: the type of a column can depend on a value, and an event may end early.
-pub(super) fn flat_cells<'a>(flat: &Flat<'a>, shapes: &[Shape]) -> Option<(Vec<Cell<'a>>, bool)> {
-    if flat.values.len() != shapes.len() {
-        return None;
-    }
-    let mut cells = Vec::with_capacity(shapes.len());
-    let mut all_exact = true;
-    for (index, (((in_type, value), field), shape)) in
-        flat.values.iter().zip(flat.schema.fields.iter()).zip(shapes).enumerate()
-    {
-        let plain = if field.map.is_none() { number(*in_type, field.out, *value) } else { None };
-        if let Some((kind, value)) = plain {
-            if kind != shape.kind || shape.is_list {
-                return None;
-            }
-            cells.push(Cell::One(Some(value)));
-            continue;
-        }
-        let shown = flat.shown(index)?;
-        if shape.is_list || kind(*in_type, field.out, Some(&shown)) != shape.kind {
-            return None;
-        }
-        let (value, is_exact) = value_of(&shown, shape.kind);
-        all_exact &= is_exact;
-        cells.push(Cell::One(value.map(into_owned)));
-    }
-    Some((cells, all_exact))
-}
-
-fn into_owned<'a>(value: Value<'_>) -> Value<'a> {
-    match value {
-        Value::Bool(value) => Value::Bool(value),
-        Value::Integer(value) => Value::Integer(value),
-        Value::F32(value) => Value::F32(value),
-        Value::F64(value) => Value::F64(value),
-        Value::Bytes(value) => Value::Bytes(value.into_owned().into()),
-    }
-}
-
-/// Returns the column type and the value of the most frequent values: numbers and valid text, which need not be shown to become
-/// cells.
-fn number(in_type: InType, out_type: OutType, value: Encoded<'_>) -> Option<(Kind, Value<'_>)> {
-    let is_plain = matches!(out_type, OutType::Default | OutType::Pid | OutType::Tid);
-    let bits = || in_type.fixed_size().and_then(|bytes| u8::try_from(8 * bytes).ok());
-    match value {
-        Encoded::Unsigned(number) if is_plain || out_type == OutType::Hex => {
-            Some((Kind::Integer(bits()?, false), Value::Integer(number.cast_signed())))
-        }
-        Encoded::Signed(number) if is_plain => Some((Kind::Integer(bits()?, true), Value::Integer(number))),
-        Encoded::Hex(number) if out_type == OutType::Default => {
-            Some((Kind::Integer(bits()?, false), Value::Integer(number.cast_signed())))
-        }
-        Encoded::F32(number) => Some((Kind::F32, Value::F32(number))),
-        Encoded::F64(number) => Some((Kind::F64, Value::F64(number))),
-        Encoded::Text(text) => str::from_utf8(text).is_ok().then(|| (Kind::Text, Value::Bytes(text.into()))),
-        Encoded::Utf16(text) => {
-            let units = text.as_chunks::<2>().0;
-            let is_ascii = units.iter().all(|[low, high]| *high == 0 && *low < 0x80);
-            is_ascii.then(|| (Kind::Text, Value::Bytes(units.iter().map(|[low, _]| *low).collect())))
-        }
-        _ => None,
-    }
-}
-
 /// 100 ns units between 1601 and 1970.
-const TO_1970: i64 = 116_444_736_000_000_000;
+pub(super) const TO_1970: i64 = 116_444_736_000_000_000;
 
 /// Converts 100 ns units since 1601 to nanoseconds since 1970. Returns `None` on overflow.
 pub(super) fn nanoseconds(filetime: i64) -> Option<i64> {
     filetime.checked_sub(TO_1970)?.checked_mul(100)
 }
 
-fn value_of(value: &Scalar, kind: Kind) -> (Option<Value<'_>>, bool) {
+pub(super) fn value_of(value: &Scalar, kind: Kind) -> (Option<Value<'_>>, bool) {
     let value = match (kind, value) {
         (Kind::Bool, Scalar::Bool(value)) => Value::Bool(*value),
         (Kind::Bool, Scalar::Integer(number)) => return (Some(Value::Bool(*number != 0)), false),

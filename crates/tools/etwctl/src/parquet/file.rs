@@ -4,71 +4,18 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use etw_etl::{EventRef, Names};
-use etw_types::Guid;
-use parquet::basic::{Compression, Encoding};
+use etw_etl::EventRef;
+use parquet::basic::Compression;
 use parquet::errors::Result;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
+use parquet::schema::types::{ColumnDescPtr, Type};
 
 use super::append::Append;
-use super::column::{Cell, Column, Kind, Value};
-use super::fields::{Shape, nanoseconds};
-
-/// The columns that every file has.
-const COMMON: [(&str, Kind); 26] = [
-    ("time", Kind::Nanoseconds),
-    ("provider", Kind::Text),
-    ("provider_id", Kind::Text),
-    ("event", Kind::Text),
-    ("kind", Kind::Text),
-    ("id", Kind::Integer(16, false)),
-    ("version", Kind::Integer(8, false)),
-    ("level", Kind::Integer(8, false)),
-    ("opcode", Kind::Integer(8, false)),
-    ("task", Kind::Integer(16, false)),
-    ("keyword", Kind::Integer(64, false)),
-    ("pid", Kind::Integer(32, false)),
-    ("tid", Kind::Integer(32, false)),
-    ("cpu", Kind::Integer(16, false)),
-    ("activity", Kind::Text),
-    ("related", Kind::Text),
-    ("message", Kind::Text),
-    ("stack", Kind::Integer(64, false)),
-    ("raw", Kind::Bytes),
-    ("process", Kind::Text),
-    ("parent_pid", Kind::Integer(32, false)),
-    ("session_id", Kind::Integer(32, false)),
-    ("command_line", Kind::Text),
-    ("thread", Kind::Text),
-    ("file", Kind::Text),
-    ("key", Kind::Text),
-];
-
-/// The number of the common columns from `provider` on that are the same in all rows: `provider`, `provider_id`, `event`, `kind`,
-/// `id` and `version`.
-const SAME: usize = 6;
-
-/// What all events of a file have in common.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Identity {
-    pub(super) provider: Option<String>,
-    pub(super) class: Option<String>,
-    pub(super) event: Option<String>,
-    pub(super) kind: &'static str,
-    pub(super) id: u16,
-    pub(super) version: u8,
-}
-
-/// What a row has besides its header and its cells.
-#[derive(Debug)]
-pub(super) struct Content<'a> {
-    pub(super) names: &'a Names,
-    pub(super) message: Option<String>,
-    /// The event's data, if the cells do not represent it exactly.
-    pub(super) raw: Option<&'a [u8]>,
-}
+use super::column::Column;
+use super::common::{COMMON, Content, Identity, Pending};
+use super::fields::Shape;
+use super::kind::{Kind, Value};
 
 /// A file that is being written. It is open only while one of these functions writes to it.
 pub(super) struct Table {
@@ -78,6 +25,7 @@ pub(super) struct Table {
     descriptions: Vec<ColumnDescPtr>,
     constants: Vec<Option<String>>,
     writer: SerializedFileWriter<Append>,
+    pending: Pending,
     /// Number of buffered rows.
     rows: usize,
     /// Approximate memory of the buffered rows, in bytes.
@@ -116,79 +64,25 @@ impl Table {
         }
         let schema = columns.iter().map(Column::schema).collect::<Result<_>>()?;
         let schema = Arc::new(Type::group_type_builder("event").with_fields(schema).build()?);
-        let mut writer = SerializedFileWriter::new(Append::create(path)?, schema, Arc::new(properties(&columns)))?;
+        let mut writer = SerializedFileWriter::new(Append::create(path)?, schema, Arc::new(properties()))?;
         writer.inner_mut().close();
         let descriptions = writer.schema_descr().columns().to_vec();
         let constants = constants.iter().map(|(_, text)| text.clone()).collect();
-        Ok(Self { shapes, identity, columns, descriptions, constants, writer, rows: 0, held: 0 })
+        let pending = Pending::default();
+        Ok(Self { shapes, identity, columns, descriptions, constants, writer, pending, rows: 0, held: 0 })
     }
 
-    /// Adds a row. The cells must be those of the file's fields.
-    pub(super) fn add(&mut self, event: &EventRef<'_>, content: &Content<'_>, cells: Vec<Cell<'_>>) {
-        let (header, names) = (&event.header, content.names);
-        let descriptor = &header.descriptor;
-        let process_of = names.process.as_deref();
-        let text = |id: Guid| id.to_string();
-        let Some((common, own)) = self.columns.split_first_chunk_mut::<{ COMMON.len() }>() else { return };
-        // In the order of `COMMON`. Those without a name are filled in when the rows are written.
-        let [
-            time,
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            level,
-            opcode,
-            task,
-            keyword,
-            pid,
-            tid,
-            cpu,
-            activity,
-            related,
-            message,
-            stack,
-            raw,
-            process,
-            parent_pid,
-            session_id,
-            command_line,
-            thread,
-            file,
-            key,
-        ] = common;
-        let mut cost = time.add_integer(nanoseconds(header.time.0));
-        cost += level.add_integer(Some(descriptor.level.as_int().into()));
-        cost += opcode.add_integer(Some(descriptor.opcode.as_int().into()));
-        cost += task.add_integer(Some(descriptor.task.into()));
-        cost += keyword.add_integer(Some(descriptor.keyword.bits().cast_signed()));
-        cost += pid.add_integer(header.process_id.map(Into::into));
-        cost += tid.add_integer(header.thread_id.map(Into::into));
-        cost += cpu.add_integer(Some(header.cpu.into()));
-        cost += activity.add_text(header.activity.map(text).as_deref());
-        cost += related.add_text(event.related().map(text).as_deref());
-        cost += message.add_text(content.message.as_deref());
-        let frames = event.stack();
-        cost += stack
-            .add_list(frames.map(|frames| frames.into_iter().map(|frame| Some(Value::Integer(frame.cast_signed())))));
-        cost += raw.add(content.raw.map(|raw| Value::Bytes(raw.into())));
-        cost += process.add_text(process_of.map(|process| &*process.name));
-        cost += parent_pid.add_integer(process_of.and_then(|process| process.parent).map(Into::into));
-        cost += session_id.add_integer(process_of.and_then(|process| process.session).map(Into::into));
-        cost += command_line.add_text(process_of.and_then(|process| process.command_line.as_deref()));
-        cost += thread.add_text(names.thread.as_deref());
-        cost += file.add_text(names.file.as_deref());
-        cost += key.add_text(names.key.as_deref());
-        for (cell, column) in cells.into_iter().zip(own.iter_mut().skip(self.constants.len())) {
-            cost += match cell {
-                Cell::One(value) => column.add(value),
-                Cell::Many(values) => column.add_list(Some(values)),
-            };
-        }
+    /// Adds a row. `cells` adds a row to each of the columns of the file's fields, and returns its approximate memory cost in bytes.
+    pub(super) fn add(
+        &mut self,
+        event: &EventRef<'_>,
+        content: &Content<'_>,
+        cells: impl FnOnce(&mut [Column]) -> usize,
+    ) {
+        let Some((common, own)) = self.columns.split_first_chunk_mut() else { return };
+        self.held += self.pending.add(common, event, content);
+        self.held += own.get_mut(self.constants.len()..).map_or(0, cells);
         self.rows += 1;
-        self.held += cost;
     }
 
     /// Writes the buffered rows.
@@ -196,7 +90,12 @@ impl Table {
         if self.rows == 0 {
             return Ok(());
         }
-        self.fill();
+        if let Some((common, own)) = self.columns.split_first_chunk_mut() {
+            self.pending.settle(common, &self.identity, self.rows);
+            for (column, constant) in own.iter_mut().zip(&self.constants) {
+                column.fill(constant.as_ref().map(|text| Value::Bytes(text.as_bytes().into())), self.rows);
+            }
+        }
         let mut group = self.writer.next_row_group()?;
         for (column, description) in self.columns.iter_mut().zip(&self.descriptions) {
             column.write(&mut group, description)?;
@@ -208,27 +107,6 @@ impl Table {
         Ok(())
     }
 
-    /// Fills the columns that have the same value in all rows.
-    fn fill(&mut self) {
-        let Identity { provider, class, event, kind, id, version } = &self.identity;
-        let text = |text: Option<&str>| text.map(|text| Value::Bytes(text.as_bytes().to_vec().into()));
-        let number = |number: u16| Some(Value::Integer(number.into()));
-        let same: [_; SAME] = [
-            text(provider.as_deref()),
-            text(class.as_deref()),
-            text(event.as_deref()),
-            text(Some(kind)),
-            number(*id),
-            number((*version).into()),
-        ];
-        for (column, value) in self.columns.iter_mut().skip(1).zip(same) {
-            column.fill(value, self.rows);
-        }
-        for (column, constant) in self.columns.iter_mut().skip(COMMON.len()).zip(&self.constants) {
-            column.fill(text(constant.as_deref()), self.rows);
-        }
-    }
-
     /// Completes the file.
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush()?;
@@ -236,22 +114,14 @@ impl Table {
     }
 }
 
-/// How the columns are written that [`Column`] does not encode itself: numbers as differences, which are small for times, ids and
-/// addresses, and texts as they are.
-fn properties(columns: &[Column]) -> WriterProperties {
-    let mut properties = WriterProperties::builder()
+/// How the `parquet` crate writes the columns that [`Column`] does not encode itself.
+fn properties() -> WriterProperties {
+    WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true);
-    for column in columns.iter().filter(|column| column.kind.is_integer()) {
-        let mut path = vec![column.name.clone()];
-        if column.is_list {
-            path.extend(["list", "element"].map(str::to_owned));
-        }
-        properties = properties.set_column_encoding(ColumnPath::new(path), Encoding::DELTA_BINARY_PACKED);
-    }
-    properties.build()
+        .set_offset_index_disabled(true)
+        .build()
 }
 
 #[cfg(test)]
@@ -287,7 +157,7 @@ mod tests {
         while let Some(event) = reader.next_ref() {
             let decoded = schemas.decode(&event);
             let content = Content { names: &decoded.names, message: None, raw: decoded.raw.as_deref() };
-            table.add(&event, &content, Vec::new());
+            table.add(&event, &content, |_| 0);
             table.flush().unwrap();
         }
         table.finish().unwrap();

@@ -10,8 +10,11 @@ use etw_etl::{Decoded, Decoder, EventRef, Flat};
 use etw_manifest::EventSchema;
 use etw_types::Guid;
 
-use super::fields::{Shape, cell, flat_cells, shape, visit};
-use super::file::{Content, Identity, Table};
+use super::common::{Content, Identity};
+use super::fields::{Shape, cell, shape, visit};
+use super::file::Table;
+use super::flat::Fitting;
+use super::kind::Cell;
 
 /// Approximate maximum memory for buffered rows, in bytes.
 const MEMORY: usize = 128 * 1024 * 1024;
@@ -56,6 +59,10 @@ struct Known {
     heading: Heading,
     schema: Arc<EventSchema>,
     table: usize,
+    /// Whether a 32-bit system wrote the events: the encodings of pointers depend on it.
+    is_32_bit: bool,
+    /// Whether the types of the columns follow from the encodings of the fields.
+    is_certain: bool,
 }
 
 /// How the files of a folder are named.
@@ -148,8 +155,8 @@ impl Folder {
         })
     }
 
-    /// Adds an event whose fields are single values, without decoding it to a tree. Returns `false` if it is another event, which
-    /// [`event`](Self::event) adds.
+    /// Adds an event whose fields are single values or arrays of numbers, without decoding it to a tree. Returns `false` if it is
+    /// another event, which [`event`](Self::event) adds.
     ///
     /// # Errors
     ///
@@ -157,30 +164,43 @@ impl Folder {
     pub(crate) fn flat(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> io::Result<bool> {
         let Some(flat) = decoder.flat(event) else { return Ok(false) };
         let heading = self.heading(event);
-        let is_known = |known: &&Known| known.heading == heading && Arc::ptr_eq(&known.schema, &flat.schema);
-        let mut candidates = slots(&heading, &flat.schema).filter_map(|slot| self.known.get(slot)?.as_ref());
-        if let Some(known) = candidates.find(is_known) {
-            let table = known.table;
-            return self.add_flat(table, event, &flat);
+        let is_32_bit = event.header.is_32_bit;
+        let is_known = |known: &Known| {
+            (known.heading, known.is_32_bit) == (heading, is_32_bit) && Arc::ptr_eq(&known.schema, flat.schema)
+        };
+        let slot = slots(&heading, flat.schema)
+            .find(|slot| self.known.get(*slot).is_some_and(|known| known.as_ref().is_some_and(is_known)));
+        if let Some(slot) = slot {
+            return self.add_flat(slot, event, &flat);
         }
         // The tree says which columns the events of this kind have.
+        let schema = Arc::clone(flat.schema);
         let tree = decoder.decode(event);
         let Some(table) = self.table(event, &tree)? else { return Ok(true) };
         let is_free = |slot: &usize| self.known.get(*slot).is_some_and(Option::is_none);
-        let slot = slots(&heading, &flat.schema).find(is_free).or_else(|| slots(&heading, &flat.schema).next());
+        let slot = slots(&heading, &schema).find(is_free).or_else(|| slots(&heading, &schema).next());
         if let Some(known) = slot.and_then(|slot| self.known.get_mut(slot)) {
-            *known = Some(Known { heading, schema: flat.schema, table });
+            *known = Some(Known { heading, schema, table, is_32_bit, is_certain: false });
         }
         self.add_decoded(table, event, &tree).map(|()| true)
     }
 
-    /// Adds an event without a tree. Returns `false` if the table has other columns.
-    fn add_flat(&mut self, number: usize, event: &EventRef<'_>, flat: &Flat<'_>) -> io::Result<bool> {
+    /// Adds an event of a known kind without a tree. Returns `false` if its table has other columns.
+    fn add_flat(&mut self, slot: usize, event: &EventRef<'_>, flat: &Flat<'_, '_>) -> io::Result<bool> {
+        let Some(known) = self.known.get_mut(slot).and_then(Option::as_mut) else { return Ok(false) };
+        let number = known.table;
         let Some(table) = self.open.get_mut(number) else { return Ok(false) };
-        let Some((cells, is_exact)) = flat_cells(flat, &table.shapes) else { return Ok(false) };
-        let raw = (!flat.is_whole || !is_exact).then(|| event.payload());
+        let fitting = if known.is_certain {
+            Fitting::like_others(flat, &table.shapes)
+        } else {
+            Fitting::new(flat, &table.shapes)
+        };
+        let Some(fitting) = fitting else { return Ok(false) };
+        known.is_certain = known.is_certain || fitting.is_certain();
+        let raw = (!flat.is_whole || !fitting.is_exact).then(|| event.payload());
         self.held -= table.held;
-        table.add(event, &Content { names: &flat.names, message: flat.message(), raw }, cells);
+        let content = Content { names: &flat.names, message: flat.message(), raw };
+        table.add(event, &content, |columns| fitting.add(columns));
         self.added(number).map(|()| true)
     }
 
@@ -208,7 +228,16 @@ impl Folder {
         });
         let raw = decoded.raw.as_deref().or_else(|| (!is_exact).then(|| event.payload()));
         self.held -= table.held;
-        table.add(event, &Content { names: &decoded.names, message: decoded.message(), raw }, cells);
+        let content = Content { names: &decoded.names, message: decoded.message(), raw };
+        table.add(event, &content, |columns| {
+            let cells = columns.iter_mut().zip(cells);
+            cells
+                .map(|(column, cell)| match cell {
+                    Cell::One(value) => column.add(value),
+                    Cell::Many(values) => column.add_list(values),
+                })
+                .sum()
+        });
         self.added(number)
     }
 

@@ -1,11 +1,37 @@
 //! Parquet's hybrid encoding of small numbers: runs of one value, and groups of eight bit-packed values.
 
+use std::ops::Range;
+
 /// Numbers to encode.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Series<'a, T> {
     /// One number, so many times.
     Same(T, usize),
     Each(&'a [T]),
+}
+
+impl<T: Copy> Series<'_, T> {
+    pub(super) const fn len(&self) -> usize {
+        match self {
+            Self::Same(_, count) => *count,
+            Self::Each(values) => values.len(),
+        }
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<T> {
+        match self {
+            Self::Same(value, count) => (index < *count).then_some(*value),
+            Self::Each(values) => values.get(index).copied(),
+        }
+    }
+
+    /// A part of the numbers.
+    pub(super) fn part(self, part: Range<usize>) -> Self {
+        match self {
+            Self::Same(value, count) => Self::Same(value, part.end.min(count).saturating_sub(part.start)),
+            Self::Each(values) => Self::Each(values.get(part).unwrap_or_default()),
+        }
+    }
 }
 
 /// Values of a bit-packed group.
@@ -23,52 +49,57 @@ pub(super) fn encode<T: Copy + Eq + Into<u32>>(out: &mut Vec<u8>, width: u32, se
         Series::Same(value, count) => return run(out, width, value.into(), count),
         Series::Each(values) => values,
     };
-    let mut packed: Vec<u32> = Vec::new();
+    // The values of groups that are not written yet. All of these groups are complete, except the last one of the series.
+    let mut packed = rest;
+    let mut waiting = 0;
     while let Some(first) = rest.first() {
         let length = rest.iter().take_while(|value| *value == first).count();
-        let missing = packed.len().next_multiple_of(GROUP) - packed.len();
-        if missing == 0 && length >= GROUP {
-            pack(out, width, &mut packed);
+        let taken = if length >= GROUP { length } else { GROUP.min(rest.len()) };
+        let later = rest.get(taken..).unwrap_or_default();
+        if length >= GROUP {
+            pack(out, width, packed.get(..waiting).unwrap_or_default());
             run(out, width, (*first).into(), length);
-            rest = rest.get(length..).unwrap_or_default();
+            (packed, waiting) = (later, 0);
         } else {
-            // The rest of a group, or a new one.
-            let taken = length.min(if missing == 0 { GROUP } else { missing });
-            packed.extend(std::iter::repeat_n((*first).into(), taken));
-            rest = rest.get(taken..).unwrap_or_default();
+            waiting += taken;
         }
+        rest = later;
     }
-    pack(out, width, &mut packed);
+    pack(out, width, packed.get(..waiting).unwrap_or_default());
 }
 
 fn run(out: &mut Vec<u8>, width: u32, value: u32, count: usize) {
     if count > 0 {
-        varint(out, count << 1);
+        varint(out, u64::try_from(count).unwrap_or_default() << 1);
         out.extend(value.to_le_bytes().into_iter().take(usize::try_from(width.div_ceil(8)).unwrap_or_default()));
     }
 }
 
 /// Appends bit-packed groups. Only the last one of a series may be incomplete; it is filled with zeros.
-fn pack(out: &mut Vec<u8>, width: u32, values: &mut Vec<u32>) {
+fn pack<T: Copy + Into<u32>>(out: &mut Vec<u8>, width: u32, values: &[T]) {
     if values.is_empty() {
         return;
     }
-    values.resize(values.len().next_multiple_of(GROUP), 0);
-    varint(out, (values.len() / GROUP) << 1 | 1);
+    let groups = values.len().div_ceil(GROUP);
+    varint(out, u64::try_from(groups).unwrap_or_default() << 1 | 1);
+    let end = out.len() + groups * usize::try_from(width).unwrap_or_default();
     let (mut bits, mut count) = (0_u64, 0);
-    for value in values.drain(..) {
-        bits |= u64::from(value) << count;
+    for value in values {
+        bits |= u64::from((*value).into()) << count;
         count += width;
-        while count >= 8 {
-            let [byte, ..] = bits.to_le_bytes();
-            out.push(byte);
-            bits >>= 8;
-            count -= 8;
+        if count >= u32::BITS {
+            let [a, b, c, d, ..] = bits.to_le_bytes();
+            out.extend_from_slice(&[a, b, c, d]);
+            bits >>= u32::BITS;
+            count -= u32::BITS;
         }
     }
+    out.extend_from_slice(&bits.to_le_bytes());
+    out.resize(end, 0);
 }
 
-fn varint(out: &mut Vec<u8>, mut number: usize) {
+/// Appends a number in groups of seven bits, the lowest first.
+pub(super) fn varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         let [low, ..] = number.to_le_bytes();
         out.push(low | 0x80);

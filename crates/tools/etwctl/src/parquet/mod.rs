@@ -23,8 +23,8 @@
 //! names of values. Pointers and other hexadecimal numbers are unsigned integers. Members of structs are columns `outer.inner`;
 //! arrays of values are lists; arrays of structs and data in a provider-defined encoding are JSON. Any value may be null.
 //!
-//! Events whose fields are single values go from the payload to the columns without a tree and without text. A text is stored once
-//! per row group; a column with one value in all rows takes some bytes ([`chunk`]).
+//! Events whose fields are single values or arrays of numbers go from the payload to the columns without a tree. A text is stored once
+//! per row group, integers are stored as differences, and a column with one value in all rows takes some bytes ([`chunk`]).
 //!
 //! Memory is bounded: rows are buffered up to a limit, then the rows of the largest buffer are written as a row group. At most one
 //! file is open at a time.
@@ -32,12 +32,16 @@
 mod append;
 mod chunk;
 mod column;
+mod common;
 mod dataset;
+mod delta;
 mod dictionary;
 mod fields;
 mod file;
+mod flat;
 mod folder;
 mod hybrid;
+mod kind;
 
 pub(crate) use dataset::Dataset;
 pub(crate) use folder::Folder;

@@ -1,5 +1,7 @@
 //! Traces that the tests share, created by the writer. They are always the same bytes.
 
+mod named;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -184,9 +186,10 @@ pub(crate) fn write_circular(path: &Path) {
 pub(crate) type Maker = fn(&Path);
 
 /// The committed corpus: the name of each file and the function that creates it.
-pub(crate) const CORPUS: [(&str, Maker); 4] = [
+pub(crate) const CORPUS: [(&str, Maker); 5] = [
     ("circular.etl", write_circular),
     ("kinds.etl", write_kinds),
+    ("named.etl", named::write_named),
     ("simple.etl", write_simple),
     ("types.etl", write_types),
 ];

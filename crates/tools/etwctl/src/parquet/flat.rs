@@ -1,0 +1,167 @@
+//! Adds an event to its columns without a tree of fields.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use etw_etl::decode::Node;
+use etw_etl::{Flat, FlatValue};
+use etw_types::tracelogging::Value as Encoded;
+use etw_types::{InType, OutType};
+
+use super::column::Column;
+use super::fields::{Shape, TO_1970, kind, value_of};
+use super::kind::{Kind, Value};
+
+/// File times that are dates.
+const DATES: Range<i64> = 0..2_650_467_744_000_000_000;
+
+/// A flat event that fits the columns of its file.
+pub(super) struct Fitting<'f, 'a> {
+    flat: &'f Flat<'f, 'a>,
+    /// The index and the cell of each value that is not plain.
+    shown: Vec<(usize, Option<Value<'static>>)>,
+    /// Whether the columns represent all values exactly.
+    pub(super) is_exact: bool,
+}
+
+impl<'f, 'a> Fitting<'f, 'a> {
+    /// Returns the event if earlier ones with the same encodings fitted, and their types do not depend on values.
+    pub(super) fn like_others(flat: &'f Flat<'_, 'a>, shapes: &[Shape]) -> Option<Self> {
+        (flat.field_count() == shapes.len()).then_some(Self { flat, shown: Vec::new(), is_exact: true })
+    }
+
+    /// Returns whether the types of all columns follow from the encodings: all fields are single numbers.
+    pub(super) fn is_certain(&self) -> bool {
+        self.shown.is_empty()
+            && self.flat.fields().all(|(_, value)| match value {
+                FlatValue::One(_, value) => matches!(
+                    value,
+                    Encoded::Unsigned(_) | Encoded::Signed(_) | Encoded::Hex(_) | Encoded::F32(_) | Encoded::F64(_)
+                ),
+                FlatValue::Many(_) => false,
+            })
+    }
+
+    /// Returns `None` if the event does not have these columns: the type of a column can depend on a value, and an event may end
+    /// early.
+    pub(super) fn new(flat: &'f Flat<'_, 'a>, shapes: &[Shape]) -> Option<Self> {
+        if flat.field_count() != shapes.len() {
+            return None;
+        }
+        let mut fitting = Self { flat, shown: Vec::new(), is_exact: true };
+        for (index, ((field, value), shape)) in flat.fields().zip(shapes).enumerate() {
+            let is_mapped = field.map.is_some();
+            let fits = match value {
+                FlatValue::One(in_type, value) => {
+                    if let Some(kind) = plain_kind(in_type, field.out, value, is_mapped) {
+                        // A column has microseconds.
+                        fitting.is_exact &= !matches!(value, Encoded::FileTime(time) if time % 10 != 0);
+                        kind == shape.kind && !shape.is_list
+                    } else {
+                        let Node::Value(shown) = FlatValue::One(in_type, value).node(field) else { return None };
+                        let fits = !shape.is_list && kind(in_type, field.out, Some(&shown)) == shape.kind;
+                        let (value, is_exact) = value_of(&shown, shape.kind);
+                        fitting.is_exact &= is_exact;
+                        fitting.shown.push((index, value.map(into_owned)));
+                        fits
+                    }
+                }
+                // The type of an empty array is not certain.
+                FlatValue::Many(elements) => {
+                    let fits = |(in_type, value): &(InType, Encoded<'a>)| {
+                        plain_kind(*in_type, field.out, *value, is_mapped) == Some(shape.kind)
+                    };
+                    let is_integer = matches!(shape.kind, Kind::Integer(..));
+                    shape.is_list && is_integer && !elements.is_empty() && elements.iter().all(fits)
+                }
+            };
+            if !fits {
+                return None;
+            }
+        }
+        Some(fitting)
+    }
+
+    /// Adds a row to each column and returns its approximate memory cost in bytes.
+    pub(super) fn add(self, columns: &mut [Column]) -> usize {
+        let mut shown = self.shown.into_iter().peekable();
+        let mut cost = 0;
+        for (index, ((_, value), column)) in self.flat.fields().zip(columns).enumerate() {
+            cost += match (shown.next_if(|(place, _)| *place == index), value) {
+                (Some((_, cell)), _) => column.add(cell),
+                (None, FlatValue::One(_, value)) => column.add(plain(value)),
+                (None, FlatValue::Many(elements)) => {
+                    column.add_integers(elements.iter().map(|(_, value)| integer(*value)))
+                }
+            };
+        }
+        cost
+    }
+}
+
+/// Returns the column type of the most frequent values: numbers and valid text, which need not be shown to become cells.
+#[inline]
+fn plain_kind(in_type: InType, out_type: OutType, value: Encoded<'_>, is_mapped: bool) -> Option<Kind> {
+    let bits = || in_type.fixed_size().and_then(|bytes| u8::try_from(8 * bytes).ok());
+    match value {
+        _ if is_mapped => None,
+        Encoded::Unsigned(_)
+            if matches!(
+                out_type,
+                OutType::Default | OutType::Unsigned | OutType::Hex | OutType::Pid | OutType::Tid
+            ) =>
+        {
+            Some(Kind::Integer(bits()?, false))
+        }
+        Encoded::Signed(_) if matches!(out_type, OutType::Default | OutType::Signed | OutType::Pid | OutType::Tid) => {
+            Some(Kind::Integer(bits()?, true))
+        }
+        Encoded::Hex(_) if matches!(out_type, OutType::Default | OutType::Hex) => Some(Kind::Integer(bits()?, false)),
+        Encoded::F32(_) => Some(Kind::F32),
+        Encoded::F64(_) => Some(Kind::F64),
+        Encoded::FileTime(time) => DATES.contains(&time).then_some(Kind::Microseconds),
+        Encoded::Text(text) => str::from_utf8(text).is_ok().then_some(Kind::Text),
+        Encoded::Utf16(text) => {
+            let is_ascii = |[low, high]: &[u8; 2]| *high == 0 && *low < 0x80;
+            text.as_chunks::<2>().0.iter().all(is_ascii).then_some(Kind::Text)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the value of a cell, for values that have a plain type.
+#[inline]
+fn plain(value: Encoded<'_>) -> Option<Value<'_>> {
+    match value {
+        Encoded::Unsigned(_) | Encoded::Signed(_) | Encoded::Hex(_) => Some(Value::Integer(integer(value))),
+        Encoded::F32(number) => Some(Value::F32(number)),
+        Encoded::F64(number) => Some(Value::F64(number)),
+        Encoded::FileTime(time) => Some(Value::Integer((time - TO_1970) / 10)),
+        Encoded::Text(text) => Some(Value::Bytes(text.into())),
+        Encoded::Utf16(text) => {
+            let letters: Vec<u8> = text.as_chunks::<2>().0.iter().map(|[low, _]| *low).collect();
+            Some(Value::Bytes(Cow::Owned(letters)))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the bits of an integer.
+#[inline]
+const fn integer(value: Encoded<'_>) -> i64 {
+    match value {
+        Encoded::Unsigned(number) | Encoded::Hex(number) => number.cast_signed(),
+        Encoded::Signed(number) => number,
+        _ => 0,
+    }
+}
+
+fn into_owned(value: Value<'_>) -> Value<'static> {
+    match value {
+        Value::Bool(value) => Value::Bool(value),
+        Value::Integer(value) => Value::Integer(value),
+        Value::F32(value) => Value::F32(value),
+        Value::F64(value) => Value::F64(value),
+        Value::Bytes(value) => Value::Bytes(value.into_owned().into()),
+    }
+}
