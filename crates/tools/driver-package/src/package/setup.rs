@@ -31,7 +31,8 @@ pub(super) fn prepare(
         .map_err(|error| Problem::error(file, "time", error.to_string()))?;
     let version = DriverVersion::of_time(date);
     let kmdf = request.kmdf.clone().or_else(|| image.framework.map(windows_releases::Client::version));
-    let what = Stamp { arch, kmdf, version, catalog: request.named("cat") };
+    let catalog = Some(request.named("cat"));
+    let what = Stamp { arch: Some(arch), kmdf, umdf: None, section: "Version".into(), version, catalog };
     let stamped = stamp(&text, &what).map_err(|fault| describe(file, &fault))?;
     let inf = Inf::parse(&stamped.text.text).map_err(|fault| describe(file, &fault))?;
 
