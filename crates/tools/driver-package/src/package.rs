@@ -46,6 +46,11 @@ pub(crate) fn catalog_of(inf: &Inf, processors: &[Arch]) -> Option<String> {
     keys.into_iter().find_map(|key| texts::version_entry(inf, &key))
 }
 
+/// Returns the names and ids of the ETW providers in an image.
+pub(crate) fn providers(image: &[u8]) -> Vec<String> {
+    Provider::all(image).into_iter().map(|provider| format!("{} {}", provider.name, provider.id)).collect()
+}
+
 /// Returns the date in `DriverVer` of an INF.
 pub(crate) fn driver_date(inf: &Inf) -> Option<DateTime> {
     let value = texts::version_entry(inf, "DriverVer")?;
