@@ -79,6 +79,8 @@ pub struct Request {
     pub kmdf: Option<String>,
     /// The version of the catalog format.
     pub catalog: Version,
+    /// Whether the driver is a sample of Microsoft's, which may have the class `Sample`.
+    pub is_sample: bool,
     /// PowerShell scripts to include.
     pub scripts: Scripts,
     /// The name of the driver's ETW provider, for the recording scripts and the recording profile; `None` means that of the image.
