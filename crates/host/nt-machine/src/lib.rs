@@ -45,7 +45,9 @@ mod verify;
 mod wdf;
 mod wfp;
 
-pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
+pub use config::{
+    BeforeEntry, Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time,
+};
 pub use coverage::Coverage;
 pub use filter::{FileOpen, FileRequest};
 pub use image::{ImageOffset, MOST_IMAGES};
