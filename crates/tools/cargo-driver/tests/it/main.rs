@@ -3,6 +3,7 @@
 
 mod mc;
 mod options;
+mod setup;
 
 use std::ffi::OsStr;
 use std::fs;
