@@ -36,7 +36,9 @@ pub(crate) fn link(dir: &Path, host: &Host) -> Result<(), FileError> {
     fs::create_dir_all(dir).map_err(|error| FileError::new(dir, &error))?;
     for (name, program, purpose) in NAMES {
         let file = dir.join(name);
-        if let Some(command) = host.shell_command(name.trim_end_matches(".exe")).filter(|_| program.is_none()) {
+        if let Some(command) =
+            host.shell_command(&name.trim_end_matches(".exe").to_ascii_lowercase()).filter(|_| program.is_none())
+        {
             write_script(&file, &format!("#!/bin/sh\nexec {command} \"$@\"\n"))?;
             continue;
         }

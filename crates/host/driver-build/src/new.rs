@@ -21,6 +21,8 @@ pub enum Kind {
     Minifilter,
     /// A callout driver of the Windows Filtering Platform.
     Wfp,
+    /// A driver that exists. Only its tests are made.
+    Existing,
 }
 
 /// A driver to make.
@@ -30,7 +32,7 @@ pub struct NewDriver {
     pub name: String,
     /// Its kind.
     pub kind: Kind,
-    /// The driver's folder. It must not exist, or must be empty.
+    /// The driver's folder. It must not exist, or must be empty; for an existing driver, the folder of its tests in it.
     pub dir: PathBuf,
     /// Where its dependencies come from.
     pub source: Source,
@@ -106,6 +108,9 @@ const MINIFILTER: &[Template] = templates!("minifilter":
 const WFP: &[Template] = templates!("wfp":
     "Cargo.toml.in", "README.md", "src/lib.rs", "src/filtering_platform.rs", "src/trace.rs", "{{crate}}.inx",
     "host-tests/tests/driver.rs");
+const EXISTING: &[Template] = templates!("existing": "host-tests/tests/driver.rs");
+/// The folder of the tests, as templates name it.
+const TESTS: &str = "host-tests/";
 
 /// Lock files that a new driver gets from the clone, so that it is built with tested versions of packages.
 const LOCKS: [(&str, &str); 2] = [("driver-sample/Cargo.lock", "Cargo.lock"), ("Cargo.lock", "host-tests/Cargo.lock")];
@@ -118,6 +123,7 @@ impl Kind {
             Self::Wdm => WDM,
             Self::Minifilter => MINIFILTER,
             Self::Wfp => WFP,
+            Self::Existing => EXISTING,
         }
     }
 }
@@ -138,10 +144,15 @@ impl NewDriver {
     ///
     /// If the name is not valid for a package, the folder is not empty, or a file cannot be written. Nothing is left then.
     pub fn write(&self) -> Result<Vec<PathBuf>, Error> {
-        check_name(&self.name)?;
         let dir = absolute(&self.dir)?;
-        if fs::read_dir(&dir).is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
-            return Err(Error::Usage(format!("{} exists and is not empty", dir.display())));
+        let made = if self.kind == Kind::Existing {
+            dir.join(TESTS)
+        } else {
+            check_name(&self.name)?;
+            dir.clone()
+        };
+        if fs::read_dir(&made).is_ok_and(|mut entries| entries.next().is_some()) || made.is_file() {
+            return Err(Error::Usage(format!("{} exists and is not empty", made.display())));
         }
         let clone = match &self.source {
             Source::Path(clone) => absolute(clone)?,
@@ -155,8 +166,8 @@ impl NewDriver {
                 path.display()
             )));
         }
-        let missing: Vec<PathBuf> = dir.ancestors().take_while(|path| !path.exists()).map(Path::to_path_buf).collect();
-        self.write_files(&dir, &clone).inspect_err(|_| remove(&dir, &missing))
+        let missing: Vec<PathBuf> = made.ancestors().take_while(|path| !path.exists()).map(Path::to_path_buf).collect();
+        self.write_files(&dir, &clone).inspect_err(|_| remove(&made, &missing))
     }
 
     /// Writes the files to the folder.
@@ -164,7 +175,8 @@ impl NewDriver {
         let words = self.words(dir, clone);
         let mut written = Vec::new();
         let own = self.kind.templates();
-        let common = COMMON.iter().filter(|(path, _)| own.iter().all(|(known, _)| known != path));
+        let is_made = |path: &str| self.kind != Kind::Existing || path.starts_with(TESTS);
+        let common = COMMON.iter().filter(|(path, _)| is_made(path) && own.iter().all(|(known, _)| known != path));
         for (path, text) in common.chain(own) {
             if *path == WORKFLOW && matches!(self.source, Source::Path(_)) {
                 continue;
@@ -172,7 +184,7 @@ impl NewDriver {
             let path = fill(path.trim_end_matches(".in"), &words);
             written.push(write(dir.join(path), &fill(&self.source.dependencies(text), &words))?);
         }
-        for (from, to) in LOCKS {
+        for (from, to) in LOCKS.into_iter().filter(|(_, to)| is_made(to)) {
             if let Ok(text) = fs::read_to_string(self.locks.join(from)) {
                 written.push(write(dir.join(to), &text)?);
             }
@@ -185,7 +197,7 @@ impl NewDriver {
         let plain = self.name.replace('-', "_");
         let kind = match self.kind {
             Kind::Kmdf => "KMDF",
-            Kind::Wdm | Kind::Minifilter | Kind::Wfp => "WDM",
+            Kind::Wdm | Kind::Minifilter | Kind::Wfp | Kind::Existing => "WDM",
         };
         let text = |path: PathBuf| path.to_string_lossy().replace('\\', "/");
         vec![
@@ -314,92 +326,4 @@ fn write(path: PathBuf, text: &str) -> Result<PathBuf, Error> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{
-        COMMON, KMDF, Kind, MINIFILTER, NewDriver, Source, WDM, WFP, WORKFLOW, camel, check_name, identifier,
-        in_guid_form, relative,
-    };
-    use std::fs;
-    use std::path::{Path, PathBuf};
-
-    fn dir(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("driver-build-new-{}", std::process::id())).join(name);
-        let _ = fs::remove_dir_all(&dir);
-        dir
-    }
-
-    #[test]
-    fn every_template_is_used_and_every_placeholder_is_replaced() {
-        let clone = || Source::Path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.."));
-        let git = || Source::Git { url: "https://example.com/a".into(), revision: "0a1b".into() };
-        let registry = || Source::Registry { version: "0.1.0".into() };
-        for (kind, source) in [
-            (Kind::Kmdf, clone()),
-            (Kind::Wdm, clone()),
-            (Kind::Minifilter, clone()),
-            (Kind::Wfp, clone()),
-            (Kind::Kmdf, git()),
-            (Kind::Wdm, registry()),
-        ] {
-            let dir = dir(&format!("a place for {kind:?}"));
-            let new = NewDriver::at(&dir.join("my-driver"), kind, source.clone());
-            let dir = dir.join("my-driver");
-            for path in new.write().unwrap() {
-                let text = fs::read_to_string(&path).unwrap().replace("${{", "");
-                assert!(!text.contains("{{"), "{}", path.display());
-            }
-            assert!(dir.join("my_driver.inx").is_file());
-            assert_eq!(dir.join(WORKFLOW).is_file(), !matches!(source, Source::Path(_)));
-            for manifest in ["Cargo.toml", "host-tests/Cargo.toml"] {
-                let text = fs::read_to_string(dir.join(manifest)).unwrap();
-                let expected = match &source {
-                    Source::Path(_) => "/crates/",
-                    Source::Git { .. } => "= { git = \"https://example.com/a\", rev = \"0a1b\"",
-                    Source::Registry { .. } => "= { version = \"0.1.0\"",
-                };
-                assert!(text.contains(expected), "{text}");
-                assert_eq!(text.contains("path ="), matches!(source, Source::Path(_)), "{text}");
-            }
-            let again = new.write().unwrap_err().to_string();
-            assert!(again.contains("not empty"), "{again}");
-        }
-        let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
-        let mut pending = vec![templates];
-        let mut count = 0;
-        while let Some(path) = pending.pop() {
-            if path.is_dir() {
-                pending.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-            } else {
-                count += 1;
-            }
-        }
-        assert_eq!(count, COMMON.len() + KMDF.len() + WDM.len() + MINIFILTER.len() + WFP.len());
-    }
-
-    #[test]
-    fn names_become_those_of_rust_and_windows() {
-        assert_eq!(camel("my-first_driver"), "MyFirstDriver");
-        assert_eq!(in_guid_form("0x0011_2233_4455_4677_8899_aabb_ccdd_eeff"), "00112233-4455-4677-8899-aabbccddeeff");
-        assert!(check_name("adder").is_ok());
-        for wrong in ["", "1st", "a b", "ä", "core", "../x"] {
-            assert!(check_name(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_driver_has_an_identifier_of_its_own_that_stays() {
-        assert_eq!(identifier("adder"), identifier("adder"));
-        assert_ne!(identifier("adder"), identifier("adder2"));
-        let digits = identifier("adder").replace('_', "");
-        assert_eq!((digits.len(), &digits[14..15]), (34, "4"), "{digits}");
-        assert!(["8", "9", "a", "b"].contains(&&digits[18..19]), "{digits}");
-    }
-
-    #[test]
-    fn relative_paths_between_folders() {
-        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to));
-        assert_eq!(way("/a/driver", "/a/wdk-etw"), Path::new("../wdk-etw"));
-        assert_eq!(way("/a/b c/driver/host-tests", "/x/wdk-etw"), Path::new("/x/wdk-etw"));
-        assert_eq!(way("/a/w/crates/..", "/a/w/x"), Path::new("x"));
-    }
-}
+mod tests;

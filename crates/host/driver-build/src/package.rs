@@ -23,6 +23,8 @@ pub struct PackageOptions {
     pub cert: Option<PathBuf>,
     /// The version of the catalog format, `v1` or `v2`.
     pub catalog: Option<String>,
+    /// Whether the driver is a sample of Microsoft's, which may have the class `Sample`.
+    pub is_sample: bool,
     /// The name of the driver's ETW provider.
     pub provider: Option<String>,
     /// The `etwctl.exe` to add to the package.
@@ -108,6 +110,9 @@ fn make(
     let package = package.or(&image.settings);
     if let Some(file) = &package.cert {
         tool = tool.args(["--cert".as_ref(), file.as_os_str()]);
+    }
+    if package.is_sample {
+        tool = tool.args(["--sample"]);
     }
     if let Some(version) = &package.catalog {
         tool = tool.args(["--catalog", version]);

@@ -117,8 +117,6 @@ pub enum PrepareError {
     Release {
         /// Its version.
         version: String,
-        /// Whether a newer release is supported.
-        is_too_old: bool,
     },
     /// No library can be made of a module definition file.
     Exports {
@@ -212,14 +210,7 @@ impl fmt::Display for PrepareError {
                  wdk-build to [build-dependencies] in {}, and a build.rs whose main() calls wdk_build::{call}",
                 manifest.display()
             ),
-            Self::Release { version, is_too_old: true } => write!(
-                f,
-                "the driver uses wdk-build {version}, which the kit does not support; change Cargo.toml to wdk-build = \"0.2\" or \
-                 later, with wdk, wdk-sys, wdk-alloc and wdk-panic of the same release"
-            ),
-            Self::Release { version, is_too_old: false } => {
-                write!(f, "the kit does not support wdk-build {version}; use 0.2 to 0.6")
-            }
+            Self::Release { version } => write!(f, "the kit does not support wdk-build {version}; use 0.1 to 0.6"),
             Self::NotAWdk { dir, missing } => write!(
                 f,
                 "{} is not a WDK: found no {missing}/km and no {missing}/10.0.N.0/km in it, in c, sdk, Windows Kits/10 or in \

@@ -40,29 +40,32 @@ pub(crate) struct Release {
 
 /// Words in the build script of `wdk-sys` that identify a release, in the order in which they are tried. The version is not
 /// sufficient, because development versions have the number of the release before them.
-const SIGNATURES: [(&str, &str); 5] = [
+const SIGNATURES: [(&str, &str); 6] = [
     ("bindgen_library_link_raw_lines", "v0_6"),
     ("IoError", "v0_5"),
-    ("KMDFConfig::new()", OLDEST),
+    ("DriverConfig::KMDFConfig(", FIRST),
+    ("KMDFConfig::new()", SECOND),
     ("get_include_paths", "v0_3"),
     ("", "v0_4"),
 ];
-/// `wdk-build` 0.2, which does not read driver models from manifests.
-const OLDEST: &str = "v0_2";
+/// `wdk-build` 0.1 and 0.2, which do not read driver models from manifests. They have one source file; 0.1 has an older bindgen, which
+/// makes arrays of C strings.
+const FIRST: &str = "v0_1";
+const SECOND: &str = "v0_2";
+/// What bindgen of `wdk-build` 0.1 has in place of a newer one.
+const OLD_BINDGEN: [(&str, &str); 2] =
+    [("CargoCallbacks::new()", "CargoCallbacks"), ("generate_cstr(true)", "generate_cstr(false)")];
 
 impl Release {
     /// Identifies a release from its package and that of `wdk-sys`.
     fn from_packages(build: &Package, sys: Option<&Package>) -> Result<Self, PrepareError> {
         let version = build.version.clone();
         let minor: u32 = version.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or_default();
-        if version.starts_with("0.") && minor < 2 {
-            return Err(PrepareError::Release { version, is_too_old: true });
-        }
         let script = sys.and_then(|sys| fs::read_to_string(sys.dir().join("build.rs")).ok());
         let signatures = match script {
             Some(script) => SIGNATURES.iter().find(|(word, _)| script.contains(word)).map_or("v0_6", |(_, name)| name),
             None if version.starts_with("0.") => {
-                [OLDEST, "v0_3", "v0_4", "v0_5"].get(minor as usize - 2).copied().unwrap_or("v0_6")
+                [FIRST, FIRST, SECOND, "v0_3", "v0_4", "v0_5"].get(minor as usize).copied().unwrap_or("v0_6")
             }
             None => "v0_6",
         };
@@ -74,13 +77,18 @@ impl Release {
             (Some(bindgen), Some(serde_json)) => {
                 Ok(Self { version, signatures, bindgen, serde_json, regex: requirement("regex") })
             }
-            _ => Err(PrepareError::Release { version, is_too_old: false }),
+            _ => Err(PrepareError::Release { version }),
         }
     }
 
     /// Returns the only model that the bindings of this release have, if it does not read models from manifests.
     pub(crate) fn fixed_model(&self) -> Option<Model> {
-        (self.signatures == OLDEST).then_some(Model::Kmdf { minor: 33, minimum: None })
+        self.is_early().then_some(Model::Kmdf { minor: 33, minimum: None })
+    }
+
+    /// Whether the release has its own `lib.rs`.
+    fn is_early(&self) -> bool {
+        [FIRST, SECOND].contains(&self.signatures)
     }
 
     /// Writes the package below `dir` and returns its folder.
@@ -96,16 +104,18 @@ impl Release {
              [dependencies]\nbindgen = {bindgen:?}\nserde_json = {serde_json:?}\n{regex}"
         );
         write_if_changed(&package.join("Cargo.toml"), &manifest)?;
-        let release = format!("release/{signatures}.rs");
+        let release = format!("release/{}.rs", if self.is_early() { SECOND } else { signatures });
         for (path, text) in WDK_BUILD {
-            if *signatures == OLDEST && (*path == "lib.rs" || *path == release) {
+            let changes = if *signatures == FIRST { &OLD_BINDGEN[..] } else { &[] };
+            let text = changes.iter().fold((*text).to_owned(), |text, (new, old)| text.replace(new, old));
+            if self.is_early() && (*path == "lib.rs" || *path == release) {
                 if *path == release {
-                    write_if_changed(&package.join("src/lib.rs"), text)?;
+                    write_if_changed(&package.join("src/lib.rs"), &text)?;
                 }
             } else if *path == "lib.rs" {
                 write_if_changed(&package.join("src/lib.rs"), &text.replace("release/v0_6.rs", &release))?;
             } else if !path.starts_with("release/") || *path == release {
-                write_if_changed(&package.join("src").join(path), text)?;
+                write_if_changed(&package.join("src").join(path), &text)?;
             }
         }
         Ok(package)
@@ -148,7 +158,6 @@ mod tests {
 
     use super::{Release, WDK_BUILD, WINREG, releases};
     use crate::metadata::{Dependency, Metadata, Package};
-    use crate::prepare_error::PrepareError;
 
     fn original(version: &str) -> Package {
         let dependency =
@@ -164,6 +173,7 @@ mod tests {
     #[test]
     fn a_release_is_known_by_its_version_and_asks_for_what_the_original_asks_for() {
         for (version, signatures) in [
+            ("0.1.0", "v0_1"),
             ("0.2.0", "v0_2"),
             ("0.3.0", "v0_3"),
             ("0.4.0", "v0_4"),
@@ -174,14 +184,6 @@ mod tests {
             let release = Release::from_packages(&original(version), None).unwrap();
             assert_eq!((release.signatures, release.bindgen.as_str()), (signatures, "^0.71.0"));
         }
-    }
-
-    #[test]
-    fn an_old_release_is_refused_with_what_to_change() {
-        let error = Release::from_packages(&original("0.1.0"), None).unwrap_err();
-        assert_eq!(error, PrepareError::Release { version: "0.1.0".into(), is_too_old: true });
-        let text = error.to_string();
-        assert!(text.contains("wdk-build 0.1.0") && text.contains("wdk-build = \"0.2\""), "{text}");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! The configuration of a run.
 
+use std::fmt;
+use std::sync::Arc;
+
 use etw_engine::property;
 use etw_types::NtStatus;
 
@@ -148,6 +151,18 @@ pub struct Config {
     pub coverage: Option<Coverage>,
     /// Records the calls of the driver's functions by others. It must have been created for the driver's image.
     pub callbacks: Option<Callbacks>,
+    /// Called when the driver is in memory and none of its code has run.
+    pub before_entry: Option<BeforeEntry>,
+}
+
+/// A function that gets the address of the driver's image, in the process that runs the driver.
+#[derive(Clone)]
+pub struct BeforeEntry(pub Arc<dyn Fn(u64) + Send + Sync>);
+
+impl fmt::Debug for BeforeEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BeforeEntry")
+    }
 }
 
 impl Config {

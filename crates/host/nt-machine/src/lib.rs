@@ -48,7 +48,9 @@ mod verify;
 mod wdf;
 mod wfp;
 
-pub use config::{Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time};
+pub use config::{
+    BeforeEntry, Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time,
+};
 pub use coverage::{Callbacks, Coverage};
 pub use filter::{FileOpen, FileRequest};
 pub use hardware::{HardwareAccess, HardwareScript, Register};

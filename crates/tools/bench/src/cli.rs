@@ -23,7 +23,7 @@ const REPORT: &str = "target/bench/performance.md";
 const DOCUMENT: &str = "docs/performance.md";
 
 /// The parts by name.
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 15] = [
     "instructions",
     "facades",
     "size",

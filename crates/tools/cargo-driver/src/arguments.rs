@@ -39,6 +39,12 @@ pub(crate) enum Command {
     /// and a workflow for GitHub.
     #[command(after_help = "Examples:\n  cargo driver new my-driver\n  cargo driver new drivers/adder --wdm")]
     New(New),
+    /// Add tests and the settings of editors to a driver that exists
+    ///
+    /// Writes the folder host-tests with a test that loads the driver, adds a device and unloads the driver, and the settings that
+    /// `cargo driver editor` writes. What is there stays.
+    #[command(after_help = "Examples:\n  cargo driver init\n  cargo driver init zed")]
+    Init(Init),
     /// Build the driver
     ///
     /// Writes the image (.sys), its debug information (.pdb) and its linker map (.map) to target/driver/x64 or
@@ -58,9 +64,16 @@ pub(crate) enum Command {
     /// Build the driver and run it: load, add a device, send requests, unload; print events and findings
     #[command(
         after_help = "Examples:\n  cargo driver run\n  cargo driver run -- --ioctl 22E000:6869 --os win10-1809\n  \
-                            cargo driver run --json -- --open \\\\.\\Name --read 16\n  cargo driver run -- --help"
+                            cargo driver run --json -- --open \\\\.\\Name --read 16\n  cargo driver run --debug\n  \
+                            cargo driver run -- --help"
     )]
-    Run(Run),
+    Run {
+        /// Build with the dev profile, print the command that attaches a debugger, and wait for the debugger before `DriverEntry`
+        #[arg(long)]
+        debug: bool,
+        #[command(flatten)]
+        run: Run,
+    },
     /// Build the driver and run it many times; in each run another call fails
     #[command(after_help = "Examples:\n  cargo driver matrix\n  cargo driver matrix -- --ioctl 22E000:6869 --seed 5")]
     Matrix(Run),
@@ -192,7 +205,7 @@ pub(crate) struct Test {
     pub(crate) rest: Vec<OsString>,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) driver: Driver,
@@ -263,6 +276,9 @@ pub(crate) struct Package {
     /// The version of the catalog format (default: v2)
     #[arg(long, value_name = "VERSION", value_parser = ["v1", "v2"])]
     pub(crate) catalog: Option<String>,
+    /// Accept the class `Sample`, which is Microsoft's, for one of Microsoft's samples, as `cargo wdk build --sample`
+    #[arg(long)]
+    pub(crate) sample: bool,
     /// The name of the driver's ETW provider, for the scripts and the recording profile (default: from the image)
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
@@ -270,7 +286,7 @@ pub(crate) struct Package {
     #[arg(long, value_name = "FILE")]
     pub(crate) etwctl: Option<PathBuf>,
     /// Build nothing; add the missing files to a package that `cargo wdk build` or `cargo make` made on Windows
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["cert", "catalog", "debug"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["cert", "catalog", "sample", "profile"])]
     pub(crate) adopt: Option<PathBuf>,
     /// With --adopt: replace existing files that differ from the new ones
     #[arg(long, requires = "adopt")]
@@ -325,6 +341,15 @@ pub(crate) struct Editor {
     /// The driver's Cargo.toml (default: in this folder, or in the nearest folder above that has one)
     #[arg(long, value_name = "PATH")]
     pub(crate) manifest_path: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Init {
+    #[command(flatten)]
+    pub(crate) editor: Editor,
+    /// Depend on the crates of this clone of the wdk-etw repository by path (default: what `cargo driver` was installed from)
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) wdk_etw: Option<PathBuf>,
 }
 
 /// An editor with rust-analyzer.

@@ -28,10 +28,12 @@ pub(crate) fn run(command: &Command) -> ExitCode {
     });
     let result = host().and_then(|host| match command {
         Command::New(line) => new::new(&host, line),
+        Command::Init(line) => new::init(&host, line),
         Command::Build(driver) => images(&host, driver).map(drop),
         Command::Check(line) => check_driver(&host, line),
         Command::Test(line) => test::test(&host, line),
-        Command::Run(run) => nt_host(&host, run, "run"),
+        Command::Run { debug: false, run } => nt_host(&host, run, "run"),
+        Command::Run { debug: true, run } => debug(&host, run),
         Command::Matrix(run) => nt_host(&host, run, "matrix"),
         Command::Fuzz(run) => nt_host(&host, run, "fuzz"),
         Command::List(run) => nt_host(&host, run, "list"),
@@ -123,9 +125,19 @@ fn asks_for_help(run: &Run) -> bool {
     run.rest.iter().any(|word| word == "--help" || word == "-h")
 }
 
+/// Builds the driver without optimisation and runs it for a debugger.
+fn debug(host: &Host, run: &Run) -> Result<(), Error> {
+    let run = Run { driver: run.driver.clone().default_profile("dev"), ..run.clone() };
+    run_with(host, &run, "run", &["--debug"])
+}
+
 /// Builds the driver and runs a command of `nt-host` on its image.
 fn nt_host(host: &Host, run: &Run, command: &str) -> Result<(), Error> {
-    let tool = host.program("nt-host").args([command]);
+    run_with(host, run, command, &[])
+}
+
+fn run_with(host: &Host, run: &Run, command: &str, own: &[&str]) -> Result<(), Error> {
+    let tool = host.program("nt-host").args([command]).args(own);
     if asks_for_help(run) {
         return tool.args(["--help"]).replace_ourselves();
     }
@@ -210,6 +222,7 @@ fn make_package(host: &Host, arguments: &Package) -> Result<(), Error> {
     let mut wanted = PackageOptions {
         cert: arguments.cert.as_deref().map(here),
         catalog: arguments.catalog.clone(),
+        is_sample: arguments.sample,
         provider: arguments.provider.clone(),
         etwctl: arguments.etwctl.as_deref().map(here),
         ..PackageOptions::default()

@@ -13,7 +13,7 @@ use crate::mc;
 const WORD: &str = "--internal-program";
 
 /// The built-in programs.
-const PROGRAMS: [&str; 3] = ["driver-package", "nt-host", "mc"];
+const PROGRAMS: [&str; 5] = ["driver-package", "nt-host", "mc", "stampinf", "inf2cat"];
 
 /// The command that runs a built-in program; empty if there is no such program.
 pub(crate) fn command(name: &str) -> Vec<OsString> {
@@ -21,8 +21,9 @@ pub(crate) fn command(name: &str) -> Vec<OsString> {
         return Vec::new();
     }
     let own = env::current_exe().map_or_else(|_| "cargo-driver".into(), OsString::from);
-    // The message compiler has the options of Microsoft's program.
-    let shared = if name == "mc" { Vec::new() } else { command_line::words() };
+    // A stand-in has the options of Microsoft's program.
+    let is_stand_in = !["driver-package", "nt-host"].contains(&name);
+    let shared = if is_stand_in { Vec::new() } else { command_line::words() };
     [own, WORD.into(), name.into()].into_iter().chain(shared).collect()
 }
 
@@ -39,6 +40,8 @@ pub(crate) fn run(program: &OsString, words: &[OsString]) -> ExitCode {
     let named = std::iter::once(program.clone()).chain(words.iter().cloned());
     match program.to_str() {
         Some("mc") => mc::main(named),
+        Some("stampinf") => driver_package::cli::stampinf::main(named),
+        Some("inf2cat") => driver_package::cli::inf2cat::main(named),
         Some("driver-package") => driver_package::cli::main(named),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Some("nt-host") => nt_host::cli::main(named),

@@ -15,7 +15,7 @@ use crate::junit::Results;
 use crate::plan::plan;
 
 /// Runs the tests of packages that are not drivers, because a driver does not run on the host: the package in `host-tests`
-/// if there is one, otherwise all other packages of the workspace. `DRIVER_IMAGE` has the path of the image if there is only one.
+/// of the driver or of its workspace, otherwise all other packages of the workspace. `DRIVER_IMAGE` has the path of the image if there is only one.
 pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
     if line.nextest && !host.cargo().args(["nextest", "--version"]).succeeds() {
         return Err(Error::Missing(String::from(
@@ -25,7 +25,9 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
     let plan = plan(host, &line.driver)?;
     let images = build(host, &plan)?;
     let workspace = &plan.workspace;
-    let own = workspace.root.join(TESTS);
+    let manifest = line.driver.manifest()?;
+    let mut own = manifest.parent().into_iter().chain([workspace.root.as_path()]).map(|dir| dir.join(TESTS));
+    let own = own.find(|dir| dir.join("Cargo.toml").is_file()).unwrap_or_else(|| workspace.root.join(TESTS));
     let verb: &[&str] = if line.nextest { &["nextest", "run"] } else { &["test"] };
     let mut cargo = host.cargo().current_dir(&workspace.root).args(verb);
     let recording = line.coverage.as_ref().map(|folder| {
@@ -55,8 +57,8 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
         cargo = cargo.args(["--manifest-path".as_ref(), own.join("Cargo.toml").as_os_str()]);
     } else if workspace.others == 0 {
         return Err(Error::Failed(format!(
-            "{} has no tests: add a package that depends on nt-host, in the folder {TESTS} or in the driver's workspace; \
-             a driver made by `cargo driver new` has one",
+            "{} has no tests: `cargo driver init` adds some in the folder {TESTS}; a package of the driver's workspace that depends \
+             on nt-host works, too",
             workspace.root.display()
         )));
     } else {

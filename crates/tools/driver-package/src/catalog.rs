@@ -13,7 +13,7 @@ use std::time::Duration;
 pub use member::Member;
 
 use crate::inf::Arch;
-use crate::sign::{Identity, oid, sign};
+use crate::sign::{Identity, oid, sign, unsigned};
 
 /// The version of the catalog format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Catalog {
     /// The version of its format.
     pub version: Version,
     /// The operating systems, as inf2cat names them.
-    pub systems: &'static str,
+    pub systems: String,
     /// The hardware ids, in the order of the INF and in lower case.
     pub hardware_ids: Vec<String>,
     /// The files, in any order.
@@ -48,6 +48,15 @@ impl Catalog {
     /// Returns an error if two members are the same file, or if a text has characters that the format cannot express.
     pub fn to_list(&self) -> der::Result<Vec<u8>> {
         list::encode(self)
+    }
+
+    /// Returns the catalog file without a signature, as inf2cat makes it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`to_list`](Self::to_list).
+    pub fn unsigned(&self) -> der::Result<Vec<u8>> {
+        unsigned(oid::TRUST_LIST, &self.to_list()?)
     }
 
     /// Returns the signed catalog file.

@@ -2,9 +2,11 @@
 
 mod adopt;
 mod compare;
+pub mod inf2cat;
 mod inspect;
 mod lint;
 mod package;
+pub mod stampinf;
 mod verify;
 
 use std::ffi::OsString;

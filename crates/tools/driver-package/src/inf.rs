@@ -13,6 +13,7 @@ mod text;
 
 pub use devices::{Arch, Device, Service};
 pub use parse::{Entry, Inf, Section};
+pub(crate) use stamp::parse_date;
 pub use stamp::{DriverVersion, Stamp, Stamped, stamp};
 pub use text::{Encoding, Text};
 

@@ -33,6 +33,7 @@ pub mod problem;
 pub mod report;
 pub mod sign;
 pub mod verify;
+mod version;
 
 pub use pe_image::{self as pe, Error, Image};
 pub use problem::{Level, Problem, Problems};

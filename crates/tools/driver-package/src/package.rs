@@ -23,6 +23,7 @@ use std::time::Duration;
 pub use adopt::{Adopted, Adoption};
 pub use clock::Clock;
 
+use der::DateTime;
 use extras::{ETWCTL, File};
 use provider::Provider;
 use requirements::Requirements;
@@ -30,7 +31,7 @@ pub(crate) use setup::describe;
 use texts::{Etwctl, Facts};
 
 use crate::catalog::{Catalog, Member, Version, systems};
-use crate::inf::{Arch, Inf};
+use crate::inf::{Arch, Inf, parse_date};
 use crate::problem::{Problem, Problems};
 use crate::sign::{Identity, Signer, sign_image};
 
@@ -43,6 +44,17 @@ pub(crate) fn catalog_of(inf: &Inf, processors: &[Arch]) -> Option<String> {
     let decorated = processors.iter().map(|arch| format!("CatalogFile.NT{}", arch.inf_name()));
     let keys = decorated.chain(["CatalogFile.NT".into(), "CatalogFile".into()]);
     keys.into_iter().find_map(|key| texts::version_entry(inf, &key))
+}
+
+/// Returns the names and ids of the ETW providers in an image.
+pub(crate) fn providers(image: &[u8]) -> Vec<String> {
+    Provider::all(image).into_iter().map(|provider| format!("{} {}", provider.name, provider.id)).collect()
+}
+
+/// Returns the date in `DriverVer` of an INF.
+pub(crate) fn driver_date(inf: &Inf) -> Option<DateTime> {
+    let value = texts::version_entry(inf, "DriverVer")?;
+    parse_date(value.split(',').next()?.trim())
 }
 
 /// Returns the names of the files that an INF installs.
@@ -67,6 +79,8 @@ pub struct Request {
     pub kmdf: Option<String>,
     /// The version of the catalog format.
     pub catalog: Version,
+    /// Whether the driver is a sample of Microsoft's, which may have the class `Sample`.
+    pub is_sample: bool,
     /// PowerShell scripts to include.
     pub scripts: Scripts,
     /// The name of the driver's ETW provider, for the recording scripts and the recording profile; `None` means that of the image.
@@ -119,7 +133,7 @@ impl Request {
         files.extend(setup.read_others(self)?);
         let catalog = Catalog {
             version: self.catalog,
-            systems: systems(arch),
+            systems: systems(arch).to_owned(),
             hardware_ids: setup.inf.hardware_ids(arch),
             members: files.iter().map(|(name, bytes)| Member::new(name, bytes)).collect(),
             time: self.time,

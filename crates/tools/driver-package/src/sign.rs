@@ -19,5 +19,5 @@ pub use digest::{Digests, image_digests};
 pub(crate) use digest::{hex, image_parts};
 pub use identity::Identity;
 pub use image::sign_image;
-pub(crate) use pkcs7::sign;
+pub(crate) use pkcs7::{sign, unsigned};
 pub use signer::{Signer, Trust};

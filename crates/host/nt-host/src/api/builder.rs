@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use etw_types::NtStatus;
 use nt_machine::{
-    Below, Callbacks, Config, Coverage, Failure, GapKind, Guests, ImportName, Layout, RegistryKey, RegistryValue,
-    Resource, Time, all_routines, can_fail, notes,
+    BeforeEntry, Below, Callbacks, Config, Coverage, Failure, GapKind, Guests, ImportName, Layout, RegistryKey,
+    RegistryValue, Resource, Time, all_routines, can_fail, notes,
 };
 use windows_releases::first_with_routine;
 
@@ -17,6 +17,7 @@ use super::frameworks::framework_file;
 use super::images::{self, ImageFiles};
 use super::target::Target;
 use super::volume_files;
+use crate::child::wait_for_debugger;
 use crate::suggest::suggestion;
 use crate::{Error, Os};
 
@@ -271,6 +272,27 @@ impl Builder {
     pub const fn patience(mut self, time: Duration) -> Self {
         self.config.patience = Some(time);
         self
+    }
+
+    /// Waits for a debugger when the driver is in memory and none of its code has run; the run goes on when the debugger continues the
+    /// process. Before, `announce` gets the address of the
+    /// image, in the process that runs the driver. The time that a request takes is not limited.
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let announce = |base: u64| eprintln!("process {}, image at {base:#x}", std::process::id());
+    /// let host = NtHost::builder().driver("my_driver.sys").debugger(announce).start()?;
+    /// host.unload()?.assert_clean();
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    #[must_use]
+    pub fn debugger(mut self, announce: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        self.config.before_entry = Some(BeforeEntry(Arc::new(move |base| {
+            announce(base);
+            wait_for_debugger();
+        })));
+        self.patience(Duration::MAX)
     }
 
     /// Adds a value to the driver's `Parameters` key.

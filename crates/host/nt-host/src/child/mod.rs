@@ -6,6 +6,7 @@
 
 mod batch;
 pub(crate) mod control;
+mod debugger;
 mod files;
 mod patience;
 mod process;
@@ -14,4 +15,5 @@ mod shared;
 mod storm;
 mod worker;
 
+pub(crate) use debugger::wait_for_debugger;
 pub(crate) use process::Process;

@@ -36,6 +36,8 @@ pub(crate) struct Process {
     /// The file with the event records.
     trace: File,
     findings: Findings,
+    /// Whether a debugger may stop the child for any time.
+    is_debugged: bool,
 }
 
 impl Process {
@@ -43,6 +45,7 @@ impl Process {
     pub(crate) fn start(guests: &Guests, config: &Config) -> io::Result<Self> {
         let findings = Findings::new(config.debug_output.unwrap_or(DEBUG_OUTPUT))?;
         let trace = spill::create()?;
+        let is_debugged = config.before_entry.is_some();
         let (ours, theirs) = UnixStream::pair()?;
         let (our_control, their_control) = UnixStream::pair()?;
         // SAFETY: the child runs code of this program, on its own thread only. It uses no lock that another thread of
@@ -63,7 +66,14 @@ impl Process {
             }
             _ => {
                 drop((theirs, their_control));
-                Ok(Self { pid, stream: Mutex::new(ours), control: Mutex::new(our_control), trace, findings })
+                Ok(Self {
+                    pid,
+                    stream: Mutex::new(ours),
+                    control: Mutex::new(our_control),
+                    trace,
+                    findings,
+                    is_debugged,
+                })
             }
         }
     }
@@ -103,7 +113,7 @@ impl Process {
             let ready = unsafe { libc::poll(&raw mut poll, 1, PATIENCE.as_millis() as i32) };
             let now = self.processor_time();
             match ready {
-                0 if now == before => return Err(io::ErrorKind::TimedOut.into()),
+                0 if now == before && !self.is_debugged => return Err(io::ErrorKind::TimedOut.into()),
                 0 => before = now,
                 1 => return Ok(()),
                 _ => match io::Error::last_os_error() {

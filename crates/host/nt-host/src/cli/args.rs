@@ -38,7 +38,14 @@ pub(super) enum Command {
          nt-host run my_driver.sys --open \\\\.\\Name --read 16 --wait 20ms --close\n\n{}",
         notes()
     ))]
-    Run(Box<Options>),
+    Run {
+        /// Print the command that attaches a debugger, and wait for the debugger before `DriverEntry`
+        #[arg(long)]
+        debug: bool,
+        /// What to run
+        #[command(flatten)]
+        options: Box<Options>,
+    },
     /// Fail each fallible call in turn, then calls at random
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),

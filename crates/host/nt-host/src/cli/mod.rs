@@ -5,6 +5,7 @@
 mod args;
 mod clients;
 mod compare;
+mod debugger;
 mod file_steps;
 mod files;
 mod framework;
@@ -42,7 +43,7 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
         Err(code) => return code,
     };
     end(match arguments.command {
-        Command::Run(options) => run::run(&options),
+        Command::Run { debug, options } => run::run(&options, debug),
         Command::Matrix(options) => matrix::matrix(&options),
         Command::Fuzz(options) => fuzz::fuzz(&options),
         Command::Compare(options) => compare::compare(&options),

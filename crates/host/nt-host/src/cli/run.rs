@@ -12,6 +12,7 @@ use nt_machine::Time;
 
 use super::args::Options;
 use super::clients::Clients;
+use super::debugger;
 use super::hardware::accesses;
 use super::interrupt;
 use super::json::json;
@@ -83,9 +84,11 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     builder
 }
 
-pub(super) fn run(options: &Options) -> u8 {
+pub(super) fn run(options: &Options, debug: bool) -> u8 {
     let started = Instant::now();
-    let builder = builder(options, true);
+    // The time in a debugger is not the driver's.
+    let builder = builder(options, !debug);
+    let builder = if debug { debugger::wait(builder, &options.path) } else { builder };
     let builder = options.seed.into_iter().fold(builder, Builder::seed);
     let host = match builder.prepare().map_err(|error| error.to_string()).and_then(|host| {
         check_output(&host, options)?;

@@ -10,6 +10,7 @@ mod command;
 mod common;
 mod control;
 mod coverage;
+mod debugger;
 #[rustfmt::skip]
 mod every_step;
 mod exceptions;

@@ -7,6 +7,7 @@ use etw_types::NtStatus;
 use super::guests::{Guest, Guests};
 use super::{Machine, parts, plug};
 use crate::cng;
+use crate::config::BeforeEntry;
 use crate::cpu::switch;
 use crate::exception::system_calls;
 use crate::filter;
@@ -182,6 +183,9 @@ fn load(guest: &Guest) -> std_io::Result<NtStatus> {
         }
         if let Some(coverage) = &kernel().config.coverage {
             coverage.install(region.base);
+        }
+        if let Some(BeforeEntry(function)) = &kernel().config.before_entry {
+            function(region.base);
         }
     }
     let resident =

@@ -24,12 +24,9 @@ pub(crate) struct Driver {
     /// The processor to build for
     #[arg(long, value_enum, default_value_t = Processor::X64)]
     arch: Processor,
-    /// Build with this profile
-    #[arg(long, value_name = "NAME", default_value = "release")]
-    profile: String,
-    /// Build with the dev profile, as --profile dev
-    #[arg(long, conflicts_with = "profile")]
-    debug: bool,
+    /// Build with this profile (default: release)
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
     /// The folder of a real WDK to use instead of the built-in driver kit
     #[arg(long, value_name = "DIR", env = "WDKContentRoot")]
     wdk: Option<PathBuf>,
@@ -87,12 +84,18 @@ impl Driver {
                 Processor::X64 => Arch::X64,
                 Processor::Arm64 => Arch::Arm64,
             },
-            profile: if self.debug { String::from("dev") } else { self.profile.clone() },
+            profile: self.profile.clone().unwrap_or_else(|| String::from("release")),
             wdk: self.wdk.as_deref().map(here),
             target_dir: self.target_dir(),
             cargo: self.cargo.options(),
             ..Options::new(self.manifest()?)
         })
+    }
+
+    /// Builds with this profile unless the command line names one.
+    pub(crate) fn default_profile(mut self, name: &str) -> Self {
+        self.profile.get_or_insert_with(|| name.to_owned());
+        self
     }
 
     /// The driver's manifest.

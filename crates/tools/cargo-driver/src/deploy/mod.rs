@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use command_line::{Deferred, error, escaped, exit, print, say};
 use driver_build::setup::note;
 use driver_build::{Error, Host, PackageOptions, ensure_tools, package, prepare};
-use driver_exercise::{CLIENT, Evidence, Exercise, Options, Outcome, Plan, REQUESTS, Status, StepResult};
+use driver_exercise::{CLIENT, Evidence, Exercise, Lost, Options, Outcome, Plan, REQUESTS, Status, StepResult};
 use etw_etl::{Decoder, Exporter, Format, Kind, Reader};
 
 use crate::arguments::{Deploy, here};
@@ -34,7 +34,8 @@ pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
 
     let interrupts = Deferred::begin();
     let mut remote = Remote::new(ssh, &driver, &interrupts);
-    if let Err(reason) = remote.upload(&files) {
+    let connected = remote.connect().map_err(|lost| unreachable(&line.host, &lost));
+    if let Err(reason) = connected.and_then(|()| remote.upload(&files)) {
         if !interrupts.is_interrupted() {
             return Err(Error::Failed(reason));
         }
@@ -61,12 +62,17 @@ pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
 fn remove(ssh: Ssh, driver: &str, host: &str) -> Result<(), Error> {
     let interrupts = Deferred::begin();
     let mut remote = Remote::new(ssh, driver, &interrupts);
+    remote.connect().map_err(|lost| Error::Failed(unreachable(host, &lost)))?;
     if remote.remove_earlier().map_err(Error::Failed)? {
         note(&format!("removed {driver} from {host}"));
     } else {
         note(&format!("{host} has no folder of an earlier `cargo driver deploy` of {driver}; nothing was changed"));
     }
     Ok(())
+}
+
+fn unreachable(host: &str, lost: &Lost) -> String {
+    format!("{host} cannot be reached: {lost}; nothing was changed there")
 }
 
 /// The folder for the results.

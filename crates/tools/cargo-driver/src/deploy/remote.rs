@@ -31,6 +31,11 @@ impl<'a> Remote<'a> {
         Self { ssh, folder: format!("{ALL}/{driver}"), interrupts }
     }
 
+    /// Opens the connection to the machine.
+    pub(super) fn connect(&mut self) -> Result<(), Lost> {
+        self.ssh.connect(&|| self.interrupts.is_interrupted())
+    }
+
     /// Copies the files of a folder. What an earlier deployment installed is removed first, with its own scripts.
     pub(super) fn upload(&mut self, files: &Path) -> Result<(), String> {
         let mut names = Vec::new();

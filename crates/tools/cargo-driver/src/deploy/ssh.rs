@@ -1,7 +1,11 @@
 //! Runs `ssh` and `sftp`. What crosses to the other machine is made of plain words, so that it means the same to every shell that an
 //! SSH server of Windows may start: cmd.exe, PowerShell or another one.
+//!
+//! All programs share one connection, which is opened once: the user touches a key, and the machine checks it, once. If the connection
+//! breaks, the programs after that open their own.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf, absolute};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use driver_exercise::{Lost, POWERSHELL, Ran};
+use tempfile::TempDir;
 
 /// The exit code of `ssh` and `sftp` if the connection failed.
 const CONNECTION: i32 = 255;
@@ -18,12 +23,17 @@ const LOOK: Duration = Duration::from_millis(20);
 const OPTIONS: [&str; 4] =
     ["-oBatchMode=yes", "-oConnectTimeout=20", "-oServerAliveInterval=15", "-oServerAliveCountMax=4"];
 
+/// How long the shared connection stays open without a program that uses it, if this program cannot close it.
+const IDLE: &str = "-oControlPersist=10m";
+
 /// How to reach a machine.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Ssh {
     host: String,
     config: Option<PathBuf>,
     limit: Duration,
+    /// The folder of the socket of the shared connection.
+    shared: Option<TempDir>,
 }
 
 /// What ended, or was ended.
@@ -40,7 +50,31 @@ impl Ssh {
         }
         // sftp runs in another folder.
         let config = config.map(absolute).transpose().map_err(|error| format!("--ssh-config: {error}"))?;
-        Ok(Self { host: host.to_owned(), config, limit })
+        Ok(Self { host: host.to_owned(), config, limit, shared: None })
+    }
+
+    /// Opens the connection that all programs share. OpenSSH for Windows has no such connections.
+    pub(super) fn connect(&mut self, ends: &dyn Fn() -> bool) -> Result<(), Lost> {
+        if !cfg!(unix) {
+            return Ok(());
+        }
+        let failed = |error: io::Error| Lost::Connection(error.to_string());
+        // The path of a socket is at most about 100 bytes long, so it is not in the folder for results.
+        let dir = tempfile::Builder::new().prefix("cargo-driver-").tempdir().map_err(failed)?;
+        let errors = dir.path().join("errors");
+        self.shared = Some(dir);
+        let mut command = self.command("ssh");
+        command.args(["-N", "-oControlMaster=yes", IDLE, &self.host]);
+        // The program that holds the connection stays in the background with its output, so that is not a pipe.
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&errors).map_err(failed)?);
+        separate(&mut command);
+        let mut child = command.spawn().map_err(|error| Lost::Connection(format!("cannot run ssh: {error}")))?;
+        let status = wait(&mut child, self.limit, ends)?;
+        if status.success() {
+            return Ok(());
+        }
+        self.shared = None;
+        Err(lost(&Ended { status, output: Vec::new(), errors: fs::read(&errors).unwrap_or_default() }))
     }
 
     fn command(&self, program: &str) -> Command {
@@ -49,6 +83,9 @@ impl Ssh {
             command.arg("-F").arg(config);
         }
         command.args(OPTIONS);
+        if let Some(dir) = &self.shared {
+            command.arg("-o").arg(format!("ControlPath={}", dir.path().join("socket").display()));
+        }
         command
     }
 
@@ -96,6 +133,17 @@ impl Ssh {
         let status = wait(&mut child, self.limit, ends)?;
         let join = |thread: thread::JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
         Ok(Ended { status, output: join(output), errors: join(errors) })
+    }
+}
+
+/// Closes the shared connection. A connection that has broken is closed already.
+impl Drop for Ssh {
+    fn drop(&mut self) {
+        if self.shared.is_some() {
+            let mut command = self.command("ssh");
+            command.args(["-Oexit", &self.host]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let _ = command.status();
+        }
     }
 }
 

@@ -6,6 +6,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use test_support::windows::Machine;
 
@@ -14,6 +16,8 @@ pub(crate) struct Server {
     child: Child,
     /// The settings of clients.
     pub(crate) config: PathBuf,
+    /// How many clients have connected.
+    connections: Arc<AtomicUsize>,
 }
 
 fn write(path: &Path, text: &str, mode: u32) {
@@ -101,8 +105,19 @@ impl Server {
             line.clear();
             assert!(log.read_line(&mut line).unwrap() > 0, "the SSH server ended: {}", sshd.display());
         }
-        std::thread::spawn(move || log.lines().map_while(Result::ok).for_each(drop));
-        Some(Self { child, config: dir.join("config") })
+        let connections = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&connections);
+        std::thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                counted.fetch_add(line.contains("Accepted publickey").into(), Ordering::SeqCst);
+            }
+        });
+        Some(Self { child, config: dir.join("config"), connections })
+    }
+
+    /// How many clients have connected.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 }
 

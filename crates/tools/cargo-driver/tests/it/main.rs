@@ -4,6 +4,7 @@
 mod framework;
 mod mc;
 mod options;
+mod setup;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -72,6 +73,23 @@ fn a_new_driver_on_a_full_disk_leaves_nothing() {
 }
 
 #[test]
+fn a_driver_that_exists_gets_tests_and_settings_once() {
+    let place = folder("init");
+    let clone = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    fs::write(place.join("Cargo.toml"), "[package]\nname = \"echo-2\"\nversion.workspace = true\n").unwrap();
+    let init = || program().args(["init", "--wdk-etw"]).arg(&clone).current_dir(&place).output().unwrap();
+    let output = init();
+    assert!(output.status.success(), "{}", printed(&output));
+    let manifest = fs::read_to_string(place.join("host-tests/Cargo.toml")).unwrap();
+    assert!(manifest.contains("name = \"echo_2-tests\"") && manifest.contains("nt-host = { path = "), "{manifest}");
+    assert!(place.join(".vscode/settings.json").is_file());
+    fs::write(place.join("host-tests/tests/driver.rs"), "mine").unwrap();
+    let output = init();
+    assert!(output.status.success() && printed(&output).contains("was not changed"), "{}", printed(&output));
+    assert_eq!(fs::read_to_string(place.join("host-tests/tests/driver.rs")).unwrap(), "mine");
+}
+
+#[test]
 fn wrong_usage_ends_with_2_and_says_what_to_do() {
     for (arguments, text) in [
         (&["buidl"][..], "similar subcommand exists: 'build'"),
@@ -79,7 +97,7 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["build", "--arch", "x86"], "[possible values: x64, arm64]"),
         (&["build"], "no Cargo.toml in"),
         (&["build", "--manifest-path", "missing/Cargo.toml"], "missing/Cargo.toml"),
-        (&["build", "--debug", "--profile", "dev"], "cannot be used with"),
+        (&["build", "--debug"], "unexpected argument '--debug'"),
         (&["build", "--workspace", "-p", "a"], "cannot be used with"),
         (&["test", "--retries", "2"], "--nextest"),
         (&["editor", "emacs"], "[possible values: vscode, zed, helix, neovim]"),
@@ -93,6 +111,7 @@ fn wrong_usage_ends_with_2_and_says_what_to_do() {
         (&["new", "a", "b"], "unexpected argument 'b'"),
         (&["new", "a", "--wdm", "--kmdf"], "cannot be used with"),
         (&["new", "a", "--wdk-etw", "missing"], "name a clone of the wdk-etw repository"),
+        (&["init"], "no Cargo.toml in"),
         (&["deploy"], "<HOST>"),
         (&["deploy", "vm"], "Cargo.toml"),
         (&["deploy", "vm", "--keep", "--remove"], "cannot be used with"),
@@ -144,7 +163,7 @@ fn completions_and_manual_pages_name_every_command() {
     let help = printed(&run(&["--help"]));
     let commands: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
     for command in [
-        "build", "check", "test", "run", "matrix", "trace", "inspect", "verify", "package", "deploy", "editor",
+        "init", "build", "check", "test", "run", "matrix", "trace", "inspect", "verify", "package", "deploy", "editor",
         "clean", "setup",
     ] {
         assert!(commands.contains(&command), "{command}: {help}");

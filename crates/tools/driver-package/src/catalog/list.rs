@@ -38,7 +38,7 @@ pub(super) fn encode(catalog: &Catalog) -> der::Result<Vec<u8>> {
     if subjects.windows(2).any(|pair| matches!(pair, [a, b] if a.tag == b.tag)) {
         return Err(der::ErrorKind::SetDuplicate.into());
     }
-    let mut extensions = vec![name_value::extension("OS", catalog.systems)?];
+    let mut extensions = vec![name_value::extension("OS", &catalog.systems)?];
     for (index, id) in catalog.hardware_ids.iter().enumerate().rev() {
         extensions.push(name_value::extension(&format!("HWID{}", index + 1), id)?);
     }

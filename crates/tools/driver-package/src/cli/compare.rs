@@ -13,14 +13,16 @@ use serde_json::json;
 
 use super::Outcome;
 use crate::inf::{Fault, Inf, Text};
-use crate::pe::{Image, Imported};
+use crate::package::providers;
+use crate::pe::{Image, Imported, ResourceType, resources};
 use crate::verify::Members;
+use crate::version::version_values;
 
 /// Compare two packages of one driver: image, INF and catalog
 #[derive(Args)]
 #[command(
-    after_help = "Compared are the properties that a linker and a kit decide: sections, imports, flags, the framework, debug entries, \
-                  the entries of the INF, and which files the catalog lists. Addresses, sizes, signatures and DriverVer are not.\n\
+    after_help = "Compared are the properties that a linker and a kit decide: sections, imports, flags, the framework, resources, \
+                  ETW providers, debug entries, the entries of the INF, and which files the catalog lists. Addresses, sizes, signatures and DriverVer are not.\n\
                   Exit codes: 0 nothing differs; 3 something differs; 2 wrong usage, or a file that cannot be read."
 )]
 pub(super) struct Arguments {
@@ -111,6 +113,10 @@ fn facts(dir: &Path) -> Result<Facts, String> {
     let (path, image) = only(dir, "sys")?;
     let parsed = Image::parse(&image).map_err(|error| format!("{}: {error}", path.display()))?;
     of_image(&parsed, &mut facts);
+    of_resources(&image, &mut facts);
+    for provider in providers(&image) {
+        add(&mut facts, "image: providers", provider);
+    }
     let (path, inf) = only(dir, "inf")?;
     let named = |fault: Fault| format!("{}:{}: {}", path.display(), fault.line, fault.text);
     let text = Text::decode(&inf).map_err(named)?;
@@ -165,6 +171,26 @@ fn of_image(image: &Image, facts: &mut Facts) {
     }
     for entry in &image.debug {
         add(facts, "image: debug entries", format!("type {}", entry.kind));
+    }
+}
+
+/// The number of the type of version resources, `RT_VERSION`.
+const VERSION: ResourceType = ResourceType::Id(16);
+
+/// The version resource by its values, other resources by their types and sizes. A damaged directory has none.
+fn of_resources(image: &[u8], facts: &mut Facts) {
+    for resource in resources(image).unwrap_or_default() {
+        if resource.kind == VERSION {
+            for (key, value) in version_values(resource.data) {
+                add(facts, "image: version resource", format!("{key} = {value}"));
+            }
+        } else {
+            let kind = match &resource.kind {
+                ResourceType::Id(id) => format!("type {id}"),
+                ResourceType::Name(name) => name.clone(),
+            };
+            add(facts, "image: resources", format!("{kind}, {} bytes", resource.data.len()));
+        }
     }
 }
 

@@ -53,6 +53,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "VERSION", default_value = "v2", value_parser = PossibleValuesParser::new(["v1", "v2"])
         .map(|name| if name == "v1" { Version::V1 } else { Version::V2 }))]
     catalog: Version,
+    /// Accept the class `Sample`, which is Microsoft's, for one of Microsoft's samples
+    #[arg(long)]
+    sample: bool,
     /// A folder with PowerShell scripts, which are used instead of the built-in ones
     #[arg(long, value_name = "FOLDER")]
     scripts: Option<PathBuf>,
@@ -118,6 +121,7 @@ fn request(options: &Arguments, clock: Clock) -> Request {
         arch: options.arch,
         kmdf: options.kmdf.clone(),
         catalog: options.catalog,
+        is_sample: options.sample,
         scripts: options.scripts.clone().map_or(Scripts::BuiltIn, Scripts::In),
         provider: options.provider.clone(),
         etwctl: options.etwctl.clone(),

@@ -2,23 +2,28 @@
 //!
 //! Everything else, including comments and line endings, is not changed.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use der::DateTime;
 
-use super::{Arch, Fault, Inf, Text};
+use super::{Arch, Fault, Inf, Section, Text};
 
 /// The values that are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// For `$ARCH$`.
-    pub arch: Arch,
+    /// For `$ARCH$`; `None` for a file without this variable.
+    pub arch: Option<Arch>,
     /// For `$KMDFVERSION$`, such as `1.33`; `None` for a driver without the framework.
     pub kmdf: Option<String>,
+    /// For `$UMDFVERSION$`, such as `2.15.0`; `None` for a driver without the framework.
+    pub umdf: Option<String>,
+    /// The section that `DriverVer` is written to; usually `Version`.
+    pub section: String,
     /// For `DriverVer`.
     pub version: DriverVersion,
-    /// For `CatalogFile`.
-    pub catalog: String,
+    /// For `CatalogFile`; `None` keeps what the file has.
+    pub catalog: Option<String>,
 }
 
 /// The value of `DriverVer`. If there are two drivers for a device, Windows uses the one with the later date or, if the
@@ -51,21 +56,35 @@ impl fmt::Display for DriverVersion {
     }
 }
 
+/// Parses a date of `DriverVer`: month, day and year.
+pub(crate) fn parse_date(text: &str) -> Option<DateTime> {
+    let mut parts = text.splitn(3, ['/', '-']);
+    let (month, day, year) = (parts.next()?, parts.next()?, parts.next()?);
+    DateTime::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?, 0, 0, 0).ok()
+}
+
 /// A stamped file, with the mapping to the lines of its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamped {
     /// The `.inf`.
     pub text: Text,
-    /// The line after which lines were added.
-    added_behind: usize,
-    added: usize,
+    /// For each line that was added, the line of the source that it follows.
+    added: Vec<usize>,
 }
 
 impl Stamped {
-    /// Returns the line of the source from which a line of the result comes.
+    /// Returns the line of the source from which a line of the result comes. An added line comes from the one before it.
     #[must_use]
     pub fn source_line(&self, line: usize) -> usize {
-        line.saturating_sub(self.added).clamp(self.added_behind.min(line), line)
+        let mut source = line;
+        for (count, behind) in (1..).zip(&self.added) {
+            match line.cmp(&(behind + count)) {
+                Ordering::Less => break,
+                Ordering::Equal => return *behind,
+                Ordering::Greater => source = line - count,
+            }
+        }
+        source
     }
 }
 
@@ -73,44 +92,67 @@ impl Stamped {
 ///
 /// # Errors
 ///
-/// Returns rule 1001 or 1002 if there is no `[Version]` section to write to, and 1006 if a variable has no value.
+/// Returns rule 1001 or 1002 if there is no `[Version]` section to write to, 1006 if a variable has no value, and 1203 if there is no
+/// section for `DriverVer`.
 pub fn stamp(source: &Text, stamp: &Stamp) -> Result<Stamped, Fault> {
     let inf = Inf::parse(&source.text)?;
     let missing = || Fault::new(1001, 1, "there is no section [Version]");
     let version = inf.section("Version").ok_or_else(missing)?;
+    let missing = || Fault::new(1203, 1, format!("there is no section [{}]", stamp.section));
+    let dated = inf.section(&stamp.section).ok_or_else(missing)?;
     let end = if source.text.contains("\r\n") { "\r\n" } else { "\n" };
-    let values = [("CatalogFile", stamp.catalog.clone()), ("DriverVer", stamp.version.to_string())];
-    let line_of = |key: &str| version.first(key).map(|entry| entry.line);
+    let catalog = stamp.catalog.iter().map(|name| (version, "CatalogFile", name.clone()));
+    let values: Vec<_> = catalog.chain([(dated, "DriverVer", stamp.version.to_string())]).collect();
+    let line_of = |section: &Section, key: &str| section.first(key).map(|entry| entry.line);
+    let variables = variables(stamp);
 
     let mut result = String::new();
-    let mut added = 0;
+    let mut added = Vec::new();
     for (index, line) in source.text.split_inclusive('\n').enumerate() {
         let number = index + 1;
-        let replaced = values.iter().find(|(key, _)| line_of(key) == Some(number));
+        let replaced = values.iter().find(|(section, key, _)| line_of(section, key) == Some(number));
         match (replaced, line.split_once('=')) {
-            (Some((_, value)), Some((key, _))) => result.extend([key, "= ", value, end]),
-            _ => result.push_str(&replace_variables(line, number, stamp)?),
+            (Some((_, _, value)), Some((key, _))) => result.extend([key, "= ", value, end]),
+            _ => result.push_str(&replace_variables(line, number, &variables)?),
         }
-        if number == version.line {
-            for (key, value) in values.iter().filter(|(key, _)| line_of(key).is_none()) {
+        for (section, key, value) in values.iter().filter(|(section, _, _)| section.line == number) {
+            if line_of(section, key).is_none() {
                 if !result.ends_with('\n') {
                     result.push_str(end);
                 }
                 result.extend([key, " = ", value.as_str(), end]);
-                added += 1;
+                added.push(number);
             }
         }
     }
-    let text = Text { encoding: source.encoding, text: result };
-    Ok(Stamped { text, added_behind: version.line, added })
+    Ok(Stamped { text: Text { encoding: source.encoding, text: result }, added })
 }
 
-fn replace_variables(line: &str, number: usize, stamp: &Stamp) -> Result<String, Fault> {
-    let mut line = line.replace("$ARCH$", stamp.arch.inf_name());
-    if line.contains("$KMDFVERSION$") {
-        let missing = "`$KMDFVERSION$` has no value: the driver's manifest names no KMDF version";
-        let version = stamp.kmdf.as_ref().ok_or_else(|| Fault::new(1006, number, missing))?;
-        line = line.replace("$KMDFVERSION$", version);
+/// A variable of an `.inx`: its name, its value, and what is missing without one.
+type Variable = (&'static str, Option<String>, &'static str);
+
+fn variables(stamp: &Stamp) -> [Variable; 5] {
+    const KMDF: &str = "the driver's manifest names no KMDF version";
+    const UMDF: &str = "no UMDF version is named";
+    // Major and minor version as in the name of a co-installer: 01033 for 1.33.
+    let joined = |version: &Option<String>| {
+        let mut parts = version.as_ref()?.split('.').map(|part| part.parse::<u16>().ok());
+        Some(format!("{:02}{:03}", parts.next()??, parts.next()??))
+    };
+    [
+        ("$ARCH$", stamp.arch.map(|arch| arch.inf_name().to_owned()), "no architecture is named"),
+        ("$KMDFVERSION$", stamp.kmdf.clone(), KMDF),
+        ("$KMDFCOINSTALLERVERSION$", joined(&stamp.kmdf), KMDF),
+        ("$UMDFVERSION$", stamp.umdf.clone(), UMDF),
+        ("$UMDFCOINSTALLERVERSION$", joined(&stamp.umdf), UMDF),
+    ]
+}
+
+fn replace_variables(line: &str, number: usize, variables: &[Variable]) -> Result<String, Fault> {
+    let mut line = line.to_owned();
+    for (name, value, missing) in variables.iter().filter(|(name, _, _)| line.contains(name)).collect::<Vec<_>>() {
+        let missing = || Fault::new(1006, number, format!("`{name}` has no value: {missing}"));
+        line = line.replace(name, value.as_ref().ok_or_else(missing)?);
     }
     Ok(line)
 }
@@ -122,10 +164,19 @@ mod tests {
     use super::{DriverVersion, Stamp, Stamped, stamp};
     use crate::inf::{Arch, Text};
 
+    fn what() -> Stamp {
+        Stamp {
+            arch: Some(Arch::Arm64),
+            kmdf: Some("1.33".into()),
+            umdf: None,
+            section: "Version".into(),
+            version: DriverVersion::of_time(DateTime::new(2024, 3, 9, 13, 4, 5).unwrap()),
+            catalog: Some("a.cat".into()),
+        }
+    }
+
     fn made(source: &str) -> Stamped {
-        let version = DriverVersion::of_time(DateTime::new(2024, 3, 9, 13, 4, 5).unwrap());
-        let what = Stamp { arch: Arch::Arm64, kmdf: Some("1.33".into()), version, catalog: "a.cat".into() };
-        stamp(&Text::decode(source.as_bytes()).unwrap(), &what).unwrap()
+        stamp(&Text::decode(source.as_bytes()).unwrap(), &what()).unwrap()
     }
 
     #[test]
@@ -155,10 +206,21 @@ mod tests {
 
     #[test]
     fn a_variable_without_a_value_is_named_with_its_line() {
-        let version = DriverVersion::of_time(DateTime::new(2024, 3, 9, 13, 4, 5).unwrap());
-        let what = Stamp { arch: Arch::X64, kmdf: None, version, catalog: "a.cat".into() };
         let source = Text::decode(b"[Version]\n[a]\nk = $KMDFVERSION$\n").unwrap();
-        let fault = stamp(&source, &what).unwrap_err();
+        let fault = stamp(&source, &Stamp { kmdf: None, ..what() }).unwrap_err();
         assert_eq!((fault.rule, fault.line), (1006, 3));
+    }
+
+    #[test]
+    fn the_version_can_be_in_another_section_and_the_catalog_stays() {
+        let source = "[Version]\nCatalogFile = x.cat\n[I]\nk = $UMDFVERSION$ $KMDFCOINSTALLERVERSION$ $UMDFCOINSTALLERVERSION$\n";
+        let source = Text::decode(source.as_bytes()).unwrap();
+        let what = Stamp { section: "I".into(), catalog: None, umdf: Some("2.15.0".into()), ..what() };
+        let result = stamp(&source, &what).unwrap();
+        let expected = "[Version]\nCatalogFile = x.cat\n[I]\nDriverVer = 03/09/2024,13.4.5.0\nk = 2.15.0 01033 02015\n";
+        assert_eq!(result.text.text, expected);
+        assert_eq!([3, 4, 5].map(|line| result.source_line(line)), [3, 3, 4]);
+        let fault = stamp(&source, &Stamp { section: "J".into(), ..what }).unwrap_err();
+        assert_eq!(fault.rule, 1203);
     }
 }

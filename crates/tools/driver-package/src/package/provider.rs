@@ -53,7 +53,7 @@ impl Provider {
     }
 
     /// The providers in an image, in the order of their traits.
-    fn all(image: &[u8]) -> Vec<Self> {
+    pub(super) fn all(image: &[u8]) -> Vec<Self> {
         let has_blobs = memmem::find(image, &MAGIC).is_some();
         let mut found: Vec<(usize, Self)> = Vec::new();
         let mut candidates = HashMap::<[u8; 16], (usize, Self)>::new();

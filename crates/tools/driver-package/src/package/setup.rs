@@ -4,11 +4,16 @@ use std::path::{Component, Path};
 
 use windows_releases::Release;
 
+use super::texts::version_entry;
 use super::{Request, read};
 use crate::inf::lint::{Rule, lint};
 use crate::inf::{Arch, DriverVersion, Fault, Inf, Stamp, Text, stamp};
 use crate::pe::Image;
 use crate::problem::{Level, Problem, Problems};
+
+/// The class of Microsoft's samples, and the rules about classes that are Microsoft's.
+const SAMPLE: &str = "Sample";
+const CLASS_RULES: [u16; 2] = [1284, 1285];
 
 /// The finished INF.
 pub(super) struct Setup {
@@ -31,11 +36,14 @@ pub(super) fn prepare(
         .map_err(|error| Problem::error(file, "time", error.to_string()))?;
     let version = DriverVersion::of_time(date);
     let kmdf = request.kmdf.clone().or_else(|| image.framework.map(windows_releases::Client::version));
-    let what = Stamp { arch, kmdf, version, catalog: request.named("cat") };
+    let catalog = Some(request.named("cat"));
+    let what = Stamp { arch: Some(arch), kmdf, umdf: None, section: "Version".into(), version, catalog };
     let stamped = stamp(&text, &what).map_err(|fault| describe(file, &fault))?;
     let inf = Inf::parse(&stamped.text.text).map_err(|fault| describe(file, &fault))?;
 
-    let faults = lint(&inf, arch).into_iter();
+    // infverif has an option for this, too, which the build of Microsoft's samples uses.
+    let is_sample = request.is_sample && version_entry(&inf, "Class").is_some_and(|c| c.eq_ignore_ascii_case(SAMPLE));
+    let faults = lint(&inf, arch).into_iter().filter(|fault| !is_sample || !CLASS_RULES.contains(&fault.rule));
     let at_source = faults.map(|fault| Fault { line: stamped.source_line(fault.line), ..fault });
     let mut problems: Vec<Problem> = at_source.map(|fault| describe(file, &fault)).collect();
     // An INF without devices cannot name a build: [DefaultInstall] is decorated with an architecture only.

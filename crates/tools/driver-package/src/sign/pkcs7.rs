@@ -63,6 +63,19 @@ pub(crate) fn sign(identity: &Identity, kind: ObjectIdentifier, content: &[u8]) 
     ContentInfo { content_type: oid::SIGNED_DATA, content: Any::encode_from(&envelope)? }.to_der()
 }
 
+/// Puts a DER value into an envelope without a signature, which programs such as signtool add later.
+pub(crate) fn unsigned(kind: ObjectIdentifier, content: &[u8]) -> der::Result<Vec<u8>> {
+    let envelope = SignedData {
+        version: CmsVersion::V1,
+        digest_algorithms: SetOfVec::new(),
+        encap_content_info: EncapsulatedContentInfo { econtent_type: kind, econtent: Some(Any::from_der(content)?) },
+        certificates: None,
+        crls: None,
+        signer_infos: SignerInfos(SetOfVec::new()),
+    };
+    ContentInfo { content_type: oid::SIGNED_DATA, content: Any::encode_from(&envelope)? }.to_der()
+}
+
 /// Creates an attribute with one value.
 pub(crate) fn attribute(oid: ObjectIdentifier, value: Any) -> der::Result<Attribute> {
     Ok(Attribute { oid, values: SetOfVec::try_from(vec![value])? })

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::common::inputs::{INX, TIME, data, image, names, request, signer, usual};
 use crate::common::{Driver, tools};
 use driver_package::inf::Arch;
+use driver_package::package::Request;
 use driver_package::sign::Identity;
 use driver_package::{Level, Problem};
 
@@ -74,6 +75,14 @@ fn a_reserved_class() {
     let by_name = refused("bad-class", INX.replace("= Example\n", "= Sample\n").as_bytes());
     assert_eq!(rules(&by_name), [("1284", Some(3))]);
     assert!(by_name[0].to_string().contains("driver.inx:3: error 1284: class `Sample` is reserved for Microsoft"));
+    // One of Microsoft's samples may have it, and no other class.
+    let folder = tools::folder("sample-class");
+    let of = |class: &str| {
+        let inx = INX.replace("= Example\n", &format!("= {class}\n"));
+        Request { is_sample: true, ..request(&folder, &image(Arch::X64).build(), inx.as_bytes()) }.make(&signer())
+    };
+    assert!(of("Sample").is_ok());
+    assert_eq!(rules(&of("Decoder").unwrap_err().0), [("1284", Some(3))]);
     let id = "{4d36e97e-e325-11ce-bfc1-08002be10318}";
     let by_id = refused("bad-class-id", INX.replace("{0a1b2c3d-0000-4000-8000-00000000abcd}", id).as_bytes());
     assert_eq!(rules(&by_id), [("1284", Some(4))]);

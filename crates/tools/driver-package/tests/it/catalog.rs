@@ -12,7 +12,7 @@ use driver_package::inf::Arch;
 fn catalog(version: Version) -> Catalog {
     Catalog {
         version,
-        systems: systems(Arch::X64),
+        systems: systems(Arch::X64).to_owned(),
         hardware_ids: vec!["root\\example".into(), "root\\other".into()],
         members: vec![Member::new("driver.inf", INX.as_bytes()), Member::new("driver.sys", &image(Arch::X64).build())],
         time: TIME,

@@ -23,7 +23,14 @@ fn line() -> impl Strategy<Value = String> {
 fn what() -> Stamp {
     let date = der::DateTime::new(2024, 2, 29, 1, 2, 3).unwrap();
     let version = DriverVersion::of_time(date);
-    Stamp { arch: Arch::X64, kmdf: Some("1.33".into()), version, catalog: "x.cat".into() }
+    Stamp {
+        arch: Some(Arch::X64),
+        kmdf: Some("1.33".into()),
+        umdf: None,
+        section: "Version".into(),
+        version,
+        catalog: Some("x.cat".into()),
+    }
 }
 
 proptest! {

@@ -15,6 +15,7 @@ mod package;
 mod profile;
 mod rules;
 mod scripts;
+mod stand_ins;
 mod verifiers;
 mod verify;
 mod witnesses;

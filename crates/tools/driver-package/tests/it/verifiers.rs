@@ -174,7 +174,7 @@ fn openssl() {
 
 /// Returns the signed list in a catalog, without tag and length: after its object identifier and two headers of four
 /// bytes.
-fn list_of(catalog: &[u8]) -> &[u8] {
+pub(crate) fn list_of(catalog: &[u8]) -> &[u8] {
     let kind = [6, 9, 0x2b, 6, 1, 4, 1, 0x82, 0x37, 10, 1];
     let start = catalog.windows(kind.len()).position(|window| window == kind).unwrap() + kind.len() + 4;
     let length = usize::from(catalog[start + 2]) << 8 | usize::from(catalog[start + 3]);

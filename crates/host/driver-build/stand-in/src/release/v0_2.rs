@@ -1,7 +1,10 @@
-//! The interface of `wdk-build` 0.2, which takes the place of `lib.rs`.
+//! The interface of `wdk-build` 0.1 and 0.2, which takes the place of `lib.rs`.
 //!
 //! That release does not read `[package.metadata.wdk.driver-model]`. `wdk-sys` is always built for KMDF 1.33 and passes its
 //! configuration to the build scripts of packages that depend on it, which choose the model of their driver.
+
+// The modules below also serve later releases.
+#![allow(dead_code)]
 
 mod builder;
 mod config;
@@ -50,6 +53,22 @@ pub enum DriverConfig {
     KMDF(KMDFConfig),
     /// User-Mode Driver Framework. The kit does not support it.
     UMDF(UMDFConfig),
+}
+
+/// The names of the variants in 0.1.
+#[allow(non_snake_case)]
+impl DriverConfig {
+    /// Kernel-Mode Driver Framework.
+    #[must_use]
+    pub const fn KMDFConfig(config: KMDFConfig) -> Self {
+        Self::KMDF(config)
+    }
+
+    /// User-Mode Driver Framework.
+    #[must_use]
+    pub const fn UMDFConfig(config: UMDFConfig) -> Self {
+        Self::UMDF(config)
+    }
 }
 
 /// The version of KMDF.

@@ -13,7 +13,7 @@ fn parse(line: &str, last: &[OsString]) -> Result<Command, String> {
 }
 
 fn run(line: &str, last: &[OsString]) -> Options {
-    let Ok(Command::Run(options)) = parse(line, last) else { panic!("a run") };
+    let Ok(Command::Run { options, .. }) = parse(line, last) else { panic!("a run") };
     *options
 }
 

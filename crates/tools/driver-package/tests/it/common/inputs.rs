@@ -94,6 +94,7 @@ pub(crate) fn request(folder: &Path, image: &[u8], inx: &[u8]) -> Request {
         arch: None,
         kmdf: Some("1.33".into()),
         catalog: Version::V2,
+        is_sample: false,
         scripts: Scripts::None,
         provider: None,
         etwctl: None,

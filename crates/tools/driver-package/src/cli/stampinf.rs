@@ -1,0 +1,177 @@
+//! A stand-in for Microsoft's stampinf, for build scripts that run it. It has the options that Learn documents, "Stampinf Command
+//! Options", except that it reads no Ntverp.h. Dates and times are UTC, because inf2cat takes them as UTC.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use command_line::{error, exit, say};
+use der::DateTime;
+
+use crate::inf::{Arch, DriverVersion, Stamp, Text, parse_date, stamp};
+use crate::package::{Clock, describe};
+
+/// Runs the program. `words` begins with its name.
+#[must_use]
+pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
+    let words: Vec<String> = words.skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let stamped = Clock::new(SystemTime::now(), variable("SOURCE_DATE_EPOCH").as_deref())
+        .and_then(|clock| DateTime::from_unix_duration(clock.stamp).map_err(|error| error.to_string()))
+        .and_then(|now| Line::parse(&words, now, &variable))
+        .and_then(|line| line.run());
+    match stamped {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            error(&format!("stampinf: {reason}"));
+            ExitCode::from(exit::FAILED)
+        }
+    }
+}
+
+/// What the command line and the environment ask for.
+#[derive(Debug, PartialEq, Eq)]
+struct Line {
+    file: PathBuf,
+    stamp: Stamp,
+    is_verbose: bool,
+}
+
+impl Line {
+    fn parse(words: &[String], now: DateTime, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let (mut file, mut section, mut catalog, mut kmdf, mut umdf) = (None, "Version".to_owned(), None, None, None);
+        let (mut date, mut version, mut arch, mut is_verbose) = (None, None, None, false);
+        let mut words = words.iter().peekable();
+        while let Some(word) = words.next() {
+            let option = word.strip_prefix(['-', '/']).ok_or_else(|| format!("'{word}' is not an option"))?;
+            // The values of some options can be left out.
+            let value = words.next_if(|next| !next.starts_with('-') && option != "n").cloned();
+            let needed = || value.clone().ok_or_else(|| format!("the option -{option} has no value"));
+            match option {
+                "f" => file = Some(PathBuf::from(needed()?)),
+                "s" => section = needed()?,
+                "c" => catalog = Some(needed()?),
+                "k" => kmdf = Some(needed()?),
+                "u" => umdf = Some(needed()?),
+                "d" => date = value,
+                "v" => version = value,
+                "a" => arch = value,
+                "i" => drop(needed()?),
+                "n" => is_verbose = true,
+                _ => return Err(format!("there is no option -{option}")),
+            }
+        }
+        let file = file.ok_or("no file is named: expected -f FILE")?;
+        let arch = arch.or_else(|| variable("Platform")).map(|name| processor(&name)).transpose()?;
+        // A driver under development gets the current time, whatever the options say.
+        let is_private = variable("PRIVATE_DRIVER_PACKAGE").is_some();
+        let date = date.or_else(|| variable("STAMPINF_DATE")).filter(|date| date != "*" && !is_private);
+        let no_date = |text: &str| format!("'{text}' is not a date: expected month/day/year, for example 10/20/2026");
+        let date = date.map_or(Ok(now), |date| parse_date(&date).ok_or_else(|| no_date(&date)))?;
+        let version = version.or_else(|| variable("STAMPINF_VERSION")).or_else(|| is_private.then(|| "*".to_owned()));
+        let version =
+            version.ok_or("there is no version: expected -v VERSION, -v * or the variable STAMPINF_VERSION")?;
+        let parts = match version.as_str() {
+            "*" => DriverVersion::of_time(now).parts,
+            _ if is_private => DriverVersion::of_time(now).parts,
+            version => parse_version(version)?,
+        };
+        let catalog = catalog.or_else(|| is_private.then(|| "delta.cat".to_owned()));
+        let stamp = Stamp { arch, kmdf, umdf, section, version: DriverVersion { date, parts }, catalog };
+        Ok(Self { file, stamp, is_verbose })
+    }
+
+    fn run(&self) -> Result<(), String> {
+        let file = &self.file;
+        let shown = |error: std::io::Error| format!("{}: {error}", file.display());
+        let bytes = fs::read(file).map_err(shown)?;
+        let text = Text::decode(&bytes).map_err(|fault| describe(file, &fault).to_string())?;
+        let stamped = stamp(&text, &self.stamp).map_err(|fault| describe(file, &fault).to_string())?;
+        replace(file, &stamped.text.encode()).map_err(shown)?;
+        if self.is_verbose {
+            say(&format!("{}: DriverVer = {}", file.display(), self.stamp.version));
+        }
+        Ok(())
+    }
+}
+
+/// Replaces a file, or leaves it as it is.
+fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = file.with_file_name(name);
+    fs::write(&new, bytes).and_then(|()| fs::rename(&new, file)).inspect_err(|_| drop(fs::remove_file(&new)))
+}
+
+/// Finds a processor by any name that build environments have for it.
+fn processor(name: &str) -> Result<Arch, String> {
+    match name.to_ascii_lowercase().as_str() {
+        "x64" | "amd64" => Ok(Arch::X64),
+        "arm64" => Ok(Arch::Arm64),
+        _ => Err(format!("'{name}' is not a processor that packages can be made for: expected amd64 or arm64")),
+    }
+}
+
+/// Parses a version. Windows accepts one to four parts, of which one is not zero.
+fn parse_version(text: &str) -> Result<[u16; 4], String> {
+    let parts: Option<Vec<u16>> = text.split('.').map(|part| part.parse().ok()).collect();
+    let parts = parts.filter(|parts| parts.len() <= 4 && parts.iter().any(|part| *part != 0));
+    let parts = parts.ok_or_else(|| format!("'{text}' is not a version: expected for example 1.0.0.1"))?;
+    let mut parts = parts.into_iter();
+    Ok([(); 4].map(|()| parts.next().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use der::DateTime;
+
+    use super::{Line, parse_version};
+    use crate::inf::Arch;
+
+    fn parse(line: &str, variables: &[(&str, &str)]) -> Result<Line, String> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let now = DateTime::new(2026, 3, 9, 13, 4, 5).unwrap();
+        let variable =
+            |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
+        Line::parse(&words, now, &variable)
+    }
+
+    #[test]
+    fn options_and_variables_are_those_of_the_original() {
+        let line = parse("-f a.inf -d * -a amd64 -c a.cat -v * -k 1.33", &[]).unwrap();
+        assert_eq!(line.stamp.version.to_string(), "03/09/2026,13.4.5.0");
+        assert_eq!((line.stamp.arch, line.stamp.catalog.as_deref()), (Some(Arch::X64), Some("a.cat")));
+        assert_eq!((line.stamp.kmdf.as_deref(), line.stamp.section.as_str()), (Some("1.33"), "Version"));
+        let line = parse("-f a.inf -s I -d 10/20/2011 -v 11.30.20.15 -u 2.15.0 -n", &[("Platform", "ARM64")]).unwrap();
+        assert_eq!(line.stamp.version.to_string(), "10/20/2011,11.30.20.15");
+        assert_eq!((line.stamp.arch, line.stamp.section.as_str(), line.is_verbose), (Some(Arch::Arm64), "I", true));
+        let set = [("STAMPINF_DATE", "01/02/2020"), ("STAMPINF_VERSION", "3.4")];
+        assert_eq!(parse("-f a.inf -d", &set).unwrap().stamp.version.to_string(), "01/02/2020,3.4.0.0");
+        let private = parse("-f a.inf -d 10/20/2011 -v 1.2.3.4", &[("PRIVATE_DRIVER_PACKAGE", "1")]).unwrap().stamp;
+        assert_eq!(
+            (private.version.to_string().as_str(), private.catalog.as_deref()),
+            ("03/09/2026,13.4.5.0", Some("delta.cat"))
+        );
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused_with_what_is_expected() {
+        for (line, part) in [
+            ("-d *", "-f FILE"),
+            ("-f a.inf", "STAMPINF_VERSION"),
+            ("-f a.inf -v 0.0", "not a version"),
+            ("-f a.inf -v * -d 13/45/2020", "month/day/year"),
+            ("-f a.inf -v * -a x86", "amd64 or arm64"),
+            ("-f a.inf -v * -q", "no option -q"),
+            ("a.inf", "not an option"),
+            ("-f", "-f has no value"),
+        ] {
+            let reason = parse(line, &[]).unwrap_err();
+            assert!(reason.contains(part), "{line}: {reason}");
+        }
+        assert_eq!(parse_version("1.2.3.65535"), Ok([1, 2, 3, 65535]));
+    }
+}
