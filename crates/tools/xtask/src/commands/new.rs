@@ -51,7 +51,7 @@ fn run(context: &Context) -> Result<(), Error> {
     note(match kind {
         Kind::Minifilter => "cargo driver run -- --file 'create:\\a.keep' --file delete",
         Kind::Wfp => "cargo driver run -- --connect 10.0.0.1:443",
-        Kind::Kmdf | Kind::Wdm => "cargo driver run -- --ioctl 222000:05000000",
+        Kind::Kmdf | Kind::Wdm | Kind::Existing => "cargo driver run -- --ioctl 222000:05000000",
     });
     note("cargo driver test");
     note(&format!("Without installing it, here: cargo xtask build --manifest-path \"{folder}\""));

@@ -83,6 +83,7 @@ fn package_options(context: &Context, is_sample: bool) -> Result<PackageOptions,
         catalog: value(context, "--catalog").map(str::to_owned),
         provider: provider.map(str::to_owned),
         etwctl,
+        is_sample: false,
     })
 }
 
