@@ -135,13 +135,13 @@ mod tests {
         let mut last = bytes.signed();
         let mut values = vec![last];
         while values.len() < count {
-            let least = bytes.signed();
+            let smallest = bytes.signed();
             for width in bytes.take(4).iter().copied().map(usize::from) {
                 let packed = bytes.take(width * 4);
                 let bit = |place: usize| u64::from(packed[place / 8] >> (place % 8) & 1);
                 for value in 0..32 {
                     let above: u64 = (0..width).map(|place| bit(value * width + place) << place).sum();
-                    last = last.wrapping_add(least).wrapping_add(above.cast_signed());
+                    last = last.wrapping_add(smallest).wrapping_add(above.cast_signed());
                     values.push(last);
                 }
             }
