@@ -351,6 +351,17 @@ impl Builder {
 
     /// Records the calls of the driver's functions by the framework and the kernel: see [`NtHost::callbacks`]. What a driver
     /// can notice is the same as for [`Builder::measure_coverage`].
+    ///
+    /// ```no_run
+    /// use nt_host::NtHost;
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").record_callbacks().start()?;
+    /// host.load()?;
+    /// for callback in host.callbacks() {
+    ///     println!("{callback}");
+    /// }
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
     #[must_use]
     pub const fn record_callbacks(mut self) -> Self {
         self.records_callbacks = true;
