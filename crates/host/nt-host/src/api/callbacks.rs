@@ -39,7 +39,7 @@ impl fmt::Display for Callback {
 }
 
 impl NtHost {
-    /// Returns the calls of the driver's functions so far, in their order. Empty without
+    /// Returns the calls of the driver's functions so far, in their order: at most the first 65,536. Empty without
     /// [`Builder::record_callbacks`](crate::Builder::record_callbacks).
     #[must_use]
     pub fn callbacks(&self) -> Vec<Callback> {

@@ -25,8 +25,8 @@ Installs what is missing, builds the sample driver, and measures:
 - decoding, compared with dissect.etl and etl-parser; the exports to a page and
   to Parquet
 - the sample driver in nt-host, compared with speakeasy; its failure matrix and
-  the size of its image; a driver with 1,000 devices; the rate of the fuzzer; the
-  instructions of a call of a routine
+  the size of its image; a driver with 1,000 devices; the rate of the fuzzer;
+  the instructions of a call of a routine, and of a request with wdk-kmdf
 - the time of the set-up, of making the driver kit, and of a second build
 Prints tables and writes target/bench/performance.md; --write-docs writes
 docs/performance.md instead. A row that cannot be measured is shown as skipped,
