@@ -140,7 +140,7 @@ fn a_library_is_blamed_for_its_own_mistakes_and_the_driver_stays_clean() {
     let leak = only(report.other_findings());
     assert_eq!((leak.rule, leak.image.as_deref()), (Rule::PoolLeak, Some("c_library_0.sys")));
     assert_eq!(leak.stack.first().and_then(|place| place.line), marked(LIBRARY, "own leak"));
-    assert!(leak.to_string().starts_with("c_library_0.sys: pool-leak: 24 bytes"), "{leak}");
+    assert!(leak.to_string().starts_with("c_library_0.sys: pool-leak: does not free 24 bytes"), "{leak}");
     assert_eq!(report.outcome(), Outcome::Clean);
     report.assert_clean();
     // The kernel calls the dispatch routine of the library's device, so its mistake is not the driver's, which sent the
@@ -254,7 +254,7 @@ fn the_command_loads_other_images_and_names_them_in_findings_and_json() {
     let (code, text) = run(&["--ioctl", "222000:05000000"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.contains("findings about other images (1)\n  pool-leak              c_library_0.sys: 24 bytes"),
+        text.contains("findings about other images (1)\n  pool-leak              c_library_0.sys: does not free 24 bytes"),
         "{text}"
     );
     let (code, text) = run(&["--ioctl", "222004"]);
