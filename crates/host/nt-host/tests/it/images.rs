@@ -254,7 +254,9 @@ fn the_command_loads_other_images_and_names_them_in_findings_and_json() {
     let (code, text) = run(&["--ioctl", "222000:05000000"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.contains("findings about other images (1)\n  pool-leak              c_library_0.sys: does not free 24 bytes"),
+        text.contains(
+            "findings about other images (1)\n  pool-leak              c_library_0.sys: does not free 24 bytes"
+        ),
         "{text}"
     );
     let (code, text) = run(&["--ioctl", "222004"]);

@@ -78,10 +78,21 @@ pub(super) fn returned(queue: Handle) {
     if !object::exists(queue) {
         return;
     }
-    with_queue(queue, |queue| queue.presented = queue.presented.saturating_sub(1));
+    let me = thread::number();
+    with_queue(queue, |queue| {
+        queue.presented = queue.presented.saturating_sub(1);
+        queue.returning.push(me);
+    });
     kernel().scheduler.change(|_| ());
     dispatch(queue);
     tell_watchers(queue);
+    if object::exists(queue) {
+        with_queue(queue, |queue| {
+            let last = queue.returning.iter().rposition(|thread| *thread == me);
+            last.map(|last| queue.returning.remove(last));
+        });
+        kernel().scheduler.change(|_| ());
+    }
 }
 
 /// Presents requests while the queue allows it. If a callback of this loop calls this again on the same thread, nothing
@@ -107,6 +118,8 @@ pub(super) fn dispatch(handle: Handle) {
             return;
         }
     }
+    // Another thread may wait to delete the queue.
+    kernel().scheduler.change(|_| ());
 }
 
 /// Takes the next request for the driver. If there is none, removes the calling thread from the queue's presenters.

@@ -52,6 +52,8 @@ pub(super) struct Queue {
     pub(super) presented: u32,
     /// Threads that are presenting requests of this queue.
     pub(super) presenters: Vec<u32>,
+    /// Threads on which a request of this queue was just completed or passed on.
+    pub(super) returning: Vec<u32>,
     /// The queue accepts requests but does not present them.
     pub(super) stopped: bool,
     /// The queue does not accept requests.

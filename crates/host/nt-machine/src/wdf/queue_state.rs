@@ -255,10 +255,20 @@ pub(super) fn cancel_waiting(device: Handle, file: Handle) {
     }
 }
 
+/// Waits until no other thread presents a request of a queue, or returns from completing one: they still use the queue.
+fn wait_for_others(handle: Handle) {
+    let (me, soon) = (thread::number(), kernel().scheduler.now() + request::PATIENCE);
+    let is_alone =
+        || with_queue(handle, |queue| queue.presenters.iter().chain(&queue.returning).all(|thread| *thread == me));
+    // A callback that does not return is found elsewhere.
+    let _ = kernel().scheduler.wait(Some(soon), |_| is_alone().then_some(()));
+}
+
 /// Called before a queue is deleted: purges it and removes it from its device.
 pub(super) fn end(handle: Handle) {
     purge(handle);
     wait(handle, Until::Empty);
+    wait_for_others(handle);
     let device = with_queue(handle, |queue| queue.device);
     if object::exists(device) {
         with_device(device, |device| {
