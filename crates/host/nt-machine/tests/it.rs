@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of nt-machine, lowest first.
-const MACHINE: [&str; 14] = [
+const MACHINE: [&str; 16] = [
     "memory",
     "coverage",
     "layout",
@@ -16,11 +16,13 @@ const MACHINE: [&str; 14] = [
     "image",
     "cpu",
     "verify",
+    "hardware",
     "exception",
     "kernel",
     "wdf",
     "filter",
     "wfp",
+    "cng",
     "machine",
 ];
 

@@ -73,6 +73,7 @@ status_newtype! {
         RequestNotAccepted = 0xC000_00D0 "STATUS_REQUEST_NOT_ACCEPTED",
         InternalError = 0xC000_00E5 "STATUS_INTERNAL_ERROR",
         BadDescriptorFormat = 0xC000_00E7 "STATUS_BAD_DESCRIPTOR_FORMAT",
+        InvalidUserBuffer = 0xC000_00E8 "STATUS_INVALID_USER_BUFFER",
         DirectoryNotEmpty = 0xC000_0101 "STATUS_DIRECTORY_NOT_EMPTY",
         FileCorruptError = 0xC000_0102 "STATUS_FILE_CORRUPT_ERROR",
         NotADirectory = 0xC000_0103 "STATUS_NOT_A_DIRECTORY",

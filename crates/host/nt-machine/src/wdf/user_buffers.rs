@@ -10,9 +10,6 @@ use crate::kernel::RequestKind;
 use crate::memory::{GuestPtr, GuestSlice};
 use crate::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 
-/// `STATUS_INVALID_USER_BUFFER`.
-const INVALID_USER_BUFFER: NtStatus = NtStatus::from_int(0xC000_00E8);
-
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH), fails(NtStatus::InvalidDeviceRequest)]
     fn WdfRequestRetrieveUnsafeUserInputBuffer(
@@ -88,7 +85,7 @@ fn lock(call: &Call, handle: Handle, buffer: GuestSlice<u8>, place: GuestPtr<Han
     let buffers = active(handle, |request| [request.input, request.output]);
     let buffers = buffers.unwrap_or_else(|| misuse(handle, |kind| Part::Buffer.retrieved_late(kind)));
     if buffer.is_empty() {
-        return fail(INVALID_USER_BUFFER);
+        return fail(NtStatus::InvalidUserBuffer);
     }
     let contains = |whole: GuestSlice<u8>| {
         let (start, offset) = (whole.start().address(), buffer.start().address().checked_sub(whole.start().address()));
