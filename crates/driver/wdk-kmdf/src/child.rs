@@ -12,11 +12,11 @@
 use core::ptr::{self, NonNull};
 
 use wdk_etw::NtStatus;
-use wdk_sys::{WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT};
+use wdk_sys::{NTSTATUS, WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT};
 
-use crate::SpinLock;
 use crate::call::wdf;
 use crate::context::{self, Place};
+use crate::{SpinLock, check};
 
 /// The context of a child, with what its kind needs.
 #[derive(Debug)]
@@ -96,6 +96,26 @@ impl<X: 'static> Child<X> {
     /// queues, and stopping or flushing, are valid for an object that is being deleted, as long as it has a reference.
     pub(crate) fn unlocked<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
         self.state().lives.with(|lives| *lives).then(|| body(self.raw))
+    }
+}
+
+impl Child {
+    /// Creates a child whose parent the framework chooses: the device, or an object below it. The framework rejects any other value
+    /// in the attributes.
+    ///
+    /// # Safety
+    ///
+    /// `create` must create an object of `device` with these attributes and store its handle, unless it returns an error.
+    pub(crate) unsafe fn create(
+        device: WDFDEVICE,
+        create: impl FnOnce(*mut WDF_OBJECT_ATTRIBUTES, *mut WDFOBJECT) -> NTSTATUS,
+    ) -> Result<Self, NtStatus> {
+        let mut attributes = attributes::<()>(device);
+        attributes.ParentObject = ptr::null_mut();
+        let mut raw: WDFOBJECT = ptr::null_mut();
+        check(create(ptr::from_mut(&mut attributes), ptr::from_mut(&mut raw)))?;
+        // SAFETY: the object was just created with these attributes.
+        unsafe { Self::new(raw, device, ()) }
     }
 }
 

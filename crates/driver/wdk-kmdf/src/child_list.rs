@@ -91,22 +91,12 @@ impl<T: Device> DeviceHandle<'_, T> {
             EvtChildListCreateDevice: Some(create_device::<T, Tag>),
             ..WDF_CHILD_LIST_CONFIG::default()
         };
-        let mut attributes = child::attributes::<()>(self.raw());
-        // The parent of a list is its device.
-        attributes.ParentObject = ptr::null_mut();
-        let mut raw: WDFCHILDLIST = ptr::null_mut();
-        // SAFETY: the device exists, and all structures outlive the call.
-        check(unsafe {
-            wdf!(
-                WdfChildListCreate,
-                self.raw(),
-                ptr::from_mut(&mut config),
-                ptr::from_mut(&mut attributes),
-                ptr::from_mut(&mut raw)
-            )
-        })?;
-        // SAFETY: the list was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
+        let create = |attributes, raw: *mut WDFOBJECT| {
+            // SAFETY: the device exists, and all structures outlive the call.
+            unsafe { wdf!(WdfChildListCreate, self.raw(), ptr::from_mut(&mut config), attributes, raw.cast()) }
+        };
+        // SAFETY: this creates a list of the device with the attributes.
+        let child = unsafe { Child::create(self.raw(), create) }?;
         Ok(ChildList { child, id: PhantomData })
     }
 }

@@ -7,8 +7,8 @@ use wdk_etw::NtStatus;
 use wdk_sys::{_WDF_TRI_STATE, BOOLEAN, NTSTATUS, ULONG, WDF_INTERRUPT_CONFIG, WDFDEVICE, WDFINTERRUPT, WDFOBJECT};
 
 use crate::call::wdf;
-use crate::child::{self, Child};
-use crate::{Device, DeviceHandle, check, context, device, size_field, status_of};
+use crate::child::Child;
+use crate::{Device, DeviceHandle, context, device, size_field, status_of};
 
 /// What follows an interrupt, outside of the service routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,22 +151,12 @@ impl<T: Device> DeviceHandle<'_, T> {
             Deferred::Dpc => config.EvtInterruptDpc = Some(dpc::<T, Tag>),
             Deferred::WorkItem => config.EvtInterruptWorkItem = Some(work::<T, Tag>),
         }
-        let mut attributes = child::attributes::<()>(self.raw());
-        // The parent of an interrupt is its device, and the framework rejects any other value here.
-        attributes.ParentObject = ptr::null_mut();
-        let mut raw: WDFINTERRUPT = ptr::null_mut();
-        // SAFETY: the device exists, and all structures outlive the call.
-        check(unsafe {
-            wdf!(
-                WdfInterruptCreate,
-                self.raw(),
-                ptr::from_mut(&mut config),
-                ptr::from_mut(&mut attributes),
-                ptr::from_mut(&mut raw)
-            )
-        })?;
-        // SAFETY: the interrupt was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
+        let create = |attributes, raw: *mut WDFOBJECT| {
+            // SAFETY: the device exists, and all structures outlive the call.
+            unsafe { wdf!(WdfInterruptCreate, self.raw(), ptr::from_mut(&mut config), attributes, raw.cast()) }
+        };
+        // SAFETY: this creates an interrupt of the device with the attributes.
+        let child = unsafe { Child::create(self.raw(), create) }?;
         Ok(Interrupt { child })
     }
 }

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::{_WDF_REQUEST_TYPE, ULONG, WDF_IO_QUEUE_CONFIG, WDFQUEUE, WDFREQUEST};
+use wdk_sys::{_WDF_REQUEST_TYPE, ULONG, WDF_IO_QUEUE_CONFIG, WDFOBJECT, WDFQUEUE, WDFREQUEST};
 
 use crate::call::wdf;
 use crate::child::{self, Child};
@@ -236,22 +236,12 @@ impl<T: Device> DeviceHandle<'_, T> {
     }
 
     pub(crate) fn new_queue(&self, mut config: WDF_IO_QUEUE_CONFIG) -> Result<Queue, NtStatus> {
-        let mut attributes = child::attributes::<()>(self.raw());
-        // The parent of a queue is its device, and the framework rejects any other value here.
-        attributes.ParentObject = ptr::null_mut();
-        let mut raw: WDFQUEUE = ptr::null_mut();
-        // SAFETY: the device exists, and all structures outlive the call.
-        check(unsafe {
-            wdf!(
-                WdfIoQueueCreate,
-                self.raw(),
-                ptr::from_mut(&mut config),
-                ptr::from_mut(&mut attributes),
-                ptr::from_mut(&mut raw)
-            )
-        })?;
-        // SAFETY: the queue was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
+        let create = |attributes, raw: *mut WDFOBJECT| {
+            // SAFETY: the device exists, and all structures outlive the call.
+            unsafe { wdf!(WdfIoQueueCreate, self.raw(), ptr::from_mut(&mut config), attributes, raw.cast()) }
+        };
+        // SAFETY: this creates a queue of the device with the attributes.
+        let child = unsafe { Child::create(self.raw(), create) }?;
         Ok(Queue { child, is_direct: T::IO_TYPE == IoType::Direct })
     }
 }

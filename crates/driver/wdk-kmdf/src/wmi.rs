@@ -7,10 +7,10 @@ use core::ptr::{self, NonNull};
 use core::slice;
 
 use wdk_etw::{Guid, NtStatus};
-use wdk_sys::{NTSTATUS, PULONG, ULONG, WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG, WDFWMIINSTANCE};
+use wdk_sys::{NTSTATUS, PULONG, ULONG, WDF_WMI_INSTANCE_CONFIG, WDF_WMI_PROVIDER_CONFIG, WDFOBJECT, WDFWMIINSTANCE};
 
 use crate::call::wdf;
-use crate::child::{self, Child};
+use crate::child::Child;
 use crate::{Device, DeviceHandle, Pod, check, device, guid, size_field, status_of};
 
 /// A data block with one instance for each device. A device with several blocks implements this once for each, with different
@@ -165,22 +165,12 @@ impl<T: Device> DeviceHandle<'_, T> {
             EvtWmiInstanceExecuteMethod: Some(execute::<T, Tag>),
             ..WDF_WMI_INSTANCE_CONFIG::default()
         };
-        let mut attributes = child::attributes::<()>(self.raw());
-        // The parent of an instance is its provider, whose parent is the device.
-        attributes.ParentObject = ptr::null_mut();
-        let mut raw: WDFWMIINSTANCE = ptr::null_mut();
-        // SAFETY: the device exists, and all structures outlive the call.
-        check(unsafe {
-            wdf!(
-                WdfWmiInstanceCreate,
-                self.raw(),
-                ptr::from_mut(&mut config),
-                ptr::from_mut(&mut attributes),
-                ptr::from_mut(&mut raw)
-            )
-        })?;
-        // SAFETY: the instance was just created with these attributes.
-        let child = unsafe { Child::new(raw.cast(), self.raw(), ()) }?;
+        let create = |attributes, raw: *mut WDFOBJECT| {
+            // SAFETY: the device exists, and all structures outlive the call.
+            unsafe { wdf!(WdfWmiInstanceCreate, self.raw(), ptr::from_mut(&mut config), attributes, raw.cast()) }
+        };
+        // SAFETY: this creates an instance of the device with the attributes.
+        let child = unsafe { Child::create(self.raw(), create) }?;
         Ok(WmiBlock { child, data: PhantomData })
     }
 }
@@ -197,7 +187,7 @@ impl<D: Pod> WmiBlock<D> {
     /// At most `DISPATCH_LEVEL`.
     pub fn fire_event(&self, data: &D) -> Result<(), NtStatus> {
         let mut data = *data;
-        let fire = |instance: wdk_sys::WDFOBJECT| {
+        let fire = |instance: WDFOBJECT| {
             // SAFETY: this value has a reference to the instance, and the data has this size.
             check(unsafe {
                 wdf!(WdfWmiInstanceFireEvent, instance.cast(), size_field::<D>(), ptr::from_mut(&mut data).cast())
