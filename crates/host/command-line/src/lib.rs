@@ -10,46 +10,15 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "cli")]
-mod activity;
-#[cfg(feature = "cli")]
-mod annotation;
-#[cfg(feature = "cli")]
-pub mod exit;
-#[cfg(feature = "cli")]
-mod inputs;
-#[cfg(feature = "cli")]
-mod interrupt;
-#[cfg(feature = "cli")]
-mod output;
-#[cfg(feature = "cli")]
-mod program;
-#[cfg(feature = "cli")]
-mod shared;
-#[cfg(feature = "cli")]
-mod shells;
+mod cli;
 mod terminal;
-#[cfg(feature = "cli")]
-pub mod units;
-#[cfg(feature = "cli")]
-mod words;
 
 #[cfg(feature = "cli")]
-pub use activity::Activity;
-#[cfg(feature = "cli")]
-pub use annotation::{annotate, is_annotating};
-#[cfg(feature = "cli")]
-pub use inputs::Inputs;
-#[cfg(feature = "cli")]
-pub use interrupt::{Deferred, handles_interrupts};
-#[cfg(feature = "cli")]
-pub use output::{end, print};
-#[cfg(feature = "cli")]
-pub use program::{explain, parse, parse_as};
-#[cfg(feature = "cli")]
-pub use shared::{error, has_colours, is_quiet, is_verbose, message, note, say, words};
+pub use cli::{
+    Activity, Deferred, Inputs, Words, annotate, end, error, exit, explain, handles_interrupts, has_colours,
+    is_annotating, is_quiet, is_verbose, message, note, parse, parse_as, print, say, units, words,
+};
 pub use terminal::{Content, Screen, escaped, shown};
-#[cfg(feature = "cli")]
-pub use words::Words;
 
 /// The version of the programs, followed by the commit if it is known.
 pub const VERSION: &str = env!("VERSION");

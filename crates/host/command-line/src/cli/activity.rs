@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 
-use crate::is_quiet;
+use super::is_quiet;
 
 /// The time before the spinner appears. Shorter work shows none.
 const DELAY: Duration = Duration::from_secs(1);

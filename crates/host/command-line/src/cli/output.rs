@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{Content, Screen, exit, has_colours, shared};
+use super::{exit, has_colours, shared};
+use crate::{Content, Screen};
 
 /// A write failed; nothing more is written.
 static CLOSED: AtomicBool = AtomicBool::new(false);

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use clap::{Args as _, Command, FromArgMatches as _, Parser};
 
-use crate::output::{self, end, print};
-use crate::shared::{Color, Shared, has_colours};
-use crate::shells::{self, Shells};
+use super::output::{self, end, print};
+use super::shared::{Color, Shared, has_colours};
+use super::shells::{self, Shells};
+use super::{exit, interrupt};
 use crate::terminal::Screen;
-use crate::{exit, interrupt};
 
 /// Parses a command line. Its first word is the program's name.
 ///

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 use clap_complete::Shell;
 
-use crate::{exit, print};
+use super::{exit, print};
 
 #[derive(Subcommand)]
 pub(crate) enum Shells {

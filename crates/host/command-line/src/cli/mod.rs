@@ -1,0 +1,22 @@
+//! All but the text for terminals.
+
+mod activity;
+mod annotation;
+pub mod exit;
+mod inputs;
+mod interrupt;
+mod output;
+mod program;
+mod shared;
+mod shells;
+pub mod units;
+mod words;
+
+pub use activity::Activity;
+pub use annotation::{annotate, is_annotating};
+pub use inputs::Inputs;
+pub use interrupt::{Deferred, handles_interrupts};
+pub use output::{end, print};
+pub use program::{explain, parse, parse_as};
+pub use shared::{error, has_colours, is_quiet, is_verbose, message, note, say, words};
+pub use words::Words;
