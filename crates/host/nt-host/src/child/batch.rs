@@ -32,7 +32,7 @@ impl Novelty {
     }
 }
 
-/// How far a batch has come, for the thread that answers the parent.
+/// How far a batch has come, for the thread that replies to the parent.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     /// The number of steps so far, of all batches.

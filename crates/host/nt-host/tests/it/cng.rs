@@ -9,7 +9,7 @@ fn image(bug: u32) -> PathBuf {
     build("cng", bug, "DriverEntry", &["ntoskrnl", "cng"])
 }
 
-/// The answers are those of the standards: FIPS 180-4 and RFC 1321 ("abc"), RFC 4231, RFC 6070, NIST SP 800-38A, and test
+/// The results are those of the standards: FIPS 180-4 and RFC 1321 ("abc"), RFC 4231, RFC 6070, NIST SP 800-38A, and test
 /// cases 1 and 2 of GCM.
 #[test]
 fn known_answers() {

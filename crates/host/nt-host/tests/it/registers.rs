@@ -87,7 +87,7 @@ fn a_handler_is_the_device() {
     });
     let (host, printed, _) = run(builder);
     assert_eq!(printed[0], "waited 0 times, wide ffffffff, unknown ff");
-    // 0x100 | 2 is written, so the sum is 0x202, of which the driver reads a byte.
+    // 0x100 | 2 is written, so the sum is 0x202, and the driver reads one byte of it.
     assert_eq!(printed[2..], ["register 11, then 11", "memory 11223344, byte 2", "copied 11 0"]);
     host.unload().expect("unload").assert_clean();
 }
