@@ -23,14 +23,14 @@ pub(super) const COMMAND: Command = Command {
 Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
-built with --cfg loom in target/loom. Crates are checked with and without their
-Cargo features. With --all, the crates that a driver links are checked with the
-oldest supported Rust, the tests that depend on the toolchain run with Rust's
-beta, if rustup can install these toolchains, Miri runs if a nightly toolchain
-is installed, and so do the programs of tests that take longest.
+built with --cfg loom in target/loom. With --all, crates are checked with and
+without their Cargo features, the crates that a driver links are checked with
+the oldest supported Rust, the tests that depend on the toolchain run with
+Rust's beta, if rustup can install these toolchains, Miri runs if a nightly
+toolchain is installed, and so do the tests that take longest.
 ",
     flags: &[
-        Flag { name: ALL, summary: "also other versions of Rust, Miri, and the longest tests" },
+        Flag { name: ALL, summary: "also features, other Rust versions, Miri, the longest tests" },
         Flag { name: QUICK, summary: "formatting and unit tests only" },
         Flag { name: LIST, summary: "prints the steps without running them" },
     ],
@@ -42,7 +42,9 @@ const QUICK: &str = "--quick";
 const LIST: &str = "--list";
 
 /// Tests run from what is built once, so the files for incremental builds would only take space: 3 GB of a first run.
-const ONCE: (&str, &str) = ("CARGO_INCREMENTAL", "0");
+fn build_once(cargo: Tool) -> Tool {
+    cargo.hidden_env("CARGO_INCREMENTAL", "0")
+}
 
 /// Packages with `doctest = false`. `cargo test --doc` ignores that setting, so they are excluded.
 const WITHOUT_DOCTESTS: [&str; 4] = ["--exclude", "tracelogging-oracle", "--exclude", "bench"];
@@ -56,12 +58,24 @@ const GROUPS: [&[&str]; 2] = [&["it"], &["builds", "macros", "stress_file"]];
 /// installs it.
 const MORE_PROGRAMS: &[&str] = &["bad_pointers", "deploy", "installed"];
 
+/// The integration tests that only `--all` runs, because each takes more than ten seconds of processor time. The
+/// second name is the beginning of four.
+const LONG_TESTS: &[&str] = &[
+    "fuzz::planted_bugs_are_found",
+    "garbage::undefined_bits_change_nothing_in",
+    "kmdf::tour::the_tour_driver_is_clean_whatever_fails",
+    "limits::as_many_devices_as_possible_leave_room_for_the_host",
+    "publish::every_package_builds_outside_of_its_workspace",
+    "verify::changes::a_change_that_stays_valid_in_a_timestamped_file_is_one_that_other_verifiers_accept",
+    "verify::changes::every_byte_of_a_chain_counts_although_only_its_root_is_trusted",
+    "wine::the_command_for_windows_does_what_wine_supports",
+];
+
 /// The steps of every run. Those that fail fastest come first.
-pub(super) const STEPS: [Step; 10] = [
+pub(super) const STEPS: [Step; 9] = [
     SETUP,
     FORMAT,
     UNIT,
-    features::STEP,
     Step::new("targets", "Rust's targets that tests compile for", targets),
     TOOLS,
     DRIVER,
@@ -71,7 +85,7 @@ pub(super) const STEPS: [Step; 10] = [
 ];
 
 /// The steps that only `--all` runs: each compiles much of the workspace again.
-pub(super) const MORE_STEPS: [Step; 3] = [toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
+pub(super) const MORE_STEPS: [Step; 4] = [features::STEP, toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
 
@@ -126,14 +140,11 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
         if let Err(error) = toolchain.ensure_target(context, target) {
             return Ok(Outcome::Skipped(error.to_string()));
         }
-        let check = toolchain.cargo_for(context, "check", target).hidden_env(ONCE.0, ONCE.1);
-        let packages = ["etw-session", "etwctl", "driver-client", "driver-exercise"];
-        packages
-            .iter()
-            .fold(check, |check, name| check.args(["--package", name]))
-            .args(["--no-default-features"])
-            .run()?;
     }
+    let check = build_once(toolchain.cargo_for(context, "check", TARGET)).args(["--target", GNU]);
+    let packages = ["etw-session", "etwctl", "driver-client", "driver-exercise"];
+    let check = packages.iter().fold(check, |check, name| check.args(["--package", name]));
+    check.args(["--no-default-features"]).run()?;
     Ok(Outcome::Passed)
 }
 
@@ -142,7 +153,7 @@ fn cargo_test(context: &Context) -> Tool {
     let to_env = |toolchain: &WindowsToolchain| toolchain.to_env(&toolchain.ensure_driver_targets(context));
     let windows = context.windows().ok().map(to_env);
     let cargo = windows.into_iter().flatten().fold(context.cargo(), |tool, (key, value)| tool.hidden_env(key, &value));
-    cargo.hidden_env(ONCE.0, ONCE.1).args(["test", "--workspace", "--no-fail-fast"])
+    build_once(cargo).args(["test", "--workspace", "--no-fail-fast"])
 }
 
 fn unit(context: &Context) -> Result<Outcome, Error> {
@@ -153,32 +164,29 @@ fn unit(context: &Context) -> Result<Outcome, Error> {
 fn workspace(context: &Context) -> Result<Outcome, Error> {
     let select =
         |programs: &[&str]| programs.iter().fold(cargo_test(context), |cargo, name| cargo.args(["--test", name]));
-    let more = if context.has_flag(ALL) { MORE_PROGRAMS } else { &[] };
+    let (more, skipped): (&[&str], &[&str]) =
+        if context.has_flag(ALL) { (MORE_PROGRAMS, &[]) } else { (&[], LONG_TESTS) };
+    let run = |programs: &[&str]| {
+        skipped.iter().fold(select(programs).args(["--"]), |cargo, name| cargo.args(["--skip", name]))
+    };
     let [first, second] = GROUPS;
     select(&[first, second, more].concat()).args(["--no-run"]).run()?;
     if context.has_flag(ALL) {
         miri::start_beside(context);
     }
     // The step `unit` has run the unit tests. If integration tests fail, the documentation tests still run.
-    let second = Background::start(context.path("target/tests.log"), select(&[second, more].concat()))?;
-    let first = select(first).run();
+    let second = Background::start(context.path("target/tests.log"), run(&[second, more].concat()))?;
+    let first = run(first).run();
     let second = second.wait();
     let documentation = cargo_test(context).args(["--doc"]).args(WITHOUT_DOCTESTS).run();
     first.and(second).and(documentation)?;
-    context
-        .cargo()
-        .hidden_env(ONCE.0, ONCE.1)
-        .env("RUSTFLAGS", LOOM_FLAGS)
-        .args(["test"])
-        .args(LOOM_CRATES)
-        .args(["models"])
-        .run()?;
+    build_once(context.cargo()).env("RUSTFLAGS", LOOM_FLAGS).args(["test"]).args(LOOM_CRATES).args(["models"]).run()?;
     Ok(Outcome::Passed)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{GROUPS, MORE_PROGRAMS};
+    use super::{GROUPS, LONG_TESTS, MORE_PROGRAMS};
     use crate::context::Context;
     use std::collections::BTreeSet;
     use std::fs;
@@ -200,5 +208,21 @@ mod tests {
         let [first, second] = GROUPS;
         let listed: BTreeSet<String> = [first, second, MORE_PROGRAMS].concat().into_iter().map(str::to_owned).collect();
         assert_eq!(found, listed);
+    }
+
+    #[test]
+    fn every_long_test_exists() {
+        let context = Context::new(Vec::new());
+        for name in LONG_TESTS {
+            let (module, function) = name.rsplit_once("::").unwrap();
+            let module = module.replace("::", "/");
+            let programs = entries(&context.path("crates")).into_iter().flat_map(|group| entries(&group));
+            let mut files =
+                programs.flat_map(|package| entries(&package.join("tests"))).map(|program| program.join(&module));
+            let is_found = files.any(|file| {
+                fs::read_to_string(file.with_extension("rs")).is_ok_and(|text| text.contains(&format!("fn {function}")))
+            });
+            assert!(is_found, "{name}");
+        }
     }
 }

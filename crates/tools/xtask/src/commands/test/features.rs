@@ -3,7 +3,7 @@
 //! The other steps build the whole workspace at once. Cargo then enables every feature that any crate asks for, which
 //! hides code that does not compile without it.
 
-use super::ONCE;
+use super::build_once;
 use crate::context::Context;
 use crate::steps::{Outcome, Step};
 use driver_build::Error;
@@ -27,8 +27,7 @@ const CHOICES: [(&str, &[&str]); 11] = [
 
 fn check(context: &Context) -> Result<Outcome, Error> {
     for (package, choice) in CHOICES {
-        let check =
-            context.cargo().hidden_env(ONCE.0, ONCE.1).args(["check", "--quiet", "--package", package]).args(choice);
+        let check = build_once(context.cargo()).args(["check", "--quiet", "--package", package]).args(choice);
         // Warnings of a dependency in a local folder are shown to its users.
         let (_, messages, result) = check.run_silently();
         if result.is_err() || messages.contains("warning:") {

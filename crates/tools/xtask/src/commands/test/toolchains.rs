@@ -112,10 +112,8 @@ fn newest(context: &Context) -> Result<Outcome, Error> {
         // Tests build images and programs. The processes that they start inherit these variables.
         tool.hidden_env(key, value)
     });
-    cargo
+    super::build_once(cargo)
         .hidden_env("CARGO_TARGET_DIR", context.path("target/newest"))
-        .hidden_env(super::ONCE.0, super::ONCE.1)
-        .hidden_env("CARGO_PROFILE_DEV_DEBUG", "false")
         .args(["test", "--no-fail-fast"])
         .args(TESTS)
         .run()?;
