@@ -3,7 +3,6 @@
 mod bench;
 mod build;
 mod check;
-mod ci;
 mod demo;
 mod etwctl;
 mod evidence;
@@ -23,7 +22,6 @@ pub(crate) static COMMANDS: &[Command] = &[
     demo::COMMAND,
     test::COMMAND,
     lint::COMMAND,
-    ci::COMMAND,
     new::COMMAND,
     build::COMMAND,
     check::COMMAND,

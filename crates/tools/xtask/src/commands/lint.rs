@@ -46,7 +46,7 @@ const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
 pub(super) const FORMAT: Step = Step::new("fmt", "formatting of all sources", format);
 
-pub(super) const STEPS: [Step; 7] = [
+const STEPS: [Step; 7] = [
     SETUP,
     FORMAT,
     Step::new("clippy", "all crates and targets on this host", clippy),

@@ -72,7 +72,7 @@ const LONG_TESTS: &[&str] = &[
 ];
 
 /// The steps of every run. Those that fail fastest come first.
-pub(super) const STEPS: [Step; 9] = [
+const STEPS: [Step; 9] = [
     SETUP,
     FORMAT,
     UNIT,
@@ -85,7 +85,7 @@ pub(super) const STEPS: [Step; 9] = [
 ];
 
 /// The steps that only `--all` runs: each compiles much of the workspace again.
-pub(super) const MORE_STEPS: [Step; 4] = [features::STEP, toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
+const MORE_STEPS: [Step; 4] = [features::STEP, toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
 
