@@ -196,16 +196,16 @@ mod tests {
 
     #[test]
     fn values_and_files_reach_the_command_as_they_were_written() {
-        match parse(&words("inspect --windows 10.0 a.sys --json b.sys")) {
+        match parse(&words("package --arch arm64 --replace --cert a.pem")) {
             Ok(Invocation::Run { flags, words: given, .. }) => {
-                assert_eq!(flags, ["--windows", "--json"]);
-                assert_eq!(given, words("--windows 10.0 a.sys --json b.sys"));
+                assert_eq!(flags, ["--arch", "--replace", "--cert"]);
+                assert_eq!(given, words("--arch arm64 --replace --cert a.pem"));
             }
             _ => panic!("not understood"),
         }
-        assert!(help("inspect --help").contains("Usage: cargo xtask inspect [flags] FILE...\n"));
-        assert!(error("inspect a.sys --map").to_string().contains("`--map` needs a value: --map FILE"));
-        assert!(error("inspect --jason a.sys").to_string().contains("did you mean `--json`?"));
+        assert!(help("fuzz --help").contains("Usage: cargo xtask fuzz [flags] TARGET\n"));
+        assert!(error("package --cert").to_string().contains("`--cert` needs a value: --cert FILE"));
+        assert!(error("package --replase").to_string().contains("did you mean `--replace`?"));
     }
 
     #[test]

@@ -2,16 +2,13 @@
 
 mod bench;
 mod build;
-mod check;
 mod demo;
 mod etwctl;
 mod evidence;
 mod fuzz;
-mod inspect;
 mod lint;
 mod loom;
 mod mutants;
-mod new;
 mod package;
 mod test;
 
@@ -22,11 +19,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     demo::COMMAND,
     test::COMMAND,
     lint::COMMAND,
-    new::COMMAND,
     build::COMMAND,
-    check::COMMAND,
     package::COMMAND,
-    inspect::COMMAND,
     fuzz::COMMAND,
     mutants::COMMAND,
     bench::COMMAND,

@@ -3,6 +3,5 @@
 #![cfg(test)]
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod new;
 mod package;
 mod verbs;
