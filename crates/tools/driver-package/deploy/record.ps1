@@ -43,8 +43,7 @@ if ($Stop) {
 }
 $provider = Get-ProviderId $package $ProviderId
 if ($Output) {
-    # A program may resolve a relative path against another folder, and take a slash for the beginning of an option.
-    $Output = [IO.Path]::GetFullPath([IO.Path]::Combine((Get-Location).ProviderPath, $Output))
+    $Output = Resolve-Output $Output
 }
 else {
     $Output = Get-FreePath (Join-Path (Get-Location).ProviderPath "$($package.Name).etl")
