@@ -389,6 +389,9 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     case CODE(21):
         SpinsInUnload = TRUE;
         break;
+    case CODE(22):
+        __asm__ volatile("0: jmp 0b"); /* jump */
+        break;
     }
     return Finish(Irp, 0, 0);
 }
