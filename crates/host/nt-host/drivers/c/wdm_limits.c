@@ -389,9 +389,6 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     case CODE(21):
         SpinsInUnload = TRUE;
         break;
-    case CODE(22):
-        __asm__ volatile("0: jmp 0b"); /* jump */
-        break;
     }
     return Finish(Irp, 0, 0);
 }

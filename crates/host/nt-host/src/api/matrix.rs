@@ -120,7 +120,7 @@ impl Matrix {
         self.run_reporting(drive, |_| {})
     }
 
-    /// Runs the matrix as [`run`](Self::run) does. `report` is called before each run.
+    /// Runs the matrix as [`run`](Self::run) does. `report_run` is called before each run.
     ///
     /// # Errors
     ///

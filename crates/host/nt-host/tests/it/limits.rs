@@ -186,15 +186,6 @@ fn a_hang_names_the_callback_and_the_line_that_does_not_return() {
     assert!(source.contains("spin") || source.contains("pause"), "{source}");
 }
 
-/// An empty endless loop is known after a moment, whatever the limit is.
-#[test]
-fn a_jump_to_itself_is_a_hang_long_before_the_limit() {
-    let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_hours(24)), 22);
-    assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, None));
-    assert!(finding.detail.contains("does not return"), "{}", finding.detail);
-    assert!(source.ends_with("/* jump */"), "{source}");
-}
-
 /// Each of them returns; the thread that runs them is never done. It may be interrupted in the driver or in the host.
 #[test]
 fn what_queues_itself_again_and_again_is_a_hang_at_the_call_that_queues_it() {
