@@ -159,8 +159,15 @@ pub fn ensure_packages(host: &Host, packages: &[&'static str]) -> Result<(), Err
     let command = plan::install_command(manager, packages);
     host.permit(&packages.join(", "), &command)?;
     let rights = rights(host);
-    if rights == Rights::None || manager != Some("apt-get") {
+    if manager != Some("apt-get") {
         return Err(Error::Missing(format!("programs are missing; run: {command}")));
+    }
+    if rights == Rights::None {
+        return Err(Error::Missing(format!(
+            "{} must be installed by root, and this user has neither root's rights nor sudo without a password; run this as one who has, \
+             then `cargo driver setup` again: {command}",
+            packages.join(", ")
+        )));
     }
     let how = if rights == Rights::Sudo { " (sudo)" } else { "" };
     note(&format!("installing {} with apt-get{how}", packages.join(", ")));

@@ -52,16 +52,22 @@ pub fn ensure(host: &Host) -> Result<(), Error> {
 const CHANGED_LLVM: (u32, [u32; 3]) = (22, [0, 72, 1]);
 
 /// Prints a note if the installed LLVM makes wrong bindings with the bindgen that the driver uses.
-pub(crate) fn note_llvm<'a>(host: &Host, mut bindgens: impl Iterator<Item = &'a str>) {
-    let (first, fixed) = CHANGED_LLVM;
-    let Some(old) = bindgens.find(|version| numbers(version).as_slice() < fixed.as_slice()) else { return };
-    let said = host.tool("clang").args(["--version"]).capture().unwrap_or_default();
-    if major(&said).is_some_and(|major| major >= first) {
-        note(&format!(
-            "bindgen {old}, which the driver uses, makes structures of one byte with LLVM {first} and later: run `cargo update -p bindgen`, \
-             or install LLVM 21 or older and set LIBCLANG_PATH to the folder of its libclang"
-        ));
+pub(crate) fn note_llvm<'a>(host: &Host, bindgens: impl Iterator<Item = &'a str>) {
+    let said = || host.tool("clang").args(["--version"]).capture().unwrap_or_default();
+    if let Some(text) = llvm_note(said, bindgens) {
+        note(&text);
     }
+}
+
+/// The note, if there is one. `said` is the output of `clang --version`.
+fn llvm_note<'a>(said: impl FnOnce() -> String, mut bindgens: impl Iterator<Item = &'a str>) -> Option<String> {
+    let (first, fixed) = CHANGED_LLVM;
+    let old = bindgens.find(|version| numbers(version).as_slice() < fixed.as_slice())?;
+    major(&said()).filter(|major| *major >= first)?;
+    Some(format!(
+        "bindgen {old}, which the driver uses, makes structures of one byte with LLVM {first} and later: run `cargo update -p bindgen`, \
+         or install LLVM 21 or older and set LIBCLANG_PATH to the folder of its libclang"
+    ))
 }
 
 /// The major version in the output of `clang --version`.
@@ -87,7 +93,22 @@ fn names_libclang(list: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{major, names_libclang};
+    use super::{llvm_note, major, names_libclang};
+
+    #[test]
+    fn a_bindgen_that_is_too_old_for_llvm_is_named() {
+        let note = |clang: u32, bindgens: &[&str]| {
+            llvm_note(|| format!("Debian clang version {clang}.1.0\n"), bindgens.iter().copied())
+        };
+        for clang in [14, 15, 19, 21] {
+            assert_eq!(note(clang, &["0.69.5", "0.72.0"]), None, "{clang}");
+        }
+        for clang in [22, 23] {
+            assert_eq!(note(clang, &["0.72.1", "0.73.2"]), None, "{clang}");
+            let said = note(clang, &["0.73.2", "0.71.1"]).unwrap();
+            assert!(said.starts_with("bindgen 0.71.1, ") && said.contains("cargo update -p bindgen"), "{said}");
+        }
+    }
 
     #[test]
     fn the_version_of_clang_is_read() {

@@ -59,8 +59,8 @@ mod suggest;
 mod wire;
 
 pub use api::{
-    Broken, Builder, Callback, Device, Difference, Expectation, File, FileOperation, Frameworks, HardwareLog, Matrix,
-    Mistake, NtHost, PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile, pci_header,
+    Attempt, Broken, Builder, Callback, Device, Difference, Expectation, File, FileOperation, Frameworks, HardwareLog,
+    Matrix, Mistake, NtHost, PendingRequest, Port, Storm, Survey, Trace, TraceSession, Volume, VolumeFile, pci_header,
 };
 pub use error::Error;
 pub use etw_etl::Event;

@@ -17,8 +17,10 @@ import time
 folder, words = sys.argv[1], sys.argv[2:]
 script, arguments = words[words.index("-File") + 1], words[words.index("-File") + 2 :]
 package, name = os.path.split(script)
-switches = [word for word in arguments if word.startswith("-") and word not in ("-Output", "-Whole")]
-call = " ".join([name, *switches])
+if "-Output" in arguments:
+    given = arguments.index("-Output")
+    output, arguments = os.path.abspath(arguments[given + 1]), arguments[:given] + arguments[given + 2 :]
+call = " ".join([name, *(word for word in arguments if word != "-Whole")])
 
 
 def at(file):
@@ -57,6 +59,13 @@ def parents():
         process = int(about[about.rindex(")") + 2 :].split()[1])
 
 
+def disconnect():
+    """Ends the process of this connection. The server itself goes on."""
+    ours = [process for process, command in parents() if command.startswith("sshd")]
+    os.kill(ours[0], signal.SIGKILL)
+    sys.exit(1)
+
+
 def half():
     """The first half of the work is done. The fault happens here."""
     save()
@@ -72,15 +81,22 @@ def half():
             time.sleep(0.05)
         sys.exit(1)
     if kind == "disconnect":
-        # The process of this connection. The server itself goes on.
-        ours = [process for process, command in parents() if command.startswith("sshd")]
-        os.kill(ours[0], signal.SIGKILL)
-        sys.exit(1)
+        disconnect()
 
 
-def output():
-    return os.path.abspath(arguments[arguments.index("-Output") + 1])
-
+# A restart that was asked for: at the next call Windows still runs, at the one after it cannot be reached, then it has restarted.
+phase = state.get("restart")
+if phase == "asked":
+    state["restart"] = "down"
+elif phase == "down":
+    state["restart"] = "up"
+    save()
+    disconnect()
+elif phase == "up":
+    for key in "restart", "session", "verifier":
+        state.pop(key, None)
+    if "boot" in state:
+        state["boot"] = "recording"
 
 if call == "machine.ps1":
     half()
@@ -94,16 +110,39 @@ elif call == "install.ps1":
     state["certificate"] = True
     half()
     state.update(driver=True, device=True)
+elif call == "install.ps1 -Restart":
+    state["certificate"] = True
+    half()
+    state["driver"] = True
+elif call == "boot-trace.ps1 Enable":
+    half()
+    state["boot"] = "enabled"
+elif call == "boot-trace.ps1 Remove":
+    half()
+    if state.pop("boot", None) != "recording":
+        save()
+        sys.exit("Windows has not been restarted since the boot session was added.")
+    shutil.copyfile(at("trace.etl"), output)
+elif call == "restart.ps1 -Now":
+    state["restart"] = "asked"
+    half()
+elif call == "restart.ps1 -Check":
+    half()
+    save()
+    if "restart" in state:
+        print("Windows has not restarted yet.")
+        sys.exit(2)
+    state["device"] = True
 elif call == "uninstall.ps1":
     state.pop("certificate", None)
     state.pop("session", None)
     half()
     state = {key: value for key, value in state.items() if key == "verifier"}
 elif call == "record.ps1 -Start":
-    if os.path.exists(output()):
-        sys.exit("%s already exists." % output())
+    if os.path.exists(output):
+        sys.exit("%s already exists." % output)
     half()
-    state["session"] = output()
+    state["session"] = output
 elif call == "record.ps1 -Stop":
     if "session" not in state:
         sys.exit("There is no session.")
@@ -121,11 +160,11 @@ elif call == "send.ps1":
     half()
     print("\n".join(replies[4:]))
 elif call == "collect.ps1":
-    os.makedirs(output(), exist_ok=True)
+    os.makedirs(output, exist_ok=True)
     half()
-    with open(os.path.join(output(), "setupapi.txt"), "w") as file:
+    with open(os.path.join(output, "setupapi.txt"), "w") as file:
         file.write("a log\n")
-    shutil.make_archive(output(), "zip", output())
+    shutil.make_archive(output, "zip", output)
 elif call == "remove.ps1":
     half()
     state.pop("device", None)

@@ -118,7 +118,7 @@ pub(crate) enum Command {
     /// Refuses a machine that is not in test mode, and never changes boot settings.
     #[command(
         after_help = "Examples:\n  cargo driver deploy user@vm\n  cargo driver deploy vm --keep --record 10s\n  \
-                            cargo driver deploy vm --remove"
+                            cargo driver deploy vm --reboot --timeout 10m\n  cargo driver deploy vm --remove"
     )]
     Deploy(Deploy),
     /// Write the settings with which rust-analyzer checks the driver for Windows, as `cargo driver check` does
@@ -313,6 +313,9 @@ pub(crate) struct Deploy {
     /// Switch Driver Verifier on for the driver, as far as that needs no restart
     #[arg(long)]
     pub(crate) verifier: bool,
+    /// Restart Windows after the driver is installed, and record from the start of Windows
+    #[arg(long, conflicts_with_all = ["verifier", "remove"])]
+    pub(crate) reboot: bool,
     /// Also collect whole logs, which name other devices and programs of the machine
     #[arg(long)]
     pub(crate) whole_logs: bool,
@@ -325,7 +328,7 @@ pub(crate) struct Deploy {
     /// The folder for the trace, the logs and evidence.json (default: target/deploy/HOST)
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// The longest time for one step on the machine
+    /// The longest time for one step on the machine, also for its restart
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(crate) timeout: Duration,
     /// Settings for ssh and sftp, instead of ~/.ssh/config

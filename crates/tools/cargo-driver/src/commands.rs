@@ -238,14 +238,15 @@ fn make_package(host: &Host, arguments: &Package) -> Result<(), Error> {
     package(host, &plan, &wanted)
 }
 
-/// Installs everything that the other commands need.
+/// Installs everything that the other commands need. What needs no root comes first, so that a user without it has that.
 fn setup() -> Result<(), Error> {
     let host = installing_host()?;
     let toolchain = host.windows()?;
     note(&format!("using {}", toolchain.description));
-    ensure_tools(&host)?;
     let without = toolchain.ensure_driver_targets(&host);
-    ensure_component(&host, "clippy", host.cargo().args(["clippy", "--version"]))?;
+    let clippy = ensure_component(&host, "clippy", host.cargo().args(["clippy", "--version"]));
+    ensure_tools(&host)?;
+    clippy?;
     if without.is_empty() {
         note("everything is installed");
     } else {

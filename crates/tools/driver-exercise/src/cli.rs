@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use command_line::units::duration;
 use command_line::{VERSION, end, error, exit, print, say};
-use driver_exercise::{Evidence, Exercise, Local, Options, Plan, Status, StepResult, classes, page, trace};
+use driver_exercise::{Evidence, Exercise, Local, Options, Plan, Progress, Status, StepResult, classes, page, trace};
 
 /// Exercises a driver package on this Windows machine, and keeps what happened as evidence.
 #[derive(Parser)]
@@ -132,7 +132,11 @@ fn exercise(line: &Run) -> Result<u8, Failure> {
         out: line.out.clone(),
         ..Options::default()
     };
-    let mut report = |result: &StepResult| say(&shown(result));
+    let mut report = |progress: Progress<'_>| {
+        if let Progress::Ended(result) = progress {
+            say(&shown(result));
+        }
+    };
     let outcome = Exercise::new(&mut target, &driver, &plan, &options, &mut report).run();
     let mut problems = Vec::new();
     let both = outcome.trace.as_deref().zip(line.expected.as_deref());

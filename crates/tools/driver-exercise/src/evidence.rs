@@ -163,6 +163,8 @@ pub enum Step {
     Record,
     /// Installs the driver and starts its device.
     Install,
+    /// Restarts Windows and waits until the device has started again.
+    Restart,
     /// Sends the requests.
     Requests,
     /// Collects the logs.
@@ -181,13 +183,14 @@ pub enum Step {
 
 impl Step {
     /// All steps in their order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Machine,
         Self::Check,
         Self::Clean,
         Self::Verifier,
         Self::Record,
         Self::Install,
+        Self::Restart,
         Self::Requests,
         Self::Collect,
         Self::Remove,
@@ -207,6 +210,7 @@ impl Step {
             Self::Verifier => "verifier",
             Self::Record => "record",
             Self::Install => "install",
+            Self::Restart => "restart",
             Self::Requests => "requests",
             Self::Collect => "collect",
             Self::Remove => "remove",

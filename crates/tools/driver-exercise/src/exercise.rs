@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use driver_client::Reply;
 
@@ -17,6 +17,9 @@ pub struct Options {
     pub keep: bool,
     /// Switches Driver Verifier on.
     pub verifier: bool,
+    /// Restarts Windows after the driver is installed, and records from the start of Windows. The value is the longest time until the
+    /// device has started again.
+    pub restart: Option<Duration>,
     /// How long to record after the last request.
     pub record: Duration,
     /// Collects whole logs, which name other devices and programs of the machine.
@@ -25,10 +28,23 @@ pub struct Options {
     pub out: PathBuf,
 }
 
+/// What an exercise reports while it runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// A step begins.
+    Begun(Step),
+    /// A step has ended, or was skipped.
+    Ended(&'a StepResult),
+}
+
 /// The name of the trace, in the package's folder and in the folder for results.
 pub(crate) const TRACE: &str = "windows.etl";
 /// The logs, in the package's folder.
 pub(crate) const LOGS: &str = "logs";
+/// The exit code of `restart.ps1 -Check` before the restart is complete.
+const NOT_YET: i32 = 2;
+/// The time between two checks of a machine that restarts.
+const PAUSE: Duration = Duration::from_secs(1);
 /// Why a step is skipped after an interrupt.
 const INTERRUPTED: &str = "the exercise was interrupted before it";
 
@@ -38,18 +54,18 @@ pub struct Exercise<'a> {
     driver: &'a str,
     plan: &'a Plan,
     options: &'a Options,
-    report: &'a mut dyn FnMut(&StepResult),
+    report: &'a mut dyn FnMut(Progress<'_>),
     outcome: Outcome,
 }
 
 impl<'a> Exercise<'a> {
-    /// Prepares an exercise. `report` gets the result of each step when it has ended.
+    /// Prepares an exercise. `report` learns of each step when it begins, and when it has ended.
     pub fn new(
         target: &'a mut dyn Target,
         driver: &'a str,
         plan: &'a Plan,
         options: &'a Options,
-        report: &'a mut dyn FnMut(&StepResult),
+        report: &'a mut dyn FnMut(Progress<'_>),
     ) -> Self {
         Self { target, driver, plan, options, report, outcome: Outcome::default() }
     }
@@ -74,6 +90,7 @@ impl<'a> Exercise<'a> {
     }
 
     fn ask_machine(&mut self) -> bool {
+        self.begin(Step::Machine);
         let ran = self.run_script(Step::Machine, "machine.ps1", &[], false);
         let output = ran.as_ref().ok().filter(|ran| ran.code == 0).map(|ran| ran.output.trim());
         match output.map(serde_json::from_str) {
@@ -88,18 +105,58 @@ impl<'a> Exercise<'a> {
 
     /// The steps that change the machine. The first one that fails ends them.
     fn drive(&mut self) {
-        let trace = self.target.path(TRACE);
         if self.options.verifier && self.script(Step::Verifier, "verifier.ps1", &[], false).is_none() {
             return;
         }
-        // The session is there before the driver, so that it also gets the events of DriverEntry.
-        let is_recording = self.script(Step::Record, "record.ps1", &["-Start", "-Output", &trace], false).is_some();
-        if !is_recording || self.script(Step::Install, "install.ps1", &[], false).is_none() {
+        if !self.install() {
             return;
         }
         self.requests();
         if self.outcome.has_passed(Step::Requests) && !self.options.record.is_zero() {
             self.target.wait(self.options.record);
+        }
+    }
+
+    /// Installs the driver. The session is there before the driver, so that it also gets the events of `DriverEntry`: it starts now, or
+    /// together with Windows.
+    fn install(&mut self) -> bool {
+        let Some(limit) = self.options.restart else {
+            let trace = self.target.path(TRACE);
+            return self.script(Step::Record, "record.ps1", &["-Start", "-Output", &trace], false).is_some()
+                && self.script(Step::Install, "install.ps1", &[], false).is_some();
+        };
+        self.script(Step::Record, "boot-trace.ps1", &["Enable"], false).is_some()
+            && self.script(Step::Install, "install.ps1", &["-Restart"], false).is_some()
+            && self.restart(limit).is_some()
+    }
+
+    /// Restarts Windows and waits until the device has started again. A machine that restarts cannot be reached for a while.
+    fn restart(&mut self, limit: Duration) -> Option<Ran> {
+        if self.target.is_interrupted() {
+            self.skip(Step::Restart, INTERRUPTED);
+            return None;
+        }
+        self.begin(Step::Restart);
+        let asked = self.run_script(Step::Restart, "restart.ps1", &["-Now"], false);
+        if !asked.as_ref().is_ok_and(|ran| ran.code == 0) {
+            return self.finish(Step::Restart, asked);
+        }
+        let start = Instant::now();
+        let mut is_gone = false;
+        loop {
+            let reached = if is_gone { self.target.reconnect() } else { Ok(()) };
+            let ran = reached.and_then(|()| self.run_script(Step::Restart, "restart.ps1", &["-Check"], false));
+            is_gone = matches!(ran, Err(Lost::Connection(_) | Lost::TimedOut));
+            let reason = match &ran {
+                Err(lost) if is_gone => lost.to_string(),
+                Ok(ran) if ran.code == NOT_YET => last_lines(&ran.output),
+                _ => return self.finish(Step::Restart, ran),
+            };
+            if start.elapsed() >= limit {
+                self.fail(Step::Restart, format!("it was not complete after {} s: {reason}", limit.as_secs()));
+                return None;
+            }
+            self.target.wait(PAUSE);
         }
     }
 
@@ -112,6 +169,7 @@ impl<'a> Exercise<'a> {
             self.skip(Step::Requests, INTERRUPTED);
             return;
         }
+        self.begin(Step::Requests);
         let ran = self.run_script(Step::Requests, "send.ps1", &[], false);
         // The replies so far are of use even if the client failed later.
         let output = ran.as_ref().map(|ran| ran.output.as_str()).unwrap_or_default();
@@ -144,7 +202,7 @@ impl<'a> Exercise<'a> {
             self.script(Step::Remove, "remove.ps1", &[], true);
         }
         if is_recording {
-            self.script(Step::Stop, "record.ps1", &["-Stop"], true);
+            self.stop();
             self.fetch();
         }
         if self.outcome.was_begun(Step::Verifier) && !self.options.keep {
@@ -155,8 +213,19 @@ impl<'a> Exercise<'a> {
         }
     }
 
+    /// Ends the recording.
+    fn stop(&mut self) {
+        let trace = self.target.path(TRACE);
+        let (script, arguments) = match self.options.restart {
+            Some(_) => ("boot-trace.ps1", vec!["Remove", "-Output", &trace]),
+            None => ("record.ps1", vec!["-Stop"]),
+        };
+        self.script(Step::Stop, script, &arguments, true);
+    }
+
     /// Copies the trace and the logs. Logs that are missing are not a failure of their own: `collect` has failed then.
     fn fetch(&mut self) {
+        self.begin(Step::Fetch);
         let to = self.options.out.join(TRACE);
         let fetched = self.target.fetch(TRACE, &to);
         let logs = format!("{LOGS}.zip");
@@ -181,7 +250,10 @@ impl<'a> Exercise<'a> {
             left.push(format!("the certificate, the driver package and the device of {driver}"));
         }
         if outcome.was_begun(Step::Record) && !is_clean && !outcome.has_passed(Step::Stop) {
-            left.push(format!("the session {driver}-record"));
+            left.push(match self.options.restart {
+                Some(_) => format!("the session {driver}-boot, which Windows starts whenever it starts"),
+                None => format!("the session {driver}-record"),
+            });
         }
         if outcome.status(Step::Clean) == Some(Status::Failed) {
             left.push(format!("what an earlier run of {driver} left"));
@@ -198,6 +270,7 @@ impl<'a> Exercise<'a> {
             self.skip(step, INTERRUPTED);
             return None;
         }
+        self.begin(step);
         let ran = self.run_script(step, name, arguments, is_cleanup);
         self.finish(step, ran)
     }
@@ -233,6 +306,10 @@ impl<'a> Exercise<'a> {
         }
     }
 
+    fn begin(&mut self, step: Step) {
+        (self.report)(Progress::Begun(step));
+    }
+
     fn fail(&mut self, step: Step, reason: String) {
         self.push(step, Status::Failed, None, reason);
     }
@@ -243,7 +320,7 @@ impl<'a> Exercise<'a> {
 
     fn push(&mut self, step: Step, status: Status, exit_code: Option<i32>, reason: String) {
         let result = StepResult { step, status, exit_code, reason };
-        (self.report)(&result);
+        (self.report)(Progress::Ended(&result));
         self.outcome.steps.push(result);
     }
 }

@@ -19,7 +19,7 @@ mod target;
 pub mod trace;
 
 pub use evidence::{ClassStatus, Compared, Evidence, Machine, Outcome, Status, Step, StepResult};
-pub use exercise::{Exercise, Options};
+pub use exercise::{Exercise, Options, Progress};
 pub use local::{CLIENT, Local, POWERSHELL, REQUESTS};
 pub use plan::Plan;
 pub use target::{Lost, Ran, Target};

@@ -77,6 +77,10 @@ impl Target for Local {
         fs::copy(&from, to).map(drop).map_err(|error| Lost::File(format!("{}: {error}", from.display())))
     }
 
+    fn reconnect(&mut self) -> Result<(), Lost> {
+        Ok(())
+    }
+
     fn is_interrupted(&self) -> bool {
         false
     }

@@ -57,9 +57,16 @@ pub trait Target {
     /// If the file is not there, or cannot be copied.
     fn fetch(&mut self, name: &str, to: &Path) -> Result<(), Lost>;
 
+    /// Reaches the machine again after it went away.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be reached.
+    fn reconnect(&mut self) -> Result<(), Lost>;
+
     /// Whether the user has interrupted the exercise. Then only scripts that clean up run.
     fn is_interrupted(&self) -> bool;
 
-    /// Waits while the recording goes on. Returns early after an interrupt.
+    /// Waits. Returns early after an interrupt.
     fn wait(&mut self, time: std::time::Duration);
 }

@@ -9,6 +9,9 @@ starts the session again at every start, until Remove deletes it from the regist
 Enable, Collect or Remove.
 .PARAMETER ProviderId
 The id of another provider, for Enable.
+.PARAMETER Output
+The file, for Collect and Remove. Without it, NAME-boot.etl in the current folder, or with the time if that exists. With
+it, Remove fails if there is no trace.
 .EXAMPLE
 .\boot-trace.ps1 Enable
 #>
@@ -16,7 +19,8 @@ param(
     [Parameter(Mandatory = $true, Position = 0)]
     [ValidateSet('Enable', 'Collect', 'Remove')]
     [string]$Action,
-    [string]$ProviderId
+    [string]$ProviderId,
+    [string]$Output
 )
 
 . "$PSScriptRoot\common.ps1"
@@ -24,7 +28,12 @@ param(
 
 Assert-Administrator
 $package = Read-Package
-$here = (Get-Location).ProviderPath
+if ($Output) {
+    $target = Resolve-Output $Output
+}
+else {
+    $target = Get-BootTarget $package (Get-Location).ProviderPath
+}
 switch ($Action) {
     'Enable' {
         $provider = Get-ProviderId $package $ProviderId
@@ -32,21 +41,18 @@ switch ($Action) {
         Write-Host "Restart Windows: it will record $provider. Then run: .\boot-trace.ps1 Collect"
     }
     'Collect' {
-        $key = Get-BootKey $package
-        if (-not (Test-Path -LiteralPath $key)) {
-            throw 'There is no boot session. Add it with: .\boot-trace.ps1 Enable   and restart Windows.'
-        }
-        $status = (Get-ItemProperty -LiteralPath $key).Status
-        if ($null -eq $status) {
-            throw 'Windows has not been restarted since the boot session was added.'
-        }
-        if ($status -ne 0) {
-            throw "Windows could not start the boot session: error $status (net helpmsg $status)."
-        }
-        Save-BootTrace $package $here
+        Assert-BootSession $package
+        Save-BootTrace $package $target
     }
     'Remove' {
-        Remove-BootSession $package
-        Save-BootTrace $package $here
+        try {
+            if ($Output) {
+                Assert-BootSession $package
+            }
+        }
+        finally {
+            Remove-BootSession $package
+            Save-BootTrace $package $target
+        }
     }
 }

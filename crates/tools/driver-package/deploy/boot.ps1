@@ -50,17 +50,38 @@ function Enable-BootSession {
     Set-BootValue $key 'Start' 'DWord' 1
 }
 
-# Stops the session and moves its file to a folder. Windows starts the session again at the next start.
-function Save-BootTrace {
+# Requires that Windows has started the session.
+function Assert-BootSession {
+    param($Package)
+    $key = Get-BootKey $Package
+    if (-not (Test-Path -LiteralPath $key)) {
+        throw 'There is no boot session. Add it with: .\boot-trace.ps1 Enable   and restart Windows.'
+    }
+    $status = (Get-ItemProperty -LiteralPath $key).Status
+    if ($null -eq $status) {
+        throw 'Windows has not been restarted since the boot session was added.'
+    }
+    if ($status -ne 0) {
+        throw "Windows could not start the boot session: error $status (net helpmsg $status)."
+    }
+}
+
+# Returns a file for the trace in a folder. It does not exist yet.
+function Get-BootTarget {
     param($Package, [string]$Folder)
+    Get-FreePath (Join-Path $Folder (Split-Path -Leaf (Get-BootFile $Package)))
+}
+
+# Stops the session and moves its file. Windows starts the session again at the next start.
+function Save-BootTrace {
+    param($Package, [string]$Target)
     Stop-Session (Get-BootSession $Package)
     $file = Get-BootFile $Package
     if (-not (Test-Path -LiteralPath $file)) {
         return
     }
-    $target = Get-FreePath (Join-Path $Folder (Split-Path -Leaf $file))
-    Move-Item -LiteralPath $file -Destination $target
-    Write-Host "The trace of the start is in $target."
+    Move-Item -LiteralPath $file -Destination $Target
+    Write-Host "The trace of the start is in $Target."
 }
 
 function Remove-BootSession {

@@ -100,6 +100,25 @@ function Get-PackageDevice {
     }
 }
 
+# Requires that every device of the package has started.
+function Assert-Started {
+    param($Package)
+    $devices = @(Get-PackageDevice $Package)
+    foreach ($device in $devices) {
+        Write-Host "$($device.InstanceId): $($device.Status)"
+        if ($device.Status -ne 'OK') {
+            $advice = ''
+            if ("$($device.Problem)" -eq 'CM_PROB_NEED_RESTART') {
+                $advice = ' Restart Windows; with cargo driver deploy: --reboot'
+            }
+            throw "The device $($device.InstanceId) did not start: problem $($device.Problem).$advice"
+        }
+    }
+    if ($devices.Count -eq 0) {
+        Write-Warning 'The driver is installed, but there is no device for it.'
+    }
+}
+
 # Returns the names (oemN.inf) under which Windows keeps this package and older ones of the same name.
 function Get-PackageDriver {
     param($Package)
@@ -119,6 +138,13 @@ function Get-ProviderId {
         throw 'The package does not name a provider. Pass its id: -ProviderId GUID'
     }
     '{' + ([Guid]$id).ToString() + '}'
+}
+
+# Returns the full path of a file to write. A program may resolve a relative path against another folder, and take a slash
+# for the beginning of an option.
+function Resolve-Output {
+    param([string]$Path)
+    [IO.Path]::GetFullPath([IO.Path]::Combine((Get-Location).ProviderPath, $Path))
 }
 
 # Returns a path that does not exist yet, so that nothing is overwritten.

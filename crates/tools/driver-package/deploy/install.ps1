@@ -14,8 +14,10 @@ signs, programs as well as drivers, in test mode or not, until uninstall.ps1 rem
 Creates no root device, for a driver whose device exists or is created by something else.
 .PARAMETER Check
 Checks the machine, and changes nothing.
+.PARAMETER Restart
+Accepts a device that has not started, because Windows is restarted next; restart.ps1 -Check looks at it then.
 #>
-param([switch]$NoDevice, [switch]$Check)
+param([switch]$NoDevice, [switch]$Check, [switch]$Restart)
 
 . "$PSScriptRoot\common.ps1"
 . "$PSScriptRoot\device.ps1"
@@ -26,7 +28,7 @@ function Assert-Machine {
     $problems = @()
     $here = Get-Architecture
     if ($here -ne $Package.Arch) {
-        $problems += "The package is for $($Package.Arch), but this Windows is $here. Make a package with: cargo xtask package --arch $here"
+        $problems += "The package is for $($Package.Arch), but this Windows is $here. Make a package with: cargo driver package --arch $here"
     }
     $build = Get-WindowsBuild
     if ($build -lt $Package.MinimumBuild) {
@@ -89,20 +91,6 @@ function Install-RootDevice {
     Write-Host "Created the device $instance."
 }
 
-function Assert-Started {
-    param($Package)
-    $devices = @(Get-PackageDevice $Package)
-    foreach ($device in $devices) {
-        Write-Host "$($device.InstanceId): $($device.Status)"
-        if ($device.Status -ne 'OK') {
-            throw "The device $($device.InstanceId) did not start: problem $($device.Problem)."
-        }
-    }
-    if ($devices.Count -eq 0) {
-        Write-Warning 'The driver is installed, but there is no device for it.'
-    }
-}
-
 Assert-Administrator
 $package = Read-Package
 Assert-Machine $package
@@ -119,7 +107,9 @@ try {
         Install-RootDevice $package
     }
     Invoke-Program pnputil @('/add-driver', $inf, '/install')
-    Assert-Started $package
+    if (-not $Restart) {
+        Assert-Started $package
+    }
 }
 catch {
     $failure = $_

@@ -2,7 +2,7 @@
 .SYNOPSIS
 Records the events of this package's driver into a .etl file.
 .DESCRIPTION
-Starts a session for the driver's ETW provider at every level and keyword, restarts the device so that its first events
+Starts a session for the driver's ETW provider at every keyword, restarts the device so that its first events
 are recorded, waits, and ends the session. Windows Performance Analyzer and PerfView open the file; tracerpt converts it
 to XML.
 .PARAMETER Seconds
@@ -11,6 +11,9 @@ How long to record.
 The file. Without it, NAME.etl in the current folder, or NAME with the time if that exists. No file is replaced.
 .PARAMETER ProviderId
 The id of another provider.
+.PARAMETER Level
+The highest level to record: 1 critical, 2 error, 3 warning, 4 informational, 5 verbose. Without it, every level. Levels in
+package.psd1 are those of the events in the driver's image.
 .PARAMETER NoRestart
 Does not restart the device.
 .PARAMETER Start
@@ -22,6 +25,8 @@ param(
     [int]$Seconds = 10,
     [string]$Output,
     [string]$ProviderId,
+    [ValidateRange(1, 255)]
+    [int]$Level = 255,
     [switch]$NoRestart,
     [switch]$Start,
     [switch]$Stop
@@ -43,8 +48,7 @@ if ($Stop) {
 }
 $provider = Get-ProviderId $package $ProviderId
 if ($Output) {
-    # A program may resolve a relative path against another folder, and take a slash for the beginning of an option.
-    $Output = [IO.Path]::GetFullPath([IO.Path]::Combine((Get-Location).ProviderPath, $Output))
+    $Output = Resolve-Output $Output
 }
 else {
     $Output = Get-FreePath (Join-Path (Get-Location).ProviderPath "$($package.Name).etl")
@@ -55,7 +59,10 @@ Stop-Session $session
 if (Test-Path -LiteralPath $Output) {
     throw "$Output already exists. Choose another file, or delete it first."
 }
-Invoke-Program logman @('create', 'trace', $session, '-p', $provider, '0xffffffffffffffff', '0xff', '-o', $Output, '-ets')
+if ($package.Levels -and -not ($package.Levels | Where-Object { [int]$_ -le $Level })) {
+    Write-Warning "The driver's image has no event up to level $Level, only at $($package.Levels -join ', ')."
+}
+Invoke-Program logman @('create', 'trace', $session, '-p', $provider, '0xffffffffffffffff', ('0x{0:x}' -f $Level), '-o', $Output, '-ets')
 if ($Start) {
     Write-Host "Recording $($package.Provider) $provider to $Output. To end: .\record.ps1 -Stop"
     return

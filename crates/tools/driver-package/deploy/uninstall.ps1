@@ -111,7 +111,7 @@ if (-not $KeepCertificate) {
 }
 Invoke-Step 'Stopping the recording' { Stop-Session "$($package.Name)-record" }
 Invoke-Step 'Removing the boot session' { Remove-BootSession $package }
-Invoke-Step 'Saving the trace of the start' { Save-BootTrace $package $PSScriptRoot }
+Invoke-Step 'Saving the trace of the start' { Save-BootTrace $package (Get-BootTarget $package $PSScriptRoot) }
 Invoke-Step 'Removing the devices' {
     foreach ($device in @(Get-PackageDevice $package)) {
         $id = $device.InstanceId

@@ -6,9 +6,11 @@
 
 mod adopt;
 mod clock;
+mod events;
 mod extras;
 mod image;
 mod keys;
+mod manifest;
 mod profile;
 mod provider;
 mod requirements;
@@ -24,6 +26,7 @@ pub use adopt::{Adopted, Adoption};
 pub use clock::Clock;
 
 use der::DateTime;
+use events::Events;
 use extras::{ETWCTL, File};
 use provider::Provider;
 use requirements::Requirements;
@@ -128,6 +131,7 @@ impl Request {
         }
         let image::Prepared { bytes, image, arch, mut warnings } = image::prepare(self, identity)?;
         let provider = Provider::choose(self.provider.as_deref(), &bytes, &self.image, &mut warnings);
+        let events = Events::find(&bytes, &image);
         let setup = setup::prepare(self, &image, arch, &mut warnings)?;
         let mut files = vec![(self.image_name(), bytes), (self.named("inf"), setup.bytes.clone())];
         files.extend(setup.read_others(self)?);
@@ -159,6 +163,7 @@ impl Request {
             trust: signer.trust(),
             version: &setup.version.to_string(),
             provider: provider.as_ref(),
+            events: &events,
             requirements: &requirements,
             has_scripts: self.scripts != Scripts::None,
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Signed),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::target::Target;
 use crate::{Builder, Error, Failure, Finding, Gap, Losses, NtHost};
 
 /// The maximum number of calls of a routine that are made to fail: later calls take the same paths again.
@@ -14,6 +15,17 @@ pub struct Matrix {
     builder: Builder,
     calls: u64,
     seeds: u64,
+}
+
+/// A run of the matrix that is about to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt<'a> {
+    /// The number of the run, from 1.
+    pub number: u64,
+    /// The number of all runs. Before the run without a failure, which counts the calls that can fail, it is not known.
+    pub count: Option<u64>,
+    /// The failure, as in [`Broken::failure`].
+    pub failure: &'a str,
 }
 
 /// A run of the matrix in which the driver made a mistake, or that lost something that could have shown one.
@@ -105,7 +117,23 @@ impl Matrix {
     ///
     /// Fails if `drive` fails even without an injected failure.
     pub fn run(&self, drive: impl Fn(&NtHost) -> Result<(), Error>) -> Result<Survey, Error> {
-        let host = self.builder.clone().prepare()?;
+        self.run_reporting(drive, |_| {})
+    }
+
+    /// Runs the matrix as [`run`](Self::run) does. `report_run` is called before each run.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `drive` fails even without an injected failure.
+    pub fn run_reporting(
+        &self,
+        drive: impl Fn(&NtHost) -> Result<(), Error>,
+        mut report_run: impl FnMut(Attempt<'_>),
+    ) -> Result<Survey, Error> {
+        // The images and their PDBs are read once for all runs.
+        let target = self.builder.clone().read()?;
+        report_run(Attempt { number: 1, count: None, failure: Broken::NO_FAILURE });
+        let host = target.host()?;
         drive(&host)?;
         let calls = host.fallible_calls()?;
         let report = host.report();
@@ -115,17 +143,26 @@ impl Matrix {
         if !findings.is_empty() || losses != Losses::default() {
             survey.broken.push(Broken { failure: Broken::NO_FAILURE.to_owned(), findings, error: None, losses });
         }
-        for (routine, count) in calls {
-            for call in 1..=count.min(self.calls) {
-                survey.failures += 1;
-                let failure = Failure { routine: routine.clone(), status: None, call: Some(call) };
-                let builder = self.builder.clone().fail(failure);
-                survey.broken.extend(once(builder, format!("{routine}@{call}"), &drive)?);
-            }
+        let calls: Vec<(&str, u64)> = calls
+            .iter()
+            .flat_map(|(routine, count)| (1..=*count.min(&self.calls)).map(|call| (routine.as_str(), call)))
+            .collect();
+        survey.failures = calls.len() as u64;
+        let mut number = 1;
+        let mut once = |target: &Target, failure: String| {
+            number += 1;
+            report_run(Attempt { number, count: Some(1 + survey.failures + survey.seeds), failure: &failure });
+            once(target, failure, &drive)
+        };
+        for (routine, call) in calls {
+            let mut target = target.clone();
+            target.config.failures.push(Failure { routine: routine.to_owned(), status: None, call: Some(call) });
+            survey.broken.extend(once(&target, format!("{routine}@{call}"))?);
         }
         for seed in 1..=self.seeds {
-            let builder = self.builder.clone().seed(seed);
-            survey.broken.extend(once(builder, format!("{SEED}{seed}"), &drive)?);
+            let mut target = target.clone();
+            target.config.seed = Some(seed);
+            survey.broken.extend(once(&target, format!("{SEED}{seed}"))?);
         }
         Ok(survey)
     }
@@ -136,11 +173,11 @@ const SEED: &str = "seed ";
 
 /// Does one run.
 fn once(
-    builder: Builder,
+    target: &Target,
     failure: String,
     drive: impl Fn(&NtHost) -> Result<(), Error>,
 ) -> Result<Option<Broken>, Error> {
-    let host = builder.prepare()?;
+    let host = target.host()?;
     let result = match drive(&host) {
         // The driver refused something after it was loaded. It must still unload.
         Err(Error::Status(_)) => host.unload().map(drop),

@@ -31,7 +31,7 @@ pub use file::File;
 pub use frameworks::Frameworks;
 pub use hardware::{HardwareLog, pci_header};
 pub use host::NtHost;
-pub use matrix::{Broken, Matrix, Mistake, Survey};
+pub use matrix::{Attempt, Broken, Matrix, Mistake, Survey};
 pub use storm::Storm;
 pub(crate) use target::Target;
 pub use trace::{Trace, TraceSession};

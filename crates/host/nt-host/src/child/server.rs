@@ -20,6 +20,9 @@ pub(super) const LIMIT: Duration = Duration::from_secs(20);
 /// The maximum time that a thread may take to report where it is. It counts like the time for a request.
 const LAST_WORD: Duration = Duration::from_secs(2);
 
+/// How much time the driver takes before it is looked for an endless loop that can be recognised, and between two such looks.
+const PEEK: Duration = Duration::from_millis(250);
+
 /// Runs the child until its parent is gone. It has two connections: for requests and for session control.
 pub(super) fn run(
     mut stream: UnixStream,
@@ -127,7 +130,7 @@ impl Server {
         let mut patience = Patience::new(&times);
         // The thread that was interrogated where it is, and the time at which that took too long.
         let (mut stuck, mut interrogated) = (0, None);
-        let mut progress = 0;
+        let (mut progress, mut peek) = (0, PEEK);
         loop {
             match self.machine.listen(INTERVAL) {
                 RunEvent::Done => return Some(self.worker.take()),
@@ -143,8 +146,14 @@ impl Server {
                     // The limit is for each step of a batch.
                     if std::mem::replace(&mut progress, self.worker.progress().steps()) != progress {
                         patience = Patience::new(&self.machine.processor_times());
+                        peek = PEEK;
                     }
                     let spent = patience.spent(self.machine);
+                    // A debugger would stop at the signal, and sets no limit.
+                    if spent >= peek && limit < Duration::MAX && interrogated.is_none() {
+                        self.worker.peek_busiest(&times);
+                        peek = spent + PEEK;
+                    }
                     // The interrogated thread reports where it is, which ends the run.
                     match interrogated {
                         None if stuck >= 3 => interrogated = Some((self.worker.interrogate(), spent + LAST_WORD)),

@@ -67,6 +67,11 @@ impl Worker {
         self.thread
     }
 
+    /// Makes the thread that keeps the others waiting report where it is, if it will never do anything else.
+    pub(super) fn peek_busiest(&self, before: &BTreeMap<i32, u64>) {
+        self.machine.peek_busiest(before, self.thread);
+    }
+
     /// Makes the thread that keeps the others waiting report where it is, and returns its ID.
     pub(super) fn interrogate_busiest(&self, before: &BTreeMap<i32, u64>) -> i32 {
         self.machine.interrogate_busiest(before, self.thread)

@@ -3,13 +3,13 @@
 use std::cell::{Cell, RefCell};
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, SUCCESS, USAGE};
-use command_line::{annotate, escaped, print, shown};
+use command_line::{annotate, escaped, print, say, shown};
 
 use super::args::Options;
 use super::json;
-use super::progress::Progress;
-use super::run::{builder, drive, place};
-use crate::{Error, Matrix, Survey};
+use super::progress::{Progress, shows_progress};
+use super::run::{builder, drive as drive_once, place};
+use crate::{Attempt, Error, Matrix, NtHost, Survey};
 
 /// The default number of runs with random failures.
 const SEEDS: u64 = 20;
@@ -18,16 +18,24 @@ pub(super) fn matrix(options: &Options) -> u8 {
     // Here `--seed` is the number of seeds: only these runs have random failures.
     let matrix = Matrix::new(builder(options, false)).seeds(options.seed.unwrap_or(SEEDS));
     let (runs, unsent) = (Cell::new(0), RefCell::new(Vec::new()));
-    let result = matrix.run(|host| {
+    let drive = |host: &NtHost| {
         runs.set(runs.get() + 1);
-        Progress::line().step(&format!("run {}", runs.get()));
         let mut progress = Progress::mute();
-        let result = drive(host, options, &mut progress);
+        let result = drive_once(host, options, &mut progress);
         // The first run has no failure, so its requests should reach the driver.
         if runs.get() == 1 {
             unsent.replace(progress.gaps);
         }
         result
+    };
+    let result = matrix.run_reporting(drive, |attempt| {
+        let Attempt { number, count, failure } = attempt;
+        let Some(count) = count else { return Progress::line().step("run 1") };
+        // A log without a terminal gets one line.
+        if number == 2 && !shows_progress() {
+            say(&format!("{count} runs"));
+        }
+        Progress::line().step(&format!("run {number} of {count}, {failure}"));
     });
     Progress::line().end();
     match result {

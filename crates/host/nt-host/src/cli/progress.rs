@@ -59,7 +59,7 @@ pub(super) fn status_of<T>(result: Result<T, Error>) -> Result<Result<T, NtStatu
 }
 
 /// Returns whether the progress line is shown.
-fn shows_progress() -> bool {
+pub(super) fn shows_progress() -> bool {
     std::io::stderr().is_terminal() && !command_line::is_quiet()
 }
 

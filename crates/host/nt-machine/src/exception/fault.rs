@@ -2,6 +2,7 @@
 //! or a mistake.
 
 use std::cell::Cell;
+use std::ptr;
 
 use etw_types::NtStatus;
 
@@ -345,6 +346,19 @@ pub(super) fn code_at(address: u64) -> Vec<u8> {
     let readable =
         if image::is_loaded(address) { image::readable_from(address) } else { PAGE - address % PAGE }.min(15);
     GuestPtr::new(address).array(readable).read().unwrap_or_default()
+}
+
+/// Whether the instruction at the address where a thread runs is a jump to itself, as in an empty endless loop. Uses no data of the
+/// thread and waits for nothing.
+pub(crate) fn jumps_to_itself(rip: u64) -> bool {
+    /// `jmp` with a displacement of -2.
+    const JUMP: [u8; 2] = [0xEB, 0xFE];
+    if !image::is_loaded(rip) || image::readable_from(rip) < 2 {
+        return false;
+    }
+    let code = ptr::with_exposed_provenance::<[u8; 2]>(rip as usize);
+    // SAFETY: the thread executes this address, so its page is mapped and readable, and both bytes are in the page.
+    unsafe { code.read_volatile() == JUMP }
 }
 
 /// Reports where this thread is, because it does not return from the driver.

@@ -17,6 +17,12 @@ const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGF
 /// Sent to a thread that does not return from the driver, so that it reports where it is.
 pub(crate) const ASK: i32 = libc::SIGUSR2;
 
+/// Sent to a thread that has run for a while. It goes on, unless it jumps to itself and will never do anything else. A separate signal,
+/// because a thread that has not handled [`ASK`] yet would not get it again.
+pub(crate) fn peek() -> i32 {
+    libc::SIGRTMIN() + 1
+}
+
 type Handler = unsafe extern "C" fn(i32, *mut libc::siginfo_t, *mut c_void);
 
 /// Declares a signal handler that clears the alignment check flag and continues in a function. The system does not
@@ -34,21 +40,23 @@ macro_rules! handler {
 }
 handler!(on_fault, handle_fault);
 handler!(on_ask, handle_ask);
+handler!(on_peek, handle_peek);
 
 /// Installs the handlers for this process.
 pub(crate) fn install() -> io::Result<()> {
     for signal in SIGNALS {
-        set_handler(signal, on_fault)?;
+        set_handler(signal, on_fault, 0)?;
     }
-    set_handler(ASK, on_ask)
+    set_handler(ASK, on_ask, 0)?;
+    set_handler(peek(), on_peek, libc::SA_RESTART)
 }
 
-fn set_handler(signal: i32, handler: Handler) -> io::Result<()> {
+fn set_handler(signal: i32, handler: Handler, flags: i32) -> io::Result<()> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: all bytes are zero, which is a valid value of each field: integers, an empty set, no restorer.
     let action = unsafe { action.assume_init_mut() };
     action.sa_sigaction = (handler as *const ()).expose_provenance();
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | flags;
     // SAFETY: the structure is complete, and the handler has the signature that the flags require.
     let result = unsafe { libc::sigaction(signal, action, ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
@@ -85,6 +93,17 @@ extern "C" fn handle_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
     fault::handle(trap, &mut Context::new(registers, vectors), restored, fault::Nesting { depth, first });
     if let Some(home) = home {
         home.leave();
+    }
+}
+
+extern "C" fn handle_peek(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system passes a valid structure to handlers with this signature; it lives for the duration of the
+    // call.
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    #[expect(clippy::indexing_slicing, reason = "a constant of the C library, below the array's length")]
+    let rip = registers[libc::REG_RIP as usize].cast_unsigned();
+    if fault::jumps_to_itself(rip) {
+        handle_ask(signal, info, context);
     }
 }
 

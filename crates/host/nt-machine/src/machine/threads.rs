@@ -89,6 +89,18 @@ impl Machine {
     /// run. If all threads were waiting, this is `waiting`, the thread that serves the request. Returns the thread.
     #[must_use]
     pub fn interrogate_busiest(self, before: &BTreeMap<i32, u64>, waiting: i32) -> i32 {
+        let thread = self.busiest(before, waiting);
+        self.interrogate(thread);
+        thread
+    }
+
+    /// Makes the thread that [`interrogate_busiest`](Self::interrogate_busiest) would choose report where it is if it jumps to
+    /// itself, which it will do forever. Otherwise it goes on.
+    pub fn peek_busiest(self, before: &BTreeMap<i32, u64>, waiting: i32) {
+        signal(self.busiest(before, waiting), signals::peek());
+    }
+
+    fn busiest(self, before: &BTreeMap<i32, u64>, waiting: i32) -> i32 {
         let used =
             |(thread, time): (i32, u64)| (time - before.get(&thread).copied().unwrap_or_default().min(time), thread);
         // While that thread waits for others, each change wakes it, which takes processor time, too.
@@ -96,16 +108,12 @@ impl Machine {
         let times = thread::processor_times().into_iter().filter(|(thread, _)| !is_settling || *thread != waiting);
         let busiest = times.map(used).max();
         let least = if is_settling { 0 } else { BUSY };
-        let thread = busiest.filter(|(time, _)| *time > least).map_or(waiting, |(_, thread)| thread);
-        self.interrogate(thread);
-        thread
+        busiest.filter(|(time, _)| *time > least).map_or(waiting, |(_, thread)| thread)
     }
 
     /// Makes the thread with this Linux thread ID report where it is, as a finding that ends the run.
     pub fn interrogate(self, thread: i32) {
-        let process = std::process::id();
-        // SAFETY: sends a signal to a thread of this process; the call fails if the ID is not that of a thread.
-        unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signals::ASK) };
+        signal(thread, signals::ASK);
     }
 
     /// Ends the run with a finding, because a thread does not even report where it is. Called by a thread that does not
@@ -126,4 +134,11 @@ impl Machine {
     pub fn give_up(self) {
         verify::signal(RunEvent::Done);
     }
+}
+
+/// Sends a signal to the thread of this process with this Linux thread ID.
+fn signal(thread: i32, signal: i32) {
+    let process = std::process::id();
+    // SAFETY: the call only sends a signal, for which there is a handler; it fails if the ID is not that of a thread.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
 }

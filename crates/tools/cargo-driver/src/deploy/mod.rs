@@ -10,10 +10,12 @@ mod ssh;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use command_line::{Deferred, error, escaped, exit, print, say};
+use command_line::{Activity, Deferred, error, escaped, exit, print, say};
 use driver_build::setup::note;
 use driver_build::{Error, Host, PackageOptions, ensure_tools, package, prepare};
-use driver_exercise::{CLIENT, Evidence, Exercise, Lost, Options, Outcome, Plan, REQUESTS, Status, StepResult};
+use driver_exercise::{
+    CLIENT, Evidence, Exercise, Lost, Options, Outcome, Plan, Progress, REQUESTS, Status, Step, StepResult,
+};
 use etw_etl::{Decoder, Exporter, Format, Kind, Reader};
 
 use crate::arguments::{Deploy, here};
@@ -45,11 +47,25 @@ pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
     let options = Options {
         keep: line.keep,
         verifier: line.verifier,
+        restart: line.reboot.then_some(line.timeout),
         record: line.record,
         whole_logs: line.whole_logs,
         out: out.clone(),
     };
-    let mut report = |result: &StepResult| say(&shown(result));
+    let mut activity = None;
+    let mut report = |progress: Progress<'_>| match progress {
+        Progress::Begun(step) => {
+            if step == Step::Restart {
+                let (host, limit) = (&line.host, line.timeout.as_secs());
+                say(&format!("{:<12} waiting until {host} has restarted, at most {limit} s", step.as_str()));
+            }
+            activity = Some(Activity::begin(step.as_str()));
+        }
+        Progress::Ended(result) => {
+            drop(activity.take());
+            say(&shown(result));
+        }
+    };
     let mut outcome = Exercise::new(&mut remote, &driver, &plan, &options, &mut report).run();
     if outcome.left.is_empty() && !line.keep {
         outcome.left.extend(remote.delete());

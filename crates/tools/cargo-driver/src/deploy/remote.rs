@@ -126,6 +126,11 @@ impl Target for Remote<'_> {
         is_copied.then_some(()).ok_or_else(lost)
     }
 
+    fn reconnect(&mut self) -> Result<(), Lost> {
+        self.ssh.disconnect();
+        self.connect()
+    }
+
     fn is_interrupted(&self) -> bool {
         self.interrupts.is_interrupted()
     }

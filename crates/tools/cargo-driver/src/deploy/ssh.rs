@@ -77,6 +77,16 @@ impl Ssh {
         Err(lost(&Ended { status, output: Vec::new(), errors: fs::read(&errors).unwrap_or_default() }))
     }
 
+    /// Closes the shared connection. A connection that has broken is closed already.
+    pub(super) fn disconnect(&mut self) {
+        if self.shared.is_some() {
+            let mut command = self.command("ssh");
+            command.args(["-Oexit", &self.host]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let _ = command.status();
+        }
+        self.shared = None;
+    }
+
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         if let Some(config) = &self.config {
@@ -136,14 +146,9 @@ impl Ssh {
     }
 }
 
-/// Closes the shared connection. A connection that has broken is closed already.
 impl Drop for Ssh {
     fn drop(&mut self) {
-        if self.shared.is_some() {
-            let mut command = self.command("ssh");
-            command.args(["-Oexit", &self.host]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let _ = command.status();
-        }
+        self.disconnect();
     }
 }
 

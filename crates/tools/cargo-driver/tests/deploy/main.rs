@@ -30,6 +30,24 @@ const CALLS: [&str; 10] = [
     "uninstall.ps1",
 ];
 
+/// The same with a restart, during which the second check loses its connection.
+const RESTART_CALLS: [&str; 14] = [
+    "machine.ps1",
+    "install.ps1 -Check",
+    "uninstall.ps1",
+    "boot-trace.ps1 Enable",
+    "install.ps1 -Restart",
+    "restart.ps1 -Now",
+    "restart.ps1 -Check",
+    "restart.ps1 -Check",
+    "restart.ps1 -Check",
+    "send.ps1",
+    "collect.ps1",
+    "remove.ps1",
+    "boot-trace.ps1 Remove",
+    "uninstall.ps1",
+];
+
 fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
 }
@@ -149,7 +167,7 @@ const FAULTS: [(&str, u32); 11] = [
 ];
 
 /// Either the machine is as it was, or the message says what is left. Then the next run repairs it.
-fn check_after_fault(machine: &Machine, server: &Server, output: &Output, what: &str) {
+fn check_after_fault(machine: &Machine, server: &Server, output: &Output, what: &str, options: &[&str]) {
     let text = printed(output);
     let is_clean = machine.state().is_empty() && home(machine).is_empty();
     assert_eq!(is_clean, !text.contains("left on vm:"), "{what}: {:?} {:?} {text}", machine.state(), home(machine));
@@ -157,7 +175,7 @@ fn check_after_fault(machine: &Machine, server: &Server, output: &Output, what: 
     if is_clean {
         return;
     }
-    let next = deploy(machine, server, &["--verifier"]);
+    let next = deploy(machine, server, options);
     assert_eq!(next.status.code(), Some(0), "{what}, then: {}", printed(&next));
     assert!(
         machine.state().is_empty() && home(machine).is_empty(),
@@ -167,27 +185,62 @@ fn check_after_fault(machine: &Machine, server: &Server, output: &Output, what: 
     );
 }
 
+/// The calls that only an exercise with a restart makes.
+const RESTART_FAULTS: [(&str, u32); 5] = [
+    ("boot-trace.ps1 Enable", 1),
+    ("install.ps1 -Restart", 1),
+    ("restart.ps1 -Now", 1),
+    ("restart.ps1 -Check", 1),
+    ("boot-trace.ps1 Remove", 1),
+];
+
+/// Every fault, with the option of the deployment.
+fn faults() -> impl Iterator<Item = ((&'static str, u32), &'static str)> {
+    let restart = RESTART_FAULTS.into_iter().map(|fault| (fault, "--reboot"));
+    FAULTS.into_iter().map(|fault| (fault, "--verifier")).chain(restart)
+}
+
+#[test]
+fn a_machine_that_restarts_is_waited_for_and_its_start_is_recorded() {
+    let Some((machine, server)) = machine("restarts") else { return };
+    let output = deploy(&machine, &server, &["--reboot"]);
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+    assert_eq!(machine.calls(), RESTART_CALLS);
+    assert!(machine.state().is_empty() && home(&machine).is_empty(), "{:?}", home(&machine));
+    for part in
+        ["waiting until vm has restarted, at most 300 s", "restart      passed", "the trace is that of nt-host: "]
+    {
+        assert!(printed(&output).contains(part), "{part} in {}", printed(&output));
+    }
+    let evidence = evidence(&machine);
+    assert!(evidence.is_good() && evidence.replies.len() == 9, "{evidence:?}");
+    let output = deploy(&machine, &server, &["--reboot", "--verifier"]);
+    assert_eq!(output.status.code(), Some(2), "volatile settings do not survive a restart: {}", printed(&output));
+}
+
 #[test]
 fn a_step_that_fails_leaves_the_machine_as_it_was_or_says_what_is_left() {
     let Some((machine, server)) = machine("fails") else { return };
-    for (call, count) in FAULTS {
+    for ((call, count), option) in faults() {
         machine.set_fault(call, count, Fault::Fail).unwrap();
-        let output = deploy(&machine, &server, &["--verifier"]);
+        let output = deploy(&machine, &server, &[option]);
         assert_eq!(output.status.code(), Some(1), "{call}: {}", printed(&output));
         assert!(evidence(&machine).steps.iter().any(|step| step.status == Status::Failed), "{call}");
-        check_after_fault(&machine, &server, &output, call);
+        check_after_fault(&machine, &server, &output, call, &[option]);
     }
 }
 
 #[test]
 fn a_connection_that_breaks_in_any_step_is_repaired_by_the_next_run() {
     let Some((machine, server)) = machine("breaks") else { return };
-    for (call, count) in FAULTS {
+    for ((call, count), option) in faults() {
         machine.set_fault(call, count, Fault::Disconnect).unwrap();
-        let output = deploy(&machine, &server, &["--verifier"]);
-        assert_eq!(output.status.code(), Some(1), "{call}: {}", printed(&output));
-        assert!(printed(&output).contains("the connection failed: "), "{call}: {}", printed(&output));
-        check_after_fault(&machine, &server, &output, call);
+        let output = deploy(&machine, &server, &[option]);
+        // A connection that breaks is what a restart looks like.
+        let is_expected = call == "restart.ps1 -Check";
+        assert_eq!(output.status.code(), Some(if is_expected { 0 } else { 1 }), "{call}: {}", printed(&output));
+        assert_eq!(printed(&output).contains("the connection failed: "), !is_expected, "{call}: {}", printed(&output));
+        check_after_fault(&machine, &server, &output, call, &[option]);
     }
 }
 
@@ -197,10 +250,10 @@ fn an_interrupt_ends_a_step_that_hangs_and_cleans_up() {
     let Some((machine, server)) = machine("hangs") else { return };
     let pipe = machine.path("hangs");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    for (call, count) in FAULTS.into_iter().filter(|(call, _)| FORWARD.contains(call)) {
+    for ((call, count), option) in faults().filter(|((call, _), _)| FORWARD.contains(call)) {
         machine.set_fault(call, count, Fault::Hang).unwrap();
         let child =
-            command(&machine, &server, &["--verifier"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            command(&machine, &server, &[option]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // Opening the pipe waits until the script hangs.
         let mut line = String::new();
         fs::File::open(&pipe).unwrap().read_to_string(&mut line).unwrap();
@@ -209,13 +262,23 @@ fn an_interrupt_ends_a_step_that_hangs_and_cleans_up() {
         let output = child.wait_with_output().unwrap();
         let is_left = printed(&output).contains("left on vm:");
         assert_eq!(output.status.code(), Some(if is_left { 1 } else { 130 }), "{call}: {}", printed(&output));
-        check_after_fault(&machine, &server, &output, call);
+        check_after_fault(&machine, &server, &output, call, &[option]);
     }
 }
 
 /// The calls that an interrupt ends. The others clean up, and are not interrupted.
-const FORWARD: [&str; 6] =
-    ["machine.ps1", "install.ps1 -Check", "verifier.ps1", "record.ps1 -Start", "install.ps1", "send.ps1"];
+const FORWARD: [&str; 10] = [
+    "machine.ps1",
+    "install.ps1 -Check",
+    "verifier.ps1",
+    "record.ps1 -Start",
+    "install.ps1",
+    "send.ps1",
+    "boot-trace.ps1 Enable",
+    "install.ps1 -Restart",
+    "restart.ps1 -Now",
+    "restart.ps1 -Check",
+];
 
 #[test]
 fn a_full_disk_changes_nothing() {

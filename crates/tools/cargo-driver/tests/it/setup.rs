@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::{folder, printed, program};
 
@@ -17,10 +17,45 @@ fn system(manager: &str) -> PathBuf {
         }
     }
     // A package manager that installs something would be noticed.
-    let script = "#!/bin/sh\n[ \"$1\" = --version ] || echo \"$@\" > installed\n";
-    fs::write(dir.join(manager), script).unwrap();
-    fs::set_permissions(dir.join(manager), fs::Permissions::from_mode(0o755)).unwrap();
+    play(&dir, manager, "[ \"$1\" = --version ] || echo \"$@\" > installed");
     dir
+}
+
+/// Writes a program into a folder of programs.
+fn play(dir: &Path, name: &str, script: &str) {
+    fs::write(dir.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A user without root gets what rustup installs, and is told what is left for root.
+#[test]
+fn without_root_everything_but_packages_is_installed() {
+    let dir = folder("setup-without-root");
+    // A toolchain that compiles for Windows on x64, without clippy. Rustup notes what it was asked for.
+    fs::create_dir(dir.join("lib")).unwrap();
+    fs::write(dir.join("lib/libcore-1.rlib"), "").unwrap();
+    let libraries = dir.join("lib").display().to_string();
+    for (name, script) in [
+        ("rustc", format!("case \"$*\" in *aarch64*) ;; *) echo '{libraries}' ;; esac")),
+        ("cargo", "exit 1".into()),
+        ("rustup", "echo \"$@\" >> asked".into()),
+        ("apt-get", "[ \"$1\" = --version ] || echo \"$@\" > installed".into()),
+        ("id", "echo 1000".into()),
+        ("sudo", "exit 1".into()),
+    ] {
+        play(&dir, name, &script);
+    }
+    let mut setup = program();
+    setup.arg("setup").env("PATH", &dir).env_remove("CARGO").env_remove("RUSTC").env_remove("WDK_ETW_TOOLCHAIN");
+    let output = setup.current_dir(&dir).output().unwrap();
+    let text = printed(&output);
+    assert!(!output.status.success(), "{text}");
+    for part in ["must be installed by root", "sudo apt-get install --yes clang llvm", "gcc libc6-dev"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!dir.join("installed").exists(), "{text}");
+    let asked = fs::read_to_string(dir.join("asked")).unwrap_or_default();
+    assert_eq!(asked, "target add aarch64-pc-windows-msvc\ncomponent add clippy\n", "{text}");
 }
 
 #[test]

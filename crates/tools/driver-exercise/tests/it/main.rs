@@ -4,5 +4,6 @@
 
 mod machine;
 mod pages;
+mod restart;
 mod simulated;
 mod workflows;

@@ -186,6 +186,17 @@ impl Inf {
         self.devices(arch).iter().filter_map(|device| self.install_section(&device.install, arch)).collect()
     }
 
+    /// Returns the install sections of the devices, each with the lowest build of Windows that uses it.
+    pub(super) fn installs_by_build(&self, arch: Arch) -> Vec<(u32, &Section)> {
+        let mut installs = Vec::new();
+        for (decoration, models, _) in self.selected(arch) {
+            let sections = models.entries.iter().filter_map(|entry| entry.field(0));
+            let sections = sections.filter_map(|name| self.install_section(&self.expand(name), arch));
+            installs.extend(sections.map(|section| (decoration.lowest_build(), section)));
+        }
+        installs
+    }
+
     /// Returns the services of an install section, from its `.Services` section.
     #[must_use]
     pub fn services(&self, install: &Section) -> Vec<Service> {

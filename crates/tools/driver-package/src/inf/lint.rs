@@ -5,6 +5,7 @@
 
 mod files;
 mod registry;
+mod releases;
 mod sections;
 mod services;
 mod strings;
@@ -34,6 +35,7 @@ pub static RULES: &[Rule] = &[
     error(1002, "the file can be parsed"),
     error(1003, "the file is ANSI or UTF-16LE"),
     error(1006, "a required directive is present"),
+    error(1199, "a directive is only used on a Windows that knows it"),
     error(1203, "a section that a line refers to exists"),
     error(1204, "the provider is not Microsoft"),
     error(1230, "a copied file is in [SourceDisksFiles]"),
@@ -65,6 +67,7 @@ pub fn lint(inf: &Inf, arch: Arch) -> Vec<Fault> {
     version::check(&mut linter);
     sections::check(&mut linter);
     services::check(&mut linter);
+    releases::check(&mut linter);
     files::check(&mut linter);
     registry::check(&mut linter);
     strings::check(&mut linter);

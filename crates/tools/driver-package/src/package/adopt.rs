@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use command_line::Inputs;
 
+use super::events::Events;
 use super::extras::{self, ETWCTL, File};
 use super::provider::Provider;
 use super::requirements::Requirements;
@@ -113,6 +114,7 @@ impl Adoption {
             trust,
             version: &version,
             provider: provider.as_ref(),
+            events: &Events::find(bytes, &image),
             requirements: &requirements,
             has_scripts: true,
             etwctl: self.etwctl.as_ref().map(|_| Etwctl::Unsigned),

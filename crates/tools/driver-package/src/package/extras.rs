@@ -21,7 +21,7 @@ macro_rules! scripts {
 }
 
 /// The scripts of this repository, for packages without their own.
-const SCRIPTS: [(&str, &str); 12] = scripts![
+const SCRIPTS: [(&str, &str); 13] = scripts![
     "boot-trace.ps1",
     "boot.ps1",
     "collect.ps1",
@@ -31,6 +31,7 @@ const SCRIPTS: [(&str, &str); 12] = scripts![
     "machine.ps1",
     "record.ps1",
     "remove.ps1",
+    "restart.ps1",
     "send.ps1",
     "uninstall.ps1",
     "verifier.ps1",

@@ -2,7 +2,7 @@
 //!
 //! A TraceLogging provider has its traits in the image: a size, its name, and records. `TraceLoggingProvider.h` puts them into blobs
 //! with the provider's id. Others, such as `wdk-etw`, have the id elsewhere; it is derived from the name, so that a name whose id is
-//! also in the image is a provider's, also if another tool wrote it. A provider whose name is made at run time, and one of a manifest, is not found.
+//! also in the image is a provider's, also if another tool wrote it. A provider of a manifest is in a resource. One whose name is made at run time is not found.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,6 +10,8 @@ use std::path::Path;
 use etw_types::{Guid, traits};
 use memchr::memmem;
 
+use super::events::BLOBS;
+use super::manifest;
 use crate::problem::Problem;
 
 /// A provider.
@@ -19,8 +21,6 @@ pub(super) struct Provider {
     pub(super) id: Guid,
 }
 
-/// The end of the header before the blobs of `TraceLoggingProvider.h`, which begins with `ETW0`.
-const MAGIC: [u8; 8] = 0xBB8A_052B_8804_0E86_u64.to_le_bytes();
 /// The type of a blob with a provider: one byte, followed by the id and the traits.
 const BLOB: u8 = 4;
 /// The longest traits that are looked for, and the most that are compared with ids: both bound the work.
@@ -30,16 +30,21 @@ const MOST: usize = 4096;
 impl Provider {
     /// The provider of this name. Its id is that in the image, or the one that is derived from the name.
     fn named(name: &str, image: &[u8]) -> Self {
-        let found = Self::all(image).into_iter().find(|provider| provider.name.eq_ignore_ascii_case(name));
+        let mut all = Self::all(image).into_iter().chain(Self::of_manifest(image));
+        let found = all.find(|provider| provider.name.eq_ignore_ascii_case(name));
         Self { name: name.to_owned(), id: found.map_or_else(|| Guid::from_name(name), |provider| provider.id) }
     }
 
-    /// The provider that a package records: the one that was asked for, or the first in the image. With several, a warning names them.
+    /// The provider that a package records: the one that was asked for, or the first in the image; that of a manifest only if there is no
+    /// other. With several, a warning names them.
     pub(super) fn choose(asked: Option<&str>, image: &[u8], file: &Path, warnings: &mut Vec<Problem>) -> Option<Self> {
         if let Some(name) = asked {
             return Some(Self::named(name, image));
         }
-        let all = Self::all(image);
+        let mut all = Self::all(image);
+        if all.is_empty() {
+            all = Self::of_manifest(image);
+        }
         if let [first, _, ..] = all.as_slice() {
             let names: Vec<&str> = all.iter().map(|provider| provider.name.as_str()).collect();
             let text = format!(
@@ -52,9 +57,18 @@ impl Provider {
         all.into_iter().next()
     }
 
-    /// The providers in an image, in the order of their traits.
+    /// The providers of the manifest in an image. One without a name is called by its id.
+    fn of_manifest(image: &[u8]) -> Vec<Self> {
+        let named = |provider: etw_manifest::manifest::Provider| {
+            let name = if provider.name.is_empty() { provider.guid.to_string() } else { provider.name };
+            Self { name, id: provider.guid }
+        };
+        manifest::providers(image).into_iter().map(named).collect()
+    }
+
+    /// The TraceLogging providers in an image, in the order of their traits.
     pub(super) fn all(image: &[u8]) -> Vec<Self> {
-        let has_blobs = memmem::find(image, &MAGIC).is_some();
+        let has_blobs = memmem::find(image, &BLOBS).is_some();
         let mut found: Vec<(usize, Self)> = Vec::new();
         let mut candidates = HashMap::<[u8; 16], (usize, Self)>::new();
         for at in 0..image.len() {
@@ -104,7 +118,7 @@ mod tests {
 
     use etw_types::Guid;
 
-    use super::{BLOB, LONGEST, MAGIC, Provider};
+    use super::{BLOB, BLOBS, LONGEST, Provider};
 
     fn traits(name: &str) -> Vec<u8> {
         let size = u16::try_from(name.len() + 3).unwrap();
@@ -130,7 +144,7 @@ mod tests {
     fn a_blob_of_microsofts_header_has_the_id() {
         let id = Guid::from_u128(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff);
         let blob = [&[BLOB], id.to_bytes_le().as_slice(), &traits("My.Driver")].concat();
-        let image = [b"ETW0\x10\0\0\x01", MAGIC.as_slice(), &blob, &[1]].concat();
+        let image = [b"ETW0\x10\0\0\x01", BLOBS.as_slice(), &blob, &[1]].concat();
         assert_eq!(Provider::all(&image), [Provider { name: "My.Driver".into(), id }]);
         assert_eq!(Provider::named("my.driver", &image).id, id);
         assert_eq!(Provider::named("Other", &image).id, Guid::from_name("Other"));

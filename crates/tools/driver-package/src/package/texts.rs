@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use super::events::Events;
 use super::extras::{ETWCTL, File};
 use super::profile::profile;
 use super::provider::Provider;
@@ -38,6 +39,7 @@ pub(super) struct Facts<'a> {
     pub(super) trust: Trust,
     pub(super) version: &'a str,
     pub(super) provider: Option<&'a Provider>,
+    pub(super) events: &'a Events,
     pub(super) requirements: &'a Requirements,
     pub(super) has_scripts: bool,
     /// Whether the program is included, and whether it is signed.
@@ -63,7 +65,12 @@ impl Facts<'_> {
     fn data_file(&self, names: &[&str]) -> String {
         let inf = self.inf;
         let version = |key: &str| quoted(&version_entry(inf, key).unwrap_or_default());
-        let ids: Vec<String> = self.devices().into_iter().flat_map(|device| device.ids).collect();
+        let mut ids: Vec<String> = Vec::new();
+        for id in self.devices().into_iter().flat_map(|device| device.ids) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
         let (provider, id) = self.provider.map(|one| (one.name.as_str(), one.id.to_string())).unwrap_or_default();
         let values = [
             ("Name", quoted(self.name)),
@@ -86,6 +93,8 @@ impl Facts<'_> {
             ("Services", list(&self.services())),
             ("Provider", quoted(provider)),
             ("ProviderId", quoted(&id)),
+            ("Levels", list(&self.levels())),
+            ("Keywords", quoted(&format!("{:#x}", self.events.keywords))),
             (INDEX, list(names)),
         ];
         let lines = values.map(|(key, value)| format!("    {key:<14} = {value}\r\n"));
@@ -97,8 +106,14 @@ impl Facts<'_> {
     fn read_me(&self) -> String {
         let (name, requirements, trust) = (self.name, self.requirements, self.trust);
         let signed = if trust.needs_test_mode() { "signed for tests" } else { "signed by Microsoft" };
-        let devices: Vec<String> =
-            self.devices().iter().map(|d| format!("    {} ({})", d.description, d.ids.join(", "))).collect();
+        let mut devices: Vec<String> = Vec::new();
+        for device in self.devices() {
+            let line = format!("    {} ({})", device.description, device.ids.join(", "));
+            // Different releases of Windows may have different sections for the same device.
+            if !devices.contains(&line) {
+                devices.push(line);
+            }
+        }
         let framework = requirements.kmdf.as_ref().map(|version| format!(", KMDF {version}")).unwrap_or_default();
         let mut text = format!(
             "{name}: a driver package for {arch}, {signed}\n\nVersion {version}, for {windows} \
@@ -128,12 +143,25 @@ impl Facts<'_> {
             Some(Etwctl::Unsigned) => file(ETWCTL, "records and decodes events; for x64, not signed"),
             None => {}
         }
+        if let Some(provider) = self.provider {
+            let levels = self.levels();
+            let known = if levels.is_empty() {
+                String::from("the levels of its events are not known")
+            } else {
+                format!("events at the levels {}, with the keywords {:#x}", levels.join(", "), self.events.keywords)
+            };
+            let _ = write!(text, "\nThe ETW provider is {} {{{}}}:\n{known}.\n", provider.name, provider.id);
+        }
         text.push_str(if trust.stores().is_empty() { SIGNED } else { TRUST });
         text.push_str(if self.has_scripts { WITH_SCRIPTS } else { BY_HAND });
         text.push_str("\nThumbprint of the certificate: ");
         text.push_str(&self.signer.thumbprint());
         text.push('\n');
         text.replace('\n', "\r\n")
+    }
+
+    fn levels(&self) -> Vec<String> {
+        self.events.levels.iter().map(ToString::to_string).collect()
     }
 
     fn devices(&self) -> Vec<Device> {
@@ -176,6 +204,7 @@ On the machine, in a PowerShell that runs as administrator, in this folder:
     .\\boot-trace.ps1       records them while Windows starts: Enable, Collect, Remove
     .\\collect.ps1          gathers logs when something went wrong
     .\\remove.ps1           removes the device only, so that the driver is unloaded
+    .\\restart.ps1          restarts Windows, and checks afterwards that the device started
     .\\verifier.ps1         Driver Verifier for this driver, until Windows restarts
     .\\send.ps1             sends the requests of exercise.json, if there is one
     .\\machine.ps1          prints what the machine is, for programs

@@ -18,7 +18,7 @@ use driver_package::sign::Signer;
 /// The files that `cargo wdk build` creates.
 const WDK: [&str; 6] = ["WDRLocalTestCert.cer", "driver.cat", "driver.inf", "driver.map", "driver.pdb", "driver.sys"];
 /// The files that are added.
-const OURS: [&str; 14] = [
+const OURS: [&str; 15] = [
     "README.txt",
     "boot-trace.ps1",
     "boot.ps1",
@@ -30,6 +30,7 @@ const OURS: [&str; 14] = [
     "package.psd1",
     "record.ps1",
     "remove.ps1",
+    "restart.ps1",
     "send.ps1",
     "uninstall.ps1",
     "verifier.ps1",

@@ -167,11 +167,42 @@ fn a_section_may_describe_itself() {
     assert_eq!(faults(&text), []);
 }
 
+/// The example for Windows 10 1803 and later, with a provider that the INF registers.
+fn with_events() -> String {
+    example().replace("16299", "17134")
+        + "[Install.NT.Events]\nAddEventProvider = {6b8f0f5e-6a0d-4f57-8b0c-9d4c2d1f7a31},Events\n[Events]\n\
+           ProviderName = x\n"
+}
+
+#[test]
+fn a_directive_that_an_older_windows_does_not_know_needs_sections_of_its_own() {
+    let text = with_events();
+    let line = text.lines().position(|line| line.starts_with("AddEventProvider")).unwrap() + 1;
+    assert_eq!(faults(&text), [(1199, line)]);
+    let inf = Inf::parse(&text).unwrap();
+    let said = &lint(&inf, Arch::X64)[0].text;
+    for part in ["Windows 10 1809", "build 17134", "`NTamd64.10.0...17763`", "[Install.NT]"] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert_eq!(faults(&text.replace("17134", "17763")), []);
+    // Two models sections: only the newer Windows installs the provider.
+    let split = text
+        .replace("Models,NTamd64.10.0...17134", "Models,NTamd64.10.0...17134,NTamd64.10.0...17763")
+        .replace("[Install.NT.Events]", "[New.NT.Events]")
+        + "[Models.NTamd64.10.0...17763]\n%Device% = New,Root\\Example\n[New.NT]\nCopyFiles = Files\n\
+           [New.NT.Services]\nAddService = driver,0x00000002,Service\n";
+    assert_eq!(faults(&split), []);
+    // The description of a service has such directives, too.
+    let service = example().replace("StartType     = 3\n", "StartType     = 3\nDelayedAutoStart = 1\n");
+    assert!(faults(&service).iter().any(|(rule, _)| *rule == 1199), "{:?}", faults(&service));
+}
+
 #[test]
 fn every_fault_has_a_rule_in_the_list() {
-    for number in
-        [1001, 1002, 1003, 1006, 1203, 1204, 1230, 1233, 1235, 1284, 1285, 1296, 1297, 1320, 1321, 1322, 1324, 2083]
-    {
+    for number in [
+        1001, 1002, 1003, 1006, 1199, 1203, 1204, 1230, 1233, 1235, 1284, 1285, 1296, 1297, 1320, 1321, 1322, 1324,
+        2083,
+    ] {
         assert_eq!(Rule::from_number(number).map(|rule| rule.number), Some(number));
     }
     assert!(RULES.is_sorted_by_key(|rule| rule.number));

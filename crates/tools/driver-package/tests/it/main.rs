@@ -7,6 +7,7 @@ mod catalog;
 mod chains;
 mod command;
 mod common;
+mod events;
 mod hostile;
 mod hostile_inf;
 mod image;

@@ -55,7 +55,7 @@ fn they_pass_the_checks() {
     request.make(&signer()).unwrap().write(&out).unwrap();
     let is_script = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "ps1");
     let files: Vec<PathBuf> = names(&out).into_iter().map(|name| out.join(name)).filter(is_script).collect();
-    assert_eq!(files.len(), 12, "{files:?}");
+    assert_eq!(files.len(), 13, "{files:?}");
     let Some((verdict, said)) = check(&files) else { return };
     assert_eq!(verdict, Verdict::Accepted, "{said}");
     let (verdict, said) = check(&[out.join("package.psd1")]).unwrap();
@@ -238,6 +238,18 @@ fn a_check_of_the_machine_changes_nothing() {
     assert!(before.contains("Assert-Machine $package"), "{before}");
     assert_eq!(first_change(before), None, "{before}");
     assert_eq!(first_change(&read("machine.ps1")), None);
+}
+
+/// Only `-Now` changes something. It marks the restart before it asks for it, with something that Windows forgets.
+#[test]
+fn a_restart_can_be_told_from_none() {
+    let text = read("restart.ps1");
+    let (now, check) = main_part(&text).split_once("if (-not $Check) {").unwrap();
+    let place = |part: &str| now.find(part).unwrap_or_else(|| panic!("{part} in {now}"));
+    assert!(place("::Volatile") < place("CreateSubKey") && place("CreateSubKey") < place("shutdown"), "{now}");
+    assert_eq!(first_change(check), None, "{check}");
+    // With a restart ahead, a device that has not started is no failure of the installation.
+    assert!(read("install.ps1").contains("if (-not $Restart) {\n        Assert-Started $package\n"));
 }
 
 /// The driver's last events are written when its device is removed, so the session must go on until then.
