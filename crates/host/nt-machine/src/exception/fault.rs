@@ -351,14 +351,17 @@ pub(super) fn code_at(address: u64) -> Vec<u8> {
 /// Whether the instruction at the address where a thread runs is a jump to itself, as in an empty endless loop. Uses no data of the
 /// thread and waits for nothing.
 pub(crate) fn jumps_to_itself(rip: u64) -> bool {
-    /// `jmp` with a displacement of -2.
-    const JUMP: [u8; 2] = [0xEB, 0xFE];
-    if !image::is_loaded(rip) || image::readable_from(rip) < 2 {
-        return false;
-    }
-    let code = ptr::with_exposed_provenance::<[u8; 2]>(rip as usize);
-    // SAFETY: the thread executes this address, so its page is mapped and readable, and both bytes are in the page.
-    unsafe { code.read_volatile() == JUMP }
+    /// `jmp` with its own length as the displacement back, in one byte and in four.
+    const JUMPS: [&[u8]; 2] = [&[0xEB, 0xFE], &[0xE9, 0xFB, 0xFF, 0xFF, 0xFF]];
+    let code = ptr::with_exposed_provenance::<u8>(rip as usize);
+    let is_jump = |jump: &[u8]| {
+        image::readable_from(rip) >= jump.len() as u64
+            && jump.iter().enumerate().all(|(index, byte)| {
+                // SAFETY: the thread executes this address, so its page is mapped and readable, and all bytes are in the image.
+                unsafe { code.add(index).read_volatile() == *byte }
+            })
+    };
+    JUMPS.into_iter().any(is_jump)
 }
 
 /// Reports where this thread is, because it does not return from the driver.
