@@ -290,15 +290,18 @@ fn ten_questions(dataset: &Path) {
 
 /// Number of kernel events of a trace: more of each kind than wait for their columns together.
 const KERNEL_EVENTS: u64 = 12_000;
+/// The time stamp of the first event of 2024-05-07.
+const MIDNIGHT: u64 = 7_000;
 
 /// Writes kernel events whose fields are numbers at fixed places. Some payloads end early, some have more bytes than fields, and
-/// some are of a 32-bit system, so neighbouring rows come to their columns in different ways. Processes, threads and stacks come and go.
-fn kernel_trace(path: &Path) {
+/// some are of a 32-bit system, so neighbouring rows come to their columns in different ways. Processes, threads and stacks come and go,
+/// and the day ends at `MIDNIGHT`. Returns the number of context switches on each day.
+fn kernel_trace(path: &Path) -> [usize; 2] {
     const SIZE: u32 = 64 * 1024;
-    let clock = Clock { start: START, ..Clock::default() };
+    let clock = Clock { start: FileTime(133_595_136_000_000_000 - MIDNIGHT.cast_signed()), ..Clock::default() };
     let options = WriterOptions { clock, buffer_size: SIZE, ..WriterOptions::default() };
     let mut writer = Writer::create(path, options).unwrap();
-    let (mut buffer, mut state) = (Buffer::new(SIZE, 0), 1_u64);
+    let (mut buffer, mut state, mut switches) = (Buffer::new(SIZE, 0), 1_u64, [0; 2]);
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 33
@@ -324,6 +327,7 @@ fn kernel_trace(path: &Path) {
                 (0x0301, 3, [&numbers[..pointer], &ids[0], &[1; 12], &numbers[..pointer + 4], &[0; 4], name].concat())
             }
         };
+        switches[usize::from(stamp >= MIDNIGHT)] += usize::from(hook_id == 0x0524);
         let header = SystemHeader {
             version,
             header_type: if is_wide { TYPE_SYSTEM_64 } else { TYPE_SYSTEM_64 - 1 },
@@ -344,6 +348,7 @@ fn kernel_trace(path: &Path) {
     }
     writer.write_buffer(&mut buffer, KERNEL_EVENTS).unwrap();
     writer.close().unwrap();
+    switches
 }
 
 /// A driver's events and the kernel's have the same rows whether they are decoded to trees, as for a selection, or not, as for a
@@ -354,7 +359,7 @@ fn a_dataset_has_the_same_values_as_a_folder() {
     let traces = [folder.join("own.etl"), folder.join("demo.etl"), folder.join("kernel.etl")];
     trace(&traces[0]);
     assert_eq!(etwctl(&format!("record --demo --etl {}", traces[1].display())).code, 0);
-    kernel_trace(&traces[2]);
+    let switches = kernel_trace(&traces[2]);
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data/etl");
     let captured = fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let captured: Vec<_> = captured.filter(|path| path.extension().is_some_and(|ending| ending == "etl")).collect();
@@ -378,6 +383,9 @@ fn a_dataset_has_the_same_values_as_a_folder() {
             assert_eq!(one, other, "{}", file.display());
         }
     }
+    let days = ["2024-05-06", "2024-05-07"]
+        .map(|day| rows(&folder.join(format!("set-2/provider_key=Thread/event_key=CSwitch/day={day}"))).len());
+    assert_eq!(days, switches);
 }
 
 /// All rows below a folder as text, without the columns that only datasets have. Like all readers of datasets, skips names that start
