@@ -70,7 +70,10 @@ mod testing;
 mod time;
 mod write;
 
-pub use decode::{Decoded, Decoder, Flat, FlatValue, FrameNames, Identity, NameSource, Names, Process, escaped};
+pub use decode::{
+    Decoded, Decoder, Elements, FixedValues, Flat, FlatValue, FrameNames, Identity, NameSource, Names, NumberPlace,
+    Process, escaped,
+};
 pub use error::Error;
 pub use event::{Event, EventRef, Header, Kind};
 pub use export::{About, Exporter, Format};

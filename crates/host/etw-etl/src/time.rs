@@ -200,6 +200,7 @@ impl Clock {
     /// Converts a time stamp to a point in time. A system time stamp is a point in time already. Returns the start if the
     /// frequency is zero.
     #[must_use]
+    #[inline]
     pub fn time(&self, stamp: u64) -> FileTime {
         if self.kind == ClockKind::SystemTime {
             return FileTime(i64::try_from(stamp).unwrap_or(i64::MAX));
@@ -210,9 +211,10 @@ impl Clock {
             // The common case, which does not need 128-bit division.
             return FileTime(self.start.0.saturating_add(stamp - start));
         }
-        if let Some(time) = self.time_in_words(stamp) {
-            return time;
-        }
+        self.time_in_words(stamp).unwrap_or_else(|| self.time_in_long_words(stamp))
+    }
+
+    fn time_in_long_words(&self, stamp: u64) -> FileTime {
         let ticks = (i128::from(stamp) - i128::from(self.start_stamp)) * i128::from(PER_SECOND);
         let passed = ticks.checked_div_euclid(i128::from(self.frequency)).unwrap_or_default();
         let time = i128::from(self.start.0) + passed;

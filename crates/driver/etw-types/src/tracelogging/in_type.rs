@@ -85,6 +85,7 @@ impl InType {
 impl InType {
     /// Returns the size of a value of this type in bytes, or `None` if the size varies.
     #[must_use]
+    #[inline]
     pub const fn fixed_size(self) -> Option<usize> {
         match self {
             Self::I8 | Self::U8 => Some(1),

@@ -7,11 +7,10 @@ use etw_manifest::{Encoding, EventSchema, Extent, Field as SchemaField, Source};
 use etw_types::tracelogging::{self, Count, Field, Metadata, Value, Visitor};
 use etw_types::{InType, OutType};
 
-use super::flat_values::FlatValues;
+use super::flat_values::{FixedValues, FlatValue, FlatValues, Item};
 use super::names::Names;
 use super::sinks::shown;
 use super::tree::Node;
-use super::value::Scalar;
 use crate::event::{Parts, name_text};
 
 /// Maximum number of schemas that are kept. A hostile trace may have as many as it has events.
@@ -26,17 +25,8 @@ pub struct Flat<'d, 'a> {
     /// Whether the values cover every byte of the payload.
     pub is_whole: bool,
     /// The names of the process, the thread, the file and the registry key, if the decoder knows them.
-    pub names: Names,
-    pub(super) values: FlatValues<'a>,
-}
-
-/// The value of a field of a [`Flat`] event.
-#[derive(Clone, Copy, Debug)]
-pub enum FlatValue<'f, 'a> {
-    /// A single value and its encoding.
-    One(InType, Value<'a>),
-    /// The elements of an array.
-    Many(&'f [(InType, Value<'a>)]),
+    pub names: &'d Names,
+    pub(super) values: FlatValues<'d, 'a>,
 }
 
 impl FlatValue<'_, '_> {
@@ -46,46 +36,47 @@ impl FlatValue<'_, '_> {
         let value = |(in_type, value): (InType, Value<'_>)| Node::Value(shown(field, in_type, value));
         match self {
             Self::One(in_type, one) => value((in_type, one)),
-            Self::Many(elements) => Node::Array(elements.iter().copied().map(value).collect()),
+            Self::Many(elements) => Node::Array(elements.iter().map(value).collect()),
         }
     }
 }
 
-impl<'a> Flat<'_, 'a> {
+impl<'d, 'a> Flat<'d, 'a> {
     /// Returns the number of fields with a value, up to the end of the payload or an error.
     #[must_use]
-    pub const fn field_count(&self) -> usize {
-        self.values.fields
+    pub fn field_count(&self) -> usize {
+        self.values.len()
     }
 
     /// Returns the fields in the order of the schema, with their values, up to the end of the payload or an error.
     pub fn fields(&self) -> impl Iterator<Item = (&SchemaField, FlatValue<'_, 'a>)> {
-        let mut rest = self.values.all.as_slice();
-        let mut arrays = self.values.arrays.iter().peekable();
-        self.schema.fields.iter().take(self.values.fields).enumerate().map_while(move |(index, field)| {
-            let value;
-            if let Some((_, count)) = arrays.next_if(|(place, _)| *place == index) {
-                let (elements, later) = rest.split_at_checked(*count)?;
-                (value, rest) = (FlatValue::Many(elements), later);
-            } else {
-                let ((in_type, one), later) = rest.split_first()?;
-                (value, rest) = (FlatValue::One(*in_type, *one), later);
-            }
-            Some((field, value))
-        })
+        self.schema.fields.iter().enumerate().map_while(|(index, field)| Some((field, self.values.get(index)?)))
+    }
+
+    /// Returns the values if they are numbers at fixed places, and possibly an array after them. All such events with the same
+    /// schema and pointer size have the same places, and either all or none of them have an array.
+    #[must_use]
+    #[inline]
+    pub const fn fixed(&self) -> Option<&FixedValues<'d, 'a>> {
+        match &self.values {
+            FlatValues::Fixed(fixed) => Some(fixed),
+            FlatValues::Each(_) => None,
+        }
     }
 
     /// Returns the event's message with its fields inserted, if its schema has one.
     #[must_use]
+    #[inline]
     pub fn message(&self) -> Option<String> {
-        let message = self.schema.message.as_ref()?;
-        Some(etw_manifest::message::format(message, |number| {
-            let (field, value) = self.fields().nth(number.checked_sub(1)?)?;
-            Some(match value.node(field) {
-                Node::Value(Scalar::Text(text)) => text,
-                node => node.to_string(),
-            })
-        }))
+        self.schema.message.as_ref().map(|message| self.formatted(message))
+    }
+
+    fn formatted(&self, message: &str) -> String {
+        etw_manifest::message::format(message, |number| {
+            let index = number.checked_sub(1)?;
+            let (field, value) = (self.schema.fields.get(index)?, self.values.get(index)?);
+            Some(value.node(field).into_insert())
+        })
     }
 }
 
@@ -112,35 +103,33 @@ impl OwnSchemas {
         self.known.get(self.key.as_slice())?.as_ref()
     }
 
-    /// Returns the values of a TraceLogging event.
-    pub(super) fn flat<'a>(&mut self, parts: &Parts<'a>) -> Option<Flat<'_, 'a>> {
+    /// Returns the schema and the values of a TraceLogging event, and whether the values cover its payload.
+    pub(super) fn flat<'a>(&mut self, parts: &Parts<'a>) -> Option<(&Arc<EventSchema>, Vec<Item<'a>>, bool)> {
         let schema = self.get(parts)?;
         let (metadata, _) = Metadata::parse(parts.metadata).ok()?;
-        let mut builder = Builder { values: FlatValues::with_capacity(schema.fields.len()), is_in_array: false };
+        let mut builder = Builder { items: Vec::with_capacity(schema.fields.len()), is_in_array: false };
         let is_whole = tracelogging::decode(&metadata, parts.payload, &mut builder).is_ok_and(<[u8]>::is_empty);
-        Some(Flat { schema, values: builder.values, is_whole, names: Names::default() })
+        Some((schema, builder.items, is_whole))
     }
 }
 
 struct Builder<'a> {
-    values: FlatValues<'a>,
+    items: Vec<Item<'a>>,
     is_in_array: bool,
 }
 
 impl<'a> Visitor<'a> for Builder<'a> {
     fn value(&mut self, field: &Field<'a>, value: Value<'a>) {
-        self.values.all.push((field.in_type, value));
-        match self.values.arrays.last_mut().filter(|_| self.is_in_array) {
-            Some((_, count)) => *count += 1,
-            None => self.values.fields += 1,
+        match self.items.last_mut().filter(|_| self.is_in_array) {
+            Some(Item::List(list)) => list.push((field.in_type, value)),
+            _ => self.items.push(Item::One(field.in_type, value)),
         }
     }
 
-    /// An array counts as a field from its first element on: an error may cut it off.
+    /// An array is a field from its start on: an error may cut it off.
     fn begin_array(&mut self, _field: &Field<'a>, _count: u16) {
         self.is_in_array = true;
-        self.values.arrays.push((self.values.fields, 0));
-        self.values.fields += 1;
+        self.items.push(Item::List(Vec::new()));
     }
 
     fn end_array(&mut self, _field: &Field<'a>) {

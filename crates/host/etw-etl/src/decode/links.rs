@@ -41,8 +41,13 @@ impl Links {
         }
     }
 
+    /// Returns whether the event refers to nothing.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.files[0].is_none() && self.files[1].is_none() && self.path.is_none() && self.key.is_none()
+    }
+
     /// Returns the names that belong to an event with a tree of fields.
-    pub(super) fn names(self, source: &dyn NameSource, event: &EventRef<'_>, decoded: &Decoded) -> Names {
+    pub(super) fn names(&self, source: &dyn NameSource, event: &EventRef<'_>, decoded: &Decoded) -> Names {
         let value = |place: usize| match &decoded.fields.get(place)?.node {
             Node::Value(Scalar::Word(word)) => {
                 u64::from_str_radix(word.strip_prefix("0x")?, 16).ok().map(Linked::Address)
@@ -50,16 +55,23 @@ impl Links {
             Node::Value(Scalar::Text(text)) => Some(Linked::Text(text.as_str().into())),
             _ => None,
         };
-        self.linked(source, event, value)
+        let header = &event.header;
+        let (file, key) = self.linked(source, header.stamp, value);
+        Names {
+            process: header.process_id.and_then(|id| source.process(id, header.stamp)),
+            thread: header.thread_id.and_then(|id| source.thread(id, header.stamp)),
+            file,
+            key,
+        }
     }
 
-    /// Returns the names that belong to an event with a list of values.
-    pub(super) fn names_of<'a>(
-        self,
+    /// Returns the file and the key that an event with these values refers to.
+    pub(super) fn values<'a>(
+        &self,
         source: &dyn NameSource,
-        event: &EventRef<'_>,
+        stamp: u64,
         value: impl Fn(usize) -> Option<Value<'a>>,
-    ) -> Names {
+    ) -> (Option<Arc<str>>, Option<Arc<str>>) {
         let value = |place: usize| match value(place)? {
             Value::Hex(address) => Some(Linked::Address(address)),
             text @ (Value::Utf16(_) | Value::Text(_)) => match show(InType::Invalid, OutType::Default, text) {
@@ -68,17 +80,15 @@ impl Links {
             },
             _ => None,
         };
-        self.linked(source, event, value)
+        self.linked(source, stamp, value)
     }
 
     fn linked<'t>(
-        self,
+        &self,
         source: &dyn NameSource,
-        event: &EventRef<'_>,
+        stamp: u64,
         value: impl Fn(usize) -> Option<Linked<'t>>,
-    ) -> Names {
-        let header = &event.header;
-        let stamp = header.stamp;
+    ) -> (Option<Arc<str>>, Option<Arc<str>>) {
         let address = |place: Option<usize>| match value(place?)? {
             Linked::Address(address) => Some(address),
             Linked::Text(_) => None,
@@ -88,19 +98,13 @@ impl Links {
             Linked::Address(_) => None,
         };
         let path = || source.with_drive(&text(self.path)?).map(Arc::from);
+        let file = self.files.into_iter().find_map(|place| source.file(address(place)?, stamp)).or_else(path);
         let key = address(self.key).and_then(|handle| source.key(handle, stamp));
-        Names {
-            process: header.process_id.and_then(|id| source.process(id, stamp)),
-            thread: header.thread_id.and_then(|id| source.thread(id, stamp)),
-            file: self.files.into_iter().find_map(|place| source.file(address(place)?, stamp)).or_else(path),
-            key: match key {
-                Some(key) => match text(self.subkey).filter(|below| !below.is_empty()) {
-                    Some(below) => Some(format!("{key}\\{below}").into()),
-                    None => Some(key),
-                },
-                None => None,
-            },
-        }
+        let key = key.map(|key| match text(self.subkey).filter(|below| !below.is_empty()) {
+            Some(below) => format!("{key}\\{below}").into(),
+            None => key,
+        });
+        (file, key)
     }
 }
 

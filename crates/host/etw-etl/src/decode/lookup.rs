@@ -6,7 +6,7 @@ use std::sync::Arc;
 use etw_manifest::{EventKey, EventSchema, Layers, PointerSize, Schema};
 
 use super::links::Links;
-use super::walk::Plan;
+use super::plan::Plan;
 use crate::event::{EventRef, Kind};
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
 use crate::format::record::Layout;

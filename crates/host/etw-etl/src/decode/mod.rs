@@ -12,6 +12,8 @@ mod links;
 mod lookup;
 mod names;
 mod own;
+mod plan;
+mod recent_names;
 mod schema;
 mod sinks;
 mod tree;
@@ -19,7 +21,8 @@ mod value;
 mod walk;
 
 pub use decoded::Decoded;
-pub use flat::{Flat, FlatValue};
+pub use flat::Flat;
+pub use flat_values::{Elements, FixedValues, FlatValue, NumberPlace};
 pub use frames::FrameNames;
 pub use names::{NameSource, Names, Process};
 pub use own::decode;

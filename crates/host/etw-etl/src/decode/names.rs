@@ -1,6 +1,7 @@
 //! The names that belong to an event: its process, its thread, and the file or the registry key that it is about.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A process of a trace.
@@ -50,6 +51,15 @@ pub trait NameSource: fmt::Debug + Send + Sync {
     fn process(&self, id: u32, stamp: u64) -> Option<Arc<Process>>;
     /// Returns the name of the thread with an id.
     fn thread(&self, id: u32, stamp: u64) -> Option<Arc<str>>;
+    /// Returns the process with an id, and the time stamps for which the answer is the same. Without an implementation, that is
+    /// only known for `stamp`.
+    fn process_life(&self, id: u32, stamp: u64) -> (Option<Arc<Process>>, RangeInclusive<u64>) {
+        (self.process(id, stamp), stamp..=stamp)
+    }
+    /// Returns the name of the thread with an id, and the time stamps for which the answer is the same.
+    fn thread_life(&self, id: u32, stamp: u64) -> (Option<Arc<str>>, RangeInclusive<u64>) {
+        (self.thread(id, stamp), stamp..=stamp)
+    }
     /// Returns the path of a file object or file key.
     fn file(&self, object: u64, stamp: u64) -> Option<Arc<str>>;
     /// Returns the path of a registry key by its handle.

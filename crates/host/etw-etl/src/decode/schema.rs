@@ -8,14 +8,14 @@ use etw_types::tracelogging::Value;
 
 use super::decoded::Decoded;
 use super::flat::{Flat, OwnSchemas};
+use super::flat_values::{FlatValue, FlatValues};
 use super::frames::FrameNames;
 use super::links::Links;
 use super::lookup::{Lookup, Resolved};
 use super::names::{NameSource, Names, Process};
 use super::own::decode;
+use super::recent_names::{NONE, RecentNames};
 use super::sinks::{Count, List, Show, Tree};
-use super::tree::Node;
-use super::value::Scalar;
 use super::walk::walk;
 use crate::event::EventRef;
 use crate::format::event::{FLAG_CLASSIC_HEADER, FLAG_STRING_ONLY};
@@ -76,6 +76,7 @@ pub struct Decoder {
     own: OwnSchemas,
     frames: Option<Arc<dyn FrameNames>>,
     names: Option<Arc<dyn NameSource>>,
+    recent: RecentNames,
 }
 
 impl Default for Decoder {
@@ -91,7 +92,8 @@ impl Decoder {
     /// Looks up schemas in these sources.
     #[must_use]
     pub fn new(layers: Layers) -> Self {
-        Self { lookup: Lookup::new(layers), own: OwnSchemas::default(), frames: None, names: None }
+        let (lookup, own, recent) = (Lookup::new(layers), OwnSchemas::default(), RecentNames::default());
+        Self { lookup, own, frames: None, names: None, recent }
     }
 
     /// Names the frames of stacks with `frames`.
@@ -109,7 +111,7 @@ impl Decoder {
     /// Names processes, threads, files and registry keys with `names`.
     #[must_use]
     pub fn with_trace_names(self, names: Arc<dyn NameSource>) -> Self {
-        Self { names: Some(names), ..self }
+        Self { names: Some(names), recent: RecentNames::default(), ..self }
     }
 
     /// Returns the functions of an event's stack, innermost first. An address without a name is shown in hexadecimal. Returns
@@ -182,14 +184,14 @@ impl Decoder {
     pub fn names(&mut self, event: &EventRef<'_>, decoded: &Decoded) -> Names {
         let Some(names) = &self.names else { return Names::default() };
         let found = self.lookup.find_for(event).and_then(|(_, found)| found.as_ref());
-        found.map(|known| known.links).unwrap_or_default().names(&**names, event, decoded)
+        found.map_or(&Links::default(), |known| &known.links).names(&**names, event, decoded)
     }
 
     /// Decodes an event whose fields are single values or arrays of numbers, without a tree and without text. Returns `None` for
     /// every other event: [`decode`](Self::decode) decodes all.
     ///
     /// ```no_run
-    /// use etw_etl::{Decoder, Flat, FlatValue, Reader};
+    /// use etw_etl::{Decoder, FixedValues, Flat, FlatValue, NumberPlace, Reader};
     ///
     /// let mut reader = Reader::open("trace.etl")?;
     /// let mut decoder = Decoder::from_reader(&reader, None).without_frames();
@@ -205,29 +207,43 @@ impl Decoder {
     ///             FlatValue::Many(_) => println!("{}={}", field.name, value.node(field)),
     ///         }
     ///     }
+    ///     // Most kernel events are numbers at the same places of each payload.
+    ///     if let Some(FixedValues { places, payload, array }) = flat.fixed() {
+    ///         for NumberPlace { offset, in_type } in *places {
+    ///             println!("{in_type:?} {:?}", &payload[*offset..]);
+    ///         }
+    ///         println!("then {array:?}");
+    ///     }
     ///     let Flat { schema, is_whole, .. } = &flat;
-    ///     println!("{} of {} fields, {is_whole}", flat.field_count(), schema.fields.len());
+    ///     println!("{} of {} fields, {is_whole}, {:?}", flat.field_count(), schema.fields.len(), flat.names);
     /// }
     /// # Ok::<(), etw_etl::Error>(())
     /// ```
     pub fn flat<'a>(&mut self, event: &EventRef<'a>) -> Option<Flat<'_, 'a>> {
-        let source = self.names.as_deref();
+        let Self { lookup, own, names, recent, .. } = self;
+        let source = names.as_deref();
         if event.header.layout == Layout::Event
             && event.header.flags & (FLAG_STRING_ONLY | FLAG_CLASSIC_HEADER) == 0
             && let Some(parts) = event.parts()
         {
-            let flat = self.own.flat(&parts)?;
-            let names = source.map(|source| Links::default().names_of(source, event, |_| None)).unwrap_or_default();
-            return Some(Flat { names, ..flat });
+            let (schema, items, is_whole) = own.flat(&parts)?;
+            let names = source.map_or(&NONE, |source| recent.find(source, event, &Links::default(), |_| None));
+            return Some(Flat { schema, is_whole, names, values: FlatValues::Each(items) });
         }
-        let (pointer, found) = self.lookup.find_for(event)?;
+        let (pointer, found) = lookup.find_for(event)?;
         let Resolved { schema, plan, links } = found.as_ref().filter(|known| known.plan.is_flat())?;
-        let mut list = List::with_capacity(schema.top_level.min(64));
-        let walked = walk(schema, plan, pointer, event.payload(), &mut list);
-        let is_whole = walked.rest.is_empty() && walked.error.is_none();
-        let values = list.finish();
-        let link = |place: usize| values.single(place);
-        let names = source.map(|source| links.names_of(source, event, link)).unwrap_or_default();
+        let payload = event.payload();
+        let (values, is_whole) = if let Some((fixed, is_whole)) = plan.fixed(payload) {
+            (FlatValues::Fixed(fixed), is_whole)
+        } else {
+            let walked = walk(schema, plan, pointer, payload, &mut List);
+            (FlatValues::Each(walked.fields), walked.rest.is_empty() && walked.error.is_none())
+        };
+        let single = |place| match values.get(place)? {
+            FlatValue::One(_, value) => Some(value),
+            FlatValue::Many(_) => None,
+        };
+        let names = source.map_or(&NONE, |source| recent.find(source, event, links, single));
         Some(Flat { schema, is_whole, names, values })
     }
 
@@ -274,7 +290,19 @@ impl Decoder {
     ) -> Option<(&EventSchema, bool)> {
         let (pointer, found) = self.lookup.find_for(event)?;
         let Resolved { schema, plan, .. } = found.as_ref()?;
-        let walked = walk(schema, plan, pointer, event.payload(), &mut Show(each));
+        let payload = event.payload();
+        if let Some((fixed, is_whole)) = plan.fixed(payload) {
+            for (field, place) in schema.fields.iter().zip(fixed.places) {
+                if let Some(value) = place.read(payload) {
+                    each(field, value);
+                }
+            }
+            if let (Some(array), Some(field)) = (fixed.array, schema.fields.get(fixed.places.len())) {
+                array.iter().for_each(|(_, value)| each(field, value));
+            }
+            return Some((schema, is_whole));
+        }
+        let walked = walk(schema, plan, pointer, payload, &mut Show(each));
         Some((schema, walked.rest.is_empty() && walked.error.is_none()))
     }
 
@@ -323,11 +351,7 @@ impl Decoded {
     pub fn message(&self) -> Option<String> {
         let message = self.schema.as_ref()?.message.as_ref()?;
         Some(etw_manifest::message::format(message, |number| {
-            let field = self.fields.get(number.checked_sub(1)?)?;
-            Some(match &field.node {
-                Node::Value(Scalar::Text(text)) => text.clone(),
-                node => node.to_string(),
-            })
+            Some(self.fields.get(number.checked_sub(1)?)?.node.clone().into_insert())
         }))
     }
 }

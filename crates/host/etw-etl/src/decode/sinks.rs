@@ -4,7 +4,7 @@ use etw_manifest::{Field as SchemaField, ValueMap};
 use etw_types::InType;
 use etw_types::tracelogging::Value;
 
-use super::flat_values::FlatValues;
+use super::flat_values::Item;
 use super::tree::{Field, Node};
 use super::value::{Scalar, show};
 use super::walk::Sink;
@@ -62,45 +62,38 @@ fn mapped(map: &ValueMap, value: Value<'_>) -> Option<Scalar> {
 }
 
 /// Keeps the values in their order, as they are in the payload.
-#[derive(Default)]
-pub(super) struct List<'a> {
-    values: FlatValues<'a>,
-    /// Number of values of complete fields.
-    complete: usize,
-}
+pub(super) struct List;
 
-impl<'a> List<'a> {
-    pub(super) fn with_capacity(values: usize) -> Self {
-        Self { values: FlatValues::with_capacity(values), complete: 0 }
-    }
-
-    /// Returns the values of complete fields.
-    pub(super) fn finish(mut self) -> FlatValues<'a> {
-        self.values.all.truncate(self.complete);
-        self.values
-    }
-}
-
-impl<'a> Sink<'a> for List<'a> {
-    type Node = ();
-    type Fields = ();
+impl<'a> Sink<'a> for List {
+    type Node = Item<'a>;
+    type Fields = Vec<Item<'a>>;
 
     #[inline]
-    fn value(&mut self, _field: &SchemaField, in_type: InType, value: Value<'a>) {
-        self.values.all.push((in_type, value));
+    fn value(&mut self, _field: &SchemaField, in_type: InType, value: Value<'a>) -> Item<'a> {
+        Item::One(in_type, value)
     }
 
-    fn array(&mut self, _field: &SchemaField, nodes: Vec<()>) {
-        self.values.arrays.push((self.values.fields, nodes.len()));
+    fn numbers(&mut self, _field: &SchemaField, in_type: InType, bytes: &'a [u8]) -> Item<'a> {
+        Item::Array(in_type, bytes)
     }
 
-    fn structure(&mut self, _fields: ()) {}
-    fn begin(&mut self, _fields: usize) {}
+    fn array(&mut self, _field: &SchemaField, nodes: Vec<Item<'a>>) -> Item<'a> {
+        let single = |node| if let Item::One(in_type, value) = node { Some((in_type, value)) } else { None };
+        Item::List(nodes.into_iter().filter_map(single).collect())
+    }
+
+    /// A flat event has no structs.
+    fn structure(&mut self, _fields: Vec<Item<'a>>) -> Item<'a> {
+        Item::List(Vec::new())
+    }
+
+    fn begin(&mut self, fields: usize) -> Vec<Item<'a>> {
+        Vec::with_capacity(fields.min(64))
+    }
 
     #[inline]
-    fn push(&mut self, _fields: &mut (), _field: &SchemaField, _in_type: InType, _node: ()) {
-        self.values.fields += 1;
-        self.complete = self.values.all.len();
+    fn push(&mut self, fields: &mut Vec<Item<'a>>, _field: &SchemaField, _in_type: InType, node: Item<'a>) {
+        fields.push(node);
     }
 }
 
@@ -112,6 +105,7 @@ impl<'a> Sink<'a> for Count {
     type Fields = ();
 
     fn value(&mut self, _field: &SchemaField, _in_type: InType, _value: Value<'a>) {}
+    fn numbers(&mut self, _field: &SchemaField, _in_type: InType, _bytes: &'a [u8]) {}
     fn array(&mut self, _field: &SchemaField, _nodes: Vec<()>) {}
     fn structure(&mut self, _fields: ()) {}
     fn begin(&mut self, _fields: usize) {}

@@ -5,9 +5,9 @@ use std::fmt;
 use etw_types::tracelogging::{self, Count, Value, Visitor};
 use etw_types::{InType, OutType};
 
+use super::plan::{FREE_NAMES, FREE_VALUES, NAMES_PER_BYTE, VALUES_PER_BYTE};
 use super::value::escape::escaped;
 use super::value::{Scalar, show};
-use super::walk::{FREE_NAMES, FREE_VALUES, NAMES_PER_BYTE, VALUES_PER_BYTE};
 use crate::event::name_text;
 use crate::format::bytes::hex;
 
@@ -87,6 +87,20 @@ impl fmt::Display for Node {
                 f.write_str("}")
             }
             Self::Custom { bytes, .. } => f.write_str(&hex(bytes)),
+        }
+    }
+}
+
+impl Node {
+    /// Returns the text of a value in a message, which is not quoted.
+    pub(super) fn into_insert(self) -> String {
+        match self {
+            Self::Value(Scalar::Text(text) | Scalar::Word(text)) => text,
+            // Formatting 128 bits takes several times as long.
+            Self::Value(Scalar::Integer(number)) => {
+                i64::try_from(number).map_or_else(|_| number.to_string(), |number| number.to_string())
+            }
+            node => node.to_string(),
         }
     }
 }

@@ -6,15 +6,10 @@ use etw_manifest::{Encoding, EventSchema, Extent, Field, PointerSize, Source};
 use etw_types::tracelogging::{DecodeError, Value};
 use etw_types::{InType, OutType};
 
+use super::flat_values::NumberPlace;
+use super::plan::{FREE_NAMES, FREE_VALUES, NAMES_PER_BYTE, Plan, VALUES_PER_BYTE, in_type_of};
 use crate::format::bytes::{array_at, u32_at};
 
-/// Number of values and structs that any event may have, and how many more per byte of its payload. Structs and empty data take
-/// no payload bytes, and a few bytes must not expand to a lot of text.
-pub(super) const FREE_VALUES: usize = 2048;
-pub(super) const VALUES_PER_BYTE: usize = 8;
-/// The same limits for the bytes of field names.
-pub(super) const FREE_NAMES: usize = 0x2_0000;
-pub(super) const NAMES_PER_BYTE: usize = 64;
 /// Maximum nesting depth of structs.
 const MAX_DEPTH: u32 = 8;
 
@@ -27,6 +22,13 @@ pub(super) trait Sink<'a> {
 
     fn value(&mut self, field: &Field, in_type: InType, value: Value<'a>) -> Self::Node;
     fn array(&mut self, field: &Field, nodes: Vec<Self::Node>) -> Self::Node;
+    /// An array whose elements have an encoding of fixed size.
+    fn numbers(&mut self, field: &Field, in_type: InType, bytes: &'a [u8]) -> Self::Node {
+        let size = in_type.fixed_size().unwrap_or(1);
+        let values = bytes.chunks_exact(size).filter_map(|bytes| Value::split(in_type, bytes));
+        let nodes = values.map(|(value, _)| self.value(field, in_type, value)).collect();
+        self.array(field, nodes)
+    }
     fn structure(&mut self, fields: Self::Fields) -> Self::Node;
     fn begin(&mut self, fields: usize) -> Self::Fields;
     fn push(&mut self, fields: &mut Self::Fields, field: &Field, in_type: InType, node: Self::Node);
@@ -37,60 +39,6 @@ pub(super) struct Walked<'a, F> {
     pub(super) fields: F,
     pub(super) rest: &'a [u8],
     pub(super) error: Option<DecodeError>,
-}
-
-/// What is computed once per schema rather than for every event.
-#[derive(Clone, Debug)]
-pub(super) struct Plan {
-    /// For each field of the schema, its encoding if it is a single number.
-    numbers: Box<[Option<InType>]>,
-    /// Whether a field gives the count or length of another.
-    has_counts: bool,
-    /// Whether every field of the event is a single value or an array of numbers.
-    is_flat: bool,
-    /// The encodings of the numbers that the event starts with, if no field gives the count or length of another.
-    first: Box<[InType]>,
-    /// The total size of these numbers in the payload, and of their names, in bytes.
-    first_bytes: usize,
-    first_names: usize,
-}
-
-impl Plan {
-    pub(super) fn new(schema: &EventSchema, pointer: PointerSize) -> Self {
-        let number = |field: &Field| match field.encoding {
-            _ if field.count != Extent::None => None,
-            Encoding::Pointer | Encoding::Size => Some(in_type_of(field.encoding, pointer)),
-            Encoding::Value(in_type) => in_type.fixed_size().map(|_| in_type),
-            _ => None,
-        };
-        let by_field =
-            |field: &Field| matches!((field.count, field.length), (Extent::Field(_), _) | (_, Extent::Field(_)));
-        let numbers: Box<[Option<InType>]> = schema.fields.iter().map(number).collect();
-        let has_counts = schema.fields.iter().any(by_field);
-        let most = if has_counts { 0 } else { schema.top_level.min(FREE_VALUES) };
-        let first: Box<[InType]> = numbers.iter().take(most).map_while(|number| *number).collect();
-        let first_bytes = first.iter().filter_map(|in_type| in_type.fixed_size()).sum();
-        let first_names = schema.fields.iter().take(first.len()).map(|field| field.name.len()).sum();
-        let is_single = |field: &Field| match field.encoding {
-            Encoding::Char16 | Encoding::Char8 | Encoding::Pointer | Encoding::Size => true,
-            Encoding::Struct { .. } => false,
-            Encoding::Value(in_type) if in_type.fixed_size().is_some() => true,
-            _ => field.count == Extent::None,
-        };
-        let is_flat = schema.fields.iter().take(schema.top_level).all(is_single);
-        Self { numbers, has_counts, is_flat, first, first_bytes, first_names }
-    }
-
-    /// Returns whether every field of the event is a single value or an array of numbers.
-    pub(super) const fn is_flat(&self) -> bool {
-        self.is_flat
-    }
-
-    /// Returns the encodings of the numbers that a payload starts with, if the payload has all of them and their names are within
-    /// the limit.
-    fn first(&self, payload: &[u8]) -> &[InType] {
-        if payload.len() >= self.first_bytes && self.first_names <= FREE_NAMES { &self.first } else { &[] }
-    }
 }
 
 /// Walks a payload using a schema and its plan.
@@ -129,7 +77,7 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
     /// are checked once for all of them.
     fn event(&mut self, into: &mut S::Fields) -> Result<(), DecodeError> {
         let first = self.plan.first(self.payload);
-        for (field, in_type) in self.schema.fields.iter().zip(first) {
+        for (field, NumberPlace { in_type, .. }) in self.schema.fields.iter().zip(first) {
             let (value, rest) = Value::split(*in_type, self.payload).ok_or(DecodeError::Payload)?;
             self.payload = rest;
             let node = self.sink.value(field, *in_type, value);
@@ -181,14 +129,42 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
             Extent::Rest => None,
             extent => Some(self.extent(extent)?),
         };
+        let in_type = in_type_of(field.encoding, self.pointer);
+        if let Some(size) = in_type.fixed_size() {
+            return self.numbers(place, field, in_type, size, count);
+        }
         let mut nodes = Vec::new();
         while count.map_or(!self.payload.is_empty(), |count| nodes.len() < count) {
             nodes.push(self.one(place, field, depth)?);
         }
         if nodes.is_empty() {
-            self.in_type = in_type_of(field.encoding, self.pointer);
+            self.in_type = in_type;
         }
         Ok(self.sink.array(field, nodes))
+    }
+
+    /// Decodes an array of values of a fixed size: `count` of them, or the rest of the payload.
+    fn numbers(
+        &mut self,
+        place: usize,
+        field: &Field,
+        in_type: InType,
+        size: usize,
+        count: Option<usize>,
+    ) -> Result<S::Node, DecodeError> {
+        let bytes =
+            count.map_or(Some(self.payload.len()), |count| count.checked_mul(size)).ok_or(DecodeError::Payload)?;
+        if !bytes.is_multiple_of(size) {
+            return Err(DecodeError::Payload);
+        }
+        let bytes = self.take(bytes)?;
+        self.left = self.left.checked_sub(bytes.len() / size).ok_or(DecodeError::TooManyValues)?;
+        let last = bytes.len().checked_sub(size).and_then(|last| Value::split(in_type, bytes.get(last..)?));
+        if let Some((last, _)) = last {
+            self.remember(place, last);
+        }
+        self.in_type = in_type;
+        Ok(self.sink.numbers(field, in_type, bytes))
     }
 
     fn extent(&self, extent: Extent) -> Result<usize, DecodeError> {
@@ -235,8 +211,15 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
         Ok(self.keep(place, field, in_type, value))
     }
 
-    /// Passes a value to the sink. Remembers it if it is a number that may be the count or length of another field.
+    /// Passes a value to the sink.
     fn keep(&mut self, place: usize, field: &Field, in_type: InType, value: Value<'a>) -> S::Node {
+        self.remember(place, value);
+        self.in_type = in_type;
+        self.sink.value(field, in_type, value)
+    }
+
+    /// Remembers a number that may be the count or length of another field.
+    fn remember(&mut self, place: usize, value: Value<'a>) {
         if let Some(kept) = self.numbers.get_mut(place) {
             *kept = match value {
                 Value::Unsigned(number) | Value::Hex(number) => number,
@@ -244,8 +227,6 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
                 _ => 0,
             };
         }
-        self.in_type = in_type;
-        self.sink.value(field, in_type, value)
     }
 
     fn value(&mut self, field: &Field) -> Result<(InType, Value<'a>), DecodeError> {
@@ -317,24 +298,6 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
             }
             None => Err(DecodeError::Payload),
         }
-    }
-}
-
-/// Returns the closest TraceLogging encoding.
-fn in_type_of(encoding: Encoding, pointer: PointerSize) -> InType {
-    match (encoding, pointer) {
-        (Encoding::Value(in_type), _) => in_type,
-        (Encoding::Pointer, PointerSize::Eight) => InType::Hex64,
-        (Encoding::Pointer, PointerSize::Four) => InType::Hex32,
-        (Encoding::Size, PointerSize::Eight) => InType::U64,
-        (Encoding::Size, PointerSize::Four) => InType::U32,
-        (Encoding::Char16 | Encoding::Rest16, _) => InType::CStr16,
-        (Encoding::Char8 | Encoding::Rest8, _) => InType::CStr8,
-        (Encoding::ReversedStr16, _) => InType::Str16,
-        (Encoding::ReversedStr8, _) => InType::Str8,
-        (Encoding::TokenUser, _) => InType::Sid,
-        (Encoding::Struct { .. }, _) => InType::Struct,
-        _ => InType::Binary,
     }
 }
 

@@ -78,6 +78,7 @@ impl Header {
         Some(self.layout.header_size())
     }
 
+    #[inline]
     fn fill_event(&mut self, header: &EventHeader) {
         self.thread_id = known(header.thread_id);
         self.process_id = known(header.process_id);
@@ -108,6 +109,7 @@ impl Header {
         };
     }
 
+    #[inline]
     fn fill_classic(&mut self, header: &ClassicHeader) {
         self.thread_id = known(header.thread_id);
         self.process_id = known(header.process_id);

@@ -245,11 +245,13 @@ impl<'a> EventRef<'a> {
 
     /// Returns the event's own data, which follows the header and the extended items.
     #[must_use]
+    #[inline]
     pub fn payload(&self) -> &'a [u8] {
         self.record.get(self.data..).unwrap_or_default()
     }
 
     /// Returns the extended items.
+    #[inline]
     pub fn items(&self) -> impl Iterator<Item = ExtendedItem<'a>> + use<'a> {
         // Without items, the header and the data are adjacent, and this range is empty.
         Items::new(self.record.get(..self.data).unwrap_or_default(), self.items)
@@ -263,8 +265,9 @@ impl<'a> EventRef<'a> {
 
     /// Returns the related activity id.
     #[must_use]
+    #[inline]
     pub fn related(&self) -> Option<Guid> {
-        self.items().find_map(|item| item.related_activity())
+        if self.has_items() { self.items().find_map(|item| item.related_activity()) } else { None }
     }
 
     /// Returns the key of the event's stack, if the event has a key instead of the stack itself.
@@ -282,6 +285,7 @@ impl<'a> EventRef<'a> {
 
     /// Replaces the content of `frames` with the stack, like [`stack`](Self::stack) but without allocating for each event. Returns
     /// `false` if there is none.
+    #[inline]
     pub fn copy_stack(&self, frames: &mut Vec<u64>) -> bool {
         frames.clear();
         let own = if self.has_items() { self.items().find_map(|item| item.stack()) } else { None };
@@ -302,6 +306,7 @@ impl<'a> EventRef<'a> {
 
     /// Returns the kind of the event.
     #[must_use]
+    #[inline]
     pub fn kind(&self) -> Kind {
         let header = &self.header;
         match header.layout {
@@ -330,6 +335,7 @@ impl<'a> EventRef<'a> {
 
     /// Returns the provider, the class of a classic event, or the class of a kernel event's group.
     #[must_use]
+    #[inline]
     pub fn class(&self) -> Option<Guid> {
         match self.header.layout {
             Layout::System | Layout::Compact | Layout::PerfInfo => BuiltIn::class_of_hook(self.header.descriptor.id),

@@ -50,13 +50,15 @@ impl SystemHeader {
     #[must_use]
     #[inline]
     pub fn parse(bytes: &[u8], compact: bool) -> Option<Self> {
+        // The length is checked once for all members.
+        let start: &[u8; COMPACT_SIZE] = bytes.first_chunk()?;
         Some(Self {
-            thread_id: Some(u32_at(bytes, 0x08)?),
-            process_id: Some(u32_at(bytes, 0x0C)?),
-            timestamp: u64_at(bytes, 0x10)?,
+            thread_id: Some(u32_at(start, 0x08)?),
+            process_id: Some(u32_at(start, 0x0C)?),
+            timestamp: u64_at(start, 0x10)?,
             kernel_time: if compact { 0 } else { u32_at(bytes, 0x18)? },
             user_time: if compact { 0 } else { u32_at(bytes, 0x1C)? },
-            ..Self::parse_start(bytes)?
+            ..Self::parse_start(start)?
         })
     }
 
@@ -64,6 +66,7 @@ impl SystemHeader {
     #[must_use]
     #[inline]
     pub fn parse_perfinfo(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; PERFINFO_SIZE] = bytes.first_chunk()?;
         Some(Self { timestamp: u64_at(bytes, 0x08)?, ..Self::parse_start(bytes)? })
     }
 

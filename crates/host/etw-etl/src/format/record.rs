@@ -35,6 +35,7 @@ pub enum Layout {
 impl Layout {
     /// Returns the size of the header in bytes, which is also the size of the smallest record.
     #[must_use]
+    #[inline]
     pub const fn header_size(self) -> usize {
         match self {
             Self::Event => event::SIZE,
@@ -48,6 +49,7 @@ impl Layout {
         }
     }
 
+    #[inline]
     const fn from_type(header_type: u8) -> Self {
         match header_type {
             1 | 2 => Self::System,
@@ -61,6 +63,7 @@ impl Layout {
     }
 
     /// Returns whether the header type is one that 32-bit systems write.
+    #[inline]
     pub(crate) const fn is_32_bit(header_type: u8) -> bool {
         matches!(header_type, 1 | 3 | 10 | 11 | 16 | 18)
     }
@@ -78,6 +81,7 @@ pub enum Next {
 }
 
 /// Returns the time stamp of a record, if it has one.
+#[inline]
 pub(crate) fn stamp(layout: Layout, record: &[u8]) -> Option<u64> {
     match layout {
         Layout::PerfInfo => u64_at(record, 0x08),
@@ -117,6 +121,7 @@ pub fn next(bytes: &[u8]) -> Next {
 }
 
 /// Returns the header type of a record. Only layouts of the event-trace family have this byte.
+#[inline]
 pub(crate) fn header_type(record: &[u8]) -> u8 {
     u8_at(record, 2).unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::rundown;
@@ -57,11 +58,18 @@ impl<K: Copy + Eq + Hash> Lives<K> {
 
     /// Returns the name of a thing at a time.
     pub(super) fn get(&self, id: K, stamp: u64) -> Option<Arc<str>> {
-        let points = self.points.get(&id)?;
+        self.life(id, stamp).0
+    }
+
+    /// Returns the name of a thing at a time, and the time stamps for which that is its name.
+    pub(super) fn life(&self, id: K, stamp: u64) -> (Option<Arc<str>>, RangeInclusive<u64>) {
+        let points = self.points.get(&id).map_or(&[][..], Vec::as_slice);
         let next = points.partition_point(|(point, ..)| *point <= stamp);
         let last = next.checked_sub(1).and_then(|last| points.get(last));
-        let later = || points.get(next).filter(|(_, change, _)| *change != Change::Begins);
-        last.or_else(later).map(|(.., name)| Arc::clone(name))
+        let later = points.get(next);
+        let holds = last.map_or(0, |(from, ..)| *from)..=later.map_or(u64::MAX, |(until, ..)| until - 1);
+        let name = last.or_else(|| later.filter(|(_, change, _)| *change != Change::Begins));
+        (name.map(|(.., name)| Arc::clone(name)), holds)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -87,5 +95,8 @@ mod tests {
             ["first", "first", "first", "second", "second"].map(|name| Some(name.into()))
         );
         assert_eq!((at(8, 0), at(9, 29), at(10, 0)), (Some("rundown".into()), None, None));
+        let holds = |id, stamp| lives.life(id, stamp).1;
+        assert_eq!([0, 19, 20, 49, 50].map(|stamp| holds(7, stamp)), [0..=19, 0..=19, 20..=49, 20..=49, 50..=u64::MAX]);
+        assert_eq!((holds(9, 29), holds(10, 5)), (0..=29, 0..=u64::MAX));
     }
 }

@@ -8,6 +8,7 @@ mod lives;
 mod processes;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use etw_types::tracelogging::Value;
@@ -35,6 +36,8 @@ const MAX_DRIVES: usize = 256;
 /// assert!(trace.is_empty() && trace.processes().next().is_none() && trace.services(4).next().is_none());
 /// assert_eq!(trace.computer(), None);
 /// assert!(trace.thread(8, 0).is_none() && trace.file(0xFFFF_8000_0000_0000, 0).is_none());
+/// // A name holds for a time, so it need not be looked up for each event.
+/// assert_eq!((trace.process_life(4, 9), trace.thread_life(8, 9)), ((None, 0..=u64::MAX), (None, 0..=u64::MAX)));
 /// assert!(trace.key(0x99, 0).is_none() && trace.with_drive("\\Device\\HarddiskVolume1\\a.txt").is_none());
 ///
 /// // A decoder puts the names of an event into `Decoded::names`.
@@ -191,11 +194,19 @@ impl TraceNames {
 
 impl NameSource for TraceNames {
     fn process(&self, id: u32, stamp: u64) -> Option<Arc<Process>> {
-        self.processes.get(id, stamp)
+        self.process_life(id, stamp).0
+    }
+
+    fn process_life(&self, id: u32, stamp: u64) -> (Option<Arc<Process>>, RangeInclusive<u64>) {
+        self.processes.life(id, stamp)
     }
 
     fn thread(&self, id: u32, stamp: u64) -> Option<Arc<str>> {
         self.threads.get(id, stamp)
+    }
+
+    fn thread_life(&self, id: u32, stamp: u64) -> (Option<Arc<str>>, RangeInclusive<u64>) {
+        self.threads.life(id, stamp)
     }
 
     fn file(&self, object: u64, stamp: u64) -> Option<Arc<str>> {

@@ -1,6 +1,7 @@
 //! The processes of a trace and their lives.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::lives::Change;
@@ -55,11 +56,13 @@ impl Processes {
         }
     }
 
-    /// Returns the process with an id at a time.
-    pub(super) fn get(&self, id: u32, stamp: u64) -> Option<Arc<Process>> {
-        let lives = self.lives.get(&id)?;
+    /// Returns the process with an id at a time, and the time stamps for which the id means this process.
+    pub(super) fn life(&self, id: u32, stamp: u64) -> (Option<Arc<Process>>, RangeInclusive<u64>) {
+        let lives = self.lives.get(&id).map_or(&[][..], Vec::as_slice);
         let next = lives.partition_point(|(from, _)| *from <= stamp);
-        lives.get(next.checked_sub(1)?).map(|(_, process)| Arc::clone(process))
+        let last = next.checked_sub(1).and_then(|last| lives.get(last));
+        let holds = last.map_or(0, |(from, _)| *from)..=lives.get(next).map_or(u64::MAX, |(until, _)| until - 1);
+        (last.map(|(_, process)| Arc::clone(process)), holds)
     }
 
     /// Returns all processes, ordered by id and time.
@@ -89,7 +92,7 @@ mod tests {
         processes.add(2_000, Change::Begins, process(4, "b.exe"));
         assert_eq!(processes.points[&4].len(), 3);
         processes.sort();
-        let name = |stamp| processes.get(4, stamp).map(|process| process.name.to_string());
+        let name = |stamp| processes.life(4, stamp).0.map(|process| process.name.to_string());
         assert_eq!([0, 999, 1_999].map(name), ["a.exe"; 3].map(|name| Some(name.to_owned())));
         assert_eq!(name(2_000).as_deref(), Some("b.exe"));
     }
@@ -102,9 +105,11 @@ mod tests {
         processes.add(60, Change::Begins, process(4, "b.exe"));
         processes.add(60, Change::Begins, process(5, "late.exe"));
         processes.sort();
-        let name = |id, stamp| processes.get(id, stamp).map(|process| process.name.to_string());
+        let name = |id, stamp| processes.life(id, stamp).0.map(|process| process.name.to_string());
         assert_eq!([0, 10, 50].map(|stamp| name(4, stamp)), ["a.exe"; 3].map(|name| Some(name.to_owned())));
         assert_eq!((name(4, 60).as_deref(), name(5, 59)), (Some("b.exe"), None));
+        assert_eq!([0, 59, 60].map(|stamp| processes.life(4, stamp).1), [0..=59, 0..=59, 60..=u64::MAX]);
+        assert_eq!((processes.life(5, 59).1, processes.life(6, 9).1), (0..=59, 0..=u64::MAX));
         let lives: Vec<_> = processes.all().map(|process| (&*process.name, process.start, process.end)).collect();
         assert_eq!(lives, [("a.exe", None, Some(40)), ("b.exe", Some(60), None), ("late.exe", Some(60), None)]);
     }

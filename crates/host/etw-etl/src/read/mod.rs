@@ -149,6 +149,7 @@ struct Current {
 
 impl Current {
     /// Returns the time stamp, entry and index of the next record.
+    #[inline]
     fn key(&self) -> Option<(u64, usize, usize)> {
         self.buffer.slots.get(self.position).map(|slot| (slot.stamp, self.number, self.position))
     }
@@ -426,11 +427,14 @@ impl<R: Read + Seek> Reader<R> {
         let buffer = &current.buffer;
         let mut event = EventRef::new(slot.layout, slot.stamp, buffer.cpu, &self.clock, buffer.record(slot));
         event.header.session = buffer.session;
-        if self.stacks.resolve(&mut event, buffer.session) {
-            self.report.stacks_undefined += 1;
+        // The event is passed by value: a reference would keep it in memory for all events, not only for those with a stack.
+        if self.stacks.may_resolve(&event) {
+            let found = self.stacks.resolve(event, buffer.session);
+            self.report.stacks_undefined += u64::from(found.is_undefined);
+            event.set_stack(found.stack, found.process);
         }
         let payload = event.payload();
-        event.header.find_owner(payload, &self.threads);
+        event.header.find_owner(payload, &mut self.threads);
         Some(event)
     }
 

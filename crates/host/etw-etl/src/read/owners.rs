@@ -7,6 +7,9 @@ use crate::format::record::Layout;
 /// Maximum number of events about threads that are remembered.
 const MAX_POINTS: usize = 0x10_0000;
 
+/// Number of threads whose processes are found without a search.
+const RECENT: usize = 1024;
+
 /// `PerfInfo`: a sample.
 const HOOK_SAMPLE: u16 = 0x0F2E;
 /// Types of thread events: the start and the end of a thread, and the rundowns at the start and at the end of a trace.
@@ -21,12 +24,23 @@ struct Point {
     process: u32,
 }
 
+/// The process of a thread, and the first and the last time stamp for which this is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Life {
+    thread: u32,
+    process: Option<u32>,
+    from: u64,
+    until: u64,
+}
+
 /// The lives of the threads in a trace. A thread id is used again after the thread has ended.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     points: Vec<Point>,
     /// The earliest time stamp of the events that were left out.
     unknown_from: Option<u64>,
+    /// The lives that were looked up last.
+    recent: Vec<Option<Life>>,
 }
 
 impl Threads {
@@ -44,20 +58,39 @@ impl Threads {
     /// Orders the events, so that they can be found.
     pub(crate) fn sort(&mut self) {
         self.points.sort_unstable();
+        self.recent = vec![None; RECENT];
     }
 
     /// Returns the process of a thread at a time. A thread that ended keeps its process until the id is used again, because it
     /// still runs for a moment.
-    pub(crate) fn process(&self, thread: u32, stamp: u64) -> Option<u32> {
-        if self.unknown_from.is_some_and(|from| from <= stamp) {
-            return None;
+    #[inline]
+    pub(crate) fn process(&mut self, thread: u32, stamp: u64) -> Option<u32> {
+        // Ids of threads are multiples of 4.
+        let place = usize::try_from(thread / 4).unwrap_or_default() % RECENT;
+        let known = self.recent.get(place).copied().flatten();
+        if let Some(life) = known.filter(|life| life.thread == thread && life.from <= stamp && stamp <= life.until) {
+            return life.process;
+        }
+        let life = self.life(thread, stamp);
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = Some(life);
+        }
+        life.process
+    }
+
+    fn life(&self, thread: u32, stamp: u64) -> Life {
+        if let Some(from) = self.unknown_from.filter(|from| *from <= stamp) {
+            return Life { thread, process: None, from, until: u64::MAX };
         }
         let next = self.points.partition_point(|point| (point.thread, point.stamp) <= (thread, stamp));
         let of_thread = |point: &&Point| point.thread == thread;
         let last = next.checked_sub(1).and_then(|last| self.points.get(last)).filter(of_thread);
+        let later = self.points.get(next).filter(of_thread);
         // Only a start says that the thread was not there before.
-        let later = || self.points.get(next).filter(of_thread).filter(|point| !point.is_start);
-        last.or_else(later).map(|point| point.process)
+        let point = last.or_else(|| later.filter(|point| !point.is_start));
+        let until = later.map(|point| point.stamp).into_iter().chain(self.unknown_from).min();
+        let from = last.map_or(0, |point| point.stamp);
+        Life { thread, process: point.map(|point| point.process), from, until: until.map_or(u64::MAX, |next| next - 1) }
     }
 }
 
@@ -70,6 +103,7 @@ struct Owner {
 
 /// Returns the process and the thread that a kernel event's payload has, for the classes whose header has none. The offsets
 /// are those of the built-in schemas.
+#[inline]
 fn owner(header: &Header, payload: &[u8]) -> Owner {
     let pointer = if header.is_32_bit { 4 } else { 8 };
     let thread = |offset| Owner { thread: u32_at(payload, offset), process: None };
@@ -105,7 +139,7 @@ pub(crate) fn thread_of(header: &Header, payload: &[u8]) -> Option<(u32, bool)> 
 impl Header {
     /// Sets the process and the thread of a kernel event that has none.
     #[inline]
-    pub(crate) fn find_owner(&mut self, payload: &[u8], threads: &Threads) {
+    pub(crate) fn find_owner(&mut self, payload: &[u8], threads: &mut Threads) {
         let is_kernel = matches!(self.layout, Layout::System | Layout::Compact | Layout::PerfInfo);
         if !is_kernel || (self.process_id.is_some() && self.thread_id.is_some()) {
             return;
@@ -139,16 +173,18 @@ mod tests {
 
     #[test]
     fn a_thread_belongs_to_a_process_during_its_life() {
-        let threads =
+        let mut threads =
             threads(&[(END, 20, 4, 9), (START, 30, 5, 9), (END, 40, 5, 9), (START, 50, 6, 9), (START, 10, 7, 8)]);
         let found = [0, 20, 25, 30, 40, 45, 50, 99].map(|stamp| threads.process(9, stamp));
         assert_eq!(found, [4, 4, 4, 5, 5, 5, 6, 6].map(Some));
+        let backwards = [99, 50, 49, 30, 29, 20, 19].map(|stamp| threads.process(9, stamp));
+        assert_eq!(backwards, [6, 6, 5, 5, 4, 4, 4].map(Some));
         assert_eq!([threads.process(8, 9), threads.process(8, 10), threads.process(7, 10)], [None, Some(7), None]);
     }
 
     #[test]
     fn a_rundown_describes_threads_that_were_there_before() {
-        let threads = threads(&[(DC_START, 10, 4, 9), (DC_END, 90, 5, 8)]);
+        let mut threads = threads(&[(DC_START, 10, 4, 9), (DC_END, 90, 5, 8)]);
         assert_eq!([0, 10, 50].map(|stamp| threads.process(9, stamp)), [Some(4); 3]);
         assert_eq!([0, 90, 99].map(|stamp| threads.process(8, stamp)), [Some(5); 3]);
     }

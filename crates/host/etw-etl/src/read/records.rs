@@ -25,7 +25,7 @@ pub(crate) struct Buffer {
     pub(crate) bad: Option<usize>,
 }
 
-/// Empty vectors with the memory of a former buffer.
+/// The memory of a former buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Spare {
     pub(crate) bytes: Vec<u8>,
@@ -35,9 +35,9 @@ pub(crate) struct Spare {
 impl Buffer {
     /// Finds the records of a buffer. `bytes` is its used part, including the header; `slots` is empty.
     pub(crate) fn new(header: &BufferHeader, bytes: Vec<u8>, mut slots: Vec<Slot>) -> Self {
-        let bad = walk(&bytes, &mut slots);
+        let (bad, is_sorted) = walk(&bytes, &mut slots);
         // A stable sort: records with equal time stamps keep their order.
-        if !slots.is_sorted_by_key(|slot| slot.stamp) {
+        if !is_sorted {
             slots.sort_by_key(|slot| slot.stamp);
         }
         Self { cpu: header.cpu(), session: header.logger_id, bytes, slots, bad }
@@ -45,8 +45,7 @@ impl Buffer {
 
     /// Returns the memory of a buffer that is no longer needed.
     pub(crate) fn into_spare(self) -> Spare {
-        let Self { mut bytes, mut slots, .. } = self;
-        bytes.clear();
+        let Self { bytes, mut slots, .. } = self;
         slots.clear();
         Spare { bytes, slots }
     }
@@ -64,22 +63,24 @@ impl Buffer {
     }
 }
 
-/// Finds the records of a buffer. Returns the offset of the first bytes that are not a record.
-fn walk(bytes: &[u8], slots: &mut Vec<Slot>) -> Option<usize> {
+/// Finds the records of a buffer. Returns the offset of the first bytes that are not a record, and whether the records are in the
+/// order of time.
+fn walk(bytes: &[u8], slots: &mut Vec<Slot>) -> (Option<usize>, bool) {
     let mut offset = buffer::SIZE;
-    let mut previous = 0;
+    let (mut previous, mut is_sorted) = (0, true);
     loop {
         let rest = bytes.get(offset..).unwrap_or_default();
         let (layout, size) = match record::next(rest) {
             Next::Record(layout, size) => (layout, size),
-            Next::End => return None,
-            Next::Bad => return Some(offset),
+            Next::End => return (None, is_sorted),
+            Next::Bad => return (Some(offset), is_sorted),
         };
         let (Ok(place), Ok(length)) = (u32::try_from(offset), u16::try_from(size)) else {
-            return Some(offset);
+            return (Some(offset), is_sorted);
         };
         // A message without a time stamp or a record of unknown layout stays behind its predecessor.
         let stamp = stamp(layout, rest).unwrap_or(previous);
+        is_sorted &= previous <= stamp;
         previous = stamp;
         slots.push(Slot { stamp, offset: place, size: length, layout });
         offset += size.next_multiple_of(ALIGNMENT);

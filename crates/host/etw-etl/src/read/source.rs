@@ -16,6 +16,8 @@ pub(crate) struct Source<R> {
     pub(crate) compression: u16,
     /// The memory of a buffer that is no longer needed, for the next one.
     spare: Option<Spare>,
+    /// The memory of a buffer's header.
+    start: Vec<u8>,
 }
 
 /// What was found at an offset.
@@ -33,7 +35,7 @@ pub(crate) enum Found {
 impl<R: Read + Seek> Source<R> {
     pub(crate) fn new(mut file: R) -> io::Result<Self> {
         let length = file.seek(SeekFrom::End(0))?;
-        Ok(Self { file, length, compression: 0, spare: None })
+        Ok(Self { file, length, compression: 0, spare: None, start: Vec::new() })
     }
 
     /// Takes a buffer that is no longer needed. The next one uses its memory.
@@ -45,25 +47,44 @@ impl<R: Read + Seek> Source<R> {
     pub(crate) fn bytes(&mut self, offset: u64, most: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(offset))?;
-        self.append(offset, most, &mut bytes)?;
+        self.fill(offset, most, &mut bytes, &[])?;
         Ok(bytes)
     }
 
-    /// Reads at most `most` bytes from the current position, which is `offset`, and appends them to `bytes`.
-    fn append(&mut self, offset: u64, most: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
-        let there = self.length.saturating_sub(offset);
-        let most = u64::try_from(most).unwrap_or(u64::MAX).min(there);
-        bytes.reserve_exact(usize::try_from(most).unwrap_or_default());
-        (&mut self.file).take(most).read_to_end(bytes)?;
+    /// Replaces the content of `bytes` with `start` and at most `most` bytes from the current position, which is `offset`. What
+    /// `bytes` has before need not be cleared.
+    fn fill(&mut self, offset: u64, most: usize, bytes: &mut Vec<u8>, start: &[u8]) -> io::Result<()> {
+        let there = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        bytes.reserve_exact((start.len() + most.min(there)).saturating_sub(bytes.len()));
+        bytes.resize(start.len() + most.min(there), 0);
+        let mut filled = start.len();
+        if let Some(place) = bytes.get_mut(..filled) {
+            place.copy_from_slice(start);
+        }
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.file.read(rest) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bytes.truncate(filled);
         Ok(())
     }
 
     /// Reads the buffer at `offset`.
     pub(crate) fn buffer(&mut self, offset: u64) -> io::Result<Found> {
-        let mut spare = self.spare.take().unwrap_or_default();
-        let start = &mut spare.bytes;
+        let mut start = std::mem::take(&mut self.start);
         self.file.seek(SeekFrom::Start(offset))?;
-        self.append(offset, buffer::SIZE, start)?;
+        self.fill(offset, buffer::SIZE, &mut start, &[])?;
+        let found = self.buffer_after(offset, &start);
+        self.start = start;
+        found
+    }
+
+    /// Reads the buffer at `offset`, of which the first bytes have been read.
+    fn buffer_after(&mut self, offset: u64, start: &[u8]) -> io::Result<Found> {
         let Some(header) = BufferHeader::parse(start) else {
             return Ok(Found::Bad);
         };
@@ -77,17 +98,17 @@ impl<R: Read + Seek> Source<R> {
         if header.is_compressed() {
             self.packed(offset, &header, size)
         } else {
-            self.plain(offset, &header, size, spare)
+            self.plain(offset, &header, size, start)
         }
     }
 
-    /// Reads the rest of a buffer. `spare` has the bytes of its header.
-    fn plain(&mut self, offset: u64, header: &BufferHeader, size: usize, spare: Spare) -> io::Result<Found> {
+    /// Reads the rest of a buffer. `start` has the bytes of its header.
+    fn plain(&mut self, offset: u64, header: &BufferHeader, size: usize, start: &[u8]) -> io::Result<Found> {
         let Some(used) = header.used(size) else {
             return Ok(Found::Bad);
         };
-        let Spare { mut bytes, slots } = spare;
-        self.append(offset + count(bytes.len()), used - bytes.len(), &mut bytes)?;
+        let Spare { mut bytes, slots } = self.spare.take().unwrap_or_default();
+        self.fill(offset + count(start.len()), used - start.len(), &mut bytes, start)?;
         let missing = used - bytes.len().min(used);
         let cut = (missing > 0).then(|| (offset + count(bytes.len()), count(missing), LossReason::Truncated));
         let buffer = Buffer::new(header, bytes, slots);

@@ -69,6 +69,7 @@ pub struct BuiltIn;
 impl BuiltIn {
     /// Returns the class of a kernel event by its hook id: the group in the upper byte, the type in the lower byte.
     #[must_use]
+    #[inline]
     pub fn class_of_hook(hook: u16) -> Option<Guid> {
         let [event_type, group] = hook.to_le_bytes();
         let group = if group == GROUP_PROCESS && event_type == TYPE_LOAD { GROUP_IMAGE } else { group };

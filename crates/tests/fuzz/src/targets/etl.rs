@@ -87,5 +87,5 @@ fn compare(decoder: &mut Decoder, event: &Event) {
         assert_eq!(*schema.name, *field.name);
     }
     assert_eq!(flat.is_whole, tree.raw.is_none(), "another part of the payload");
-    assert_eq!((&flat.names, flat.message()), (&tree.names, tree.message()));
+    assert_eq!((flat.names, flat.message()), (&tree.names, tree.message()));
 }

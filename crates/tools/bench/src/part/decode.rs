@@ -91,7 +91,7 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
         ),
         goal(
             "naming kernel events, MB per second",
-            150.0,
+            230.0,
             Bound::AtLeast,
             kernel.0,
             "generated file, every event named and complete",

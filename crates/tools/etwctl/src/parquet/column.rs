@@ -139,6 +139,26 @@ impl Column {
         if is_there { self.present += count } else { self.nulls += count }
     }
 
+    /// Adds a row for each integer and returns their approximate memory cost in bytes.
+    pub(super) fn extend(&mut self, numbers: impl ExactSizeIterator<Item = i64> + Clone) -> usize {
+        let count = numbers.len();
+        let cost = match &mut self.values {
+            Values::I32(values) => append(values, self.present, numbers.map(low)),
+            Values::I64(values) => append(values, self.present, numbers),
+            _ => 0,
+        };
+        self.end_rows(true, count);
+        cost
+    }
+
+    /// Adds a row for each number or null, and returns their approximate memory cost in bytes.
+    pub(super) fn extend_optional(&mut self, numbers: impl ExactSizeIterator<Item = Option<i64>> + Clone) -> usize {
+        if numbers.clone().all(|number| number.is_some()) {
+            return self.extend(numbers.map(Option::unwrap_or_default));
+        }
+        numbers.map(|number| self.add_integer(number)).sum()
+    }
+
     /// Adds a row with a list and returns its approximate memory cost in bytes.
     pub(super) fn add_list<'a>(&mut self, values: impl IntoIterator<Item = Option<Value<'a>>>) -> usize {
         self.begin_list();
@@ -322,6 +342,22 @@ fn push<T: Copy + PartialEq>(values: &mut Vec<T>, present: usize, value: T) -> u
             size_of::<T>()
         }
     }
+}
+
+/// Adds numbers to `present` others and returns their memory cost. As long as all are equal, only one is stored.
+fn append<T: Copy + PartialEq>(
+    values: &mut Vec<T>,
+    present: usize,
+    numbers: impl ExactSizeIterator<Item = T> + Clone,
+) -> usize {
+    if values.len() < 2 {
+        let Some(first) = values.first().copied().or_else(|| numbers.clone().next()) else { return 0 };
+        if numbers.clone().all(|number| number == first) {
+            values.resize(1, first);
+            return 0;
+        }
+    }
+    extend(values, present, numbers)
 }
 
 /// Adds values to `present` others and returns their memory cost.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use etw_etl::{EventRef, Names, Process};
+use etw_etl::{EventRef, FileTime, Names, Process};
 use etw_types::{EventDescriptor, Guid};
 
 use super::column::Column;
@@ -42,6 +42,9 @@ pub(super) const COMMON: [(&str, Kind); 26] = [
 /// The number of the common columns from `provider` on that are the same in all rows: `provider`, `provider_id`, `event`, `kind`,
 /// `id` and `version`.
 const SAME: usize = 6;
+
+/// Number of rows after which the columns take their heads, while these are in the processor's cache.
+const FULL: usize = 1024;
 
 /// What all events of a file have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,9 +101,19 @@ impl<K> Run<K> {
     }
 }
 
+/// What is different in most rows.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    time: FileTime,
+    process: Option<u32>,
+    thread: Option<u32>,
+    cpu: u16,
+}
+
 /// The rows that the common columns do not have yet.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
+    heads: Vec<Head>,
     descriptor: Run<EventDescriptor>,
     activity: Run<Option<Guid>>,
     process: Run<Option<Arc<Process>>>,
@@ -135,13 +148,12 @@ impl Pending {
         // In the order of `COMMON`. Those without a name are filled in when the rows are written.
         #[rustfmt::skip]
         let [
-            time, _, _, _, _, _, _, level, opcode, task, keyword, pid, tid, cpu, activity, related, message, stack, raw,
+            _, _, _, _, _, _, _, level, opcode, task, keyword, _, _, _, activity, related, message, stack, raw,
             process, parent_pid, session_id, command_line, thread, file, key,
         ] = columns;
-        let mut cost = time.add_integer(nanoseconds(header.time.0));
-        cost += pid.add_integer(header.process_id.map(Into::into));
-        cost += tid.add_integer(header.thread_id.map(Into::into));
-        cost += cpu.add_integer(Some(header.cpu.into()));
+        let (process_id, thread_id) = (header.process_id, header.thread_id);
+        self.heads.push(Head { time: header.time, process: process_id, thread: thread_id, cpu: header.cpu });
+        let mut cost = size_of::<Head>();
         let descriptor = &header.descriptor;
         if !self.descriptor.continues(|last| last == descriptor) {
             cost += self.descriptor.begin(*descriptor, [&mut *level, &mut *opcode, &mut *task, &mut *keyword]);
@@ -189,6 +201,28 @@ impl Pending {
                 cost += column.add_text(name.as_deref());
             }
         }
+        cost
+    }
+
+    /// Returns whether the columns should take the heads.
+    pub(super) const fn is_full(&self) -> bool {
+        self.heads.len() >= FULL
+    }
+
+    /// Returns the memory of the heads in bytes.
+    pub(super) const fn size(&self) -> usize {
+        self.heads.len() * size_of::<Head>()
+    }
+
+    /// Moves the heads to their columns, and returns the approximate memory cost in bytes.
+    pub(super) fn settle_heads(&mut self, columns: &mut [Column; COMMON.len()]) -> usize {
+        let [time, _, _, _, _, _, _, _, _, _, _, pid, tid, cpu, ..] = columns;
+        let heads = self.heads.iter();
+        let mut cost = time.extend_optional(heads.clone().map(|head| nanoseconds(head.time.0)));
+        cost += pid.extend_optional(heads.clone().map(|head| head.process.map(Into::into)));
+        cost += tid.extend_optional(heads.clone().map(|head| head.thread.map(Into::into)));
+        cost += cpu.extend(heads.map(|head| head.cpu.into()));
+        self.heads.clear();
         cost
     }
 

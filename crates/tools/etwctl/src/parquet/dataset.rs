@@ -42,7 +42,7 @@ impl Dataset {
     /// The id of a trace: its length and a hash of its content.
     pub(crate) fn id(path: &Path) -> io::Result<String> {
         let mut file = File::open(path)?;
-        let mut block = vec![0; 1 << 20];
+        let mut block = vec![0; 1 << 16];
         // FNV-1a over words of eight bytes, with the length.
         let (mut hash, mut length) = (0xcbf2_9ce4_8422_2325_u64, 0_u64);
         loop {
@@ -53,11 +53,11 @@ impl Dataset {
                     read => filled += read,
                 }
             }
-            let bytes = block.get(..filled).unwrap_or_default();
-            for word in bytes.chunks(8) {
-                let mut value = [0; 8];
-                value.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
-                hash = (hash ^ u64::from_le_bytes(value)).wrapping_mul(0x0100_0000_01b3);
+            let (words, rest) = block.get(..filled).unwrap_or_default().as_chunks();
+            let mut last = [0; 8];
+            last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            for word in words.iter().chain((!rest.is_empty()).then_some(&last)) {
+                hash = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x0100_0000_01b3);
                 hash ^= hash >> 29;
             }
             length += u64::try_from(filled).unwrap_or_default();

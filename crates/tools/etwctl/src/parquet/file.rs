@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use etw_etl::EventRef;
+use etw_etl::{Elements, EventRef, NumberPlace};
 use parquet::basic::Compression;
 use parquet::errors::Result;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -15,7 +15,9 @@ use super::append::Append;
 use super::column::Column;
 use super::common::{COMMON, Content, Identity, Pending};
 use super::fields::Shape;
+use super::flat::add_list;
 use super::kind::{Kind, Value};
+use super::rows::Rows;
 
 /// A file that is being written. It is open only while one of these functions writes to it.
 pub(super) struct Table {
@@ -26,6 +28,8 @@ pub(super) struct Table {
     constants: Vec<Option<String>>,
     writer: SerializedFileWriter<Append>,
     pending: Pending,
+    /// The fields of the last rows, if they are numbers at fixed places.
+    fixed: Rows,
     /// Number of buffered rows.
     rows: usize,
     /// Approximate memory of the buffered rows, in bytes.
@@ -68,8 +72,8 @@ impl Table {
         writer.inner_mut().close();
         let descriptions = writer.schema_descr().columns().to_vec();
         let constants = constants.iter().map(|(_, text)| text.clone()).collect();
-        let pending = Pending::default();
-        Ok(Self { shapes, identity, columns, descriptions, constants, writer, pending, rows: 0, held: 0 })
+        let (pending, fixed) = (Pending::default(), Rows::default());
+        Ok(Self { shapes, identity, columns, descriptions, constants, writer, pending, fixed, rows: 0, held: 0 })
     }
 
     /// Adds a row. `cells` adds a row to each of the columns of the file's fields, and returns its approximate memory cost in bytes.
@@ -79,10 +83,49 @@ impl Table {
         content: &Content<'_>,
         cells: impl FnOnce(&mut [Column]) -> usize,
     ) {
+        if self.fixed.size() > 0 {
+            self.settle_waiting();
+        }
         let Some((common, own)) = self.columns.split_first_chunk_mut() else { return };
         self.held += self.pending.add(common, event, content);
         self.held += own.get_mut(self.constants.len()..).map_or(0, cells);
+        self.end_row();
+    }
+
+    /// Adds a row whose fields are the integers at these places of the event's payload, and possibly an array after them.
+    pub(super) fn add_fixed(
+        &mut self,
+        event: &EventRef<'_>,
+        content: &Content<'_>,
+        places: &Arc<[NumberPlace]>,
+        array: Option<Elements<'_, '_>>,
+    ) {
+        if !self.fixed.accept(places) {
+            self.settle_waiting();
+            self.fixed.accept(places);
+        }
+        let Some((common, own)) = self.columns.split_first_chunk_mut() else { return };
+        self.held += self.pending.add(common, event, content) + self.fixed.push(event.payload());
+        if let Some((array, column)) = array.zip(own.get_mut(self.constants.len() + places.len())) {
+            self.held += add_list(column, array);
+        }
+        self.end_row();
+    }
+
+    fn end_row(&mut self) {
         self.rows += 1;
+        if self.pending.is_full() || self.fixed.is_full() {
+            self.settle_waiting();
+        }
+    }
+
+    /// Moves what waits for its columns to them.
+    fn settle_waiting(&mut self) {
+        self.held -= self.pending.size() + self.fixed.size();
+        if let Some((common, own)) = self.columns.split_first_chunk_mut() {
+            self.held += self.pending.settle_heads(common);
+            self.held += own.get_mut(self.constants.len()..).map_or(0, |fields| self.fixed.settle(fields));
+        }
     }
 
     /// Writes the buffered rows.
@@ -90,6 +133,7 @@ impl Table {
         if self.rows == 0 {
             return Ok(());
         }
+        self.settle_waiting();
         if let Some((common, own)) = self.columns.split_first_chunk_mut() {
             self.pending.settle(common, &self.identity, self.rows);
             for (column, constant) in own.iter_mut().zip(&self.constants) {

@@ -1,10 +1,9 @@
 //! Adds an event to its columns without a tree of fields.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use etw_etl::decode::Node;
-use etw_etl::{Flat, FlatValue};
+use etw_etl::{Elements, Flat, FlatValue};
 use etw_types::tracelogging::Value as Encoded;
 use etw_types::{InType, OutType};
 
@@ -27,10 +26,13 @@ pub(super) struct Fitting<'f, 'a> {
 impl<'f, 'a> Fitting<'f, 'a> {
     /// Returns the event if earlier ones with the same encodings fitted, and their types do not depend on values.
     pub(super) fn like_others(flat: &'f Flat<'_, 'a>, shapes: &[Shape]) -> Option<Self> {
-        (flat.field_count() == shapes.len()).then_some(Self { flat, shown: Vec::new(), is_exact: true })
+        // The type of an empty array is not certain.
+        let is_empty = |value| matches!(value, FlatValue::Many(elements) if elements.is_empty());
+        let fits = flat.field_count() == shapes.len() && !flat.fields().any(|(_, value)| is_empty(value));
+        fits.then_some(Self { flat, shown: Vec::new(), is_exact: true })
     }
 
-    /// Returns whether the types of all columns follow from the encodings: all fields are single numbers.
+    /// Returns whether the types of all columns follow from the encodings: all fields are numbers or arrays of them.
     pub(super) fn is_certain(&self) -> bool {
         self.shown.is_empty()
             && self.flat.fields().all(|(_, value)| match value {
@@ -38,7 +40,8 @@ impl<'f, 'a> Fitting<'f, 'a> {
                     value,
                     Encoded::Unsigned(_) | Encoded::Signed(_) | Encoded::Hex(_) | Encoded::F32(_) | Encoded::F64(_)
                 ),
-                FlatValue::Many(_) => false,
+                // A column of integers has taken its elements.
+                FlatValue::Many(_) => true,
             })
     }
 
@@ -66,13 +69,11 @@ impl<'f, 'a> Fitting<'f, 'a> {
                         fits
                     }
                 }
-                // The type of an empty array is not certain.
+                // The type of an empty array is not certain. All elements have the encoding of the first one.
                 FlatValue::Many(elements) => {
-                    let fits = |(in_type, value): &(InType, Encoded<'a>)| {
-                        plain_kind(*in_type, field.out, *value, is_mapped) == Some(shape.kind)
-                    };
-                    let is_integer = matches!(shape.kind, Kind::Integer(..));
-                    shape.is_list && is_integer && !elements.is_empty() && elements.iter().all(fits)
+                    let first = elements.get(0);
+                    let kind = first.and_then(|(in_type, value)| plain_kind(in_type, field.out, value, is_mapped));
+                    shape.is_list && matches!(shape.kind, Kind::Integer(..)) && kind == Some(shape.kind)
                 }
             };
             if !fits {
@@ -82,20 +83,39 @@ impl<'f, 'a> Fitting<'f, 'a> {
         Some(fitting)
     }
 
-    /// Adds a row to each column and returns its approximate memory cost in bytes.
-    pub(super) fn add(self, columns: &mut [Column]) -> usize {
+    /// Adds a row to each column and returns its approximate memory cost in bytes. `letters` has the memory for a text.
+    pub(super) fn add(self, columns: &mut [Column], letters: &mut Vec<u8>) -> usize {
         let mut shown = self.shown.into_iter().peekable();
         let mut cost = 0;
         for (index, ((_, value), column)) in self.flat.fields().zip(columns).enumerate() {
             cost += match (shown.next_if(|(place, _)| *place == index), value) {
                 (Some((_, cell)), _) => column.add(cell),
-                (None, FlatValue::One(_, value)) => column.add(plain(value)),
-                (None, FlatValue::Many(elements)) => {
-                    column.add_integers(elements.iter().map(|(_, value)| integer(*value)))
+                (None, FlatValue::One(_, Encoded::Utf16(text))) => {
+                    letters.clear();
+                    letters.extend(text.as_chunks::<2>().0.iter().map(|[low, _]| *low));
+                    column.add(Some(Value::Bytes(letters.as_slice().into())))
                 }
+                (None, FlatValue::One(_, value)) => column.add(plain(value)),
+                (None, FlatValue::Many(elements)) => add_list(column, elements),
             };
         }
         cost
+    }
+}
+
+/// Adds a row with the integers of an array, and returns its approximate memory cost in bytes.
+pub(super) fn add_list(column: &mut Column, elements: Elements<'_, '_>) -> usize {
+    match elements.bytes() {
+        Some((InType::U64 | InType::I64 | InType::Hex64, bytes)) => {
+            column.add_integers(bytes.as_chunks().0.iter().map(|raw| i64::from_le_bytes(*raw)))
+        }
+        Some((InType::U32 | InType::Hex32, bytes)) => {
+            column.add_integers(bytes.as_chunks().0.iter().map(|raw| u32::from_le_bytes(*raw).into()))
+        }
+        _ => {
+            let numbers: Vec<i64> = elements.iter().map(|(_, value)| integer(value)).collect();
+            column.add_integers(numbers.into_iter())
+        }
     }
 }
 
@@ -129,7 +149,7 @@ fn plain_kind(in_type: InType, out_type: OutType, value: Encoded<'_>, is_mapped:
     }
 }
 
-/// Returns the value of a cell, for values that have a plain type.
+/// Returns the value of a cell, for values that have a plain type and are not UTF-16.
 #[inline]
 fn plain(value: Encoded<'_>) -> Option<Value<'_>> {
     match value {
@@ -138,10 +158,6 @@ fn plain(value: Encoded<'_>) -> Option<Value<'_>> {
         Encoded::F64(number) => Some(Value::F64(number)),
         Encoded::FileTime(time) => Some(Value::Integer((time - TO_1970) / 10)),
         Encoded::Text(text) => Some(Value::Bytes(text.into())),
-        Encoded::Utf16(text) => {
-            let letters: Vec<u8> = text.as_chunks::<2>().0.iter().map(|[low, _]| *low).collect();
-            Some(Value::Bytes(Cow::Owned(letters)))
-        }
         _ => None,
     }
 }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use etw_etl::{Decoded, Decoder, EventRef, Flat};
-use etw_manifest::EventSchema;
-use etw_types::Guid;
 
 use super::common::{Content, Identity};
 use super::fields::{Shape, cell, shape, visit};
 use super::file::Table;
 use super::flat::Fitting;
 use super::kind::Cell;
+use super::known::{Fields, Heading, Known, KnownKinds};
+use super::rows::Rows;
 
 /// Approximate maximum memory for buffered rows, in bytes.
 const MEMORY: usize = 128 * 1024 * 1024;
@@ -26,23 +26,8 @@ const MAX_FILES: usize = 2000;
 const TICKS_PER_DAY: i64 = 864_000_000_000;
 /// Maximum number of field columns in a file.
 const MAX_COLUMNS: usize = 2000;
-/// Number of kinds of events whose tables are found without comparing names and fields; a power of two.
-const KNOWN: usize = 1024;
-/// Number of places that a kind of event may have among these.
-const PROBES: usize = 4;
 /// Maximum length of a file name, without its number and extension.
 const MAX_NAME: usize = 120;
-
-/// What the header of an event says about its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Heading {
-    class: Option<Guid>,
-    kind: &'static str,
-    id: u16,
-    version: u8,
-    /// The day of a partition.
-    day: Option<i64>,
-}
 
 /// Identifies a kind of event.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -51,18 +36,6 @@ struct Key {
     provider: Option<String>,
     event: Option<String>,
     shapes: Vec<Shape>,
-}
-
-/// The table of events with a heading and a schema.
-#[derive(Clone, Debug)]
-struct Known {
-    heading: Heading,
-    schema: Arc<EventSchema>,
-    table: usize,
-    /// Whether a 32-bit system wrote the events: the encodings of pointers depend on it.
-    is_32_bit: bool,
-    /// Whether the types of the columns follow from the encodings of the fields.
-    is_certain: bool,
 }
 
 /// How the files of a folder are named.
@@ -103,10 +76,12 @@ pub(crate) struct Folder {
     constants: Vec<(&'static str, Option<String>)>,
     tables: HashMap<Key, usize>,
     open: Vec<Table>,
-    known: Vec<Option<Known>>,
+    known: KnownKinds,
     /// How often each file name was used, ignoring case.
     names: HashMap<String, usize>,
     held: usize,
+    /// The memory for a text.
+    letters: Vec<u8>,
     summary: Summary,
 }
 
@@ -148,9 +123,10 @@ impl Folder {
             layout,
             tables: HashMap::new(),
             open: Vec::new(),
-            known: vec![None; KNOWN],
+            known: KnownKinds::default(),
             names: HashMap::new(),
             held: 0,
+            letters: Vec::new(),
             summary: Summary::default(),
         })
     }
@@ -163,44 +139,53 @@ impl Folder {
     /// Fails if a file cannot be written.
     pub(crate) fn flat(&mut self, event: &EventRef<'_>, decoder: &mut Decoder) -> io::Result<bool> {
         let Some(flat) = decoder.flat(event) else { return Ok(false) };
+        if let Some(place) = self.known.find_recent(&event.header, flat.schema) {
+            return self.add_flat(place, event, &flat);
+        }
         let heading = self.heading(event);
         let is_32_bit = event.header.is_32_bit;
-        let is_known = |known: &Known| {
-            (known.heading, known.is_32_bit) == (heading, is_32_bit) && Arc::ptr_eq(&known.schema, flat.schema)
-        };
-        let slot = slots(&heading, flat.schema)
-            .find(|slot| self.known.get(*slot).is_some_and(|known| known.as_ref().is_some_and(is_known)));
-        if let Some(slot) = slot {
-            return self.add_flat(slot, event, &flat);
+        if let Some(place) = self.known.find(&heading, is_32_bit, flat.schema) {
+            let (time, past) = (event.header.time.0, event.header.time.0.rem_euclid(TICKS_PER_DAY));
+            let whole = (time.saturating_sub(past), time.saturating_add(TICKS_PER_DAY - 1 - past));
+            let day = heading.day.map_or((i64::MIN, i64::MAX), |_| whole);
+            self.known.remember(&event.header, flat.schema, day, place);
+            return self.add_flat(place, event, &flat);
         }
         // The tree says which columns the events of this kind have.
         let schema = Arc::clone(flat.schema);
         let tree = decoder.decode(event);
         let Some(table) = self.table(event, &tree)? else { return Ok(true) };
-        let is_free = |slot: &usize| self.known.get(*slot).is_some_and(Option::is_none);
-        let slot = slots(&heading, &schema).find(is_free).or_else(|| slots(&heading, &schema).next());
-        if let Some(known) = slot.and_then(|slot| self.known.get_mut(slot)) {
-            *known = Some(Known { heading, schema, table, is_32_bit, is_certain: false });
-        }
+        self.known.insert(Known { heading, schema, table, is_32_bit, fields: Fields::Uncertain });
         self.add_decoded(table, event, &tree).map(|()| true)
     }
 
     /// Adds an event of a known kind without a tree. Returns `false` if its table has other columns.
-    fn add_flat(&mut self, slot: usize, event: &EventRef<'_>, flat: &Flat<'_, '_>) -> io::Result<bool> {
-        let Some(known) = self.known.get_mut(slot).and_then(Option::as_mut) else { return Ok(false) };
+    fn add_flat(&mut self, place: usize, event: &EventRef<'_>, flat: &Flat<'_, '_>) -> io::Result<bool> {
+        let Some(known) = self.known.get_mut(place) else { return Ok(false) };
         let number = known.table;
         let Some(table) = self.open.get_mut(number) else { return Ok(false) };
-        let fitting = if known.is_certain {
-            Fitting::like_others(flat, &table.shapes)
-        } else {
-            Fitting::new(flat, &table.shapes)
+        let content = |is_exact: bool| Content {
+            names: flat.names,
+            message: flat.message(),
+            raw: (!flat.is_whole || !is_exact).then(|| event.payload()),
+        };
+        if let (Fields::Fixed(places), Some(fixed)) = (&known.fields, flat.fixed()) {
+            self.held -= table.held;
+            table.add_fixed(event, &content(true), places, fixed.array);
+            return self.added(number).map(|()| true);
+        }
+        let fitting = match known.fields {
+            Fields::Uncertain => Fitting::new(flat, &table.shapes),
+            Fields::Certain | Fields::Fixed(_) => Fitting::like_others(flat, &table.shapes),
         };
         let Some(fitting) = fitting else { return Ok(false) };
-        known.is_certain = known.is_certain || fitting.is_certain();
-        let raw = (!flat.is_whole || !fitting.is_exact).then(|| event.payload());
+        if matches!(known.fields, Fields::Uncertain) && fitting.is_certain() {
+            let places = flat.fixed().map(|fixed| fixed.places).filter(|places| Rows::are_possible(places));
+            known.fields = places.map_or(Fields::Certain, |places| Fields::Fixed(places.into()));
+        }
         self.held -= table.held;
-        let content = Content { names: &flat.names, message: flat.message(), raw };
-        table.add(event, &content, |columns| fitting.add(columns));
+        let content = content(fitting.is_exact);
+        table.add(event, &content, |columns| fitting.add(columns, &mut self.letters));
         self.added(number).map(|()| true)
     }
 
@@ -262,7 +247,7 @@ impl Folder {
         let descriptor = &event.header.descriptor;
         Heading {
             class: event.class(),
-            kind: event.kind().as_str(),
+            kind: event.kind(),
             id: descriptor.id,
             version: descriptor.version,
             day: matches!(self.layout, Layout::Partitioned { .. })
@@ -294,7 +279,7 @@ impl Folder {
                     provider: provider.clone(),
                     class: heading.class.map(|class| class.to_string()),
                     event: event.clone(),
-                    kind: heading.kind,
+                    kind: heading.kind.as_str(),
                     id: heading.id,
                     version: heading.version,
                 };
@@ -332,16 +317,6 @@ impl Drop for Folder {
         self.open.clear();
         let _ = fs::remove_dir_all(&self.beside);
     }
-}
-
-/// The places for the table of a kind of event, in the order of preference.
-fn slots(heading: &Heading, schema: &Arc<EventSchema>) -> impl Iterator<Item = usize> + use<> {
-    let class = heading.class.map_or(0, |class| class.data1.into());
-    let day = heading.day.unwrap_or_default().unsigned_abs();
-    let address = u64::try_from(Arc::as_ptr(schema).addr()).unwrap_or_default();
-    let mixed = address ^ u64::from(heading.id) << 32 ^ u64::from(heading.version) << 48 ^ class << 16 ^ day;
-    let first = usize::try_from(mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48).unwrap_or_default();
-    (first..first + PROBES).map(|slot| slot % KNOWN)
 }
 
 fn failed(path: &Path, error: &parquet::errors::ParquetError) -> io::Error {

@@ -42,6 +42,8 @@ mod flat;
 mod folder;
 mod hybrid;
 mod kind;
+mod known;
+mod rows;
 
 pub(crate) use dataset::Dataset;
 pub(crate) use folder::Folder;

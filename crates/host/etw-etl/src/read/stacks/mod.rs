@@ -41,6 +41,16 @@ struct Stack {
     length: usize,
 }
 
+/// The stack of an event, as far as another event has it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Resolved<'a> {
+    pub(crate) stack: Option<&'a [u64]>,
+    /// The process that the stack belongs to, if the event does not say.
+    pub(crate) process: Option<u32>,
+    /// Whether the event has a key without a definition.
+    pub(crate) is_undefined: bool,
+}
+
 /// The stacks that wait for their events.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
@@ -253,34 +263,30 @@ impl Stacks {
         self.part_frames.clear();
     }
 
-    /// Sets the stack that the event's key refers to, or the one that the kernel wrote after the event. Returns whether the event
-    /// has a key without a definition.
+    /// Returns whether an event may have a stack that is not in the event itself.
     #[inline]
-    pub(crate) fn resolve<'a>(&'a self, event: &mut EventRef<'a>, session: u16) -> bool {
-        let mut is_undefined = false;
-        if event.has_items()
-            && let Some(key) = event.stack_key()
-        {
+    pub(crate) const fn may_resolve(&self, event: &EventRef<'_>) -> bool {
+        !self.current.is_empty() || event.has_items()
+    }
+
+    /// Finds the stack that the event's key refers to, or the one that the kernel wrote after the event.
+    pub(crate) fn resolve(&self, event: EventRef<'_>, session: u16) -> Resolved<'_> {
+        let mut found = Resolved::default();
+        if let Some(key) = event.stack_key() {
             let stamp = event.header.stamp;
-            let stack = self.keys.get(Reference { key, session, stamp, is_kernel: None });
-            event.set_stack(stack, None);
-            if stack.is_some() {
-                return false;
+            found.stack = self.keys.get(Reference { key, session, stamp, is_kernel: None });
+            if found.stack.is_some() {
+                return found;
             }
-            is_undefined = true;
+            found.is_undefined = true;
         }
-        if let Some((process, frames)) = self.of_event(&event.header, event.payload()) {
-            event.set_stack(Some(frames), Some(process));
+        if let Some((process, frames)) = self.find(&event.header, event.payload()) {
+            (found.stack, found.process) = (Some(frames), Some(process));
         }
-        is_undefined
+        found
     }
 
     /// Returns the process and the stack that the kernel wrote after the current event.
-    #[inline]
-    fn of_event(&self, header: &Header, payload: &[u8]) -> Option<(u32, &[u64])> {
-        if self.current.is_empty() { None } else { self.find(header, payload) }
-    }
-
     fn find(&self, header: &Header, payload: &[u8]) -> Option<(u32, &[u64])> {
         let is_stack = header.descriptor.id >> 8 == 0x18 && header.provider.is_none();
         if is_stack || header.layout == Layout::Message {
