@@ -11,12 +11,13 @@ fn compile(file: &str, minor: u8, triple: &str, processor: &str) -> Vec<u8> {
     let include = kit.join("Include").join(wdk_kit::VERSION);
     let framework = kit.join(format!("Include/wdf/kmdf/1.{minor}"));
     let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{file}-{minor}-{processor}.obj"));
+    let is_cpp = Path::new(file).extension().is_some_and(|extension| extension == "cpp");
     let output = Command::new("clang")
         .args([&format!("--target={triple}"), &format!("-D{processor}"), "-c", "-O1", "-fms-extensions"])
         .args(["-fms-compatibility", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-missing-braces"])
         .args(["-Wno-pragma-pack", "-D_KERNEL_MODE=1", "-DPOOL_NX_OPTIN=1", "-DKMDF_VERSION_MAJOR=1"])
         .arg(format!("-DKMDF_VERSION_MINOR={minor}"))
-        .args(if file.ends_with(".cpp") { &["-std=c++17", "-fno-exceptions", "-fno-rtti"][..] } else { &[] })
+        .args(if is_cpp { &["-std=c++17", "-fno-exceptions", "-fno-rtti"][..] } else { &[] })
         .args(
             [include.join("km"), include.join("shared"), include.join("km/crt"), framework]
                 .map(|dir| format!("-I{}", dir.display())),
