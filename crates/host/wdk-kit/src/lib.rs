@@ -73,8 +73,8 @@ fn fill(kit: &Path) -> Result<(), Error> {
     for minor in wdf::MINORS {
         let headers = framework.headers(minor)?;
         let dir = kit.join(layout::framework_headers(minor));
-        layout::write(&dir.join("wdf.h"), &headers.wdf)?;
-        layout::write(&dir.join("wdfusb.h"), &headers.wdfusb)?;
+        layout::write_header(&dir.join("wdf.h"), &headers.wdf)?;
+        layout::write_header(&dir.join("wdfusb.h"), &headers.wdfusb)?;
     }
     libraries::build(kit, &generated, &wdf::MINORS, &tools)?;
     layout::write(&kit.join("complete"), "")

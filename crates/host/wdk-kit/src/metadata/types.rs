@@ -63,6 +63,9 @@ impl<'a> Speller<'a> {
             Metadata::PtrMut(inner, depth) | Metadata::PtrConst(inner, depth) => {
                 let target = match (inner.as_ref(), self.table.pointees.get(place.name())) {
                     (Metadata::ISize, Some(tag)) => Type::Tag(Keyword::Struct, tag.clone()),
+                    (Metadata::Void, Some(tag)) if matches!(place, Place::Field(_)) => {
+                        Type::Tag(Keyword::Struct, tag.clone())
+                    }
                     _ => self.spell(inner, place, false),
                 };
                 let first = if is_constant { target.pointer_to_constant() } else { target.pointer_to() };

@@ -39,7 +39,12 @@ impl Writer<'_> {
     pub(super) fn resolve(&self, kind: &Type, is_value: bool) -> Option<Type> {
         Some(match kind {
             Type::Pointer { to, is_constant } => {
-                Type::Pointer { to: Box::new(self.resolve(to, false)?), is_constant: *is_constant }
+                // In C++, wchar_t is not another name of a 16-bit integer. The headers have names for those, which bindgen keeps.
+                let to = match to.as_ref() {
+                    Type::Name(name) if name == "::core::ffi::c_ushort" => Type::name("wchar_t"),
+                    to => self.resolve(to, false)?,
+                };
+                Type::Pointer { to: Box::new(to), is_constant: *is_constant }
             }
             Type::Array { of, count } => Type::Array { of: Box::new(self.resolve(of, is_value)?), count: *count },
             Type::Function(signature) => {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ntdef.h"
+#include "nt/arguments.h"
 
 /* A driver defines this name. The metadata has a constant of the same name. */
 #ifdef POOL_NX_OPTIN_AUTO

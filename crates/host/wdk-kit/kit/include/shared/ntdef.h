@@ -93,7 +93,7 @@ typedef void *HANDLE;
 typedef CHAR *PCHAR, *LPSTR, *PSTR, *PCH;
 typedef const CHAR *LPCSTR, *PCSTR, *PCCH, *PCSZ;
 typedef WCHAR *PWCHAR, *LPWSTR, *PWSTR, *PWCH;
-typedef const WCHAR *LPCWSTR, *PCWSTR, *PCWCH;
+typedef const WCHAR *LPCWSTR, *PCWSTR, *PCWCH, *LPCWCH, *LPCWCHAR;
 typedef PWSTR *PZPWSTR;
 typedef const PWSTR *PCZPWSTR;
 typedef PWSTR PZZWSTR;
@@ -132,7 +132,11 @@ typedef LCID *PLCID;
 
 #define TRUE 1
 #define FALSE 0
+#ifdef __cplusplus
+#define NULL 0
+#else
 #define NULL ((void *)0)
+#endif
 #define MAXUSHORT 0xffff
 #define MAXULONG 0xffffffff
 #define MAXLONG 0x7fffffff

@@ -3,5 +3,5 @@
 
 NTSYSAPI int __cdecl _snprintf(char *Buffer, size_t Count, const char *Format, ...);
 NTSYSAPI int __cdecl _snwprintf(wchar_t *Buffer, size_t Count, const wchar_t *Format, ...);
-NTSYSAPI int __cdecl _vsnprintf(char *Buffer, size_t Count, const char *Format, __builtin_va_list Arguments);
-NTSYSAPI int __cdecl _vsnwprintf(wchar_t *Buffer, size_t Count, const wchar_t *Format, __builtin_va_list Arguments);
+NTSYSAPI int __cdecl _vsnprintf(char *Buffer, size_t Count, const char *Format, va_list Arguments);
+NTSYSAPI int __cdecl _vsnwprintf(wchar_t *Buffer, size_t Count, const wchar_t *Format, va_list Arguments);

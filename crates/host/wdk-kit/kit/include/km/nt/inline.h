@@ -60,6 +60,8 @@
 #define except __except
 #define finally __finally
 #define leave __leave
+#endif
+#ifndef NOMINMAX
 #define min(First, Second) ((First) < (Second) ? (First) : (Second))
 #define max(First, Second) ((First) > (Second) ? (First) : (Second))
 #endif
@@ -68,6 +70,10 @@
 #define USHORT_MAX 0xffff
 #define ULONG_MAX 0xffffffffUL
 #define MAXULONGLONG 0xffffffffffffffffULL
+
+/* The largest entry that IoAllocateErrorLogEntry allocates: a message to the error log has room for its header and a name of 40 characters. */
+#define ERROR_LOG_MAXIMUM_SIZE ERROR_LOG_LIMIT_SIZE
+#define EX_TIMER_UNLIMITED_TOLERANCE ((LONGLONG)-1)
 
 #define FILE_INVALID_FILE_ID ((LONGLONG)-1)
 #define STATUS_CONTINUE_COMPLETION STATUS_SUCCESS
@@ -124,7 +130,16 @@
 #define RtlRetrieveUlong(To, From) RtlCopyMemory((To), (From), sizeof(ULONG))
 #define RtlStoreUlong(To, Value) (*(ULONG *)(To) = (Value))
 
-#define RTL_CONSTANT_STRING(Text) { sizeof(Text) - sizeof((Text)[0]), sizeof(Text), (PVOID)(Text) }
+/* C++ converts neither a literal nor PVOID to a pointer to characters that can be changed. */
+#ifdef __cplusplus
+extern "C++" {
+constexpr PCHAR WdkKitText(const CHAR *Text) { return const_cast<PCHAR>(Text); }
+constexpr PWCH WdkKitText(const WCHAR *Text) { return const_cast<PWCH>(Text); }
+}
+#else
+#define WdkKitText (PVOID)
+#endif
+#define RTL_CONSTANT_STRING(Text) { sizeof(Text) - sizeof((Text)[0]), sizeof(Text), WdkKitText(Text) }
 #define DECLARE_CONST_UNICODE_STRING(Name, Text) const UNICODE_STRING Name = RTL_CONSTANT_STRING(Text)
 #define DECLARE_UNICODE_STRING_SIZE(Name, Count) \
     WCHAR Name##_buffer[Count]; \
@@ -137,7 +152,8 @@
 #define RtlAnsiStringToUnicodeSize(String) (((String)->Length + 1) * (ULONG)sizeof(WCHAR))
 #define RtlUnicodeStringToAnsiSize(String) ((String)->Length / (ULONG)sizeof(WCHAR) + 1)
 #define InitializeObjectAttributes(Object, Name, Flags, Root, Descriptor) \
-    (*(Object) = (OBJECT_ATTRIBUTES){ sizeof(OBJECT_ATTRIBUTES), (Root), (Name), (Flags), (Descriptor), NULL })
+    ((Object)->Length = sizeof(OBJECT_ATTRIBUTES), (Object)->RootDirectory = (Root), (Object)->ObjectName = (Name), \
+     (Object)->Attributes = (Flags), (Object)->SecurityDescriptor = (Descriptor), (Object)->SecurityQualityOfService = NULL)
 
 #define IoCallDriver IofCallDriver
 #define IoCompleteRequest IofCompleteRequest
@@ -156,6 +172,8 @@
 #define IoGetFunctionCodeFromCtlCode(Code) ((Code) >> 2 & 0xFFF)
 #define IoInitializeDriverCreateContext(Context) (RtlZeroMemory((Context), sizeof(IO_DRIVER_CREATE_CONTEXT)), (Context)->Size = sizeof(IO_DRIVER_CREATE_CONTEXT))
 #define VER_SET_CONDITION(Mask, Kind, Condition) ((Mask) = VerSetConditionMask((Mask), (Kind), (Condition)))
+#define KD_DEBUGGER_ENABLED (*KdDebuggerEnabled)
+#define KD_DEBUGGER_NOT_PRESENT (*KdDebuggerNotPresent)
 #define KeInitializeCallbackRecord(Record) ((Record)->State = 0)
 #define ExInitializeWorkItem(Item, Function, Argument) \
     ((Item)->WorkerRoutine = (Function), (Item)->Parameter = (Argument), (Item)->List.Flink = NULL)
@@ -221,6 +239,15 @@ FORCEINLINE VOID IoSetCompletionRoutine(PIRP Irp, PIO_COMPLETION_ROUTINE Routine
     Next->CompletionRoutine = Routine;
     Next->Context = Context;
     Next->Control = (OnSuccess ? SL_INVOKE_ON_SUCCESS : 0) | (OnError ? SL_INVOKE_ON_ERROR : 0) | (OnCancel ? SL_INVOKE_ON_CANCEL : 0);
+}
+
+FORCEINLINE VOID ExInitializeSetTimerParameters(PEXT_SET_PARAMETERS Parameters) { RtlZeroMemory(Parameters, sizeof(*Parameters)); }
+
+/* The stack grows down, from its high limit to its low one. */
+FORCEINLINE ULONG_PTR IoGetRemainingStackSize(VOID) {
+    ULONG_PTR Low, High;
+    IoGetStackLimits(&Low, &High);
+    return (ULONG_PTR)&Low - Low;
 }
 
 FORCEINLINE VOID ExInitializeFastMutex(PFAST_MUTEX Mutex) {

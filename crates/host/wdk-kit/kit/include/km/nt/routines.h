@@ -12,7 +12,9 @@ NTSYSAPI VOID NTAPI RtlCopyMemoryNonTemporal(VOID *Destination, const VOID *Sour
 NTSYSAPI NTSTATUS NTAPI ZwGetNextProcess(HANDLE ProcessHandle, ACCESS_MASK DesiredAccess, ULONG HandleAttributes, ULONG Flags, PHANDLE NewProcessHandle);
 NTSYSAPI NTSTATUS NTAPI ZwGetNextThread(HANDLE ProcessHandle, HANDLE ThreadHandle, ACCESS_MASK DesiredAccess, ULONG HandleAttributes, ULONG Flags,
                                         PHANDLE NewThreadHandle);
+NTSYSAPI NTSTATUS NTAPI ZwDeleteValueKey(HANDLE KeyHandle, PUNICODE_STRING ValueName);
 NTSYSAPI VOID NTAPI DbgBreakPoint(VOID);
+NTKERNELAPI NTSTATUS NTAPI WmiTraceMessageVa(ULONG64 LoggerHandle, ULONG MessageFlags, const GUID *MessageGuid, USHORT MessageNumber, va_list Arguments);
 NTKERNELAPI KIRQL NTAPI KeAcquireSpinLockRaiseToDpc(PKSPIN_LOCK SpinLock);
 NTKERNELAPI VOID NTAPI KeReleaseSpinLock(PKSPIN_LOCK SpinLock, KIRQL NewIrql);
 NTKERNELAPI VOID NTAPI KeAcquireSpinLockAtDpcLevel(PKSPIN_LOCK SpinLock);
