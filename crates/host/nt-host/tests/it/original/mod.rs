@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::common::c::{FRAMEWORK, build, temporary};
+use crate::idle::SCENARIOS;
 use etw_types::NtStatus;
 use nt_host::{Below, Builder, Device, Error, Frameworks, NtHost, Report, RequestKind};
 
@@ -254,6 +255,17 @@ fn children_come_and_go_in_the_same_way() {
         Ok(())
     });
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn devices_sleep_while_they_are_idle_in_the_same_way() {
+    for (name, bug, steps) in SCENARIOS {
+        let found = differences_with("kmdf_idle", bug, |run| {
+            let device = run.device()?;
+            steps(&run.host, &device)
+        });
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
 }
 
 #[test]
