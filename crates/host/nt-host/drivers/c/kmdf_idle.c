@@ -87,7 +87,7 @@ static NTSTATUS NTAPI ReleaseHardware(WDFDEVICE device, WDFCMRESLIST Translated)
 static NTSTATUS NTAPI PrepareHardware(WDFDEVICE device, WDFCMRESLIST Raw, WDFCMRESLIST Translated)
 {
     (void)device, (void)Raw, (void)Translated;
-    Show("PrepareHardware");
+    LOG("PrepareHardware\n");
     return 0;
 }
 
