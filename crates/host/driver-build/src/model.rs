@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(kmdf(minor, None), Ok(Model::Kmdf { minor, minimum: None }));
         }
         let error = kmdf(13, None).unwrap_err().to_string();
-        assert!(error.contains("KMDF 1.13") && error.contains("1.15, 1.17"), "{error}");
+        assert!(error.contains("KMDF 1.13") && error.contains("1.9, 1.15, 1.17"), "{error}");
     }
 
     #[test]

@@ -317,9 +317,9 @@ fn drivers_that_cannot_be_built_are_refused_with_what_to_change() {
     let umdf = "[package.metadata.wdk.driver-model]\ndriver-type = \"UMDF\"\numdf-version-major = 2\ntarget-umdf-version-minor = 33\n";
     package(&folder.join("b"), "shape-b", &format!("{umdf}{CDYLIB}{PROFILE}"));
     is_refused(&folder.join("b"), &["shape-b", "UMDF"]);
-    let kmdf = "[package.metadata.wdk.driver-model]\ndriver-type = \"KMDF\"\nkmdf-version-major = 1\ntarget-kmdf-version-minor = 9\n";
+    let kmdf = "[package.metadata.wdk.driver-model]\ndriver-type = \"KMDF\"\nkmdf-version-major = 1\ntarget-kmdf-version-minor = 11\n";
     package(&folder.join("c"), "shape-c", &format!("{kmdf}{CDYLIB}{PROFILE}"));
-    is_refused(&folder.join("c"), &["KMDF 1.9", "1.15", "1.33"]);
+    is_refused(&folder.join("c"), &["KMDF 1.11", "1.9", "1.15", "1.33"]);
     package(&folder.join("d"), "shape-d", &format!("{MODEL}{CDYLIB}{PROFILE}"));
     let broken = SOURCE.replace("{ 0 }", "{ unsafe { wdk_sys::ntddk::KeNoSuchRoutine() }; 0 }");
     write(folder.join("d/src/lib.rs"), &broken);

@@ -4,8 +4,15 @@
 #include <ntddk.h>
 #include <wdf.h>
 
+/* The version is part of the name of the function table. */
+#if KMDF_VERSION_MINOR == 9
+#define FUNCTIONS WdfFunctions_01009
+#else
+#define FUNCTIONS WdfFunctions_01033
+#endif
+
 /* Calls a framework function: its PFN_ type without the prefix, its name, its arguments. */
-#define WDF(type, name, ...) ((PFN_##type)WdfFunctions_01033[name##TableIndex])(WdfDriverGlobals, ##__VA_ARGS__)
+#define WDF(type, name, ...) ((PFN_##type)FUNCTIONS[name##TableIndex])(WdfDriverGlobals, ##__VA_ARGS__)
 
 /* Writes a line of the log, which the tests compare. */
 #define LOG(...) DbgPrint(__VA_ARGS__)

@@ -18,6 +18,7 @@ mod framework;
 mod fuzz;
 mod garbage;
 mod hardware;
+mod idle;
 mod images;
 mod kernel;
 mod kmdf;

@@ -133,6 +133,19 @@ layout! {
         Callbacks: [GuestPtr<Code>; 6],
     }
 
+    /// As of 1.11; before 1.9, the last three fields do not exist, and before 1.11 the last two.
+    WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS: 36 {
+        Size: u32,
+        IdleCaps: u32,
+        DxState: u32,
+        IdleTimeout: u32,
+        UserControlOfIdleSettings: u32,
+        Enabled: u32,
+        PowerUpIdleDeviceOnSystemWake: u32,
+        IdleTimeoutType: u32,
+        ExcludeD3Cold: u32,
+    }
+
     /// As of 1.7; before, the last three fields do not exist.
     WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS: 20 {
         Size: u32,

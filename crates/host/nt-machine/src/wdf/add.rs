@@ -46,6 +46,10 @@ pub(crate) fn add_device() -> Outcome<Handle> {
 /// The framework's `AddDevice` routine: calls `EvtDriverDeviceAdd`.
 pub(super) fn add(physical: GuestPtr<DEVICE_OBJECT>) -> Outcome {
     let (driver, device_add) = driver::device_add();
+    if device_add.is_null() {
+        // As `FxDriverDeviceAdd::Invoke` (`shared/inc/private/common/fxdrivercallbacks.hpp`).
+        return fail(NtStatus::Unsuccessful);
+    }
     let before = devices();
     with(|framework| framework.has_added = true);
     let init = init::new(0, Init { physical, ..Init::default() })?;

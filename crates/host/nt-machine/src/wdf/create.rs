@@ -7,7 +7,7 @@ use super::init::{self, IO_CLEANUP, Init, Use};
 use super::kind::Farewell;
 use super::object::{self, created};
 use super::state::{Origin, Past, with};
-use super::{Handle, child_list, filter, life, policy};
+use super::{Handle, child_list, enumerate, filter, life, pnp, policy};
 use crate::kernel::io::device as wdm;
 use crate::kernel::{self, kernel};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
@@ -86,6 +86,8 @@ fn create_device(call: &Call, place: GuestPtr<Handle>, attributes: GuestPtr<WDF_
     let mut device = Device::new(init, wdm);
     device.phase = waits.then_some(Phase::Start);
     device.forward = device.init.filter.then_some(filter::forward);
+    device.idle.adjust = Some(pnp::adjust);
+    device.scan = Some(enumerate::scan);
     if !device.init.parent.is_null() {
         device.init.physical = wdm;
     }

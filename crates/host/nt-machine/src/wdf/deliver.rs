@@ -11,7 +11,7 @@ use super::device::with_device;
 use super::queue::{self, MANUAL, is_powered, with_queue};
 use super::request::{self, Request, update, with_request};
 use super::state::{Ended, Past, with};
-use super::{Handle, life, object, sync};
+use super::{Handle, idle, life, object, sync};
 use crate::cpu::thread;
 use crate::kernel::io::request as packets;
 use crate::kernel::{RequestKind, call_back, kernel, submit as submit_work};
@@ -41,12 +41,16 @@ pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
             // A queue that accepts no new requests takes back its own: `FxIoQueue::Requeue`.
             End::Front => queue.waiting.push_front(request),
         }
-        Some(queue.waiting.len())
+        let is_first_use = queue.power_managed && !std::mem::replace(&mut queue.uses_device, true);
+        Some((queue.waiting.len(), is_first_use))
     });
-    let Some(length) = taken else {
+    let Some((length, is_first_use)) = taken else {
         with_request(request, |request| (request.queue, request.presented) = before);
         return false;
     };
+    if is_first_use {
+        idle::queue_changed(queue, true);
+    }
     // A request that was canceled while the driver had it must not wait in a queue.
     if request::lookup(request, |request| request.canceled) {
         cancel(request);
@@ -87,10 +91,15 @@ pub(super) fn returned(queue: Handle) {
     dispatch(queue);
     tell_watchers(queue);
     if object::exists(queue) {
-        with_queue(queue, |queue| {
+        let was_last_use = with_queue(queue, |queue| {
             let last = queue.returning.iter().rposition(|thread| *thread == me);
             last.map(|last| queue.returning.remove(last));
+            let is_empty = queue.presented == 0 && queue.waiting.is_empty();
+            is_empty && std::mem::take(&mut queue.uses_device)
         });
+        if was_last_use {
+            idle::queue_changed(queue, false);
+        }
         kernel().scheduler.change(|_| ());
     }
 }

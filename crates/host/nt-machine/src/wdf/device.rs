@@ -7,7 +7,7 @@ use super::init::Init;
 use super::kind::Kind;
 use super::object::{self, lookup, needs_pnp};
 use super::state::with;
-use super::states::{PnpState, PowerState};
+use super::states::{PnpState, PolicyState, PowerState};
 use crate::kernel::RequestKind;
 use crate::kernel::ex::object as references;
 use crate::kernel::io::{device as wdm, names};
@@ -142,39 +142,6 @@ functions! { pub(super) FUNCTIONS;
     fn WdfDeviceSetDeviceState(device: Handle, _state: Ignored<GuestPtr<Opaque>>) {
         check(device);
     }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceStopIdleNoTrack(device: Handle, _wait: Ignored<bool>) -> NtStatus {
-        check(device);
-        NtStatus::Success
-    }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceStopIdleActual(
-        device: Handle,
-        _wait: Ignored<bool>,
-        _tag: Ignored<GuestPtr<Opaque>>,
-        _line: Ignored<i32>,
-        _file: Ignored<GuestPtr<u8>>,
-    ) -> NtStatus {
-        check(device);
-        NtStatus::Success
-    }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceResumeIdleNoTrack(device: Handle) {
-        check(device);
-    }
-
-    #[irql(DISPATCH), fixed]
-    fn WdfDeviceResumeIdleActual(
-        device: Handle,
-        _tag: Ignored<GuestPtr<Opaque>>,
-        _line: Ignored<i32>,
-        _file: Ignored<GuestPtr<u8>>,
-    ) {
-        check(device);
-    }
 }
 
 /// A device.
@@ -201,13 +168,21 @@ pub(super) struct Device {
     pub(super) io: SelfManagedIo,
     pub(super) pnp_state: PnpState,
     pub(super) power_state: PowerState,
+    pub(super) policy_state: PolicyState,
+    pub(super) idle: Idle,
+    /// The system sleeps.
+    pub(super) is_asleep: bool,
+    /// `WDF_POWER_DEVICE_STATE`: the state for which the device last left D0.
+    pub(super) left_for: u32,
+    /// The device is in D0, so its parent stays there, too.
+    pub(super) holds_parent: bool,
     /// The callback that last failed in a plug-and-play or power event, and its status.
     pub(super) failed: Option<(&'static str, NtStatus)>,
     /// The driver lets the device wake the system.
     pub(super) can_wake: bool,
-    /// The device sleeps and may wake the system.
-    pub(super) is_armed: bool,
-    /// The driver called `WdfDeviceSetFailed`.
+    /// The device sleeps, and may wake itself or the system.
+    pub(super) armed: Option<Wake>,
+    /// The driver called `WdfDeviceSetFailed`, or one of its power callbacks failed.
     pub(super) is_failing: bool,
     pub(super) wdm: GuestPtr<DEVICE_OBJECT>,
     /// The child lists, the default one first.
@@ -216,6 +191,8 @@ pub(super) struct Device {
     pub(super) static_children: Vec<Handle>,
     /// The callbacks that select queues.
     pub(super) dispatchers: Vec<Dispatcher>,
+    /// Lets the driver look for children, each time that the device enters D0.
+    pub(super) scan: Option<fn(Handle)>,
     /// Passes a request on to the device below; set for a filter.
     pub(super) forward: Option<fn(Handle, Handle)>,
     /// The default I/O target; NULL until the driver asks for it.
@@ -232,6 +209,11 @@ pub(super) struct Device {
 impl Device {
     pub(super) fn new(init: Init, wdm: GuestPtr<DEVICE_OBJECT>) -> Self {
         Self { init, wdm, ..Self::default() }
+    }
+
+    /// Returns whether the device is being removed.
+    pub(super) fn is_going(&self) -> bool {
+        self.phase == Some(Phase::Remove)
     }
 }
 
@@ -254,10 +236,53 @@ pub(super) enum SelfManagedIo {
     Flushed,
 }
 
+/// What a device can wake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// Itself, while the system works.
+    S0,
+    /// The system.
+    Sx,
+}
+
+/// When a device sleeps while the system works: `WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IdleSettings {
+    /// In units of 100 ns.
+    pub(super) timeout: u64,
+    /// `WDF_POWER_DEVICE_STATE`: how the device sleeps.
+    pub(super) state: u32,
+    pub(super) can_wake: bool,
+    /// The device is powered up when the system wakes.
+    pub(super) powers_up: bool,
+}
+
+/// Whether a device is in use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Idle {
+    /// `None` if the device stays in D0.
+    pub(super) settings: Option<IdleSettings>,
+    /// The number of reasons to be in D0. It can be less than 0 for a moment, while one thread adds a reason that another
+    /// thread removes.
+    pub(super) references: i32,
+    /// How many of them are the driver's (`WdfDeviceStopIdle`).
+    pub(super) stops: u32,
+    /// The timer runs.
+    pub(super) has_timer: bool,
+    /// The device must wake up, although nothing uses it.
+    pub(super) wakes_up: bool,
+    /// The device was idle for long enough.
+    pub(super) timed_out: bool,
+    /// Brings the device to the power state that its use requires; set for each device.
+    pub(super) adjust: Option<fn(Handle)>,
+}
+
 /// What is happening to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Start,
+    /// The device sleeps or wakes up because of its use.
+    Idle,
     Sleep,
     Wake,
     /// The Plug and Play manager asks for the state of the device.

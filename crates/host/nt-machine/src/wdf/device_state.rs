@@ -2,16 +2,9 @@
 //!
 //! A driver that calls `WdfDeviceSetFailed` while its device starts is removed after the start.
 
-use etw_types::NtStatus;
-
-use super::device::{self, Device, Phase, with_device};
-use super::pnp::{QUERY_PNP_DEVICE_STATE, remove_device};
+use super::device::{self, with_device};
 use super::states::PnpState;
-use super::turn::Turn;
-use super::{Handle, object, preprocess};
-use crate::kernel;
-use crate::kernel::io::request::PNP;
-use crate::memory::OrStop as _;
+use super::{Handle, object, pnp};
 use crate::routine::{DISPATCH, functions};
 use crate::verify::{self, GapKind, Rule, gap};
 
@@ -39,7 +32,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfDeviceGetDevicePowerPolicyState(device: Handle) -> i32 {
         object::needs_pnp();
-        with_device(device, |device| policy_state(device).0)
+        with_device(device, |device| device.policy_state.as_int(!device.init.not_pageable))
     }
 }
 
@@ -52,44 +45,5 @@ fn set_failed(device: Handle, action: i32) {
     }
     with_device(device, |device| device.is_failing = true);
     gap::add(GapKind::NotStarted, "the driver reported with WdfDeviceSetFailed that its device failed".to_owned());
-    kernel::submit(device.as_int(), move || {
-        let Some(turn) = Turn::take(device, Phase::Query) else { return };
-        preprocess::through(device, (PNP, QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success).or_stop();
-        drop(turn);
-        if object::exists(device) {
-            let _ = remove_device(device, true);
-        }
-    });
-}
-
-/// `WDF_DEVICE_POWER_POLICY_STATE`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PolicyState(i32);
-
-impl PolicyState {
-    const OBJECT_CREATED: Self = Self(0x500);
-    const STARTING: Self = Self(0x501);
-    const SLEEPING_NO_WAKE_POWER_DOWN: Self = Self(0x527);
-    const SYSTEM_ASLEEP_NO_WAKE: Self = Self(0x52C);
-    const SYSTEM_WAKE_DEVICE_TO_D0: Self = Self(0x52E);
-    const STOPPED: Self = Self(0x563);
-    const STARTED: Self = Self(0x565);
-    const REMOVED: Self = Self(0x58E);
-}
-
-/// Returns the state of a device that has no idle and wake settings. The names are those of Microsoft's wdfdevice.h.
-fn policy_state(device: &Device) -> PolicyState {
-    match device.phase {
-        // It stays stopped while a device is prepared again.
-        Some(Phase::Start) if device.pnp_state == PnpState::STARTING_FROM_STOPPED => PolicyState::STOPPED,
-        // The machine of power policy starts after EvtDevicePrepareHardware.
-        Some(Phase::Start) if device.preparing || device.resources == [Handle::NULL; 2] => PolicyState::OBJECT_CREATED,
-        Some(Phase::Start) => PolicyState::STARTING,
-        Some(Phase::Sleep) => PolicyState::SLEEPING_NO_WAKE_POWER_DOWN,
-        Some(Phase::Wake) => PolicyState::SYSTEM_WAKE_DEVICE_TO_D0,
-        Some(Phase::Remove) if !device.started => PolicyState::REMOVED,
-        _ if !device.started => PolicyState::OBJECT_CREATED,
-        _ if device.in_d0 => PolicyState::STARTED,
-        _ => PolicyState::SYSTEM_ASLEEP_NO_WAKE,
-    }
+    pnp::remove_failed(device);
 }

@@ -135,16 +135,22 @@ pub(super) fn remove(device: Handle) {
     let _ = pnp::remove_device(device, true);
 }
 
-/// Called after a parent was started: the driver scans for children, and the reported children get their devices.
-fn started(parent: Handle) {
-    let (lists, children) = with_device(parent, |parent| (parent.lists.clone(), parent.static_children.clone()));
-    for list in lists {
+/// Lets the driver scan for children, as in `FxPkgPnp::PowerDmaEnableAndScan` (`shared/irphandlers/pnp/powerstatemachine.cpp`).
+/// Reported children get their devices once the parent is started.
+pub(super) fn scan(parent: Handle) {
+    for list in with_device(parent, |parent| parent.lists.clone()) {
         let scan = with_list(list, |list| list.config.EvtChildListScanForChildren);
         if !scan.is_null() {
             call_back("EvtChildListScanForChildren", PASSIVE, scan, &[list.as_int()]);
         }
         later(list);
     }
+}
+
+/// Called after a parent was started: the reported children get their devices.
+fn started(parent: Handle) {
+    let (lists, children) = with_device(parent, |parent| (parent.lists.clone(), parent.static_children.clone()));
+    lists.into_iter().for_each(later);
     for child in children {
         submit(child, move || start_child(child));
     }

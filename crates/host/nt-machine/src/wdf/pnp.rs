@@ -7,16 +7,20 @@ use super::state::close_clients;
 use super::turn::Turn;
 use super::{Handle, child_list, file, life, object, power, preprocess};
 use crate::kernel::io::request::{PNP, POWER};
+use crate::kernel::submit;
+use crate::memory::{Fault, OrStop as _};
 use crate::routine::{Outcome, fail};
 use crate::verify::{GapKind, gap};
 
 /// `IRP_MN_QUERY_PNP_DEVICE_STATE`.
-pub(super) const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
+const QUERY_PNP_DEVICE_STATE: u8 = 0x14;
 
-/// Starts a device (`IRP_MN_START_DEVICE`), and calls `scan` if that succeeds. A device that fails to start is removed.
-pub(super) fn start(device: Handle, scan: fn(Handle)) -> Outcome {
+/// Starts a device (`IRP_MN_START_DEVICE`), and its children with `children` if that succeeds. A device that fails to start is
+/// removed.
+pub(super) fn start(device: Handle, children: fn(Handle)) -> Outcome {
     let Some(_turn) = Turn::take(device, Phase::Start) else { return fail(NtStatus::NoSuchDevice) };
-    let started = preprocess::through(device, (PNP, 0), Handle::NULL, move || status_of(power::start(device, scan)))?;
+    let start = move || status_of(power::start(device, children));
+    let started = preprocess::through(device, (PNP, 0), Handle::NULL, start)?;
     if let Err(status) = started.ok() {
         not_started(device, status);
         finish_removal(device)?;
@@ -27,6 +31,22 @@ pub(super) fn start(device: Handle, scan: fn(Handle)) -> Outcome {
         preprocess::through(device, (PNP, QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success)?;
     }
     Ok(())
+}
+
+/// Makes another thread ask a device for its state, which is that of a device that has failed, and remove it by surprise. While
+/// the system sleeps, Windows sends no plug-and-play requests: the device is then removed when the system wakes up.
+pub(super) fn remove_failed(device: Handle) {
+    submit(device.as_int(), move || {
+        let Some(turn) = Turn::take(device, Phase::Query) else { return };
+        if with_device(device, |device| device.is_asleep) {
+            return;
+        }
+        preprocess::through(device, (PNP, QUERY_PNP_DEVICE_STATE), Handle::NULL, || NtStatus::Success).or_stop();
+        drop(turn);
+        if object::exists(device) {
+            let _ = remove_device(device, true);
+        }
+    });
 }
 
 /// Records that a device did not start, with the callback that failed.
@@ -51,6 +71,7 @@ pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
     if !object::exists(device) || with_device(device, |device| device.init.control) {
         return Ok(());
     }
+    wake_up(device);
     let Some(_turn) = Turn::take(device, Phase::Remove) else { return Ok(()) };
     if surprise {
         child_list::parent_goes(device, |child| remove_device(child, true))?;
@@ -84,6 +105,7 @@ fn query_remove(devices: &[Handle]) -> Outcome {
         let asked =
             preprocess::through(device, (PNP, 1), Handle::NULL, move || status_of(power::query_remove(device)))?;
         if let Err(refused) = asked.ok() {
+            remove_if_failed(device);
             for asked in devices.iter().take(index + 1) {
                 // IRP_MN_CANCEL_REMOVE_DEVICE.
                 let asked = *asked;
@@ -126,6 +148,7 @@ pub(super) fn stop(device: Handle) -> Outcome {
     // IRP_MN_QUERY_STOP_DEVICE.
     let asked = preprocess::through(device, (PNP, 5), Handle::NULL, move || status_of(power::query_stop(device)))?;
     if let Err(refused) = asked.ok() {
+        remove_if_failed(device);
         // IRP_MN_CANCEL_STOP_DEVICE.
         preprocess::through(device, (PNP, 6), Handle::NULL, move || {
             power::cancel(device);
@@ -141,20 +164,54 @@ pub(super) fn stop(device: Handle) -> Outcome {
     Ok(())
 }
 
-/// Puts a device to sleep or wakes it up.
+/// Wakes a device and its children, parents first: devices do not come and go while the system sleeps.
+fn wake_up(device: Handle) {
+    for device in child_list::with_descendants(device).into_iter().rev() {
+        if object::exists(device) && with_device(device, |device| device.is_asleep) {
+            let _ = set_power(device, true);
+        }
+    }
+}
+
+/// Puts a device to sleep or wakes it up, as the system does. A device that fails to change its power state is removed.
 pub(crate) fn set_power(device: Handle, on: bool) -> Outcome {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
     let turn = Turn::take(device, if on { Phase::Wake } else { Phase::Sleep });
     let Some(_turn) = turn else { return fail(NtStatus::NoSuchDevice) };
-    // IRP_MN_SET_POWER.
-    let set = move || {
-        if on {
-            return status_of(power::wake(device));
-        }
-        power::sleep(device);
+    let set = move || report(device, if on { power::wake(device) } else { power::sleep(device) });
+    Ok(change_power(device, set)?)
+}
+
+/// Brings a device to the power state that its use requires.
+pub(super) fn adjust(device: Handle) {
+    let Some(_turn) = Turn::take(device, Phase::Idle) else { return };
+    if power::needs_adjustment(device) {
+        change_power(device, move || report(device, power::adjust(device))).or_stop();
+    }
+}
+
+/// Sends `IRP_MN_SET_POWER`, and then removes a device that has failed. The framework completes the IRP with success.
+fn change_power(device: Handle, set: impl FnOnce() + Send + 'static) -> Result<(), Fault> {
+    preprocess::through(device, (POWER, 2), Handle::NULL, move || {
+        set();
         NtStatus::Success
-    };
-    Ok(preprocess::through(device, (POWER, 2), Handle::NULL, set)?.ok()?)
+    })?;
+    remove_if_failed(device);
+    Ok(())
+}
+
+/// Removes a device whose power callback failed.
+fn remove_if_failed(device: Handle) {
+    if object::exists(device) && with_device(device, |device| device.is_failing && !device.is_asleep) {
+        remove_failed(device);
+    }
+}
+
+/// Records that a device failed to change its power state.
+fn report(device: Handle, result: Result<(), NtStatus>) {
+    if let Err(status) = result {
+        not_started(device, status);
+    }
 }

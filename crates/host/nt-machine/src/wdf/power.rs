@@ -2,56 +2,20 @@
 
 use etw_types::NtStatus;
 
-use super::device::{SelfManagedIo, with_device};
+use super::device::{Device, SelfManagedIo, with_device};
 use super::init::{
-    D0_ENTRY, D0_ENTRY_POST_INTERRUPTS, D0_EXIT, D0_EXIT_PRE_INTERRUPTS, IO_CLEANUP, IO_FLUSH, IO_INIT, IO_RESTART,
-    IO_SUSPEND, PREPARE_HARDWARE, QUERY_REMOVE, QUERY_STOP, RELEASE_HARDWARE, SURPRISE_REMOVAL,
+    IO_CLEANUP, IO_FLUSH, PREPARE_HARDWARE, QUERY_REMOVE, QUERY_STOP, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
-use super::states::{PnpState, PowerState};
-use super::{Handle, interrupt, policy, queue_state};
+use super::states::{PnpState, PolicyState, PowerState};
+use super::transition::{D3, D3_FINAL, Down, Up, enter, event, set_pnp, set_policy, set_power, suspend, tell};
+use super::{Handle, idle, interrupt, queue_state};
 use crate::exception::fault;
-use crate::kernel::call_back;
 use crate::kernel::io::resources;
-use crate::routine::{Failure, PASSIVE};
+use crate::kernel::kernel;
+use crate::routine::Failure;
 
-/// `WDF_POWER_DEVICE_STATE`: D3 for a device that sleeps, and its final variant before the first start and after
-/// removal.
-const D3: u64 = 4;
-const D3_FINAL: u64 = 5;
-
-/// Runs a callback of the device, if the driver has set it.
-fn event(device: Handle, index: usize, name: &'static str, arguments: &[u64]) -> Result<(), NtStatus> {
-    let callback = with_device(device, |device| device.init.callbacks.get(index).copied().unwrap_or_default());
-    if callback.is_null() {
-        return Ok(());
-    }
-    let mut all = vec![device.as_int()];
-    all.extend_from_slice(arguments);
-    let result = NtStatus::from_int(call_back(name, PASSIVE, callback, &all) as u32).ok();
-    if let Err(status) = result {
-        with_device(device, |device| device.failed = Some((name, status)));
-    }
-    result
-}
-
-/// Records the state of Plug and Play, which the driver can query. A callback runs in the same state as in
-/// `shared/irphandlers/pnp/pnpstatemachine.cpp`.
-fn set_pnp(device: Handle, state: PnpState) {
-    with_device(device, |device| device.pnp_state = state);
-}
-
-/// Records the power state, as in `shared/irphandlers/pnp/powerstatemachine.cpp`.
-fn set_power(device: Handle, state: PowerState) {
-    with_device(device, |device| device.power_state = state);
-}
-
-/// Runs a callback and ignores its result.
-fn tell(device: Handle, index: usize, name: &'static str, arguments: &[u64]) {
-    let _ = event(device, index, name, arguments);
-}
-
-/// Starts a device: hardware, power, queues, self-managed I/O. Then `scan` lets the driver look for children.
-pub(super) fn start(device: Handle, scan: fn(Handle)) -> Result<(), NtStatus> {
+/// Starts a device: hardware, power, queues, self-managed I/O. Then `children` starts its children.
+pub(super) fn start(device: Handle, children: fn(Handle)) -> Result<(), NtStatus> {
     resources::note_if_none();
     let [raw, translated] = match interrupt::assign(device) {
         Ok(lists) => lists,
@@ -73,75 +37,21 @@ pub(super) fn start(device: Handle, scan: fn(Handle)) -> Result<(), NtStatus> {
     // status of the callback that failed to power up the device is not the status of the start.
     let result = prepared.and_then(|()| {
         set_pnp(device, power_up);
-        enter(device, D3_FINAL).map_err(|_| NtStatus::DevicePowerFailure)
+        with_device(device, |device| device.left_for = D3_FINAL);
+        enter(device, &Up::START).map_err(|_| NtStatus::DevicePowerFailure)
     });
     if result.is_err() {
-        set_pnp(device, PnpState::FAILED_OWN_HARDWARE);
-        release(device);
-        set_pnp(device, PnpState::FAILED);
-        flush(device);
+        if with_device(device, |device| device.policy_state == PolicyState::STARTING) {
+            stopped(device);
+        }
+        shut_down_failed(device);
         return result;
     }
     set_pnp(device, PnpState::STARTED);
     with_device(device, |device| device.started = true);
-    scan(device);
+    idle::check(device);
+    children(device);
     result
-}
-
-/// Brings a device to D0 from the given state.
-fn enter(device: Handle, from: u64) -> Result<(), NtStatus> {
-    let is_start = from == D3_FINAL;
-    set_power(device, if is_start { PowerState::D0_STARTING } else { PowerState::WAKING });
-    event(device, D0_ENTRY, "EvtDeviceD0Entry", &[from])?;
-    let connecting =
-        if is_start { PowerState::D0_STARTING_CONNECT_INTERRUPT } else { PowerState::WAKING_CONNECT_INTERRUPT };
-    set_power(device, connecting);
-    let enabled = interrupt::enable_all(device);
-    if let Err(status) =
-        enabled.and_then(|()| event(device, D0_ENTRY_POST_INTERRUPTS, "EvtDeviceD0EntryPostInterruptsEnabled", &[from]))
-    {
-        interrupt::disable_all(device);
-        tell(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL]);
-        return Err(status);
-    }
-    policy::disarm(device);
-    with_device(device, |device| device.in_d0 = true);
-    queue_state::resume_all(device);
-    queue_state::start_all(device);
-    let starting =
-        if is_start { PowerState::D0_STARTING_START_SELF_MANAGED_IO } else { PowerState::START_SELF_MANAGED_IO };
-    set_power(device, starting);
-    let io = with_device(device, |device| std::mem::replace(&mut device.io, SelfManagedIo::Begun));
-    let io = if io == SelfManagedIo::Unused {
-        event(device, IO_INIT, "EvtDeviceSelfManagedIoInit", &[])
-    } else {
-        event(device, IO_RESTART, "EvtDeviceSelfManagedIoRestart", &[])
-    };
-    if let Err(status) = io {
-        leave(device, D3_FINAL);
-        return Err(status);
-    }
-    set_power(device, PowerState::D0);
-    Ok(())
-}
-
-/// Brings a device from D0 to the given state.
-fn leave(device: Handle, to: u64) {
-    let (leaving, left) = if to == D3_FINAL {
-        (PowerState::GOTO_D3_STOPPED, PowerState::STOPPED)
-    } else {
-        (PowerState::GOTO_DX_IO_STOPPED, PowerState::DX)
-    };
-    set_power(device, leaving);
-    with_device(device, |device| device.in_d0 = false);
-    queue_state::hold_all(device);
-    if to == D3 {
-        policy::arm(device);
-    }
-    tell(device, D0_EXIT_PRE_INTERRUPTS, "EvtDeviceD0ExitPreInterruptsDisabled", &[to]);
-    interrupt::disable_all(device);
-    tell(device, D0_EXIT, "EvtDeviceD0Exit", &[to]);
-    set_power(device, left);
 }
 
 /// Calls the driver to release its hardware, then deletes the interrupt objects that it created for this hardware.
@@ -151,24 +61,118 @@ fn release(device: Handle) {
     interrupt::released(device);
 }
 
-/// Puts a device to sleep. The driver keeps the device, and power-managed queues hold their requests.
-pub(super) fn sleep(device: Handle) {
-    if with_device(device, |device| device.started && device.in_d0) {
-        set_power(device, PowerState::GOTO_DX);
-        tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
-        leave(device, D3);
+/// Puts a device to sleep, because the system sleeps. The driver keeps the device, and power-managed queues hold their
+/// requests. An idle device stays as it is, unless it must be armed. Fails if the device has failed.
+pub(super) fn sleep(device: Handle) -> Result<(), NtStatus> {
+    let (started, in_d0, can_wake, armed) = with_device(device, |device| {
+        device.is_asleep = true;
+        (device.started, device.in_d0, device.can_wake, device.armed.is_some())
+    });
+    if !started {
+        return Ok(());
+    }
+    if !in_d0 && !can_wake && !armed {
+        set_policy(device, PolicyState::SYSTEM_ASLEEP_NO_WAKE);
+        return Ok(());
+    }
+    let down = if can_wake { &Down::SLEEP_ARMED } else { &Down::SLEEP };
+    let up = if armed { &Up::BEFORE_SLEEP_ARMED } else { &Up::BEFORE_SLEEP };
+    let ready = if in_d0 { Ok(()) } else { enter(device, up) };
+    ready.and_then(|()| suspend(device, down, D3)).inspect_err(|_| fail(device))
+}
+
+/// Wakes a device up, because the system works again. A device that may sleep while it is idle stays asleep until it is in use,
+/// as in `FxPkgPnp::PowerPolSystemWakeDeviceWakeDisabled`. Fails if the device has failed.
+pub(super) fn wake(device: Handle) -> Result<(), NtStatus> {
+    let (sleeps, armed, stays) = with_device(device, |device| {
+        device.is_asleep = false;
+        let stays = device.idle.settings.is_some_and(|settings| !settings.can_wake && !settings.powers_up);
+        (device.started && !device.in_d0, device.armed.is_some(), stays)
+    });
+    match (sleeps, armed) {
+        (false, _) => Ok(()),
+        (true, false) if stays => {
+            set_policy(device, PolicyState::WAITING_UNARMED);
+            idle::check(device);
+            Ok(())
+        }
+        (true, _) => {
+            let up = if armed { &Up::SYSTEM_ARMED } else { &Up::SYSTEM };
+            enter(device, up).inspect_err(|_| fail(device))
+        }
     }
 }
 
-/// Wakes a device up. If the driver fails to do so, the device is stopped and its hardware is released.
-pub(super) fn wake(device: Handle) -> Result<(), NtStatus> {
-    if with_device(device, |device| device.started && !device.in_d0) {
-        enter(device, D3).inspect_err(|_| {
-            with_device(device, |device| device.started = false);
-            release(device);
-        })?;
+/// Returns whether a device is not in the power state that its use requires: `Some(true)` if it must be in D0.
+fn needed(device: &Device) -> Option<bool> {
+    let works = device.started && !device.is_asleep;
+    if device.in_d0 { (works && device.idle.timed_out).then_some(false) } else { device.must_wake_up().then_some(true) }
+}
+
+/// Returns whether a device is not in the power state that its use requires.
+pub(super) fn needs_adjustment(device: Handle) -> bool {
+    with_device(device, |device| needed(device).is_some())
+}
+
+/// Brings a device to the power state that its use requires. Fails if the device has failed.
+pub(super) fn adjust(device: Handle) -> Result<(), NtStatus> {
+    loop {
+        let (needed, settings) = with_device(device, |device| (needed(device), device.idle.settings));
+        let changed = match (needed, settings) {
+            (Some(true), _) => power_up(device),
+            (Some(false), Some(settings)) => {
+                let down = if settings.can_wake { &Down::IDLE_ARMED } else { &Down::IDLE };
+                suspend(device, down, settings.state)
+            }
+            _ => return Ok(()),
+        };
+        changed.inspect_err(|_| fail(device))?;
     }
-    Ok(())
+}
+
+/// Brings an idle device to D0.
+fn power_up(device: Handle) -> Result<(), NtStatus> {
+    let (armed, state) = with_device(device, |device| (device.armed.is_some(), device.policy_state));
+    let up = match state {
+        PolicyState::TIMER_EXPIRED_WAKE_COMPLETED_POWER_UP => &Up::NOT_ARMED,
+        _ if armed => &Up::IN_USE_ARMED,
+        _ => &Up::IN_USE,
+    };
+    enter(device, up)
+}
+
+/// Ends the use of a device that does not change its power state as it should: releases its hardware and ends its requests.
+/// The device is then removed by surprise.
+fn fail(device: Handle) {
+    with_device(device, |device| (device.started, device.in_d0, device.is_failing) = (false, false, true));
+    stopped(device);
+    shut_down_failed(device);
+    kernel().scheduler.change(|_| ());
+}
+
+/// The states of a device that has failed, as in `FxPkgPnp::PnpEventFailedOwnHardware` and the next ones.
+fn shut_down_failed(device: Handle) {
+    idle::release_parent(device);
+    set_pnp(device, PnpState::FAILED_OWN_HARDWARE);
+    release(device);
+    set_pnp(device, PnpState::FAILED);
+    flush(device);
+    set_pnp(device, PnpState::FAILED_WAIT_FOR_REMOVE);
+}
+
+/// Records that the machines of power and power policy have stopped.
+fn stopped(device: Handle) {
+    set_power(device, PowerState::STOPPED);
+    set_policy(device, PolicyState::STOPPED);
+    idle::check(device);
+}
+
+/// Keeps a device in D0 after the driver has agreed to a query of the Plug and Play manager
+/// (`FxPkgPnp::PnpPowerReferenceDuringQueryPnp`).
+fn keep_awake(device: Handle) -> Result<(), NtStatus> {
+    idle::reference(device);
+    let sleeps = with_device(device, |device| device.started && !device.in_d0 && !device.is_asleep);
+    if sleeps { power_up(device).inspect_err(|_| fail(device)) } else { Ok(()) }
 }
 
 /// `IRP_MN_QUERY_REMOVE_DEVICE`: asks the driver whether a device can be removed.
@@ -176,6 +180,8 @@ pub(super) fn query_remove(device: Handle) -> Result<(), NtStatus> {
     if with_device(device, |device| device.started) {
         set_pnp(device, PnpState::QUERY_REMOVE_ASK_DRIVER);
         event(device, QUERY_REMOVE, "EvtDeviceQueryRemove", &[])?;
+        set_pnp(device, PnpState::QUERY_REMOVE_ENSURE_DEVICE_AWAKE);
+        keep_awake(device)?;
         set_pnp(device, PnpState::QUERY_REMOVE_PENDING);
     }
     Ok(())
@@ -186,6 +192,8 @@ pub(super) fn query_stop(device: Handle) -> Result<(), NtStatus> {
     if with_device(device, |device| device.started) {
         set_pnp(device, PnpState::QUERY_STOP_ASK_DRIVER);
         event(device, QUERY_STOP, "EvtDeviceQueryStop", &[])?;
+        set_pnp(device, PnpState::QUERY_STOP_ENSURE_DEVICE_AWAKE);
+        keep_awake(device)?;
         set_pnp(device, PnpState::QUERY_STOP_PENDING);
     }
     Ok(())
@@ -193,8 +201,12 @@ pub(super) fn query_stop(device: Handle) -> Result<(), NtStatus> {
 
 /// `IRP_MN_CANCEL_REMOVE_DEVICE` and `IRP_MN_CANCEL_STOP_DEVICE`: a device that was queried stays.
 pub(super) fn cancel(device: Handle) {
-    if with_device(device, |device| device.started) {
+    let (started, state) = with_device(device, |device| (device.started, device.pnp_state));
+    if started {
         set_pnp(device, PnpState::STARTED);
+        if matches!(state, PnpState::QUERY_REMOVE_PENDING | PnpState::QUERY_STOP_PENDING) {
+            idle::dereference(device);
+        }
     }
 }
 
@@ -203,6 +215,7 @@ pub(super) fn stop(device: Handle) {
     if with_device(device, |device| std::mem::take(&mut device.started)) {
         set_pnp(device, PnpState::STARTED_STOPPING);
         power_down(device);
+        idle::dereference(device);
         set_pnp(device, PnpState::STOPPED);
         release(device);
     }
@@ -211,16 +224,18 @@ pub(super) fn stop(device: Handle) {
 /// Ends self-managed I/O and leaves D0 for good, if the device is in D0.
 fn power_down(device: Handle) {
     if with_device(device, |device| device.in_d0) {
-        set_power(device, PowerState::GOTO_D3_STOPPED);
-        tell(device, IO_SUSPEND, "EvtDeviceSelfManagedIoSuspend", &[]);
-        leave(device, D3_FINAL);
+        // The device goes anyway.
+        let _ = suspend(device, &Down::STOP, D3_FINAL);
     }
+    stopped(device);
 }
 
 /// `IRP_MN_SURPRISE_REMOVAL`: a device is gone. The rest is done when it is removed.
 pub(super) fn surprise_remove(device: Handle) {
-    if with_device(device, |device| device.started) {
-        set_pnp(device, PnpState::SURPRISE_REMOVE_IO_STARTED);
+    let (started, state) = with_device(device, |device| (device.started, device.pnp_state));
+    if started || state == PnpState::FAILED_WAIT_FOR_REMOVE {
+        let state = if started { PnpState::SURPRISE_REMOVE_IO_STARTED } else { PnpState::FAILED_SURPRISE_REMOVED };
+        set_pnp(device, state);
         tell(device, SURPRISE_REMOVAL, "EvtDeviceSurpriseRemoval", &[]);
     }
     shut_down(device, [PnpState::FAILED_IO_STARTING, PnpState::FAILED_OWN_HARDWARE, PnpState::FAILED]);
@@ -234,6 +249,7 @@ pub(super) fn remove(device: Handle) {
     shut_down(device, [PnpState::QUERIED_REMOVING, removing, removing]);
     let is_child = with_device(device, |device| !device.init.parent.is_null());
     set_pnp(device, if is_child { PnpState::PDO_REMOVED } else { PnpState::FDO_REMOVED });
+    set_policy(device, PolicyState::REMOVED);
     queue_state::purge_all(device, false);
     if with_device(device, |device| std::mem::take(&mut device.io)) != SelfManagedIo::Unused {
         tell(device, IO_CLEANUP, "EvtDeviceSelfManagedIoCleanup", &[]);

@@ -58,6 +58,8 @@ pub(super) struct Queue {
     pub(super) stopped: bool,
     /// The queue does not accept requests.
     pub(super) closed: bool,
+    /// The queue is power-managed and has requests, so its device is in use.
+    pub(super) uses_device: bool,
     /// The number of threads that wait until the driver's change of the queue's state is complete.
     pub(super) changing: u32,
     /// The callback of `WdfIoQueueReadyNotify`, and its context.

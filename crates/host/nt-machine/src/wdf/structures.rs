@@ -60,7 +60,7 @@ structures! {
     DPC_CONFIG = "WDF_DPC_CONFIG": 0 => 24;
     DRIVER_CONFIG = "WDF_DRIVER_CONFIG": 0 => 32;
     FILEOBJECT_CONFIG = "WDF_FILEOBJECT_CONFIG": 0 => 40;
-    // S0 idle: 1.9 added ExcludeD3Cold and PowerUpIdleDeviceOnSystemWake, 1.11 IdleTimeoutType.
+    // S0 idle: 1.9 added PowerUpIdleDeviceOnSystemWake, 1.11 IdleTimeoutType and ExcludeD3Cold.
     IDLE_SETTINGS = "WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS": 0 => 24, 9 => 28, 11 => 36;
     INTERRUPT_CONFIG = "WDF_INTERRUPT_CONFIG": 0 => 56, 11 => 96, 13 => 104;
     IO_QUEUE_CONFIG = "WDF_IO_QUEUE_CONFIG": 0 => 80, 9 => 88, 11 => 96;

@@ -33,8 +33,16 @@ NTSTATUS WdfVersionBind(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPat
 NTSTATUS WdfVersionUnbind(PUNICODE_STRING RegistryPath, BIND_INFO *Info, PWDF_DRIVER_GLOBALS Globals);
 NTSTATUS DriverEntry(PDRIVER_OBJECT DriverObject, PUNICODE_STRING RegistryPath);
 
-/* The pointer to the function table. WDF_FUNCTIONS is a macro, because the version is part of the name: WdfFunctions_01033. */
+/* The pointer to the function table. WDF_FUNCTIONS is a macro, because the version is part of the name: WdfFunctions_01033.
+ * Before 1.15, the framework fills in a table of the driver. */
+#if KMDF_VERSION_MINOR < 15
+static WDFFUNC Table[WdfFunctionTableNumEntries];
+const WDFFUNC *WDF_FUNCTIONS = Table;
+#define FUNCTIONS ((const WDFFUNC **)Table)
+#else
 const WDFFUNC *WDF_FUNCTIONS;
+#define FUNCTIONS (&WDF_FUNCTIONS)
+#endif
 PWDF_DRIVER_GLOBALS WdfDriverGlobals;
 BOOLEAN WdfClientVersionHigherThanFramework;
 ULONG WdfFunctionCount = WdfFunctionTableNumEntries;
@@ -52,7 +60,7 @@ static BIND_INFO Bind = {
     .Minor = KMDF_VERSION_MINOR,
     .Build = 0,
     .FunctionCount = WdfFunctionTableNumEntries,
-    .Functions = &WDF_FUNCTIONS,
+    .Functions = FUNCTIONS,
     .MinimumVersionRequired = &WdfMinimumVersionRequired,
     .ClientVersionHigherThanFramework = &WdfClientVersionHigherThanFramework,
     .FunctionCountPointer = &WdfFunctionCount,

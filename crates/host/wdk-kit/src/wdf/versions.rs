@@ -12,7 +12,7 @@ use super::notation::{Declaration, What};
 use super::reader::entries;
 
 /// The minor versions of KMDF 1 that the kit has.
-pub const MINORS: [u8; 10] = [15, 17, 19, 21, 23, 25, 27, 29, 31, 33];
+pub const MINORS: [u8; 11] = [9, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33];
 
 /// The lines of the file, by name.
 #[derive(Default)]

@@ -1,5 +1,5 @@
 //! Checks that the framework's records have the sizes and field offsets of Microsoft's public headers, in every version
-//! that has public headers.
+//! that has public headers, and the sizes of 1.9 that the framework's public source has.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 const LAYOUTS: &str = include_str!("../wdf_layouts.txt");
-/// The minor versions that have public headers, and the processors that each is compiled for.
-const VERSIONS: [(u8, &[Processor]); 9] = [
+/// The minor versions, and the processors that each is compiled for. All but 1.9 have public headers.
+const VERSIONS: [(u8, &[Processor]); 10] = [
+    (9, &[X64]),
     (15, &[X64, ARM64]),
     (17, &[X64]),
     (19, &[X64]),
@@ -69,7 +70,8 @@ fn records_are_laid_out_as_in_the_public_headers() {
     let include = kit.join("Include").join(wdk_kit::VERSION);
     for (minor, processors) in VERSIONS {
         let (text, count) = assertions(minor);
-        assert!(count > 60, "{count}: the comparison itself is broken");
+        // Of 1.9, only the records are known that have grown since.
+        assert!(count > if minor == 9 { 6 } else { 60 }, "{count}: the comparison itself is broken");
         let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("layouts_{minor}.c"));
         fs::write(&source, text).unwrap();
         for (triple, define) in processors {

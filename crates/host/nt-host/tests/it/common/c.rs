@@ -35,6 +35,14 @@ fn linker() -> (String, Vec<String>) {
 /// The libraries that a KMDF driver is linked with.
 pub(crate) const FRAMEWORK: [&str; 4] = ["ntoskrnl", "WdfLdr", "WdfDriverEntry", "BufferOverflowFastFailK"];
 
+/// The compiler flag of a driver for KMDF 1.9.
+const FOR_1_9: &str = "-DKMDF_VERSION_MINOR=9";
+
+/// Returns the minor version of KMDF that a driver is built for.
+fn minor(flags: &[&str]) -> u8 {
+    if flags.contains(&FOR_1_9) { 9 } else { 33 }
+}
+
 /// Every image for x64 Windows needs unwind tables. clang does not emit them for freestanding code by default.
 const UNWIND: &str = "-fasynchronous-unwind-tables";
 
@@ -51,6 +59,11 @@ pub(crate) fn build_at(level: &str, name: &str, bug: u32, entry: &str, libraries
 /// Like [`build`], with these compiler flags in place of `-O0`.
 pub(crate) fn build_with(flags: &[&str], name: &str, bug: u32, entry: &str, libraries: &[&str]) -> PathBuf {
     build_as(flags, &[], name, bug, entry, libraries)
+}
+
+/// Builds a KMDF driver for version 1.9 in place of 1.33.
+pub(crate) fn build_for_1_9(name: &str, bug: u32) -> PathBuf {
+    build_with(&["-O0", FOR_1_9], name, bug, "FxDriverEntry", &FRAMEWORK)
 }
 
 /// Like [`build`], with more arguments for the linker.
@@ -102,9 +115,12 @@ fn compile(flags: &[&str], name: &str, bug: u32, object: &Path) {
             .to_vec();
     compile.extend(flags.iter().copied().map(String::from));
     compile.extend(["-fms-extensions", "-fno-stack-protector", "-mno-red-zone", "-Wall", "-Werror"].map(String::from));
-    compile.extend(["-Wno-multichar", "-DKMDF_VERSION_MAJOR=1", "-DKMDF_VERSION_MINOR=33"].map(String::from));
+    compile.extend(["-Wno-multichar", "-DKMDF_VERSION_MAJOR=1"].map(String::from));
+    let minor = minor(flags);
+    compile.push(format!("-DKMDF_VERSION_MINOR={minor}"));
     compile.extend(
-        [format!("{versioned}/km"), format!("{versioned}/shared"), "wdf/kmdf/1.33".into()].map(|part| include(&part)),
+        [format!("{versioned}/km"), format!("{versioned}/shared"), format!("wdf/kmdf/1.{minor}")]
+            .map(|part| include(&part)),
     );
     compile.push(format!("-DBUG={bug}"));
     compile.push(here.join("drivers/c").join(format!("{name}.c")).display().to_string());
@@ -131,7 +147,8 @@ fn build_now(
     link.push(format!("/entry:{entry}"));
     link.push(format!("/out:{}", image.display()));
     link.push(object.display().to_string());
-    let folders = [kit.join("Lib").join(versioned).join("km/x64"), kit.join("Lib/wdf/kmdf/x64/1.33")];
+    let folders =
+        [kit.join("Lib").join(versioned).join("km/x64"), kit.join(format!("Lib/wdf/kmdf/x64/1.{}", minor(flags)))];
     link.extend(folders.iter().map(|folder| format!("/libpath:{}", folder.display())));
     link.extend(libraries.iter().map(|library| format!("{library}.lib")));
     let (linker, flavor) = linker();

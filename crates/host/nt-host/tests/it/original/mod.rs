@@ -7,7 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common::c::{FRAMEWORK, build, temporary};
+use crate::common::c::{FRAMEWORK, build, build_for_1_9, temporary};
+use crate::idle::SCENARIOS;
 use etw_types::NtStatus;
 use nt_host::{Below, Builder, Device, Error, Frameworks, NtHost, Report, RequestKind};
 
@@ -254,6 +255,35 @@ fn children_come_and_go_in_the_same_way() {
         Ok(())
     });
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn devices_sleep_while_they_are_idle_in_the_same_way() {
+    for (name, bug, steps) in SCENARIOS {
+        let found = differences_with("kmdf_idle", bug, |run| {
+            let device = run.device()?;
+            steps(&run.host, &device)
+        });
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
+}
+
+/// A driver that was built for 1.9 needs no adapter.
+#[test]
+fn a_driver_that_was_built_for_1_9_binds_to_it() {
+    let Some(framework) = original() else { return };
+    for (name, bug, steps) in SCENARIOS.into_iter().filter(|(_, bug, _)| *bug == 0) {
+        let builder = NtHost::builder().driver(build_for_1_9("kmdf_idle", bug));
+        let found = builder.compare(&framework, |host| {
+            host.load()?;
+            let device = host.add_device()?;
+            steps(host, &device)?;
+            host.unload()?.assert_clean();
+            Ok(Vec::new())
+        });
+        let found: Vec<String> = found.expect("both runs").iter().map(ToString::to_string).collect();
+        assert!(found.is_empty(), "{name}: {found:#?}");
+    }
 }
 
 #[test]

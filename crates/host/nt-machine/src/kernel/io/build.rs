@@ -351,13 +351,45 @@ fn request_power(call: &Call, power: Power, place: Out<GuestPtr<IRP>>) -> Outcom
         stack,
         Request { power: Some(power), history: History::new(Origin::Power), ..Request::default() },
     );
-    // As in Windows, a thread of the power manager sends power IRPs, and the device lives until they are sent.
+    let is_next = minor == WAIT_WAKE || {
+        let mut io = lock(&kernel().io);
+        let queue = io.power.entry(target).or_default();
+        queue.push_back(request);
+        queue.len() == 1
+    };
+    if is_next {
+        send_power(target, request);
+    }
+    Ok(NtStatus::Pending)
+}
+
+/// Sends a power IRP. As in Windows, a thread of the power manager does so, and the device lives until it is sent.
+fn send_power(target: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP>) {
     let held = super::device::Held::new(target);
     super::work::submit(request.address(), move || {
         call_driver(target, request).or_stop();
         drop(held);
     });
-    Ok(NtStatus::Pending)
+}
+
+/// Sends the next power IRP of a device. Since Windows Vista the power manager sends them one at a time.
+fn send_next_power(request: GuestPtr<IRP>) {
+    let next = {
+        let mut io = lock(&kernel().io);
+        let device = io.power.iter().find(|(_, queue)| queue.front() == Some(&request)).map(|(device, _)| *device);
+        device.and_then(|device| {
+            let queue = io.power.get_mut(&device)?;
+            queue.pop_front();
+            let next = queue.front().copied();
+            if next.is_none() {
+                io.power.remove(&device);
+            }
+            next.map(|next| (device, next))
+        })
+    };
+    if let Some((device, next)) = next {
+        send_power(device, next);
+    }
 }
 
 /// Waits until the power IRPs that drivers requested are completed, except those that wait for a wake-up signal.
@@ -378,4 +410,5 @@ pub(super) fn power_ended(request: GuestPtr<IRP>, power: Power) {
         call_back("power completion", thread::irql(), callback, &arguments);
     }
     free(request);
+    send_next_power(request);
 }

@@ -8,19 +8,24 @@ use super::manager::{
     CANCEL_STOP, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, READ_CONFIG, START_DEVICE,
     SURPRISE_REMOVAL, WRITE_CONFIG,
 };
-use super::request::PNP;
+use super::request::{self, PNP};
 use super::{device, interface, stack};
 use crate::cpu::thread;
 use crate::kernel::ex::object;
 use crate::kernel::pci;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_CAPABILITIES, DEVICE_OBJECT, DEVICE_RELATIONS, IO_STACK_LOCATION, IRP};
-use crate::memory::{Fault, GuestPtr};
+use crate::memory::{Fault, GuestPtr, OrStop as _};
 use crate::routine::{NO_RESOURCES, Outcome, fail};
 use crate::verify::{self, Rule};
 
 /// The device power state for each system power state, from `PowerSystemUnspecified`: D0 while the system works, else D3.
 const DEVICE_STATES: [u32; 7] = [0, 1, 4, 4, 4, 4, 4];
+/// The bit of `WakeFromD3` among the flags of `DEVICE_CAPABILITIES`.
+const WAKE_FROM_D3: u32 = 1 << 13;
+/// `PowerDeviceD3`, `PowerSystemSleeping3`: from where a device can wake itself and the system.
+const DEEPEST_DEVICE_STATE: u32 = 4;
+const DEEPEST_SYSTEM_STATE: u32 = 4;
 /// `TargetDeviceRelation`.
 const TARGET_DEVICE: u64 = 4;
 
@@ -37,6 +42,9 @@ pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK
             let [capabilities, ..] = parameters;
             if let Some(place) = GuestPtr::<DEVICE_CAPABILITIES>::new(capabilities).non_null() {
                 place.DeviceState().write(DEVICE_STATES)?;
+                place.Flags().change(|flags| flags | WAKE_FROM_D3)?;
+                place.DeviceWake().write(DEEPEST_DEVICE_STATE)?;
+                place.SystemWake().write(DEEPEST_SYSTEM_STATE)?;
             }
             Ok(NtStatus::Success)
         }
@@ -48,6 +56,41 @@ pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK
         minor @ (READ_CONFIG | WRITE_CONFIG) if pci::is_present() => configure(irp, parameters, minor == WRITE_CONFIG),
         _ => Ok(untouched),
     }
+}
+
+/// Keeps a wait/wake IRP until it is canceled. A device has at most one.
+pub(super) fn wait_for_wake(
+    device: Object,
+    irp: GuestPtr<IRP>,
+    place: GuestPtr<IO_STACK_LOCATION>,
+) -> Result<NtStatus, Fault> {
+    let is_second = lock(&kernel().io).wait_wake.insert(device, irp);
+    if let Some(first) = is_second {
+        lock(&kernel().io).wait_wake.insert(device, first);
+        return complete(irp, NtStatus::DeviceBusy);
+    }
+    place.Control().change(|control| control | request::PENDING_RETURNED)?;
+    request::when_canceled(irp, move || end_wait(device, NtStatus::Cancelled).or_stop());
+    if irp.Cancel().read()? != 0 {
+        request::cancel(irp)?;
+    }
+    Ok(NtStatus::Pending)
+}
+
+/// Completes the wait/wake IRP of a physical device, if there is one.
+fn end_wait(device: Object, status: NtStatus) -> Result<(), Fault> {
+    let irp = lock(&kernel().io).wait_wake.remove(&device);
+    if let Some(irp) = irp {
+        request::not_cancelable(irp);
+        complete(irp, status)?;
+    }
+    Ok(())
+}
+
+fn complete(irp: GuestPtr<IRP>, status: NtStatus) -> Result<NtStatus, Fault> {
+    irp.IoStatus().Status().write(status)?;
+    request::complete(irp)?;
+    Ok(status)
 }
 
 /// Reads or writes the configuration space. The parameters are the space, the buffer, the offset and the length.

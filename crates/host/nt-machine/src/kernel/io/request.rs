@@ -1,6 +1,6 @@
 //! The way of IRPs down a device stack and back up. [`super::client`] sends them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use etw_types::NtStatus;
 
@@ -103,6 +103,10 @@ pub(crate) struct Io {
     pub(super) postponed: Vec<(GuestPtr<DEVICE_OBJECT>, Action)>,
     /// The children of bus devices.
     pub(super) children: Vec<Child>,
+    /// The power IRPs that drivers requested, by the device at the top of the stack. The first one is sent.
+    pub(super) power: BTreeMap<GuestPtr<DEVICE_OBJECT>, VecDeque<GuestPtr<IRP>>>,
+    /// The wait/wake IRPs, by physical device.
+    pub(super) wait_wake: BTreeMap<GuestPtr<DEVICE_OBJECT>, GuestPtr<IRP>>,
     /// The number of physical devices that were created.
     pub(super) plugged: u32,
     pub(crate) links: Vec<Link>,
@@ -175,6 +179,8 @@ impl Io {
         self.scheduled.clear();
         self.postponed.clear();
         self.children.clear();
+        self.power.clear();
+        self.wait_wake.clear();
         self.deleted.clear();
         self.started.clear();
         self.ends.clear();
@@ -231,8 +237,9 @@ pub(super) fn dispatch(
         // all others except plug and play.
         let status = match major {
             PNP => bus::serve(device, request, place)?,
-            // Its capabilities say that the device cannot wake the system.
-            POWER if place.MinorFunction().read()? == WAIT_WAKE => NtStatus::NotSupported,
+            POWER if place.MinorFunction().read()? == WAIT_WAKE => {
+                return bus::wait_for_wake(device, request, place);
+            }
             POWER | CREATE | CLOSE | CLEANUP => NtStatus::Success,
             _ => {
                 let [_, _, code, _] = place.Parameters().read()?;

@@ -78,6 +78,13 @@ FORCEINLINE BOOLEAN WDF_IO_QUEUE_PURGED(WDF_IO_QUEUE_STATE State) {
     }
 #define WDK_KIT_INIT_SIZE(Type) WDK_KIT_INIT(Type##_INIT, Type, (P##Type This))
 
+/* Fields that KMDF 1.9 does not have. */
+#if !defined(KMDF_VERSION_MINOR) || KMDF_VERSION_MINOR >= 11
+#define WDK_KIT_SINCE_11(...) __VA_ARGS__
+#else
+#define WDK_KIT_SINCE_11(...)
+#endif
+
 WDK_KIT_INIT_SIZE(WDF_POWER_POLICY_EVENT_CALLBACKS)
 WDK_KIT_INIT_SIZE(WDF_PNPPOWER_EVENT_CALLBACKS)
 WDK_KIT_INIT_SIZE(WDF_FDO_EVENT_CALLBACKS)
@@ -95,7 +102,7 @@ WDK_KIT_INIT(WDF_FILEOBJECT_CONFIG_INIT, WDF_FILEOBJECT_CONFIG, (PWDF_FILEOBJECT
     This->FileObjectClass = WdfFileObjectWdfCannotUseFsContexts; This->AutoForwardCleanupClose = WdfUseDefault;)
 WDK_KIT_INIT(WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS_INIT, WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS, (PWDF_DEVICE_POWER_POLICY_IDLE_SETTINGS This, WDF_POWER_POLICY_S0_IDLE_CAPABILITIES IdleCaps),
     This->UserControlOfIdleSettings = IdleAllowUserControl; This->Enabled = WdfUseDefault; This->PowerUpIdleDeviceOnSystemWake = WdfUseDefault;
-    This->IdleTimeoutType = DriverManagedIdleTimeout; This->ExcludeD3Cold = WdfUseDefault; This->IdleCaps = IdleCaps;
+    WDK_KIT_SINCE_11(This->IdleTimeoutType = DriverManagedIdleTimeout; This->ExcludeD3Cold = WdfUseDefault;) This->IdleCaps = IdleCaps;
     This->DxState = IdleCaps == IdleCanWakeFromS0 || IdleCaps == IdleUsbSelectiveSuspend ? PowerDeviceMaximum : PowerDeviceD3;)
 WDK_KIT_INIT(WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS_INIT, WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS, (PWDF_DEVICE_POWER_POLICY_WAKE_SETTINGS This),
     This->Enabled = WdfUseDefault; This->DxState = PowerDeviceMaximum; This->UserControlOfWakeSettings = WakeAllowUserControl;)
@@ -124,7 +131,7 @@ WDK_KIT_INIT(WDF_TIMER_CONFIG_INIT_PERIODIC, WDF_TIMER_CONFIG, (PWDF_TIMER_CONFI
     This->EvtTimerFunc = EvtTimerFunc; This->Period = Period; This->AutomaticSerialization = TRUE;)
 WDK_KIT_INIT(WDF_INTERRUPT_CONFIG_INIT, WDF_INTERRUPT_CONFIG, (PWDF_INTERRUPT_CONFIG This, PFN_WDF_INTERRUPT_ISR EvtInterruptIsr, PFN_WDF_INTERRUPT_DPC EvtInterruptDpc),
     This->ShareVector = WdfUseDefault; This->EvtInterruptIsr = EvtInterruptIsr; This->EvtInterruptDpc = EvtInterruptDpc;
-    This->ReportInactiveOnPowerDown = WdfUseDefault;)
+    WDK_KIT_SINCE_11(This->ReportInactiveOnPowerDown = WdfUseDefault;))
 WDK_KIT_INIT(WDF_INTERRUPT_EXTENDED_POLICY_INIT, WDF_INTERRUPT_EXTENDED_POLICY, (PWDF_INTERRUPT_EXTENDED_POLICY This),
     This->Policy = WdfIrqPolicyMachineDefault; This->Priority = WdfIrqPriorityUndefined;)
 WDK_KIT_INIT(WDF_IO_QUEUE_CONFIG_INIT, WDF_IO_QUEUE_CONFIG, (PWDF_IO_QUEUE_CONFIG This, WDF_IO_QUEUE_DISPATCH_TYPE DispatchType),
