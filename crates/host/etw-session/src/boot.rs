@@ -1,6 +1,6 @@
-//! Sessions that Windows starts at boot, as keys of the registry: AutoLogger sessions and the Global Logger.
+//! Sessions that Windows starts at boot, as keys of the registry: `AutoLogger` sessions and the Global Logger.
 //!
-//! Keys, values and limits are those of Microsoft's pages "Configuring and Starting an AutoLogger Session" and
+//! Keys, values and limits are those of Microsoft's pages "Configuring and Starting an `AutoLogger` Session" and
 //! "Configuring and Starting the Global Logger Session". Every system can write them to a `.reg` file; only Windows has a
 //! registry.
 
@@ -45,8 +45,11 @@ pub struct BootSession {
     pub max_files: u32,
 }
 
+/// A rule as a sentence without a full stop, and whether it holds.
+type Rule = (&'static str, fn(&BootSession) -> bool);
+
 /// The rules for sessions at boot, beside those for every session.
-const RULES: &[(&str, fn(&BootSession) -> bool)] = &[
+const RULES: &[Rule] = &[
     ("a session at boot cannot number its files: keep the files of several boots", |session| {
         !session.has(mode::NEWFILE)
     }),

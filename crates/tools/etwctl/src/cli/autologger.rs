@@ -9,6 +9,7 @@ use crate::values::Provider;
 
 /// What to do with sessions at boot.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "a command line has one value of it")]
 pub(crate) enum Autologger {
     /// Add a session to the registry, or write a file for `reg import`
     Add(AddAutologger),
