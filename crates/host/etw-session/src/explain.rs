@@ -46,6 +46,8 @@ pub enum Call {
     Consume,
     /// Enabling the profile privilege.
     Privilege,
+    /// Writing the registry.
+    Registry,
 }
 
 impl fmt::Display for Call {
@@ -65,6 +67,7 @@ impl fmt::Display for Call {
             Self::Enumerate(class) => write!(f, "EnumerateTraceGuidsEx(class {})", class.as_int()),
             Self::Consume => f.write_str("OpenTrace"),
             Self::Privilege => f.write_str("AdjustTokenPrivileges"),
+            Self::Registry => f.write_str("the registry"),
         }
     }
 }

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | start, find or list sessions | [`Machine::start`] with [`Properties`], [`Machine::attach`], [`Machine::sessions`] |
 //! | enable a provider | [`Session::provider`], [`Provider::enable`] with [`Enable`] and [`Filter`] |
+//! | start a session at every boot | [`BootSession`] |
 //! | receive events while a session runs | [`Machine::consume`] |
 //! | set or query an information class | a type of [`info`] with [`Session::set`], [`Session::get`], [`Machine::query`] |
 //! | see who is registered | [`Machine::providers`], [`Machine::provider`], [`Machine::groups`] |
@@ -45,6 +46,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod boot;
 mod enable;
 mod error;
 mod explain;
@@ -54,17 +56,20 @@ mod machine;
 pub mod platform;
 mod poll;
 mod registered;
+mod registry;
 mod session;
 mod system;
 
 pub use etw_types::session::mode::NAMES as MODES;
 pub use etw_types::session::{ClockType, Enable, Filter, Limit, Listed, Properties, Selection, SessionStatus, Update};
 
+pub use boot::BootSession;
 pub use enable::Provider;
 pub use error::{Error, Malformed};
 pub use explain::{Call, Explanation, explain};
 pub use machine::{Consumer, Machine, Unstopped};
 pub use poll::{Polled, poll};
 pub use registered::registered_provider;
+pub use registry::{RegistryKey, RegistryValue};
 pub use session::Session;
 pub use system::{Control, EnableRequest, EventSource, Received, Refusal, System, Target};

@@ -14,6 +14,8 @@ mod output;
 mod parquet;
 mod platform;
 mod select;
+#[cfg(test)]
+mod texts;
 mod values;
 
 use std::process::ExitCode;

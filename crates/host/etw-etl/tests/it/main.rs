@@ -16,4 +16,5 @@ mod packets;
 mod page;
 mod round_trip;
 mod schemas;
+mod trace_event;
 mod witnesses;

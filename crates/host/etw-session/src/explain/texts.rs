@@ -28,6 +28,7 @@ pub(super) fn particular(call: Call, code: Win32Error) -> Option<Texts> {
         Call::Set(_) | Call::QueryInformation(_) | Call::Enumerate(_) => of_information(call, code.as_int()),
         Call::Consume => of_consume(code.as_int()),
         Call::Privilege => None,
+        Call::Registry => of_registry(code.as_int()),
     }
 }
 
@@ -128,6 +129,16 @@ fn of_consume(code: u32) -> Option<Texts> {
         6 => ("the trace handle was already closed", "open the session again"),
         87 => ("the session does not deliver in real time", "start it with real time, or update it"),
         161 => ("the session's name is not accepted", "list the sessions and check the name"),
+        _ => return None,
+    })
+}
+
+fn of_registry(code: u32) -> Option<Texts> {
+    Some(match code {
+        2 => ("the registry has no session at boot with this name", "check the name"),
+        5 => ("you do not have the rights to change this key", "run elevated, as an administrator"),
+        120 => ("this system has no registry", "write a .reg file, and import it on Windows"),
+        183 => ("the registry has a session at boot with this name", "remove it first, or choose another name"),
         _ => return None,
     })
 }

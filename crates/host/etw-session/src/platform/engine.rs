@@ -12,6 +12,7 @@ use etw_types::session::{Properties, TraceInfoClass, Update, enable as property}
 use etw_types::{ControlCode, Win32Error};
 
 use crate::poll::{Polled, poll};
+use crate::registry::RegistryKey;
 use crate::system::{Control, EnableRequest, EventSource, Refusal, System, Target};
 
 /// An engine as a [`System`].
@@ -197,6 +198,16 @@ impl System for EngineSystem {
 
 fn refusal(error: QueryError) -> Refusal {
     Refusal { code: error.code, needed: error.needed }
+}
+
+/// There is no registry without Windows.
+pub(crate) const fn add_keys(_keys: &[RegistryKey]) -> Result<(), Win32Error> {
+    Err(Win32Error::CallNotImplemented)
+}
+
+/// There is no registry without Windows.
+pub(crate) const fn remove_key(_path: &str) -> Result<(), Win32Error> {
+    Err(Win32Error::CallNotImplemented)
 }
 
 /// No provider is registered with a manifest without Windows.

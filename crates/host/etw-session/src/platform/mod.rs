@@ -8,7 +8,9 @@ mod engine;
 mod windows;
 
 #[cfg(not(windows))]
-pub(crate) use engine::{message, registered_providers};
+pub(crate) use engine::{add_keys, message, registered_providers, remove_key};
+#[cfg(windows)]
+pub(crate) use windows::registry::{add_keys, remove_key};
 #[cfg(windows)]
 pub(crate) use windows::{message, registered_providers};
 

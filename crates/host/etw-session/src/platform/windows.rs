@@ -11,6 +11,7 @@ pub(super) mod console;
 mod consumer;
 mod lookup;
 mod privilege;
+pub(super) mod registry;
 
 use std::ffi::c_void;
 use std::ptr;

@@ -1,6 +1,7 @@
 //! The integration tests of `etw-session`, one module for each subject, linked once.
 #![cfg(test)]
 
+mod boot;
 #[cfg(not(windows))]
 mod class_limits;
 #[cfg(not(windows))]

@@ -12,8 +12,8 @@ use test_support::reencode;
 
 /// Little memory, so that the reader drops buffers and reads them again.
 const OPTIONS: ReaderOptions = ReaderOptions { memory: 100_000, grows: false };
-const FORMATS: [Format; 6] =
-    [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::Chrome, Format::Html];
+const FORMATS: [Format; 7] =
+    [Format::Text, Format::Table, Format::JsonLines, Format::Csv, Format::CsvFields, Format::Chrome, Format::Html];
 
 /// Reads a file and exports every event.
 pub(super) fn run(bytes: &[u8]) {
@@ -45,7 +45,7 @@ pub(super) fn run(bytes: &[u8]) {
     }
     assert_eq!(events, reader.report().events, "the report counts another number of events");
     assert!(!reader.report().to_string().is_empty());
-    let [text, table, lines, _, chrome, page] = exporters.map(|exporter| {
+    let [text, table, lines, _, _, chrome, page] = exporters.map(|exporter| {
         let bytes = exporter.finish().expect("memory takes everything");
         String::from_utf8(bytes).expect("an export is not UTF-8")
     });

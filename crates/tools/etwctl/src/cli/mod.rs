@@ -3,13 +3,15 @@
 //! Parsing, help texts and completions all come from these types. Each value is checked here; combinations of values are checked
 //! by the commands.
 
+mod autologger;
 mod session;
 mod storage;
 mod trace;
 
+pub(crate) use autologger::{AddAutologger, Autologger, RemoveAutologger};
 pub(crate) use session::{
-    Capture, Disable, Doctor, Enable, InfoGet, InfoSet, Listed, Missed, Named, Providers, Record, Requested, Start,
-    Update,
+    Capture, Disable, Doctor, Enable, InfoGet, InfoSet, Listed, Missed, Named, Providers, Record, Requested,
+    SessionOptions, Start, Update,
 };
 pub(crate) use storage::Storage;
 pub(crate) use trace::{
@@ -53,6 +55,9 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Start a session
     Start(Start),
+    /// Add a session that Windows starts at every boot, or remove it
+    #[command(subcommand)]
+    Autologger(Autologger),
     /// Change a running session
     Update(Update),
     /// Enable a provider in a session

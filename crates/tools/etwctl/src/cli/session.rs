@@ -102,6 +102,16 @@ impl From<Clock> for Option<ClockType> {
 #[command(after_help = "Examples:\n  etwctl start mine --etl trace.etl --real-time\n  \
                         etwctl start ring --etl trace.etl --circular 64MiB --buffer 64KiB")]
 pub(crate) struct Start {
+    #[command(flatten)]
+    pub(crate) options: SessionOptions,
+    /// Check the options and show the resulting properties, but start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// A session that is to be started now or at the next boot.
+#[derive(Debug, Args)]
+pub(crate) struct SessionOptions {
     /// The session's name
     pub(crate) session: String,
     /// Write events to this .etl file
@@ -127,9 +137,6 @@ pub(crate) struct Start {
     /// Add a logging mode, by name or number; repeatable
     #[arg(long = "mode", value_name = "MODE", value_parser = mode)]
     pub(crate) modes: Vec<u32>,
-    /// Check the options and show the resulting properties, but start nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 fn mode(text: &str) -> Result<u32, String> {

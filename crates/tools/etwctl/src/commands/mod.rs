@@ -1,6 +1,7 @@
 //! The commands.
 
 mod activities;
+mod autologger;
 mod batch;
 mod compare;
 #[cfg(feature = "parquet")]
@@ -40,6 +41,8 @@ pub(crate) fn run(context: &Context<'_>, command: &Command) -> Result<(), Failur
         Command::Flush(line) => sessions::flush(context, line),
         Command::Stop(line) => sessions::stop(context, line),
         Command::Start(line) => start::start(context, line),
+        Command::Autologger(cli::Autologger::Add(line)) => autologger::add(context, line),
+        Command::Autologger(cli::Autologger::Remove(line)) => autologger::remove(context, line),
         Command::Update(line) => start::update(context, line),
         Command::Providers(line) => providers::list(context, line),
         Command::Enable(line) => requests::enable(context, line),

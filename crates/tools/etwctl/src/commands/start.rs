@@ -15,13 +15,14 @@ use crate::output::Json;
 
 /// Starts a session.
 pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Failure> {
-    let properties = properties(line)?;
-    if line.etl.is_none() && !line.real_time && !line.buffering && line.modes.is_empty() {
+    let options = &line.options;
+    let properties = properties(options)?;
+    if options.etl.is_none() && !options.real_time && !options.buffering && options.modes.is_empty() {
         let reason = "a session needs an output for its events: --etl FILE, --real-time or --buffering";
         return Err(Failure::Usage(reason.to_owned()));
     }
     properties.check()?;
-    if let Some(file) = &line.etl {
+    if let Some(file) = &options.etl {
         check_file(context, "--etl", file)?;
     }
     if line.dry_run {
@@ -78,7 +79,8 @@ fn dry_run(context: &Context<'_>, properties: &Properties) -> Result<(), Failure
     ])
 }
 
-fn properties(line: &cli::Start) -> Result<Properties, String> {
+/// The properties of a session to be started.
+pub(super) fn properties(line: &cli::SessionOptions) -> Result<Properties, String> {
     let mut properties = Properties::new(&line.session);
     if let Some(file) = &line.etl {
         properties = properties.file(file);

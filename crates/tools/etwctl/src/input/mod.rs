@@ -9,6 +9,8 @@ pub(crate) use progress::Progress;
 use progress::Watched;
 pub(crate) use store::Store;
 pub(crate) use symbol_store::SymbolStores;
+#[cfg(test)]
+pub(crate) use symbol_store::local_parts;
 use symbols::Frames;
 pub(crate) use symbols::Pdbs;
 

@@ -92,7 +92,7 @@ fn entries(dir: &Path) -> HashMap<String, PathBuf> {
 }
 
 /// The folders of a symbol path: `DIR;srv*DIR*https://…;cache*DIR`.
-fn local_parts(path: &str) -> Vec<PathBuf> {
+pub(crate) fn local_parts(path: &str) -> Vec<PathBuf> {
     let mut dirs = Vec::new();
     for element in path.split(';') {
         let mut parts: Vec<&str> = element.split('*').map(str::trim).collect();

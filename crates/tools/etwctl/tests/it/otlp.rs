@@ -97,7 +97,68 @@ fn a_collector_gets_the_requests_and_its_refusal_is_an_error() {
         assert_eq!(lines, both[..if code == 0 { 2 } else { 1 }]);
         assert!(code == 0 || run.err.contains("the collector's result is 'HTTP/1.1 503"), "{}", run.err);
     }
-    let secure = etwctl(&format!("export {} --otlp https://localhost", path.display()));
-    assert_eq!(secure.code, 5, "{}", secure.err);
     fs::remove_file(path).unwrap();
+}
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn without_tls_the_error_says_how_to_get_it() {
+    let run = etwctl("export none.etl --otlp https://localhost");
+    assert_eq!(run.code, 5, "{}", run.err);
+    assert!(run.err.contains("--features tls"), "{}", run.err);
+}
+
+/// Makes two authorities, and a certificate of the first one for this machine.
+#[cfg(feature = "tls")]
+const CERTIFICATES: &str = "for name in ca other; do \
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout $name.key -out $name.pem -days 2 -subj /CN=$name || exit 1; done; \
+    openssl req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=localhost && \
+    printf 'subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\n' > server.ext && \
+    openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile server.ext -out server.pem";
+
+#[cfg(feature = "tls")]
+#[test]
+fn a_collector_with_tls_gets_the_requests_if_its_certificate_is_trusted() {
+    let folder = scratch("otlp-tls");
+    fs::create_dir_all(&folder).unwrap();
+    let made = Command::new("sh").args(["-c", CERTIFICATES]).current_dir(&folder).output().unwrap();
+    if !made.status.success() {
+        println!("skipped: no certificates: {}", String::from_utf8_lossy(&made.stderr));
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/witness/tls_collector.py");
+    let server = Command::new("python3").arg(script).current_dir(&folder).stdout(std::process::Stdio::piped()).spawn();
+    let mut server = match server {
+        Ok(server) => server,
+        Err(error) => {
+            println!("skipped: no Python: {error}");
+            return;
+        }
+    };
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let port: u16 = lines.next().unwrap().parse().unwrap();
+    let path = demo_trace("otlp-tls.etl");
+    let export = |certificates: &str, host: &str| -> crate::common::Run {
+        Command::new(env!("CARGO_BIN_EXE_etwctl"))
+            .args(["export".as_ref(), path.as_os_str(), "--otlp".as_ref()])
+            .arg(format!("https://{host}:{port}/otlp"))
+            .env("SSL_CERT_FILE", folder.join(certificates))
+            .env_remove("SSL_CERT_DIR")
+            .output()
+            .unwrap()
+            .into()
+    };
+    for host in ["localhost", "127.0.0.1"] {
+        let run = export("ca.pem", host);
+        assert_eq!(run.code, 0, "{}", run.err);
+        let requests = [lines.next().unwrap(), lines.next().unwrap()];
+        assert_eq!(requests, ["/otlp/v1/logs resourceLogs", "/otlp/v1/traces resourceSpans"]);
+    }
+    let stranger = export("other.pem", "localhost");
+    assert_eq!(stranger.code, 2, "{}", stranger.err);
+    assert!(stranger.err.contains("certificate"), "{}", stranger.err);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    fs::remove_file(path).unwrap();
+    fs::remove_dir_all(folder).unwrap();
 }

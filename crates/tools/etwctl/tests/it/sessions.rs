@@ -151,3 +151,45 @@ fn the_list_of_classes_has_all_of_them() {
     assert_eq!(classes["rows"].as_array().unwrap().len(), 29);
     assert_eq!(classes["rows"][28]["name"], "context-registers");
 }
+
+#[test]
+fn a_session_at_boot_is_a_file_for_the_registry() {
+    let file = scratch("boot.reg");
+    let read = || {
+        let bytes = fs::read(&file).unwrap();
+        let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
+        String::from_utf16(&units).unwrap()
+    };
+    let run = etwctl(&format!(
+        "autologger add Boot MyDriver --level warning --any 0x5 --etl C:\\traces\\boot.etl --sequential 64MiB --keep 2 --reg {}",
+        file.display()
+    ));
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.out.contains("reg import") && run.err.contains("computed from the name 'MyDriver'"), "{}", run.err);
+    let text = read();
+    let guid = etw_types::Guid::from_name("MyDriver");
+    for line in [
+        "\u{feff}Windows Registry Editor Version 5.00".to_owned(),
+        format!("[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\Boot\\{{{guid}}}]"),
+        "\"FileName\"=\"C:\\\\traces\\\\boot.etl\"".to_owned(),
+        "\"EnableLevel\"=dword:00000003".to_owned(),
+        "\"FileMax\"=dword:00000002".to_owned(),
+        "\"Start\"=dword:00000001".to_owned(),
+    ] {
+        assert!(text.split("\r\n").any(|other| other == line), "{line} in {text}");
+    }
+    assert_eq!(etwctl(&format!("autologger remove Boot --reg {}", file.display())).code, 0);
+    assert!(read().contains("[-HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\Boot]"));
+    fs::remove_file(&file).unwrap();
+    for (line, code, text) in [
+        ("autologger add Boot MyDriver", 5, "this system has no registry: --reg FILE"),
+        ("autologger remove Boot", 5, "this system has no registry: --reg FILE"),
+        ("autologger add Boot MyDriver --etl boot.etl --reg b.reg", 1, "needs a full path on Windows"),
+        ("autologger add Boot MyDriver --system process --reg b.reg", 1, "only the session GlobalLogger"),
+        ("autologger add Boot --reg b.reg", 1, "a session at boot needs a provider"),
+    ] {
+        let run = etwctl(line);
+        assert_eq!(run.code, code, "{line}: {}", run.err);
+        assert!(run.err.contains(text), "{line}: {}", run.err);
+    }
+}

@@ -153,7 +153,9 @@ fn cargo_test(context: &Context) -> Tool {
     let to_env = |toolchain: &WindowsToolchain| toolchain.to_env(&toolchain.ensure_driver_targets(context));
     let windows = context.windows().ok().map(to_env);
     let cargo = windows.into_iter().flatten().fold(context.cargo(), |tool, (key, value)| tool.hidden_env(key, &value));
-    build_once(cargo).args(["test", "--workspace", "--no-fail-fast"])
+    let cargo = build_once(cargo).args(["test", "--workspace", "--no-fail-fast"]);
+    // The feature that no default includes and that has tests.
+    if context.has_flag(ALL) { cargo.args(["--features=etwctl/tls"]) } else { cargo }
 }
 
 fn unit(context: &Context) -> Result<Outcome, Error> {

@@ -2,6 +2,8 @@
 
 mod otlp;
 mod target;
+#[cfg(feature = "tls")]
+mod tls;
 
 use etw_etl::pair::{Pairs, Role};
 use etw_etl::{Decoded, EventRef};

@@ -1,43 +1,81 @@
 //! Where requests go: a file with one request per line, or a collector that takes them over HTTP.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
 use command_line::{Content, Inputs};
 
 use super::otlp::Batch;
+#[cfg(feature = "tls")]
+use super::tls;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// The port of collectors.
-const PORT: u16 = 4318;
+/// The schemes of collectors, and the ports of addresses without one: that of collectors, and that of HTTPS.
+const SCHEMES: [(&str, u16); 2] = [("http://", 4318), ("https://", 443)];
 
 /// A target of requests.
 pub(super) enum Target {
     File(Output),
-    /// Host with port, and the path before `/v1/logs`.
-    Collector {
-        host: String,
-        path: String,
-    },
+    Collector(Collector),
+}
+
+/// The address of a collector.
+pub(super) struct Collector {
+    scheme: &'static str,
+    /// A name or an address, without the port.
+    host: String,
+    port: u16,
+    /// The path before `/v1/logs`, without slashes at its ends.
+    path: String,
+}
+
+impl Collector {
+    /// Parses an address. A target without a scheme is a file.
+    fn parse(target: &str) -> Option<Self> {
+        let (address, scheme, usual) =
+            SCHEMES.iter().find_map(|(scheme, port)| Some((target.strip_prefix(scheme)?, *scheme, *port)))?;
+        let (authority, path) = address.split_once('/').unwrap_or((address, ""));
+        let with_port = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let (host, port) = with_port.unwrap_or((authority, usual));
+        Some(Self { scheme, host: host.to_owned(), port, path: path.trim_matches('/').to_owned() })
+    }
+
+    /// Sends a request and checks its result.
+    fn post(&self, kind: &str, body: &str) -> io::Result<()> {
+        let Self { scheme, host, port, path } = self;
+        let path = if path.is_empty() { format!("/v1/{kind}") } else { format!("/{path}/v1/{kind}") };
+        let send = || {
+            let stream = TcpStream::connect(format!("{host}:{port}"))?;
+            match *scheme {
+                #[cfg(feature = "tls")]
+                "https://" => exchange(&mut tls::secure(stream, host)?, &format!("{host}:{port}"), &path, body),
+                _ => exchange(&mut { stream }, &format!("{host}:{port}"), &path, body),
+            }
+        };
+        send().map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot send to {scheme}{host}:{port}{path}: {error}"))
+        })
+    }
 }
 
 impl Target {
     /// Opens a file, or takes the address of a collector.
     pub(super) fn open(target: &str, inputs: &Inputs) -> Result<Self, Failure> {
-        if target.starts_with("https://") {
-            return Err(Failure::Unsupported(format!("{target}: only http:// is supported; write a file and send it")));
+        match Collector::parse(target) {
+            #[cfg(not(feature = "tls"))]
+            Some(collector) if collector.scheme == "https://" => Err(Failure::Unsupported(format!(
+                "{target}: this etwctl was built without TLS; install it with `--features tls`, or send to a collector on this machine \
+                 with http://"
+            ))),
+            Some(collector) => Ok(Self::Collector(collector)),
+            None => {
+                let path = Path::new(target);
+                inputs.check("--otlp", path)?;
+                Ok(Self::File(Output::create(Some(path), Content::Plain)?))
+            }
         }
-        let Some(address) = target.strip_prefix("http://") else {
-            let path = Path::new(target);
-            inputs.check("--otlp", path)?;
-            return Ok(Self::File(Output::create(Some(path), Content::Plain)?));
-        };
-        let (host, path) = address.split_once('/').unwrap_or((address, ""));
-        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let host = if has_port { host.to_owned() } else { format!("{host}:{PORT}") };
-        Ok(Self::Collector { host, path: path.trim_end_matches('/').to_owned() })
     }
 
     /// Sends what waits.
@@ -45,10 +83,7 @@ impl Target {
         for (kind, request) in batch.take() {
             match self {
                 Self::File(out) => writeln!(out, "{request}")?,
-                Self::Collector { host, path } => {
-                    let path = if path.is_empty() { format!("/v1/{kind}") } else { format!("/{path}/v1/{kind}") };
-                    post(host, &path, &request.to_string())?;
-                }
+                Self::Collector(collector) => collector.post(kind, &request.to_string())?,
             }
         }
         Ok(())
@@ -58,25 +93,46 @@ impl Target {
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::File(out) => out.finish(),
-            Self::Collector { .. } => Ok(()),
+            Self::Collector(_) => Ok(()),
         }
     }
 }
 
-/// Sends one request and checks its result.
-fn post(host: &str, path: &str, body: &str) -> io::Result<()> {
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("cannot send to http://{host}{path}: {error}"));
-    let mut stream = TcpStream::connect(host).map_err(named)?;
+/// Writes a request and reads the first line of its result.
+fn exchange(stream: &mut (impl Read + Write), host: &str, path: &str, body: &str) -> io::Result<()> {
     write!(
         stream,
         "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len(),
-    )
-    .map_err(named)?;
+    )?;
+    stream.flush()?;
     let mut status = String::new();
-    BufReader::new(stream).read_line(&mut status).map_err(named)?;
+    BufReader::new(stream).read_line(&mut status)?;
     match status.split(' ').nth(1) {
         Some(code) if code.starts_with('2') => Ok(()),
-        _ => Err(named(io::Error::other(format!("the collector's result is '{}'", status.trim_end())))),
+        _ => Err(io::Error::other(format!("the collector's result is '{}'", status.trim_end()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Collector;
+
+    #[test]
+    fn an_address_has_the_port_of_its_scheme_and_a_path() {
+        let parsed = |target: &str| {
+            Collector::parse(target)
+                .map(|Collector { scheme, host, port, path }| format!("{scheme} {host} {port} {path}"))
+        };
+        for (target, expected) in [
+            ("http://collector", "http:// collector 4318 "),
+            ("http://collector:80/", "http:// collector 80 "),
+            ("https://otlp.example/a/b/", "https:// otlp.example 443 a/b"),
+            ("https://[::1]", "https:// [::1] 443 "),
+            ("https://[::1]:4318/otlp", "https:// [::1] 4318 otlp"),
+        ] {
+            assert_eq!(parsed(target).as_deref(), Some(expected), "{target}");
+        }
+        assert_eq!(parsed("trace.jsonl"), None);
     }
 }

@@ -11,7 +11,7 @@ use driver_build::Error;
 pub(super) const STEP: Step = Step::new("features", "crates with and without their features", check);
 
 /// A package, and the arguments that choose its features. The other steps build the default choices.
-const CHOICES: [(&str, &[&str]); 11] = [
+const CHOICES: [(&str, &[&str]); 13] = [
     ("command-line", &["--no-default-features"]),
     ("etw-types", &[]),
     ("etw-types", &["--features=std"]),
@@ -23,6 +23,8 @@ const CHOICES: [(&str, &[&str]); 11] = [
     ("nt-host", &[]),
     ("nt-host", &["--features=demo"]),
     ("etwctl", &["--no-default-features"]),
+    ("etwctl", &[]),
+    ("etwctl", &["--features=tls"]),
 ];
 
 fn check(context: &Context) -> Result<Outcome, Error> {
