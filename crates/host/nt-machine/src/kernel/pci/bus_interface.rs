@@ -3,6 +3,8 @@
 use etw_types::Guid;
 
 use super::space::{read, write};
+use crate::cpu::thread;
+use crate::kernel::ex::object;
 use crate::kernel::kernel;
 use crate::layout::{BUS_INTERFACE_STANDARD, INTERFACE};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
@@ -17,6 +19,7 @@ const CONFIGURATION: u32 = 0;
 const VERSION: u16 = 1;
 /// The names of the routines, which no driver can import.
 const REFERENCE: &str = "(bus reference)";
+const DEREFERENCE: &str = "(bus dereference)";
 const TRANSLATE: &str = "(bus translate address)";
 const ADAPTER: &str = "(bus DMA adapter)";
 const SET: &str = "(bus set data)";
@@ -26,9 +29,15 @@ const GET: &str = "(bus get data)";
 pub(crate) const ROUTINES: &[&[Routine]] = &[FUNCTIONS];
 
 routines! { FUNCTIONS;
-    /// `InterfaceReference` and `InterfaceDereference`: the host's bus exists as long as the driver.
-    #[irql(DISPATCH), named(REFERENCE), fixed]
-    fn reference(_context: Ignored<GuestPtr<Opaque>>) {}
+    #[irql(DISPATCH), named(REFERENCE), keeps]
+    fn reference(&call, context: GuestPtr<Opaque>) {
+        object::reference(context.address(), call.from);
+    }
+
+    #[irql(DISPATCH), named(DEREFERENCE)]
+    fn dereference(context: GuestPtr<Opaque>) {
+        object::dereference(context.address());
+    }
 
     #[irql(DISPATCH), named(TRANSLATE)]
     fn translate(
@@ -76,24 +85,26 @@ routines! { FUNCTIONS;
     }
 }
 
-/// Stores the interface. Returns whether the driver has room for it.
+/// Stores the interface, with a reference that the driver must release. Returns whether the driver has room for it.
 pub(crate) fn provide(place: GuestPtr<INTERFACE>, room: u16) -> Result<bool, Fault> {
     let size = size_of::<BUS_INTERFACE_STANDARD>() as u16;
     if room < size {
         return Ok(false);
     }
+    let context = kernel().table.page_table();
     let routine = |name: &str| GuestPtr::<Code>::new(kernel().table.address(name).unwrap_or_default());
     place.cast::<BUS_INTERFACE_STANDARD>().write(BUS_INTERFACE_STANDARD {
         Size: size,
         Version: VERSION,
         Padding: 0,
-        Context: kernel().table.page_table(),
+        Context: context,
         InterfaceReference: routine(REFERENCE),
-        InterfaceDereference: routine(REFERENCE),
+        InterfaceDereference: routine(DEREFERENCE),
         TranslateBusAddress: routine(TRANSLATE),
         GetDmaAdapter: routine(ADAPTER),
         SetBusData: routine(SET),
         GetBusData: routine(GET),
     })?;
+    object::reference(context, thread::site().map_or(0, |site| site.from));
     Ok(true)
 }
