@@ -16,8 +16,6 @@ use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use crate::routine::Outcome;
 use crate::verify::{self, At, GapKind, Rule, gap};
 
-/// `STATUS_DEVICE_DATA_ERROR`.
-const DATA_ERROR: NtStatus = NtStatus::from_int(0xC000_009C);
 /// The language of strings, English (United States), in the upper half of the argument.
 const LANGUAGE: u64 = 0x0409 << 16;
 /// `HID_STRING_ID_IMANUFACTURER`, and the two that follow.
@@ -115,7 +113,7 @@ pub(super) fn read(device: Object, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
         }
         if let Some(mistake) = description.reports.mistake(&report) {
             find(device, code::READ_REPORT, format_args!("completes the request with {mistake}"));
-            return Ok((DATA_ERROR, 0));
+            return Ok((NtStatus::Unsuccessful, 0));
         }
         let all = [prefix, &report].concat();
         irp.SystemBuffer().read()?.write_all(&all)?;

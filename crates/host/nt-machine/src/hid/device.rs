@@ -17,8 +17,6 @@ use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Outcome, fail, status_of};
 use crate::verify::gap;
 
-/// `STATUS_DEVICE_CONFIGURATION_ERROR`.
-const CONFIGURATION_ERROR: NtStatus = NtStatus::from_int(0xC000_0182);
 /// The size of `HID_DESCRIPTOR`, and the types of it and of a report descriptor.
 const DESCRIPTOR: u32 = 9;
 const DESCRIPTOR_TYPE: u8 = 0x21;
@@ -91,7 +89,7 @@ fn describe(device: Object) -> Outcome {
 /// The device cannot start, because of what the minidriver said.
 fn refuse(reason: &str) -> Outcome {
     gap::note(reason.to_owned());
-    fail(CONFIGURATION_ERROR)
+    fail(NtStatus::Unsuccessful)
 }
 
 /// Asks the minidriver for data.

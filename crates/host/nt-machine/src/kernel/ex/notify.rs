@@ -8,10 +8,9 @@ use super::handle::KernelHandle;
 use super::keys::Keys;
 use super::object;
 use crate::image::Leaving;
-use crate::kernel::io::modules;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};
-use crate::memory::{Code, GuestPtr, Opaque};
+use crate::layout::{KLDR_DATA_TABLE_ENTRY, OB_CALLBACK_REGISTRATION, UNICODE_STRING};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::gap;
 
@@ -180,9 +179,23 @@ fn set(call: &Call, about: About, routine: GuestPtr<Code>, take_back: bool) -> N
     }
 }
 
+/// Returns whether the image that contains an address has the flag that `PsSetCreateProcessNotifyRoutineEx` requires. It
+/// is in the list of modules, where public drivers set it themselves.
+fn is_trusted(address: u64) -> Result<bool, Fault> {
+    let drivers = lock(&kernel().io).drivers.clone();
+    for driver in drivers {
+        let module = driver.DriverSection().read()?;
+        let offset = address.wrapping_sub(module.DllBase().read()?.address());
+        if offset < module.SizeOfImage().read()?.into() {
+            return Ok(module.Flags().read()? & KLDR_DATA_TABLE_ENTRY::INTEGRITY_FORCED != 0);
+        }
+    }
+    Ok(false)
+}
+
 /// Registers or removes a routine that Windows accepts only from images that are linked with `/INTEGRITYCHECK`.
 fn set_trusted(call: &Call, routine: GuestPtr<Code>, take_back: bool) -> Outcome<NtStatus> {
-    if !take_back && !modules::is_trusted(routine.address())? {
+    if !take_back && !is_trusted(routine.address())? {
         let what = "the image lacks IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY: link it with /INTEGRITYCHECK";
         gap::note(format!("{} returned STATUS_ACCESS_DENIED, because {what}", call.name()));
         return fail(NtStatus::AccessDenied);

@@ -8,8 +8,7 @@ use super::handle::KernelHandle;
 use super::namespace::Names;
 use crate::cpu::thread;
 use crate::image::Leaving;
-use crate::kernel::registry::notify;
-use crate::kernel::{kernel, lock, submit};
+use crate::kernel::{kernel, key_closed, lock, submit};
 use crate::routine::{NO_RESOURCES, PASSIVE};
 use crate::verify::{self, Breach, Rule, Wdm};
 
@@ -132,7 +131,7 @@ pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     let closed = lock(&kernel().objects).handles.remove(&handle);
     if let Some(closed) = closed {
         if closed.kind == "key" {
-            notify::closed(handle);
+            key_closed(handle);
         }
         last_handle_closed(closed.object);
         return NtStatus::Success;

@@ -6,8 +6,7 @@ use super::handle::KernelHandle;
 use super::namespace;
 use super::object::{self, close, dereference, kind_and_object, open, reference};
 use crate::cpu::thread;
-use crate::kernel::io::dispatching;
-use crate::kernel::kernel;
+use crate::kernel::{REQUEST_RULES, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
@@ -197,7 +196,7 @@ routines! { pub(super) ROUTINES;
     /// A dispatch routine runs on the thread of its client.
     #[irql(ANY)]
     fn ExGetPreviousMode() -> i8 {
-        dispatching::current().map_or(0, |call| i8::from(call.is_for_user))
+        i8::from((REQUEST_RULES.is_for_user)())
     }
 
     #[irql(APC), fixed]

@@ -11,8 +11,6 @@ use crate::memory::{Code, Fault, GuestPtr};
 
 /// `IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY`, a flag of an image.
 const FORCE_INTEGRITY: u16 = 0x80;
-/// `LDRP_IMAGE_INTEGRITY_FORCED`, a flag of a module.
-const INTEGRITY_FORCED: u32 = 0x20;
 
 type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
 
@@ -31,7 +29,7 @@ pub(super) fn add(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>) -> Resu
     let name = image::name_at(image.address()).unwrap_or_default();
     let module = new(image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
     if is_integrity_forced(image)? {
-        module.Flags().write(INTEGRITY_FORCED)?;
+        module.Flags().write(KLDR_DATA_TABLE_ENTRY::INTEGRITY_FORCED)?;
     }
     before.InLoadOrderLinks().insert(module.InLoadOrderLinks())?;
     Ok(module)
@@ -59,18 +57,4 @@ fn is_integrity_forced(image: GuestPtr<u8>) -> Result<bool, Fault> {
     let header = image.cast::<IMAGE_DOS_HEADER>().e_lfanew().read()?;
     let header = image.at(header.into()).cast::<IMAGE_NT_HEADERS64>().OptionalHeader();
     Ok(header.DllCharacteristics().read()? & FORCE_INTEGRITY != 0)
-}
-
-/// Returns whether the image that contains an address has the flag that `PsSetCreateProcessNotifyRoutineEx` requires. It
-/// is in the list of modules, where public drivers set it themselves.
-pub(crate) fn is_trusted(address: u64) -> Result<bool, Fault> {
-    let drivers = lock(&kernel().io).drivers.clone();
-    for driver in drivers {
-        let module = driver.DriverSection().read()?;
-        let offset = address.wrapping_sub(module.DllBase().read()?.address());
-        if offset < module.SizeOfImage().read()?.into() {
-            return Ok(module.Flags().read()? & INTEGRITY_FORCED != 0);
-        }
-    }
-    Ok(false)
 }

@@ -12,8 +12,6 @@ use crate::layout::{
 use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
 
-/// `STATUS_TOO_LATE`.
-const TOO_LATE: NtStatus = NtStatus::from_int(0xC000_0189);
 /// `SERVICE_SYSTEM_START`.
 const SYSTEM_START: u32 = 1;
 /// Where the only partition of the disk begins, in bytes.
@@ -37,13 +35,13 @@ routines! { pub(super) ROUTINES;
     }
 
     /// Only drivers that start with the system may call it (`Start` of the service's key is 0 or 1).
-    #[irql(APC), fails(TOO_LATE), keeps_nothing]
+    #[irql(APC), fails(NtStatus::TooLate), keeps_nothing]
     fn IoGetBootDiskInformation(information: GuestPtr<BOOTDISK_INFORMATION_EX>, size: u32) -> Outcome {
         if (size as usize) < size_of::<BOOTDISK_INFORMATION>() {
             return fail(NtStatus::InvalidParameter);
         }
         if lock(&kernel().registry).start(&kernel().config.name).is_none_or(|start| start > SYSTEM_START) {
-            return fail(TOO_LATE);
+            return fail(NtStatus::TooLate);
         }
         let disk = BOOTDISK_INFORMATION {
             BootPartitionOffset: PARTITION,
