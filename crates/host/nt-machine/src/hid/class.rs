@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::state::{Device, Driver, Minidriver, Object, state};
 use super::{client, device, minidriver};
 use crate::kernel::io::device as objects;
-use crate::kernel::io::request::{CLEANUP, CLOSE, CREATE, PNP, POWER, complete_with, forward};
+use crate::kernel::io::request::{CLEANUP, CLOSE, CREATE, PNP, POWER, complete_with, dispatch_to, forward};
 use crate::kernel::io::stack;
 use crate::kernel::{RequestKind, call_back, kernel};
 use crate::layout::{HID_DEVICE_EXTENSION, HID_MINIDRIVER_REGISTRATION, IRP};
@@ -104,17 +104,20 @@ routines! { pub(super) ROUTINES;
             (_, RequestKind::WRITE) => client::write(device, irp),
             (_, kind) if kind.has_code() => client::control(device, irp),
             (PNP, _) if device::handles(place.MinorFunction().read()?) => device::plug_and_play(device, irp, place),
-            _ => match minidriver::routine(device, major) {
-                Some(routine) => Ok(minidriver::call(device, irp, routine)?),
-                None => {
-                    let lower = state().devices.get(&device).map(|device| device.lower);
-                    lower.map_or(fail(NtStatus::NoSuchDevice), |lower| Ok(forward(lower, irp)?))
-                }
-            },
+            _ => pass(device, irp, major),
         };
         match served {
             Err(Failure::Status(status)) => Ok(complete_with(irp, status, 0)?),
             served => served,
         }
     }
+}
+
+/// Passes an IRP to the minidriver or, if it does not handle such requests, to the device below.
+fn pass(device: Object, irp: GuestPtr<IRP>, major: u8) -> Outcome<NtStatus> {
+    if let Some(routine) = minidriver::routine(device, major) {
+        return Ok(dispatch_to(device, irp, routine)?);
+    }
+    let lower = state().devices.get(&device).map(|device| device.lower);
+    lower.map_or(fail(NtStatus::NoSuchDevice), |lower| Ok(forward(lower, irp)?))
 }

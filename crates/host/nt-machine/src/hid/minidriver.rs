@@ -6,7 +6,7 @@ use super::state::{Object, state};
 use crate::kernel::RequestKind;
 use crate::kernel::io::client::{self, Completion, Packet, Submission};
 use crate::kernel::io::request::{self, dispatch_to};
-use crate::layout::{IRP, MDL};
+use crate::layout::MDL;
 use crate::memory::{Code, Fault, GuestPtr};
 
 /// An internal control request.
@@ -38,17 +38,12 @@ pub(super) fn routine(device: Object, major: u8) -> Option<GuestPtr<Code>> {
     state().minidriver(device)?.functions.get(usize::from(major))?.non_null()
 }
 
-/// Calls a dispatch routine of the minidriver for an IRP.
-pub(super) fn call(device: Object, irp: GuestPtr<IRP>, routine: GuestPtr<Code>) -> Result<NtStatus, Fault> {
-    dispatch_to(device, irp, routine)
-}
-
 /// Sends a request. Returns `None` if the minidriver does not handle such requests.
 fn begin_with(device: Object, submission: &Submission) -> Result<Option<Packet>, Fault> {
     let Some(routine) = routine(device, submission.major) else { return Ok(None) };
     let deliver = |irp| {
         request::descend(device, irp)?;
-        call(device, irp, routine)
+        dispatch_to(device, irp, routine)
     };
     client::begin_with(device, submission, routine, deliver).map(Some)
 }

@@ -181,8 +181,9 @@ impl Registry {
     /// Sets a value. Returns whether the key exists.
     pub(crate) fn set(&mut self, key: u64, name: &str, value: Value) -> bool {
         let Some(key) = self.get(key) else { return false };
-        let old = key.values.insert(name.to_lowercase(), (name.to_owned(), value.clone()));
-        if old.is_none_or(|(_, old)| old != value) {
+        let is_same = key.values.get(&name.to_lowercase()).is_some_and(|(_, old)| *old == value);
+        key.values.insert(name.to_lowercase(), (name.to_owned(), value));
+        if !is_same {
             let path = key.path.clone();
             self.changed(&path, LAST_SET);
         }
@@ -261,7 +262,9 @@ pub(crate) fn change<R>(body: impl FnOnce(&mut Registry) -> R) -> R {
         let result = body(&mut registry);
         (result, std::mem::take(&mut registry.due))
     };
-    due.into_iter().for_each(|watcher| watcher.complete(HAS_CHANGED));
+    for watcher in due {
+        watcher.complete(HAS_CHANGED);
+    }
     result
 }
 

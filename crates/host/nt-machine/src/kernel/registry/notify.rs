@@ -47,5 +47,7 @@ routines! { pub(super) ROUTINES;
 pub(crate) fn closed(handle: KernelHandle) {
     let ended: Vec<Watcher> =
         lock(&kernel().registry).watchers.extract_if(.., |watcher| watcher.handle == handle).collect();
-    ended.into_iter().for_each(|watcher| watcher.complete(CLEANUP));
+    for watcher in ended {
+        watcher.complete(CLEANUP);
+    }
 }
