@@ -3,8 +3,6 @@
 use etw_types::Guid;
 
 use super::space::{read, write};
-use crate::cpu::thread;
-use crate::kernel::ex::object;
 use crate::kernel::kernel;
 use crate::layout::{BUS_INTERFACE_STANDARD, INTERFACE};
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
@@ -18,8 +16,8 @@ const CONFIGURATION: u32 = 0;
 /// The interface has one version.
 const VERSION: u16 = 1;
 /// The names of the routines, which no driver can import.
-const REFERENCE: &str = "(bus reference)";
-const DEREFERENCE: &str = "(bus dereference)";
+pub(crate) const REFERENCE: &str = "(bus reference)";
+pub(crate) const DEREFERENCE: &str = "(bus dereference)";
 const TRANSLATE: &str = "(bus translate address)";
 const ADAPTER: &str = "(bus DMA adapter)";
 const SET: &str = "(bus set data)";
@@ -29,16 +27,6 @@ const GET: &str = "(bus get data)";
 pub(crate) const ROUTINES: &[&[Routine]] = &[FUNCTIONS];
 
 routines! { FUNCTIONS;
-    #[irql(DISPATCH), named(REFERENCE), keeps]
-    fn reference(&call, context: GuestPtr<Opaque>) {
-        object::reference(context.address(), call.from);
-    }
-
-    #[irql(DISPATCH), named(DEREFERENCE)]
-    fn dereference(context: GuestPtr<Opaque>) {
-        object::dereference(context.address());
-    }
-
     #[irql(DISPATCH), named(TRANSLATE)]
     fn translate(
         _context: Ignored<GuestPtr<Opaque>>,
@@ -85,11 +73,11 @@ routines! { FUNCTIONS;
     }
 }
 
-/// Stores the interface, with a reference that the driver must release. Returns whether the driver has room for it.
-pub(crate) fn provide(place: GuestPtr<INTERFACE>, room: u16) -> Result<bool, Fault> {
+/// Stores the interface. Returns its context, or `None` if the driver has no room for it.
+pub(crate) fn provide(place: GuestPtr<INTERFACE>, room: u16) -> Result<Option<u64>, Fault> {
     let size = size_of::<BUS_INTERFACE_STANDARD>() as u16;
     if room < size {
-        return Ok(false);
+        return Ok(None);
     }
     let context = kernel().table.page_table();
     let routine = |name: &str| GuestPtr::<Code>::new(kernel().table.address(name).unwrap_or_default());
@@ -105,6 +93,5 @@ pub(crate) fn provide(place: GuestPtr<INTERFACE>, room: u16) -> Result<bool, Fau
         SetBusData: routine(SET),
         GetBusData: routine(GET),
     })?;
-    object::reference(context, thread::site().map_or(0, |site| site.from));
-    Ok(true)
+    Ok(Some(context))
 }
