@@ -9,6 +9,7 @@
 //! │ Machine      start, load, add_device, begin, finish, unload
 //! │ filter       the filter manager        wfp         the filter engine
 //! │ cng          hashes, keys, AES         hardware    ports and registers of a test
+//! │ hid          the HID class driver
 //! │ wdf          the framework             kernel      routines by families, scheduler
 //! │ exception    signals, handlers         verify      rules, findings, locks
 //! │ cpu          stacks, crossings         image       addresses of the images
@@ -36,6 +37,7 @@ mod cpu;
 mod exception;
 mod filter;
 mod hardware;
+mod hid;
 mod image;
 mod kernel;
 mod layout;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of nt-machine, lowest first.
-const MACHINE: [&str; 16] = [
+const MACHINE: [&str; 17] = [
     "memory",
     "coverage",
     "layout",
@@ -23,6 +23,7 @@ const MACHINE: [&str; 16] = [
     "filter",
     "wfp",
     "cng",
+    "hid",
     "machine",
 ];
 

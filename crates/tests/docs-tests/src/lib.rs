@@ -40,6 +40,9 @@ mod wfp {}
 #[doc = include_str!("../../../../docs/hardware.md")]
 mod hardware {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
+#[doc = include_str!("../../../../docs/hid.md")]
+mod hid {}
+#[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]
 #[doc = include_str!("../../../../docs/cryptography.md")]
 mod cryptography {}
 #[cfg(all(doctest, target_os = "linux", target_arch = "x86_64"))]

@@ -82,6 +82,7 @@ status_newtype! {
         CannotDelete = 0xC000_0121 "STATUS_CANNOT_DELETE",
         EntryPointNotFound = 0xC000_0139 "STATUS_ENTRYPOINT_NOT_FOUND",
         InvalidDeviceState = 0xC000_0184 "STATUS_INVALID_DEVICE_STATE",
+        TooLate = 0xC000_0189 "STATUS_TOO_LATE",
         PossibleDeadlock = 0xC000_0194 "STATUS_POSSIBLE_DEADLOCK",
         InvalidBufferSize = 0xC000_0206 "STATUS_INVALID_BUFFER_SIZE",
         NotFound = 0xC000_0225 "STATUS_NOT_FOUND",

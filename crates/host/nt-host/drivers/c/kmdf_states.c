@@ -115,6 +115,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     (void)Queue, (void)Output, (void)Input;
     switch (Code) {
     case PING:
+    case PING | 3: /* METHOD_NEITHER */
         status = WDF(WDFREQUESTRETRIEVEOUTPUTBUFFER, WdfRequestRetrieveOutputBuffer, Request, 4, (PVOID *)&output, NULL);
         if (status >= 0) {
             *output = 0x1234;

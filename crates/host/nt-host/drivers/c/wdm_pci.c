@@ -54,6 +54,10 @@ static NTSTATUS Explore(EXTENSION *Extension)
     bus.GetBusData(bus.Context, 0, &back, 4, 4);
     LOG("command %x, %u bytes; end %u\n", back, count, bus.GetBusData(bus.Context, 0, &end, 0xFFE, 4));
     bus.InterfaceDereference(bus.Context);
+#if BUG != 1
+    /* The reference that comes with the interface. */
+    bus.InterfaceDereference(bus.Context);
+#endif
 
     command = 0x40;
     status = Send(Extension, IRP_MN_WRITE_CONFIG_, NULL, &command, 0x3C, 1, &information);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::progress::{Progress, Sent, Verdict};
 use super::text::export;
-use crate::{Finding, Gap, MicrosoftRule, Mistake, Place, Report, Survey};
+use crate::{Finding, Gap, HardwareAccess, HardwareLog, MicrosoftRule, Mistake, Place, Register, Report, Survey};
 
 /// The version of the report. It is incremented when members or their meaning change.
 pub(super) const SCHEMA: u32 = 1;
@@ -18,6 +18,7 @@ pub(super) fn json(
     report: &Report,
     (events, decoder): (&[Event], Decoder),
     lost: u64,
+    hardware: &HardwareLog,
 ) -> String {
     // One object per event, as in exported trace files.
     let events = export(events, decoder, Format::JsonLines);
@@ -35,6 +36,8 @@ pub(super) fn json(
         "events": events,
         "lost": lost,
         "findings_cut": report.losses().findings,
+        "hardware": hardware.accesses.iter().map(access).collect::<Vec<_>>(),
+        "hardware_dropped": hardware.dropped,
         "output": report.output(),
         "output_dropped": report.losses().output,
     });
@@ -62,6 +65,21 @@ fn request(request: &Sent) -> Value {
         "status": format!("0x{:08X}", request.status.as_int()),
         "output": request.output,
         "sent": request.arrived,
+    })
+}
+
+fn access(access: &HardwareAccess) -> Value {
+    let (space, address) = match access.register {
+        Register::Port(port) => ("port", port.into()),
+        Register::Memory(address) => ("memory", address),
+    };
+    let direction = if access.is_write { "write" } else { "read" };
+    json!({
+        "space": space,
+        "address": format!("{address:#x}"),
+        "access": direction,
+        "width": access.width,
+        "value": format!("{:#x}", access.value),
     })
 }
 
@@ -105,7 +123,7 @@ mod tests {
     use etw_types::NtStatus;
 
     use super::{Progress, Sent, Verdict, json};
-    use crate::{Finding, Gap, GapKind, MicrosoftRule, Place, Report, Rule};
+    use crate::{Finding, Gap, GapKind, HardwareAccess, HardwareLog, MicrosoftRule, Place, Register, Report, Rule};
 
     #[test]
     fn a_report_becomes_one_object() {
@@ -129,14 +147,19 @@ mod tests {
         let sent = Sent { what, code: 0x0022_2000, status, output: "0a".into(), arrived: true };
         let mut progress = Progress::mute();
         progress.requests.push(sent);
+        let register = Register::Port(0x378);
+        let access = HardwareAccess { register, width: 1, is_write: true, value: 0x41 };
+        let hardware = HardwareLog { accesses: vec![access], dropped: 2 };
         let verdict = Verdict::new(FINDINGS, "1 finding");
         assert_eq!(
-            json(&verdict, &progress, &["note".into()], &report, (&[], etw_etl::Decoder::default()), 0),
+            json(&verdict, &progress, &["note".into()], &report, (&[], etw_etl::Decoder::default()), 0, &hardware),
             "{\"schema_version\":1,\"outcome\":\"1 finding\",\"result\":\"findings\",\"unloaded\":false,\"requests\":[{\"kind\":\"ioctl\",\"code\":\"0x00222000\",\"status\":\"0x00000000\",\"output\":\"0a\",\"sent\":true}],\
              \"notes\":[\"note\"],\"findings\":[{\"rule\":\"pool-leak\",\"microsoft\":[{\"set\":\"wdm\",\"name\":\"DebugBreakUsage\",\"url\":\"https://learn.microsoft.com/windows-hardware/drivers/devtest/wdm-debugbreakusage\"}],\"image\":null,\"routine\":null,\"irql\":0,\
              \"detail\":\"16 bytes\",\"rva\":16,\"section\":null,\"symbol\":\"f\",\"offset\":null,\"file\":null,\"line\":3,\
              \"inner\":[],\"stack\":[{\"image\":null,\"rva\":32,\"section\":null,\"symbol\":\"g\",\"offset\":null,\"file\":\"g.c\",\"line\":null,\
-             \"inlined\":false}]}],\"other_findings\":[],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\"output\":\"hi\",\"output_dropped\":0}"
+             \"inlined\":false}]}],\"other_findings\":[],\"gaps\":[{\"kind\":\"not-reached\",\"detail\":\"read\",\"advice\":[\"try\"]}],\"events\":[],\"lost\":0,\"findings_cut\":0,\
+             \"hardware\":[{\"space\":\"port\",\"address\":\"0x378\",\"access\":\"write\",\"width\":1,\"value\":\"0x41\"}],\"hardware_dropped\":2,\
+             \"output\":\"hi\",\"output_dropped\":0}"
         );
     }
 }

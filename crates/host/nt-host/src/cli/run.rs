@@ -121,7 +121,8 @@ pub(super) fn run(options: &Options, debug: bool) -> u8 {
     let written = options.etl.as_ref().map_or(Ok(()), |path| trace.write_etl(path));
     let written = written.and(host.write_coverage());
     if options.json {
-        print(&(json(&verdict, &progress, host.notes(), &report, (&events, host.decoder()), lost) + "\n"));
+        let hardware = host.hardware_log().unwrap_or_default();
+        print(&(json(&verdict, &progress, host.notes(), &report, (&events, host.decoder()), lost, &hardware) + "\n"));
     } else {
         for note in host.notes() {
             print(&format!("note: {}\n", escaped(note)));

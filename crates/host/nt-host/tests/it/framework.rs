@@ -308,6 +308,19 @@ fn the_framework_takes_over_the_driver_object_and_receives_its_packets() {
     assert_eq!(log.lines(&host), ["EvtDriverUnload"]);
 }
 
+/// `FxRequest::GetDeviceControlOutputMemoryObject` in Microsoft's core/fxrequest.cpp refuses `METHOD_NEITHER` only for
+/// requests of programs.
+#[test]
+fn another_driver_may_pass_buffers_without_a_method() {
+    let host = states(0);
+    let device = host.add_device().expect("a device");
+    let file = device.open().expect("a file");
+    assert_eq!(file.internal_ioctl(PING | 3, &[], 4).expect("a reply").output, [0x34, 0x12, 0, 0]);
+    assert_eq!(file.ioctl(PING | 3, &[], 4).expect("a reply").status, NtStatus::InvalidDeviceRequest);
+    drop((file, device));
+    host.unload().expect("unload").assert_clean();
+}
+
 /// With `WdfDriverInitNoDispatchOverride`, `FxDriver::Initialize` sets none of them and drops the driver's callbacks.
 #[test]
 fn a_driver_that_keeps_its_driver_object_gets_no_callbacks() {

@@ -98,11 +98,17 @@ const CONFORM: [&str; 8] = [
 const SYNC: [&str; 4] = ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events"];
 
 /// Has a driver run its steps and checks that each one returns 0. A step that fails returns a status or a line number.
-fn every_step(driver: &str, steps: &[&str]) {
+pub(crate) fn every_step(driver: &str, steps: &[&str]) {
     every_step_of(&plain(driver).start().expect("DriverEntry"), steps);
 }
 
-fn every_step_of(host: &NtHost, steps: &[&str]) {
+pub(crate) fn every_step_of(host: &NtHost, steps: &[&str]) {
+    steps_succeed(host, steps);
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Has a driver run its steps, and checks that each one returns 0.
+pub(crate) fn steps_succeed(host: &NtHost, steps: &[&str]) {
     let device = host.add_device().expect("a device");
     let reply = device.ioctl(0x0022_2000, &[], 256).expect("a reply");
     assert_eq!(reply.status, NtStatus::Success);
@@ -115,7 +121,6 @@ fn every_step_of(host: &NtHost, steps: &[&str]) {
         .collect();
     assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(reply.output.len(), steps.len() * 4);
-    host.unload().expect("unload").assert_clean();
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod common;
 mod control;
 mod coverage;
 mod debugger;
+mod details;
 #[rustfmt::skip]
 mod every_step;
 mod exceptions;
@@ -18,6 +19,7 @@ mod framework;
 mod fuzz;
 mod garbage;
 mod hardware;
+mod hid;
 mod idle;
 mod images;
 mod kernel;

@@ -1,8 +1,8 @@
 //! Notification routines, as security products use them. The test sends the notifications.
 
-use crate::common::c::{Log, build, plain};
+use crate::common::c::{Log, build, build_linked, plain};
 use etw_types::NtStatus;
-use nt_host::{KeyOperation, Notification, NtHost, Rule};
+use nt_host::{Error, KeyOperation, Notification, NtHost, Rule};
 
 fn created(process: u64, command_line: &str) -> Notification {
     let image = r"\??\C:\Windows\notepad.exe".to_owned();
@@ -120,6 +120,16 @@ fn registry_operations_of_a_driver_run_its_own_callbacks() {
     assert!(deleted.starts_with("registry 0: ") && deleted.ends_with(r"\Renamed"), "{deleted}");
     assert_eq!((after.as_str(), status.as_str()), ("registry 15 after: 0, context 77", "delete: 0"));
     host.unload().expect("unload").assert_clean();
+}
+
+/// Windows accepts process notification routines with details only from images that are linked with `/INTEGRITYCHECK`.
+#[test]
+fn an_image_without_force_integrity_is_refused() {
+    let image = build_linked(&["/integritycheck:no"], "wdm_gaps", 0, "DriverEntry", &["ntoskrnl"]);
+    let Err(Error::DriverEntry(status, report)) = NtHost::builder().driver(image).start() else { panic!("it loads") };
+    assert_eq!(status, NtStatus::AccessDenied);
+    let [gap] = report.gaps() else { panic!("{:#?}", report.gaps()) };
+    assert!(gap.advice.iter().any(|advice| advice.ends_with("link it with /INTEGRITYCHECK")), "{gap:#?}");
 }
 
 #[test]

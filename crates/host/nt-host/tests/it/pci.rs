@@ -4,10 +4,14 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::common::c::{Log, build, framework, temporary};
-use nt_host::{GapKind, NtHost, pci_header};
+use nt_host::{GapKind, NtHost, Rule, pci_header};
 
 fn image() -> PathBuf {
-    build("wdm_pci", 0, "DriverEntry", &["ntoskrnl", "hal"])
+    variant(0)
+}
+
+fn variant(bug: u32) -> PathBuf {
+    build("wdm_pci", bug, "DriverEntry", &["ntoskrnl", "hal"])
 }
 
 #[test]
@@ -32,6 +36,17 @@ fn a_driver_finds_its_device_in_each_way() {
     assert_eq!(Log::default().lines(&host), expected);
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn an_interface_that_is_not_dereferenced_is_found() {
+    let host = NtHost::builder().driver(variant(1)).pci(&pci_header(0x8086, 0x10D3)).start().expect("DriverEntry");
+    host.add_device().expect("a device").remove().expect("removal");
+    let report = host.unload().expect("unload");
+    let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };
+    let place = finding.place.as_ref().and_then(|place| place.symbol.as_deref());
+    assert_eq!((finding.rule, place), (Rule::ObjectLeak, Some("Send")));
+    assert_eq!(finding.detail, "does not release 1 reference to an object");
 }
 
 #[test]

@@ -3,10 +3,9 @@
 use etw_types::NtStatus;
 
 use super::major;
-use super::state::{Data, File, Scan, state};
-use crate::kernel::io::file_info;
-use crate::kernel::io::volume::{self, Listed, Size};
-use crate::kernel::rtl::expression;
+use super::state::{Data, File, state};
+use crate::kernel::io::listing::{self, Query};
+use crate::kernel::io::{file_info, volume};
 use crate::kernel::{kernel, lock};
 use crate::layout::{FLT_IO_PARAMETER_BLOCK, IO_STATUS_BLOCK, MDL, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
@@ -135,51 +134,15 @@ fn set(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
     Ok((status, 0))
 }
 
-/// The entries that every folder but the root has.
-fn dots(path: &str) -> Vec<Listed> {
-    let size = Size::folder();
-    let names: &[&str] = if path == r"\" { &[] } else { &[".", ".."] };
-    names.iter().map(|name| Listed { name: (*name).to_owned(), size }).collect()
-}
-
 fn list(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
-    let file = iopb.TargetFileObject;
-    let (entries, path) = {
-        let volume = &mut lock(&kernel().io).volume;
-        (volume.list(file.address())?, volume.path_of(file.address()).unwrap_or_default())
+    let query = Query {
+        pattern: GuestPtr::<UNICODE_STRING>::new(word(iopb, 1)).text()?,
+        class: word(iopb, 2) as u32,
+        is_single: iopb.OperationFlags & SINGLE_ENTRY != 0,
+        restarts: iopb.OperationFlags & RESTART_SCAN != 0,
     };
-    let asked = GuestPtr::<UNICODE_STRING>::new(word(iopb, 1)).text()?;
-    // The first call sets the pattern.
-    let scan = {
-        let mut state = state();
-        let scan = state.scans.entry(file).or_insert_with(|| Scan { pattern: asked.to_uppercase(), returned: 0 });
-        if iopb.OperationFlags & RESTART_SCAN != 0 {
-            scan.returned = 0;
-        }
-        scan.clone()
-    };
-    let pattern: Vec<u16> = scan.pattern.encode_utf16().collect();
-    let is_wanted = |listed: &Listed| {
-        let name: Vec<u16> = listed.name.to_uppercase().encode_utf16().collect();
-        pattern.is_empty() || expression::matches(&pattern, &name)
-    };
-    let all: Vec<Listed> = dots(&path).into_iter().chain(entries).filter(is_wanted).collect();
-    let rest = all.get(scan.returned..).unwrap_or_default();
-    if rest.is_empty() {
-        return fail(if scan.returned == 0 { NtStatus::NoSuchFile } else { NtStatus::NoMoreFiles });
-    }
-    let most = if iopb.OperationFlags & SINGLE_ENTRY != 0 { 1 } else { rest.len() };
-    let encoded: Result<Vec<_>, _> =
-        rest.iter().take(most).map(|listed| file_info::entry(word(iopb, 2) as u32, listed)).collect();
     let place = buffer(word(iopb, 5), word(iopb, 4))?;
-    let (count, bytes) = file_info::store(place, word(iopb, 0) as u32, &encoded?)?;
-    if count == 0 {
-        return fail(NtStatus::BufferOverflow);
-    }
-    if let Some(scan) = state().scans.get_mut(&file) {
-        scan.returned += count;
-    }
-    Ok((NtStatus::Success, bytes))
+    listing::list(iopb.TargetFileObject.address(), &query, place, word(iopb, 0) as u32)
 }
 
 fn describe_volume(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
@@ -215,7 +178,5 @@ pub(super) fn clean_up(file: File) {
 /// Handles the end of the last reference to a file.
 pub(super) fn close(file: File) {
     volume::forget(file.address());
-    let mut state = state();
-    state.scans.remove(&file);
-    state.cached.remove(&file);
+    state().cached.remove(&file);
 }

@@ -9,7 +9,7 @@ use crate::kernel::io::volume;
 use crate::kernel::pool::{self, Kind};
 use crate::kernel::sync::process;
 use crate::kernel::{kernel, lock};
-use crate::layout::{DEVICE_OBJECT, FLT_VOLUME_PROPERTIES, SECURITY_DESCRIPTOR, THREAD, UNICODE_STRING};
+use crate::layout::{ACE, ACL, DEVICE_OBJECT, FLT_VOLUME_PROPERTIES, SECURITY_DESCRIPTOR, THREAD, UNICODE_STRING};
 use crate::memory::{Code, Fault, GuestPtr, Opaque, PAGE};
 use crate::routine::{
     ANY, APC, DISPATCH, FILTER_MANAGER, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines,
@@ -23,6 +23,11 @@ const GUID_NAME: &str = r"\??\Volume{00000000-0000-0000-0000-100000000000}";
 const REVISION: u8 = 1;
 const DACL_PRESENT: u16 = 4;
 const TAG: [u8; 4] = *b"FMsd";
+/// S-1-5-32-544 and S-1-5-18.
+const ADMINISTRATORS: &[u8] = &[1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0];
+const SYSTEM: &[u8] = &[1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
+/// `ACL_REVISION`.
+const LIST_REVISION: u8 = 2;
 
 routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::BufferTooSmall), keeps_nothing]
@@ -238,14 +243,17 @@ routines! { pub(super) ROUTINES;
     fn FltBuildDefaultSecurityDescriptor(
         &call,
         place: Out<GuestPtr<SECURITY_DESCRIPTOR>>,
-        _access: Ignored<u32>,
+        access: u32,
     ) -> Outcome {
-        let size = size_of::<SECURITY_DESCRIPTOR>() as u64;
-        let memory = lock(&kernel().pool).allocate(size, TAG, true, call.from);
+        let list = allowing(&[ADMINISTRATORS, SYSTEM], access);
+        let size = size_of::<SECURITY_DESCRIPTOR>() + list.len();
+        let memory = lock(&kernel().pool).allocate(size as u64, TAG, true, call.from);
         let Some(descriptor) = memory.map(GuestPtr::<SECURITY_DESCRIPTOR>::new) else { return fail(NO_RESOURCES) };
         descriptor.zero()?;
         descriptor.Revision().write(REVISION)?;
         descriptor.Control().write(DACL_PRESENT)?;
+        descriptor.after::<u8>().write_all(&list)?;
+        descriptor.Dacl().write(descriptor.after())?;
         place.set(descriptor)?;
         done(())
     }
@@ -279,6 +287,21 @@ fn give_volume(place: Out<VolumeId>) -> Outcome {
     let volume = state().volume;
     place.set(volume)?;
     done(())
+}
+
+/// Returns an access control list that allows these accounts an access.
+fn allowing(accounts: &[&[u8]], access: u32) -> Vec<u8> {
+    let entries: Vec<u8> = accounts
+        .iter()
+        .flat_map(|sid| {
+            let size = (size_of::<ACE>() + sid.len()) as u16;
+            // `ACCESS_ALLOWED_ACE_TYPE`, and no flags.
+            [&[0, 0], size.to_le_bytes().as_slice(), &access.to_le_bytes(), sid].concat()
+        })
+        .collect();
+    let (size, count) = ((size_of::<ACL>() + entries.len()) as u16, accounts.len() as u16);
+    let head = [[LIST_REVISION, 0], size.to_le_bytes(), count.to_le_bytes(), [0, 0]].concat();
+    [head, entries].concat()
 }
 
 fn give_name(name: &str, place: GuestPtr<UNICODE_STRING>, needed: GuestPtr<u32>) -> Outcome {

@@ -69,8 +69,6 @@ pub(super) struct State {
     pub(super) ports: BTreeMap<PortId, Port>,
     pub(super) connections: BTreeMap<PortId, Connection>,
     pub(super) operations: BTreeMap<Data, Operation>,
-    /// The number of entries that each open folder has returned.
-    pub(super) scans: BTreeMap<File, Scan>,
     /// For files that a minifilter opened, the instance below which their operations start.
     pub(super) opened_below: BTreeMap<File, InstanceId>,
 }
@@ -167,13 +165,6 @@ pub(super) struct Connection {
     pub(super) messages: Vec<Vec<u8>>,
     /// The replies that the client gives to the next messages.
     pub(super) replies: VecDeque<Vec<u8>>,
-}
-
-/// The enumeration of a folder.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scan {
-    pub(super) pattern: String,
-    pub(super) returned: usize,
 }
 
 /// How far an operation is.

@@ -1,7 +1,9 @@
 //! Modules that export routines to drivers but are not modelled by this host, or only in part, with the names in
 //! Microsoft's documentation.
 
-use crate::routine::{CNG, FILTER_MANAGER, FILTERING, HAL, KERNEL, NDIS, SECURITY, WMI_LIBRARY, WPP_RECORDER};
+use crate::routine::{
+    CNG, FILTER_MANAGER, FILTERING, HAL, HID_CLASS, KERNEL, NDIS, SECURITY, WMI_LIBRARY, WPP_RECORDER,
+};
 
 /// The file name in lower case, and the component.
 const COMPONENTS: [(&str, &str); 31] = [
@@ -47,8 +49,19 @@ pub fn component(module: &str) -> Option<&'static str> {
 /// Returns whether this host implements routines of a module.
 #[must_use]
 pub fn is_modelled(module: &str) -> bool {
-    let modules =
-        [KERNEL, HAL, "wdfldr.sys", FILTER_MANAGER, WMI_LIBRARY, WPP_RECORDER, FILTERING, NDIS, CNG, SECURITY];
+    let modules = [
+        KERNEL,
+        HAL,
+        "wdfldr.sys",
+        FILTER_MANAGER,
+        WMI_LIBRARY,
+        WPP_RECORDER,
+        FILTERING,
+        NDIS,
+        CNG,
+        SECURITY,
+        HID_CLASS,
+    ];
     modules.iter().any(|name| name.eq_ignore_ascii_case(module))
 }
 

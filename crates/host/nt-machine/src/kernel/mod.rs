@@ -40,6 +40,7 @@ use crate::verify::locks::LockKind;
 use crate::verify::{self, At, Breach, Kmdf, Rule, Wdm};
 
 pub(crate) use io::work::submit;
+pub(crate) use registry::notify::closed as key_closed;
 pub(crate) use sync::dpc::serve as serve_deferred;
 pub(crate) use table::{Entry, Table};
 
@@ -178,12 +179,15 @@ pub(crate) struct RequestRules {
     pub(crate) sets_event: fn(u64),
     /// Returns whether a dispatch routine runs on this thread for a client.
     pub(crate) is_for_client: fn() -> bool,
+    /// Returns whether a dispatch routine runs on this thread for a program.
+    pub(crate) is_for_user: fn() -> bool,
 }
 
 pub(crate) const REQUEST_RULES: RequestRules = RequestRules {
     lock_released: io::rules::lock_released,
     sets_event: io::rules::sets_event,
     is_for_client: io::rules::is_for_client,
+    is_for_user: io::rules::is_for_user,
 };
 
 /// The functions that fault handling calls in this layer.

@@ -52,6 +52,23 @@ layout! {
         GetBusData: GuestPtr<Code>,
     }
 
+    BOOTDISK_INFORMATION: 0x18 {
+        BootPartitionOffset: u64,
+        SystemPartitionOffset: u64,
+        BootDeviceSignature: u32,
+        SystemDeviceSignature: u32,
+    }
+
+    /// `Disk` stands for the members of [`BOOTDISK_INFORMATION`].
+    BOOTDISK_INFORMATION_EX: 0x40 {
+        Disk: BOOTDISK_INFORMATION,
+        BootDeviceGuid: GUID,
+        SystemDeviceGuid: GUID,
+        BootDeviceIsGpt: u8,
+        SystemDeviceIsGpt: u8,
+        Padding: [u8; 6],
+    }
+
     CONFIGURATION_INFORMATION: 0x28 {
         DiskCount: u32,
         FloppyCount: u32,

@@ -227,6 +227,12 @@ fn support_structures_have_the_layouts_of_microsofts_metadata() {
         PreviouslyGrantedAccess OriginalDesiredAccess SubjectSecurityContext SecurityDescriptor AuxData Privileges
         AuditPrivileges ObjectName ObjectTypeName
     });
+    same!(BOOTDISK_INFORMATION, services::BOOTDISK_INFORMATION {
+        BootPartitionOffset SystemPartitionOffset BootDeviceSignature SystemDeviceSignature
+    });
+    same!(BOOTDISK_INFORMATION_EX, services::BOOTDISK_INFORMATION_EX {
+        BootDeviceGuid SystemDeviceGuid BootDeviceIsGpt SystemDeviceIsGpt; Disk = BootPartitionOffset
+    });
     same!(CONFIGURATION_INFORMATION, services::CONFIGURATION_INFORMATION {
         DiskCount FloppyCount CdRomCount TapeCount ScsiPortCount SerialCount ParallelCount AtDiskPrimaryAddressClaimed
         AtDiskSecondaryAddressClaimed Version MediumChangerCount

@@ -11,6 +11,7 @@ use crate::config::BeforeEntry;
 use crate::cpu::switch;
 use crate::exception::system_calls;
 use crate::filter;
+use crate::hid;
 use crate::image::{self, DRIVER, Leaving};
 use crate::kernel::io::{device, interrupt, modules, plug_play, registration, stack};
 use crate::kernel::pool::paging;
@@ -306,6 +307,7 @@ fn gone(resident: &Resident) {
         lock(&kernel.callbacks).forget();
         interrupt::forget();
         cng::forget();
+        hid::forget();
     }
     lock(&kernel.objects).report_leaks(leaving);
     lock(&kernel.pool).report_leaks(leaving);

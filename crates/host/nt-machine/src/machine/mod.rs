@@ -33,6 +33,7 @@ use crate::cpu::thread::{self, Threads};
 use crate::exception::signals;
 use crate::filter;
 use crate::hardware::{self, Hardware, HardwareAccess};
+use crate::hid;
 use crate::image::{self, Images};
 use crate::kernel::{self, Kernel, Table, lock};
 use crate::verify::{self, Findings, Gap, Verifier};
@@ -61,6 +62,7 @@ struct Parts {
     volume: Mutex<files::Clients>,
     filtering: Mutex<wfp::State>,
     cryptography: Mutex<cng::State>,
+    human_interface: Mutex<hid::State>,
     clients: Mutex<plug::Clients>,
 }
 
@@ -95,6 +97,7 @@ impl Machine {
             volume: Mutex::default(),
             filtering: Mutex::default(),
             cryptography: Mutex::default(),
+            human_interface: Mutex::default(),
             clients: Mutex::default(),
         };
         MACHINE.set(parts).map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
@@ -114,6 +117,7 @@ impl Machine {
         filter::attach(&parts.filters);
         wfp::attach(&parts.filtering);
         cng::attach(&parts.cryptography);
+        hid::attach(&parts.human_interface);
         hardware::attach(&parts.hardware);
         signals::install()?;
         Ok(Self { parts })

@@ -4,7 +4,7 @@ use windows_releases::{documented, first_with_routine};
 
 use crate::Os;
 use crate::routine::{Fails, KERNEL, Routine};
-use crate::{cng, exception, filter, kernel, wdf, wfp};
+use crate::{cng, exception, filter, hid, kernel, wdf, wfp};
 
 /// How far this host supports a routine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,12 @@ fn first_with_function(index: u32) -> Option<Os> {
 
 /// Returns the routines of the kernel and of the other modules that drivers import from, except the framework's loader.
 pub(super) fn kernel_routines() -> impl Iterator<Item = &'static Routine> {
-    let others = exception::ROUTINES.iter().chain(filter::ROUTINES).chain(wfp::ROUTINES).chain(cng::ROUTINES);
+    let others = exception::ROUTINES
+        .iter()
+        .chain(filter::ROUTINES)
+        .chain(wfp::ROUTINES)
+        .chain(cng::ROUTINES)
+        .chain(hid::ROUTINES);
     kernel::routines().chain(others.copied().flatten())
 }
 

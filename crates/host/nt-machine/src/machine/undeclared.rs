@@ -121,6 +121,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "ExInitializeWorkItem",
             "ExInterlockedPopEntrySList",
             "ExInterlockedPushEntrySList",
+            "HidRegisterMinidriver",
             "IoCallDriver",
             "IoCompleteRequest",
             "IoGetRemainingStackSize",
@@ -267,6 +268,7 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
             "RtlAnsiCharToUnicodeChar",
             "RtlFailFast",
             "RtlFindExportedRoutineByName",
+            "RtlFormatCurrentUserKeyPath",
             "RtlImageNtHeader",
             "RtlImageNtHeaderEx",
             "RtlQueryRegistryValuesEx",
@@ -311,7 +313,18 @@ pub(super) const UNDECLARED: &[(&str, &[&str])] = &[
     ),
     (
         "Microsoft's metadata, as types of callbacks: BUS_INTERFACE_STANDARD and PINTERFACE_REFERENCE",
-        &["(bus DMA adapter)", "(bus get data)", "(bus reference)", "(bus set data)", "(bus translate address)"],
+        &[
+            "(bus DMA adapter)",
+            "(bus dereference)",
+            "(bus get data)",
+            "(bus reference)",
+            "(bus set data)",
+            "(bus translate address)",
+        ],
+    ),
+    (
+        "the HID class driver stores them in driver objects: DRIVER_ADD_DEVICE, DRIVER_DISPATCH",
+        &["(HID class AddDevice)", "(HID class dispatch)"],
     ),
     ("this host: names that no driver can import", &["(cancel-safe queue)"]),
 ];

@@ -32,6 +32,7 @@ pub(crate) const FILTER_MANAGER: &str = "fltmgr.sys";
 pub(crate) const FILTERING: &str = "fwpkclnt.sys";
 pub(crate) const NDIS: &str = "ndis.sys";
 pub(crate) const CNG: &str = "cng.sys";
+pub(crate) const HID_CLASS: &str = "hidclass.sys";
 /// It exports the routines of [`CNG`] as well.
 pub(crate) const SECURITY: &str = "ksecdd.sys";
 

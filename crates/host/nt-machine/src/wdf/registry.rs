@@ -104,7 +104,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(PASSIVE)]
     fn WdfRegistryRemoveKey(object: Handle) -> NtStatus {
-        let removed = kernel::lock(&kernel().registry).delete(key(object));
+        let removed = keys::change(|registry| registry.delete(key(object)));
         life::delete(object);
         if removed { NtStatus::Success } else { NtStatus::CannotDelete }
     }
@@ -112,7 +112,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(PASSIVE)]
     fn WdfRegistryRemoveValue(object: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         let (key, name) = (key(object), name.text()?);
-        if kernel::lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
+        if keys::change(|registry| registry.remove(key, &name)) { done(()) } else { fail(NOT_FOUND) }
     }
 
     #[irql(PASSIVE), fails(NOT_FOUND)]
@@ -321,7 +321,7 @@ fn value_of(object: Handle, name: GuestPtr<UNICODE_STRING>, wanted: u32) -> Outc
 
 fn assign(object: Handle, name: GuestPtr<UNICODE_STRING>, kind: u32, data: Vec<u8>) -> Outcome {
     let (key, name) = (key(object), name.text()?);
-    kernel::lock(&kernel().registry).set(key, &name, (kind, data));
+    keys::change(|registry| registry.set(key, &name, (kind, data)));
     Ok(())
 }
 

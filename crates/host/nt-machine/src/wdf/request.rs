@@ -94,9 +94,10 @@ functions! { pub(super) FUNCTIONS;
 }
 
 impl Request {
-    /// Returns whether the buffers are addresses in the client's process (`METHOD_NEITHER`).
+    /// Returns whether the buffers are addresses in the client's process (`METHOD_NEITHER`). Those of another driver's
+    /// request are not.
     pub(super) fn has_user_buffers(&self) -> bool {
-        matches!(self.kind, RequestKind::DEVICE_CONTROL | RequestKind::INTERNAL_DEVICE_CONTROL) && self.code & 3 == 3
+        self.kind == RequestKind::DEVICE_CONTROL && self.code & 3 == 3
     }
 }
 

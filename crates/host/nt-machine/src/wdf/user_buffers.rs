@@ -6,7 +6,6 @@ use super::buffers::Part;
 use super::request::{Request, active, misuse, with_request};
 use super::{Handle, memory, object};
 use crate::cpu::thread;
-use crate::kernel::RequestKind;
 use crate::memory::{GuestPtr, GuestSlice};
 use crate::routine::{Call, DISPATCH, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
 
@@ -64,10 +63,7 @@ fn retrieve(
 ) -> Outcome {
     // The client's addresses are valid in its own thread only, and another driver's are not addresses of a process.
     let is_in_context = thread::callback() == Some("EvtIoInCallerContext");
-    let buffer = active(handle, |request| {
-        let is_of_program = request.kind == RequestKind::DEVICE_CONTROL && request.has_user_buffers();
-        Some(side(request)).filter(|_| is_in_context && is_of_program)
-    });
+    let buffer = active(handle, |request| Some(side(request)).filter(|_| is_in_context && request.has_user_buffers()));
     let Some(buffer) = buffer.unwrap_or_else(|| misuse(handle, |kind| Part::Buffer.retrieved_late(kind))) else {
         return fail(NtStatus::InvalidDeviceRequest);
     };

@@ -140,7 +140,9 @@ fn build_now(
     let (object, image) = (folder.join(format!("{variant}.obj")), folder.join(format!("c_{variant}.sys")));
     compile(flags, name, bug, &object);
     let mut link: Vec<String> =
-        ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase"].map(String::from).to_vec();
+        ["/driver", "/subsystem:native", "/nodefaultlib", "/debug", "/dynamicbase", "/integritycheck"]
+            .map(String::from)
+            .to_vec();
     // As in the WDK: the INIT section is discardable and is freed after initialisation.
     link.push("/section:INIT,ERD".into());
     link.extend(more.iter().copied().map(String::from));

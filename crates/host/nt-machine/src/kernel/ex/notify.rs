@@ -9,9 +9,10 @@ use super::keys::Keys;
 use super::object;
 use crate::image::Leaving;
 use crate::kernel::{call_back, kernel, lock};
-use crate::layout::{OB_CALLBACK_REGISTRATION, UNICODE_STRING};
-use crate::memory::{Code, GuestPtr, Opaque};
+use crate::layout::{KLDR_DATA_TABLE_ENTRY, OB_CALLBACK_REGISTRATION, UNICODE_STRING};
+use crate::memory::{Code, Fault, GuestPtr, Opaque};
 use crate::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::verify::gap;
 
 /// The maximum number of routines of a kind.
 const MOST: usize = 64;
@@ -67,8 +68,8 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
     #[undoes(remove)]
-    fn PsSetCreateProcessNotifyRoutineEx(&call, routine: GuestPtr<Code>, remove: bool) -> NtStatus {
-        set(call, About::ProcessEx, routine, remove)
+    fn PsSetCreateProcessNotifyRoutineEx(&call, routine: GuestPtr<Code>, remove: bool) -> Outcome<NtStatus> {
+        set_trusted(call, routine, remove)
     }
 
     #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
@@ -78,8 +79,8 @@ routines! { pub(super) ROUTINES;
         _kind: Ignored<i32>,
         routine: GuestPtr<Code>,
         remove: bool,
-    ) -> NtStatus {
-        set(call, About::ProcessEx, routine, remove)
+    ) -> Outcome<NtStatus> {
+        set_trusted(call, routine, remove)
     }
 
     #[irql(PASSIVE), fails(NO_RESOURCES)]
@@ -176,6 +177,30 @@ fn set(call: &Call, about: About, routine: GuestPtr<Code>, take_back: bool) -> N
             NtStatus::Success
         }
     }
+}
+
+/// Returns whether the image that contains an address has the flag that `PsSetCreateProcessNotifyRoutineEx` requires. It
+/// is in the list of modules, where public drivers set it themselves.
+fn is_trusted(address: u64) -> Result<bool, Fault> {
+    let drivers = lock(&kernel().io).drivers.clone();
+    for driver in drivers {
+        let module = driver.DriverSection().read()?;
+        let offset = address.wrapping_sub(module.DllBase().read()?.address());
+        if offset < module.SizeOfImage().read()?.into() {
+            return Ok(module.Flags().read()? & KLDR_DATA_TABLE_ENTRY::INTEGRITY_FORCED != 0);
+        }
+    }
+    Ok(false)
+}
+
+/// Registers or removes a routine that Windows accepts only from images that are linked with `/INTEGRITYCHECK`.
+fn set_trusted(call: &Call, routine: GuestPtr<Code>, take_back: bool) -> Outcome<NtStatus> {
+    if !take_back && !is_trusted(routine.address())? {
+        let what = "the image lacks IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY: link it with /INTEGRITYCHECK";
+        gap::note(format!("{} returned STATUS_ACCESS_DENIED, because {what}", call.name()));
+        return fail(NtStatus::AccessDenied);
+    }
+    done(set(call, About::ProcessEx, routine, take_back))
 }
 
 fn remove(is_it: impl Fn(About) -> bool) -> bool {

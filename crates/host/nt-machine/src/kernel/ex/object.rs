@@ -8,7 +8,7 @@ use super::handle::KernelHandle;
 use super::namespace::Names;
 use crate::cpu::thread;
 use crate::image::Leaving;
-use crate::kernel::{kernel, lock, submit};
+use crate::kernel::{kernel, key_closed, lock, submit};
 use crate::routine::{NO_RESOURCES, PASSIVE};
 use crate::verify::{self, Breach, Rule, Wdm};
 
@@ -130,6 +130,9 @@ pub(crate) fn by_handle(handle: KernelHandle) -> Option<u64> {
 pub(crate) fn close(handle: KernelHandle) -> NtStatus {
     let closed = lock(&kernel().objects).handles.remove(&handle);
     if let Some(closed) = closed {
+        if closed.kind == "key" {
+            key_closed(handle);
+        }
         last_handle_closed(closed.object);
         return NtStatus::Success;
     }

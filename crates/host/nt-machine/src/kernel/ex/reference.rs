@@ -6,7 +6,7 @@ use super::handle::KernelHandle;
 use super::namespace;
 use super::object::{self, close, dereference, kind_and_object, open, reference};
 use crate::cpu::thread;
-use crate::kernel::kernel;
+use crate::kernel::{REQUEST_RULES, kernel};
 use crate::layout::UNICODE_STRING;
 use crate::memory::{GuestPtr, Opaque};
 use crate::routine::{ANY, APC, Call, DISPATCH, Ignored, Out, Outcome, PASSIVE, done, fail, routines};
@@ -115,14 +115,12 @@ routines! { pub(super) ROUTINES;
         _attributes: Ignored<u32>,
         _state: Ignored<GuestPtr<Opaque>>,
         _access: Ignored<u32>,
-        _type: Ignored<GuestPtr<Opaque>>,
+        wanted: Option<GuestPtr<Opaque>>,
         _mode: Ignored<i8>,
         _tag: Ignored<u32>,
         place: Out<KernelHandle>,
     ) -> Outcome {
-        let object = object.address();
-        place.set(open(kind_of(object), object, call.from)?)?;
-        done(())
+        by_pointer(call, object.address(), wanted, place)
     }
 
     #[irql(APC), fails(NtStatus::AccessDenied)]
@@ -132,13 +130,11 @@ routines! { pub(super) ROUTINES;
         _attributes: Ignored<u32>,
         _state: Ignored<GuestPtr<Opaque>>,
         _access: Ignored<u32>,
-        _type: Ignored<GuestPtr<Opaque>>,
+        wanted: Option<GuestPtr<Opaque>>,
         _mode: Ignored<i8>,
         place: Out<KernelHandle>,
     ) -> Outcome {
-        let object = object.address();
-        place.set(open(kind_of(object), object, call.from)?)?;
-        done(())
+        by_pointer(call, object.address(), wanted, place)
     }
 
     #[irql(PASSIVE), fails(NtStatus::InvalidHandle)]
@@ -197,9 +193,10 @@ routines! { pub(super) ROUTINES;
         dereference(object.address());
     }
 
-    #[irql(ANY), fixed]
+    /// A dispatch routine runs on the thread of its client.
+    #[irql(ANY)]
     fn ExGetPreviousMode() -> i8 {
-        0
+        i8::from((REQUEST_RULES.is_for_user)())
     }
 
     #[irql(APC), fixed]
@@ -237,6 +234,24 @@ fn type_of(kind: &str) -> Option<&'static str> {
     })
 }
 
+/// Returns whether an object of a kind has the wanted type.
+fn has_type(kind: &str, wanted: Option<GuestPtr<Opaque>>) -> Outcome<bool> {
+    match (wanted, type_of(kind)) {
+        (Some(wanted), Some(own)) => Ok(kernel().table.variables().object_type(own)? == wanted),
+        _ => Ok(true),
+    }
+}
+
+/// Opens a handle to an object, if it has the wanted type.
+fn by_pointer(call: &Call, object: u64, wanted: Option<GuestPtr<Opaque>>, place: Out<KernelHandle>) -> Outcome {
+    let kind = kind_of(object);
+    if !has_type(kind, wanted)? {
+        return fail(NtStatus::ObjectTypeMismatch);
+    }
+    place.set(open(kind, object, call.from)?)?;
+    Ok(())
+}
+
 /// References the object of a handle, if it has the wanted type.
 fn by_handle_and_type(call: &Call, handle: KernelHandle, wanted: Option<GuestPtr<Opaque>>, place: Out<u64>) -> Outcome {
     let (kind, object) = match (kind_and_object(handle), handle.as_int()) {
@@ -246,9 +261,7 @@ fn by_handle_and_type(call: &Call, handle: KernelHandle, wanted: Option<GuestPtr
         (None, 0xFFFF_FFFF_FFFF_FFFE) => ("thread", thread::object().address()),
         (None, _) => return fail(NtStatus::InvalidHandle),
     };
-    if let (Some(wanted), Some(own)) = (wanted, type_of(kind))
-        && kernel().table.variables().object_type(own)? != wanted
-    {
+    if !has_type(kind, wanted)? {
         return fail(NtStatus::ObjectTypeMismatch);
     }
     place.set(object)?;

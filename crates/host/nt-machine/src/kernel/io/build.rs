@@ -57,8 +57,9 @@ routines! { pub(super) ROUTINES;
         if !rules::reuses(request) {
             return Ok(());
         }
-        let stack = request.StackCount().read()?;
+        let (stack, flags) = (request.StackCount().read()?, request.AllocationFlags().read()?);
         irp::initialize(request, stack)?;
+        request.AllocationFlags().write(flags)?;
         request.IoStatus().Status().write(status)?;
         track_own(request, stack);
         Ok(())
@@ -309,12 +310,12 @@ pub(super) fn ended(request: GuestPtr<IRP>, built: Built, buffers: &Buffers) -> 
         output.take(information).copy_from(buffers.system)?;
     }
     free_buffers(buffers.system, buffers.mdl);
-    if built.origin == Origin::Asynchronous {
-        // The completion routine of the driver does the rest, and frees the IRP.
-        return Ok(());
-    }
     let (block, user_event) = (request.UserIosb().read()?, request.UserEvent().read()?);
     block.write_if(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
+    if built.origin == Origin::Asynchronous {
+        // The completion routine of the driver frees the IRP.
+        return Ok(());
+    }
     free(request);
     lock(&kernel().io).ended.insert(request, built.origin);
     if let Some(user_event) = user_event.non_null() {

@@ -181,7 +181,7 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
     let known = lock(&kernel().io).requests.get(&request).copied().unwrap_or_default();
     let (reached, History { returned, .. }) = (known.reached, known.history);
     let completion = Completion { status: block.Status, information: block.Information, reached };
-    let marked = first.Control().read()? & PENDING_RETURNED != 0;
+    let marked = known.is_marked || first.Control().read()? & PENDING_RETURNED != 0;
     let done = is_done(request);
     if status != NtStatus::Pending && !marked && done && status != completion.status {
         let completed = completion.status.as_int();

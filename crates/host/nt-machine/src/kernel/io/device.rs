@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::stack::{attach_for_driver, lower, top};
+use super::stack::{attach_for_driver, detach, lower, top};
 use super::text::new_string;
 use super::{modules, names, rules};
 use crate::kernel::ex::object;
@@ -21,6 +21,8 @@ const EXTENSION_TYPE: u16 = 13;
 pub(super) const EXCLUSIVE: u32 = 0x08;
 const HAS_NAME: u32 = 0x40;
 const INITIALIZING: u32 = 0x80;
+/// `DO_BUFFERED_IO`.
+const BUFFERED_IO: u32 = 4;
 /// The routine that the framework's model stores in driver objects. No driver can import it, because no export can have
 /// this name.
 pub(crate) const FRAMEWORK_DISPATCH: &str = "(framework dispatch)";
@@ -37,7 +39,7 @@ routines! { pub(super) ROUTINES;
         exclusive: bool,
         place: Out<GuestPtr<DEVICE_OBJECT>>,
     ) -> Outcome {
-        create_device(call, driver, &Description { extension, name, kind, characteristics, exclusive }, place)
+        create_device(call, driver, name, &Description { extension, kind, characteristics, exclusive }, place)
     }
 
     /// `IoCreateDeviceSecure` has this name in wdmsec.lib.
@@ -57,7 +59,7 @@ routines! { pub(super) ROUTINES;
         if name.is_null() && sddl.is_null() {
             return fail(NtStatus::InvalidParameter);
         }
-        create_device(call, driver, &Description { extension, name, kind, characteristics, exclusive }, place)
+        create_device(call, driver, name, &Description { extension, kind, characteristics, exclusive }, place)
     }
 
     #[irql(APC)]
@@ -115,10 +117,7 @@ routines! { pub(super) ROUTINES;
     #[irql(PASSIVE)]
     fn IoDetachDevice(lower: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
         rules::removes_device();
-        if let Some(upper) = lower.AttachedDevice().read()?.non_null() {
-            upper.extension()?.AttachedTo().write(GuestPtr::NULL)?;
-        }
-        lower.AttachedDevice().write(GuestPtr::NULL)
+        detach(lower)
     }
 
     #[irql(DISPATCH)]
@@ -214,22 +213,22 @@ pub(crate) fn add_device_routine(driver: GuestPtr<DRIVER_OBJECT>) -> Result<Opti
     Ok(driver.DriverExtension().read()?.AddDevice().read()?.non_null())
 }
 
-/// What a driver says about a new device.
-struct Description {
-    extension: u32,
-    name: GuestPtr<UNICODE_STRING>,
-    kind: u32,
-    characteristics: u32,
-    exclusive: bool,
+/// What a driver says about a new device, apart from its name.
+pub(crate) struct Description {
+    pub(crate) extension: u32,
+    pub(crate) kind: u32,
+    pub(crate) characteristics: u32,
+    pub(crate) exclusive: bool,
 }
 
 fn create_device(
     call: &Call,
     driver: GuestPtr<DRIVER_OBJECT>,
+    name: GuestPtr<UNICODE_STRING>,
     new: &Description,
     place: Out<GuestPtr<DEVICE_OBJECT>>,
 ) -> Outcome {
-    let name = new.name.text()?;
+    let name = name.text()?;
     if !name.is_empty() && lock(&kernel().io).devices.iter().any(|device| names::are_same(&device.name, &name)) {
         return fail(NtStatus::ObjectNameCollision);
     }
@@ -239,6 +238,17 @@ fn create_device(
         let what = format_args!("creates a device in a driver whose IRPs the framework handles: use WdfDeviceCreate");
         verify::find(Rule::FrameworkMisuse.named(Kmdf::MiniportOnlyWdmDevice), what);
     }
+    place.set(create(driver, name, new, call.from)?)?;
+    Ok(())
+}
+
+/// Creates a device, and adds it to those of its driver.
+pub(crate) fn create(
+    driver: GuestPtr<DRIVER_OBJECT>,
+    name: String,
+    new: &Description,
+    from: u64,
+) -> Outcome<GuestPtr<DEVICE_OBJECT>> {
     let device = new_device(driver, new.extension.into())?;
     if device.is_null() {
         return fail(NO_RESOURCES);
@@ -250,9 +260,13 @@ fn create_device(
     device.DeviceExtension().write(if new.extension == 0 { GuestPtr::NULL } else { device.after() })?;
     device.DeviceType().write(new.kind)?;
     driver.DeviceObject().write(device)?;
-    lock(&kernel().io).devices.push(Device { object: device, name, from: call.from, owner: Owner::Driver });
-    place.set(device)?;
-    Ok(())
+    lock(&kernel().io).devices.push(Device { object: device, name, from, owner: Owner::Driver });
+    Ok(device)
+}
+
+/// Ends the initialisation of a device that transfers data through system buffers.
+pub(crate) fn is_initialized(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+    device.Flags().change(|flags| flags & !INITIALIZING | BUFFERED_IO).map(drop)
 }
 
 /// Allocates a device object. The I/O manager's extension follows the driver's extension. Returns NULL if there is not
@@ -276,7 +290,8 @@ pub(crate) fn new_device(driver: GuestPtr<DRIVER_OBJECT>, extension: u64) -> Res
     Ok(device)
 }
 
-fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
+/// Deletes a device, and frees its memory when nothing uses it any more.
+pub(crate) fn delete(device: GuestPtr<DEVICE_OBJECT>) -> Result<(), Fault> {
     let known = {
         let mut io = lock(&kernel().io);
         // A driver usually deletes the device that it created last.

@@ -22,6 +22,8 @@ pub(crate) struct Dispatch {
     pub(crate) sent: Option<NtStatus>,
     /// The IRP was completed on this thread.
     pub(crate) is_completed: bool,
+    /// The request comes from a program.
+    pub(crate) is_for_user: bool,
 }
 
 thread_local! {
@@ -42,6 +44,7 @@ impl Dispatch {
             location: irp.CurrentLocation().read()?,
             sent: None,
             is_completed: false,
+            is_for_user: irp.RequestorMode().read()? != 0,
         })
     }
 }

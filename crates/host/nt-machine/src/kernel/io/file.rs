@@ -323,9 +323,9 @@ fn create(
 
 /// How a transfer reports its result: an event, and a status block.
 #[derive(Clone, Copy)]
-struct Signals {
-    event: KernelHandle,
-    status: Out<IO_STATUS_BLOCK>,
+pub(super) struct Signals {
+    pub(super) event: KernelHandle,
+    pub(super) status: Out<IO_STATUS_BLOCK>,
 }
 
 /// Sends a request through a file, and waits until it is completed.
@@ -340,7 +340,7 @@ fn transfer(handle: KernelHandle, signals: Signals, request: &IoRequest, output:
 
 impl Signals {
     /// Stores the result in the status block, and signals the event.
-    fn finish(self, status: NtStatus, information: u64) -> Result<(), Fault> {
+    pub(super) fn finish(self, status: NtStatus, information: u64) -> Result<(), Fault> {
         self.status.set_if_wanted(IO_STATUS_BLOCK { Status: status, Padding: 0, Information: information })?;
         if let Some(waitable) = object::of_kind(self.event, "event") {
             event::signal(GuestPtr::<KEVENT>::new(waitable).Header(), 1)?;

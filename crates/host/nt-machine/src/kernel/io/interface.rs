@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use etw_types::{Guid, NtStatus};
 
 use super::device;
+use crate::cpu::thread;
+use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock, pci};
 use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING};
-use crate::memory::{Fault, GuestPtr};
-use crate::routine::{APC, Call, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
+use crate::memory::{Fault, GuestPtr, Opaque};
+use crate::routine::{APC, Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::gap;
 
 /// `DEVICE_INTERFACE_INCLUDE_NONACTIVE`.
@@ -27,6 +29,18 @@ pub(crate) struct Interfaces {
 }
 
 routines! { pub(super) ROUTINES;
+    /// `InterfaceReference` of a bus interface.
+    #[irql(DISPATCH), named(pci::REFERENCE), keeps]
+    fn reference(&call, context: GuestPtr<Opaque>) {
+        object::reference(context.address(), call.from);
+    }
+
+    /// `InterfaceDereference` of a bus interface.
+    #[irql(DISPATCH), named(pci::DEREFERENCE)]
+    fn dereference(context: GuestPtr<Opaque>) {
+        object::dereference(context.address());
+    }
+
     #[irql(PASSIVE), fails(NtStatus::InvalidDeviceRequest)]
     fn IoRegisterDeviceInterface(
         &call,
@@ -160,7 +174,12 @@ pub(crate) fn of_bus(parameters: [u64; 4]) -> Result<bool, Fault> {
     let [of_type, size_and_version, place, _] = parameters;
     let of_type = GuestPtr::<GUID>::new(of_type).id()?;
     if of_type == pci::ID && pci::is_present() {
-        return pci::provide(GuestPtr::new(place), size_and_version as u16);
+        let context = pci::provide(GuestPtr::new(place), size_and_version as u16)?;
+        if let Some(context) = context {
+            // The interface comes with a reference, which the driver must release.
+            object::reference(context, thread::site().map_or(0, |site| site.from));
+        }
+        return Ok(context.is_some());
     }
     let advice = if of_type == pci::ID {
         " (BUS_INTERFACE_STANDARD): nt-host has it for PCI devices, see --pci"

@@ -6,6 +6,8 @@ use crate::memory::{Fault, GuestPtr};
 
 /// `IO_TYPE_IRP`.
 const TYPE: u16 = 6;
+/// `IRP_ALLOCATED_FIXED_SIZE`.
+const FIXED_SIZE: u8 = 4;
 
 fn size(stack: u8) -> u64 {
     size_of::<IRP>() as u64 + u64::from(stack) * size_of::<IO_STACK_LOCATION>() as u64
@@ -16,6 +18,7 @@ pub(super) fn new(stack: u8, from: u64) -> Result<Option<GuestPtr<IRP>>, Fault> 
     let memory = lock(&kernel().pool).allocate(size(stack), *b"Irp ", false, from);
     let Some(irp) = memory.map(GuestPtr::new) else { return Ok(None) };
     initialize(irp, stack)?;
+    irp.AllocationFlags().write(FIXED_SIZE)?;
     Ok(Some(irp))
 }
 

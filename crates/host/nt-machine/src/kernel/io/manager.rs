@@ -5,9 +5,9 @@ use crate::layout::DEVICE_OBJECT;
 use crate::memory::GuestPtr;
 
 /// The minor functions of `IRP_MJ_PNP`.
-pub(super) const START_DEVICE: u8 = 0x00;
+pub(crate) const START_DEVICE: u8 = 0x00;
 pub(super) const QUERY_REMOVE: u8 = 0x01;
-pub(super) const REMOVE_DEVICE: u8 = 0x02;
+pub(crate) const REMOVE_DEVICE: u8 = 0x02;
 pub(super) const CANCEL_REMOVE: u8 = 0x03;
 pub(super) const STOP_DEVICE: u8 = 0x04;
 pub(super) const QUERY_STOP: u8 = 0x05;

@@ -9,6 +9,7 @@ pub(crate) mod client;
 mod contract;
 mod csq;
 pub(crate) mod device;
+mod directory_file;
 pub(crate) mod dispatching;
 mod driver_calls;
 pub(crate) mod exchange;
@@ -20,6 +21,7 @@ mod information;
 pub(crate) mod interface;
 pub(crate) mod interrupt;
 mod irp;
+pub(crate) mod listing;
 pub(crate) mod manager;
 pub(crate) mod mdl;
 pub(crate) mod modules;
@@ -54,6 +56,7 @@ pub(super) const ROUTINES: &[&[Routine]] = &[
     cancel::ROUTINES,
     csq::ROUTINES,
     device::ROUTINES,
+    directory_file::ROUTINES,
     driver_calls::ROUTINES,
     file::ROUTINES,
     hardware::ROUTINES,

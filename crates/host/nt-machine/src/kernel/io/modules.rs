@@ -6,8 +6,11 @@
 use super::text::new_string;
 use crate::image;
 use crate::kernel::{kernel, lock};
-use crate::layout::{DRIVER_OBJECT, KLDR_DATA_TABLE_ENTRY};
+use crate::layout::{DRIVER_OBJECT, IMAGE_DOS_HEADER, IMAGE_NT_HEADERS64, KLDR_DATA_TABLE_ENTRY};
 use crate::memory::{Code, Fault, GuestPtr};
+
+/// `IMAGE_DLLCHARACTERISTICS_FORCE_INTEGRITY`, a flag of an image.
+const FORCE_INTEGRITY: u16 = 0x80;
 
 type Entry = GuestPtr<KLDR_DATA_TABLE_ENTRY>;
 
@@ -25,6 +28,9 @@ pub(super) fn add(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>) -> Resu
     };
     let name = image::name_at(image.address()).unwrap_or_default();
     let module = new(image, size, entry, &format!(r"\SystemRoot\System32\drivers\{name}"))?;
+    if is_integrity_forced(image)? {
+        module.Flags().write(KLDR_DATA_TABLE_ENTRY::INTEGRITY_FORCED)?;
+    }
     before.InLoadOrderLinks().insert(module.InLoadOrderLinks())?;
     Ok(module)
 }
@@ -44,4 +50,11 @@ fn new(image: GuestPtr<u8>, size: u32, entry: GuestPtr<Code>, path: &str) -> Res
     module.BaseDllName().write(new_string(name)?.read()?)?;
     module.LoadCount().write(1)?;
     Ok(module)
+}
+
+/// Returns whether an image asks the loader to check its signature.
+fn is_integrity_forced(image: GuestPtr<u8>) -> Result<bool, Fault> {
+    let header = image.cast::<IMAGE_DOS_HEADER>().e_lfanew().read()?;
+    let header = image.at(header.into()).cast::<IMAGE_NT_HEADERS64>().OptionalHeader();
+    Ok(header.DllCharacteristics().read()? & FORCE_INTEGRITY != 0)
 }

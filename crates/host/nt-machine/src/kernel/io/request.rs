@@ -26,9 +26,9 @@ use crate::verify::{self, Rule, Wdm};
 pub(crate) use super::cancel::cancel;
 
 /// The major functions.
-pub(super) const CREATE: u8 = 0x00;
-pub(super) const CLOSE: u8 = 0x02;
-pub(super) const CLEANUP: u8 = 0x12;
+pub(crate) const CREATE: u8 = 0x00;
+pub(crate) const CLOSE: u8 = 0x02;
+pub(crate) const CLEANUP: u8 = 0x12;
 pub(crate) const POWER: u8 = 0x16;
 pub(crate) const PNP: u8 = 0x1B;
 
@@ -61,6 +61,8 @@ routines! { pub(super) ROUTINES;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Request {
     pub(super) completed: bool,
+    /// The first driver called `IoMarkIrpPending`. Known after the completion.
+    pub(super) is_marked: bool,
     /// A dispatch routine or preprocess callback of the driver received the IRP.
     pub(super) reached: bool,
     /// The stack location of the driver that has the IRP, counted from 1. It is one more than the number of locations
@@ -204,10 +206,23 @@ fn refuse(request: GuestPtr<IRP>, status: NtStatus) -> Result<NtStatus, Fault> {
     Ok(status)
 }
 
+/// Completes a request with a status and `Information`. Returns the status.
+pub(crate) fn complete_with(request: GuestPtr<IRP>, status: NtStatus, information: u64) -> Result<NtStatus, Fault> {
+    request.IoStatus().Information().write(information)?;
+    refuse(request, status)
+}
+
 /// `IoCallDriver`: advances to the next stack location and calls the driver of the device.
 pub(crate) fn call_driver(device: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
     let place = descend(device, request)?;
     dispatch(device, request, place)
+}
+
+/// Passes an IRP on to the device below, with the stack location that it has.
+pub(crate) fn forward(lower: GuestPtr<DEVICE_OBJECT>, request: GuestPtr<IRP>) -> Result<NtStatus, Fault> {
+    let (current, place) = (request.CurrentLocation().read()?, request.CurrentStackLocation().read()?);
+    contract::move_to(request, current.wrapping_add(1), place.at(1))?;
+    call_driver(lower, request)
 }
 
 /// Advances an IRP to its next stack location, and assigns that to a device.
@@ -254,6 +269,15 @@ pub(super) fn dispatch(
         // The I/O manager's default routine does the same.
         return refuse(request, NtStatus::InvalidDeviceRequest);
     }
+    dispatch_to(device, request, target)
+}
+
+/// Calls a dispatch routine of the driver of a device.
+pub(crate) fn dispatch_to(
+    device: GuestPtr<DEVICE_OBJECT>,
+    request: GuestPtr<IRP>,
+    target: GuestPtr<Code>,
+) -> Result<NtStatus, Fault> {
     reached(request);
     let arguments = [device.address(), request.address()];
     let call = Dispatch::new(device, request)?;
@@ -324,7 +348,7 @@ pub(crate) fn when_canceled(request: GuestPtr<IRP>, run: impl FnOnce() + Send + 
 }
 
 /// Removes the function for the cancellation of an IRP.
-pub(super) fn not_cancelable(request: GuestPtr<IRP>) {
+pub(crate) fn not_cancelable(request: GuestPtr<IRP>) {
     lock(&kernel().io).cancels.remove(&request);
 }
 
@@ -350,7 +374,11 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
         }
         let place = request.CurrentStackLocation().read()?;
         contract::move_to(request, current + 1, place.at(1))?;
-        let control = place.Control().read()?;
+        // As in Windows, a location that the IRP has left has no flags.
+        let control = place.Control().change(|_| 0)?;
+        if let Some(known) = lock(&kernel().io).requests.get_mut(&request).filter(|_| current == count) {
+            known.is_marked = control & PENDING_RETURNED != 0;
+        }
         request.PendingReturned().write(control & PENDING_RETURNED)?;
         let canceled = request.Cancel().read()? != 0 && control & ON_CANCEL != 0;
         let wanted = canceled || control & if status.is_success() { ON_SUCCESS } else { ON_ERROR } != 0;

@@ -283,6 +283,11 @@ pub(crate) fn is_for_client() -> bool {
     dispatching::current().is_some_and(|call| !matches!(call.major, POWER | PNP))
 }
 
+/// Returns whether a dispatch routine runs on this thread for a program.
+pub(crate) fn is_for_user() -> bool {
+    dispatching::current().is_some_and(|call| call.is_for_user)
+}
+
 /// Checks that a driver does not delete or detach a device while it handles `IRP_MN_SURPRISE_REMOVAL`.
 pub(super) fn removes_device() {
     if dispatching::handles(PNP, SURPRISE_REMOVAL) {

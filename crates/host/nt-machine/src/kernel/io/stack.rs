@@ -98,7 +98,7 @@ pub(super) fn attach_for_driver(device: Object, to: Object) -> Result<Object, Fa
 }
 
 /// Attaches a device to the top of a stack. Returns the device below it.
-pub(super) fn attach(device: Object, to: Object) -> Result<Object, Fault> {
+pub(crate) fn attach(device: Object, to: Object) -> Result<Object, Fault> {
     let lower = top(to)?;
     lower.AttachedDevice().write(device)?;
     if let Some(extension) = device.extension()?.non_null() {
@@ -106,4 +106,12 @@ pub(super) fn attach(device: Object, to: Object) -> Result<Object, Fault> {
     }
     device.StackSize().write(lower.StackSize().read()?.wrapping_add(1))?;
     Ok(lower)
+}
+
+/// Detaches the device above another one.
+pub(crate) fn detach(lower: Object) -> Result<(), Fault> {
+    if let Some(upper) = lower.AttachedDevice().read()?.non_null() {
+        upper.extension()?.AttachedTo().write(GuestPtr::NULL)?;
+    }
+    lower.AttachedDevice().write(GuestPtr::NULL)
 }

@@ -53,6 +53,15 @@ pub(super) struct Node {
 pub(crate) struct Volume {
     pub(super) nodes: BTreeMap<String, Node>,
     pub(super) open: BTreeMap<u64, String>,
+    /// The enumerations of open folders.
+    pub(super) scans: BTreeMap<u64, Scan>,
+}
+
+/// The enumeration of a folder through a file object. The first request sets the pattern.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scan {
+    pub(super) pattern: String,
+    pub(super) returned: usize,
 }
 
 /// An entry of a folder.

@@ -137,5 +137,7 @@ fn freed(file: u64) {
 
 /// Forgets an open file.
 pub(crate) fn forget(file: u64) {
-    lock(&kernel().io).volume.open.remove(&file);
+    let volume = &mut lock(&kernel().io).volume;
+    volume.open.remove(&file);
+    volume.scans.remove(&file);
 }

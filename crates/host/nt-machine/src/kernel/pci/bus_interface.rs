@@ -16,7 +16,8 @@ const CONFIGURATION: u32 = 0;
 /// The interface has one version.
 const VERSION: u16 = 1;
 /// The names of the routines, which no driver can import.
-const REFERENCE: &str = "(bus reference)";
+pub(crate) const REFERENCE: &str = "(bus reference)";
+pub(crate) const DEREFERENCE: &str = "(bus dereference)";
 const TRANSLATE: &str = "(bus translate address)";
 const ADAPTER: &str = "(bus DMA adapter)";
 const SET: &str = "(bus set data)";
@@ -26,10 +27,6 @@ const GET: &str = "(bus get data)";
 pub(crate) const ROUTINES: &[&[Routine]] = &[FUNCTIONS];
 
 routines! { FUNCTIONS;
-    /// `InterfaceReference` and `InterfaceDereference`: the host's bus exists as long as the driver.
-    #[irql(DISPATCH), named(REFERENCE), fixed]
-    fn reference(_context: Ignored<GuestPtr<Opaque>>) {}
-
     #[irql(DISPATCH), named(TRANSLATE)]
     fn translate(
         _context: Ignored<GuestPtr<Opaque>>,
@@ -76,24 +73,25 @@ routines! { FUNCTIONS;
     }
 }
 
-/// Stores the interface. Returns whether the driver has room for it.
-pub(crate) fn provide(place: GuestPtr<INTERFACE>, room: u16) -> Result<bool, Fault> {
+/// Stores the interface. Returns its context, or `None` if the driver has no room for it.
+pub(crate) fn provide(place: GuestPtr<INTERFACE>, room: u16) -> Result<Option<u64>, Fault> {
     let size = size_of::<BUS_INTERFACE_STANDARD>() as u16;
     if room < size {
-        return Ok(false);
+        return Ok(None);
     }
+    let context = kernel().table.page_table();
     let routine = |name: &str| GuestPtr::<Code>::new(kernel().table.address(name).unwrap_or_default());
     place.cast::<BUS_INTERFACE_STANDARD>().write(BUS_INTERFACE_STANDARD {
         Size: size,
         Version: VERSION,
         Padding: 0,
-        Context: kernel().table.page_table(),
+        Context: context,
         InterfaceReference: routine(REFERENCE),
-        InterfaceDereference: routine(REFERENCE),
+        InterfaceDereference: routine(DEREFERENCE),
         TranslateBusAddress: routine(TRANSLATE),
         GetDmaAdapter: routine(ADAPTER),
         SetBusData: routine(SET),
         GetBusData: routine(GET),
     })?;
-    Ok(true)
+    Ok(Some(context))
 }

@@ -7,5 +7,5 @@
 mod bus_interface;
 mod space;
 
-pub(crate) use bus_interface::{ID, ROUTINES, provide};
+pub(crate) use bus_interface::{DEREFERENCE, ID, REFERENCE, ROUTINES, provide};
 pub(crate) use space::{Space, ids, is_present, read, write};

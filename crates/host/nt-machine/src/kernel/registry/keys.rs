@@ -3,9 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use etw_types::NtStatus;
+
+use super::watch::{LAST_SET, NAME, Watcher};
 use crate::config::{Config, RegistryKey, RegistryValue};
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
+use crate::kernel::ex::paths::parent;
 use crate::kernel::{kernel, lock};
 use crate::verify::gap;
 
@@ -15,7 +19,7 @@ pub(super) const SERVICES: &str = r"\Registry\Machine\System\CurrentControlSet\S
 const HARDWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Enum\ROOT\NTHOST\0000\Device Parameters";
 const SOFTWARE: &str = r"\Registry\Machine\System\CurrentControlSet\Control\Class\NTHOST\0000";
 /// Keys that every Windows has, and that drivers read or create keys below.
-const STANDARD: [&str; 10] = [
+const STANDARD: [&str; 11] = [
     r"\Registry\Machine\Hardware\Description\System",
     r"\Registry\Machine\Hardware\DeviceMap",
     r"\Registry\Machine\Software\Microsoft\Windows NT\CurrentVersion",
@@ -26,7 +30,10 @@ const STANDARD: [&str; 10] = [
     r"\Registry\Machine\System\CurrentControlSet\Control\Session Manager",
     r"\Registry\Machine\System\Setup",
     r"\Registry\User\.Default",
+    USER,
 ];
+/// The key of the current user, the local system account.
+pub(crate) const USER: &str = r"\Registry\User\S-1-5-18";
 /// `PLUGPLAY_REGKEY_DRIVER`.
 const DRIVER_KEY: u32 = 2;
 
@@ -51,8 +58,12 @@ pub(super) struct Key {
 }
 
 /// The keys. A key's number is its position plus one.
+#[derive(Default)]
 pub(crate) struct Registry {
     keys: Vec<Key>,
+    pub(super) watchers: Vec<Watcher>,
+    /// The watchers of what has changed since [`change`] began.
+    due: Vec<Watcher>,
 }
 
 /// Returns the path of a driver's service key.
@@ -66,7 +77,7 @@ fn parameters(name: &str) -> String {
 
 impl Registry {
     pub(crate) fn new(config: &Config) -> Self {
-        let mut registry = Self { keys: Vec::new() };
+        let mut registry = Self::default();
         registry.add_service(&config.name);
         let given = config.registry.iter().map(|(key, name, value)| {
             let path = match key {
@@ -134,6 +145,7 @@ impl Registry {
 
     fn add(&mut self, path: &str) -> u64 {
         self.keys.push(Key { path: path.to_owned(), ..Key::default() });
+        self.changed(parent(path), NAME);
         self.keys.len() as u64
     }
 
@@ -159,15 +171,34 @@ impl Registry {
         found
     }
 
+    /// Returns when the driver of a service starts: the value `Start` of its key.
+    pub(crate) fn start(&self, name: &str) -> Option<u32> {
+        let key = self.keys.get((self.find(&service(name))? as usize).checked_sub(1)?)?;
+        let (_, (_, data)) = key.values.get("start")?;
+        data.first_chunk().copied().map(u32::from_le_bytes)
+    }
+
     /// Sets a value. Returns whether the key exists.
     pub(crate) fn set(&mut self, key: u64, name: &str, value: Value) -> bool {
-        let key = self.get(key);
-        key.map(|key| key.values.insert(name.to_lowercase(), (name.to_owned(), value))).is_some()
+        let Some(key) = self.get(key) else { return false };
+        let is_same = key.values.get(&name.to_lowercase()).is_some_and(|(_, old)| *old == value);
+        key.values.insert(name.to_lowercase(), (name.to_owned(), value));
+        if !is_same {
+            let path = key.path.clone();
+            self.changed(&path, LAST_SET);
+        }
+        true
     }
 
     /// Removes a value. Returns whether it existed.
     pub(crate) fn remove(&mut self, key: u64, name: &str) -> bool {
-        self.get(key).is_some_and(|key| key.values.remove(&name.to_lowercase()).is_some())
+        let Some(key) = self.get(key) else { return false };
+        let existed = key.values.remove(&name.to_lowercase()).is_some();
+        if existed {
+            let path = key.path.clone();
+            self.changed(&path, LAST_SET);
+        }
+        existed
     }
 
     /// Returns the names of the direct subkeys of a key.
@@ -183,8 +214,7 @@ impl Registry {
     /// already used.
     pub(super) fn rename(&mut self, key: u64, name: &str) -> bool {
         let Some(old) = self.get(key).map(|key| key.path.clone()) else { return false };
-        let parent = old.rsplit_once('\\').map_or("", |(parent, _)| parent);
-        let new = format!("{parent}\\{name}");
+        let new = format!("{}\\{name}", parent(&old));
         if self.key(&new, false).is_some() {
             return false;
         }
@@ -195,6 +225,7 @@ impl Registry {
                 key.path = format!("{new}{rest}");
             }
         }
+        self.changed(parent(&new), NAME);
         true
     }
 
@@ -203,9 +234,38 @@ impl Registry {
         let empty = self.below(key).is_empty();
         if let Some(key) = self.get(key).filter(|_| empty) {
             key.deleted = true;
+            let path = key.path.clone();
+            self.changed(parent(&path), NAME);
         }
         empty
     }
+
+    /// Notes that a key has changed.
+    fn changed(&mut self, path: &str, what: u32) {
+        if self.watchers.is_empty() {
+            return;
+        }
+        let path = path.to_lowercase();
+        let watched = |key: u64| self.keys.get((key as usize).wrapping_sub(1)).map(|key| key.path.to_lowercase());
+        let wants = |watcher: &mut Watcher| watched(watcher.key).is_some_and(|key| watcher.wants(&key, &path, what));
+        self.due.extend(self.watchers.extract_if(.., wants));
+    }
+}
+
+/// `STATUS_NOTIFY_ENUM_DIR`: what `ZwNotifyChangeKey` waits for has happened.
+const HAS_CHANGED: NtStatus = NtStatus::from_int(0x10C);
+
+/// Changes the registry, then tells the drivers that wait for what has changed.
+pub(crate) fn change<R>(body: impl FnOnce(&mut Registry) -> R) -> R {
+    let (result, due) = {
+        let mut registry = lock(&kernel().registry);
+        let result = body(&mut registry);
+        (result, std::mem::take(&mut registry.due))
+    };
+    for watcher in due {
+        watcher.complete(HAS_CHANGED);
+    }
+    result
 }
 
 /// Notes that the driver looks for a value that does not exist, with the option that sets it.
@@ -232,11 +292,10 @@ fn encode(value: &RegistryValue) -> Value {
 
 /// Opens a handle to a key: below a root key, or by its full path.
 pub(crate) fn open_key(root: Option<u64>, name: &str, create: bool, from: u64) -> Option<KernelHandle> {
-    let key = {
-        let mut registry = lock(&kernel().registry);
+    let key = change(|registry| {
         let path = registry.path(root, name)?;
-        registry.key(&path, create)?
-    };
+        registry.key(&path, create)
+    })?;
     object::open("key", key, from).ok()
 }
 

@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value, note_missing_key};
+use super::keys::{EXPANDED, SERVICES, TEXT, TEXTS, Value, change, note_missing_key};
 use crate::kernel::ex::KeyOperation;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::keys::{Change, around};
@@ -46,9 +46,9 @@ routines! { pub(super) ROUTINES;
     ) -> Outcome {
         let key = existing(location, path, true)?;
         let (name, data) = (name.text()?, data.read()?);
-        let change = Change::SetValue { value: &name, kind, data: &data.clone() };
-        around(&super::routines::path(key), change, || {
-            lock(&kernel().registry).set(key, &name, (kind, data));
+        let operation = Change::SetValue { value: &name, kind, data: &data.clone() };
+        around(&super::routines::path(key), operation, || {
+            change(|registry| registry.set(key, &name, (kind, data)));
             Ok(())
         })
     }
@@ -57,7 +57,7 @@ routines! { pub(super) ROUTINES;
     fn RtlDeleteRegistryValue(location: u32, path: GuestPtr<u16>, name: GuestPtr<u16>) -> Outcome {
         let (key, name) = (existing(location, path, false)?, name.text()?);
         around(&super::routines::path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
-            if lock(&kernel().registry).remove(key, &name) { Ok(()) } else { fail(NOT_FOUND) }
+            if change(|registry| registry.remove(key, &name)) { Ok(()) } else { fail(NOT_FOUND) }
         })
     }
 
@@ -102,7 +102,7 @@ fn key(location: u32, path: GuestPtr<u16>, create: bool) -> Outcome<Option<u64>>
         _ => return fail(NtStatus::InvalidParameter),
     };
     let path = format!("{base}{}", path.text()?);
-    let key = lock(&kernel().registry).key(&path, create);
+    let key = change(|registry| registry.key(&path, create));
     if key.is_none() {
         note_missing_key(&path);
     }

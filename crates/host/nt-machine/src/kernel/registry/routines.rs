@@ -76,7 +76,7 @@ routines! { pub(super) ROUTINES;
         let data = data.read()?;
         let (key, name) = (key(handle)?, name.text()?);
         around(&path(key), Change::SetValue { value: &name, kind, data: &data.clone() }, || {
-            let set = lock(&kernel().registry).set(key, &name, (kind, data));
+            let set = keys::change(|registry| registry.set(key, &name, (kind, data)));
             if set { done(()) } else { fail(NtStatus::InvalidHandle) }
         })
     }
@@ -85,7 +85,7 @@ routines! { pub(super) ROUTINES;
     fn ZwDeleteValueKey(handle: KernelHandle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         let (key, name) = (key(handle)?, name.text()?);
         around(&path(key), Change::Named(KeyOperation::DeleteValue, &name), || {
-            if lock(&kernel().registry).remove(key, &name) { done(()) } else { fail(NOT_FOUND) }
+            if keys::change(|registry| registry.remove(key, &name)) { done(()) } else { fail(NOT_FOUND) }
         })
     }
 
@@ -140,7 +140,7 @@ routines! { pub(super) ROUTINES;
     fn ZwDeleteKey(handle: KernelHandle) -> Outcome {
         let key = key(handle)?;
         around(&path(key), Change::Named(KeyOperation::DeleteKey, ""), || {
-            if lock(&kernel().registry).delete(key) { done(()) } else { fail(NtStatus::CannotDelete) }
+            if keys::change(|registry| registry.delete(key)) { done(()) } else { fail(NtStatus::CannotDelete) }
         })
     }
 
@@ -148,7 +148,7 @@ routines! { pub(super) ROUTINES;
     fn ZwRenameKey(handle: KernelHandle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         let (key, name) = (key(handle)?, name.text()?);
         around(&path(key), Change::Named(KeyOperation::RenameKey, &name), || {
-            if lock(&kernel().registry).rename(key, &name) { done(()) } else { fail(NtStatus::ObjectNameCollision) }
+            if keys::change(|registry| registry.rename(key, &name)) { done(()) } else { fail(NtStatus::ObjectNameCollision) }
         })
     }
 

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use etw_types::{Guid, NtStatus};
 
 use crate::kernel::pool;
+use crate::kernel::registry::keys::USER;
 use crate::kernel::{kernel, lock};
 use crate::layout::{GUID, STRING, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr, GuestSlice, Plain};
@@ -158,6 +159,12 @@ routines! { pub(super) ROUTINES;
             _ => return fail(NtStatus::InvalidParameter),
         };
         store_text(call, string, &text, false)
+    }
+
+    /// The key of the local system account. The caller frees the string.
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    fn RtlFormatCurrentUserKeyPath(&call, path: Unicode) -> Outcome {
+        store_text(call, path, USER, true)
     }
 
     #[irql(PASSIVE)]

@@ -241,12 +241,12 @@ routines! { pub(super) ROUTINES;
 
     #[irql(DISPATCH)]
     fn KeRevertToUserAffinityThreadEx(affinity: u64) {
-        set_affinity(affinity);
+        revert_affinity(affinity);
     }
 
     #[irql(APC)]
     fn KeRevertToUserAffinityThread() {
-        set_affinity(0);
+        revert_affinity(0);
     }
 
     /// Both parameters point to a `GROUP_AFFINITY`: mask, group.
@@ -259,7 +259,7 @@ routines! { pub(super) ROUTINES;
     #[irql(DISPATCH)]
     fn KeRevertToUserGroupAffinityThread(previous: GuestPtr<[u64; 2]>) -> Result<(), Fault> {
         let [old, _] = previous.read()?;
-        set_affinity(old);
+        revert_affinity(old);
         Ok(())
     }
 
@@ -319,13 +319,24 @@ routines! { pub(super) ROUTINES;
 thread_local! {
     /// The affinity that was set for this thread; 0 if none was.
     static AFFINITY: Cell<u64> = const { Cell::new(0) };
+    /// Whether this thread has a system affinity, also if it is 0.
+    static IS_AFFINE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Sets the affinity of the current thread, which then runs on the first of these processors. Returns the previous one.
 fn set_affinity(affinity: u64) -> u64 {
     let affinity = affinity & PROCESSORS;
     thread::set_processor(if affinity == 0 { 0 } else { affinity.trailing_zeros() });
+    IS_AFFINE.set(true);
     AFFINITY.replace(affinity)
+}
+
+/// Restores the affinity of the current thread. Has no effect on a thread without a system affinity.
+fn revert_affinity(affinity: u64) {
+    if IS_AFFINE.get() {
+        set_affinity(affinity);
+        IS_AFFINE.set(affinity != 0);
+    }
 }
 
 impl Threads {

@@ -1,0 +1,152 @@
+/* A WDM driver that looks at what the kernel leaves in packets, threads and handles, and returns a status for each part.
+   A packet that it completes itself, and one that nobody frees, break rules on purpose. */
+
+#include "steps.h"
+
+static WCHAR DeviceName[] = L"\\Device\\CPackets";
+static PDEVICE_OBJECT TheDevice;
+static ULONG Completed;
+static UCHAR Left;
+
+#define ALL_RESULTS 0xE0
+#define OBJECT_TYPE_MISMATCH ((NTSTATUS)0xC0000024)
+
+static NTSTATUS NTAPI OnCompletion(PDEVICE_OBJECT Device, PIRP Irp, PVOID Context)
+{
+    Completed++;
+    /* The flags of the location that the packet has left. */
+    Left = (Current(Irp) - 1)->Control;
+    return Context != NULL ? (NTSTATUS)0xC0000016 : 0;
+}
+
+static void SetCompletion(PIRP Irp, PVOID Context)
+{
+    PIO_STACK_LOCATION next = Current(Irp) - 1;
+
+    next->CompletionRoutine = OnCompletion;
+    next->Context = Context;
+    next->Control = ALL_RESULTS;
+}
+
+static NTSTATUS Allocated(void)
+{
+    PIRP irp = IoAllocateIrp(1, FALSE);
+
+    CHECK(irp != NULL && irp->AllocationFlags == 4 && irp->CurrentLocation == 2);
+    /* The driver reserves the only location for itself, and completes the packet there. */
+    Completed = 0;
+    SetCompletion(irp, irp);
+    irp->CurrentLocation--;
+    irp->Tail.Overlay.CurrentStackLocation--;
+    IofCompleteRequest(irp, 0);
+    CHECK(Completed == 1 && irp->CurrentLocation == 2 && Left == 0);
+    IoReuseIrp(irp, 0);
+    CHECK(irp->AllocationFlags == 4 && irp->CurrentLocation == 2);
+    IoFreeIrp(irp);
+    return 0;
+}
+
+static NTSTATUS Asynchronous(void)
+{
+    IO_STATUS_BLOCK block = {{1}, 1};
+    PIRP irp = IoBuildAsynchronousFsdRequest(IRP_MJ_FLUSH_BUFFERS, TheDevice, NULL, 0, NULL, &block);
+
+    CHECK(irp != NULL);
+    Completed = 0;
+    SetCompletion(irp, NULL);
+    CHECK(IofCallDriver(TheDevice, irp) == 0);
+    CHECK(Completed == 1 && Left == 0 && block.Status == 0 && block.Information == 123);
+    return 0;
+}
+
+static NTSTATUS Types(void)
+{
+    POBJECT_TYPE *files = LookUp(L"IoFileObjectType"), *threads = LookUp(L"PsThreadType");
+    PVOID thread = KeGetCurrentThread();
+    HANDLE handle;
+
+    CHECK(ObOpenObjectByPointer(thread, 0x200, NULL, 0, *files, KernelMode, &handle) == OBJECT_TYPE_MISMATCH);
+    CHECK(ObOpenObjectByPointer(thread, 0x200, NULL, 0, *threads, KernelMode, &handle) == 0);
+    ZwClose(handle);
+    CHECK(ObOpenObjectByPointer(thread, 0x200, NULL, 0, NULL, KernelMode, &handle) == 0);
+    ZwClose(handle);
+    return 0;
+}
+
+static NTSTATUS Affinity(void)
+{
+    /* Without a system affinity there is nothing to restore. */
+    CALL(ANY, "KeRevertToUserAffinityThreadEx", (KAFFINITY)1);
+    CHECK(CALL(ANY, "KeSetSystemAffinityThreadEx", (KAFFINITY)1) == 0);
+    CALL(ANY, "KeRevertToUserAffinityThreadEx", (KAFFINITY)1);
+    CHECK(CALL(ANY, "KeSetSystemAffinityThreadEx", (KAFFINITY)1) == 1);
+    CALL(ANY, "KeRevertToUserAffinityThreadEx", (KAFFINITY)0);
+    CHECK(CALL(ANY, "KeSetSystemAffinityThreadEx", (KAFFINITY)1) == 0);
+    CALL(ANY, "KeRevertToUserAffinityThreadEx", (KAFFINITY)0);
+    return 0;
+}
+
+static VOID NTAPI Look(PVOID Context)
+{
+    *(KPROCESSOR_MODE *)Context = ExGetPreviousMode();
+    PsTerminateSystemThread(0);
+}
+
+static NTSTATUS Modes(void)
+{
+    KPROCESSOR_MODE mode = UserMode;
+    HANDLE thread;
+
+    /* The client is a program. */
+    CHECK(ExGetPreviousMode() == UserMode);
+    CHECK(PsCreateSystemThread(&thread, 0x1FFFFF, NULL, NULL, NULL, Look, &mode) == 0);
+    ZwWaitForSingleObject(thread, FALSE, NULL);
+    ZwClose(thread);
+    CHECK(mode == KernelMode);
+    return 0;
+}
+
+static NTSTATUS (*const Steps[])(void) = {Allocated, Asynchronous, Types, Affinity, Modes};
+#define STEPS (sizeof(Steps) / sizeof(Steps[0]))
+
+static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
+    ULONG index;
+
+    if (Current(Irp)->MajorFunction == IRP_MJ_FLUSH_BUFFERS) {
+        return Finish(Irp, 0, 123);
+    }
+    if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
+        return Finish(Irp, 0, 0);
+    }
+    for (index = 0; index < STEPS; index++) {
+        answers[index] = Steps[index]();
+    }
+    return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+}
+
+static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
+{
+    IoDeleteDevice(Driver->DeviceObject);
+}
+
+NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
+{
+    UNICODE_STRING name;
+    NTSTATUS status;
+
+    RtlInitUnicodeString(&name, DeviceName);
+    status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &TheDevice);
+    if (status < 0) {
+        return status;
+    }
+    Driver->MajorFunction[IRP_MJ_CREATE] = Dispatch;
+    Driver->MajorFunction[IRP_MJ_CLOSE] = Dispatch;
+    Driver->MajorFunction[IRP_MJ_CLEANUP] = Dispatch;
+    Driver->MajorFunction[IRP_MJ_FLUSH_BUFFERS] = Dispatch;
+    Driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = Dispatch;
+    Driver->DriverUnload = Unload;
+    TheDevice->Flags &= ~DO_DEVICE_INITIALIZING;
+    return 0;
+}

@@ -1,0 +1,25 @@
+//! The HID class driver, `hidclass.sys`: what is above a HID minidriver.
+//!
+//! A minidriver registers in `DriverEntry`, and from then on the class driver has the entry points of its driver object
+//! ([`class`]). It creates the device, asks the minidriver for descriptors when the device starts ([`device`]), and turns
+//! the requests of clients into internal control requests ([`client`]). [`report`] reads report descriptors.
+//!
+//! The device has no children: a client opens the device itself, as if it were its only collection.
+//!
+//! This is written from Microsoft's public documentation (the pages of `hidport.h` and `hidclass.h`, "Minidrivers and the
+//! HID class driver") and the HID specification 1.11.
+
+mod class;
+mod client;
+mod code;
+mod device;
+mod minidriver;
+mod report;
+mod state;
+
+pub(crate) use state::{State, attach, forget};
+
+use crate::routine::Routine;
+
+/// The routines of `hidclass.sys`.
+pub(crate) const ROUTINES: &[&[Routine]] = &[class::ROUTINES];
