@@ -11,11 +11,14 @@ use super::ImageOffset;
 /// The first number. No code has such an address, because it is not canonical.
 const FIRST: u64 = 1 << 62;
 
+/// The calls that lead to one, innermost first.
+type Way = Box<[ImageOffset]>;
+
 /// The calls by number.
 #[derive(Default)]
 pub(super) struct Sites {
     /// The ways to each call, with their numbers. Most calls have few.
-    numbers: HashMap<u64, Vec<(Box<[ImageOffset]>, u64)>>,
+    numbers: HashMap<u64, Vec<(Way, u64)>>,
     addresses: Vec<u64>,
 }
 

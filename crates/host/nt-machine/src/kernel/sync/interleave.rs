@@ -15,9 +15,9 @@ use crate::verify;
 /// How often a thread that waits for its turn checks that the others go on.
 const TICK: Duration = Duration::from_millis(20);
 /// How long a turn without a call may take: in processor time, because a driver may wait in a loop for what another thread
-/// does, and in ticks, because the host may wait for it outside of the scheduler.
+/// does, and in ticks at which no thread can run, because the host may wait for it outside of the scheduler.
 const LONGEST_TURN: Duration = Duration::from_millis(50);
-const MOST_TICKS: u32 = 15;
+const MOST_TICKS: u32 = 10;
 
 thread_local! {
     /// The number of this thread among those that take turns.
@@ -76,7 +76,7 @@ impl Scheduler {
         let Some(member) = MEMBER.get() else { return state };
         state.change_turns(|turns, is_woken| turns.ready(member, is_woken));
         self.turn.notify_all();
-        // The last turn that was seen, the processor time at its first tick, and the ticks since then.
+        // The last turn that was seen, the processor time at its first tick, and the ticks without a thread that can run.
         let mut seen = (0, Duration::ZERO, 0);
         while let Some(turns) = state.turns.as_ref().filter(|turns| !turns.is_current(member)) {
             if verify::is_stopped() {
@@ -93,8 +93,9 @@ impl Scheduler {
             if turn != seen.0 {
                 seen = (turn, used, 0);
             }
-            seen.2 += 1;
-            if used.saturating_sub(seen.1) > LONGEST_TURN || (turn != 0 && seen.2 > MOST_TICKS) {
+            // On a busy machine, a thread that can run may not get the processor for a long time.
+            seen.2 = if thread::can_one_run() { 0 } else { seen.2 + 1 };
+            if used.saturating_sub(seen.1) > LONGEST_TURN || seen.2 > MOST_TICKS {
                 // From now on, all of them run at the same time.
                 state.turns = None;
                 self.turn.notify_all();

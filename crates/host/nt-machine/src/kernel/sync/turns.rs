@@ -36,7 +36,7 @@ impl Turns {
         turns
     }
 
-    /// Returns a number below `limit`, with the algorithm SplitMix64.
+    /// Returns a number below `limit`, with the algorithm `SplitMix64`.
     const fn next(&mut self, limit: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.random ^ self.random >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
