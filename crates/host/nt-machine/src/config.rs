@@ -135,6 +135,8 @@ pub struct Config {
     pub races: bool,
     /// The maximum time that the driver may take for one request, in real time.
     pub patience: Option<std::time::Duration>,
+    /// How long a client waits for a request before it cancels it, in the driver's time; the default is 60 seconds.
+    pub cancel_after: Option<std::time::Duration>,
     /// The maximum number of bytes of all the driver's allocations together. Allocations beyond it fail. Objects of the
     /// host, such as IRPs, have a separate limit.
     pub memory: Option<u64>,
@@ -166,6 +168,13 @@ impl fmt::Debug for BeforeEntry {
 }
 
 impl Config {
+    /// Returns how long a client waits for a request before it cancels it, in units of 100 ns.
+    pub(crate) fn cancel_after(&self) -> u64 {
+        /// 60 s.
+        const DEFAULT: u64 = 600_000_000;
+        self.cancel_after.map_or(DEFAULT, |time| u64::try_from(time.as_nanos() / 100).unwrap_or(u64::MAX))
+    }
+
     /// The `EVENT_ENABLE_PROPERTY_…` flags for every provider that is enabled.
     #[must_use]
     pub const fn enable_property(&self) -> u32 {

@@ -144,7 +144,7 @@ fn measure(settings: &Settings, options: &Options) -> Report {
             "host" => host(settings),
             "matrix" => matrix(settings),
             "devices" => devices(settings),
-            "fuzz" => fuzz(settings),
+            "fuzz" => Ok(fuzz(settings)),
             "build" => Ok(build(settings)),
             _ => setup(settings),
         };

@@ -1,7 +1,16 @@
 /* A driver with one bug of each class, each behind its own control code and a condition: for the fuzzer. Without BUG, the
-   same driver without the bugs. */
+   same driver without the bugs. If BUG is 2, it has all bugs but the overflow of the stack: what that one does depends on the
+   addresses beside the buffer, which differ from process to process. */
 
 #include "plain.h"
+
+#if BUG == 2
+#undef BUG
+#define BUG 1
+#define STACK_IS_SAFE 1
+#else
+#define STACK_IS_SAFE !BUG
+#endif
 
 #ifndef CTL_CODE
 #define CTL_CODE(type, function, method, access) (((type) << 16) | ((access) << 14) | ((function) << 2) | (method))
@@ -37,7 +46,7 @@ static KSPIN_LOCK First, Second;
 static KTIMER Timer;
 /* One request at a time. */
 static KEVENT Gate;
-static ULONG *Used, *Freed, *Shared;
+static ULONG *Used, *Freed, *Shared, *Slot;
 static OBJECT Object;
 static PIRP Pending;
 static ULONG Stage;
@@ -87,7 +96,7 @@ static NTSTATUS StackOverflow(REQUEST *Request)
     volatile UCHAR copy[32];
     ULONG index;
 
-    if (Field(Request, 0) != 0x4B435453 || (!BUG && Request->input > sizeof(copy))) {
+    if (Field(Request, 0) != 0x4B435453 || (STACK_IS_SAFE && Request->input > sizeof(copy))) {
         return INVALID;
     }
     for (index = 0; index < Request->input; index++) {
@@ -204,6 +213,10 @@ static NTSTATUS TooMuchInformation(REQUEST *Request)
         return INVALID;
     }
     Request->information = Field(Request, 0);
+    /* Behind the input, the buffer has what others left there. */
+    if (!BUG && Request->information > Request->input) {
+        Request->information = Request->input;
+    }
     if (!BUG && Request->information > Request->output) {
         Request->information = Request->output;
     }
@@ -454,6 +467,35 @@ static NTSTATUS Race(REQUEST *Request)
     return INVALID;
 }
 
+/* Without a wait: another request comes in between only if its thread runs there. */
+static NTSTATUS CloseRace(REQUEST *Request)
+{
+    switch (Field(Request, 0)) {
+    case 0x0211:
+        if (Slot == NULL) {
+            Slot = Allocate(16);
+        }
+        return Slot == NULL ? STATUS_NO_MEMORY_ : 0;
+    case 0x0212:
+        if (Slot != NULL) {
+            ExFreePoolWithTag(Slot, TAG);
+            Slot = NULL;
+        }
+        return 0;
+    }
+    return INVALID;
+}
+
+/* Not a bug: a register of a device. */
+static NTSTATUS ReadPort(REQUEST *Request)
+{
+    if (Field(Request, 0) != 0x0411) {
+        return INVALID;
+    }
+    Sink = READ_PORT_UCHAR((PUCHAR)0x80);
+    return 0;
+}
+
 static NTSTATUS WrongOrder(REQUEST *Request)
 {
     static ULONG order;
@@ -506,7 +548,7 @@ static NTSTATUS (*const Handlers[])(REQUEST *) = {
     TypeConfusion,      UninitializedOutput, TooMuchInformation, PoolLeak,    HandleLeak,          WrongIrql,
     Deadlock,           LockLeak,       CompletedTwice,      NeverCompleted,  CanceledState,       UncheckedAllocation,
     DivisionByZero,     EndlessLoop,    WrongTag,            SignedIndex,     TimerLeft,           Race,
-    WrongOrder,
+    WrongOrder,         CloseRace,      ReadPort,
 };
 
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
@@ -527,8 +569,8 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     if (code < CODE(0) || number >= sizeof(Handlers) / sizeof(Handlers[0]) || code % 4 != 0) {
         return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
     }
-    /* The bug of this one is that others run at the same time. */
-    gated = !BUG || Handlers[number] != Race;
+    /* The bug of these is that others run at the same time. */
+    gated = !BUG || (Handlers[number] != Race && Handlers[number] != CloseRace);
     if (gated) {
         KeWaitForSingleObject(&Gate, 0, 0, FALSE, NULL);
     }
@@ -601,6 +643,9 @@ static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
     }
     if (Shared != NULL) {
         ExFreePoolWithTag(Shared, TAG);
+    }
+    if (Slot != NULL) {
+        ExFreePoolWithTag(Slot, TAG);
     }
 }
 

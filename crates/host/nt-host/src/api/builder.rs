@@ -47,7 +47,8 @@ const FRAMEWORK_VARIABLE: &str = "NT_HOST_FRAMEWORK";
 ///     .stacks()
 ///     .memory(256 << 20)
 ///     .debug_output(64 << 20)
-///     .patience(Duration::from_secs(10));
+///     .patience(Duration::from_secs(10))
+///     .cancel_after(Duration::from_secs(1));
 /// // By default, time only passes when all threads wait. It can also be measured or real.
 /// let host = builder.clone().measured_time().start()?;
 /// host.unload()?.assert_clean();
@@ -271,6 +272,13 @@ impl Builder {
     #[must_use]
     pub const fn patience(mut self, time: Duration) -> Self {
         self.config.patience = Some(time);
+        self
+    }
+
+    /// Sets how long a client waits for a request before it cancels it, in the driver's time; the default is 60 seconds.
+    #[must_use]
+    pub const fn cancel_after(mut self, time: Duration) -> Self {
+        self.config.cancel_after = Some(time);
         self
     }
 

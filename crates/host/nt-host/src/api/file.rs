@@ -66,8 +66,34 @@ impl NtHost {
     ///
     /// Fails if the driver stops the machine.
     pub fn together(&self, requests: &[(&File, IoRequest)]) -> Result<Vec<Answer>, Error> {
+        self.interleave(0, requests)
+    }
+
+    /// Like [`together`](Self::together), but the threads take turns: only one of them runs at a time, and at some of the
+    /// driver's calls another one continues. The schedule decides at which, so a race happens each time or never. Threads at
+    /// `DISPATCH_LEVEL` are not interrupted. DPCs, work items and the driver's own threads run beside them. With the
+    /// schedule 0, all threads run at the same time.
+    ///
+    /// ```no_run
+    /// use nt_host::{IoRequest, NtHost, RequestKind};
+    ///
+    /// let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1], output: 16 };
+    /// for schedule in 1..100 {
+    ///     let host = NtHost::builder().driver("my_driver.sys").start()?;
+    ///     let device = host.add_device()?;
+    ///     let (first, second) = (device.open()?, device.open()?);
+    ///     host.interleave(schedule, &[(&first, request.clone()), (&second, request.clone())])?;
+    ///     host.unload()?.assert_clean();
+    /// }
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
+    pub fn interleave(&self, schedule: u32, requests: &[(&File, IoRequest)]) -> Result<Vec<Answer>, Error> {
         let requests = requests.iter().map(|(file, request)| (file.number, request.clone())).collect();
-        match self.call(&Request::Together { requests })? {
+        match self.call(&Request::Together { requests, schedule })? {
             Reply::Together { answers } => Ok(answers),
             reply => Err(self.unexpected(reply)),
         }

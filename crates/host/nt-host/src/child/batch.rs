@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread as std_thread;
 
-use nt_machine::{Answer, DeviceId, FileId, IoRequest, Machine};
+use nt_machine::{Answer, Coverage, DeviceId, FileId, IoRequest, Machine};
 
 use crate::wire::{Batch, Novel, Step};
 
@@ -110,14 +110,14 @@ pub(super) fn run(
     progress.update(|batch| batch.clone())
 }
 
-/// Returns how many blocks of code have run for the first time since the last call.
-fn new_blocks(machine: Machine) -> u32 {
-    machine.config().coverage.as_ref().map_or(0, |coverage| coverage.take_new() as u32)
+/// Returns the blocks of code that have run for the first time since the last call.
+fn new_blocks(machine: Machine) -> Vec<u32> {
+    machine.config().coverage.as_ref().map(Coverage::take_new).unwrap_or_default()
 }
 
 /// Returns how many of these steps are one: requests that are sent at the same time belong together.
 fn length(steps: &[Step]) -> usize {
-    let Some(Step::Together { count }) = steps.first() else { return 1 };
+    let Some(Step::Together { count, .. }) = steps.first() else { return 1 };
     let mut requests = 0;
     let belongs = |step: &&Step| match step {
         Step::Handle { .. } => requests < *count,
@@ -154,7 +154,7 @@ impl<'a> Clients<'a> {
     /// Runs a step.
     fn run(&mut self, steps: &[Step]) {
         match steps {
-            [Step::Together { .. }, steps @ ..] => self.together(steps),
+            [Step::Together { schedule, .. }, steps @ ..] => self.together(steps, *schedule),
             steps => steps.iter().for_each(|step| self.step(step)),
         }
         self.machine.settle();
@@ -164,7 +164,7 @@ impl<'a> Clients<'a> {
     fn report(&mut self, sequence: u32, progress: &Progress) {
         let (blocks, results) = (new_blocks(self.machine), std::mem::take(&mut self.novel));
         progress.update(|batch| {
-            if blocks != 0 || !results.is_empty() {
+            if !blocks.is_empty() || !results.is_empty() {
                 batch.novel.push(Novel { sequence, steps: batch.begun, blocks, results });
             }
         });
@@ -243,7 +243,7 @@ impl<'a> Clients<'a> {
     }
 
     /// Sends requests at the same time. Steps between them select a file.
-    fn together(&mut self, steps: &[Step]) {
+    fn together(&mut self, steps: &[Step], schedule: u32) {
         let mut requests = Vec::new();
         for step in steps {
             match step {
@@ -254,7 +254,7 @@ impl<'a> Clients<'a> {
                 _ => {}
             }
         }
-        for (answer, (_, request)) in together(self.machine, &requests).iter().zip(&requests) {
+        for (answer, (_, request)) in together(self.machine, &requests, schedule).iter().zip(&requests) {
             self.novel.extend(self.novelty.result(request, answer));
         }
     }
@@ -297,8 +297,9 @@ impl<'a> Clients<'a> {
     }
 }
 
-/// Sends requests through these files at the same time, each on a thread of its own. Returns their results.
-pub(super) fn together(machine: Machine, requests: &[(u64, IoRequest)]) -> Vec<Answer> {
+/// Sends requests through these files at the same time, each on a thread of its own. With a schedule other than 0, the threads
+/// take turns. Returns the results.
+pub(super) fn together(machine: Machine, requests: &[(u64, IoRequest)], schedule: u32) -> Vec<Answer> {
     let answers = Mutex::new(vec![Answer::default(); requests.len()]);
     let send = |index: usize, (file, request): &(u64, IoRequest)| {
         let number = machine.begin_on(FileId::from_int(*file), request);
@@ -307,6 +308,10 @@ pub(super) fn together(machine: Machine, requests: &[(u64, IoRequest)]) -> Vec<A
             *place = answer;
         }
     };
+    let takes_turns = schedule != 0;
+    if takes_turns {
+        machine.take_turns(requests.len(), schedule.into());
+    }
     // Time must not jump while a thread has not started yet.
     let all = Barrier::new(requests.len());
     std_thread::scope(|scope| {
@@ -315,15 +320,23 @@ pub(super) fn together(machine: Machine, requests: &[(u64, IoRequest)]) -> Vec<A
             scope.spawn(move || {
                 let attached = machine.with_thread(|| {
                     all.wait();
-                    send(index, request);
+                    if takes_turns {
+                        machine.in_turn(index, || send(index, request));
+                    } else {
+                        send(index, request);
+                    }
                 });
                 if attached.is_err() {
                     all.wait();
+                    machine.skip_turn(index);
                 }
             })
         };
         let clients: Vec<_> = (0..).zip(requests).map(client).collect();
         machine.wait_outside(|| clients.into_iter().for_each(|client| drop(client.join())));
     });
+    if takes_turns {
+        machine.end_turns();
+    }
     answers.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

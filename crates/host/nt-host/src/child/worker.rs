@@ -170,7 +170,9 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         Request::Passage { id } => passage(machine.passage(id)),
         Request::Storm { plan } => storm::run(machine, guests, &plan),
         Request::Control { call } => Reply::Control { answer: control::answer(machine, call) },
-        Request::Together { requests } => Reply::Together { answers: batch::together(machine, &requests) },
+        Request::Together { requests, schedule } => {
+            Reply::Together { answers: batch::together(machine, &requests, schedule) }
+        }
         Request::FailNext { call } => {
             machine.fail_next(call);
             done()

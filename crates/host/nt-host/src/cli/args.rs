@@ -177,6 +177,9 @@ pub(super) struct Options {
     /// Stop the run if the driver needs longer than this for one request (default: 20s)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) timeout: Option<Duration>,
+    /// Cancel a request that is not completed after this time of the driver (default: 60s; fuzz: 250ms)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) cancel_after: Option<Duration>,
     /// Fail allocations beyond this total size (default: 4GiB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(super) memory: Option<u64>,

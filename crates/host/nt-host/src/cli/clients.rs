@@ -23,8 +23,9 @@ pub(super) struct Clients<'a> {
     current: usize,
     /// The requests that were begun; `None` for those that have ended.
     begun: Vec<Option<(PendingRequest, IoRequest)>>,
-    /// The number of requests that are still to be sent at the same time, and those so far, with their files.
+    /// The number of requests that are still to be sent at the same time, their schedule, and those so far, with their files.
     together: usize,
+    schedule: u32,
     waiting: Vec<(usize, IoRequest)>,
     /// What the clients have open on the volume.
     volume: Files,
@@ -33,7 +34,7 @@ pub(super) struct Clients<'a> {
 impl<'a> Clients<'a> {
     pub(super) fn new(host: &'a NtHost, device: &'a mut Option<Device>) -> Self {
         let (files, begun, waiting) = (Vec::new(), Vec::new(), Vec::new());
-        Self { host, device, files, current: 0, begun, together: 0, waiting, volume: Files::default() }
+        Self { host, device, files, current: 0, begun, together: 0, schedule: 0, waiting, volume: Files::default() }
     }
 
     /// Performs the steps in order. A request that cannot be sent is recorded, and the other steps continue. Requests that
@@ -65,7 +66,7 @@ impl<'a> Clients<'a> {
                 Step::Request { request } => self.send(request, progress)?,
                 Step::Begin { request } => self.begin(request, progress)?,
                 Step::Cancel { number } => self.cancel(*number as usize, progress)?,
-                Step::Together { count } => self.together = *count as usize,
+                Step::Together { count, schedule } => (self.together, self.schedule) = (*count as usize, *schedule),
                 Step::FailNext { call } => self.host.fail_next(*call)?,
                 Step::Interrupt { number } => self.interrupt(*number, progress)?,
                 Step::Wait { time } => {
@@ -172,7 +173,7 @@ impl<'a> Clients<'a> {
         for (_, request) in waiting.iter().filter(|(number, _)| file(*number).is_none()) {
             not_sent(request, "the device is not open", NtStatus::InvalidHandle, progress);
         }
-        for ((_, request), answer) in requests.iter().zip(self.host.together(&requests)?) {
+        for ((_, request), answer) in requests.iter().zip(self.host.interleave(self.schedule, &requests)?) {
             answered(request, &answer, progress);
         }
         Ok(())

@@ -64,6 +64,9 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     if let Some(timeout) = options.timeout {
         builder = builder.patience(timeout);
     }
+    if let Some(time) = options.cancel_after {
+        builder = builder.cancel_after(time);
+    }
     builder = match options.time() {
         Some(Time::Real) => builder.real_time(),
         // Durations in the trace should be meaningful, but a run with a seed must be the same each time.

@@ -53,8 +53,9 @@ struct StepOptions {
     /// Cancel the N-th request that was begun, and wait for it
     #[arg(long, value_name = "N", value_parser = |text: &str| count(text, "a request: requests count").map(|number| Step::Cancel { number }))]
     cancel: Vec<Step>,
-    /// Send the next N requests at the same time, each on a thread of its own; --handle may select a device for each
-    #[arg(long, value_name = "N", value_parser = |text: &str| count(text, "a number of requests: it counts").map(|count| Step::Together { count }))]
+    /// Send the next N requests at the same time, each on a thread of its own; --handle may select a device for each. With a
+    /// schedule, the threads take turns in the order that this number decides
+    #[arg(long, value_name = "N[@SCHEDULE]", value_parser = together)]
     together: Vec<Step>,
     /// Make a call of the driver fail: the N-th from here on that can fail; 0 takes it back
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text).map(|call| Step::FailNext { call }))]
@@ -190,6 +191,13 @@ pub(super) fn number(text: &str) -> Result<u64, String> {
 fn count(text: &str, what: &str) -> Result<u32, String> {
     let number = u32::try_from(number(text)?).ok().filter(|number| *number != 0);
     number.ok_or_else(|| format!("`{text}` is not {what} from 1"))
+}
+
+fn together(text: &str) -> Result<Step, String> {
+    let (count, schedule) = text.split_once('@').map_or((text, None), |(count, schedule)| (count, Some(schedule)));
+    let count = self::count(count, "a number of requests: it counts")?;
+    let schedule = schedule.map(|schedule| self::count(schedule, "a schedule: schedules count")).transpose()?;
+    Ok(Step::Together { count, schedule: schedule.unwrap_or_default() })
 }
 
 fn control(kind: RequestKind, text: &str) -> Result<IoRequest, String> {

@@ -1,17 +1,25 @@
 //! What the fuzzer knows about a driver before it sends anything: constants of its code, names, and its grammar.
 
+use std::sync::Arc;
+
 use nt_machine::RegistryKey;
 
+use super::bytes;
 use super::grammar::Grammar;
 
 /// The smallest constant that may be a control code: the device type is in the upper half.
 const FIRST_CODE: u64 = 0x1_0000;
+
+/// The maximum number of constants that are tried in each field.
+const MOST_TRIED: usize = 512;
 
 /// The words that inputs are made of.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dictionary {
     /// The constants that the driver compares values with.
     pub(super) values: Vec<u64>,
+    /// The first of them and values at which programs often go wrong, which are tried in each field of a new input.
+    pub(super) tried: Arc<[u64]>,
     /// Those that may be control codes, and the codes of the grammar.
     pub(super) codes: Vec<u32>,
     pub(super) grammar: Grammar,
@@ -22,14 +30,15 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    pub(super) fn new(constants: &[u64], grammar: Grammar, devices: Vec<String>, registry: &[String]) -> Self {
+    pub(super) fn new(constants: Vec<u64>, grammar: Grammar, devices: Vec<String>, registry: &[String]) -> Self {
         let small = |constant: &u64| u32::try_from(*constant).ok().filter(|_| *constant >= FIRST_CODE);
         let mut codes: Vec<u32> = constants.iter().filter_map(small).collect();
         codes.extend(grammar.requests.iter().map(|format| format.code));
         codes.sort_unstable();
         codes.dedup();
         let registry = registry.iter().filter_map(|value| registry_value(value)).collect();
-        Self { values: constants.to_vec(), codes, grammar, devices, registry }
+        let tried = constants.iter().take(MOST_TRIED).chain(&bytes::INTERESTING).copied().collect();
+        Self { values: constants, tried, codes, grammar, devices, registry }
     }
 }
 

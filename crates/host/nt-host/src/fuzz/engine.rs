@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use fastrand::Rng;
-use nt_machine::Rule;
+use nt_machine::{Coverage, Rule};
 
 use super::bug::{Bug, Limits, Progress, Watcher};
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
-use super::follow::{follow_up, seeds};
+use super::follow::{FollowUp, follow_up, seeds};
 use super::input::{Environment, Input};
 use super::minimise::minimise;
 use super::mutate::Mutator;
 use super::plan::Plan;
-use super::runner::{Key, Ran, Runner, essence};
+use super::runner::{Key, Ran, Runner, callers, essence};
 use crate::Error;
 use crate::api::Target;
 use crate::report::{Finding, Place};
@@ -23,6 +23,8 @@ use crate::wire::{Batch, Novel, Step};
 
 /// The number of sequences in a batch.
 const BATCH: usize = 128;
+/// The number of sequences that follow from earlier ones for each that is made up.
+const PLANNED: usize = 3;
 /// The number of sequences of the first process, and of one that follows a mistake. Each later process runs twice as many,
 /// up to the limit: leaks are found when a process ends, and few sequences are quick to search for the one that leaks.
 const FIRST_PROCESS: usize = 128;
@@ -30,12 +32,15 @@ const LONGEST_PROCESS: usize = 8192;
 /// The number of processes that make a mistake before it is tolerated, if most processes make it: then it is one of almost any
 /// request, and nothing else would be tried.
 const TOLERATED: u64 = 8;
+/// The maximum number of constants of the code around new blocks that are tried first.
+const MOST_NEAR: usize = 16;
 /// The maximum number of known requests that a new one meets.
 const MOST_RELATED: usize = 6;
 
 /// What all jobs share.
 pub(super) struct Session<'a> {
     pub(super) target: Target,
+    pub(super) coverage: Coverage,
     pub(super) dictionary: Dictionary,
     pub(super) limits: Limits,
     pub(super) started: Instant,
@@ -48,7 +53,7 @@ pub(super) struct State<'a> {
     /// What is tried first.
     first: VecDeque<Plan>,
     /// What follows from each input of the corpus. The inputs take turns.
-    following: VecDeque<VecDeque<Plan>>,
+    following: VecDeque<FollowUp>,
     /// The results of requests so far.
     results: BTreeSet<u32>,
     /// The mistakes that are known or that a job is making smaller, and the number of processes that made them.
@@ -75,12 +80,13 @@ impl<'a> State<'a> {
         if let Some(first) = self.first.pop_front() {
             return Some(first);
         }
-        let mut following = self.following.pop_front()?;
-        let next = following.pop_front();
-        if !following.is_empty() {
-            self.following.push_back(following);
+        while let Some(mut following) = self.following.pop_front() {
+            if let Some(next) = following.next() {
+                self.following.push_back(following);
+                return Some(next);
+            }
         }
-        next
+        None
     }
 }
 
@@ -105,9 +111,29 @@ impl<'a> Session<'a> {
                 runner.end();
             }
             self.judge(&runner);
+            if !is_whole {
+                self.look_for_leaks(&runner)?;
+            }
             // A driver that stops often would otherwise never be unloaded.
             length = if is_whole { (length * 2).min(LONGEST_PROCESS) } else { FIRST_PROCESS };
         }
+        Ok(())
+    }
+
+    /// Runs the sequences of a process again, without the step that a mistake ended it with, and unloads the driver:
+    /// otherwise leaks would hide behind other mistakes.
+    fn look_for_leaks(&self, runner: &Runner) -> Result<(), Error> {
+        let mut history = runner.history.clone();
+        let cut = history.last_mut().and_then(Vec::pop);
+        if cut.is_none() {
+            return Ok(());
+        }
+        let mut again = Runner::start(&self.target, &runner.environment)?;
+        if again.is_ready() && matches!(again.batch(history).1, Ran::Ended) && again.host.process().finding_count() == 0
+        {
+            again.end();
+        }
+        self.judge(&again);
         Ok(())
     }
 
@@ -148,23 +174,23 @@ impl<'a> Session<'a> {
     /// Returns the next plans.
     fn next(&self, rng: &mut Rng) -> Vec<Plan> {
         let mut state = self.state();
-        let (mut plans, mut count) = (Vec::new(), 0);
-        // Most of a batch is for what follows from earlier ones, but neither starves.
-        let planned = if state.corpus.is_empty() { BATCH } else { BATCH * 3 / 4 };
-        while count < planned
-            && let Some(plan) = state.planned()
-        {
-            count += plan.len();
-            plans.push(plan);
-        }
+        let (mut plans, mut count, mut owed) = (Vec::new(), 0, 0);
         while count < BATCH {
-            plans.push(Plan::new(self.mutator(rng).sequence(&mut state.corpus)));
-            count += 1;
+            let planned = state.planned();
+            let length = planned.as_ref().map_or(0, Plan::len);
+            owed += if planned.is_some() { length } else { PLANNED };
+            // After what follows from earlier sequences come some that are made up: a mistake can end the batch at any time,
+            // and neither may starve.
+            let made_up = if planned.is_some() && state.corpus.is_empty() { 0 } else { owed / PLANNED };
+            owed %= PLANNED;
+            plans.extend(planned);
+            plans.extend((0..made_up).map(|_| Plan::made_up(self.mutator(rng).sequence(&mut state.corpus))));
+            count += length + made_up;
         }
         plans
     }
 
-    /// Takes the result of a batch. What comes after a mistake runs in the next batch. Returns the number of sequences that
+    /// Takes the result of a batch. What comes after a mistake runs in the next batch, unless it was made up. Returns the number of sequences that
     /// ran.
     fn take(&self, batch: &Batch, plans: &[Plan], environment: &Arc<Environment>) -> usize {
         let (done, begun) = (batch.done as usize, batch.begun as usize);
@@ -177,7 +203,8 @@ impl<'a> Session<'a> {
             }
         }
         let mut state = self.state();
-        rest.iter().skip(cut.is_some().into()).rev().for_each(|plan| state.first.push_front(plan.clone()));
+        let later = rest.iter().skip(cut.is_some().into()).filter(|plan| !plan.is_made_up);
+        later.rev().for_each(|plan| state.first.push_front(plan.clone()));
         cut.and_then(|cut| cut.rest(begun)).into_iter().for_each(|rest| state.first.push_front(rest));
         drop(state);
         self.count(count as u64, batch.requests);
@@ -189,12 +216,13 @@ impl<'a> Session<'a> {
         let mut state = self.state();
         let state = &mut *state;
         let results = novel.results.iter().filter(|result| state.results.insert(**result)).count();
-        if novel.blocks == 0 && results == 0 {
+        if novel.blocks.is_empty() && results == 0 {
             return;
         }
         let request = steps.iter().rev().find_map(Step::request);
         let related = request.map(|request| state.corpus.related(request, MOST_RELATED)).unwrap_or_default();
-        state.following.push_back(follow_up(&steps, &self.dictionary, &related).into());
+        let near = self.coverage.constants_near(&novel.blocks, MOST_NEAR);
+        state.following.push_back(follow_up(&steps, &self.dictionary, &near, &related));
         let input = Arc::new(Input { environment: (**environment).clone(), steps });
         state.watcher.input(&input);
         state.corpus.add(input);
@@ -281,11 +309,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Returns whether two findings are the same mistake: the same rule at the same lines of the place and its caller or,
+/// Returns whether two findings are the same mistake: the same rule at the same lines of the place and its callers or,
 /// without lines, the same addresses. A driver that does not return can be interrupted in any function that it calls.
 fn is_same(first: &Finding, second: &Finding) -> bool {
     let line = |place: &Place| (place.file.clone(), place.line.map_or(place.rva, u64::from));
-    let lines = |finding: &Finding| -> Vec<_> { finding.place.iter().chain(finding.stack.first()).map(line).collect() };
+    let lines = |finding: &Finding| -> Vec<_> {
+        finding.place.iter().chain(finding.stack.iter().take(callers(finding.rule))).map(line).collect()
+    };
     if first.rule != second.rule || first.place.is_none() || second.place.is_none() {
         return false;
     }

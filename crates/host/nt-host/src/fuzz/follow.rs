@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use nt_machine::{IoRequest, RequestKind};
 
@@ -10,8 +11,6 @@ use super::dictionary::Dictionary;
 use super::plan::Plan;
 use crate::wire::Step;
 
-/// The maximum number of constants that are tried at each place of a new input.
-const MOST_VALUES: usize = 512;
 /// The maximum number of constants that are tried as lengths, and the largest of them.
 const MOST_LENGTHS: usize = 64;
 const PAGE: usize = 4096;
@@ -24,6 +23,14 @@ const BYTES: usize = 8;
 const FOLLOWING: u32 = 32;
 /// The number of calls that are made to fail in turn.
 const CALLS: u64 = 4;
+/// The number of schedules that are tried for a request that meets itself, and for one that meets another.
+const SCHEDULES: u32 = 6;
+const MORE_SCHEDULES: u32 = 2;
+
+/// The sequences that follow from an input, made when they are needed: all of them at once would take gigabytes.
+pub(super) type FollowUp = Box<dyn Iterator<Item = Plan> + Send>;
+/// What takes the place of the last request of an input.
+type Tails = Box<dyn Iterator<Item = Vec<Step>> + Send>;
 
 /// Returns a control request.
 pub(super) const fn control(code: u32, input: Vec<u8>, output: u32) -> IoRequest {
@@ -41,32 +48,49 @@ pub(super) fn seeds(dictionary: &Dictionary) -> Vec<Plan> {
     let read = IoRequest { kind: RequestKind::READ, output: 64, ..IoRequest::default() };
     let write = IoRequest { kind: RequestKind::WRITE, input: vec![0; 64], ..IoRequest::default() };
     let requests = codes.map(control).chain([read, write]);
-    let mut plans = Plan::pack(&[Step::Open { name: None }], requests.map(|request| vec![Step::Request { request }]));
+    let sequences = requests.map(|request| vec![Step::Request { request }]);
+    let mut plans: Vec<Plan> = Plan::pack(vec![Step::Open { name: None }], sequences).collect();
     plans.extend(dictionary.devices.iter().map(|name| Plan::new(vec![Step::Open { name: Some(name.clone()) }])));
     plans
 }
 
-/// Returns what follows from a sequence that did something new. Its last request fails at one call after the other, is sent
-/// twice, is canceled, meets removal and other requests, and gets other lengths and each constant in each of its first
-/// fields. `related` are known requests of the same kind.
-pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary, related: &[IoRequest]) -> Vec<Plan> {
+/// Returns what follows from a sequence that did something new. Its last request gets each constant in each of its first
+/// fields, fails at one call after the other, is sent twice, is canceled, meets removal and other requests, and gets other
+/// lengths. `near` are the constants of the code that it reached, which come first, and `related` known requests of the same
+/// kind.
+pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary, near: &[u64], related: &[IoRequest]) -> FollowUp {
     let last = steps.iter().rposition(|step| step.request().is_some());
     let Some((last, request)) = last.and_then(|last| Some((last, steps.get(last)?.request()?))) else {
-        return Vec::new();
+        return Box::new(std::iter::empty());
     };
     let before = steps.get(..last).unwrap_or_default();
     let after = steps.get(last + 1..).unwrap_or_default();
-    let meetings = meetings(before, request, related).into_iter();
-    let mut plans: Vec<Plan> = meetings.map(|tail| Plan::new([before, &tail].concat())).collect();
-    let tails = [repetitions(request, related), lengths(request, dictionary), constants(request, dictionary)].concat();
+    let meetings = {
+        let (meetings, before) = (meetings(before, request, related), before.to_vec());
+        meetings.into_iter().map(move |tail| Plan::new([before.as_slice(), &tail].concat()))
+    };
+    let first = constants(request, &near.into()).chain(lengths(request, small(near).collect()));
+    let first = plans(before, after, Box::new(first));
+    let common = (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]);
+    let lengths = lengths(request, common.chain(small(&dictionary.values).take(MOST_LENGTHS)).collect());
+    let rest = repetitions(request, related).into_iter().chain(lengths).chain(constants(request, &dictionary.tried));
+    let rest = plans(before, after, Box::new(rest));
+    Box::new(first.chain(meetings).chain(rest))
+}
+
+/// Returns plans for the sequences with these tails.
+fn plans(before: &[Step], after: &[Step], tails: Tails) -> FollowUp {
     let is_plain = |step: &Step| matches!(step, Step::Request { .. } | Step::FailNext { .. } | Step::Change { .. });
     match before {
         [head @ Step::Open { .. }, middle @ ..] if after.is_empty() && middle.iter().all(is_plain) => {
-            plans.extend(Plan::pack(std::slice::from_ref(head), tails.iter().map(|tail| [middle, tail].concat())));
+            let middle = middle.to_vec();
+            Box::new(Plan::pack(vec![head.clone()], tails.map(move |tail| [middle.as_slice(), &tail].concat())))
         }
-        _ => plans.extend(tails.iter().map(|tail| Plan::new([before, tail, after].concat()))),
+        _ => {
+            let (before, after) = (before.to_vec(), after.to_vec());
+            Box::new(tails.map(move |tail| Plan::new([before.as_slice(), &tail, &after].concat())))
+        }
     }
-    plans
 }
 
 fn send(request: &IoRequest) -> Step {
@@ -80,23 +104,25 @@ fn meetings(before: &[Step], request: &IoRequest, related: &[IoRequest]) -> Vec<
     let number = 1 + count(|step| matches!(step, Step::Begin { .. }));
     let file = count(|step| matches!(step, Step::Open { .. })).max(1);
     let begin = |request: &IoRequest| Step::Begin { request: request.clone() };
-    let together = |first: &IoRequest, second: &IoRequest| {
-        let open = Step::Open { name: None };
-        vec![open, Step::Together { count: 2 }, send(first), Step::Handle { number: file }, send(second)]
+    let together = |schedule: u32, first: &IoRequest, second: &IoRequest| {
+        let (open, together) = (Step::Open { name: None }, Step::Together { count: 2, schedule });
+        vec![open, together, send(first), Step::Handle { number: file }, send(second)]
     };
     let mut tails = vec![
         vec![begin(request), Step::Cancel { number }],
         vec![begin(request), Step::Close {}],
-        together(request, request),
         vec![begin(request), Step::SurpriseRemove {}],
         vec![begin(request), Step::Sleep {}, Step::Wake {}],
         vec![send(request), Step::Remove {}],
     ];
+    tails.extend((1..=SCHEDULES).map(|schedule| together(schedule, request, request)));
     for other in related {
         tails.push(vec![begin(other), send(request)]);
         tails.push(vec![begin(other), Step::Cancel { number }, send(request)]);
-        tails.push(together(other, request));
-        tails.push([vec![send(other)], together(request, request)].concat());
+        for schedule in 1..=MORE_SCHEDULES {
+            tails.push(together(schedule, other, request));
+            tails.push([vec![send(other)], together(schedule, request, request)].concat());
+        }
     }
     tails
 }
@@ -119,41 +145,56 @@ fn repetitions(request: &IoRequest, related: &[IoRequest]) -> Vec<Vec<Step>> {
     tails
 }
 
-/// Returns a request with other lengths.
-fn lengths(request: &IoRequest, dictionary: &Dictionary) -> Vec<Vec<Step>> {
-    let own = dictionary.values.iter().filter_map(|value| usize::try_from(*value).ok()).filter(|value| *value <= PAGE);
-    let lengths: BTreeSet<usize> =
-        (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]).chain(own.take(MOST_LENGTHS)).collect();
-    let change = |length: usize| {
+/// Returns a request with each of these lengths of its input, and with each as the length of its output.
+fn lengths(request: &IoRequest, lengths: BTreeSet<usize>) -> impl Iterator<Item = Vec<Step>> + Send + use<> {
+    let request = request.clone();
+    lengths.into_iter().flat_map(move |length| {
         let (mut input, mut output) = (request.clone(), request.clone());
         input.input.resize(length, 0);
         output.output = length as u32;
         [vec![send(&input)], vec![send(&output)]]
-    };
-    lengths.into_iter().flat_map(change).collect()
+    })
 }
 
-/// Returns a request with each constant in each of its first fields, instead of the request and after it. The first fields
-/// decide most, so they come first.
-fn constants(request: &IoRequest, dictionary: &Dictionary) -> Vec<Vec<Step>> {
+/// Returns the values that are lengths of small buffers.
+fn small(values: &[u64]) -> impl Iterator<Item = usize> {
+    values.iter().filter_map(|value| usize::try_from(*value).ok()).filter(|value| *value <= PAGE)
+}
+
+/// Returns a request with each of these values in each of its first fields, instead of the request and after it. The first
+/// fields decide most, so they come first.
+fn constants(request: &IoRequest, values: &Arc<[u64]>) -> Tails {
     if request.kind == RequestKind::READ {
-        return Vec::new();
+        return Box::new(std::iter::empty());
     }
-    let values: Vec<u64> = dictionary.values.iter().take(MOST_VALUES).chain(&bytes::INTERESTING).copied().collect();
-    let put = |field: usize, value: u64, width: usize| {
+    let all = 0..=u64::MAX;
+    let narrow = places(values, BYTES, Some(1), 0..=0xFF).chain(places(values, FIELDS, Some(2), 0x100..=0xFFFF));
+    let instead = places(values, FIELDS, None, all.clone()).chain(narrow).map(|place| (place, false));
+    let after = places(values, MORE_FIELDS, None, all).map(|place| (place, true));
+    let request = request.clone();
+    Box::new(instead.chain(after).filter_map(move |((field, value, width), is_after)| {
         let mut changed = request.clone();
         bytes::write(&mut changed.input, field * width, value, width);
-        (changed != *request).then_some(changed)
-    };
-    let width = |value: u64| if u32::try_from(value).is_ok() { 4 } else { 8 };
-    let in_field = |field: usize| values.iter().filter_map(move |value| put(field, *value, width(*value)));
-    let narrow = |fields: usize, width: usize, range: RangeInclusive<u64>| {
-        let values: Vec<u64> = values.iter().copied().filter(|value| range.contains(value)).collect();
-        (0..fields).flat_map(move |field| values.clone().into_iter().filter_map(move |value| put(field, value, width)))
-    };
-    let fields = (0..FIELDS).flat_map(in_field);
-    let narrow = narrow(BYTES, 1, 0..=0xFF).chain(narrow(FIELDS, 2, 0x100..=0xFFFF));
-    let instead = fields.chain(narrow).map(|changed| vec![send(&changed)]);
-    let after = (0..MORE_FIELDS).flat_map(in_field).map(|changed| vec![send(request), send(&changed)]);
-    instead.chain(after).collect()
+        let before = is_after.then(|| send(&request));
+        (changed != request).then(|| before.into_iter().chain([send(&changed)]).collect())
+    }))
+}
+
+/// Returns each of these values that is in a range for each of the first fields: the field, the value and its width in bytes.
+/// Without a width, a value has 4 bytes or, if it does not fit, 8.
+fn places(
+    values: &Arc<[u64]>,
+    fields: usize,
+    width: Option<usize>,
+    range: RangeInclusive<u64>,
+) -> impl Iterator<Item = (usize, u64, usize)> + Send + use<> {
+    let values = Arc::clone(values);
+    let own = |value: u64| if u32::try_from(value).is_ok() { 4 } else { 8 };
+    (0..fields).flat_map(move |field| {
+        let (values, range) = (Arc::clone(&values), range.clone());
+        let value = (0..).map_while(move |index: usize| values.get(index).copied());
+        value
+            .filter(move |value| range.contains(value))
+            .map(move |value| (field, value, width.unwrap_or_else(|| own(value))))
+    })
 }

@@ -2,10 +2,15 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use nt_machine::{Below, Config, RegistryKey, RegistryValue, RequestKind};
 
 use crate::wire::{Step, hexadecimal};
+
+/// How long a client waits for a request before it cancels it, in the driver's time. A driver whose timer expires each
+/// millisecond would otherwise run it 60,000 times for each request that it keeps.
+pub(super) const CANCEL_AFTER: Duration = Duration::from_millis(250);
 
 /// What a driver finds when it is loaded, beyond what the run gives it anyway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +60,8 @@ impl Input {
             let _ = write!(command, " {}", quoted(&option));
         }
         // As the fuzzer ran it: in the same order, however long the driver's code takes.
-        command + " --virtual-time"
+        let _ = write!(command, " --virtual-time --cancel-after={}ms", CANCEL_AFTER.as_millis());
+        command
     }
 }
 
@@ -159,7 +165,7 @@ mod tests {
         let input = Input { environment: Environment::default(), steps };
         assert_eq!(
             input.command("a b.sys".as_ref()),
-            r"nt-host run 'a b.sys' --open-device '--open=\\.\Name' --ioctl=222004:01ab/16 --begin-ioctl=222004:01ab --cancel=1 --virtual-time"
+            r"nt-host run 'a b.sys' --open-device '--open=\\.\Name' --ioctl=222004:01ab/16 --begin-ioctl=222004:01ab --cancel=1 --virtual-time --cancel-after=250ms"
         );
     }
 

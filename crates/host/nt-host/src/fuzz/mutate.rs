@@ -15,6 +15,8 @@ use etw_types::NtStatus;
 const LONGEST: usize = 24;
 /// The maximum number of changes from one sequence to the next.
 const MOST_CHANGES: u32 = 4;
+/// The number of schedules for requests that are sent at the same time.
+const SCHEDULES: u32 = 1000;
 /// The number of handles that a sequence uses.
 const HANDLES: u32 = 3;
 /// The largest number of a call that is made to fail: requests rarely make more calls that can fail.
@@ -169,7 +171,7 @@ impl Mutator<'_> {
         steps.truncate(LONGEST - 5);
         steps.extend([
             Step::Open { name: None },
-            Step::Together { count: 2 },
+            Step::Together { count: 2, schedule: self.rng.u32(1..=SCHEDULES) },
             Step::Request { request: first },
             Step::Handle { number: files.max(1) },
             Step::Request { request: second },
@@ -225,5 +227,27 @@ fn code(rng: &mut Rng, codes: &[u32], known: u32) -> u32 {
         (0..=4, Some(code)) => code,
         (7, _) => known ^ rng.u32(..4),
         _ => near,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+    use nt_machine::RegistryKey;
+
+    use super::{Corpus, Dictionary, Mutator};
+
+    #[test]
+    fn environments_have_registry_values_that_the_driver_looked_for_and_answers_of_the_device_below() {
+        let registry = vec![(RegistryKey::Parameters, "Mode".to_owned())];
+        let dictionary = Dictionary { registry, ..Dictionary::default() };
+        let mut rng = Rng::with_seed(1);
+        let mut mutator = Mutator { dictionary: &dictionary, rng: &mut rng, interrupts: false };
+        let environments: Vec<_> = (0..200).map(|_| mutator.environment(&Corpus::default())).collect();
+        let below = || environments.iter().flat_map(|environment| &environment.below);
+        assert!(below().any(|below| below.status.is_error()));
+        assert!(below().any(|below| below.status.is_success() && below.output.iter().any(|byte| *byte != 0)));
+        assert!(environments.iter().any(|environment| environment.registry.iter().any(|(_, name, _)| name == "Mode")));
+        assert!(environments.iter().filter(|environment| environment.is_empty()).count() > 100, "most have neither");
     }
 }

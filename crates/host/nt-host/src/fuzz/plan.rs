@@ -11,29 +11,33 @@ const LONGEST: usize = 32;
 pub(super) struct Plan {
     head: Vec<Step>,
     sequences: Vec<Vec<Step>>,
+    /// Whether its sequence was made up by chance, so that it need not run if a mistake comes before it.
+    pub(super) is_made_up: bool,
 }
 
 impl Plan {
     /// Returns a plan with one sequence, which opens its files itself.
     pub(super) fn new(steps: Vec<Step>) -> Self {
-        Self { head: Vec::new(), sequences: vec![steps] }
+        Self { head: Vec::new(), sequences: vec![steps], is_made_up: false }
+    }
+
+    /// Returns a plan for a sequence that was made up.
+    pub(super) fn made_up(steps: Vec<Step>) -> Self {
+        Self { is_made_up: true, ..Self::new(steps) }
     }
 
     /// Distributes sequences over plans, in their order. `head` is in front of the first one of each plan.
-    pub(super) fn pack(head: &[Step], sequences: impl IntoIterator<Item = Vec<Step>>) -> Vec<Self> {
-        let mut plans: Vec<Self> = Vec::new();
-        let mut room = 0;
-        for sequence in sequences {
-            let length = sequence.len();
-            if let Some(plan) = plans.last_mut().filter(|_| length <= room) {
+    pub(super) fn pack(head: Vec<Step>, sequences: impl Iterator<Item = Vec<Step>>) -> impl Iterator<Item = Self> {
+        let mut sequences = sequences.peekable();
+        std::iter::from_fn(move || {
+            let mut plan = Self { head: head.clone(), sequences: vec![sequences.next()?], is_made_up: false };
+            let mut room = LONGEST.saturating_sub(plan.sequences.iter().map(Vec::len).sum());
+            while let Some(sequence) = sequences.next_if(|sequence| sequence.len() <= room) {
+                room -= sequence.len();
                 plan.sequences.push(sequence);
-            } else {
-                plans.push(Self { head: head.to_vec(), sequences: vec![sequence] });
-                room = LONGEST;
             }
-            room = room.saturating_sub(length);
-        }
-        plans
+            Some(plan)
+        })
     }
 
     /// Returns the number of sequences.
@@ -61,7 +65,7 @@ impl Plan {
     /// Returns the sequences that have not begun when this number of steps has run.
     pub(super) fn rest(&self, steps: usize) -> Option<Self> {
         let sequences: Vec<_> = self.sequences.iter().skip(self.begun(steps)).cloned().collect();
-        (!sequences.is_empty()).then(|| Self { head: self.head.clone(), sequences })
+        (!sequences.is_empty()).then(|| Self { head: self.head.clone(), sequences, is_made_up: self.is_made_up })
     }
 
     /// Returns the sequence that the last of this number of steps belongs to, and how many of its steps are among them.
@@ -89,7 +93,8 @@ mod tests {
     #[test]
     fn the_steps_of_a_plan_lead_to_their_sequence_and_to_what_is_left() {
         let open = || Step::Open { name: None };
-        let plans = Plan::pack(&[open()], [waits(&[1]), waits(&[2, 3]), waits(&[4])]);
+        let sequences = [waits(&[1]), waits(&[2, 3]), waits(&[4])].into_iter();
+        let plans: Vec<Plan> = Plan::pack(vec![open()], sequences).collect();
         let [plan] = plans.as_slice() else { panic!("{plans:?}") };
         assert_eq!((plan.len(), plan.steps().len()), (3, 5));
         let with_open = |times: &[u64]| [vec![open()], waits(times)].concat();
@@ -103,7 +108,7 @@ mod tests {
 
     #[test]
     fn plans_are_not_longer_than_their_limit_unless_one_sequence_is() {
-        let plans = Plan::pack(&[], (0..10).map(|_| waits(&[0; 12])).chain([waits(&[0; 50])]));
-        assert_eq!(plans.iter().map(Plan::len).collect::<Vec<_>>(), [2, 2, 2, 2, 2, 1]);
+        let plans = Plan::pack(Vec::new(), (0..10).map(|_| waits(&[0; 12])).chain([waits(&[0; 50])]));
+        assert_eq!(plans.map(|plan| plan.len()).collect::<Vec<_>>(), [2, 2, 2, 2, 2, 1]);
     }
 }

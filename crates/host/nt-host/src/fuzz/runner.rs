@@ -17,20 +17,27 @@ const ADVANCE: Duration = Duration::from_millis(2500);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) rule: Rule,
-    /// The images and addresses of the place and of its caller: many drivers complete all requests in one function.
-    places: [Option<(u32, u32)>; 2],
+    /// The images and addresses of the place and of its caller: many drivers complete all requests in one function. For a leak
+    /// also of the caller's caller: functions that allocate for others call each other.
+    places: [Option<(u32, u32)>; 3],
     /// What happened, without numbers, if the place alone does not say it.
     detail: String,
 }
 
 impl Key {
     /// The key of a process that has ended, which no driver should be able to cause.
-    pub(super) const DIED: Self = Self { rule: Rule::Host, places: [None; 2], detail: String::new() };
+    pub(super) const DIED: Self = Self { rule: Rule::Host, places: [None; 3], detail: String::new() };
 
     pub(super) fn new(record: &Record) -> Self {
-        let mut places = record.place().into_iter().chain(record.calls().iter().copied());
+        let rule = record.rule();
+        let callers = if rule.is_leak() { record.callers_of_leak() } else { record.calls() };
+        let mut places = record.place().into_iter().chain(callers.iter().copied());
         let mut place = || places.next().map(|place: ImageOffset| (place.image, place.rva));
-        Self { rule: record.rule(), places: [place(), place()], detail: essence(record.rule(), &record.detail()) }
+        Self {
+            rule,
+            places: [place(), place(), place().filter(|_| rule.is_leak())],
+            detail: essence(rule, &record.detail()),
+        }
     }
 
     /// Returns whether another key is for the same mistake.
@@ -38,6 +45,11 @@ impl Key {
         // A driver that does not return can be interrupted anywhere.
         self == other || (self.rule == Rule::Hang && other.rule == Rule::Hang)
     }
+}
+
+/// Returns how many callers belong to the place of a mistake.
+pub(super) const fn callers(rule: Rule) -> usize {
+    if rule.is_leak() { 2 } else { 1 }
 }
 
 /// Returns the words of a detail if several mistakes have the same place: a dispatch routine, for what it does with its

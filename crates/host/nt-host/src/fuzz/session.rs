@@ -11,7 +11,7 @@ use super::bug::{Bug, Limits, Progress, Watcher};
 use super::dictionary::Dictionary;
 use super::engine::{Session, State};
 use super::grammar::Grammar;
-use super::input::Input;
+use super::input::{CANCEL_AFTER, Input};
 use super::runner::Runner;
 use crate::wire::{Reply, Request};
 use crate::{Builder, Error, LineCoverage};
@@ -142,6 +142,7 @@ impl Fuzz {
         let started = Instant::now();
         let mut target = self.builder.read()?;
         target.config.patience.get_or_insert(PATIENCE);
+        target.config.cancel_after.get_or_insert(CANCEL_AFTER);
         target.config.debug_output.get_or_insert(DEBUG_OUTPUT);
         target.config.trace_all = false;
         let coverage = target.cover()?;
@@ -157,7 +158,7 @@ impl Fuzz {
         drop(first.host);
         let dictionary = Dictionary::new(coverage.constants(), self.grammar, devices, &values);
         let state = Mutex::new(State::new(&dictionary, self.inputs, watcher));
-        let session = Session { target, dictionary, limits: self.limits, started, state };
+        let session = Session { target, coverage: coverage.clone(), dictionary, limits: self.limits, started, state };
         let results: Vec<Result<(), Error>> = std_thread::scope(|scope| {
             let job = |number: u64| {
                 let session = &session;

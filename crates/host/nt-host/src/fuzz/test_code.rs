@@ -5,7 +5,7 @@ use std::path::Path;
 
 use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind};
 
-use super::input::Input;
+use super::input::{CANCEL_AFTER, Input};
 use crate::wire::Step;
 
 /// The start of a test.
@@ -42,7 +42,9 @@ impl Input {
 
     /// Returns the line that starts the host.
     fn host(&self, driver: &Path) -> String {
-        let mut line = format!("let host = NtHost::builder().driver({:?})", driver.display().to_string());
+        let (driver, time) = (driver.display().to_string(), CANCEL_AFTER.as_millis());
+        let mut line =
+            format!("let host = NtHost::builder().driver({driver:?}).cancel_after(Duration::from_millis({time}))");
         for below in &self.environment.below {
             let _ = write!(line, ".below({})", self::below(below));
         }
@@ -60,8 +62,9 @@ struct Code {
     files: u32,
     requests: u32,
     current: u32,
-    /// The number of requests that are still to be sent at the same time, and those so far.
+    /// The number of requests that are still to be sent at the same time, their schedule, and those so far.
     together: u32,
+    schedule: u32,
     waiting: Vec<String>,
 }
 
@@ -102,7 +105,7 @@ impl Code {
                 self.line("    let _ = request.wait();");
                 self.line("}");
             }
-            Step::Together { count } => self.together = *count,
+            Step::Together { count, schedule } => (self.together, self.schedule) = (*count, *schedule),
             Step::FailNext { call } => self.line(&format!("let _ = host.fail_next({call});")),
             Step::Change { offset, value } => self.line(&format!("let _ = host.change_next({offset}, {value:#X});")),
             Step::Wait { time } => {
@@ -145,7 +148,10 @@ impl Code {
         self.together = 0;
         let requests = std::mem::take(&mut self.waiting).join(", ");
         if !requests.is_empty() {
-            self.line(&format!("let _ = host.together(&[{requests}].into_iter().flatten().collect::<Vec<_>>());"));
+            let schedule = self.schedule;
+            self.line(&format!(
+                "let _ = host.interleave({schedule}, &[{requests}].into_iter().flatten().collect::<Vec<_>>());"
+            ));
         }
     }
 }
@@ -229,7 +235,7 @@ mod tests {
             begin(&write),
             Step::Cancel { number: 2 },
             open(),
-            Step::Together { count: 2 },
+            Step::Together { count: 2, schedule: 7 },
             request(&control),
             Step::Handle { number: 1 },
             request(&control),

@@ -72,8 +72,8 @@ messages! {
         Notify { notification: Notification } = 25,
         /// Return what the run did not exercise.
         Gaps {} = 28,
-        /// Send requests through these files at the same time.
-        Together { requests: Vec<(u64, IoRequest)> } = 30,
+        /// Send requests through these files at the same time, with a schedule other than 0 on threads that take turns.
+        Together { requests: Vec<(u64, IoRequest)>, schedule: u32 } = 30,
         /// Make a call fail, counted from now over all routines that can fail.
         FailNext { call: u64 } = 31,
         /// Change four bytes of the next input after the driver has read them.
@@ -196,8 +196,8 @@ pub(crate) struct Novel {
     pub(crate) sequence: u32,
     /// The number of steps of the sequence that had run.
     pub(crate) steps: u32,
-    /// The number of blocks of code that had not run before.
-    pub(crate) blocks: u32,
+    /// The blocks of code that had not run before, by their addresses relative to the image.
+    pub(crate) blocks: Vec<u32>,
     /// The results of requests that this process had not seen.
     pub(crate) results: Vec<u32>,
 }
@@ -224,9 +224,9 @@ impl Wire for Batch {
 
 impl Wire for Novel {
     fn put(&self, out: &mut Vec<u8>) {
-        for number in [self.sequence, self.steps, self.blocks] {
-            number.put(out);
-        }
+        self.sequence.put(out);
+        self.steps.put(out);
+        self.blocks.put(out);
         self.results.put(out);
     }
 

@@ -23,8 +23,9 @@ messages! {
         Begin { request: IoRequest } = 5,
         /// Cancels the N-th request that was begun, counted from 1, and waits until it is completed.
         Cancel { number: u32 } = 6,
-        /// Sends the next requests at the same time, each on a thread of its own.
-        Together { count: u32 } = 7,
+        /// Sends the next requests at the same time, each on a thread of its own. With a schedule other than 0, the threads
+        /// take turns.
+        Together { count: u32, schedule: u32 } = 7,
         /// Makes a call of the driver fail: the N-th from now that can fail, counted from 1.
         FailNext { call: u64 } = 8,
         /// Lets time pass, in units of 100 ns.
@@ -88,7 +89,8 @@ impl Step {
                 sent(request, ["--begin-ioctl", "--begin-internal-ioctl", "--begin-read", "--begin-write"])
             }
             Self::Cancel { number } => ("--cancel", Some(number.to_string())),
-            Self::Together { count } => ("--together", Some(count.to_string())),
+            Self::Together { count, schedule: 0 } => ("--together", Some(count.to_string())),
+            Self::Together { count, schedule } => ("--together", Some(format!("{count}@{schedule}"))),
             Self::FailNext { call } => ("--fail-next", Some(call.to_string())),
             Self::Wait { time } => ("--wait", Some(format!("{}us", time.div_ceil(10)))),
             Self::Interrupt { number } => ("--interrupt", Some(number.to_string())),

@@ -8,7 +8,7 @@ use nt_host::{Below, Device, File, IoRequest, NtHost, RegistryKey, RegistryValue
 #[test]
 #[allow(unused, clippy::all, clippy::pedantic, reason = "generated code")]
 fn every_step() -> Result<(), nt_host::Error> {
-    let host = NtHost::builder().driver("../../../target/driver/x64/driver_sample.sys").below(Below { device: None, kind: Some(RequestKind::from_int(3)), code: None, status: NtStatus::from_int(0xC000000D), output: vec![1], delay: Duration::from_nanos(1000000) }).registry(RegistryKey::Parameters, "Number", RegistryValue::Dword(1)).registry(RegistryKey::Path("\\Registry\\Machine\\Key".into()), "Text", RegistryValue::Text("a".into())).registry(RegistryKey::Device, "Bytes", RegistryValue::Binary(vec![1])).start()?;
+    let host = NtHost::builder().driver("../../../target/driver/x64/driver_sample.sys").cancel_after(Duration::from_millis(250)).below(Below { device: None, kind: Some(RequestKind::from_int(3)), code: None, status: NtStatus::from_int(0xC000000D), output: vec![1], delay: Duration::from_nanos(1000000) }).registry(RegistryKey::Parameters, "Number", RegistryValue::Dword(1)).registry(RegistryKey::Path("\\Registry\\Machine\\Key".into()), "Text", RegistryValue::Text("a".into())).registry(RegistryKey::Device, "Bytes", RegistryValue::Binary(vec![1])).start()?;
     let mut device = Some(host.add_device()?);
     let mut file_1 = device.as_ref().and_then(|device| device.open().ok());
     let _ = file_1.as_ref().map(|file| file.ioctl(0x22E000, &[1, 2], 16));
@@ -23,7 +23,7 @@ fn every_step() -> Result<(), nt_host::Error> {
         let _ = request.wait();
     }
     let mut file_2 = device.as_ref().and_then(|device| device.open().ok());
-    let _ = host.together(&[file_2.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E000, input: vec![1, 2], output: 16 })), file_1.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E000, input: vec![1, 2], output: 16 }))].into_iter().flatten().collect::<Vec<_>>());
+    let _ = host.interleave(7, &[file_2.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E000, input: vec![1, 2], output: 16 })), file_1.as_ref().map(|file| (file, IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x22E000, input: vec![1, 2], output: 16 }))].into_iter().flatten().collect::<Vec<_>>());
     let _ = file_1.take().map(File::close);
     let _ = host.change_next(4, 0x1000);
     let _ = host.fail_next(1);

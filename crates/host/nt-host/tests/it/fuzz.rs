@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::common::c;
-use nt_host::{Bug, Fuzz, Harvest, NtHost, Rule};
+use nt_host::{Bug, Field, Fuzz, Grammar, Harvest, IoRequest, NtHost, RequestFormat, RequestKind, Rule};
 
 /// The bugs of `fuzz_bugs.c` that a short session finds: the rule, the function with the mistake, and a part of the
 /// description.
-const BUGS: [(Rule, &str, &str); 19] = [
+const BUGS: [(Rule, &str, &str); 22] = [
     (Rule::AccessViolation, "MissingLengthCheck", "NULL"),
     (Rule::PoolOverrun, "Read", ""),
     (Rule::PoolOverrun, "DoubleFetch", ""),
@@ -31,7 +31,14 @@ const BUGS: [(Rule, &str, &str); 19] = [
     (Rule::AccessViolation, "WrongOrder", ""),
     (Rule::PoolOverrun, "IntegerOverflow", ""),
     (Rule::WrongTag, "WrongTag", ""),
+    (Rule::PoolLeak, "PoolLeak", ""),
+    (Rule::RequestNever, "Control", ""),
+    (Rule::DoubleFree, "DoubleFree", ""),
 ];
+
+/// The control codes of two of its functions.
+const POOL_LEAK: u32 = 0x0022_2024;
+const CLOSE_RACE: u32 = 0x0022_2064;
 
 /// Functions that others call for what they do.
 const HELPERS: [&str; 5] = ["Allocate", "Field", "Finish", "OpenSoftware", "SetCancelRoutine"];
@@ -54,7 +61,7 @@ fn function(bug: &Bug) -> String {
 
 #[test]
 fn planted_bugs_are_found() {
-    let harvest = fuzz(1, 14_000);
+    let harvest = fuzz(1, 8_000);
     let is_found = |(rule, name, detail): &(Rule, &str, &str)| {
         let is =
             |bug: &&Bug| bug.finding.rule == *rule && function(bug) == *name && bug.finding.detail.contains(detail);
@@ -77,7 +84,7 @@ fn the_driver_without_its_bugs_has_no_findings() {
 
 #[test]
 fn a_session_is_repeatable() {
-    let (first, second) = (fuzz(1, 2_000), fuzz(1, 2_000));
+    let (first, second) = (fuzz(2, 700), fuzz(2, 700));
     let commands = |harvest: &Harvest| -> Vec<String> {
         harvest.bugs.iter().map(|bug| bug.input.command(Path::new("driver.sys"))).collect()
     };
@@ -92,11 +99,11 @@ fn nt_host(words: &[&str], path: &Path) -> Output {
 
 #[test]
 fn a_reproduction_is_a_command_that_has_the_same_finding() {
-    let harvest = fuzz(1, 2_000);
+    let harvest = fuzz(2, 1_000);
     for bug in harvest.bugs.iter().filter(|bug| bug.is_reproduced && bug.finding.rule != Rule::Hang) {
         let options = bug.input.options();
         let words: Vec<&str> = ["run"].into_iter().chain(options.iter().map(String::as_str)).collect();
-        let output = nt_host(&words, &driver(1));
+        let output = nt_host(&words, &driver(2));
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(3), "{options:?}: {text}");
         assert!(text.contains(bug.finding.rule.id()), "{}: {options:?}: {text}", bug.finding);
@@ -132,6 +139,98 @@ fn a_session_leaves_a_corpus_and_findings_with_their_reproductions() {
     let second = nt_host(&["fuzz", "--executions", "200", "--seed", "4", "--output", &output], &driver(0));
     assert_eq!(second.status.code(), Some(0), "{}", String::from_utf8_lossy(&second.stdout));
     assert!(names("corpus").is_superset(&inputs));
+}
+
+/// The requests free the same memory, and nothing but the order of their threads decides whether they do so twice.
+#[test]
+fn a_schedule_decides_whether_two_requests_race() {
+    let race = |schedule: u32| {
+        let host = NtHost::builder().driver(driver(1)).start().expect("DriverEntry");
+        let device = host.add_device().expect("a device");
+        let (first, second) = (device.open().expect("a file"), device.open().expect("a file"));
+        let request = |word: u32| IoRequest {
+            kind: RequestKind::DEVICE_CONTROL,
+            code: CLOSE_RACE,
+            input: word.to_le_bytes().to_vec(),
+            output: 0,
+        };
+        first.ioctl(CLOSE_RACE, &request(0x0211).input, 0).expect("an answer");
+        host.interleave(schedule, &[(&first, request(0x0212)), (&second, request(0x0212))]).expect("answers");
+        host.report().findings_of(Rule::DoubleFree).count()
+    };
+    let outcomes = || (1..=24).map(race).collect::<Vec<_>>();
+    let first = outcomes();
+    assert!(first.contains(&0) && first.contains(&1), "{first:?}");
+    assert_eq!(outcomes(), first);
+}
+
+/// A session of two jobs, and what both have in common: the corpus, the findings, the count.
+#[test]
+fn two_jobs_share_what_they_find() {
+    let builder = NtHost::builder().driver(driver(1));
+    let harvest = Fuzz::new(builder).seed(5).jobs(2).executions(3_000).run().expect("a session");
+    assert!(harvest.progress.executions >= 3_000 && harvest.progress.processes >= 2, "{harvest}");
+    let keys: BTreeSet<(&str, String)> =
+        harvest.bugs.iter().map(|bug| (bug.finding.rule.id(), bug.finding.to_string())).collect();
+    assert!(keys.len() == harvest.bugs.len() && keys.len() > 3, "{harvest}");
+    let inputs: BTreeSet<Vec<String>> = harvest.corpus.iter().map(nt_host::Input::options).collect();
+    assert!(inputs.len() > 5, "{inputs:?}");
+}
+
+#[test]
+fn corpora_of_two_sessions_are_merged_by_copying_their_files() {
+    let folder = c::temporary("fuzz-merge");
+    let _ = fs::remove_dir_all(&folder);
+    let blocks = |words: &[&str]| -> u64 {
+        let output = nt_host(&[&["fuzz", "--json"], words].concat(), &driver(0));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let rest = text.split_once("\"blocks_reached\":").unwrap_or_else(|| panic!("{text}")).1;
+        rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().expect("a number")
+    };
+    let merged = folder.join("merged");
+    fs::create_dir_all(&merged).expect("a folder");
+    let mut most = 0;
+    for seed in ["11", "12"] {
+        let output = folder.join(seed).display().to_string();
+        most = most.max(blocks(&["--executions", "1500", "--seed", seed, "--output", &output]));
+        for entry in fs::read_dir(folder.join(seed).join("corpus")).expect("a corpus") {
+            let path = entry.expect("an entry").path();
+            fs::copy(&path, merged.join(path.file_name().expect("a name"))).expect("a copy");
+        }
+    }
+    let count = (2 * fs::read_dir(&merged).expect("a folder").count()).to_string();
+    let (corpus, output) = (merged.display().to_string(), folder.join("last").display().to_string());
+    // One of four sequences is made up, so all inputs run, and hardly anything else.
+    let words = ["--executions", &count, "--seed", "13", "--output", &output];
+    let with = blocks(&[words.as_slice(), &["--corpus", &corpus]].concat());
+    let without = blocks(&words);
+    // An input may depend on what earlier sequences left in the driver.
+    assert!(with > without && with * 10 >= most * 9, "{with} with the corpus, {without} without, {most} before");
+}
+
+#[test]
+fn a_grammar_leads_to_code_that_chance_does_not_reach() {
+    let magic = |value: u64| Field::Integer { size: 4, values: vec![value] };
+    // The two words that lead to the leak are not next to each other.
+    let request = RequestFormat { code: POOL_LEAK, fields: vec![magic(0x61), magic(7), magic(0x62)], output: 0 };
+    let session = |grammar: Grammar| {
+        let fuzz = Fuzz::new(NtHost::builder().driver(driver(1))).seed(2).executions(400).grammar(grammar);
+        let harvest = fuzz.run().expect("a session");
+        harvest.bugs.iter().any(|bug| bug.finding.rule == Rule::PoolLeak && function(bug) == "PoolLeak")
+    };
+    assert!(session(Grammar { requests: vec![request] }));
+    assert!(!session(Grammar::default()));
+}
+
+/// The handler of the hardware runs in the driver's process, so it can end it like a defect of the host.
+#[test]
+fn a_process_that_ends_is_a_defect_of_the_host() {
+    let builder = NtHost::builder().driver(driver(0)).hardware(|_| std::process::abort());
+    let harvest = Fuzz::new(builder).seed(1).executions(4_000).run().expect("a session");
+    let [bug] = harvest.bugs.as_slice() else { panic!("{harvest}") };
+    assert_eq!(bug.finding.rule, Rule::Host);
+    assert!(bug.finding.detail.starts_with("the process that runs the driver ended"), "{}", bug.finding.detail);
+    assert!(bug.is_reproduced && bug.input.options().concat().contains("1104"), "{:?}", bug.input.options());
 }
 
 #[test]

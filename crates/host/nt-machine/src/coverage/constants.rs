@@ -9,15 +9,16 @@ const FIRST_CODE: u64 = 0x1_0000;
 /// The maximum number of values of a range that are listed.
 const MOST_CASES: u64 = 64;
 
-/// Returns the constants of comparisons, in ascending order. Compilers subtract the first case of a `switch` and compare
+/// Returns the constants of comparisons with the addresses of the instructions, in the order of these. Compilers subtract the first case of a `switch` and compare
 /// the difference with that of the next one, so these sums are included, and so are the values of a range, one by one and
 /// in steps of 4, as control codes have them.
-pub(super) fn compared(instructions: impl Iterator<Item = Instruction>) -> Vec<u64> {
-    let mut found = BTreeSet::new();
+pub(super) fn compared(instructions: impl Iterator<Item = Instruction>) -> Vec<(u32, u64)> {
+    let mut compared = BTreeSet::new();
     // What was subtracted from the value of a register, and the constants in registers.
     let mut subtracted: BTreeMap<Register, u64> = BTreeMap::new();
     let mut loaded: BTreeMap<Register, u64> = BTreeMap::new();
     for instruction in instructions {
+        let mut found = Vec::new();
         let register = |number: u32| {
             let is_register = number < instruction.op_count() && instruction.op_kind(number) == OpKind::Register;
             is_register.then(|| instruction.op_register(number).full_register())
@@ -27,8 +28,8 @@ pub(super) fn compared(instructions: impl Iterator<Item = Instruction>) -> Vec<u
         let sum = target.and_then(|target| subtracted.get(&target)).copied().unwrap_or_default();
         match (instruction.mnemonic(), constant) {
             (Mnemonic::Cmp, Some(constant)) => {
-                found.insert(cut(constant, &instruction));
-                found.insert(cut(sum.wrapping_add(constant), &instruction));
+                found.push(cut(constant, &instruction));
+                found.push(cut(sum.wrapping_add(constant), &instruction));
                 if sum >= FIRST_CODE {
                     let cases = 0..=constant.min(MOST_CASES);
                     found.extend(
@@ -36,16 +37,16 @@ pub(super) fn compared(instructions: impl Iterator<Item = Instruction>) -> Vec<u
                     );
                 }
             }
-            (Mnemonic::Test, Some(constant)) => drop(found.insert(cut(constant, &instruction))),
+            (Mnemonic::Test, Some(constant)) => found.push(cut(constant, &instruction)),
             (Mnemonic::Sub | Mnemonic::Add, Some(constant)) if target != Some(Register::RSP) => {
                 let difference =
                     if instruction.mnemonic() == Mnemonic::Sub { constant } else { constant.wrapping_neg() };
                 let sum = cut(sum.wrapping_add(difference), &instruction);
-                found.insert(sum);
+                found.push(sum);
                 subtracted.extend(target.map(|target| (target, sum)));
             }
             (Mnemonic::Dec, _) => {
-                found.insert(sum.wrapping_add(1));
+                found.push(sum.wrapping_add(1));
                 subtracted.extend(target.map(|target| (target, sum.wrapping_add(1))));
             }
             // The difference in another register: `lea ecx, [rax - 0x222000]`.
@@ -85,11 +86,12 @@ pub(super) fn compared(instructions: impl Iterator<Item = Instruction>) -> Vec<u
             }
             _ => subtracted.retain(|known, _| Some(*known) != target),
         }
+        compared.extend(found.into_iter().map(|constant| (instruction.ip32(), constant)));
         if !matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Push) {
             loaded.retain(|known, _| Some(*known) != target);
         }
     }
-    found.into_iter().collect()
+    compared.into_iter().collect()
 }
 
 /// Returns a value in the width of an instruction's first operand: a 32-bit constant is sign-extended in a 64-bit one.

@@ -25,6 +25,7 @@ mod tables;
 mod tests;
 mod words;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +52,8 @@ struct Inner {
     /// The first byte of each block.
     bytes: Vec<u8>,
     functions: Vec<u32>,
-    constants: Vec<u64>,
+    /// The constants that values are compared with, after the addresses of the instructions.
+    comparisons: Vec<(u32, u64)>,
     /// The blocks that were reached.
     hits: Bitmap,
     /// Those of them that [`Coverage::take_new`] has counted. Only the others have a breakpoint in a new process: what a
@@ -93,10 +95,10 @@ impl Coverage {
         let bytes = blocks.iter().map(|rva| layout.bytes.get(*rva as usize).copied().unwrap_or_default()).collect();
         let is_block = |rva: &u32| blocks.binary_search(rva).is_ok();
         let functions = Functions::from_layout(layout).iter().map(|function| function.begin).filter(is_block).collect();
-        let constants = constants::compared(descent.instructions());
+        let comparisons = constants::compared(descent.instructions());
         let [hits, known, recent] = [true, true, false].map(|shared| Bitmap::new(blocks.len(), shared));
         let (hits, known, recent, base) = (hits?, known?, recent?, AtomicU64::new(0));
-        Ok(Self { inner: Arc::new(Inner { blocks, bytes, functions, constants, hits, known, recent, base }) })
+        Ok(Self { inner: Arc::new(Inner { blocks, bytes, functions, comparisons, hits, known, recent, base }) })
     }
 
     /// Returns the addresses of the blocks relative to the image, in ascending order.
@@ -114,8 +116,32 @@ impl Coverage {
     /// Returns the constants that the code compares values with, in ascending order: candidates for control codes, lengths
     /// and magic values.
     #[must_use]
-    pub fn constants(&self) -> &[u64] {
-        &self.inner.constants
+    pub fn constants(&self) -> Vec<u64> {
+        let constants: BTreeSet<u64> = self.inner.comparisons.iter().map(|(_, constant)| *constant).collect();
+        constants.into_iter().collect()
+    }
+
+    /// Returns the constants that the functions of these blocks compare values with, at most `most`. Those that are compared
+    /// soon after one of the blocks come first: an input that has just reached the blocks may need them to get further.
+    #[must_use]
+    pub fn constants_near(&self, blocks: &[u32], most: usize) -> Vec<u64> {
+        let Inner { functions, comparisons, .. } = &*self.inner;
+        let mut near: BTreeMap<u64, u32> = BTreeMap::new();
+        for block in blocks {
+            // A function without unwind information counts as a part of the one before it.
+            let next = functions.partition_point(|begin| begin <= block);
+            let begin = next.checked_sub(1).and_then(|index| functions.get(index)).copied().unwrap_or_default();
+            let end = functions.get(next).copied().unwrap_or(u32::MAX);
+            let from = comparisons.partition_point(|(rva, _)| *rva < begin);
+            for (rva, constant) in comparisons.iter().skip(from).take_while(|(rva, _)| *rva < end) {
+                // Code that has run already is worth less than code that comes next.
+                let distance = rva.checked_sub(*block).unwrap_or_else(|| (block - rva).saturating_mul(4));
+                near.entry(*constant).and_modify(|known| *known = distance.min(*known)).or_insert(distance);
+            }
+        }
+        let mut near: Vec<(u32, u64)> = near.into_iter().map(|(constant, distance)| (distance, constant)).collect();
+        near.sort_unstable();
+        near.into_iter().map(|(_, constant)| constant).take(most).collect()
     }
 
     /// Returns whether a block was reached, by its position in [`Coverage::blocks`].
@@ -136,10 +162,12 @@ impl Coverage {
         self.inner.hits.count()
     }
 
-    /// Returns how many blocks this process has reached since the last call that no process had counted before.
+    /// Returns the blocks that this process has reached since the last call and that no process had counted before, by
+    /// their addresses relative to the image.
     #[must_use]
-    pub fn take_new(&self) -> usize {
-        self.inner.recent.take().into_iter().filter(|block| self.inner.known.set(*block)).count()
+    pub fn take_new(&self) -> Vec<u32> {
+        let recent = self.inner.recent.take().into_iter().filter(|block| self.inner.known.set(*block));
+        recent.filter_map(|block| self.inner.blocks.get(block).copied()).collect()
     }
 
     /// Puts breakpoints on the blocks that are not known yet, and that this process has not reached, in an image that was

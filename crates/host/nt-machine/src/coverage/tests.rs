@@ -146,19 +146,44 @@ fn control_codes_are_found_in_chains_and_ranges() {
 }
 
 #[test]
+fn constants_of_the_same_function_are_near_and_the_next_one_is_nearest() {
+    let code = [
+        &[0x83, 0xF9, 0x11][..], // 1000 cmp ecx, 0x11
+        &[0x74, 0x04],           // 1003 jz 1009
+        &[0x83, 0xF9, 0x22],     // 1005 cmp ecx, 0x22
+        &[0xC3],                 // 1008 ret
+        &[0x83, 0xFA, 0x33],     // 1009 cmp edx, 0x33
+        &[0xC3],                 // 100C ret
+        &[0x90, 0x90, 0x90],     // 100D
+        &[0x83, 0xF9, 0x44],     // 1010 cmp ecx, 0x44
+        &[0xC3],                 // 1013 ret
+    ];
+    // Two entries of the exception directory: begin, end, unwind information.
+    let table = words(&[0x1000, 0x100D, 0x2100, 0x1010, 0x1014, 0x2100]);
+    let mut image = layout(&code.concat(), &table);
+    image.exceptions = Some((0x2000, 24));
+    image.bytes[0x2100] = 1;
+    let coverage = Coverage::new(&image, &[]).expect("memory");
+    assert_eq!(coverage.functions(), [0x1000, 0x1010]);
+    assert_eq!(coverage.constants_near(&[0x1009], 8), [0x33, 0x22, 0x11]);
+    assert_eq!(coverage.constants_near(&[0x1000, 0x1005], 2), [0x11, 0x22]);
+    assert_eq!(coverage.constants_near(&[0x1010], 8), [0x44]);
+}
+
+#[test]
 fn a_block_is_new_once_and_only_if_the_process_goes_on() {
     let coverage = Coverage::new(&layout(&[0x90, 0xC3], &[]), &[0x1001]).expect("memory");
     let inner = &coverage.inner;
-    assert_eq!((coverage.blocks(), coverage.hits(), coverage.take_new()), (&[0x1000, 0x1001][..], 0, 0));
+    assert_eq!((coverage.blocks(), coverage.hits(), coverage.take_new()), (&[0x1000, 0x1001][..], 0, vec![]));
     for _ in 0..2 {
         inner.hits.set(1);
         inner.recent.set(1);
     }
     assert!(!inner.known.get(1), "the process may still stop");
-    assert_eq!((coverage.hits(), coverage.take_new(), coverage.take_new()), (1, 1, 0));
+    assert_eq!((coverage.hits(), coverage.take_new(), coverage.take_new()), (1, vec![0x1001], vec![]));
     assert!(inner.known.get(1));
     inner.recent.set(1);
-    assert_eq!(coverage.take_new(), 0, "another process has counted it");
+    assert_eq!(coverage.take_new(), [0; 0], "another process has counted it");
     assert_eq!([0, 1].map(|block| coverage.is_hit(block)), [false, true]);
     assert!(coverage.is_hit_at(0x1001) && !coverage.is_hit_at(0x1000) && !coverage.is_hit_at(0x1002));
 }

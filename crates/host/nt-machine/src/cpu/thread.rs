@@ -233,6 +233,17 @@ pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
     threads.into_values().filter_map(|thread| Some((thread, processor_time(thread)?))).collect()
 }
 
+/// Returns whether an attached thread other than this one runs or could run.
+pub(crate) fn can_one_run() -> bool {
+    let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
+    let mut others = threads.into_iter().filter(|(number, _)| *number != NUMBER.get());
+    others.any(|(_, thread)| {
+        let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+        // The name is in parentheses and may contain anything; the state follows it.
+        status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['R', 'D']))
+    })
+}
+
 /// Returns the number of the thread with this Linux thread ID. Does not wait.
 pub(crate) fn number_by_id(id: i32) -> Option<u32> {
     let system = lock_from_handler(&THREADS.get().system)?;

@@ -117,10 +117,11 @@ pub(crate) fn functions(address: u64) -> Option<(u64, Functions<'static>)> {
     Some((region.base, Functions::new(&file.bytes, file.exceptions.0, file.exceptions.1).ok()?))
 }
 
-/// Returns the number of a call of another image that the driver under test caused: the address that it returns to, and
-/// the direct calls that led to it, up to the driver's own. The number takes the place of the address.
+/// Returns the number of a call that creates a resource: the address that it returns to, and the direct calls that led to
+/// it and tell it from others. The number takes the place of the address. Without such calls, it is the address.
 pub(crate) fn site(from: u64, calls: &[ImageOffset]) -> u64 {
-    IMAGES.find().map_or(from, |images| images.sites.lock().unwrap_or_else(PoisonError::into_inner).number(from, calls))
+    let images = IMAGES.find().filter(|_| !calls.is_empty());
+    images.map_or(from, |images| images.sites.lock().unwrap_or_else(PoisonError::into_inner).number(from, calls))
 }
 
 /// Returns the address of a call, which may be the number of a [`site`].

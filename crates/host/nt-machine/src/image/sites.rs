@@ -1,8 +1,8 @@
-//! Calls of other images that the driver under test caused.
+//! Calls that create resources.
 //!
-//! A resource remembers only the address of the call that created it. If a library creates resources for several
-//! callers, that address does not say for whom. So such a call has a number in place of its address, one for each way
-//! from the driver to it.
+//! A resource remembers only the address of the call that created it. If a function creates resources for several callers,
+//! in the driver or in a library that it uses, that address does not say for whom. So such a call has a number in place of
+//! its address, one for each way to it.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,14 @@ use super::ImageOffset;
 /// The first number. No code has such an address, because it is not canonical.
 const FIRST: u64 = 1 << 62;
 
+/// The calls that lead to one, innermost first.
+type Way = Box<[ImageOffset]>;
+
 /// The calls by number.
 #[derive(Default)]
 pub(super) struct Sites {
-    numbers: HashMap<(u64, Vec<ImageOffset>), u64>,
+    /// The ways to each call, with their numbers. Most calls have few.
+    numbers: HashMap<u64, Vec<(Way, u64)>>,
     addresses: Vec<u64>,
 }
 
@@ -24,11 +28,13 @@ pub(super) const fn is_number(address: u64) -> bool {
 
 impl Sites {
     pub(super) fn number(&mut self, from: u64, calls: &[ImageOffset]) -> u64 {
-        let next = FIRST + self.addresses.len() as u64;
-        let number = *self.numbers.entry((from, calls.to_vec())).or_insert(next);
-        if number == next {
-            self.addresses.push(from);
+        let ways = self.numbers.entry(from).or_default();
+        if let Some((_, number)) = ways.iter().find(|(way, _)| **way == *calls) {
+            return *number;
         }
+        let number = FIRST + self.addresses.len() as u64;
+        ways.push((calls.into(), number));
+        self.addresses.push(from);
         number
     }
 

@@ -324,6 +324,7 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
         let breach = if kernel.table.is_framework(index) { framework_irql() } else { Rule::IrqlTooHigh.into() };
         verify::find(breach, format_args!("called at IRQL {irql}, allowed up to {limit}"));
     }
+    kernel.scheduler.pause();
     io::rules::calls(routine);
     let site = if routine.keeps { verify::calls::remember(from) } else { from };
     let call = Call::new(entry.name, slots, site);

@@ -193,9 +193,9 @@ impl Machine {
         gap::forget_notes();
         let device = if is_of_framework() {
             // A framework driver may have created its devices without the framework.
-            let own = device::first().map(GuestPtr::address).ok_or(NtStatus::NoSuchDevice.into());
+            let own = || device::first().map(GuestPtr::address).ok_or(NtStatus::NoSuchDevice.into());
             wdf::add_device().map(Handle::as_int).or_else(|failure| match failure {
-                Failure::Status(NtStatus::NoSuchDevice) => own,
+                Failure::Status(NtStatus::NoSuchDevice) => own(),
                 failure => Err(failure),
             })
         } else {

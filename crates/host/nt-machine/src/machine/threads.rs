@@ -50,6 +50,30 @@ impl Machine {
         Ok(())
     }
 
+    /// Makes this many threads take turns when all of them have called [`Self::in_turn`]: only one runs at a time, and at some
+    /// calls of the driver, which the schedule decides, another one continues. DPCs, work items and the driver's own threads
+    /// run beside them.
+    pub fn take_turns(self, count: usize, schedule: u64) {
+        self.parts.kernel.scheduler.take_turns(count, schedule);
+    }
+
+    /// Runs `body` as the thread with this number, counted from 0, of those that take turns.
+    pub fn in_turn(self, number: usize, body: impl FnOnce()) {
+        self.parts.kernel.scheduler.begin_turns(number);
+        body();
+        self.parts.kernel.scheduler.leave_turns(number);
+    }
+
+    /// Called for a thread that should have taken turns and could not begin.
+    pub fn skip_turn(self, number: usize) {
+        self.parts.kernel.scheduler.leave_turns(number);
+    }
+
+    /// Called when all threads that took turns have ended.
+    pub fn end_turns(self) {
+        self.parts.kernel.scheduler.end_turns();
+    }
+
     /// Waits for other threads in a way that the scheduler does not see. Meanwhile, this thread does not count as
     /// running.
     pub fn wait_outside(self, wait: impl FnOnce()) {

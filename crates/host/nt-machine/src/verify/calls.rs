@@ -2,8 +2,8 @@
 //!
 //! If a finding is recorded while the driver makes the mistake, the thread's stack has the calls. For findings that are
 //! recorded later, such as a leak at unload, the calls that led to the allocating routine are remembered, by the
-//! address it was called from. If several paths lead to one call, only their common part is kept, so that a report
-//! never names a caller that may be wrong.
+//! address it was called from and its innermost callers. If several paths lead to these, only their common part is kept, so
+//! that a report never names a caller that may be wrong.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -25,7 +25,11 @@ pub(crate) struct Calls {
     places: [ImageOffset; MOST],
 }
 
-/// By return address, the calls that led to each call of a routine whose result can leak.
+/// The number of callers that tell two calls of a routine whose result can leak apart: enough for a function that allocates
+/// for others, and for one around it.
+const APART: usize = 2;
+
+/// By [site](image::site), the calls that led to each call of a routine whose result can leak.
 pub(super) type Remembered = Mutex<BTreeMap<u64, Calls>>;
 
 impl Calls {
@@ -63,6 +67,22 @@ impl Calls {
         Self::current(place).or_else(remembered).unwrap_or_default()
     }
 
+    /// Returns the callers that tell this call from others: the innermost ones or, for a call of another image, all up to the
+    /// driver's own.
+    fn way(&self, of_other: bool) -> &[ImageOffset] {
+        let direct = self.direct();
+        if !of_other {
+            return self.innermost();
+        }
+        let driver = direct.iter().position(|call| call.image == DRIVER);
+        driver.and_then(|driver| direct.get(..=driver)).unwrap_or_default()
+    }
+
+    /// Returns the innermost callers, which tell two leaks at the same place apart.
+    pub(super) fn innermost(&self) -> &[ImageOffset] {
+        self.direct().get(..APART.min(self.direct().len())).unwrap_or_default()
+    }
+
     /// Returns the innermost callers that both have in common.
     fn common(self, other: &Self) -> Self {
         let same = self.places().iter().zip(other.places()).take_while(|(a, b)| a == b).count() as u32;
@@ -70,13 +90,11 @@ impl Calls {
     }
 }
 
-/// Remembers the calls that led to the call of a routine. Returns the address that stands for this call from now on: see
+/// Remembers the calls that led to the call of a routine. Returns the number that stands for this call from now on: see
 /// [`image::site`].
 pub(crate) fn remember(from: u64) -> u64 {
     let Some(calls) = Calls::current(from) else { return from };
-    let direct = calls.direct();
-    let driver = direct.iter().position(|call| call.image == DRIVER).filter(|_| image::is_other(from));
-    let site = driver.and_then(|driver| direct.get(..=driver)).map_or(from, |way| image::site(from, way));
+    let site = image::site(from, calls.way(image::is_other(from)));
     let mut remembered = super::VERIFIER.get().remembered.lock().unwrap_or_else(PoisonError::into_inner);
     remembered.entry(site).and_modify(|known| *known = known.common(&calls)).or_insert(calls);
     site
@@ -103,6 +121,17 @@ mod tests {
     fn rvas(calls: Calls) -> Vec<u32> {
         assert_eq!(calls.direct(), calls.places());
         calls.places().iter().map(|place| place.rva).collect()
+    }
+
+    #[test]
+    fn a_call_of_the_driver_is_told_apart_by_two_callers_and_one_of_another_image_by_all() {
+        let two = |rvas: &[u32]| calls(rvas).way(false).iter().map(|place| place.rva).collect::<Vec<_>>();
+        assert_eq!([two(&[1, 2, 3]), two(&[1]), two(&[])], [vec![1, 2], vec![1], vec![]]);
+        let mut library = calls(&[1, 2, 3, 4]);
+        library.places.iter_mut().take(3).for_each(|place| place.image = 1);
+        assert_eq!(library.way(true).len(), 4);
+        library.places.iter_mut().for_each(|place| place.image = 1);
+        assert_eq!(library.way(true), []);
     }
 
     #[test]

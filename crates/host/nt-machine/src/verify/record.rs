@@ -119,6 +119,13 @@ impl Record {
         self.calls.places()
     }
 
+    /// Returns the callers of the place that tell a leak from others at the same place: a function may allocate for many
+    /// others. Empty for other findings.
+    #[must_use]
+    pub fn callers_of_leak(&self) -> &[ImageOffset] {
+        if self.rule().is_leak() { self.calls.innermost() } else { &[] }
+    }
+
     /// Returns the number of the image that the finding is about. It is about the driver under test if code of the
     /// driver made the mistake or called, without the host in between, the code that did.
     #[must_use]
@@ -150,5 +157,6 @@ impl Record {
             && self.routine == other.routine
             && self.detail == other.detail
             && self.names == other.names
+            && self.callers_of_leak() == other.callers_of_leak()
     }
 }

@@ -110,6 +110,20 @@ impl Rule {
     pub(crate) fn from_number(number: u16) -> Self {
         Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Host)
     }
+
+    /// Returns whether the rule is about something that the driver has not released.
+    #[must_use]
+    pub const fn is_leak(self) -> bool {
+        matches!(
+            self,
+            Self::PoolLeak
+                | Self::RegistrationLeak
+                | Self::ObjectLeak
+                | Self::TimerLeak
+                | Self::HandleLeak
+                | Self::ThreadLeak
+        )
+    }
 }
 
 impl fmt::Display for Rule {

@@ -83,11 +83,12 @@ pub(crate) fn finish(sent: Sent) -> Answer {
     Answer { status, information, output, reached }
 }
 
-/// Waits until a request is completed. Cancels it after [`PATIENCE`], and gives up after twice that time.
+/// Waits until a request is completed. Cancels it after the time that the configuration says, and gives up after
+/// [`PATIENCE`].
 pub(super) fn wait(handle: Handle) -> Ended {
     let ended = || with(|framework| framework.take_end(handle));
-    for _ in 0..2 {
-        let deadline = kernel().scheduler.now() + PATIENCE;
+    for patience in [kernel().config.cancel_after(), PATIENCE] {
+        let deadline = kernel().scheduler.now().saturating_add(patience);
         if let Some(end) = kernel().scheduler.wait_for_request(deadline, handle.as_int(), |_| ended()) {
             return end;
         }

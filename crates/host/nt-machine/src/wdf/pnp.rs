@@ -7,6 +7,7 @@ use super::state::close_clients;
 use super::turn::Turn;
 use super::{Handle, child_list, file, life, object, power, preprocess};
 use crate::kernel::io::request::{PNP, POWER};
+use crate::kernel::io::stack;
 use crate::kernel::submit;
 use crate::memory::{Fault, OrStop as _};
 use crate::routine::{Outcome, fail};
@@ -129,13 +130,15 @@ fn remove_tree(device: Handle) -> Outcome {
     Ok(())
 }
 
-/// Sends `IRP_MN_REMOVE_DEVICE` and deletes a device.
+/// Sends `IRP_MN_REMOVE_DEVICE` and deletes a device. The physical device goes with it.
 fn finish_removal(device: Handle) -> Outcome {
+    let physical = with_device(device, |device| device.init.physical);
     preprocess::through(device, (PNP, 2), Handle::NULL, move || {
         power::remove(device);
         NtStatus::Success
     })?;
     life::delete(device);
+    stack::unplug(physical);
     Ok(())
 }
 

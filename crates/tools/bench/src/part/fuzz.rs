@@ -20,12 +20,9 @@ multiplies it. The driver in C is `fuzz_bugs.c` of nt-host's tests without its b
 /// The sequences of requests of a session.
 const EXECUTIONS: u64 = 200_000;
 
-/// Measures both drivers.
-///
-/// # Errors
-///
-/// Returns an error if a driver does not run. If one cannot be built, its row says so.
-pub fn fuzz(settings: &Settings) -> Result<Findings, String> {
+/// Measures both drivers. If one cannot be built, does not run or has findings, its row says so.
+#[must_use]
+pub fn fuzz(settings: &Settings) -> Findings {
     let mut findings = Findings::default();
     let mut section = Section::new("Fuzzing", TEXT, &["what", "requests", "requests per s"]);
     let rounds = if settings.quick { 1 } else { 5 };
@@ -34,20 +31,19 @@ pub fn fuzz(settings: &Settings) -> Result<Findings, String> {
     for (name, image, limit) in
         [("the sample driver", own, 50_000.0), ("a WDM driver in C without a PDB", build(settings), 5_000.0)]
     {
-        let mut rates = Vec::new();
-        match image {
-            Ok(image) => {
-                let mut requests = 0.0;
-                for _ in 0..rounds {
-                    let output = worker(&["fuzz", &executions.to_string(), &image.display().to_string()])?;
-                    requests = required_number(&output, "requests")?;
-                    rates.push(requests / (required_number(&output, "ns")? / 1e9));
-                }
+        let measured = image.and_then(|image| sessions(&image, executions, rounds));
+        let rates = match measured {
+            Ok((requests, rates)) => {
                 let how = format!("{executions} sequences, {rounds} rounds, median{}", spread(&rates, 0, ""));
                 section.row(vec![Cell::text(name), Cell::Number(requests, 0), Cell::number(median(&rates), 0)], how);
+                rates
             }
-            Err(error) => section.skipped(name, &error),
-        }
+            // The other driver still has its row.
+            Err(error) => {
+                section.skipped(name, &error);
+                Vec::new()
+            }
+        };
         findings.goals.push(Goal {
             what: format!("fuzzing {name}, requests per s of processor time"),
             limit,
@@ -59,7 +55,18 @@ pub fn fuzz(settings: &Settings) -> Result<Findings, String> {
         });
     }
     findings.sections.push(section);
-    Ok(findings)
+    findings
+}
+
+/// Runs sessions. Returns the number of requests, which is the same in each of them, and the rates.
+fn sessions(image: &Path, executions: u64, rounds: u32) -> Result<(f64, Vec<f64>), String> {
+    let (mut requests, mut rates) = (0.0, Vec::new());
+    for _ in 0..rounds {
+        let output = worker(&["fuzz", &executions.to_string(), &image.display().to_string()])?;
+        requests = required_number(&output, "requests")?;
+        rates.push(requests / (required_number(&output, "ns")? / 1e9));
+    }
+    Ok((requests, rates))
 }
 
 /// Compiles and links the driver in C.

@@ -13,7 +13,7 @@ use crate::memory::{Code, Fault, GuestPtr};
 use crate::routine::Outcome;
 use crate::verify::{self, At, Breach, Rule, Wdm};
 
-/// How long a client waits before it cancels a request, and then again before it gives up: 60 s in units of 100 ns.
+/// How long a client waits for a request that it has canceled: 60 s in units of 100 ns.
 pub(super) const PATIENCE: u64 = 600_000_000;
 
 /// The mode of a request's sender (`KPROCESSOR_MODE`).
@@ -223,10 +223,10 @@ fn never_names(major: u8, status: NtStatus) -> &'static [Wdm] {
     }
 }
 
-/// Waits for a pending request. Cancels it after [`PATIENCE`], and gives up after twice that time.
+/// Waits for a pending request. Cancels it after the time that the configuration says, and gives up after [`PATIENCE`].
 fn wait_for(packet: Packet) -> Result<(), Fault> {
-    for _ in 0..2 {
-        let deadline = kernel().scheduler.now() + PATIENCE;
+    for patience in [kernel().config.cancel_after(), PATIENCE] {
+        let deadline = kernel().scheduler.now().saturating_add(patience);
         if kernel().scheduler.wait(Some(deadline), |_| is_done(packet.request).then_some(())).is_some() {
             return Ok(());
         }

@@ -72,8 +72,13 @@ pub(super) fn forget(physical: Object) -> Result<(), Fault> {
         let what = format_args!("a device is still attached to a physical device that was removed");
         verify::find_at(Rule::ObjectLeak, Some("IoAttachDeviceToDeviceStack"), 0, what);
     }
-    lock(&kernel().io).devices.retain(|device| device.object != physical);
+    unplug(physical);
     Ok(())
+}
+
+/// Removes a physical device from the list of devices. Its memory stays: a driver may still have its address.
+pub(crate) fn unplug(physical: Object) {
+    lock(&kernel().io).devices.retain(|device| device.object != physical);
 }
 
 /// Returns the device at the top of a stack.

@@ -3,6 +3,7 @@
 pub(crate) mod dpc;
 pub(crate) mod event;
 mod filter_locks;
+mod interleave;
 pub(crate) mod irql;
 pub(crate) mod process;
 pub(crate) mod resource;
@@ -13,6 +14,7 @@ pub(crate) mod spinlock;
 mod state;
 pub(crate) mod thread;
 pub(crate) mod timer;
+mod turns;
 
 use crate::routine::Routine;
 

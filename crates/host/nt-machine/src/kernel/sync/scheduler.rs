@@ -19,9 +19,13 @@ use crate::verify;
 
 /// The scheduler.
 pub(crate) struct Scheduler {
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
     /// Wakes the threads that run DPCs and work items. Each other thread has its own [`BELL`].
     jobs: Condvar,
+    /// Wakes the threads that wait for their turn.
+    pub(super) turn: Condvar,
+    /// Whether threads take turns. Every call of a routine needs this.
+    pub(super) are_taking_turns: AtomicBool,
     /// The 100 ns units by which virtual time has jumped. It is only changed under the lock. The fault handler reads it
     /// and must not wait for the lock.
     jumped: AtomicU64,
@@ -40,6 +44,8 @@ impl Scheduler {
         Self {
             state: Mutex::default(),
             jobs: Condvar::new(),
+            turn: Condvar::new(),
+            are_taking_turns: AtomicBool::new(false),
             jumped: AtomicU64::new(0),
             settling: AtomicBool::new(false),
             time,
@@ -219,11 +225,13 @@ impl Scheduler {
             let sleeper = Sleeper { deadline, channel: channel(), bell: Arc::clone(&bell), woken: false };
             state.sleepers.insert(thread::number(), sleeper);
             state.running -= 1;
+            self.give_up_turn(&mut state);
             if !self.jump(&mut state) {
                 state = self.sleep(state, deadline, &bell);
             }
             state.running += 1;
             state.sleepers.remove(thread::number());
+            state = self.wait_for_turn(state);
         }
     }
 

@@ -76,6 +76,11 @@ impl Sleepers {
         self.woken != 0
     }
 
+    /// Returns whether this thread was woken and has not checked the state yet.
+    pub(super) fn is_woken(&self, thread: u32) -> bool {
+        self.all.get(&thread).is_some_and(|sleeper| sleeper.woken)
+    }
+
     pub(super) fn first_deadline(&self) -> Option<u64> {
         self.deadlines.first().map(|(deadline, _)| *deadline)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::event::Waitable;
 use super::sleepers::Sleepers;
+use super::turns::Turns;
 use crate::cpu::thread;
 use crate::memory::{GuestPtr, Opaque, OrStop as _};
 
@@ -49,6 +50,8 @@ pub(crate) struct State {
     /// The number of threads that run driver code or are about to.
     pub(super) running: usize,
     pub(super) sleepers: Sleepers,
+    /// The threads that take turns.
+    pub(super) turns: Option<Turns>,
     pub(crate) timers: Vec<Timer>,
     pub(crate) deferred: VecDeque<(u64, Job)>,
     pub(crate) work: VecDeque<(u64, Job)>,
@@ -76,6 +79,13 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Changes the threads that take turns. The second argument of `change` returns whether a thread was woken that has not
+    /// checked the state yet. Returns `None` if no threads take turns.
+    pub(super) fn change_turns<R>(&mut self, change: impl FnOnce(&mut Turns, &dyn Fn(u32) -> bool) -> R) -> Option<R> {
+        let Self { turns, sleepers, .. } = self;
+        turns.as_mut().map(|turns| change(turns, &|thread| sleepers.is_woken(thread)))
+    }
+
     /// Returns the number of threads that wait for exclusive or shared access, by the address of the resource.
     pub(super) const fn waiters_of(&mut self, exclusive: bool) -> &mut BTreeMap<u64, u32> {
         if exclusive { &mut self.writers } else { &mut self.shared_waiters }

@@ -39,7 +39,7 @@ a path that no request took.
 | invariant MDL checking | the MDL of a request that is completed must be its own; the contents of buffers are not compared |
 | power framework delay fuzzing | nothing |
 | port/miniport interface checking, VM switch verification | nothing: the port drivers are not modelled |
-| kernel synchronization delay fuzzing | `--races` delays events to expose races with unregistering; other delays are not varied |
+| kernel synchronization delay fuzzing | `--together 2@N` and `nt-host fuzz` vary which thread continues at a call; `--races` delays events to expose races with unregistering |
 | code integrity checks | at load: an image that memory integrity would refuse has a note |
 | driver isolation checks | nothing |
 ";
