@@ -1,7 +1,9 @@
 //! `cargo xtask test`: runs all tests of the repository.
 
 mod features;
+mod kmdf;
 mod miri;
+mod public_api;
 mod toolchains;
 
 use super::build::{DRIVER, SETUP, TOOLS};
@@ -24,7 +26,8 @@ Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
 built with --cfg loom in target/loom. Crates are checked with and without their
-Cargo features. With --all, the crates that a driver links are checked with the
+Cargo features. With --all, wdk-kmdf is checked for its oldest framework and its
+public API for raw types, the crates that a driver links are checked with the
 oldest supported Rust, the tests that depend on the toolchain run with Rust's
 beta, if rustup can install these toolchains, Miri runs if a nightly toolchain
 is installed, and so do the programs of tests that take longest.
@@ -70,8 +73,8 @@ pub(super) const STEPS: [Step; 10] = [
     Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
 ];
 
-/// The steps that only `--all` runs: each compiles much of the workspace again.
-pub(super) const MORE_STEPS: [Step; 3] = [toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
+/// The steps that only `--all` runs: each compiles much again.
+pub(super) const MORE_STEPS: [Step; 4] = [kmdf::STEP, toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
 
