@@ -85,8 +85,8 @@ impl Leaked {
         if let Some(target) = &self.target {
             self.use_target(passive, target);
         }
-        // The bus is gone, and the child with it.
-        let _ = self.child.mark_missing();
+        // The bus is gone, and the child with it. Only its value is left.
+        drop(self.child);
         if let Some(device) = &self.device {
             wdk::println!("misuse: the value outlives its device: {}", device.pending.is_some());
         }
