@@ -6,8 +6,8 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use wdk_etw::{
-    ActivityScope, ControlCode, EnableRequest, Guid, NtStatus, define_provider, start_activity, stop_activity,
-    write_event,
+    ActivityScope, ControlCode, EnableRequest, Guid, IrpActivity, NtStatus, define_provider, start_activity,
+    stop_activity, write_event,
 };
 use wdk_sys::PCUNICODE_STRING;
 
@@ -40,6 +40,9 @@ const TIMER: u64 = 0x8;
 /// capture-state request writes them together with the state of the devices.
 static STATUSES: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
+/// The routines for the activity ids of requests. A Windows without them gives no request an id.
+pub(crate) static IRP_ACTIVITY: IrpActivity = IrpActivity::new();
+
 /// Registers the provider, enables descriptor types, and makes sessions record the path of this image. This uses every
 /// set-information operation once.
 ///
@@ -56,6 +59,7 @@ pub(crate) unsafe fn start_up() {
     let traits = PROVIDER.traits_status().unwrap_or(register);
     let descriptor_types = PROVIDER.use_descriptor_type(true);
     let binary = PROVIDER.track_binary();
+    let _ = IRP_ACTIVITY.look_up();
     for (place, status) in STATUSES.iter().zip([register, traits, descriptor_types, binary]) {
         place.store(status.as_int(), Ordering::Relaxed);
     }

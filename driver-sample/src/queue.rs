@@ -20,7 +20,7 @@ impl From<Refusal> for NtStatus {
 impl QueueEvents for SampleDevice {
     fn device_control(&self, mut request: Request, code: u32) {
         let activity = events::request_start(&self.device, code, request.input_length(), request.output_length());
-        if let Some(client) = request.activity_id() {
+        if let Ok(client) = request.activity_id(&events::IRP_ACTIVITY) {
             events::request_client(activity.id(), &client);
         }
         self.device.count_request();

@@ -156,7 +156,7 @@ impl Request {
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn output(&mut self) -> Result<Output<'_>, NtStatus> {
-        let start = if self.output_length() == 0 { NonNull::dangling() } else { self.retrieve_output()? };
+        let start = self.output_start()?;
         let is_shared = match self.kind {
             RequestKind::Control(code) | RequestKind::InternalControl(code) => code & METHOD_MASK != METHOD_BUFFERED,
             _ => self.is_direct,
@@ -176,7 +176,16 @@ impl Request {
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn reply(&mut self, bytes: &[u8]) -> Result<(), NtStatus> {
-        self.output()?.write(bytes)
+        // As `output` and `write`, without counting in between.
+        let start = self.output_start()?;
+        self.set_information(0);
+        if bytes.len() > self.output_length() {
+            return Err(NtStatus::BufferTooSmall);
+        }
+        // SAFETY: the framework returns a buffer of at least this length, and `self` is borrowed mutably, so nothing else refers to it.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), start.as_ptr(), bytes.len()) };
+        self.set_information(bytes.len());
+        Ok(())
     }
 
     /// Replies with a value.
@@ -249,6 +258,11 @@ impl Request {
         check(unsafe { wdf!(WdfRequestRetrieveInputBuffer, self.raw(), self.input_length(), place, ptr::null_mut()) })?;
         // SAFETY: the call succeeded, so it has stored the address of a buffer.
         Ok(unsafe { NonNull::new_unchecked(buffer.cast()) })
+    }
+
+    /// Returns where the output begins. Without output, there is no buffer.
+    fn output_start(&self) -> Result<NonNull<u8>, NtStatus> {
+        if self.output_length() == 0 { Ok(NonNull::dangling()) } else { self.retrieve_output() }
     }
 
     fn retrieve_output(&self) -> Result<NonNull<u8>, NtStatus> {

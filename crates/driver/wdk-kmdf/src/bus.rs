@@ -32,6 +32,10 @@ pub struct ChildInit<'a, T> {
 }
 
 /// A device on a bus, with a context of type `T`: a counted reference, as [`DeviceRef`].
+///
+/// The framework's child refers to its bus until it is destroyed (Microsoft's public framework source: `~FxDevice` in
+/// `shared/core/fxdevice.cpp`). So a bus that keeps this in its own value drops it in [`Device::cleanup`]; otherwise neither is
+/// ever freed.
 pub struct ChildDevice<T: Device> {
     device: DeviceRef<T>,
 }
@@ -153,7 +157,7 @@ impl PdoInit<'_> {
     /// `PASSIVE_LEVEL`.
     pub fn raw_device(&mut self, class: &Guid) -> Result<(), NtStatus> {
         // SAFETY: the device has not been created yet, and the GUID outlives the call.
-        check(unsafe { wdf!(WdfPdoInitAssignRawDevice, self.raw, ptr::from_ref(&guid(class))) })
+        check(unsafe { wdf!(WdfPdoInitAssignRawDevice, self.raw, ptr::from_ref(guid(class))) })
     }
 }
 

@@ -10,12 +10,13 @@
 //! `fxworkitem.cpp`). Using that NULL as a handle is bug check 0x10D.
 
 use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use wdk_etw::NtStatus;
 use wdk_sys::{NTSTATUS, WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT};
 
 use crate::call::wdf;
-use crate::context::{self, Place};
+use crate::context::{self, ObjectCallback, Place};
 use crate::{SpinLock, check};
 
 /// The context of a child, with what its kind needs.
@@ -24,8 +25,9 @@ struct State<X> {
     device: WDFOBJECT,
     /// Where the device's value is. The device outlives the callbacks of its children.
     value: Place,
-    /// False from the child's cleanup on.
-    lives: SpinLock<bool>,
+    /// False from the child's cleanup on. It changes while `lock` is held.
+    lives: AtomicBool,
+    lock: SpinLock<()>,
     extra: X,
 }
 
@@ -34,12 +36,14 @@ unsafe impl<X: Send> Send for State<X> {}
 // SAFETY: as above.
 unsafe impl<X: Sync> Sync for State<X> {}
 
-/// Returns the attributes of a child of a device.
-pub(crate) fn attributes<X: 'static>(device: WDFDEVICE) -> WDF_OBJECT_ATTRIBUTES {
-    WDF_OBJECT_ATTRIBUTES {
-        EvtCleanupCallback: Some(cleanup::<X>),
-        ..context::child_attributes::<State<X>>(device.cast())
-    }
+/// Returns the attributes of a child of `parent`, which is null if the framework chooses it.
+pub(crate) fn attributes<X: 'static>(parent: WDFOBJECT) -> WDF_OBJECT_ATTRIBUTES {
+    attributes_with_cleanup::<X>(parent, cleanup::<X>)
+}
+
+/// As [`attributes`], for a child with a callback of its own, which must call [`cleanup`].
+pub(crate) fn attributes_with_cleanup<X: 'static>(parent: WDFOBJECT, cleanup: ObjectCallback) -> WDF_OBJECT_ATTRIBUTES {
+    context::attributes::<State<X>>(parent, Some(cleanup))
 }
 
 /// A reference to a child that this crate created.
@@ -65,7 +69,8 @@ impl<X: 'static> Child<X> {
     pub(crate) unsafe fn new(raw: WDFOBJECT, device: WDFDEVICE, extra: X) -> Result<Self, NtStatus> {
         // SAFETY: the device exists.
         let value = unsafe { context::place(device.cast()) }.ok_or(NtStatus::InternalError)?;
-        let state = State { device: device.cast(), value, lives: SpinLock::new(true), extra };
+        let state =
+            State { device: device.cast(), value, lives: AtomicBool::new(true), lock: SpinLock::new(()), extra };
         // SAFETY: the attributes have a context of this type, and it is filled only here.
         let state = NonNull::from(unsafe { context::fill(raw, state) });
         // SAFETY: the object exists.
@@ -89,13 +94,14 @@ impl<X: 'static> Child<X> {
     /// Calls `body` with the handle while its deletion is held off, that is, at `DISPATCH_LEVEL`. Returns `None` if the
     /// child was deleted. `body` must not wait and must not call back into the driver.
     pub(crate) fn locked<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
-        self.state().lives.with(|lives| lives.then(|| body(self.raw)))
+        let state = self.state();
+        state.lock.with(|()| state.lives.load(Ordering::Relaxed).then(|| body(self.raw)))
     }
 
     /// Calls `body` with the handle if the child was not deleted before. For functions that wait or call back: those of
     /// queues, and stopping or flushing, are valid for an object that is being deleted, as long as it has a reference.
     pub(crate) fn unlocked<R>(&self, body: impl FnOnce(WDFOBJECT) -> R) -> Option<R> {
-        self.state().lives.with(|lives| *lives).then(|| body(self.raw))
+        self.state().lives.load(Ordering::Acquire).then(|| body(self.raw))
     }
 }
 
@@ -110,8 +116,7 @@ impl Child {
         device: WDFDEVICE,
         create: impl FnOnce(*mut WDF_OBJECT_ATTRIBUTES, *mut WDFOBJECT) -> NTSTATUS,
     ) -> Result<Self, NtStatus> {
-        let mut attributes = attributes::<()>(device);
-        attributes.ParentObject = ptr::null_mut();
+        let mut attributes = attributes::<()>(ptr::null_mut());
         let mut raw: WDFOBJECT = ptr::null_mut();
         check(create(ptr::from_mut(&mut attributes), ptr::from_mut(&mut raw)))?;
         // SAFETY: the object was just created with these attributes.
@@ -146,18 +151,6 @@ pub(crate) unsafe fn reference(object: WDFOBJECT) {
 pub(crate) unsafe fn dereference(object: WDFOBJECT) {
     // SAFETY: guaranteed by the caller.
     unsafe { wdf!(WdfObjectDereferenceActual, object, ptr::null_mut(), 0, ptr::null()) };
-}
-
-/// Marks a child as deleted.
-///
-/// # Safety
-///
-/// `child` must have been created with [`attributes`] for `X`, and its cleanup callback must be running.
-pub(crate) unsafe fn mark_deleted<X: 'static>(child: WDFOBJECT) {
-    // SAFETY: the attributes have a context of this type.
-    if let Some(state) = unsafe { context::get::<State<X>>(child) } {
-        state.lives.with(|lives| *lives = false);
-    }
 }
 
 /// Returns what the kind of a child needs.
@@ -196,7 +189,15 @@ pub(crate) unsafe fn device_value<'a, T: 'static>(child: WDFOBJECT) -> Option<&'
     unsafe { context::get_at::<T>(state.value) }
 }
 
-unsafe extern "C" fn cleanup<X: 'static>(object: WDFOBJECT) {
-    // SAFETY: the framework passes the child for which this callback was set.
-    unsafe { mark_deleted::<X>(object) };
+/// `EvtCleanupCallback`: marks a child as deleted.
+///
+/// # Safety
+///
+/// `child` must have been created with [`attributes`] for `X`, and its cleanup callback must be running.
+#[inline(never)]
+pub(crate) unsafe extern "C" fn cleanup<X: 'static>(child: WDFOBJECT) {
+    // SAFETY: the attributes have a context of this type.
+    if let Some(state) = unsafe { context::get::<State<X>>(child) } {
+        state.lock.with(|()| state.lives.store(false, Ordering::Release));
+    }
 }

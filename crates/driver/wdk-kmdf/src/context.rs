@@ -44,25 +44,37 @@ struct Slot<T> {
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// Returns the attributes of an object with a context for a `T`. The value is dropped when the object is destroyed.
-pub(crate) fn attributes<T: 'static>() -> WDF_OBJECT_ATTRIBUTES {
+/// A callback of an object when it is deleted, or when its memory is freed.
+pub(crate) type ObjectCallback = unsafe extern "C" fn(WDFOBJECT);
+
+/// Returns the attributes of an object with a context for a `T`. The value is dropped when the object is destroyed. `parent` is null
+/// if the framework chooses it.
+pub(crate) fn attributes<T: 'static>(parent: WDFOBJECT, cleanup: Option<ObjectCallback>) -> WDF_OBJECT_ATTRIBUTES {
     const {
         assert!(align_of::<Slot<T>>() <= 2 * size_of::<usize>(), "the framework aligns a context like pool memory");
     }
-    WDF_OBJECT_ATTRIBUTES {
-        Size: size_field::<WDF_OBJECT_ATTRIBUTES>(),
-        EvtDestroyCallback: if needs_drop::<T>() { Some(destroy::<T>) } else { None },
-        ExecutionLevel: _WDF_EXECUTION_LEVEL::WdfExecutionLevelInheritFromParent,
-        SynchronizationScope: _WDF_SYNCHRONIZATION_SCOPE::WdfSynchronizationScopeInheritFromParent,
-        ContextSizeOverride: size_of::<Slot<T>>(),
-        ContextTypeInfo: &raw const INFO.0,
-        ..WDF_OBJECT_ATTRIBUTES::default()
-    }
+    let destroy: Option<ObjectCallback> = if needs_drop::<T>() { Some(destroy::<T>) } else { None };
+    attributes_of_size(parent, cleanup, destroy, size_of::<Slot<T>>())
 }
 
-/// As [`attributes`], for a child of `parent`.
-pub(crate) fn child_attributes<T: 'static>(parent: WDFOBJECT) -> WDF_OBJECT_ATTRIBUTES {
-    WDF_OBJECT_ATTRIBUTES { ParentObject: parent, ..attributes::<T>() }
+/// The part of [`attributes`] that is the same for all types. A driver creates many objects, so the code is not repeated there.
+#[inline(never)]
+fn attributes_of_size(
+    parent: WDFOBJECT,
+    cleanup: Option<ObjectCallback>,
+    destroy: Option<ObjectCallback>,
+    size: usize,
+) -> WDF_OBJECT_ATTRIBUTES {
+    WDF_OBJECT_ATTRIBUTES {
+        Size: size_field::<WDF_OBJECT_ATTRIBUTES>(),
+        EvtCleanupCallback: cleanup,
+        EvtDestroyCallback: destroy,
+        ExecutionLevel: _WDF_EXECUTION_LEVEL::WdfExecutionLevelInheritFromParent,
+        SynchronizationScope: _WDF_SYNCHRONIZATION_SCOPE::WdfSynchronizationScopeInheritFromParent,
+        ParentObject: parent,
+        ContextSizeOverride: size,
+        ContextTypeInfo: &raw const INFO.0,
+    }
 }
 
 /// Returns the slot of an object, or null if the object has no context of this crate.
@@ -71,9 +83,19 @@ pub(crate) fn child_attributes<T: 'static>(parent: WDFOBJECT) -> WDF_OBJECT_ATTR
 ///
 /// The object must exist.
 unsafe fn slot<T>(object: WDFOBJECT) -> *const Slot<T> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { locate(object) }.cast_const().cast()
+}
+
+/// Returns the context of an object. Every callback begins with this call, so the code is not repeated there.
+///
+/// # Safety
+///
+/// The object must exist.
+#[inline(never)]
+unsafe fn locate(object: WDFOBJECT) -> *mut c_void {
     // SAFETY: the caller guarantees that the object exists; the description is a static.
-    let context: *mut c_void = unsafe { wdf!(WdfObjectGetTypedContextWorker, object, &raw const INFO.0) };
-    context.cast_const().cast()
+    unsafe { wdf!(WdfObjectGetTypedContextWorker, object, &raw const INFO.0) }
 }
 
 /// Stores the value of the context and returns it.

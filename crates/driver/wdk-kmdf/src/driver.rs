@@ -9,7 +9,6 @@ use wdk_sys::{
 };
 
 use crate::call::wdf;
-use crate::request::IRP_ACTIVITY;
 use crate::{DeviceInit, Passive, check, size_field, status_of};
 
 /// The callbacks of a driver. The framework calls both at `PASSIVE_LEVEL`.
@@ -107,8 +106,6 @@ pub unsafe fn create_driver<D: Driver>(
             ptr::from_mut(&mut raw)
         )
     })?;
-    // A Windows without the routines has no activity ids of requests.
-    let _ = IRP_ACTIVITY.look_up();
     Ok(DriverHandle { raw })
 }
 

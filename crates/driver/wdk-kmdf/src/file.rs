@@ -89,7 +89,7 @@ pub(crate) unsafe fn set_config<T: FileEvents>(init: PWDFDEVICE_INIT) {
         AutoForwardCleanupClose: _WDF_TRI_STATE::WdfUseDefault,
         FileObjectClass: _WDF_FILEOBJECT_CLASS::WdfFileObjectWdfCannotUseFsContexts,
     };
-    let mut attributes = context::attributes::<T::File>();
+    let mut attributes = context::attributes::<T::File>(ptr::null_mut(), None);
     // SAFETY: guaranteed by the caller; the structures outlive the call.
     unsafe {
         wdf!(WdfDeviceInitSetFileObjectConfig, init, ptr::from_mut(&mut config), ptr::from_mut(&mut attributes));

@@ -86,7 +86,7 @@ impl<'a, T: Device> DeviceHandle<'a, T> {
     /// `PASSIVE_LEVEL`.
     pub fn create_interface(&self, class: &Guid) -> Result<(), NtStatus> {
         // SAFETY: the device exists, the GUID outlives the call, and the reference string is optional.
-        check(unsafe { wdf!(WdfDeviceCreateDeviceInterface, self.raw, ptr::from_ref(&guid(class)), ptr::null()) })
+        check(unsafe { wdf!(WdfDeviceCreateDeviceInterface, self.raw, ptr::from_ref(guid(class)), ptr::null()) })
     }
 
     /// Enables or disables a device interface. The framework does it when the device starts and stops; this overrides it.
@@ -100,7 +100,7 @@ impl<'a, T: Device> DeviceHandle<'a, T> {
             wdf!(
                 WdfDeviceSetDeviceInterfaceState,
                 self.raw,
-                ptr::from_ref(&guid(class)),
+                ptr::from_ref(guid(class)),
                 ptr::null(),
                 u8::from(is_enabled)
             );

@@ -4,9 +4,7 @@ use core::marker::PhantomData;
 use core::ptr;
 
 use wdk_etw::NtStatus;
-use wdk_sys::{
-    _WDF_DEVICE_IO_TYPE, _WDF_EXECUTION_LEVEL, PWDFDEVICE_INIT, WDF_OBJECT_ATTRIBUTES, WDFDEVICE, WDFOBJECT,
-};
+use wdk_sys::{_WDF_DEVICE_IO_TYPE, _WDF_EXECUTION_LEVEL, PWDFDEVICE_INIT, WDFDEVICE, WDFOBJECT};
 
 use crate::call::wdf;
 use crate::device::{cleanup, pnp_callbacks};
@@ -185,7 +183,8 @@ impl<'a, T: Device> DeviceBuilder<'a, T> {
     }
 
     /// Makes the framework call the device's queues at `PASSIVE_LEVEL` (`WdfExecutionLevelPassive`), where
-    /// [`Passive::current`](crate::Passive::current) returns a token. Timers then cannot be created.
+    /// [`Passive::current`](crate::Passive::current) returns a token. Timers still tick at
+    /// `DISPATCH_LEVEL`.
     ///
     /// # IRQL
     ///
@@ -245,7 +244,7 @@ pub(crate) unsafe fn create<'a, T: Device>(
         // SAFETY: the device has not been created yet.
         unsafe { wdf!(WdfDeviceInitSetIoType, *raw, _WDF_DEVICE_IO_TYPE::WdfDeviceIoDirect) };
     }
-    let mut attributes = WDF_OBJECT_ATTRIBUTES { EvtCleanupCallback: Some(cleanup::<T>), ..context::attributes::<T>() };
+    let mut attributes = context::attributes::<T>(ptr::null_mut(), Some(cleanup::<T>));
     if is_passive {
         attributes.ExecutionLevel = _WDF_EXECUTION_LEVEL::WdfExecutionLevelPassive;
     }

@@ -74,7 +74,8 @@ mod user_buffers;
 mod wmi;
 mod work_item;
 
-use core::mem::size_of;
+use core::mem::{align_of, offset_of, size_of};
+use core::ptr;
 use core::time::Duration;
 
 use wdk_etw::{Guid, NtStatus};
@@ -133,6 +134,14 @@ fn relative_time(delay: Duration) -> i64 {
     -i64::try_from(delay.as_nanos() / 100).unwrap_or(i64::MAX)
 }
 
-fn guid(guid: &Guid) -> GUID {
-    GUID { Data1: guid.data1, Data2: guid.data2, Data3: guid.data3, Data4: guid.data4 }
+const _: () = {
+    assert!(size_of::<Guid>() == size_of::<GUID>() && align_of::<Guid>() == align_of::<GUID>());
+    assert!(offset_of!(Guid, data2) == offset_of!(GUID, Data2) && offset_of!(Guid, data3) == offset_of!(GUID, Data3));
+    assert!(offset_of!(Guid, data1) == offset_of!(GUID, Data1) && offset_of!(Guid, data4) == offset_of!(GUID, Data4));
+};
+
+/// Returns the same GUID with the type of `wdk_sys`.
+const fn guid(guid: &Guid) -> &GUID {
+    // SAFETY: both types have the same layout, and all bytes are valid for both.
+    unsafe { &*ptr::from_ref(guid).cast() }
 }

@@ -85,7 +85,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn create_wait_lock<V>(&self, value: V) -> Result<WaitLock<V>, NtStatus> {
-        let mut attributes = context::child_attributes::<()>(self.raw().cast());
+        let mut attributes = context::attributes::<()>(self.raw().cast(), None);
         let mut lock: WDFWAITLOCK = ptr::null_mut();
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe { wdf!(WdfWaitLockCreate, ptr::from_mut(&mut attributes), ptr::from_mut(&mut lock)) })?;

@@ -6,7 +6,8 @@ use core::slice;
 
 use wdk_etw::NtStatus;
 
-use crate::Pod;
+// Tests include this file and `pod.rs` in a crate for the host, where both are in another module.
+use super::Pod;
 
 /// The output buffer of a request. What is written is appended and counted; completing the request reports exactly that many
 /// bytes to the client. The rest of the buffer, which may hold old data of the system, never reaches the client.
@@ -111,7 +112,7 @@ impl<'a> Output<'a> {
     /// Counts bytes that were written to a [reserved](Self::reserve) place.
     fn count(&mut self, length: usize) {
         // A request's buffer has at most 32 bits of length.
-        *self.written = self.written.wrapping_add(crate::request::short(length));
+        *self.written = self.written.wrapping_add(short(length));
     }
 
     /// Returns the place for `length` more bytes.
@@ -122,4 +123,10 @@ impl<'a> Output<'a> {
         // SAFETY: the result is inside of the buffer or at its end.
         Ok(unsafe { self.start.add(self.written()) })
     }
+}
+
+/// Converts the length of a buffer, which has 32 bits in an IRP. A longer one would only become shorter than its buffer.
+#[expect(clippy::cast_possible_truncation, reason = "a length in an IRP is a ULONG")]
+pub(crate) const fn short(length: usize) -> u32 {
+    length as u32
 }

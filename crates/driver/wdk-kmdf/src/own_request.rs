@@ -85,7 +85,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     where
         T: OwnRequestEvents<Tag>,
     {
-        let mut attributes = child::attributes::<SpinLock<Sent>>(self.raw());
+        let mut attributes = child::attributes::<SpinLock<Sent>>(self.raw().cast());
         let mut raw: WDFREQUEST = ptr::null_mut();
         // SAFETY: the device and the target exist, and all structures outlive the call.
         check(unsafe {

@@ -20,7 +20,6 @@ use crate::{Device, DeviceHandle, Request, SpinLock, check, context};
 /// The context of the slot's object.
 #[derive(Debug)]
 struct Slot {
-    object: WDFOBJECT,
     held: SpinLock<Held>,
     /// The next slot in the list. Only code that holds the lock of [`SLOTS`] uses it.
     next: Cell<*const Self>,
@@ -30,9 +29,23 @@ struct Slot {
 #[derive(Debug)]
 struct Held {
     request: Option<Request>,
-    /// The [`PendingRequest`] was dropped while the framework cancelled the request. The cancel callback then releases the
-    /// reference to the object.
-    is_abandoned: bool,
+    /// The slot's object, or null. The [`PendingRequest`] was dropped while the framework cancelled the request, and the cancel
+    /// callback releases its reference.
+    abandoned: WDFOBJECT,
+}
+
+// SAFETY: the framework's functions for objects can be called from any thread.
+unsafe impl Send for Held {}
+
+impl Held {
+    /// Takes the request, unless its client has cancelled it.
+    fn take(&mut self) -> Option<Request> {
+        let raw = self.request.as_ref()?.raw();
+        // SAFETY: a request in the slot has not been completed, because that takes it out first, under the lock.
+        let status: NTSTATUS = unsafe { wdf!(WdfRequestUnmarkCancelable, raw) };
+        // If it was cancelled, the cancel callback waits for the lock or will do so, and completes it.
+        if status == NtStatus::Cancelled.as_signed() { None } else { self.request.take() }
+    }
 }
 
 /// All slots of the driver: the first one, or null.
@@ -132,7 +145,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn create_pending_request(&self) -> Result<PendingRequest, NtStatus> {
-        let mut attributes = context::child_attributes::<Slot>(self.raw().cast());
+        let mut attributes = context::attributes::<Slot>(self.raw().cast(), None);
         let mut object: WDFOBJECT = ptr::null_mut();
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe { wdf!(WdfObjectCreate, ptr::from_mut(&mut attributes), ptr::from_mut(&mut object)) })?;
@@ -141,8 +154,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             context::fill(
                 object,
                 Slot {
-                    object,
-                    held: SpinLock::new(Held { request: None, is_abandoned: false }),
+                    held: SpinLock::new(Held { request: None, abandoned: ptr::null_mut() }),
                     next: Cell::new(ptr::null()),
                 },
             )
@@ -193,13 +205,7 @@ impl PendingRequest {
     /// At most `DISPATCH_LEVEL`.
     #[must_use]
     pub fn take(&self) -> Option<Request> {
-        self.slot().held.with(|held| {
-            let raw = held.request.as_ref()?.raw();
-            // SAFETY: a request in the slot has not been completed, because that takes it out first, under the lock.
-            let status: NTSTATUS = unsafe { wdf!(WdfRequestUnmarkCancelable, raw) };
-            // If it was cancelled, the cancel callback waits for the lock or will do so, and completes it.
-            if status == NtStatus::Cancelled.as_signed() { None } else { held.request.take() }
-        })
+        self.slot().held.with(Held::take)
     }
 
     /// Returns whether there is a request.
@@ -247,11 +253,15 @@ impl PendingRequest {
 
 impl Drop for PendingRequest {
     fn drop(&mut self) {
-        drop(self.take());
-        let is_abandoned = self.slot().held.with(|held| {
-            held.is_abandoned = held.request.is_some();
-            held.is_abandoned
+        let (request, is_abandoned) = self.slot().held.with(|held| {
+            let request = held.take();
+            let is_abandoned = held.request.is_some();
+            if is_abandoned {
+                held.abandoned = self.object;
+            }
+            (request, is_abandoned)
         });
+        drop(request);
         if !is_abandoned {
             // SAFETY: this value has a reference since its creation.
             unsafe { dereference(self.object) };
@@ -267,7 +277,7 @@ unsafe extern "C" fn cancel(raw: WDFREQUEST) {
         while let Some(slot) = unsafe { next.as_ref() } {
             let request = slot.held.with(|held| {
                 let request = held.request.take_if(|request| request.raw() == raw)?;
-                Some((request, held.is_abandoned.then_some(slot.object)))
+                Some((request, held.abandoned))
             });
             if request.is_some() {
                 return request;
@@ -278,9 +288,9 @@ unsafe extern "C" fn cancel(raw: WDFREQUEST) {
     });
     if let Some((request, abandoned)) = found {
         request.complete(NtStatus::Cancelled);
-        if let Some(object) = abandoned {
+        if !abandoned.is_null() {
             // SAFETY: the reference of the `PendingRequest` that was dropped.
-            unsafe { dereference(object) };
+            unsafe { dereference(abandoned) };
         }
     }
 }

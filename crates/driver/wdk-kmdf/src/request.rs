@@ -7,10 +7,8 @@ use wdk_etw::{Guid, IrpActivity, NtStatus};
 use wdk_sys::{_WDF_REQUEST_TYPE, NTSTATUS, WDF_REQUEST_PARAMETERS, WDFQUEUE, WDFREQUEST};
 
 use crate::call::wdf;
+use crate::output::short;
 use crate::{Queue, check, context};
-
-/// The routines for the activity ids of requests. `create_driver` looks them up.
-pub(crate) static IRP_ACTIVITY: IrpActivity = IrpActivity::new();
 
 /// What a client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,17 +170,22 @@ impl Request {
 
     /// Returns the activity id of the request (`IoGetActivityIdIrp`), for the `related_id` of the driver's own activity. A
     /// request has one only while a session traces I/O activities, or if another driver has set one. The framework has no
-    /// function of its own for this in kernel mode.
+    /// function of its own for this in kernel mode. `DriverEntry` looks up the routines with
+    /// [`IrpActivity::look_up`].
+    ///
+    /// # Errors
+    ///
+    /// Returns `STATUS_NOT_FOUND` if the request has no id, and `STATUS_NOT_SUPPORTED` if the routines were not looked up or this
+    /// Windows does not have them.
     ///
     /// # IRQL
     ///
     /// At most `DISPATCH_LEVEL`.
-    #[must_use]
-    pub fn activity_id(&self) -> Option<Guid> {
+    pub fn activity_id(&self, routines: &IrpActivity) -> Result<Guid, NtStatus> {
         // SAFETY: `self` owns the request, so its IRP is valid.
         let irp = unsafe { wdf!(WdfRequestWdmGetIrp, self.raw) };
         // SAFETY: as above; it is valid until the request is completed.
-        unsafe { IRP_ACTIVITY.get(irp.cast()) }.ok()
+        unsafe { routines.get(irp.cast()) }
     }
 
     /// Returns the value of the file that the request was sent to, made by [`FileEvents::file_open`](crate::FileEvents). `None`
@@ -322,12 +325,6 @@ impl Drop for Request {
     fn drop(&mut self) {
         self.complete_raw(NtStatus::Cancelled);
     }
-}
-
-/// Converts the length of a buffer, which has 32 bits in an IRP. A longer one would only become shorter than its buffer.
-#[expect(clippy::cast_possible_truncation, reason = "a length in an IRP is a ULONG")]
-pub(crate) const fn short(length: usize) -> u32 {
-    length as u32
 }
 
 /// Returns the parameters that the framework has.

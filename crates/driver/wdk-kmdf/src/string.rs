@@ -143,7 +143,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             wdf!(
                 WdfDeviceRetrieveDeviceInterfaceString,
                 self.raw(),
-                ptr::from_ref(&guid(class)),
+                ptr::from_ref(guid(class)),
                 ptr::null(),
                 string.raw
             )

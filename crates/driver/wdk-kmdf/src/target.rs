@@ -58,14 +58,15 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn open_target(&self, name: &[u16], access: u32) -> Result<RemoteTarget, NtStatus> {
-        let mut attributes = context::attributes::<()>();
+        let name = unicode(name)?;
+        let mut attributes = context::attributes::<()>(ptr::null_mut(), None);
         let mut raw: WDFIOTARGET = ptr::null_mut();
         // SAFETY: the device exists, and all structures outlive the call.
         check(unsafe { wdf!(WdfIoTargetCreate, self.raw(), ptr::from_mut(&mut attributes), ptr::from_mut(&mut raw)) })?;
         let mut parameters = WDF_IO_TARGET_OPEN_PARAMS {
             Size: size_field::<WDF_IO_TARGET_OPEN_PARAMS>(),
             Type: _WDF_IO_TARGET_OPEN_TYPE::WdfIoTargetOpenByName,
-            TargetDeviceName: unicode(name)?,
+            TargetDeviceName: name,
             DesiredAccess: access,
             CreateDisposition: FILE_OPEN,
             CreateOptions: FILE_NON_DIRECTORY_FILE,

@@ -4,7 +4,7 @@ use core::ptr;
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
-use wdk_sys::{WDF_OBJECT_ATTRIBUTES, WDF_TIMER_CONFIG, WDFOBJECT, WDFTIMER};
+use wdk_sys::{WDF_TIMER_CONFIG, WDFOBJECT, WDFTIMER};
 
 use crate::call::wdf;
 use crate::child::{self, Child};
@@ -112,8 +112,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             Period: period.cast_unsigned(),
             ..WDF_TIMER_CONFIG::default()
         };
-        let mut attributes =
-            WDF_OBJECT_ATTRIBUTES { EvtCleanupCallback: Some(cleanup), ..child::attributes::<()>(self.raw()) };
+        let mut attributes = child::attributes_with_cleanup::<()>(self.raw().cast(), cleanup);
         let mut raw: WDFTIMER = ptr::null_mut();
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe {
@@ -134,7 +133,7 @@ unsafe extern "C" fn tick<T: TimerEvents<Tag>, Tag>(object: WDFTIMER) {
 
 unsafe extern "C" fn cleanup(object: WDFOBJECT) {
     // SAFETY: the framework passes the timer for which this callback was set.
-    unsafe { child::mark_deleted::<()>(object) };
+    unsafe { child::cleanup::<()>(object) };
     // The framework stopped the timer before this callback. But a `start` on another processor may have checked the
     // state of the timer before it was marked, and may have started the timer after that. The timer would then expire
     // after its memory has been freed. No more starts are possible now, so stop it again.

@@ -98,7 +98,7 @@ fn lock(request: &Request) -> Result<(), NtStatus> {
             wdf!(WdfRequestProbeAndLockUserBufferForWrite, raw, start, length, ptr::from_mut(&mut output))
         })?;
     }
-    let mut attributes = context::attributes::<Locked>();
+    let mut attributes = context::attributes::<Locked>(ptr::null_mut(), None);
     // SAFETY: the driver owns the request, and the attributes outlive the call; the address is optional.
     check(unsafe { wdf!(WdfObjectAllocateContext, raw.cast(), ptr::from_mut(&mut attributes), ptr::null_mut()) })?;
     // SAFETY: the context was just allocated for this type.

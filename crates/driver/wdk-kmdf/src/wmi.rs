@@ -152,7 +152,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     {
         let mut provider = WDF_WMI_PROVIDER_CONFIG {
             Size: size_field::<WDF_WMI_PROVIDER_CONFIG>(),
-            Guid: guid(block),
+            Guid: *guid(block),
             MinInstanceBufferSize: size_field::<T::Data>(),
             ..WDF_WMI_PROVIDER_CONFIG::default()
         };
@@ -271,5 +271,7 @@ unsafe extern "C" fn execute<T: WmiEvents<Tag>, Tag>(
     let result = unsafe { on(instance, |value: &T, device| value.execute(device, method)) };
     // SAFETY: the framework passes a place for the size.
     unsafe { used.write(written) };
-    status_of(result)
+    // The driver may have ignored that its reply does not fit.
+    let fits = if written as usize <= capacity { Ok(()) } else { Err(NtStatus::BufferTooSmall) };
+    status_of(result.and(fits))
 }

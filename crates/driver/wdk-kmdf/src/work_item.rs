@@ -77,7 +77,7 @@ impl<T: Device> DeviceHandle<'_, T> {
             EvtWorkItemFunc: Some(work::<T, Tag>),
             ..WDF_WORKITEM_CONFIG::default()
         };
-        let mut attributes = child::attributes::<()>(self.raw());
+        let mut attributes = child::attributes::<()>(self.raw().cast());
         let mut raw: WDFWORKITEM = ptr::null_mut();
         // SAFETY: the parent exists, and all structures outlive the call.
         check(unsafe {

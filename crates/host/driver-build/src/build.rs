@@ -11,6 +11,7 @@ use crate::driver_settings::DriverSettings;
 use crate::error::Error;
 use crate::explain;
 use crate::host::Host;
+use crate::microsoft_tools;
 use crate::model::Model;
 use crate::options::CargoOptions;
 use crate::output::{self, manner};
@@ -73,12 +74,33 @@ pub fn check(host: &Host, plan: &Plan, verb: &str) -> Result<(), Error> {
     Ok(())
 }
 
+/// Documents a package that the drivers link, as JSON, and returns the file. Every warning of rustdoc is an error. The format is
+/// unstable: it is that of the toolchain's rustdoc.
+///
+/// # Errors
+///
+/// As [`build`].
+pub fn document(host: &Host, plan: &Plan, package: &str) -> Result<PathBuf, Error> {
+    let build = shared_dir::path(host, plan);
+    let rustdoc = microsoft_tools::unstable_rustdoc(&plan.tools)?;
+    for group in plan.workspace.groups.iter().take(1) {
+        shared_dir::take_over(plan, group, &build)?;
+        let tool = cargo(host, plan, group, "rustdoc", &build).hidden_env("RUSTDOC", &rustdoc);
+        let words = ["--package", package, "--lib", "--", "-Dwarnings", "-Zunstable-options", "--output-format=json"];
+        run_and_explain(tool.args(words), plan, group).1?;
+    }
+    let name = package.replace('-', "_");
+    Ok(build.join(plan.options.arch.triple()).join("doc").join(name).with_extension("json"))
+}
+
 /// Runs a command of cargo for the drivers of a group.
 fn run(host: &Host, plan: &Plan, group: &Group, verb: &str) -> Result<Artifacts, Error> {
     let build = shared_dir::path(host, plan);
     shared_dir::take_over(plan, group, &build)?;
     let flag = message_flag(plan.options.cargo.message_format.as_deref());
-    let (artifacts, result) = run_and_explain(cargo(host, plan, group, verb, &build).args([flag]), plan, group);
+    let packages = group.drivers.iter().flat_map(|driver| ["--package", &driver.package]);
+    let tool = cargo(host, plan, group, verb, &build).args(packages).args([flag]);
+    let (artifacts, result) = run_and_explain(tool, plan, group);
     shared_dir::remember_macros(&build, &artifacts)?;
     result.map(|()| artifacts)
 }
@@ -95,9 +117,6 @@ fn cargo(host: &Host, plan: &Plan, group: &Group, verb: &str, build: &Path) -> T
         .hidden_env("PATH", path_with(&plan.tools));
     for (name, value) in settings::environment(plan, group) {
         tool = tool.hidden_env(&name, value);
-    }
-    for driver in &group.drivers {
-        tool = tool.args(["--package", &driver.package]);
     }
     for setting in settings::for_cargo(plan, group) {
         tool = tool.args(["--config", &setting]);

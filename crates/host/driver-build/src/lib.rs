@@ -41,7 +41,7 @@ mod wdk;
 mod workspace;
 
 pub use arch::Arch;
-pub use build::{build, check};
+pub use build::{build, check, document};
 pub use driver_settings::{DriverSettings, SettingsError};
 pub use error::Error;
 pub use files::FileError;

@@ -77,6 +77,14 @@ fn missing(name: &str, purpose: &str) -> String {
     )
 }
 
+/// Makes a rustdoc that accepts unstable options, and returns it. With `RUSTC_BOOTSTRAP` in the environment of cargo, packages such as
+/// `proc-macro2` would be compiled again.
+pub(crate) fn unstable_rustdoc(dir: &Path) -> Result<PathBuf, FileError> {
+    let file = dir.join("unstable-rustdoc");
+    write_script(&file, "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec \"$(rustc --print sysroot)/bin/rustdoc\" \"$@\"\n")?;
+    Ok(file)
+}
+
 /// Writes an executable script, unless it already exists with the same text.
 fn write_script(file: &Path, text: &str) -> Result<(), FileError> {
     let is_link = fs::read_link(file).is_ok();

@@ -8,6 +8,7 @@ use crate::files::FileError;
 use crate::host::Host;
 use crate::metadata::Metadata;
 use crate::microsoft_tools;
+use crate::model::Model;
 use crate::options::Options;
 use crate::output::manner;
 use crate::prepare_error::PrepareError;
@@ -78,6 +79,17 @@ impl Plan {
     /// The folder of the manifest. Cargo runs in it, so that it reads the configuration in and above it.
     pub(crate) fn dir(&self) -> &Path {
         self.options.manifest.parent().unwrap_or(&self.options.manifest)
+    }
+
+    /// The same drivers for another version of KMDF 1, and without a minimum. Those that are built in a separate run of cargo keep theirs.
+    #[must_use]
+    pub fn with_framework(mut self, version: u8) -> Self {
+        for group in &mut self.workspace.groups {
+            if matches!(group.model, Model::Kmdf { .. }) {
+                group.model = Model::Kmdf { minor: version, minimum: None };
+            }
+        }
+        self
     }
 
     /// The options for each driver that is built in a separate run of cargo.

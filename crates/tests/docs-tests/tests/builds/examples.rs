@@ -267,3 +267,27 @@ fn the_table_of_framework_functions_is_that_of_the_crate() {
         }
     }
 }
+
+/// Returns the number of lines of code of a driver on `wdk-kmdf`, and of those with the word `unsafe`.
+fn lines_of_code(driver: &str) -> (usize, usize) {
+    let path = repository().join("crates/driver/wdk-kmdf/drivers").join(driver).join("src/lib.rs");
+    let text = fs::read_to_string(path).unwrap();
+    let code: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).collect();
+    (code.len(), code.iter().filter(|line| words(line, "unsafe").any(|word| word == "unsafe")).count())
+}
+
+#[test]
+fn the_lines_of_the_ports_are_counted_on_their_page() {
+    let page = fs::read_to_string(repository().join("docs/kmdf.md")).unwrap();
+    let ports = [("echo", "general/echo/kmdf"), ("ioctl", "general/ioctl/kmdf")];
+    for (driver, sample) in ports {
+        let (lines, with_unsafe) = lines_of_code(driver);
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{sample}`"))).unwrap();
+        assert!(row.ends_with(&format!(" | {lines} | {with_unsafe} |")), "{driver}: {lines}, {with_unsafe}");
+    }
+    let ((echo, with_unsafe), (raw, raw_with_unsafe)) = (lines_of_code("echo"), lines_of_code("echo-raw"));
+    let expected =
+        format!("{raw} lines of code, {raw_with_unsafe} of them\nwith `unsafe`, against {echo} and {with_unsafe}.");
+    assert!(page.contains(&expected), "{expected}");
+}

@@ -34,7 +34,7 @@ const DRIVER_CRATES: [&str; 8] =
 const LONE_MANIFESTS: [&str; 2] =
     ["crates/driver/wdk-kmdf/Cargo.toml", "crates/tests/test-support/images-kv/Cargo.toml"];
 /// The workspace of the drivers on `wdk-kmdf`.
-const KMDF_DRIVERS_MANIFEST: &str = "crates/driver/wdk-kmdf/drivers/Cargo.toml";
+pub(super) const KMDF_DRIVERS_MANIFEST: &str = "crates/driver/wdk-kmdf/drivers/Cargo.toml";
 /// The crates that control sessions. They contain code with `cfg(windows)`.
 const SESSION_CRATES: [&str; 4] = ["--package", "etw-session", "--package", "etwctl"];
 /// The workspace of the images that tests inspect. It is separate because it has another profile and lock file.

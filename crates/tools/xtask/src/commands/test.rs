@@ -1,7 +1,9 @@
 //! `cargo xtask test`: runs all tests of the repository.
 
 mod features;
+mod kmdf;
 mod miri;
+mod public_api;
 mod toolchains;
 
 use super::build::{DRIVER, SETUP, TOOLS};
@@ -24,10 +26,11 @@ Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
 built with --cfg loom in target/loom. With --all, crates are checked with and
-without their Cargo features, the crates that a driver links are checked with
-the oldest supported Rust, the tests that depend on the toolchain run with
-Rust's beta, if rustup can install these toolchains, Miri runs if a nightly
-toolchain is installed, and so do the tests that take longest.
+without their Cargo features, wdk-kmdf for its oldest framework and its public
+API for raw types, the crates that a driver links with the oldest supported
+Rust, the tests that depend on the toolchain run with Rust's beta, if rustup can
+install these toolchains, Miri runs if a nightly toolchain is installed, and so
+do the tests that take longest.
 ",
     flags: &[
         Flag { name: ALL, summary: "also features, other Rust versions, Miri, the longest tests" },
@@ -84,8 +87,8 @@ const STEPS: [Step; 9] = [
     Step::new("tests", "integration tests of all crates, their documentation, and loom's models", workspace),
 ];
 
-/// The steps that only `--all` runs: each compiles much of the workspace again.
-const MORE_STEPS: [Step; 4] = [features::STEP, toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
+/// The steps that only `--all` runs: each compiles much again.
+const MORE_STEPS: [Step; 5] = [features::STEP, kmdf::STEP, toolchains::OLDEST, toolchains::NEWEST, miri::STEP];
 
 const UNIT: Step = Step::new("unit", "unit tests of all crates", unit);
 

@@ -3,16 +3,21 @@
 
 extern crate wdk_panic;
 
+mod attempts;
+mod late;
+
 use core::sync::atomic::{AtomicU32, Ordering};
-use core::time::Duration;
 
 use wdk_etw::NtStatus;
 use wdk_kmdf::{
-    ChildList, ChildListEvents, Device, DeviceHandle, DeviceInit, DeviceRef, Driver, DriverHandle, IoTarget, Passive,
-    PdoInit, PendingRequest, Queue, QueueConfig, QueueEvents, Request, SendEvents, SpinLock, StoppedRequest, Timer,
-    TimerEvents, WorkItem, WorkItemEvents, create_driver,
+    ChildListEvents, Completion, Device, DeviceHandle, DeviceInit, DeviceRef, Driver, DriverHandle, InterruptEvents,
+    IoTarget, Isr, OwnRequestEvents, Passive, PdoInit, PendingRequest, PowerState, QueueConfig, QueueEvents, Request,
+    Resources, SendEvents, SpinLock, StoppedRequest, TimerEvents, WmiEvents, WmiMethod, WorkItem, WorkItemEvents,
+    create_driver,
 };
 use wdk_sys::{DRIVER_OBJECT, NTSTATUS, PCUNICODE_STRING};
+
+use late::{LEAKED, Leaked};
 
 const fn code(function: u32) -> u32 {
     0x0022_0000 | (0x800 + function) << 2
@@ -47,19 +52,20 @@ const ABANDON: u32 = code(11);
 const KEEP_AWAY: u32 = code(12);
 /// Uses the buffers of a `METHOD_NEITHER` request, which nothing has locked.
 const UNLOCKED: u32 = code(14) | 3;
+/// Passes what does not fit to functions for `PASSIVE_LEVEL`, and replies with the number of those that take it.
+const ATTEMPT: u32 = code(15);
+/// Uses the buffers of the request for more than they have.
+const OVERRUN: u32 = code(16);
+/// Returns the request to a manual queue that it was not taken from.
+const REQUEUE: u32 = code(17);
+/// Sends the request to the device below another device.
+const SEND_AWAY: u32 = code(18);
+/// Chooses the mistake that is made when the next device is added: the first byte of the input.
+const NEXT: u32 = code(19);
 
-/// Handles of a device that outlive it.
-struct Leaked {
-    timer: Timer,
-    work: WorkItem,
-    queue: Queue,
-    pending: PendingRequest,
-    children: ChildList<u32>,
-    device: Option<DeviceRef<Misuse>>,
-}
-
-static LEAKED: SpinLock<Option<Leaked>> = SpinLock::new(None);
 static MOVED: SpinLock<Option<Request>> = SpinLock::new(None);
+static ATTEMPTED: SpinLock<Option<Request>> = SpinLock::new(None);
+static NEXT_MISTAKE: AtomicU32 = AtomicU32::new(0);
 static TICKS: AtomicU32 = AtomicU32::new(0);
 
 /// # Safety
@@ -75,7 +81,11 @@ pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCU
 struct MisuseDriver;
 
 impl Driver for MisuseDriver {
-    fn device_add(_: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus> {
+    fn device_add(driver: DriverHandle, init: DeviceInit<'_>) -> Result<(), NtStatus> {
+        match NEXT_MISTAKE.swap(0, Ordering::Relaxed) {
+            0 => {}
+            mistake => return attempts::add(init, mistake),
+        }
         init.create(|device: DeviceHandle<'_, Misuse>| {
             // There is no value yet to refer to.
             if device.value().is_some() || device.reference().is_some() {
@@ -83,14 +93,12 @@ impl Driver for MisuseDriver {
             }
             device.create_queue(QueueConfig::parallel().default_queue())?;
             Ok(Misuse {
-                timer: SpinLock::new(Some(device.create_timer()?)),
-                work: device.create_work_item()?,
-                spare_work: SpinLock::new(Some(device.create_work_item()?)),
-                queue: SpinLock::new(Some(device.create_manual_queue(true)?)),
+                driver,
+                work: device.create_work_item::<()>()?,
+                attempts: device.create_work_item::<Attempts>()?,
                 pending: device.create_pending_request()?,
-                spare_pending: SpinLock::new(Some(device.create_pending_request()?)),
-                children: SpinLock::new(Some(device.create_child_list()?)),
                 target: device.io_target(),
+                spare: SpinLock::new(Some(Leaked::create(device)?)),
                 own: SpinLock::new(None),
             })
         })?;
@@ -100,56 +108,46 @@ impl Driver for MisuseDriver {
     fn unload(passive: Passive<'_>) {
         // The devices are gone, and their timers, work items and queues with them.
         if let Some(leaked) = LEAKED.with(Option::take) {
-            leaked.timer.start(Duration::from_millis(1));
-            leaked.timer.cancel();
-            leaked.timer.stop(passive);
-            leaked.work.enqueue();
-            leaked.work.flush(passive);
-            leaked.queue.start();
-            leaked.queue.stop_and_wait(passive);
-            leaked.queue.purge();
-            if leaked.queue.next_request().is_some() {
-                wdk::println!("misuse: a request from nowhere");
-            }
-            if leaked.pending.take().is_some() || leaked.children.scan(|_| ()).is_some() {
-                wdk::println!("misuse: a place or a list outlives its device");
-            }
-            if [leaked.children.add(&1), leaked.children.remove(&1)] != [Err(NtStatus::DeletePending); 2] {
-                wdk::println!("misuse: a child of no device");
-            }
-            if let Some(device) = &leaked.device {
-                wdk::println!("misuse: the value outlives its device: {}", device.pending.is_some());
-            }
+            leaked.use_late(passive);
         }
         wdk::println!("misuse: unload");
     }
 }
 
 struct Misuse {
-    timer: SpinLock<Option<Timer>>,
+    driver: DriverHandle,
     work: WorkItem,
-    spare_work: SpinLock<Option<WorkItem>>,
-    queue: SpinLock<Option<Queue>>,
+    attempts: WorkItem,
     pending: PendingRequest,
-    spare_pending: SpinLock<Option<PendingRequest>>,
-    children: SpinLock<Option<ChildList<u32>>>,
     target: Option<IoTarget>,
+    /// Handles that outlive the device if a client asks for it.
+    spare: SpinLock<Option<Leaked>>,
     own: SpinLock<Option<DeviceRef<Self>>>,
 }
 
 impl Device for Misuse {
-    fn d0_entry(&self, device: DeviceHandle<'_, Self>, _: wdk_kmdf::PowerState) -> Result<(), NtStatus> {
+    fn prepare_hardware(&self, _: DeviceHandle<'_, Self>, resources: Resources<'_>) -> Result<(), NtStatus> {
+        let outside = [resources.count(), u32::MAX];
+        if outside.iter().any(|index| resources.translated(*index).or(resources.untranslated(*index)).is_some()) {
+            wdk::println!("misuse: a resource that the device does not have");
+        }
+        Ok(())
+    }
+
+    fn d0_entry(&self, device: DeviceHandle<'_, Self>, _: PowerState) -> Result<(), NtStatus> {
         let reference = device.reference();
         drop(self.own.with(|own| core::mem::replace(own, reference)));
         Ok(())
     }
 
-    fn d0_exit(&self, _: DeviceHandle<'_, Self>, _: wdk_kmdf::PowerState) -> Result<(), NtStatus> {
+    fn d0_exit(&self, _: DeviceHandle<'_, Self>, _: PowerState) -> Result<(), NtStatus> {
         drop(self.own.with(Option::take));
         Ok(())
     }
 
     fn cleanup(&self) {
+        // The child refers to this device.
+        drop(self.spare.with(Option::take));
         wdk::println!("misuse: cleanup");
     }
 }
@@ -198,7 +196,62 @@ impl WorkItemEvents for Misuse {
     }
 }
 
+/// The work item that passes what does not fit.
+struct Attempts;
+
+impl WorkItemEvents<Attempts> for Misuse {
+    fn work(&self, device: DeviceHandle<'_, Self>) {
+        let taken = attempts::run(self.driver, device);
+        if let Some(mut request) = ATTEMPTED.with(Option::take) {
+            let result = request.reply_value(&taken);
+            request.finish(result);
+        }
+    }
+}
+
+impl InterruptEvents for Misuse {
+    /// Queues the DPC twice.
+    fn isr(&self, isr: Isr<'_>, _: u32) -> bool {
+        isr.defer() && !isr.defer()
+    }
+}
+
+impl WmiEvents for Misuse {
+    type Data = u32;
+
+    fn query(&self, _: DeviceHandle<'_, Self>) -> Result<u32, NtStatus> {
+        Ok(7)
+    }
+
+    /// Replies with more than there is room for, and says that it succeeded.
+    fn execute(&self, _: DeviceHandle<'_, Self>, method: WmiMethod<'_>) -> Result<(), NtStatus> {
+        if method.input_value::<[u64; 8]>().is_ok() {
+            return Err(NtStatus::InternalError);
+        }
+        let _ = if method.id() == 1 { method.reply(&[1; 64]) } else { method.reply_value(&[2_u64; 8]) };
+        Ok(())
+    }
+}
+
+impl OwnRequestEvents for Misuse {
+    fn completed(&self, _: Completion) {
+        wdk::println!("misuse: a request that was not sent");
+    }
+}
+
 impl QueueEvents for Misuse {
+    /// Ignores that the reply does not fit.
+    fn read(&self, mut request: Request) {
+        let _ = request.reply(&[b'r'; 64]);
+        request.complete(NtStatus::Success);
+    }
+
+    /// Takes more than there is.
+    fn write(&self, mut request: Request) {
+        request.consume(usize::MAX);
+        request.complete(NtStatus::Success);
+    }
+
     fn device_control(&self, mut request: Request, code: u32) {
         let result = match code {
             WRITE_NOTHING => Ok(()),
@@ -219,6 +272,17 @@ impl QueueEvents for Misuse {
             FORWARD_AWAY => return forward_away(request),
             KEEP_AWAY => return keep_away(request),
             UNLOCKED => use_unlocked(&mut request),
+            ATTEMPT => {
+                drop(ATTEMPTED.with(|attempted| attempted.replace(request)));
+                return self.attempts.enqueue();
+            }
+            OVERRUN => attempts::overrun(&mut request),
+            REQUEUE => {
+                let _ = request.requeue();
+                return;
+            }
+            SEND_AWAY => return send_away(request),
+            NEXT => request.input_value::<u8>().map(|mistake| NEXT_MISTAKE.store(mistake.into(), Ordering::Relaxed)),
             REUSE_INPUT => request.reply(b"!").and_then(|()| request.reply_with_input()),
             ABANDON => request.reply(b"abandoned").and_then(|()| request.output().map(drop)),
             _ => Err(NtStatus::InvalidDeviceRequest),
@@ -293,15 +357,24 @@ fn forward_away(request: Request) {
     }
 }
 
+fn send_away(request: Request) {
+    match LEAKED.with(Option::take) {
+        Some(leaked) => {
+            match &leaked.target {
+                Some(target) => drop(request.send_and_forget(target)),
+                None => request.complete(NtStatus::NoSuchDevice),
+            }
+            LEAKED.with(|place| *place = Some(leaked));
+        }
+        None => request.complete(NtStatus::NotFound),
+    }
+}
+
 impl Misuse {
     fn leak(&self) -> Result<(), NtStatus> {
-        let timer = self.timer.with(Option::take).ok_or(NtStatus::NotFound)?;
-        let work = self.spare_work.with(Option::take).ok_or(NtStatus::NotFound)?;
-        let queue = self.queue.with(Option::take).ok_or(NtStatus::NotFound)?;
-        let pending = self.spare_pending.with(Option::take).ok_or(NtStatus::NotFound)?;
-        let children = self.children.with(Option::take).ok_or(NtStatus::NotFound)?;
-        let device = self.own.with(Option::take);
-        LEAKED.with(|place| *place = Some(Leaked { timer, work, queue, pending, children, device }));
+        let mut leaked = self.spare.with(Option::take).ok_or(NtStatus::NotFound)?;
+        leaked.device = self.own.with(Option::take);
+        LEAKED.with(|place| *place = Some(leaked));
         Ok(())
     }
 

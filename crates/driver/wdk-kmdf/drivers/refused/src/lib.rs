@@ -38,6 +38,18 @@ fn use_after_forward(queue: &Queue, mut request: Request) {
     let _ = request.reply(b"late");
 }
 
+#[cfg(case = "use_after_close")] // error[E0382]
+fn use_after_close(passive: Passive<'_>, target: wdk_kmdf::RemoteTarget) -> Result<(), NtStatus> {
+    target.close(passive);
+    target.start()
+}
+
+#[cfg(case = "use_after_delete")] // error[E0382]
+fn use_after_delete(passive: Passive<'_>, device: wdk_kmdf::ControlDevice<Good>) -> bool {
+    device.delete(passive);
+    device.queue.next_request().is_some()
+}
+
 #[cfg(case = "reply_from_input")] // error[E0502]
 fn reply_from_input(mut request: Request) -> Result<(), NtStatus> {
     let input = request.input()?;

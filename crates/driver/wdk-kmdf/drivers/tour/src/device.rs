@@ -117,6 +117,11 @@ impl Device for Tour {
         wdk::println!("tour: self-managed cleanup");
     }
 
+    fn cleanup(&self) {
+        // It refers to this device.
+        drop(self.lamp.with(Option::take));
+    }
+
     fn query_stop(&self, _: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
         Err(NtStatus::DeviceBusy)
     }

@@ -49,7 +49,9 @@ impl Driver for TourDriver {
         );
         let device = created.inspect_err(|_| helper::delete())?;
         device.assign_idle_settings(core::time::Duration::from_secs(10), false)?;
-        device.assign_wake_settings()
+        // A device on a bus without wake signals works, too.
+        let _ = device.assign_wake_settings();
+        Ok(())
     }
 
     fn unload(_: Passive<'_>) {}

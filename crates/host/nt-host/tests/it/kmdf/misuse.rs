@@ -1,9 +1,11 @@
 //! A driver that tries to misuse the crate, and code that must not compile.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
-use etw_types::NtStatus;
-use nt_host::{Device, Error, GapKind, NtHost, PendingRequest};
+use etw_types::{Guid, NtStatus};
+use nt_host::{Device, Error, GapKind, NtHost, PendingRequest, Resource, WmiOperation, WmiRequest};
 
 use super::{build, code, driver, start, workspace};
 
@@ -21,6 +23,11 @@ const REUSE_INPUT: u32 = code(10);
 const ABANDON: u32 = code(11);
 const KEEP_AWAY: u32 = code(12);
 const UNLOCKED: u32 = code(14) | 3;
+const ATTEMPT: u32 = code(15);
+const OVERRUN: u32 = code(16);
+const REQUEUE: u32 = code(17);
+const SEND_AWAY: u32 = code(18);
+const NEXT: u32 = code(19);
 
 #[test]
 fn a_client_gets_the_bytes_that_were_written_and_no_others() {
@@ -35,10 +42,21 @@ fn a_client_gets_the_bytes_that_were_written_and_no_others() {
         (MOVE, NtStatus::Success, b""),
         (CONFUSE, NtStatus::InvalidDeviceRequest, b""),
         (UNLOCKED, NtStatus::Success, b""),
+        (ATTEMPT, NtStatus::Success, &[0; 4]),
+        (OVERRUN, NtStatus::Success, b""),
         (NEST, NtStatus::Success, &[0, 1, 1, 0]),
     ] {
         let reply = device.ioctl(code, b"input", 32).expect("a reply");
-        assert_eq!((reply.status, reply.output.as_slice()), (status, output), "{code:#x}");
+        assert_eq!((reply.status, reply.output.as_slice()), (status, output), "{code:#x}: {}", host.report().output());
+    }
+    assert_eq!(device.read(8).expect("a reply").information, 0, "the reply does not fit");
+    assert_eq!(device.write(b"abc").expect("a reply").information, 3, "not more than there is");
+    assert!(device.ioctl(REQUEUE, b"input", 32).expect("a reply").status.is_error(), "it was not in that queue");
+    let guid = Guid::from_u128(0x7f3a_14c2_8f21_4f7e_9a51_0d2b_33c9_61b0);
+    for method in [1, 2] {
+        let operation = WmiOperation::Method(method);
+        let asked = WmiRequest { guid, instance: 0, operation, input: vec![0; 8], output: 8 };
+        assert_eq!(device.wmi(asked).expect("a reply").status, NtStatus::BufferTooSmall);
     }
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
@@ -86,6 +104,8 @@ fn handles_that_outlive_their_device_do_nothing_and_its_value_is_dropped_after_t
         NtStatus::DeletePending,
         "the queue is gone"
     );
+    let sent = second.ioctl(SEND_AWAY, &[], 0).expect("a reply");
+    assert!(sent.status.is_error(), "the device below is gone: {}", sent.status);
     second.remove().expect("removal");
     let report = host.unload().expect("unload");
     report.assert_clean();
@@ -146,6 +166,88 @@ fn a_device_whose_value_cannot_be_made_is_not_added() {
         }
         host.unload().expect("unload").assert_clean();
     }
+}
+
+#[test]
+fn a_device_that_is_added_with_a_mistake_does_not_start() {
+    let builder = NtHost::builder().driver(driver("kmdf_misuse.sys"));
+    let host = builder.allow(GapKind::NotAdded).allow(GapKind::NotStarted).start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    for (mistake, expected) in [
+        (1, NtStatus::InvalidParameter),
+        (2, NtStatus::Unsuccessful),
+        // It was added, but its callbacks find no value.
+        (3, NtStatus::DeviceNotReady),
+    ] {
+        assert_eq!(device.ioctl(NEXT, &[mistake], 0).expect("a reply").status, NtStatus::Success);
+        match host.add_device() {
+            Err(Error::Status(status)) => assert_eq!(status, expected, "{mistake}"),
+            other => panic!("{mistake}: {other:?}"),
+        }
+    }
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn an_interrupt_that_is_deferred_twice_is_deferred_once() {
+    let builder = NtHost::builder().driver(driver("kmdf_misuse.sys")).resource(Resource::LineInterrupt);
+    let host = builder.start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    assert!(device.interrupt(0).expect("an interrupt"), "the second call is refused");
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Functions that take no arguments, or any value of theirs: they only read, or choose a setting.
+const HARMLESS: [&str; 17] = [
+    "allow_zero_length",
+    "as_int",
+    "assign_idle_settings",
+    "assign_wake_settings",
+    "create_interface",
+    "create_io_default_queue",
+    "dispatch",
+    "input_length",
+    "kind",
+    "not_power_managed",
+    "output_length",
+    "parallel_up_to",
+    "set_failed",
+    "sequential",
+    "wakes",
+    "wide",
+    "written",
+];
+
+/// Not tried after the bus is gone: the imitation then removes the child on another thread, and sometimes finds it deleted.
+const NOT_TRIED: [&str; 1] = ["mark_missing"];
+
+#[test]
+fn every_safe_function_has_an_attempt_to_misuse_it() {
+    let sources = |folder: PathBuf| {
+        let files = fs::read_dir(folder).expect("sources").map(|entry| entry.expect("a source").path());
+        files.map(|path| fs::read_to_string(path).expect("a source")).collect::<String>()
+    };
+    let attempts = sources(workspace().join("misuse/src")) + &sources(workspace().join("refused/src"));
+    let is_called = |name: &str| {
+        let calls = [".", "::"].map(|before| format!("{before}{name}"));
+        let after = |found: &str, call: &str| found[call.len()..].starts_with(['(', ')', ':', ',']);
+        calls.iter().any(|call| attempts.match_indices(call).any(|(place, _)| after(&attempts[place..], call)))
+    };
+    let crate_sources = sources(workspace().join("../src"));
+    let functions = crate_sources.lines().filter_map(|line| {
+        let line = line.trim().strip_prefix("pub ")?;
+        let name = line.strip_prefix("const ").unwrap_or(line).strip_prefix("fn ")?;
+        name.split(['(', '<']).next()
+    });
+    let functions: BTreeSet<&str> = functions.filter(|name| *name != "raw").collect();
+    assert!(functions.len() > 100, "{functions:?}");
+    let known = [HARMLESS.as_slice(), &NOT_TRIED].concat();
+    let missing: Vec<_> = functions.iter().filter(|name| !known.contains(name) && !is_called(name)).collect();
+    assert!(missing.is_empty(), "nothing tries to misuse {missing:?}");
+    let unknown: Vec<_> = known.iter().filter(|name| !functions.contains(*name) || is_called(name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 #[test]

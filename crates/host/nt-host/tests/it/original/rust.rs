@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use etw_types::NtStatus;
-use nt_host::{Below, Builder, Device, Difference, Error, NtHost, RequestKind, Resource};
+use nt_host::{Below, Builder, Device, Difference, Error, Matrix, NtHost, RequestKind, Resource};
 
 use super::{adapted, original};
 use crate::common;
@@ -89,19 +89,85 @@ fn the_echo_driver_is_the_same() {
     if original().is_none() {
         return;
     }
-    same(built(driver("kmdf_echo.sys")), |host, device| {
-        let mut results = vec![device.read(8)?.status.to_string()];
+    for name in ["kmdf_echo.sys", "kmdf_echo_raw.sys"] {
+        same(built(driver(name)), |host, device| {
+            let mut results = vec![device.read(8)?.status.to_string()];
+            let write = device.begin_write(b"hello")?;
+            host.advance(Duration::from_millis(100))?;
+            results.push(write.wait()?.status.to_string());
+            let (first, second) = (device.begin_read(64)?, device.begin_read(2)?);
+            second.cancel()?;
+            results.push(second.wait()?.status.to_string());
+            device.sleep()?;
+            results.push(format!("{:?}", first.wait()?.output));
+            device.wake()?;
+            Ok(results)
+        });
+    }
+}
+
+/// What the driver tries on the original with one device: wrong replies, types, names and sizes.
+#[test]
+fn the_driver_that_misuses_the_crate_is_clean_on_the_original() {
+    let Some(framework) = original() else { return };
+    let host = adapted(built(driver("kmdf_misuse.sys"))).framework(framework).start().expect("DriverEntry");
+    let (first, second) = (host.add_device().expect("a device"), host.add_device().expect("a device"));
+    let ask = |device: &Device, code| device.ioctl(code, b"input", 32).expect("a reply");
+    // Nothing, too much, dropped, moved, nested locks, wrong types, reused input, abandoned output, all attempts, overruns.
+    for (function, expected) in [
+        (0, NtStatus::Success),
+        (1, NtStatus::Success),
+        (2, NtStatus::Cancelled),
+        (3, NtStatus::Success),
+        (6, NtStatus::Success),
+        (8, NtStatus::InvalidDeviceRequest),
+        (10, NtStatus::InvalidDeviceRequest),
+        (11, NtStatus::Success),
+        (15, NtStatus::Success),
+        (16, NtStatus::Success),
+    ] {
+        let reply = ask(&second, code(function));
+        assert_eq!(reply.status, expected, "{function}: {}", host.report().output());
+        assert!(function != 15 || reply.output == [0; 4], "{}", host.report().output());
+    }
+    first.remove().expect("removal");
+    second.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Handles of the first device are kept, and used for the second one while the first lives and after it is gone.
+#[test]
+fn handles_that_outlive_their_device_do_nothing_on_the_original() {
+    let Some(framework) = original() else { return };
+    let host = adapted(built(driver("kmdf_misuse.sys"))).framework(framework).start().expect("DriverEntry");
+    let (first, second) = (host.add_device().expect("a device"), host.add_device().expect("a device"));
+    let ask = |device: &Device, code| device.ioctl(code, b"input", 32).expect("a reply");
+    assert_eq!(ask(&first, code(7)).status, NtStatus::Success);
+    for device in [Some(first), None] {
+        assert!(ask(&second, code(9)).status.is_error(), "a queue of another device");
+        let kept = second.begin_ioctl(code(12), &[], 0).expect("a request");
+        kept.cancel().expect("a cancellation");
+        assert_eq!(kept.wait().expect("a reply").status, NtStatus::Cancelled);
+        device.map(Device::remove).transpose().expect("removal");
+    }
+    second.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+/// Calls of the kernel that the driver makes itself fail; those of the framework do not.
+#[test]
+fn the_echo_driver_is_clean_on_the_original_whatever_fails() {
+    let Some(framework) = original() else { return };
+    let survey = Matrix::new(adapted(built(driver("kmdf_echo.sys"))).framework(framework)).run(|host| {
+        host.load()?;
+        let device = host.add_device()?;
         let write = device.begin_write(b"hello")?;
         host.advance(Duration::from_millis(100))?;
-        results.push(write.wait()?.status.to_string());
-        let (first, second) = (device.begin_read(64)?, device.begin_read(2)?);
-        second.cancel()?;
-        results.push(second.wait()?.status.to_string());
-        device.sleep()?;
-        results.push(format!("{:?}", first.wait()?.output));
-        device.wake()?;
-        Ok(results)
+        write.wait()?;
+        device.remove()?;
+        host.unload().map(drop)
     });
+    survey.expect("a run to the end").assert_clean();
 }
 
 #[test]
@@ -161,6 +227,9 @@ fn the_driver_that_uses_most_of_the_crate_is_the_same_except_for_idle_power() {
         file.close()?;
         Ok(results)
     });
-    found.retain(|difference| difference.aspect != "callbacks");
+    // nt-host's bus reports no wake signals, so the original does not arm the device. The lamp starts on another thread, so its line may
+    // come before or after that of the thread that plugs it.
+    let is_expected = |line: &str| line.ends_with("armed") || line == "tour: the lamp is on" || line == "tour: 40 W";
+    found.retain(|difference| difference.aspect != "callbacks" && !is_expected(&difference.line));
     assert!(found.is_empty(), "{found:#?}");
 }

@@ -13,14 +13,17 @@ pub(super) const STEP: Step =
     Step::new("miri", "undefined behaviour in the crates that a driver links and in pointers into guest memory", run);
 
 /// The crate that a driver links and that accesses raw memory.
-const PROVIDER: [&str; 4] = ["--lib", "--tests", "--package", "wdk-etw"];
+const PROVIDER: &[&str] = &["--lib", "--tests", "--package", "wdk-etw"];
 
 /// The part of the types that has unsafe code. The rest of that crate is safe.
-const GUIDS: [&str; 4] = ["--lib", "--package", "etw-types", "guid::"];
+const GUIDS: &[&str] = &["--lib", "--package", "etw-types", "guid::"];
 
 /// The pointers into guest memory, with memory that the tests allocate. Miri cannot run the rest of that crate, because it
 /// maps pages and runs drivers.
-const GUEST: [&str; 4] = ["--lib", "--package", "nt-machine", "memory::"];
+const GUEST: &[&str] = &["--lib", "--package", "nt-machine", "memory::"];
+
+/// The files of `wdk-kmdf` that need no framework.
+const KMDF: &[&str] = &["--test", "it", "--package", "test-support", "--no-default-features", "kmdf_output::"];
 
 /// The commands that were started, or the reason why there are none.
 enum Runs {
@@ -67,7 +70,8 @@ fn start(context: &Context) -> Result<Runs, Error> {
     // Makes its standard library once, before the runs need it.
     miri().args(["setup"]).capture()?;
     let mut runs = Vec::new();
-    for (name, part) in [("miri-provider", PROVIDER), ("miri-guids", GUIDS), ("miri-guest", GUEST)] {
+    let parts = [("miri-provider", PROVIDER), ("miri-guids", GUIDS), ("miri-guest", GUEST), ("miri-kmdf", KMDF)];
+    for (name, part) in parts {
         // The engine reads the time of day, which isolation forbids.
         let command = miri().env("MIRIFLAGS", "-Zmiri-disable-isolation").args(["test"]).args(part);
         runs.push(Background::start(context.path(&format!("target/{name}.log")), command)?);
