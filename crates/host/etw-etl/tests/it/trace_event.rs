@@ -1,4 +1,4 @@
-//! Baselines of TraceEvent: what Microsoft's own reader says about the traces of its tests.
+//! Baselines of `TraceEvent`: what Microsoft's own reader says about the traces of its tests.
 //!
 //! `PERFVIEW_INPUTS` names a folder with these traces, such as `src/TraceEvent/TraceEvent.Tests/inputs` in a clone of
 //! microsoft/perfview. Without it, the test says so and passes. A baseline has the first events of each name with their process,
@@ -72,7 +72,7 @@ fn own_number(node: &Node) -> Option<i128> {
     }
 }
 
-/// Whether a field has the value of a baseline, or `None` if the two cannot be compared: TraceEvent names a value, or has a
+/// Whether a field has the value of a baseline, or `None` if the two cannot be compared: `TraceEvent` names a value, or has a
 /// number where this crate has a name.
 fn agrees(node: &Node, expected: &str, payload: &[u8]) -> Option<bool> {
     if let (Some(own), Some(expected)) = (own_number(node), number(expected)) {
@@ -94,10 +94,10 @@ fn field<'a>(decoded: &'a Decoded, name: &str) -> Option<&'a Field> {
     decoded.fields.iter().find(|field| field.name.eq_ignore_ascii_case(name))
 }
 
-/// Fields that TraceEvent does not take from the payload: paths with drive letters, names of processes, the options of a file
+/// Fields that `TraceEvent` does not take from the payload: paths with drive letters, names of processes, the options of a file
 /// without its disposition, and the process of an image, for which it shows 0 where the event has that of its header.
 const COMPUTED: [&str; 4] = ["FileName", "ProcessName", "CreateOptions", "ProcessID"];
-/// Names with another number of events: TraceEvent leaves out most samples of idle processors, and ten methods of one trace.
+/// Names with another number of events: `TraceEvent` leaves out most samples of idle processors, and ten methods of one trace.
 const COUNTED_OTHERWISE: [&str; 2] =
     ["Windows Kernel/PerfInfo/Sample", "Microsoft-Windows-DotNETRuntime/Method/LoadVerbose"];
 
@@ -129,23 +129,21 @@ fn compare(trace: &Path, baseline: &str) -> Compared {
         let first = events.partition_point(|event| event.header.time.0 < start + expected.ticks - 6);
         let near = events[first..].iter().take_while(|event| event.header.time.0 <= start + expected.ticks + 6);
         let candidates = near.filter(|event| expected.fits(event)).map(|event| {
-            let decoded = decoder.decode(&event.as_ref());
+            let tree = decoder.decode(&event.as_ref());
             let fields = expected.fields.iter().filter(|(name, _)| !COMPUTED.contains(name));
             let (same, other): (Vec<_>, Vec<_>) = fields
-                .filter_map(|(name, value)| {
-                    Some((*name, agrees(&field(&decoded, name)?.node, value, event.payload())?))
-                })
+                .filter_map(|(name, value)| Some((*name, agrees(&field(&tree, name)?.node, value, event.payload())?)))
                 .partition(|(_, agrees)| *agrees);
-            (event, decoded, same.len(), other)
+            (event, tree, same.len(), other)
         });
         // Several events may have the same time and length.
         let best = candidates.max_by_key(|(_, _, same, other)| same.saturating_sub(other.len()));
-        let (event, decoded, same, other) = best.unwrap_or_else(|| panic!("there is no such event: {line}"));
-        assert!(other.is_empty(), "{other:?} differ: {line}\n{decoded}");
+        let (event, tree, same, other) = best.unwrap_or_else(|| panic!("there is no such event: {line}"));
+        assert!(other.is_empty(), "{other:?} differ: {line}\n{tree}");
         compared.events += 1;
         compared.fields += same;
         // TraceEvent gives some events the process that they are about, and does not know the names of some processes.
-        if let Some(process) = &decoded.names.process
+        if let Some(process) = &tree.names.process
             && !expected.process.starts_with("Process(")
             && event.header.process_id.map(i64::from) == Some(expected.process_id)
         {
@@ -179,7 +177,7 @@ fn compare_counts(events: &[Event], kinds: &BTreeMap<&str, BTreeSet<Kind>>, base
     compared
 }
 
-/// Returns the trace of a baseline. The inputs of TraceEvent's tests are compressed.
+/// Returns the trace of a baseline. The inputs of `TraceEvent`'s tests are compressed.
 fn unpacked(baseline: &Path, to: &Path) -> Option<PathBuf> {
     let name = baseline.file_name()?.to_str()?.strip_suffix(".baseline.txt")?;
     let archive = baseline.with_file_name(format!("{name}.etl.zip"));

@@ -104,12 +104,13 @@ fn the_global_logger_records_the_kernel_and_has_no_providers() {
 
 #[test]
 fn each_rule_has_its_message() {
-    let with = |change: fn(&mut BootSession)| {
+    type Change = fn(&mut BootSession);
+    let with = |change: Change| {
         let mut session = session();
         change(&mut session);
         session.check().map_err(|limit| limit.to_string())
     };
-    let cases: [(&str, fn(&mut BootSession)); 13] = [
+    let cases: [(&str, Change); 13] = [
         ("backslash", |session| session.properties.name = "A\\B".into()),
         ("control characters", |session| session.properties.name = "A]\r\n[-B".into()),
         ("300: the maximum is 255", |session| session.properties.name = "x".repeat(300)),

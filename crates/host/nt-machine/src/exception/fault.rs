@@ -353,13 +353,13 @@ pub(super) fn code_at(address: u64) -> Vec<u8> {
 pub(crate) fn jumps_to_itself(rip: u64) -> bool {
     /// `jmp` with its own length as the displacement back, in one byte and in four.
     const JUMPS: [&[u8]; 2] = [&[0xEB, 0xFE], &[0xE9, 0xFB, 0xFF, 0xFF, 0xFF]];
-    let code = ptr::with_exposed_provenance::<u8>(rip as usize);
+    let byte_at = |address: u64| {
+        // SAFETY: the thread executes code of this page, so the page is mapped and readable.
+        unsafe { ptr::with_exposed_provenance::<u8>(address as usize).read_volatile() }
+    };
     let is_jump = |jump: &[u8]| {
         image::readable_from(rip) >= jump.len() as u64
-            && jump.iter().enumerate().all(|(index, byte)| {
-                // SAFETY: the thread executes this address, so its page is mapped and readable, and all bytes are in the image.
-                unsafe { code.add(index).read_volatile() == *byte }
-            })
+            && (rip..).zip(jump).all(|(address, byte)| byte_at(address) == *byte)
     };
     JUMPS.into_iter().any(is_jump)
 }

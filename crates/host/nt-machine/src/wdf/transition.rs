@@ -111,12 +111,12 @@ pub(super) struct Down {
     exits: PolicyState,
     rests: PolicyState,
     /// How the device is armed, if it may wake itself or the system.
-    arms: Option<&'static Arms>,
+    arms: Option<&'static Arming>,
 }
 
 /// How a device is armed, by the states of power policy: in the callback, and after the callback failed. Then the device goes
 /// down in another way.
-struct Arms {
+struct Arming {
     wake: Wake,
     arms: PolicyState,
     reverts: PolicyState,
@@ -136,7 +136,7 @@ impl Down {
         suspends: PolicyState::TIMER_EXPIRED_WAKE_CAPABLE_POWER_DOWN,
         exits: PolicyState::TIMER_EXPIRED_WAKE_CAPABLE_WAKE_ARRIVED,
         rests: PolicyState::WAITING_ARMED,
-        arms: Some(&Arms {
+        arms: Some(&Arming {
             wake: Wake::S0,
             arms: PolicyState::TIMER_EXPIRED_WAKE_CAPABLE_WAKE_ARRIVED,
             reverts: PolicyState::TIMER_EXPIRED_WAKE_CAPABLE_WAKE_ARRIVED,
@@ -159,7 +159,7 @@ impl Down {
         suspends: PolicyState::SLEEPING_WAKE_POWER_DOWN,
         exits: PolicyState::SLEEPING_WAKE_WAKE_ARRIVED,
         rests: PolicyState::SYSTEM_ASLEEP_WAKE_ARMED,
-        arms: Some(&Arms {
+        arms: Some(&Arming {
             wake: Wake::Sx,
             arms: PolicyState::SLEEPING_WAKE_WAKE_ARRIVED,
             reverts: PolicyState::SLEEPING_WAKE_REVERT_ARM_WAKE,
@@ -236,7 +236,7 @@ pub(super) fn suspend(device: Handle, down: &'static Down, to: u32) -> Result<()
 
 /// Arms a device that may wake itself or the system. Returns how it goes down.
 fn arm(device: Handle, down: &'static Down) -> &'static Down {
-    let Some(&Arms { wake, arms, reverts, otherwise }) = down.arms else { return down };
+    let Some(&Arming { wake, arms, reverts, otherwise }) = down.arms else { return down };
     set_policy(device, arms);
     if policy::arm(device, wake) {
         return down;

@@ -238,7 +238,7 @@ fn a_connection_that_breaks_in_any_step_is_repaired_by_the_next_run() {
         let output = deploy(&machine, &server, &[option]);
         // A connection that breaks is what a restart looks like.
         let is_expected = call == "restart.ps1 -Check";
-        assert_eq!(output.status.code(), Some(if is_expected { 0 } else { 1 }), "{call}: {}", printed(&output));
+        assert_eq!(output.status.code(), Some(i32::from(!is_expected)), "{call}: {}", printed(&output));
         assert_eq!(printed(&output).contains("the connection failed: "), !is_expected, "{call}: {}", printed(&output));
         check_after_fault(&machine, &server, &output, call, &[option]);
     }
