@@ -29,7 +29,7 @@ pub(crate) struct Calls {
 /// for others, and for one around it.
 const APART: usize = 2;
 
-/// By [site](image::site), the calls that led to each call of a routine whose result can leak.
+/// By [site](image::site) and by return address, the calls that led to each call of a routine whose result can leak.
 pub(super) type Remembered = Mutex<BTreeMap<u64, Calls>>;
 
 impl Calls {
@@ -96,7 +96,10 @@ pub(crate) fn remember(from: u64) -> u64 {
     let Some(calls) = Calls::current(from) else { return from };
     let site = image::site(from, calls.way(image::is_other(from)));
     let mut remembered = super::VERIFIER.get().remembered.lock().unwrap_or_else(PoisonError::into_inner);
-    remembered.entry(site).and_modify(|known| *known = known.common(&calls)).or_insert(calls);
+    // Some records know only the return address.
+    for key in [site, from] {
+        remembered.entry(key).and_modify(|known| *known = known.common(&calls)).or_insert(calls);
+    }
     site
 }
 
