@@ -42,14 +42,14 @@ pub(super) fn add(queue: Handle, request: Handle, end: End) -> bool {
             End::Front => queue.waiting.push_front(request),
         }
         let is_first_use = queue.power_managed && !std::mem::replace(&mut queue.uses_device, true);
-        Some((queue.waiting.len(), is_first_use))
+        Some((queue.waiting.len(), is_first_use.then_some(queue.device)))
     });
-    let Some((length, is_first_use)) = taken else {
+    let Some((length, first_use)) = taken else {
         with_request(request, |request| (request.queue, request.presented) = before);
         return false;
     };
-    if is_first_use {
-        idle::queue_changed(queue, true);
+    if let Some(device) = first_use {
+        idle::reference(device);
     }
     // A request that was canceled while the driver had it must not wait in a queue.
     if request::lookup(request, |request| request.canceled) {
@@ -91,14 +91,15 @@ pub(super) fn returned(queue: Handle) {
     dispatch(queue);
     tell_watchers(queue);
     if object::exists(queue) {
-        let was_last_use = with_queue(queue, |queue| {
+        // From here on, another thread may delete the queue.
+        let last_use = with_queue(queue, |queue| {
             let last = queue.returning.iter().rposition(|thread| *thread == me);
             last.map(|last| queue.returning.remove(last));
             let is_empty = queue.presented == 0 && queue.waiting.is_empty();
-            is_empty && std::mem::take(&mut queue.uses_device)
+            (is_empty && std::mem::take(&mut queue.uses_device)).then_some(queue.device)
         });
-        if was_last_use {
-            idle::queue_changed(queue, false);
+        if let Some(device) = last_use {
+            idle::dereference(device);
         }
         kernel().scheduler.change(|_| ());
     }

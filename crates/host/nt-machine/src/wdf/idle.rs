@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use etw_types::NtStatus;
 
+use super::Handle;
 use super::device::{Device, IdleSettings, with_device};
 use super::object::{self, needs_passive};
 use super::policy;
 use super::state::with;
 use super::states::{PolicyState, PowerState};
 use super::structures;
-use super::{Handle, queue};
 use crate::kernel::sync::scheduler::{Action, Timer};
 use crate::kernel::{kernel, submit};
 use crate::layout::WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS;
@@ -200,7 +200,7 @@ fn resume(handle: Handle) {
     }
 }
 
-/// Adds a reason for a device to be in D0.
+/// Adds a reason for a device to be in D0, such as the first request in a queue.
 pub(super) fn reference(device: Handle) {
     count(device, 1);
 }
@@ -213,12 +213,6 @@ pub(super) fn dereference(device: Handle) {
 fn count(handle: Handle, change: i32) {
     with(|framework| framework.get_mut::<Device>(handle).map(|device| device.idle.references += change));
     check(handle);
-}
-
-/// Called when a queue has become empty, or has got its first request.
-pub(super) fn queue_changed(queue: Handle, is_used: bool) {
-    let device = queue::with_queue(queue, |queue| queue.device);
-    count(device, if is_used { 1 } else { -1 });
 }
 
 /// What a device does next because of its use.
@@ -294,10 +288,11 @@ pub(super) fn hold_parent(child: Handle) {
     reference(parent);
     let is_ready = || {
         // A parent that does not sleep because it is idle is not woken.
-        !object::exists(parent)
-            || with_device(parent, |parent| {
+        with(|framework| {
+            framework.get_mut::<Device>(parent).is_none_or(|parent| {
                 parent.power_state == PowerState::D0 || !parent.started || parent.is_asleep || parent.is_going()
             })
+        })
     };
     kernel().scheduler.wait(None, |_| is_ready().then_some(()));
 }

@@ -75,6 +75,8 @@ pub(super) struct Object {
     pub(super) deleted: bool,
     /// The object's own work has ended, and its cleanup callbacks run or have run.
     pub(super) disposed: bool,
+    /// Its destroy callbacks run or have run.
+    pub(super) destroyed: bool,
     /// See [`Kind::is_of_package`].
     pub(super) is_of_package: bool,
     /// The thread that holds the callback lock, and how many times it acquired the lock.

@@ -11,7 +11,7 @@ use etw_types::NtStatus;
 
 use super::attributes::{Attributes, ContextType};
 use super::kind::{Farewell, Kind, Object};
-use super::object::{self, change, create, created, lookup};
+use super::object::{change, change_if_exists, create, created, lookup};
 use super::request::Request;
 use super::state::{Framework, with};
 use super::{Handle, queue};
@@ -164,24 +164,27 @@ pub(super) fn delete(handle: Handle) {
 
 /// Returns whether an object or one of its descendants must be deleted at passive level, because its deletion waits.
 fn needs_passive(handle: Handle) -> bool {
-    let (here, children) = lookup(handle, |object| (object.data.waits(), object.children.clone()));
-    here || children.into_iter().filter(|child| object::exists(*child)).any(needs_passive)
+    let found = change_if_exists(handle, |object| (object.data.waits(), object.children.clone()));
+    found.is_some_and(|(here, children)| here || children.into_iter().any(needs_passive))
 }
 
+/// Cleans up an object and its descendants. Meanwhile, another thread may release the last reference to a child, and so destroy it.
 fn clean(handle: Handle) {
-    let again = change(handle, |object| std::mem::replace(&mut object.deleted, true));
-    if again {
-        return;
-    }
-    let children = lookup(handle, |object| object.children.clone());
-    for child in children.into_iter().filter(|child| object::exists(*child)) {
-        clean(child);
-    }
+    let begin = |object: &mut Object| {
+        let again = std::mem::replace(&mut object.deleted, true);
+        (!again).then(|| object.children.clone())
+    };
+    let Some(children) = change_if_exists(handle, begin).flatten() else { return };
+    children.into_iter().for_each(clean);
     // As in `FxObject::DisposeChildrenWorker`: after the children, before the object's own cleanup callbacks.
-    let end = lookup(handle, |object| object.data.end());
-    end(handle);
-    change(handle, |object| object.disposed = true);
-    for Farewell { cleanup, .. } in lookup(handle, |object| object.farewells.clone()) {
+    if let Some(end) = change_if_exists(handle, |object| object.data.end()) {
+        end(handle);
+    }
+    let farewells = change_if_exists(handle, |object| {
+        object.disposed = true;
+        object.farewells.clone()
+    });
+    for Farewell { cleanup, .. } in farewells.unwrap_or_default() {
         if let Some(cleanup) = cleanup.non_null() {
             call_back("EvtCleanupCallback", thread::irql(), cleanup, &[handle.as_int()]);
         }
@@ -190,20 +193,22 @@ fn clean(handle: Handle) {
 
 /// Destroys an object and its descendants, except those that still have references.
 fn release(handle: Handle) {
-    if !object::exists(handle) {
-        return;
-    }
-    for child in lookup(handle, |object| object.children.clone()) {
+    for child in change_if_exists(handle, |object| object.children.clone()).unwrap_or_default() {
         release(child);
     }
-    if object::exists(handle) && lookup(handle, |object| object.references <= 0) {
+    if change_if_exists(handle, |object| object.references <= 0) == Some(true) {
         destroy(handle);
     }
 }
 
-/// Calls the destroy callbacks of an object that was cleaned up, and removes the object.
+/// Calls the destroy callbacks of an object that was cleaned up, and removes the object. Has no effect if another thread does it.
 fn destroy(handle: Handle) {
-    for Farewell { destroy, .. } in lookup(handle, |object| object.farewells.clone()) {
+    let begin = |object: &mut Object| {
+        let again = std::mem::replace(&mut object.destroyed, true);
+        (!again).then(|| object.farewells.clone())
+    };
+    let Some(farewells) = change_if_exists(handle, begin).flatten() else { return };
+    for Farewell { destroy, .. } in farewells {
         if let Some(destroy) = destroy.non_null() {
             call_back("EvtDestroyCallback", thread::irql(), destroy, &[handle.as_int()]);
         }

@@ -58,6 +58,7 @@ pub(super) fn create_with(
             references: 0,
             deleted: false,
             disposed: false,
+            destroyed: false,
             is_of_package,
             holder: (0, 0),
             accumulates,
@@ -87,7 +88,12 @@ pub(super) fn lookup<R>(handle: Handle, look: impl FnOnce(&Object) -> R) -> R {
 
 /// Changes an object. An invalid handle stops the machine.
 pub(super) fn change<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> R {
-    with(|framework| framework.objects.get_mut(&handle).map(change)).unwrap_or_else(|| violation(handle))
+    change_if_exists(handle, change).unwrap_or_else(|| violation(handle))
+}
+
+/// Changes an object, unless another thread has destroyed it meanwhile.
+pub(super) fn change_if_exists<R>(handle: Handle, change: impl FnOnce(&mut Object) -> R) -> Option<R> {
+    with(|framework| framework.objects.get_mut(&handle).map(change))
 }
 
 /// Reads or changes the data of an object. An object of another kind stops the machine.
