@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_entry_point_is_told_from_a_missing_routine() {
+    fn a_missing_entry_point_is_distinguished_from_a_missing_routine() {
         for (name, expected) in [("_DllMainCRTStartup", "configure_wdk_binary_build"), ("DriverEntry", "export_name")] {
             let lines = explain(&format!("rust-lld: error: <root>: undefined symbol: {name}\n"), &[], &[]);
             assert!(lines[0].contains(expected) && !lines[0].contains("exports"), "{lines:?}");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_has_to_be_imported_is_told_from_a_routine() {
+    fn a_variable_that_has_to_be_imported_is_distinguished_from_a_routine() {
         let said = "rust-lld: error: undefined symbol: KeNumberProcessors\n";
         let line = explain(said, &[], &[String::from("KeNumberProcessors")]).remove(0);
         assert!(line.contains("`KeNumberProcessors` is a variable") && line.contains("#[link"), "{line}");
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_script_that_fails_is_told_of_in_one_sentence() {
+    fn a_build_script_that_fails_is_explained_in_one_sentence() {
         let failed = |said: &str| {
             let head =
                 "error: failed to run custom build command for `ffi v0.1.0 (/d/ffi)`\n\nCaused by:\n  process failed\n";

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_packages_of_a_workspace_are_told_from_its_dependencies() {
+    fn the_packages_of_a_workspace_are_distinguished_from_its_dependencies() {
         let found = metadata(&["one", "two"], Some(&["two"]));
         assert_eq!(found.root, Path::new("/w with space"));
         let names: Vec<&str> = found.members().map(|package| package.name.as_str()).collect();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_of_cargo_are_told_apart() {
+    fn other_messages_of_cargo_are_distinguished() {
         let manifest = Path::new("/w/Cargo.toml");
         let missing = "error: failed to get `a`\n\nCaused by:\n  failed to read `/no/such/Cargo.toml`\n";
         assert_eq!(

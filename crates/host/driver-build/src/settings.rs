@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_for_all_targets_are_noticed() {
+    fn flags_for_all_targets_are_detected() {
         let has = |text: &str| has_key(text, "build.rustflags");
         assert!(has("[build]\nrustflags = [\"-Cx\"]\n"));
         assert!(has("build.rustflags = [\"-Cx\"]\n"));

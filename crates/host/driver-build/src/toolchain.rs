@@ -94,7 +94,7 @@ mod tests {
     use super::WindowsToolchain;
 
     #[test]
-    fn tests_are_told_how_to_build_with_the_installed_toolchain() {
+    fn tests_learn_how_to_build_with_the_installed_toolchain() {
         let [cargo, args, env, without] =
             WindowsToolchain::rustup("/bin/cargo", "rust-lld").to_env(&["aarch64-pc-windows-msvc"]);
         assert_eq!(without, ("WDK_ETW_WITHOUT", "aarch64-pc-windows-msvc".into()));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_to_build_core_with_debians_compiler() {
+    fn tests_learn_to_build_core_with_debians_compiler() {
         let [cargo, args, env, _] = WindowsToolchain::debian().to_env(&[]);
         assert_eq!(cargo.1, "/usr/bin/cargo");
         assert_eq!(args.1, "-Zbuild-std=core,alloc,panic_abort");

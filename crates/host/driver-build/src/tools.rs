@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_library_is_told_from_its_namesake() {
+    fn the_library_is_distinguished_from_its_namesake() {
         assert!(names_libclang("\tlibclang-14.so.13 (libc6,x86-64) => /lib/libclang-14.so.13\n"));
         assert!(names_libclang("\tlibclang.so (libc6,x86-64) => /lib/libclang.so\n"));
         assert!(!names_libclang("\tlibclang-cpp.so.14 (libc6,x86-64) => /lib/libclang-cpp.so.14\n"));

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_without_events_is_asked_once_and_waits_no_longer_than_told() {
+    fn a_source_without_events_is_polled_once_and_waits_at_most_its_timeout() {
         let mut polls = 0;
         let mut source = poll(move || {
             polls += 1;

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_written_only_if_asked_for_and_only_of_a_whole_run() {
+    fn documents_are_written_only_on_request_and_only_of_a_whole_run() {
         assert!(!parse("--quick").unwrap().write_docs);
         assert!(parse("--write-docs").unwrap().write_docs);
         assert!(parse("--write-docs --only size").is_err());

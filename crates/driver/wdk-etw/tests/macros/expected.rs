@@ -48,7 +48,7 @@ pub(crate) fn differences(expected: &[Expected], found: &[Diagnostic]) -> Vec<St
 }
 
 #[test]
-fn another_message_another_place_and_another_error_are_noticed() {
+fn another_message_another_place_and_another_error_are_detected() {
     let found = |message: &str, code: Option<&str>, column| Diagnostic {
         place: (6, column),
         code: code.map(Into::into),

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn rustup_is_asked_before_debian() {
+    fn rustup_is_tried_before_debian() {
         assert_eq!(decide(&fresh()), Decision::AddTarget);
     }
 

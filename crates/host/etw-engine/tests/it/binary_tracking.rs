@@ -15,7 +15,7 @@ fn process() -> Origin {
 }
 
 /// Returns the GUIDs and paths in a file, and the number of other events.
-fn told(file: &TempFile) -> (Vec<(Guid, String)>, usize) {
+fn tracked_providers(file: &TempFile) -> (Vec<(Guid, String)>, usize) {
     let reader = Reader::open(file.path()).unwrap();
     assert!(reader.report().is_whole(), "{}", reader.report());
     let mut others = 0;
@@ -34,7 +34,7 @@ fn told(file: &TempFile) -> (Vec<(Guid, String)>, usize) {
 }
 
 #[test]
-fn a_session_that_tracks_is_told_of_providers_before_and_after() {
+fn a_session_that_tracks_gets_the_providers_before_and_after() {
     let file = TempFile::new("tracked");
     let engine = Engine::new();
     let session = engine.start(&Properties::to_file("tracked", file.path())).unwrap();
@@ -49,7 +49,7 @@ fn a_session_that_tracks_is_told_of_providers_before_and_after() {
     let statistics = session.finish().unwrap().statistics;
     assert_eq!((statistics.written, statistics.recorded), (1, 1), "what the session says itself is no event");
     let expected = vec![(PROVIDER, "sample.sys".to_owned()), (OTHER, "C:\\Tools\\tool.exe".to_owned())];
-    assert_eq!(told(&file), (expected, 1), "a driver's file name, a process's whole path, each once");
+    assert_eq!(tracked_providers(&file), (expected, 1), "a driver's file name, a process's whole path, each once");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn without_tracking_a_binary_is_reported_only_if_the_provider_asks() {
     let handle = engine.register_from(driver(), PROVIDER, None, |_| {}).unwrap();
     assert!(engine.set_information(handle, EventInfoClass::BinaryTrackInfo, Buffer::Null(0)).is_success());
     session.finish().unwrap();
-    assert_eq!(told(&file), (vec![(PROVIDER, "sample.sys".to_owned())], 0));
+    assert_eq!(tracked_providers(&file), (vec![(PROVIDER, "sample.sys".to_owned())], 0));
 }
 
 #[test]

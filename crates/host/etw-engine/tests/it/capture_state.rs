@@ -5,7 +5,7 @@ use etw_engine::{Enable, Engine, Filter};
 use etw_types::{ControlCode, Guid, Level, NtStatus};
 
 #[test]
-fn every_registration_is_asked_with_the_values_of_the_asking_session() {
+fn every_registration_is_called_with_the_values_of_the_requesting_session() {
     let engine = Engine::new();
     let (_, first) = register(&engine, PROVIDER);
     let (_, second) = register(&engine, PROVIDER);

@@ -63,7 +63,7 @@ fn a_raw_request_reaches_the_callback_as_it_is() {
 }
 
 #[test]
-fn every_registration_of_the_guid_is_told() {
+fn every_registration_of_the_guid_is_notified() {
     let engine = Engine::new();
     let (_, first) = register(&engine, PROVIDER);
     let (_, second) = register(&engine, PROVIDER);
@@ -93,7 +93,7 @@ fn source_and_filter_reach_the_callback() {
 }
 
 #[test]
-fn each_session_captures_only_what_it_asked_for() {
+fn each_session_captures_only_what_it_requested() {
     let engine = Engine::new();
     let (handle, _) = register(&engine, PROVIDER);
     let (errors, network) = (engine.start_session("errors"), engine.start_session("network"));

@@ -21,7 +21,7 @@ fn hosted(options: EngineOptions) -> (Engine, Arc<AtomicU64>) {
 }
 
 #[test]
-fn a_provider_is_asked_whenever_the_period_has_passed() {
+fn a_provider_is_called_whenever_the_period_has_passed() {
     let (engine, time) = hosted(EngineOptions::default());
     let (_, notes) = register(&engine, PROVIDER);
     let (_, others) = register(&engine, OTHER);

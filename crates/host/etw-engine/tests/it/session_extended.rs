@@ -79,7 +79,7 @@ fn kinds(event: &Event) -> Vec<u16> {
 }
 
 #[test]
-fn nothing_is_added_that_was_not_asked_for() {
+fn nothing_is_added_that_was_not_requested() {
     let events = trace("plain", Enable::default(), |engine, handle, _| write_id(engine, handle, 1));
     assert!(kinds(&events[0]).is_empty());
     let header = &events[0].header;
@@ -88,7 +88,7 @@ fn nothing_is_added_that_was_not_asked_for() {
 }
 
 #[test]
-fn everything_that_was_asked_for_is_added() {
+fn everything_that_was_requested_is_added() {
     let bits =
         property::SID | property::TS_ID | property::STACK_TRACE | property::EVENT_KEY | property::PROCESS_START_KEY;
     let events = trace("all", Enable { property: bits, ..Enable::default() }, |engine, handle, _| {

@@ -188,7 +188,7 @@ impl Environment for Placed {
 }
 
 #[test]
-fn each_processor_has_buffers_of_its_own_unless_told_otherwise() {
+fn each_processor_has_buffers_of_its_own_by_default() {
     for (bits, expected) in [(0, 2), (mode::NO_PER_PROCESSOR_BUFFERING, 1)] {
         let file = TempFile::new(&format!("streams-{bits:x}"));
         let place = Arc::new(Placed::default());

@@ -42,7 +42,7 @@ fn a_consumer_gets_events_on_flush_and_the_rest_at_the_end() {
 }
 
 #[test]
-fn the_flush_timer_delivers_without_being_asked() {
+fn the_flush_timer_delivers_without_a_request() {
     let properties = Properties {
         mode: mode::REAL_TIME | mode::USE_MS_FLUSH_TIMER,
         flush_timer: 1,

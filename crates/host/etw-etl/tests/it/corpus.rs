@@ -34,7 +34,7 @@ fn the_corpus_reads_whole() {
 }
 
 #[test]
-fn the_kinds_of_events_are_told_apart() {
+fn the_kinds_of_events_are_distinguished() {
     let events: Vec<Event> = Reader::open(corpus_file("kinds.etl")).unwrap().skip(2).collect();
     let kinds: Vec<Kind> = events.iter().map(Event::kind).collect();
     let manifest = Kind::Manifest;

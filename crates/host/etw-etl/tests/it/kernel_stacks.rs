@@ -302,7 +302,7 @@ fn an_event_without_a_thread_takes_the_only_stack_of_its_moment() {
 }
 
 #[test]
-fn the_stacks_of_two_threads_of_one_moment_are_told_apart() {
+fn the_stacks_of_two_threads_of_one_moment_are_distinguished() {
     let sample = |thread: u64| (1_000_100, record(0x0F2E, 1_000_100, &[KERNEL, thread | 1 << 32]));
     let part = |thread, frame| (1_000_101, record(0x1820, 1_000_101, &[1_000_100, owner(thread + 1, thread), frame]));
     let records = [

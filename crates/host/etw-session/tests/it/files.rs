@@ -29,7 +29,7 @@ fn take_names(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_next_of_numbered_files_is_begun_when_asked_for() {
+fn the_next_of_numbered_files_is_begun_on_request() {
     let (machine, engine) = machine();
     let provider = register(&engine);
     let numbered = path("numbered-%d");

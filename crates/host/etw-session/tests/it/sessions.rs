@@ -104,7 +104,7 @@ fn rules_are_found_before_the_call_and_errors_after_it_are_explained() {
 }
 
 #[test]
-fn a_caller_without_rights_is_told_what_to_do() {
+fn a_caller_without_rights_learns_what_to_do() {
     let rights = Rights { control: false, ..Rights::default() };
     let (machine, _engine) = machine_with(EngineOptions { rights, ..EngineOptions::default() });
     let refused = machine.start(&Properties::new("s").real_time()).unwrap_err();

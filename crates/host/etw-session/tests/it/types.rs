@@ -87,7 +87,7 @@ fn every_row_of_the_table_is_a_type_and_every_type_a_row() {
 /// The machine's profiler needs the profile privilege. For some other classes no document requires it, but other tools
 /// enable it, so this crate tries to.
 #[test]
-fn privileges_are_asked_for_where_they_matter() {
+fn privileges_are_requested_where_they_matter() {
     fn privilege<T: Settable>() -> (u32, Privilege) {
         (<T as Information>::CLASS.as_int(), T::PRIVILEGE)
     }

@@ -179,7 +179,7 @@ fn invalid_write_arguments_return_an_error_and_are_not_dereferenced() {
 }
 
 #[test]
-fn enabled_is_asked_by_level_and_keyword() {
+fn enabled_is_checked_by_level_and_keyword() {
     let host = Host::new();
     let _here = host.enter();
     let handle = register_silent();

@@ -50,7 +50,7 @@ fn an_irp_that_the_device_below_has_is_canceled() {
 }
 
 #[test]
-fn an_io_target_is_asked_and_a_timeout_ends_it() {
+fn an_io_target_is_used_and_a_timeout_ends_it() {
     let (host, device, mut log) =
         start(framework("kmdf_target").below(ioctl(ASK, NtStatus::Success, &[1, 2, 3, 4], 20)));
     assert_eq!(device.ioctl(ASK, &[], 0).expect("a reply").status, NtStatus::Success);

@@ -208,7 +208,7 @@ fn a_request_that_fails_in_the_driver_is_clean_and_one_that_does_not_reach_it_is
 }
 
 #[test]
-fn a_driver_that_refuses_to_be_opened_or_removed_is_told_apart() {
+fn a_driver_that_refuses_to_be_opened_or_removed_is_distinguished() {
     let host = with_port(5).start().expect("DriverEntry");
     let device = host.add_device().expect("a device");
     // The open reached the driver.

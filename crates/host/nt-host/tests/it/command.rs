@@ -171,7 +171,7 @@ fn the_same_seed_makes_the_same_calls_fail() {
 }
 
 #[test]
-fn a_driver_is_asked_for_its_state() {
+fn a_driver_is_queried_for_its_state() {
     let sample = common::built("driver_sample.sys");
     let without = text(&nt_host(&["run"], &sample));
     let with = nt_host(&["run", "--capture-state"], &sample);
@@ -330,7 +330,7 @@ fn a_run_that_does_not_exercise_the_driver_ends_with_4_and_says_what_would_help(
 }
 
 #[test]
-fn a_driver_without_an_unload_routine_is_said_to_stay() {
+fn a_driver_without_an_unload_routine_is_reported_to_stay() {
     let driver = common::c::build("wdm_stays", 0, "DriverEntry", &["ntoskrnl"]);
     let output = nt_host(&["run"], &driver);
     assert_eq!(code(&output), Some(0), "{}", text(&output));

@@ -50,7 +50,7 @@ fn a_device_comes_and_goes_in_the_documented_order() {
 }
 
 #[test]
-fn a_device_that_is_pulled_out_is_not_asked() {
+fn a_device_that_is_pulled_out_is_not_queried() {
     let (host, device, mut log) = start("kmdf_life");
     device.sleep().expect("sleep");
     log.lines(&host);
@@ -450,7 +450,7 @@ fn the_states_of_plug_and_play_and_power_follow_the_device() {
 /// `FxPkgPnp::SetDeviceFailed` in Microsoft's irphandlers/pnp/fxpkgpnp.cpp only tells the Plug and Play manager that
 /// the state has changed. The manager asks for the state on its own thread, which first finishes a start.
 #[test]
-fn a_device_that_fails_is_asked_for_its_state_and_then_removed() {
+fn a_device_that_fails_is_queried_for_its_state_and_then_removed() {
     let down = ["asked for the state", "SurpriseRemoval", "D0Exit to 5", "ReleaseHardware"];
     let (host, mut log) = (states_with(0, GapKind::NotStarted), Log::default());
     let device = host.add_device().expect("a device");

@@ -270,7 +270,7 @@ fn a_device_that_is_pulled_out_gets_a_surprise_removal() {
 /// Documented for `IoInvalidateDeviceState`: the Plug and Play manager sends `IRP_MN_QUERY_PNP_DEVICE_STATE`, and removes
 /// a device that returns `PNP_DEVICE_FAILED`.
 #[test]
-fn a_device_that_reports_its_failure_is_asked_and_removed() {
+fn a_device_that_reports_its_failure_is_queried_and_removed() {
     let (host, device, mut log) = start_to_fail();
     log.lines(&host);
     assert_eq!(device.ioctl(0x0022_200C, &[], 0).expect("a reply").status, NtStatus::Success);
@@ -284,7 +284,7 @@ fn a_device_that_reports_its_failure_is_asked_and_removed() {
 
 /// Windows sends no plug-and-play requests while the system sleeps.
 #[test]
-fn a_sleeping_device_is_woken_up_before_it_is_asked_or_removed() {
+fn a_sleeping_device_is_woken_up_before_it_is_queried_or_removed() {
     let woken = ["system power 2, 1", "device power 2, 1", "device power 1 done: 0"];
     let (host, device, mut log) = start();
     device.sleep().expect("sleep");
@@ -306,7 +306,7 @@ fn a_sleeping_device_is_woken_up_before_it_is_asked_or_removed() {
 }
 
 #[test]
-fn a_device_that_gets_other_resources_is_asked_stopped_and_started() {
+fn a_device_that_gets_other_resources_is_queried_stopped_and_started() {
     let (host, device, mut log) = start();
     log.lines(&host);
     device.rebalance().expect("a restart");

@@ -165,7 +165,7 @@ fn a_null_pointer_is_named() {
 }
 
 #[test]
-fn an_operand_that_is_not_aligned_and_an_address_that_is_not_canonical_are_told_apart() {
+fn an_operand_that_is_not_aligned_and_an_address_that_is_not_canonical_are_distinguished() {
     for (function, mark, end) in [
         (9, "misaligned", "8, which is not aligned as the instruction requires"),
         (10, "canonical", "0x123456789abcdef0, which is not a canonical address"),
@@ -218,7 +218,7 @@ fn a_fault_inside_the_handler_for_faults_ends_the_run_with_a_finding() {
 
 /// The thread cannot say where it is, because the handler that would ask it faults.
 #[test]
-fn a_thread_that_cannot_be_asked_does_not_outlast_the_timeout() {
+fn a_thread_that_does_not_answer_does_not_outlast_the_timeout() {
     let (_host, device) = start(plain("wdm_limits").patience(Duration::from_millis(500)));
     let Err(Error::Stopped(report)) = device.ioctl(code(20), &[], 0) else { panic!("the run goes on") };
     let [finding] = report.findings() else { panic!("{:#?}", report.findings()) };

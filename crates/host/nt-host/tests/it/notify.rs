@@ -54,7 +54,7 @@ fn a_driver_gets_the_notifications_it_registered_for_and_can_deny_them() {
 }
 
 #[test]
-fn a_driver_is_asked_before_and_told_after_each_operation_on_the_registry() {
+fn a_driver_is_called_before_and_after_each_operation_on_the_registry() {
     let (host, mut log) = (plain("wdm_notify").start().expect("DriverEntry"), Log::default());
     for (operation, name, status, lines) in [
         (

@@ -147,7 +147,7 @@ fn requests_are_found_in_a_queue_and_taken_out_of_its_middle() {
 }
 
 #[test]
-fn a_request_in_a_queue_is_canceled_there_and_the_driver_is_told_if_it_has_seen_it() {
+fn a_request_in_a_queue_is_canceled_there_and_the_driver_is_notified_if_it_has_seen_it() {
     let mut run = Run::new();
     let seen = run.begin(TO_MANUAL, 1);
     run.lines();

@@ -96,7 +96,7 @@ fn an_event_names_its_callers_in_order() {
 }
 
 #[test]
-fn no_event_has_a_stack_unless_it_was_asked_for() {
+fn no_event_has_a_stack_unless_it_was_requested() {
     let image = build_at("-O0", "stacks", 1, "DriverEntry", &["ntoskrnl"]);
     let host = NtHost::builder().driver(image).trace_all().start().expect("DriverEntry");
     let events = host.trace().events().expect("events");

@@ -129,7 +129,7 @@ fn a_purged_target_cancels_everything_and_refuses_requests() {
 }
 
 #[test]
-fn another_drivers_device_is_opened_by_name_and_asked() {
+fn another_drivers_device_is_opened_by_name_and_used() {
     let mut run = Run::new(framework("kmdf_remote").below(script(Some(OTHER), 10)));
     // A target is started before it is first opened: FxIoTarget::Construct in Microsoft's
     // targets/general/fxiotarget.cpp. FxIoTarget::Start does not look whether it is open.
@@ -186,7 +186,7 @@ fn a_device_of_the_same_driver_gets_the_requests_themselves() {
 }
 
 #[test]
-fn a_target_is_told_about_the_removal_of_its_device_or_closes_and_opens_again() {
+fn a_target_is_notified_of_the_removal_of_its_device_or_closes_and_opens_again() {
     use TargetEvent::{QueryRemove, RemoveCanceled, RemoveComplete};
     let mut run = Run::new(framework("kmdf_remote").below(script(Some(OTHER), 0)));
     let notify = |run: &mut Run, event| {

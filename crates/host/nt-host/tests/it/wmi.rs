@@ -46,7 +46,7 @@ fn request() -> WmiRequest {
 }
 
 #[test]
-fn a_driver_of_the_framework_is_asked_and_fires_events() {
+fn a_driver_of_the_framework_is_queried_and_fires_events() {
     // Some requests are for instances and routines that the driver does not have.
     let host = framework("kmdf_wmi").allow(GapKind::NotReached).start().expect("DriverEntry");
     let (device, mut log) = (host.add_device().expect("a device"), Log::default());

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_told_apart() {
+    fn other_forms_are_distinguished() {
         let absolute = |prefix: &[u8]| [prefix, &[0x14, 0, 0, 0, 0x80, 0xF7, 0xFF, 0xFF]].concat();
         assert_eq!(operand(&absolute(&[0x48, 0xA1])), Some(Operand::Absolute { width: 8, length: 10 }));
         assert_eq!(operand(&absolute(&[0xA1])), Some(Operand::Absolute { width: 4, length: 9 }));

@@ -365,7 +365,7 @@ pub(crate) fn jumps_to_itself(rip: u64) -> bool {
 }
 
 /// Reports where this thread is, because it does not return from the driver.
-pub(crate) fn asked(context: &Context<'_>) {
+pub(crate) fn report_place(context: &Context<'_>) {
     if let Some((site, count)) = thread::repeating_call() {
         let (routine, number) = (site.routine, thread::number());
         let detail = format_args!("what {routine} queues here runs again and again: {count} times (thread {number})");

@@ -113,7 +113,7 @@ extern "C" fn handle_ask(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) 
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
     let _: Restored = Home::from_stack(&context.uc_stack).map(Home::restore).unwrap_or_default();
     let vectors = vectors(context);
-    fault::asked(&Context::new(&mut context.uc_mcontext.gregs, vectors));
+    fault::report_place(&Context::new(&mut context.uc_mcontext.gregs, vectors));
 }
 
 /// Returns the vector registers of an interrupted thread; zeros if the system did not save them.

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_the_driver_is_told_apart_by_two_callers_and_one_of_another_image_by_all() {
+    fn a_call_of_the_driver_is_distinguished_by_two_callers_and_one_of_another_image_by_all() {
         let two = |rvas: &[u32]| calls(rvas).way(false).iter().map(|place| place.rva).collect::<Vec<_>>();
         assert_eq!([two(&[1, 2, 3]), two(&[1]), two(&[])], [vec![1, 2], vec![1], vec![]]);
         let mut library = calls(&[1, 2, 3, 4]);

@@ -145,7 +145,7 @@ mod tests {
     use super::{LockKind, Locks};
 
     #[test]
-    fn the_opposite_order_is_noticed_on_any_thread() {
+    fn the_opposite_order_is_detected_on_any_thread() {
         let mut locks = Locks::default();
         assert_eq!(locks.acquired(LockKind::Mutex, 1, 0xA, 10), None);
         assert_eq!(locks.acquired(LockKind::Mutex, 1, 0xB, 11), None);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_three_is_noticed() {
+    fn a_circle_of_three_is_detected() {
         let mut locks = Locks::default();
         for (first, second) in [(1, 2), (2, 3)] {
             locks.acquired(LockKind::Mutex, 1, first, first);

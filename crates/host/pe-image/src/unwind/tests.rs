@@ -195,7 +195,7 @@ fn a_part_of_a_function_continues_what_it_is_chained_to() {
 }
 
 #[test]
-fn no_handler_is_asked_in_prologs_and_epilogs() {
+fn no_handler_is_called_in_prologs_and_epilogs() {
     let scene = Scene::new(&[0xB0, CALLER, CALLER])
         .function(CODE, CODE + 0x20, INFO)
         .bytes(INFO, &[1 | 1 << 3, 1, 1, 0, 1, 0x30, 0, 0, 9, 0, 0, 0])

@@ -152,7 +152,7 @@ mod tests {
     use super::{Token, Tokens};
 
     #[test]
-    fn comments_literals_and_marks_of_two_characters_are_told_apart() {
+    fn comments_literals_and_marks_of_two_characters_are_distinguished() {
         let tokens: Vec<Token<'_>> = Tokens::new("/* a */ pub fn x(b: ::T) -> b\"\\\"q\\0\"; // end\n-1").collect();
         let word = Token::Word;
         let mark = Token::Mark;

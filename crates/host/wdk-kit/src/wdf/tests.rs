@@ -101,7 +101,7 @@ fn errors_name_the_file_and_the_line() {
 }
 
 #[test]
-fn clang_is_told_where_each_fact_stands() {
+fn clang_learns_where_each_fact_stands() {
     let text = render(&[("x.txt", "\nrecord R:\n  A ULONG\n")], "").unwrap();
     assert!(text.contains("#line 2 \"kit/wdf/x.txt\"\nstruct _R { ULONG A; };"), "{text}");
 }

@@ -64,7 +64,7 @@ fn the_test_of_every_field_type_runs_with_another_use_line() {
 }
 
 #[test]
-fn a_callback_of_its_signature_is_told_what_a_session_wants() {
+fn a_callback_of_its_signature_gets_what_a_session_wants() {
     use std::sync::Mutex;
     static SEEN: Mutex<Vec<(u32, u8, u64, u64, bool, usize)>> = Mutex::new(Vec::new());
     tlg::define_provider!(PROVIDER, "Porting.Callback");

@@ -115,7 +115,7 @@ fn commands_and_their_flags_exist() {
 }
 
 #[test]
-fn a_command_is_recognised_and_one_that_is_not_there_is_noticed() {
+fn a_command_is_recognised_and_one_that_is_not_there_is_detected() {
     let found = mention(String::new(), "cargo run -p etwctl -- info get TraceStreamCount --session mine   # a comment")
         .expect("ours");
     assert_eq!((found.program, command(&found)), ("etwctl", vec!["info", "get"]));

@@ -278,7 +278,7 @@ fn a_folder_is_written_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn colours_notes_and_details_are_as_much_as_asked_for() {
+fn colours_notes_and_details_are_as_requested() {
     let record = |more: &[&str], color: &str| {
         let output =
             run(program("etwctl").args(["record", "--demo", "--level", "error"]).args(more).env("NO_COLOR", color));

@@ -53,7 +53,7 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_noticed() {
+fn a_link_that_leads_nowhere_is_detected() {
     let page = repository().join("README.md");
     let anchors = ["limits".to_owned()];
     for link in

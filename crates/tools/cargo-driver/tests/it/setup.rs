@@ -59,7 +59,7 @@ fn without_root_everything_but_packages_is_installed() {
 }
 
 #[test]
-fn each_system_is_told_its_own_command_and_nothing_is_installed() {
+fn each_system_gets_its_own_command_and_nothing_is_installed() {
     for (manager, commands) in [
         ("dnf", ["sudo dnf install clang llvm", "gcc glibc-devel"]),
         ("pacman", ["sudo pacman -S --needed clang llvm", "gcc glibc"]),

@@ -277,7 +277,7 @@ fn unsigned(folder: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn files_that_are_there_are_replaced_only_if_asked() {
+fn files_that_are_there_are_replaced_only_on_request() {
     let folder = wdk_package("adopt-again", "target/release", Arch::X64);
     adoption(&folder).adopt().unwrap();
     let again = adoption(&folder).adopt().unwrap();

@@ -191,7 +191,7 @@ fn wrong_usage_is_exit_code_2_and_help_is_not() {
 }
 
 #[test]
-fn an_older_windows_can_be_asked_for() {
+fn an_older_windows_can_be_selected() {
     let folder = tools::folder("command-windows");
     fs::write(folder.join("a.sys"), Driver::default().build()).unwrap();
     let output = inspect(&folder, &["--windows", "6.1", "a.sys"]);
@@ -200,7 +200,7 @@ fn an_older_windows_can_be_asked_for() {
 }
 
 #[test]
-fn every_release_of_windows_can_be_asked_for() {
+fn every_release_of_windows_can_be_selected() {
     let folder = tools::folder("command-releases");
     let framework = Some(Client { major: 1, minor: 33, functions: 458, minimum: Some(25) });
     let driver = Driver { framework, subsystem_version: (6, 0), ..Driver::default() };

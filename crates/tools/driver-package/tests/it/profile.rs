@@ -139,7 +139,7 @@ fn without_a_provider_there_is_none() {
 }
 
 #[test]
-fn mistakes_are_noticed() {
+fn mistakes_are_detected() {
     let text = profile("profile-mistakes", "A.B");
     for (old, new) in [
         ("</Profiles>", ""),

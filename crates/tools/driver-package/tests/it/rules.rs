@@ -126,7 +126,7 @@ fn a_warning_alone_leaves_the_image_loadable_and_refusals_come_first() {
 }
 
 #[test]
-fn a_missing_checksum_is_told_from_a_wrong_one() {
+fn a_missing_checksum_is_distinguished_from_a_wrong_one() {
     let found = |file: &[u8]| {
         let verdict = Verdict::judge(&Image::parse(file).unwrap(), Target::default());
         verdict.findings()[0].found.clone()

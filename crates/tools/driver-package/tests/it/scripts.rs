@@ -242,7 +242,7 @@ fn a_check_of_the_machine_changes_nothing() {
 
 /// Only `-Now` changes something. It marks the restart before it asks for it, with something that Windows forgets.
 #[test]
-fn a_restart_can_be_told_from_none() {
+fn a_restart_can_be_distinguished_from_none() {
     let text = read("restart.ps1");
     let (now, check) = main_part(&text).split_once("if (-not $Check) {").unwrap();
     let place = |part: &str| now.find(part).unwrap_or_else(|| panic!("{part} in {now}"));

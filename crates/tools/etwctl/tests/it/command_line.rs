@@ -191,7 +191,7 @@ fn an_output_never_replaces_an_input() {
 }
 
 #[test]
-fn a_dry_run_shows_what_would_be_asked_for() {
+fn a_dry_run_shows_the_requests() {
     let run = etwctl("start S --etl t.etl --circular 16MiB --buffer 64KiB --flush 500ms --dry-run --json");
     assert_eq!(run.code, 0, "{}", run.err);
     let json: serde_json::Value = serde_json::from_str(&run.out).unwrap();

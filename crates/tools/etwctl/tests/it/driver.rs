@@ -140,7 +140,7 @@ fn the_windows_that_the_driver_finds_can_be_chosen_and_time_can_stand_still() {
 }
 
 #[test]
-fn a_provider_that_the_driver_does_not_have_is_noticed() {
+fn a_provider_that_the_driver_does_not_have_is_detected() {
     let run = etwctl(&format!("record WdkEtw.DriverSampel --driver {}", sample().display()));
     assert_eq!(run.code, 0, "{}", run.err);
     let id = etw_types::Guid::from_name(PROVIDER);

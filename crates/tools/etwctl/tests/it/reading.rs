@@ -212,7 +212,7 @@ fn a_terminal_gets_a_table_of_its_width() {
 }
 
 #[test]
-fn parquet_and_pcapng_are_written_or_the_reason_is_said() {
+fn parquet_and_pcapng_are_written_or_the_reason_is_given() {
     let path = trace("tables.etl", &[(0, "a"), (500, "b"), (1000, "b")]);
     let (file, out) = (path.to_str().unwrap(), scratch("tables"));
     let run = common::etwctl(&format!("decode {file} --parquet {}", out.display()));

@@ -27,7 +27,7 @@ fn a_recording_is_live_and_in_a_file_with_the_same_events() {
 }
 
 #[test]
-fn level_and_keywords_are_asked_of_the_provider() {
+fn level_and_keywords_come_from_the_provider() {
     let run = etwctl("record --demo --level error --any 0x1 --json");
     let events = lines(&run.out);
     assert_eq!(events.len(), 2);
@@ -114,7 +114,7 @@ fn decoding_selects_by_provider_level_and_conditions() {
 }
 
 #[test]
-fn every_format_is_written_and_colours_only_when_asked_for() {
+fn every_format_is_written_and_colours_only_on_request() {
     let path = demo_trace("formats.etl");
     let run = |options: &str| etwctl(&format!("decode {} {options}", path.display()));
     let csv = run("--csv").out;

@@ -133,7 +133,7 @@ fn a_running_session_gets_its_next_file_and_finishes_one() {
 }
 
 #[test]
-fn a_batch_stops_at_the_first_failure_unless_told_to_go_on() {
+fn a_batch_stops_at_the_first_failure_unless_it_is_to_continue() {
     let script = "start A --real-time\nstart A --real-time\nsessions --json\n";
     let stopped = etwctl_with("batch", script);
     assert_eq!(stopped.code, 1);

@@ -174,16 +174,16 @@ impl<'a> Count<'a> {
     }
 
     fn viable(&self) -> usize {
-        self.noticed() + self.missed.len()
+        self.caught() + self.missed.len()
     }
 
-    fn noticed(&self) -> usize {
+    fn caught(&self) -> usize {
         self.caught + self.timeouts
     }
 
     /// Returns the share of noticed mutants in tenths of a percent, rounded down, so that 100 % means all of them.
     fn share(&self) -> usize {
-        (self.noticed() * 1000).checked_div(self.viable()).unwrap_or(1000)
+        (self.caught() * 1000).checked_div(self.viable()).unwrap_or(1000)
     }
 
     fn percent(&self) -> String {
