@@ -28,11 +28,22 @@ const MAX_FILES: u32 = 16;
 /// use etw_types::{Guid, Level};
 ///
 /// let properties = Properties::new("MyDriver-boot").file(r"C:\traces\boot.etl").circular(64);
-/// let session = BootSession::new(properties).provider(Guid::from_name("MyDriver"), Enable::new(Level::Verbose));
-/// let keys = session.keys()?;
-/// assert_eq!(keys[0].path, r"SYSTEM\CurrentControlSet\Control\WMI\Autologger\MyDriver-boot");
+/// let session = BootSession::new(properties).provider(Guid::from_name("MyDriver"), Enable::new(Level::Verbose)).keep(4);
+/// session.check()?;
 /// assert!(session.reg_file()?.starts_with("Windows Registry Editor Version 5.00\r\n"));
+/// assert!(BootSession::removal_reg_file("MyDriver-boot")?.contains("[-HKEY_LOCAL_MACHINE\\SYSTEM"));
 /// # Ok::<(), etw_session::Limit>(())
+/// ```
+///
+/// On Windows, as an administrator:
+///
+/// ```no_run
+/// # let session = etw_session::BootSession::new(etw_session::Properties::new("MyDriver-boot"));
+/// use etw_session::BootSession;
+///
+/// session.install()?;
+/// BootSession::uninstall("MyDriver-boot")?;
+/// # Ok::<(), etw_session::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootSession {

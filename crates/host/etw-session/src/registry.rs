@@ -16,6 +16,19 @@ pub enum RegistryValue {
 }
 
 /// A key in the registry, and values to set in it.
+///
+/// ```
+/// use etw_session::{BootSession, Enable, Properties, RegistryKey, RegistryValue};
+/// use etw_types::{Guid, Level};
+///
+/// let session = BootSession::new(Properties::new("MyDriver-boot"));
+/// let session = session.provider(Guid::from_name("MyDriver"), Enable::new(Level::Verbose));
+/// let keys: Vec<RegistryKey> = session.keys()?;
+/// assert_eq!(keys[0].path, r"SYSTEM\CurrentControlSet\Control\WMI\Autologger\MyDriver-boot");
+/// let start = keys.last().and_then(|key| key.values.first());
+/// assert_eq!(start, Some(&("Start", RegistryValue::Dword(1))));
+/// # Ok::<(), etw_session::Limit>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryKey {
     /// The path below `HKEY_LOCAL_MACHINE`.

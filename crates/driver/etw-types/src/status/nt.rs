@@ -93,6 +93,7 @@ status_newtype! {
         WmiItemIdNotFound = 0xC000_0297 "STATUS_WMI_ITEMID_NOT_FOUND",
         WmiReadOnly = 0xC000_02C6 "STATUS_WMI_READ_ONLY",
         WmiSetFailure = 0xC000_02C7 "STATUS_WMI_SET_FAILURE",
+        PowerStateInvalid = 0xC000_02D3 "STATUS_POWER_STATE_INVALID",
         DebuggerInactive = 0xC000_0354 "STATUS_DEBUGGER_INACTIVE",
         CallbackBypass = 0xC000_0503 "STATUS_CALLBACK_BYPASS",
         AlreadyRegistered = 0xC000_0718 "STATUS_ALREADY_REGISTERED",

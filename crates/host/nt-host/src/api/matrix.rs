@@ -122,6 +122,18 @@ impl Matrix {
 
     /// Runs the matrix as [`run`](Self::run) does. `report_run` is called before each run.
     ///
+    /// ```no_run
+    /// use nt_host::{Attempt, Matrix, NtHost};
+    ///
+    /// let matrix = Matrix::new(NtHost::builder().driver("target/driver/x64/my_driver.sys"));
+    /// let drive = |host: &NtHost| {
+    ///     host.load()?;
+    ///     host.unload().map(drop)
+    /// };
+    /// let survey = matrix.run_reporting(drive, |Attempt { number, failure, .. }| println!("run {number}: {failure}"))?;
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails if `drive` fails even without an injected failure.

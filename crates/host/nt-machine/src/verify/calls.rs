@@ -94,11 +94,16 @@ impl Calls {
 /// [`image::site`].
 pub(crate) fn remember(from: u64) -> u64 {
     let Some(calls) = Calls::current(from) else { return from };
-    let site = image::site(from, calls.way(image::is_other(from)));
+    let of_other = image::is_other(from);
+    let site = image::site(from, calls.way(of_other));
     let mut remembered = super::VERIFIER.get().remembered.lock().unwrap_or_else(PoisonError::into_inner);
-    // Some records know only the return address.
-    for key in [site, from] {
+    let mut add = |key| {
         remembered.entry(key).and_modify(|known| *known = known.common(&calls)).or_insert(calls);
+    };
+    add(site);
+    // Some records know only the return address. Calls of other images that are nobody's have it as their site.
+    if !of_other && site != from {
+        add(from);
     }
     site
 }

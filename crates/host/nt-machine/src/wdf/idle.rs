@@ -33,8 +33,6 @@ const USB_SELECTIVE_SUSPEND: u32 = 3;
 const D1: u32 = 2;
 const D3: u32 = 4;
 const DEEPEST: u32 = 5;
-/// `STATUS_POWER_STATE_INVALID`.
-const POWER_STATE_INVALID: NtStatus = NtStatus::from_int(0xC000_02D3);
 /// `WDF_TRI_STATE`.
 const FALSE: u32 = 0;
 const TRUE: u32 = 1;
@@ -112,7 +110,7 @@ fn read(settings: GuestPtr<WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS>, size: u32) ->
     }
     // The bus says that its devices can wake themselves from D3. USB allows that only from D2.
     if caps == USB_SELECTIVE_SUSPEND && state >= D3 {
-        return fail(POWER_STATE_INVALID);
+        return fail(NtStatus::PowerStateInvalid);
     }
     let timeout = match settings.IdleTimeout().read()? {
         0 => DEFAULT_TIMEOUT,
@@ -161,7 +159,7 @@ fn stop(handle: Handle, wait: bool) -> NtStatus {
             device.power_state == PowerState::D0 && !device.idle.timed_out
         })
     });
-    let Some(is_powered) = is_powered else { return POWER_STATE_INVALID };
+    let Some(is_powered) = is_powered else { return NtStatus::PowerStateInvalid };
     reference(handle);
     if is_powered {
         return NtStatus::Success;
@@ -181,7 +179,7 @@ fn stop(handle: Handle, wait: bool) -> NtStatus {
     }
     with(|framework| framework.get_mut(handle).map(|device: &mut Device| device.idle.stops -= 1));
     dereference(handle);
-    POWER_STATE_INVALID
+    NtStatus::PowerStateInvalid
 }
 
 fn resume(handle: Handle) {

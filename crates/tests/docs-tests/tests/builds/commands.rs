@@ -79,7 +79,7 @@ fn command(mention: &Mention) -> Vec<&str> {
     let count = match (mention.program, mention.words.first().map(String::as_str)) {
         (_, None) => 0,
         (_, Some(word)) if word.starts_with("--") || word.chars().all(char::is_uppercase) => 0,
-        ("etwctl", Some("info")) => 2,
+        ("etwctl", Some("info" | "autologger")) => 2,
         _ => 1,
     };
     mention.words.iter().take(count).map(String::as_str).collect()

@@ -68,6 +68,7 @@ const LONG_TESTS: &[&str] = &[
     "garbage::undefined_bits_change_nothing_in",
     "kmdf::tour::the_tour_driver_is_clean_whatever_fails",
     "limits::as_many_devices_as_possible_leave_room_for_the_host",
+    "package::a_package_of_the_wdk_is_completed_with_etwctl",
     "publish::every_package_builds_outside_of_its_workspace",
     "verify::changes::a_change_that_stays_valid_in_a_timestamped_file_is_one_that_other_verifiers_accept",
     "verify::changes::every_byte_of_a_chain_counts_although_only_its_root_is_trusted",
