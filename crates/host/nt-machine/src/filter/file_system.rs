@@ -5,7 +5,7 @@ use etw_types::NtStatus;
 use super::major;
 use super::state::{Data, File, state};
 use crate::kernel::io::listing::{self, Query};
-use crate::kernel::io::{file_info, volume};
+use crate::kernel::io::{file_info, mdl, volume};
 use crate::kernel::{kernel, lock};
 use crate::layout::{FLT_IO_PARAMETER_BLOCK, IO_STATUS_BLOCK, MDL, UNICODE_STRING};
 use crate::memory::{Fault, GuestPtr};
@@ -93,9 +93,9 @@ fn create(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {
 }
 
 /// Returns the buffer of a transfer: the one that the MDL describes, or the address.
-fn buffer(mdl: u64, address: u64) -> Result<GuestPtr<u8>, Fault> {
-    match GuestPtr::<MDL>::new(mdl).non_null() {
-        Some(mdl) => Ok(mdl.StartVa().read()?.at(mdl.ByteOffset().read()?.into())),
+fn buffer(list: u64, address: u64) -> Result<GuestPtr<u8>, Fault> {
+    match GuestPtr::<MDL>::new(list).non_null() {
+        Some(list) => mdl::start(list),
         None => Ok(GuestPtr::new(address)),
     }
 }

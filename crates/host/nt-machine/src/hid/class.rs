@@ -5,7 +5,9 @@ use etw_types::NtStatus;
 use super::state::{Device, Driver, Minidriver, Object, state};
 use super::{client, device, minidriver};
 use crate::kernel::io::device as objects;
-use crate::kernel::io::request::{CLEANUP, CLOSE, CREATE, PNP, POWER, complete_with, dispatch_to, forward};
+use crate::kernel::io::request::{
+    CLEANUP, CLOSE, CREATE, PNP, POWER, SYSTEM_CONTROL, complete_with, dispatch_to, forward,
+};
 use crate::kernel::io::stack;
 use crate::kernel::{RequestKind, call_back, kernel};
 use crate::layout::{HID_DEVICE_EXTENSION, HID_MINIDRIVER_REGISTRATION, IRP};
@@ -14,8 +16,6 @@ use crate::routine::{DISPATCH, Failure, HID_CLASS, NO_RESOURCES, Outcome, PASSIV
 
 /// `HID_REVISION`.
 const REVISION: u32 = 1;
-/// `IRP_MJ_SYSTEM_CONTROL`.
-const SYSTEM_CONTROL: u8 = 0x17;
 /// `FILE_DEVICE_UNKNOWN`.
 const UNKNOWN: u32 = 0x22;
 /// The names of the entry points, which no driver can import.

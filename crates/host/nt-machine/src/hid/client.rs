@@ -9,9 +9,10 @@ use super::minidriver::{self, Control};
 use super::report::Kind;
 use super::state::{Description, Object, state};
 use crate::kernel::io::client::{self as sender, Completion};
+use crate::kernel::io::mdl;
 use crate::kernel::io::request::{self, complete_with};
 use crate::kernel::{RequestKind, kernel, lock};
-use crate::layout::{HID_COLLECTION_INFORMATION, HID_XFER_PACKET, IRP, MDL};
+use crate::layout::{HID_COLLECTION_INFORMATION, HID_XFER_PACKET, IRP};
 use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use crate::routine::Outcome;
 use crate::verify::{self, At, GapKind, Rule, gap};
@@ -201,7 +202,7 @@ fn send(
 fn fetch(device: Object, irp: GuestPtr<IRP>, (code, kind): (u32, Kind), input: &[u8], room: u32) -> Outcome<NtStatus> {
     let description = description(device)?;
     let Some(mdl) = irp.MdlAddress().read()?.non_null() else { return refuse(irp, NtStatus::InvalidBufferSize) };
-    let place = start(mdl)?;
+    let place = mdl::start(mdl)?;
     let id = input.first().copied().map_or_else(|| place.read(), Ok)?;
     let Some(length) = description.reports.length(kind, id) else { return refuse(irp, NtStatus::InvalidParameter) };
     let skipped = u64::from(!description.reports.has_ids);
@@ -226,15 +227,10 @@ fn fetch(device: Object, irp: GuestPtr<IRP>, (code, kind): (u32, Kind), input: &
     })
 }
 
-/// Returns the address of what an MDL describes.
-fn start(mdl: GuestPtr<MDL>) -> Result<GuestPtr<u8>, Fault> {
-    Ok(mdl.StartVa().read()?.at(mdl.ByteOffset().read()?.into()))
-}
-
 /// Gets one of the three strings that every device may have.
 fn string(device: Object, irp: GuestPtr<IRP>, id: u64, room: u32) -> Outcome<NtStatus> {
     let Some(mdl) = irp.MdlAddress().read()?.non_null() else { return refuse(irp, NtStatus::InvalidBufferSize) };
-    let (memory, place) = (Memory::new(room.into())?, start(mdl)?);
+    let (memory, place) = (Memory::new(room.into())?, mdl::start(mdl)?);
     let (code, argument) = (code::GET_STRING, LANGUAGE | id);
     let control = Control { code, output: room, argument, buffer: memory.0.start(), ..Control::default() };
     pass(device, irp, control, move |completion| {

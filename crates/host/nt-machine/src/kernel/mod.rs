@@ -12,6 +12,7 @@ pub(crate) mod io;
 mod module;
 pub(crate) mod pci;
 pub(crate) mod pool;
+mod random;
 pub(crate) mod registry;
 pub(crate) mod rtl;
 mod shared_data;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::components::is_modelled;
 use super::data::Variables;
-use super::lock;
 use super::module::Module;
+use super::{lock, random};
 use crate::Os;
 use crate::config::Config;
 use crate::image;
@@ -17,9 +17,6 @@ use crate::routine::{Call, Fails, Routine};
 
 /// The maximum number of unknown imports.
 const MOST_UNKNOWN: u32 = 1024;
-
-/// The increment of the random number generator: 2^64 divided by the golden ratio.
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// An entry of the table.
 #[derive(Clone, Copy)]
@@ -75,7 +72,7 @@ impl Table {
             first_too_new: first_function.saturating_add(config.os.kmdf().functions).min(first_unknown),
             os: config.os,
             hidden: config.hidden.clone(),
-            random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(GOLDEN.rotate_left(32))),
+            random: AtomicU64::new(config.seed.unwrap_or_default().wrapping_mul(random::STEP.rotate_left(32))),
             countdown: AtomicU64::new(0),
         })
     }
@@ -211,11 +208,8 @@ impl Table {
 
     /// Returns `true` with a probability of one in eight.
     fn chance(&self) -> bool {
-        // SplitMix64: repeatable, and seeds that differ by one give unrelated sequences.
-        let mut x = self.random.fetch_add(GOLDEN, Ordering::Relaxed).wrapping_add(GOLDEN);
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (x >> 33).is_multiple_of(8)
+        let state = self.random.fetch_add(random::STEP, Ordering::Relaxed).wrapping_add(random::STEP);
+        (random::mix(state) >> 33).is_multiple_of(8)
     }
 
     /// Returns the routines of which a call could fail, with the number of such calls.

@@ -10,6 +10,7 @@ use super::send::{SYNCHRONOUS, check_send, send};
 use super::target::with_target;
 use super::{Handle, life, structures};
 use crate::kernel::RequestKind;
+use crate::kernel::io::mdl;
 use crate::layout::{MDL, WDF_MEMORY_DESCRIPTOR, WDF_OBJECT_ATTRIBUTES, WDF_REQUEST_SEND_OPTIONS, WDFMEMORY_OFFSET};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use crate::routine::{Call, DISPATCH, Ignored, NO_RESOURCES, Out, Outcome, PASSIVE, done, fail, functions};
@@ -217,8 +218,7 @@ fn described(place: GuestPtr<WDF_MEMORY_DESCRIPTOR>) -> Outcome<GuestSlice<u8>> 
         1 => Ok(GuestPtr::new(first).array(u64::from(second as u32))),
         2 => {
             let list = GuestPtr::<MDL>::new(first);
-            let start = list.StartVa().read()?.at(list.ByteOffset().read()?.into());
-            Ok(start.array(u64::from(list.ByteCount().read()?).min(u64::from(second as u32))))
+            Ok(mdl::start(list)?.array(u64::from(list.ByteCount().read()?).min(u64::from(second as u32))))
         }
         3 => Ok(part_of(Handle::new(first), GuestPtr::new(second))?),
         _ => fail(NtStatus::InvalidParameter),

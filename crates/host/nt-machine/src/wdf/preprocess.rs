@@ -10,7 +10,7 @@ use super::request::{Request, create, with_request};
 use super::state::{Then, with};
 use super::{Handle, deliver, init};
 use crate::kernel::io::client::{self as packets, Mode, Submission};
-use crate::kernel::io::{exchange, open, request};
+use crate::kernel::io::{exchange, mdl, open, request};
 use crate::kernel::{IoRequest, RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice};
@@ -193,7 +193,7 @@ fn request_of(
     let system: GuestPtr<u8> = irp.SystemBuffer().read()?;
     let list = irp.MdlAddress().read()?;
     let mapped: GuestPtr<u8> = match list.non_null() {
-        Some(list) => list.StartVa().read()?.at(list.ByteOffset().read()?.into()),
+        Some(list) => mdl::start(list)?,
         None => irp.UserBuffer().read()?,
     };
     let none: GuestSlice<u8> = GuestPtr::NULL.array(0);

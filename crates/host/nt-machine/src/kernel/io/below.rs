@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use etw_types::NtStatus;
 
-use super::{device, request};
+use super::{device, mdl, request};
 use crate::kernel::sync::irql;
 use crate::kernel::sync::scheduler::Timer;
 use crate::kernel::{RequestKind, kernel};
@@ -129,7 +129,7 @@ fn buffer(irp: GuestPtr<IRP>, kind: RequestKind, code: u32) -> Result<Option<Gue
         return Ok(Some(system));
     }
     match irp.MdlAddress().read()?.non_null().filter(|_| !neither) {
-        Some(list) => Ok(Some(list.StartVa().read()?.at(list.ByteOffset().read()?.into()))),
+        Some(list) => mdl::start(list).map(Some),
         None => Ok(irp.UserBuffer().read()?.non_null()),
     }
 }

@@ -4,7 +4,9 @@ use etw_types::NtStatus;
 
 use super::contract::Buffers;
 use super::history::History;
-use super::request::{DISPATCH_ROUTINE, PENDING_RETURNED, PNP, POWER, Request, call_driver, cancel, dispatch_routine};
+use super::request::{
+    DISPATCH_ROUTINE, PENDING_RETURNED, PNP, POWER, Request, SYSTEM_CONTROL, call_driver, cancel, dispatch_routine,
+};
 use super::{activity, device, irp};
 use crate::cpu::thread;
 use crate::kernel::{IoRequest, kernel, lock};
@@ -211,8 +213,6 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
 
 /// Returns Microsoft's rules about a request that is not completed, although the dispatch routine returned a status.
 fn never_names(major: u8, status: NtStatus) -> &'static [Wdm] {
-    /// `IRP_MJ_SYSTEM_CONTROL`.
-    const SYSTEM_CONTROL: u8 = 0x17;
     match (major, status.is_success()) {
         (SYSTEM_CONTROL, true) => {
             &[Wdm::CompleteRequest, Wdm::IrpProcessingComplete, Wdm::WmiComplete, Wdm::WmiForward]

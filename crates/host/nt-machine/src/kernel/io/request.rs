@@ -30,6 +30,7 @@ pub(crate) const CREATE: u8 = 0x00;
 pub(crate) const CLOSE: u8 = 0x02;
 pub(crate) const CLEANUP: u8 = 0x12;
 pub(crate) const POWER: u8 = 0x16;
+pub(crate) const SYSTEM_CONTROL: u8 = 0x17;
 pub(crate) const PNP: u8 = 0x1B;
 
 /// Bits of `IO_STACK_LOCATION.Control`: `SL_PENDING_RETURNED` and `SL_INVOKE_ON_…`.

@@ -6,6 +6,7 @@
 use etw_types::{Guid, NtStatus};
 
 use super::client::{Completion, Submission, send};
+use super::request::SYSTEM_CONTROL;
 use super::{device, stack, work};
 use crate::kernel::ex::object;
 use crate::kernel::{Answer, kernel, lock, pool};
@@ -16,8 +17,7 @@ use crate::memory::{Fault, GuestPtr, OrStop as _, PAGE};
 use crate::routine::{DISPATCH, NO_RESOURCES, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::{self, Rule};
 
-/// `IRP_MJ_SYSTEM_CONTROL` and its minor functions.
-pub(super) const SYSTEM_CONTROL: u8 = 0x17;
+/// The minor functions of `IRP_MJ_SYSTEM_CONTROL`.
 pub(super) const QUERY_SINGLE_INSTANCE: u8 = 1;
 pub(super) const CHANGE_SINGLE_INSTANCE: u8 = 2;
 pub(super) const CHANGE_SINGLE_ITEM: u8 = 3;

@@ -3,10 +3,10 @@
 
 use etw_types::{Guid, NtStatus};
 
-use super::request;
+use super::request::{self, SYSTEM_CONTROL};
 use super::wmi::{
     CHANGE_SINGLE_INSTANCE, CHANGE_SINGLE_ITEM, DISABLE_COLLECTION, Data, ENABLE_COLLECTION, ENABLE_EVENTS,
-    EXECUTE_METHOD, INSTANCE_PDO, QUERY_SINGLE_INSTANCE, REGINFO_EX, SYSTEM_CONTROL, event, set_too_small,
+    EXECUTE_METHOD, INSTANCE_PDO, QUERY_SINGLE_INSTANCE, REGINFO_EX, event, set_too_small,
 };
 use crate::kernel::ex::object;
 use crate::kernel::{call_back, kernel, lock, pool};

@@ -1,6 +1,8 @@
 //! Threads that take turns: only one of them runs at a time, as on a machine with one processor, and a number decides where
 //! the next one continues. So two requests that are sent at the same time meet in the same way each time.
 
+use crate::kernel::random;
+
 /// A thread that takes turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Member {
@@ -36,12 +38,10 @@ impl Turns {
         turns
     }
 
-    /// Returns a number below `limit`, with the algorithm `SplitMix64`.
+    /// Returns a number below `limit`.
     const fn next(&mut self, limit: u64) -> u64 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.random ^ self.random >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ mixed >> 31) % limit
+        self.random = self.random.wrapping_add(random::STEP);
+        random::mix(self.random) % limit
     }
 
     pub(super) const fn count(&self) -> u64 {
