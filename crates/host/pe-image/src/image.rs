@@ -135,6 +135,14 @@ impl Image {
         })
     }
 
+    /// Returns the bytes of the file from an address to the end of its section's data. `data` is the file that was parsed.
+    #[must_use]
+    pub fn bytes_from<'a>(&'a self, data: &'a [u8], rva: u32) -> Option<&'a [u8]> {
+        View::new(data, self.header.size_of_headers, self.header.section_alignment, &self.sections)
+            .from(rva, "address")
+            .ok()
+    }
+
     /// Returns the name of the entry point in a linker's map, if the map belongs to this image.
     #[must_use]
     pub fn entry_in<'a>(&self, map: LinkerMap<'a>) -> Option<&'a str> {

@@ -93,28 +93,19 @@ impl Events {
     }
 }
 
-/// The bytes from an address on.
-fn at<'a>(file: &'a [u8], image: &Image, rva: u32) -> Option<&'a [u8]> {
-    let section = image.sections.iter().find(|section| section.contains(rva))?;
-    let offset = rva - section.rva;
-    let length = section.file_size.checked_sub(offset)?;
-    let start = usize::try_from(section.file_offset.checked_add(offset)?).ok()?;
-    file.get(start..)?.get(..usize::try_from(length).ok()?)
-}
-
 /// The `EVENT_DESCRIPTOR` before or after an address, if an `EVENT_DATA_DESCRIPTOR` of TraceLogging metadata is there.
 fn descriptor_beside(file: &[u8], image: &Image, rva: u32) -> Option<[u8; DESCRIPTOR as usize]> {
-    let data: &[u8; 16] = at(file, image, rva)?.first_chunk()?;
+    let data: &[u8; 16] = image.bytes_from(file, rva)?.first_chunk()?;
     let [pointer @ .., s0, s1, s2, s3, METADATA, 0, 0, 0] = *data else { return None };
     let size = u32::from_le_bytes([s0, s1, s2, s3]);
     let target = u64::from_le_bytes(pointer).checked_sub(image.header.image_base)?;
-    let metadata = at(file, image, u32::try_from(target).ok()?)?;
+    let metadata = image.bytes_from(file, u32::try_from(target).ok()?)?;
     // The metadata begins with its size.
     if u32::from(u16::from_le_bytes(*metadata.first_chunk()?)) != size {
         return None;
     }
     let beside = [rva.checked_sub(DESCRIPTOR), rva.checked_add(DESCRIPTOR)];
-    let mut found = beside.into_iter().flatten().filter_map(|rva| at(file, image, rva)?.first_chunk().copied());
+    let mut found = beside.into_iter().flatten().filter_map(|rva| image.bytes_from(file, rva)?.first_chunk().copied());
     found.find(|[_, _, _, channel, ..]: &[u8; DESCRIPTOR as usize]| *channel == TRACE_LOGGING)
 }
 
