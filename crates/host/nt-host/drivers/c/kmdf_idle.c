@@ -28,6 +28,15 @@ static VOID Show(const char *Where)
         WDF(WDFDEVICEGETDEVICEPOWERPOLICYSTATE, WdfDeviceGetDevicePowerPolicyState, Device));
 }
 
+/* A callback that only shows the states. */
+#define SHOWS(type, callback, name, result)                                                                           \
+    static type NTAPI callback(WDFDEVICE device)                                                                      \
+    {                                                                                                                 \
+        (void)device;                                                                                                 \
+        Show(name);                                                                                                   \
+        result;                                                                                                       \
+    }
+
 static NTSTATUS NTAPI D0Entry(WDFDEVICE device, WDF_POWER_DEVICE_STATE From)
 {
     LOG("D0Entry from %u\n", From);
@@ -44,26 +53,9 @@ static NTSTATUS NTAPI D0Exit(WDFDEVICE device, WDF_POWER_DEVICE_STATE To)
     return BUG == 3 && To == D3 ? STATUS_UNSUCCESSFUL_ : 0;
 }
 
-static NTSTATUS NTAPI IoSuspend(WDFDEVICE device)
-{
-    (void)device;
-    Show("SelfManagedIoSuspend");
-    return 0;
-}
-
-static NTSTATUS NTAPI IoRestart(WDFDEVICE device)
-{
-    (void)device;
-    Show("SelfManagedIoRestart");
-    return 0;
-}
-
-static NTSTATUS NTAPI IoInit(WDFDEVICE device)
-{
-    (void)device;
-    Show("SelfManagedIoInit");
-    return 0;
-}
+SHOWS(NTSTATUS, IoSuspend, "SelfManagedIoSuspend", return 0)
+SHOWS(NTSTATUS, IoRestart, "SelfManagedIoRestart", return 0)
+SHOWS(NTSTATUS, IoInit, "SelfManagedIoInit", return 0)
 
 static VOID NTAPI IoCleanup(WDFDEVICE device)
 {
@@ -91,63 +83,15 @@ static NTSTATUS NTAPI PrepareHardware(WDFDEVICE device, WDFCMRESLIST Raw, WDFCMR
     return 0;
 }
 
-static NTSTATUS NTAPI QueryRemove(WDFDEVICE device)
-{
-    (void)device;
-    Show("QueryRemove");
-    return 0;
-}
-
-static NTSTATUS NTAPI QueryStop(WDFDEVICE device)
-{
-    (void)device;
-    Show("QueryStop");
-    return 0;
-}
-
-static VOID NTAPI SurpriseRemoval(WDFDEVICE device)
-{
-    (void)device;
-    Show("SurpriseRemoval");
-}
-
-static NTSTATUS NTAPI ArmS0(WDFDEVICE device)
-{
-    (void)device;
-    Show("ArmWakeFromS0");
-    return BUG == 5 ? STATUS_UNSUCCESSFUL_ : 0;
-}
-
-static VOID NTAPI DisarmS0(WDFDEVICE device)
-{
-    (void)device;
-    Show("DisarmWakeFromS0");
-}
-
-static VOID NTAPI TriggeredS0(WDFDEVICE device)
-{
-    (void)device;
-    Show("WakeFromS0Triggered");
-}
-
-static NTSTATUS NTAPI ArmSx(WDFDEVICE device)
-{
-    (void)device;
-    Show("ArmWakeFromSx");
-    return BUG == 5 ? STATUS_UNSUCCESSFUL_ : 0;
-}
-
-static VOID NTAPI DisarmSx(WDFDEVICE device)
-{
-    (void)device;
-    Show("DisarmWakeFromSx");
-}
-
-static VOID NTAPI TriggeredSx(WDFDEVICE device)
-{
-    (void)device;
-    Show("WakeFromSxTriggered");
-}
+SHOWS(NTSTATUS, QueryRemove, "QueryRemove", return 0)
+SHOWS(NTSTATUS, QueryStop, "QueryStop", return 0)
+SHOWS(VOID, SurpriseRemoval, "SurpriseRemoval", return)
+SHOWS(NTSTATUS, ArmS0, "ArmWakeFromS0", return BUG == 5 ? STATUS_UNSUCCESSFUL_ : 0)
+SHOWS(VOID, DisarmS0, "DisarmWakeFromS0", return)
+SHOWS(VOID, TriggeredS0, "WakeFromS0Triggered", return)
+SHOWS(NTSTATUS, ArmSx, "ArmWakeFromSx", return BUG == 5 ? STATUS_UNSUCCESSFUL_ : 0)
+SHOWS(VOID, DisarmSx, "DisarmWakeFromSx", return)
+SHOWS(VOID, TriggeredSx, "WakeFromSxTriggered", return)
 
 static NTSTATUS AssignIdle(BOOLEAN Enabled)
 {

@@ -429,24 +429,16 @@ static NTSTATUS Files(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {References, Names,   Directories, Threads,
-                                          Processors, Waiters, Stacks,      Files};
-
-#define STEPS (sizeof(Steps) / sizeof(Steps[0]))
+static const STEP Steps[] = {References, Names,   Directories, Threads,
+                             Processors, Waiters, Stacks,      Files};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    NTSTATUS *results = Irp->AssociatedIrp.SystemBuffer;
-    ULONG index;
-
     (void)Device;
     if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
-    for (index = 0; index < STEPS; index++) {
-        results[index] = Steps[index]();
-    }
-    return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+    return RUN_STEPS(Irp);
 }
 
 static VOID NTAPI Unload(PDRIVER_OBJECT Driver)

@@ -422,27 +422,15 @@ static NTSTATUS UpperHalves(void)
     return status == (NTSTATUS)0xC0000023 ? 0 : status;
 }
 
-static NTSTATUS (*const Steps[])(void) = {
+static const STEP Steps[] = {
     Pool,     Mdl,   Resource,      FastMutex, PushLock,    SpinLocks, WorkItem,
     Timer,    ExtendedTimer, Registry,  Dispatchers, Bits,      ByName,
     UpperHalves,
 };
 
-#define STEPS (sizeof(Steps) / sizeof(Steps[0]))
-
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    ULONG room = Current(Irp)->Parameters.DeviceIoControl.OutputBufferLength;
-    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
-    ULONG index;
-
-    if (room < STEPS * sizeof(NTSTATUS)) {
-        return Finish(Irp, (NTSTATUS)0xC0000023, 0);
-    }
-    for (index = 0; index < STEPS; index++) {
-        answers[index] = Steps[index]();
-    }
-    return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+    return RUN_STEPS(Irp);
 }
 
 static NTSTATUS NTAPI OpenOrClose(PDEVICE_OBJECT Device, PIRP Irp)

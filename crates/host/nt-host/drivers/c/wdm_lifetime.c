@@ -166,15 +166,10 @@ static NTSTATUS Queued(void)
     return Late;
 }
 
-static NTSTATUS (*const Steps[])(void) = {BugCheckRecords, Referenced, Attached, Opened, Queued};
-
-#define STEPS (sizeof(Steps) / sizeof(Steps[0]))
+static const STEP Steps[] = {BugCheckRecords, Referenced, Attached, Opened, Queued};
 
 static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    ULONG room = Current(Irp)->Parameters.DeviceIoControl.OutputBufferLength;
-    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
-    ULONG index;
     KIRQL irql;
     ANY lower;
 
@@ -193,13 +188,7 @@ static NTSTATUS NTAPI Control(PDEVICE_OBJECT Device, PIRP Irp)
     default:
         break;
     }
-    if (room < STEPS * sizeof(NTSTATUS)) {
-        return Finish(Irp, (NTSTATUS)0xC0000023, 0);
-    }
-    for (index = 0; index < STEPS; index++) {
-        answers[index] = Steps[index]();
-    }
-    return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+    return RUN_STEPS(Irp);
 }
 
 static NTSTATUS NTAPI OpenOrClose(PDEVICE_OBJECT Device, PIRP Irp)

@@ -456,16 +456,14 @@ static NTSTATUS Activities(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {Data,      Processes, Threads, Processors, Devices,      Packets, Files,
-                                          Lookaside, Registry,  Values,  Activities, Undocumented, Names,   BootDrivers,
-                                          Conversions};
-
-#define STEPS (sizeof(Steps) / sizeof(Steps[0]))
+static const STEP Steps[] = {Data,      Processes, Threads, Processors, Devices,      Packets, Files,
+                             Lookaside, Registry,  Values,  Activities, Undocumented, Names,   BootDrivers,
+                             Conversions};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
     PIO_STACK_LOCATION location = Current(Irp);
-    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
+    UCHAR *output = Irp->AssociatedIrp.SystemBuffer;
     ULONG index;
 
     (void)Device;
@@ -482,14 +480,11 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
     case IRP_MJ_READ:
         Read++;
         for (index = 0; index < location->Parameters.Read.Length; index++) {
-            ((UCHAR *)answers)[index] = 7;
+            output[index] = 7;
         }
         return Finish(Irp, 0, location->Parameters.Read.Length);
     case IRP_MJ_DEVICE_CONTROL:
-        for (index = 0; index < STEPS; index++) {
-            answers[index] = Steps[index]();
-        }
-        return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+        return RUN_STEPS(Irp);
     }
     return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
 }

@@ -106,47 +106,21 @@ static NTSTATUS Modes(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {Allocated, Asynchronous, Types, Affinity, Modes};
-#define STEPS (sizeof(Steps) / sizeof(Steps[0]))
+static const STEP Steps[] = {Allocated, Asynchronous, Types, Affinity, Modes};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
-    ULONG index;
-
     if (Current(Irp)->MajorFunction == IRP_MJ_FLUSH_BUFFERS) {
         return Finish(Irp, 0, 123);
     }
     if (Current(Irp)->MajorFunction != IRP_MJ_DEVICE_CONTROL) {
         return Finish(Irp, 0, 0);
     }
-    for (index = 0; index < STEPS; index++) {
-        answers[index] = Steps[index]();
-    }
-    return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
-}
-
-static VOID NTAPI Unload(PDRIVER_OBJECT Driver)
-{
-    IoDeleteDevice(Driver->DeviceObject);
+    return RUN_STEPS(Irp);
 }
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
-    UNICODE_STRING name;
-    NTSTATUS status;
-
-    RtlInitUnicodeString(&name, DeviceName);
-    status = IoCreateDevice(Driver, 0, &name, FILE_DEVICE_UNKNOWN, 0, FALSE, &TheDevice);
-    if (status < 0) {
-        return status;
-    }
-    Driver->MajorFunction[IRP_MJ_CREATE] = Dispatch;
-    Driver->MajorFunction[IRP_MJ_CLOSE] = Dispatch;
-    Driver->MajorFunction[IRP_MJ_CLEANUP] = Dispatch;
     Driver->MajorFunction[IRP_MJ_FLUSH_BUFFERS] = Dispatch;
-    Driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = Dispatch;
-    Driver->DriverUnload = Unload;
-    TheDevice->Flags &= ~DO_DEVICE_INITIALIZING;
-    return 0;
+    return CreateDevice(Driver, DeviceName, Dispatch, &TheDevice);
 }

@@ -536,18 +536,13 @@ static NTSTATUS Keys(void)
     return 0;
 }
 
-static NTSTATUS (*const Steps[])(void) = {Image,    Modules,  Security, Tables, Queues,  Library, Counts,
-                                          Printing, Hardware, Names,    Links,  Smaller, Keys};
-#define STEPS (sizeof Steps / sizeof *Steps)
+static const STEP Steps[] = {Image,    Modules,  Security, Tables, Queues,  Library, Counts,
+                             Printing, Hardware, Names,    Links,  Smaller, Keys};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {
-    PIO_STACK_LOCATION location = Current(Irp);
-    NTSTATUS *answers = Irp->AssociatedIrp.SystemBuffer;
-    ULONG index;
-
     (void)Device;
-    switch (location->MajorFunction) {
+    switch (Current(Irp)->MajorFunction) {
     case IRP_MJ_CREATE:
     case IRP_MJ_CLEANUP:
     case IRP_MJ_CLOSE:
@@ -564,10 +559,7 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         return Finish(Irp, waiting == NULL ? STATUS_UNSUCCESSFUL_ : 0, Canceled);
     }
     case IRP_MJ_DEVICE_CONTROL:
-        for (index = 0; index < STEPS; index++) {
-            answers[index] = Steps[index]();
-        }
-        return Finish(Irp, 0, STEPS * sizeof(NTSTATUS));
+        return RUN_STEPS(Irp);
     }
     return Finish(Irp, STATUS_INVALID_DEVICE_REQUEST_, 0);
 }
