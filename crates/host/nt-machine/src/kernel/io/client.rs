@@ -204,8 +204,9 @@ pub(crate) fn finish(packet: Packet) -> Result<Completion, Fault> {
         packet.find(if was_done { breach.named(Wdm::PendedCompletedRequest) } else { breach }, what);
     }
     if done {
-        lock(&kernel().pool).free_object(request.address());
+        // Its memory is valid while it is listed.
         lock(&kernel().io).requests.remove(&request);
+        lock(&kernel().pool).free_object(request.address());
         activity::end(request);
     }
     Ok(completion)

@@ -390,11 +390,15 @@ fn ascend(request: GuestPtr<IRP>) -> Result<bool, Fault> {
             let signals = event::signals();
             let result = call_back("completion routine", thread::irql(), routine, &arguments);
             let result = NtStatus::from_int(result as u32);
-            // A routine that returns this may have freed the IRP.
-            let is_live = lock(&kernel().io).requests.contains_key(&request);
-            if current < count && is_live {
+            // The routine, or a thread that it has woken, may free the IRP: its memory is valid while it is listed.
+            let is_marked = {
+                let io = lock(&kernel().io);
+                let is_live = current < count && io.requests.contains_key(&request);
+                if is_live { Some(place.at(1).Control().read()? & PENDING_RETURNED != 0) } else { None }
+            };
+            if let Some(is_marked) = is_marked {
                 let (pending, signaled) = (control & PENDING_RETURNED != 0, event::signals() != signals);
-                let ran = Ran { routine: routine.address(), result, pending, was_marked, signaled };
+                let ran = Ran { routine: routine.address(), result, pending, was_marked, is_marked, signaled };
                 rules::completion_ran(&ran, place.at(1))?;
             }
             if result == NtStatus::MoreProcessingRequired {

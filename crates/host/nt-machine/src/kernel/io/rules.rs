@@ -176,23 +176,25 @@ pub(super) struct Ran {
     pub(super) pending: bool,
     /// Whether the driver of the completion routine had already marked it.
     pub(super) was_marked: bool,
+    /// Whether it has marked it now.
+    pub(super) is_marked: bool,
     /// Whether the routine set an event.
     pub(super) signaled: bool,
 }
 
-/// Checks what a completion routine did. `upper` is the stack location of its driver.
+/// Checks what a completion routine did. `upper` is the stack location of its driver, which is valid unless the routine continues
+/// the request.
 pub(super) fn completion_ran(ran: &Ran, upper: Location) -> Result<(), Fault> {
-    let is_marked = upper.Control().read()? & PENDING_RETURNED != 0;
     let is_continued = ran.result == NtStatus::MoreProcessingRequired;
     let find = |name, what| {
         let breach = Breach::from(Rule::RequestMisuse).named_all(name);
         verify::find_at(breach, Some("completion routine"), At::Code(ran.routine), what);
     };
-    if ran.pending && !is_marked && !is_continued {
+    if ran.pending && !ran.is_marked && !is_continued {
         let names = pending_names(upper)?;
         find(names, format_args!("does not call IoMarkIrpPending, although PendingReturned is set"));
     }
-    if is_marked && !ran.was_marked && ran.signaled && is_continued {
+    if ran.is_marked && !ran.was_marked && ran.signaled && is_continued {
         let what = format_args!("calls IoMarkIrpPending and sets the event that the dispatch routine waits for");
         find(&[Wdm::CompletionEventChecking], what);
     }
