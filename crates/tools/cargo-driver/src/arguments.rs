@@ -142,7 +142,7 @@ pub(crate) enum Command {
 pub(crate) struct New {
     /// The folder to make, which must not exist or must be empty; its last part is the driver's name
     #[arg(value_name = "NAME")]
-    pub(crate) folder: PathBuf,
+    pub(crate) dir: PathBuf,
     /// Use the Kernel-Mode Driver Framework (the default)
     #[arg(long, conflicts_with_all = ["wdm", "wfp"])]
     kmdf: bool,

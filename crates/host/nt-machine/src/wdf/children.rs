@@ -207,10 +207,10 @@ fn describe(
     config: &WDF_CHILD_LIST_CONFIG,
     info: GuestPtr<WDF_CHILD_RETRIEVE_INFO>,
 ) -> Result<(), Fault> {
-    let asked = info.read()?;
+    let requested = info.read()?;
     for (place, from, size) in [
-        (asked.IdentificationDescription, child.identification, config.IdentificationDescriptionSize),
-        (asked.AddressDescription, child.address, config.AddressDescriptionSize),
+        (requested.IdentificationDescription, child.identification, config.IdentificationDescriptionSize),
+        (requested.AddressDescription, child.address, config.AddressDescriptionSize),
     ] {
         if let Some(place) = place.non_null() {
             place.array(size.into()).copy_from(from)?;

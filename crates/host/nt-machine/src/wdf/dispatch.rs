@@ -54,7 +54,7 @@ pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Ou
 /// Completes a query for the relations of a framework device. It keeps its status if the device has no physical device.
 fn relations(device: Handle, irp: GuestPtr<IRP>, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
     let physical = with_device(device, |device| device.init.physical);
-    if physical.is_null() || !bus::asks_for_target(parameters) {
+    if physical.is_null() || !bus::requests_target(parameters) {
         return untouched;
     }
     bus::relate(physical, irp).or_stop()

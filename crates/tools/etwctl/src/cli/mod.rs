@@ -26,7 +26,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use command_line::{VERSION, exit};
 use etw_session::Machine;
 
-/// ETW sessions, providers, information classes and traces.
+/// Controls ETW sessions, providers and information classes, and reads traces.
 #[derive(Debug, Parser)]
 #[command(name = "etwctl", version = VERSION, max_term_width = 120)]
 pub(crate) struct Cli {

@@ -48,7 +48,7 @@ pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK
             }
             Ok(NtStatus::Success)
         }
-        QUERY_DEVICE_RELATIONS if asks_for_target(parameters) => relate(device, irp),
+        QUERY_DEVICE_RELATIONS if requests_target(parameters) => relate(device, irp),
         QUERY_INTERFACE => {
             let found = interface::of_bus(parameters)?;
             Ok(if found { NtStatus::Success } else { untouched })
@@ -118,7 +118,7 @@ pub(crate) fn relate(device: Object, irp: GuestPtr<IRP>) -> Result<NtStatus, Fau
 }
 
 /// Returns whether the parameters of `IRP_MN_QUERY_DEVICE_RELATIONS` ask for the target device.
-pub(crate) const fn asks_for_target(parameters: [u64; 4]) -> bool {
+pub(crate) const fn requests_target(parameters: [u64; 4]) -> bool {
     let [kind, ..] = parameters;
     kind & 0xFFFF_FFFF == TARGET_DEVICE
 }

@@ -56,7 +56,7 @@ pub(super) const fn place_of(request: Packet, location: u8) -> GuestPtr<IO_STACK
     request.after::<IO_STACK_LOCATION>().at(location as u64).before(1)
 }
 
-fn known(request: Packet) -> Option<Request> {
+fn find(request: Packet) -> Option<Request> {
     lock(&kernel().io).requests.get(&request).copied()
 }
 
@@ -87,7 +87,7 @@ pub(super) fn check_sent(request: Packet) -> Result<u8, Fault> {
         let pointer = format_args!("CurrentStackLocation is not stack location {current} of the IRP");
         stop(Rule::RequestMisuse, if current > count.saturating_add(1) { what } else { pointer });
     }
-    if let Some(Request { location, .. }) = known(request) {
+    if let Some(Request { location, .. }) = find(request) {
         // A driver may skip its location, and the driver that allocated the IRP may reserve one for itself.
         let skipped = current == location.saturating_add(1);
         let reserved = location > count && current == count;

@@ -168,7 +168,7 @@ fn allocate_with_flags(call: &Call, flags: u64, size: u64, tag: u32) -> Result<O
 
 /// Allocates from a pool of this `POOL_TYPE`.
 fn allocate_by_type(call: &Call, kind: i32, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
-    allocate(call, Kind::of_type(kind.cast_unsigned()), size, tag, zero)
+    allocate(call, Kind::from_type(kind.cast_unsigned()), size, tag, zero)
 }
 
 fn allocate(call: &Call, kind: Kind, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
