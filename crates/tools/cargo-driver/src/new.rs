@@ -38,7 +38,7 @@ pub(crate) fn new(host: &Host, line: &New) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds tests and the settings of editors to a driver that exists. What is there stays.
+/// Adds tests and editor settings to an existing driver. Keeps existing files.
 pub(crate) fn init(host: &Host, line: &Init) -> Result<(), Error> {
     let manifest = manifest(line.editor.manifest_path.as_deref())?;
     let (name, _) = Plan::from_manifest(&manifest).map_err(Error::Usage)?;

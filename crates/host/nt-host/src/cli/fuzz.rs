@@ -1,4 +1,4 @@
-//! `nt-host fuzz`: sends requests that are made up, and reports the driver's mistakes.
+//! `nt-host fuzz`: sends generated requests, and reports the driver's mistakes.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;

@@ -263,11 +263,11 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         verify::find(Rule::RequestMisuse.named(Kmdf::ReqNotCanceledLocal), what);
     }
     if request.sent.is_some() {
-        let what = format_args!("a request is completed while an I/O target has it");
+        let what = format_args!("completes a request that an I/O target has");
         verify::find(Rule::RequestMisuse.named(Kmdf::InvalidReqAccess), what);
     }
     if status.as_int() & 0xC000_0000 == 0 && information > room {
-        let what = format_args!("the request is completed with {information} bytes, but its buffer has {room}");
+        let what = format_args!("completes the request with {information} bytes, but its buffer has {room}");
         verify::find(Rule::RequestMisuse, what);
     }
     let status = for_client(status);

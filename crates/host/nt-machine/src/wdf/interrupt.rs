@@ -44,7 +44,7 @@ functions! { pub(super) FUNCTIONS;
         let interrupt = interrupt(handle);
         let run = move || later(handle, "EvtInterruptDpc", interrupt.dpc, DISPATCH);
         if interrupt.dpc.is_null() {
-            verify::find(Rule::FrameworkMisuse, format_args!("the interrupt has no EvtInterruptDpc"));
+            verify::find(Rule::FrameworkMisuse, format_args!("queues the DPC of an interrupt without EvtInterruptDpc"));
             return false;
         }
         kernel().scheduler.change(|state| state.defer(handle.as_int(), run))
@@ -54,7 +54,7 @@ functions! { pub(super) FUNCTIONS;
     fn WdfInterruptQueueWorkItemForIsr(handle: Handle) -> bool {
         let interrupt = interrupt(handle);
         if interrupt.work.is_null() {
-            verify::find(Rule::FrameworkMisuse, format_args!("the interrupt has no EvtInterruptWorkItem"));
+            verify::find(Rule::FrameworkMisuse, format_args!("queues the work item of an interrupt without EvtInterruptWorkItem"));
             return false;
         }
         let queued = kernel().scheduler.look(|state| state.has_work(handle.as_int()));

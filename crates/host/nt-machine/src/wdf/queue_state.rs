@@ -140,7 +140,7 @@ fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>, breach: impl Fn(Handle
     if kernel().scheduler.wait(Some(soon), |_| rest()).is_none() {
         let first = request::presented_in(queue).first().copied().unwrap_or_default();
         let handler = request::lookup(first, |request| request.handler);
-        let what = format_args!("a queue cannot stop: the driver keeps one of its requests");
+        let what = format_args!("keeps a request, so its queue cannot stop");
         verify::find_at(breach(first), Some("EvtIo callback"), At::Code(handler), what);
     }
 }

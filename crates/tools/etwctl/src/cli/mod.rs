@@ -126,7 +126,7 @@ pub(crate) enum Info {
 #[cfg(feature = "parquet")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum Dataset {
-    /// Add trace files; those that were added before are skipped
+    /// Add trace files, and skip those that were added before
     #[command(
         after_help = "Files are DIR/provider_key=PROVIDER/event_key=EVENT/day=DAY/TRACE.parquet. A query with DuckDB:\n  \
                             SELECT machine, process, count(*) FROM read_parquet('DIR/provider_key=*/*/*/*.parquet', union_by_name = true, \

@@ -132,7 +132,7 @@ pub(crate) fn target_device(device: Object) -> Outcome<Object> {
     status.ok()?;
     let Some(relations) = GuestPtr::<DEVICE_RELATIONS>::new(information).non_null() else {
         // The sender reads through the address.
-        let what = format_args!("a query for the target device succeeds, but IoStatus.Information is NULL");
+        let what = format_args!("completes a query for the target device without the device in IoStatus.Information");
         verify::find(Rule::RequestMisuse, what);
         return fail(NtStatus::NotSupported);
     };

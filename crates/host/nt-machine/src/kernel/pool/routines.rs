@@ -195,7 +195,7 @@ pub(crate) fn free(address: u64, tag: Option<u32>) {
     if irql >= DISPATCH && paging::is_pool(address) {
         let names = [Wdm::IrqlExFree1, Wdm::IrqlExFree2, Wdm::IrqlExFree3];
         let breach = Breach::from(Rule::IrqlTooHigh).named_all(&names);
-        verify::find(breach, format_args!("frees uses paged pool at IRQL {irql}, allowed up to 1"));
+        verify::find(breach, format_args!("frees paged pool at IRQL {irql}, allowed up to 1"));
     }
     let range = lock(&kernel().pool).range(address);
     if let Some((start, end)) = range {
