@@ -251,7 +251,7 @@ impl Request {
             check(unsafe { wdf!(WdfRequestForwardToIoQueue, self.raw, queue) })
         };
         let result = queue.if_live(forward).unwrap_or(Err(NtStatus::DeletePending));
-        self.given(result)
+        self.hand_over(result)
     }
 
     /// Returns the request to the head of the manual queue that it was taken from.
@@ -266,11 +266,11 @@ impl Request {
     pub fn requeue(self) -> Result<(), NtStatus> {
         // SAFETY: `self` owns the request.
         let result = check(unsafe { wdf!(WdfRequestRequeue, self.raw) });
-        self.given(result)
+        self.hand_over(result)
     }
 
     /// Forgets a request that the framework owns again, or completes it if the framework did not take it.
-    pub(crate) fn given(self, result: Result<(), NtStatus>) -> Result<(), NtStatus> {
+    pub(crate) fn hand_over(self, result: Result<(), NtStatus>) -> Result<(), NtStatus> {
         match result {
             Ok(()) => {
                 let _ = ManuallyDrop::new(self);

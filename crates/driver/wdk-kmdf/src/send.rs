@@ -41,7 +41,7 @@ impl Request {
         // SAFETY: the driver owns the request.
         unsafe { wdf!(WdfRequestFormatRequestUsingCurrentType, self.raw()) };
         let result = send(self.raw(), target.raw(), &mut options);
-        self.given(result)
+        self.hand_over(result)
     }
 
     /// Sends the request to a target, unchanged. When the target has completed it, [`SendEvents::sent`] of the device gets it. After

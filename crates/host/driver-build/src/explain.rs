@@ -34,13 +34,13 @@ pub(crate) fn explain(messages: &str, own: &[&str], imported: &[String]) -> Vec<
 fn script(messages: &str) -> Option<String> {
     let (_, rest) = messages.split_once("failed to run custom build command for ")?;
     let name = between(rest, '`')?.split(' ').next()?;
-    let said = rest.split_once("--- stderr\n").map_or("", |(_, said)| said);
+    let output = rest.split_once("--- stderr\n").map_or("", |(_, output)| output);
     // A script can quote the output of another program with escaped line ends (`\n`), so this is not split into lines.
-    let address = said.split_once("Updating git repository `").and_then(|(_, rest)| rest.split('`').next());
-    if let Some(address) = address.filter(|_| said.contains("network error") || said.contains("unable to update")) {
+    let address = output.split_once("Updating git repository `").and_then(|(_, rest)| rest.split('`').next());
+    if let Some(address) = address.filter(|_| output.contains("network error") || output.contains("unable to update")) {
         return Some(format!("the build script of `{name}` needs {address}, which cargo could not download"));
     }
-    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("warning"));
+    let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("warning"));
     let first = lines.next()?;
     // The message of a panic is on the line after its source position.
     let first = if first.contains("panicked at") { lines.next()? } else { first };
@@ -236,24 +236,24 @@ mod tests {
 
     #[test]
     fn a_missing_header_is_named() {
-        let said = "wdf-input.h:3:10: fatal error: 'usb.h' file not found\n";
-        assert!(explain(said, &[], &[])[0].starts_with("no header `usb.h`"));
-        let said = "Error: the kit has no header `gpio.h`, which wdk-sys' Gpio bindings need\n";
-        assert!(explain(said, &[], &[])[0].starts_with("no header `gpio.h`"));
+        let output = "wdf-input.h:3:10: fatal error: 'usb.h' file not found\n";
+        assert!(explain(output, &[], &[])[0].starts_with("no header `usb.h`"));
+        let output = "Error: the kit has no header `gpio.h`, which wdk-sys' Gpio bindings need\n";
+        assert!(explain(output, &[], &[])[0].starts_with("no header `gpio.h`"));
     }
 
     #[test]
     fn a_missing_c_compiler_is_named_and_no_package_is_blamed() {
-        let said = "error: linker `cc` not found\n  |\nerror: could not compile `quote` (build script) due to 1 previous error\n";
-        let lines = explain(said, &[], &[]);
+        let output = "error: linker `cc` not found\n  |\nerror: could not compile `quote` (build script) due to 1 previous error\n";
+        let lines = explain(output, &[], &[]);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].contains("`cc`") && lines[0].contains("cargo driver setup"), "{lines:?}");
     }
 
     #[test]
     fn an_undefined_symbol_is_named_once() {
-        let said = "rust-lld: error: undefined symbol: KeFoo\n>>> x\nrust-lld: error: undefined symbol: KeFoo\n";
-        let lines = explain(said, &[], &[]);
+        let output = "rust-lld: error: undefined symbol: KeFoo\n>>> x\nrust-lld: error: undefined symbol: KeFoo\n";
+        let lines = explain(output, &[], &[]);
         assert_eq!(lines.len(), 1);
         assert!(lines[0].starts_with("no routine `KeFoo`"));
     }
@@ -268,18 +268,18 @@ mod tests {
 
     #[test]
     fn a_variable_that_has_to_be_imported_is_distinguished_from_a_routine() {
-        let said = "rust-lld: error: undefined symbol: KeNumberProcessors\n";
-        let line = explain(said, &[], &[String::from("KeNumberProcessors")]).remove(0);
+        let output = "rust-lld: error: undefined symbol: KeNumberProcessors\n";
+        let line = explain(output, &[], &[String::from("KeNumberProcessors")]).remove(0);
         assert!(line.contains("`KeNumberProcessors` is a variable") && line.contains("#[link"), "{line}");
     }
 
     #[test]
     fn names_that_wdk_sys_lacks_are_named_however_they_are_imported() {
-        let said = "error[E0425]: cannot find function `IoFoo` in module `wdk_sys::ntddk`\n\
+        let output = "error[E0425]: cannot find function `IoFoo` in module `wdk_sys::ntddk`\n\
                     \x1b[1merror[E0432]\x1b[0m: unresolved imports `wdk_sys::FOO_CONFIG`, `wdk_sys::ntddk::KeBar`\n\
                     error[E0412]: cannot find type `PFOO_BAR` in this scope\n\
                     error[E0425]: cannot find function `ZwFoo` in this scope\n";
-        let lines = explain(said, &[], &[]);
+        let lines = explain(output, &[], &[]);
         for (line, name) in lines.iter().zip(["IoFoo", "FOO_CONFIG", "KeBar", "PFOO_BAR", "ZwFoo"]) {
             assert!(line.starts_with(&format!("no declaration of `{name}`")), "{line}");
         }
@@ -288,47 +288,47 @@ mod tests {
 
     #[test]
     fn a_missing_panic_setting_or_library_of_the_driver_is_named() {
-        let said = "error: language item required, but not found: `eh_personality`\n\
+        let output = "error: language item required, but not found: `eh_personality`\n\
                     error: could not find native static library `portcls`, perhaps an -L flag is missing?\n";
-        let lines = explain(said, &[], &[]);
+        let lines = explain(output, &[], &[]);
         assert!(lines[0].contains("panic = \"abort\""), "{lines:?}");
         assert!(lines[1].starts_with("no library `portcls`"), "{lines:?}");
     }
 
     #[test]
     fn a_package_of_others_that_does_not_compile_is_named() {
-        let said =
+        let output =
             "error[E0793]: reference to field\nerror: could not compile `ntapi` (lib) due to 2 previous errors\n";
-        let lines = explain(said, &["my-driver"], &[]);
+        let lines = explain(output, &["my-driver"], &[]);
         assert!(lines[0].contains("`ntapi`") && lines[0].contains("rust-toolchain.toml"), "{lines:?}");
-        let said =
+        let output =
             "error[E0308]: mismatched types\nerror: could not compile `my_driver` (lib) due to 1 previous error\n";
-        assert!(explain(said, &["my-driver"], &[]).is_empty());
-        let said = "error[E0635]: unknown feature `fixed_size_array`\n";
-        assert!(explain(said, &[], &[])[0].contains("unstable feature"));
-        let said = "error[E0557]: feature has been removed\n";
-        assert!(explain(said, &[], &[])[0].contains("unstable feature"));
+        assert!(explain(output, &["my-driver"], &[]).is_empty());
+        let output = "error[E0635]: unknown feature `fixed_size_array`\n";
+        assert!(explain(output, &[], &[])[0].contains("unstable feature"));
+        let output = "error[E0557]: feature has been removed\n";
+        assert!(explain(output, &[], &[])[0].contains("unstable feature"));
     }
 
     #[test]
     fn a_library_that_the_linker_does_not_find_is_named() {
-        let said = "rust-lld: error: could not open 'portcls.lib': No such file or directory\n";
-        assert!(explain(said, &[], &[])[0].starts_with("no library `portcls`"));
+        let output = "rust-lld: error: could not open 'portcls.lib': No such file or directory\n";
+        assert!(explain(output, &[], &[])[0].starts_with("no library `portcls`"));
     }
 
     #[test]
     fn mistakes_of_the_driver_are_not_blamed_on_the_kit() {
-        let said = "error[E0308]: mismatched types\nerror[E0425]: cannot find value `x` in this scope\n\
+        let output = "error[E0308]: mismatched types\nerror[E0425]: cannot find value `x` in this scope\n\
                     error[E0412]: cannot find type `Thing` in this scope\n";
-        assert!(explain(said, &[], &[]).is_empty());
+        assert!(explain(output, &[], &[]).is_empty());
     }
 
     #[test]
     fn a_build_script_that_fails_is_explained_in_one_sentence() {
-        let failed = |said: &str| {
+        let failed = |output: &str| {
             let head =
                 "error: failed to run custom build command for `ffi v0.1.0 (/d/ffi)`\n\nCaused by:\n  process failed\n";
-            explain(&format!("{head}  --- stderr\n{said}"), &[], &[])
+            explain(&format!("{head}  --- stderr\n{output}"), &[], &[])
         };
         assert_eq!(
             failed(

@@ -58,11 +58,11 @@ mod tests {
 
     #[test]
     fn the_warning_about_the_override_is_not_shown_and_everything_else_is() {
-        let said = "   Compiling x\nwarning: path override for crate `wdk-build` has altered the original list of\n\
+        let output = "   Compiling x\nwarning: path override for crate `wdk-build` has altered the original list of\n\
                     dependencies; the\n\nThis\n\nhttps://doc/overriding-dependencies.html\n\nwarning: unused\n    Bui";
         for size in [1, 7, 1000] {
             let mut filter = WithoutOverride::default();
-            let mut shown: Vec<u8> = said.as_bytes().chunks(size).flat_map(|chunk| filter.pass(chunk)).collect();
+            let mut shown: Vec<u8> = output.as_bytes().chunks(size).flat_map(|chunk| filter.pass(chunk)).collect();
             shown.extend(filter.rest());
             assert_eq!(String::from_utf8(shown).unwrap(), "   Compiling x\nwarning: unused\n    Bui", "{size}");
         }

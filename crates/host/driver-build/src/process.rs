@@ -214,12 +214,12 @@ impl Tool {
 
     /// Runs silently and returns standard output and standard error, also if the program fails.
     pub fn run_silently(self) -> (String, String, Result<(), Error>) {
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         let (account, result) = self.run_reading(|stream| {
             // If reading fails, the messages are incomplete; the exit code still decides.
-            let _ = stream.read_to_end(&mut said);
+            let _ = stream.read_to_end(&mut output);
         });
-        (account, String::from_utf8_lossy(&said).into_owned(), result)
+        (account, String::from_utf8_lossy(&output).into_owned(), result)
     }
 
     /// Returns whether the program can be started. It is ended at once.

@@ -53,17 +53,17 @@ const CHANGED_LLVM: (u32, [u32; 3]) = (22, [0, 72, 1]);
 
 /// Prints a note if the installed LLVM makes wrong bindings with the bindgen that the driver uses.
 pub(crate) fn note_llvm<'a>(host: &Host, bindgens: impl Iterator<Item = &'a str>) {
-    let said = || host.tool("clang").args(["--version"]).capture().unwrap_or_default();
-    if let Some(text) = llvm_note(said, bindgens) {
+    let output = || host.tool("clang").args(["--version"]).capture().unwrap_or_default();
+    if let Some(text) = llvm_note(output, bindgens) {
         note(&text);
     }
 }
 
 /// The note, if there is one. `said` is the output of `clang --version`.
-fn llvm_note<'a>(said: impl FnOnce() -> String, mut bindgens: impl Iterator<Item = &'a str>) -> Option<String> {
+fn llvm_note<'a>(output: impl FnOnce() -> String, mut bindgens: impl Iterator<Item = &'a str>) -> Option<String> {
     let (first, fixed) = CHANGED_LLVM;
     let old = bindgens.find(|version| numbers(version).as_slice() < fixed.as_slice())?;
-    major(&said()).filter(|major| *major >= first)?;
+    major(&output()).filter(|major| *major >= first)?;
     Some(format!(
         "bindgen {old}, which the driver uses, makes structures of one byte with LLVM {first} and later: run `cargo update -p bindgen`, \
          or install LLVM 21 or older and set LIBCLANG_PATH to the folder of its libclang"
@@ -71,18 +71,18 @@ fn llvm_note<'a>(said: impl FnOnce() -> String, mut bindgens: impl Iterator<Item
 }
 
 /// The major version in the output of `clang --version`.
-fn major(said: &str) -> Option<u32> {
-    said.split_once("version ")?.1.split('.').next()?.parse().ok()
+fn major(output: &str) -> Option<u32> {
+    output.split_once("version ")?.1.split('.').next()?.parse().ok()
 }
 
 /// Looks where bindgen looks: `LIBCLANG_PATH`, the list of the dynamic linker, the folder of LLVM's libraries.
 fn has_libclang(host: &Host) -> bool {
-    let said = |program: &str, argument: &str| host.tool(program).args([argument]).capture().unwrap_or_default();
+    let output = |program: &str, argument: &str| host.tool(program).args([argument]).capture().unwrap_or_default();
     env::var_os("LIBCLANG_PATH").is_some()
-        || ["ldconfig", "/sbin/ldconfig"].iter().any(|program| names_libclang(&said(program, "-p")))
+        || ["ldconfig", "/sbin/ldconfig"].iter().any(|program| names_libclang(&output(program, "-p")))
         || ["libclang.so", "libclang.dylib"]
             .iter()
-            .any(|name| Path::new(said("llvm-config", "--libdir").trim()).join(name).exists())
+            .any(|name| Path::new(output("llvm-config", "--libdir").trim()).join(name).exists())
 }
 
 /// Whether the list has `libclang.so` or one with a version in its name. `libclang-cpp` is another library.
@@ -105,8 +105,8 @@ mod tests {
         }
         for clang in [22, 23] {
             assert_eq!(note(clang, &["0.72.1", "0.73.2"]), None, "{clang}");
-            let said = note(clang, &["0.73.2", "0.71.1"]).unwrap();
-            assert!(said.starts_with("bindgen 0.71.1, ") && said.contains("cargo update -p bindgen"), "{said}");
+            let output = note(clang, &["0.73.2", "0.71.1"]).unwrap();
+            assert!(output.starts_with("bindgen 0.71.1, ") && output.contains("cargo update -p bindgen"), "{output}");
         }
     }
 

@@ -153,7 +153,7 @@ impl Session {
             };
             let registrations = state.registrations_of(target);
             Ok(registrations
-                .filter_map(|(handle, registration)| Delivery::of_capture(handle, registration, shown, source))
+                .filter_map(|(handle, registration)| Delivery::for_capture(handle, registration, shown, source))
                 .collect())
         })
     }
@@ -224,7 +224,7 @@ fn report_if(
     state
         .registrations_of(target)
         .filter(|(_, registration)| concerned(state, registration))
-        .filter_map(|(handle, registration)| Delivery::of_merged(state, handle, registration, source))
+        .filter_map(|(handle, registration)| Delivery::for_merged(state, handle, registration, source))
         .collect()
 }
 

@@ -137,7 +137,7 @@ impl Engine {
         registration.uses_descriptor_types = true;
         let registration = registration.clone();
         let joined = group.is_some_and(|group| state.sessions_of(Target::Group(group)) > 0);
-        Ok(if joined { Delivery::of_merged(&state, handle, &registration, Guid::ZERO) } else { None })
+        Ok(if joined { Delivery::for_merged(&state, handle, &registration, Guid::ZERO) } else { None })
     }
 
     fn look<T>(&self, handle: u64, look: impl FnOnce(&Registration) -> T) -> Result<T, NtStatus> {

@@ -23,7 +23,7 @@ pub(crate) struct Delivery {
 impl Delivery {
     /// Reports the merged request of all sessions to a registration: enabled with that request, or disabled. Returns
     /// `None` if the registration has no callback.
-    pub(crate) fn of_merged(state: &State, handle: u64, registration: &Registration, source: Guid) -> Option<Self> {
+    pub(crate) fn for_merged(state: &State, handle: u64, registration: &Registration, source: Guid) -> Option<Self> {
         let merged = state.merged(registration);
         Some(Self {
             callback: registration.callback.clone()?,
@@ -40,7 +40,7 @@ impl Delivery {
 
     /// Requests the state of a registration, with the level and masks of the requesting session. Returns `None` if the
     /// registration has no callback.
-    pub(crate) fn of_capture(handle: u64, registration: &Registration, shown: Shown, source: Guid) -> Option<Self> {
+    pub(crate) fn for_capture(handle: u64, registration: &Registration, shown: Shown, source: Guid) -> Option<Self> {
         Some(Self {
             callback: registration.callback.clone()?,
             provider: registration.provider,

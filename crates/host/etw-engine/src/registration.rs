@@ -103,7 +103,7 @@ impl Engine {
             let handle = state.insert(registration.clone());
             let delivery = state
                 .merged(&registration)
-                .and_then(|_| Delivery::of_merged(&state, handle, &registration, Guid::ZERO));
+                .and_then(|_| Delivery::for_merged(&state, handle, &registration, Guid::ZERO));
             (handle, delivery)
         };
         publish(handle);

@@ -56,7 +56,7 @@ impl NewFile {
         }
         // Replace the target of a symbolic link, not the link itself.
         let path = if known.is_some() { fs::canonicalize(given).map_err(about)? } else { given.to_owned() };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut prefix = name.to_owned();
         prefix.push(".");
         let mut builder = Builder::new();
@@ -64,7 +64,7 @@ impl NewFile {
         // Use the mode of a normally created file: by default a temporary file is accessible only to its owner.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder).map_err(about)?;
+        let file = builder.tempfile_in(dir).map_err(about)?;
         Ok(Self { path, out: BufWriter::new(Target::Beside(file)) })
     }
 
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn the_old_file_stays_until_the_new_one_is_complete() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.txt");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
         fs::write(&path, "old").unwrap();
         let mut file = NewFile::create(&path).unwrap();
         file.write_all(b"half").unwrap();
@@ -140,18 +140,18 @@ mod tests {
         file.flush().unwrap();
         assert_eq!(fs::read_to_string(file.beside()).unwrap(), "half");
         drop(file);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "something is left");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "something is left");
         let mut file = NewFile::create(&path).unwrap();
         file.write_all(b"new").unwrap();
         file.finish().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn a_file_that_cannot_be_written_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        for path in [folder.path().join("missing/a"), folder.path().to_owned(), folder.path().join("..")] {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [dir.path().join("missing/a"), dir.path().to_owned(), dir.path().join("..")] {
             let error = NewFile::create(&path).unwrap_err().to_string();
             assert!(error.contains("cannot write ") && error.contains(&path.display().to_string()), "{error}");
         }
@@ -170,8 +170,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_link_stays_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
         fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         let mut new = NewFile::create(&link).unwrap();

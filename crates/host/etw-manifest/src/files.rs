@@ -95,15 +95,15 @@ fn is_binary(path: &Path) -> bool {
 }
 
 /// Returns the manifests and binaries below a folder, sorted by path. Symbolic links to folders are not followed.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+fn files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(Error::io(&folder))? {
-            let entry = entry.map_err(Error::io(&folder))?;
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).map_err(Error::io(&dir))? {
+            let entry = entry.map_err(Error::io(&dir))?;
             let path = entry.path();
             if entry.file_type().map_err(Error::io(&path))?.is_dir() {
-                folders.push(path);
+                dirs.push(path);
             } else if is_binary(&path) || has_extension(&path, &["man", "xml", "manifest"]) {
                 found.push(path);
             }

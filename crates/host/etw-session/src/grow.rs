@@ -17,14 +17,14 @@ const MAX_RESULT: usize = 64 * 1024 * 1024;
 /// Calls `ask` with a copy of `start`, then with larger copies while it reports that the buffer is too small.
 pub(crate) fn grow(
     start: &[u8],
-    mut ask: impl FnMut(&mut [u8]) -> Result<usize, Refusal>,
+    mut query: impl FnMut(&mut [u8]) -> Result<usize, Refusal>,
 ) -> Result<Vec<u8>, Win32Error> {
     let mut size = start.len();
     for _ in 0..ROUNDS {
         // The system reads its input from the buffer, so the input must be there in every round.
         let mut buffer = start.to_vec();
         buffer.resize(size, 0);
-        let needed = match ask(&mut buffer) {
+        let needed = match query(&mut buffer) {
             Ok(length) if length <= buffer.len() => {
                 buffer.truncate(length);
                 return Ok(buffer);

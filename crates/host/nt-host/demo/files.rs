@@ -23,11 +23,11 @@ pub(crate) struct Files {
 
 impl Files {
     /// Makes the folder and checks that it can be written to, before the driver is run.
-    pub(crate) fn prepare(folder: &Path) -> Result<Self, String> {
-        let cannot = |error| format!("cannot write to {}: {error}", shown(folder));
-        fs::create_dir_all(folder).map_err(cannot)?;
+    pub(crate) fn prepare(dir: &Path) -> Result<Self, String> {
+        let cannot = |error| format!("cannot write to {}: {error}", shown(dir));
+        fs::create_dir_all(dir).map_err(cannot)?;
         // The driver's process has another current folder, so the session gets the whole path.
-        let etl = fs::canonicalize(folder).map_err(cannot)?.join("demo.etl");
+        let etl = fs::canonicalize(dir).map_err(cannot)?.join("demo.etl");
         let draft = etl.with_file_name(format!(".demo.{}.etl", std::process::id()));
         // A test only: the file is removed again when it is dropped.
         NewFile::create(&etl).map_err(|error| error.to_string())?;
@@ -35,7 +35,7 @@ impl Files {
             let name = shown(&etl);
             return Err(format!("cannot write to `{name}`: the name of a session's file must be valid UTF-8"));
         }
-        Ok(Self { draft, etl, json: folder.join("demo.json"), html: folder.join("demo.html") })
+        Ok(Self { draft, etl, json: dir.join("demo.json"), html: dir.join("demo.html") })
     }
 
     /// Writes the exports and gives all files their names.

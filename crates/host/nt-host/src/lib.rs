@@ -28,7 +28,7 @@
 //! | make every call fail once, and calls at random | [`Matrix`] |
 //! | see the order and the IRQL of callbacks | [`Builder::record_callbacks`], [`Callback`] |
 //! | see which lines of the driver ran | [`Builder::coverage`], [`LineCoverage`], [`Coverage`] |
-//! | find mistakes with requests that are made up | [`Fuzz`], [`Harvest`] |
+//! | find mistakes with generated requests | [`Fuzz`], [`Harvest`] |
 //! | send traffic through the callouts of a driver | [`NtHost::connect`], [`NtHost::send_packet`]; [`Passage`] has the verdicts |
 //! | script ports and registers, and see what the driver did with them | [`Builder::register`], [`Builder::hardware`], [`NtHost::hardware_log`] |
 //! | load and unload the driver while threads send requests | [`Storm`] |

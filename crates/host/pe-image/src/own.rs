@@ -10,7 +10,7 @@ use crate::pdb::Table;
 /// Folders with the driver's own sources.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OwnSources {
-    folders: Vec<String>,
+    dirs: Vec<String>,
 }
 
 impl OwnSources {
@@ -19,32 +19,32 @@ impl OwnSources {
         let file = pdb.and_then(|path| path.rsplit(['/', '\\']).next()).unwrap_or_default();
         let prefix = format!("{}::", file.strip_suffix(".pdb").unwrap_or(file).replace('-', "_"));
         let mut own = Self::from_table(table, |name| name.starts_with(&prefix));
-        if own.folders.is_empty() {
+        if own.dirs.is_empty() {
             own = Self::from_table(table, |name| name == "DriverEntry");
         }
         own
     }
 
     fn from_table(table: &Table, is_own: impl Fn(&str) -> bool) -> Self {
-        let mut folders = Vec::new();
+        let mut dirs = Vec::new();
         for (name, source) in table.functions() {
             let Some((file, _)) = source.filter(|_| is_own(name)) else { continue };
-            let Some(folder) = folder(file) else { continue };
-            if !folders.contains(&folder) {
-                folders.push(folder);
+            let Some(dir) = dir(file) else { continue };
+            if !dirs.contains(&dir) {
+                dirs.push(dir);
             }
         }
-        Self { folders }
+        Self { dirs }
     }
 
     pub(crate) fn contains(&self, file: &str) -> bool {
-        let file = plain(file);
-        self.folders.iter().any(|folder| file.starts_with(folder.as_str()))
+        let file = normalized(file);
+        self.dirs.iter().any(|dir| file.starts_with(dir.as_str()))
     }
 }
 
 /// Normalises a path to one kind of separator without `.` and `..`: compilers record paths as they were included.
-fn plain(file: &str) -> String {
+fn normalized(file: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in file.split(['/', '\\']) {
         match part {
@@ -58,21 +58,21 @@ fn plain(file: &str) -> String {
 
 /// Returns the source folder of a file, with a separator at the end: the last folder of its path that is called `src`, or the
 /// file's own folder.
-fn folder(file: &str) -> Option<String> {
-    let file = plain(file);
+fn dir(file: &str) -> Option<String> {
+    let file = normalized(file);
     let end = file.rfind("/src/").map(|at| at + "/src/".len()).or_else(|| file.rfind('/').map(|at| at + 1))?;
     file.get(..end).map(str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::folder;
+    use super::dir;
 
     #[test]
     fn a_package_is_known_by_its_source_folder() {
-        assert_eq!(folder("/home/u/src/driver/src/ring/mod.rs").as_deref(), Some("/home/u/src/driver/src/"));
-        assert_eq!(folder("C:\\code\\driver\\entry.c").as_deref(), Some("C:/code/driver/"));
-        assert_eq!(folder("entry.c"), None);
-        assert_eq!(folder("/a/c/../layer/./b.h").as_deref(), Some("/a/layer/"));
+        assert_eq!(dir("/home/u/src/driver/src/ring/mod.rs").as_deref(), Some("/home/u/src/driver/src/"));
+        assert_eq!(dir("C:\\code\\driver\\entry.c").as_deref(), Some("C:/code/driver/"));
+        assert_eq!(dir("entry.c"), None);
+        assert_eq!(dir("/a/c/../layer/./b.h").as_deref(), Some("/a/layer/"));
     }
 }

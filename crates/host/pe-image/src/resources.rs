@@ -34,13 +34,13 @@ pub struct Resource<'a> {
 /// Fails if the bytes are not a PE file, or if a resource is outside the file.
 pub fn resources(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
     match FileKind::parse(file) {
-        Ok(FileKind::Pe64) => of_pe::<ImageNtHeaders64>(file),
-        Ok(FileKind::Pe32) => of_pe::<ImageNtHeaders32>(file),
+        Ok(FileKind::Pe64) => read_pe::<ImageNtHeaders64>(file),
+        Ok(FileKind::Pe32) => read_pe::<ImageNtHeaders32>(file),
         _ => Err(Error::new("PE signature", "not a PE file")),
     }
 }
 
-fn of_pe<Pe: ImageNtHeaders>(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
+fn read_pe<Pe: ImageNtHeaders>(file: &[u8]) -> Result<Vec<Resource<'_>>, Error> {
     let failed = |error: object::read::Error| Error::new(FIELD, error.to_string());
     let pe = PeFile::<Pe>::parse(file).map_err(failed)?;
     let sections = pe.section_table();

@@ -103,8 +103,8 @@ pub fn main(words: impl Iterator<Item = OsString>) -> ExitCode {
 fn run(options: &Options) -> Result<bool, String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = here.ancestors().nth(3).unwrap_or(here).to_path_buf();
-    if let Some(folder) = &options.traces {
-        fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    if let Some(dir) = &options.traces {
+        fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     }
     let settings = Settings { root: root.clone(), quick: options.quick, traces: options.traces.clone() };
     let report = measure(&settings, options);
@@ -173,8 +173,8 @@ fn failed(part: &str, error: &str) -> Findings {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    let folder = path.parent().unwrap_or(path);
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
+    let dir = path.parent().unwrap_or(path);
+    let written = fs::create_dir_all(dir).and_then(|()| fs::write(path, text));
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 

@@ -81,13 +81,13 @@ pub fn worker(words: &[&str]) -> Result<Value, String> {
 /// # Errors
 ///
 /// Returns an error if no Python can create the environment, or if the packages cannot be installed.
-pub fn python(folder: &Path, packages: &[&str], import: &str) -> Result<PathBuf, String> {
-    let python = folder.join("bin/python");
+pub fn python(dir: &Path, packages: &[&str], import: &str) -> Result<PathBuf, String> {
+    let python = dir.join("bin/python");
     let works = |python: &Path| run(Command::new(python).args(["-c", import])).is_ok();
     if works(&python) {
         return Ok(python);
     }
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder))?;
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(dir))?;
     let install = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install"];
     run(Command::new(&python).args(install).args(packages))?;
     run(Command::new(&python).args(["-c", import])).map(|_| python)

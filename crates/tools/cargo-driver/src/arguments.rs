@@ -33,16 +33,16 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Make a new driver with tracing and tests
+    /// Create a new driver with tracing and tests
     ///
     /// Writes a small driver that traces what it does, tests that run its .sys on Linux, an .inx, a README, settings for editors,
     /// and a workflow for GitHub.
     #[command(after_help = "Examples:\n  cargo driver new my-driver\n  cargo driver new drivers/adder --wdm")]
     New(New),
-    /// Add tests and the settings of editors to a driver that exists
+    /// Add tests and editor settings to an existing driver
     ///
     /// Writes the folder host-tests with a test that loads the driver, adds a device and unloads the driver, and the settings that
-    /// `cargo driver editor` writes. What is there stays.
+    /// `cargo driver editor` writes. Keeps existing files.
     #[command(after_help = "Examples:\n  cargo driver init\n  cargo driver init zed")]
     Init(Init),
     /// Build the driver
@@ -74,10 +74,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         run: Run,
     },
-    /// Build the driver and run it many times; in each run another call fails
+    /// Build the driver and run it many times, to fail each fallible call in turn
     #[command(after_help = "Examples:\n  cargo driver matrix\n  cargo driver matrix -- --ioctl 22E000:6869 --seed 5")]
     Matrix(Run),
-    /// Build the driver and send it requests that are made up; print its mistakes with the commands that reproduce them
+    /// Build and fuzz the driver: send it generated requests, and print each mistake with the command that reproduces it
     Fuzz(Run),
     /// Build the driver and list which of its imports nt-host implements
     #[command(
@@ -121,9 +121,9 @@ pub(crate) enum Command {
                             cargo driver deploy vm --reboot --timeout 10m\n  cargo driver deploy vm --remove"
     )]
     Deploy(Deploy),
-    /// Write the settings with which rust-analyzer checks the driver for Windows, as `cargo driver check` does
+    /// Write editor settings, so that rust-analyzer checks the driver for Windows as `cargo driver check` does
     ///
-    /// Adds to the settings that are there. A file that cannot be extended stays, and the settings are printed.
+    /// Extends existing settings. If it cannot extend a file, it keeps the file and prints the settings.
     #[command(after_help = "Examples:\n  cargo driver editor\n  cargo driver editor zed helix")]
     Editor(Editor),
     /// Remove the driver's images, packages and traces from its target directory
@@ -140,9 +140,9 @@ pub(crate) enum Command {
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "options of the command line")]
 pub(crate) struct New {
-    /// The folder to make, which must not exist or must be empty; its last part is the driver's name
+    /// The folder to create, which must not exist or must be empty; its last part is the driver's name
     #[arg(value_name = "NAME")]
-    pub(crate) folder: PathBuf,
+    pub(crate) dir: PathBuf,
     /// Use the Kernel-Mode Driver Framework (the default)
     #[arg(long, conflicts_with_all = ["wdm", "wfp"])]
     kmdf: bool,

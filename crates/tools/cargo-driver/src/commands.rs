@@ -72,12 +72,12 @@ fn installing_host() -> Result<Host, Error> {
 
 /// The folder for the kit and for compiled crates. All drivers of a user share it.
 fn cache() -> Result<PathBuf, Error> {
-    if let Some(folder) = env::var_os("CARGO_DRIVER_CACHE").filter(|folder| !folder.is_empty()) {
-        return Ok(folder.into());
+    if let Some(dir) = env::var_os("CARGO_DRIVER_CACHE").filter(|dir| !dir.is_empty()) {
+        return Ok(dir.into());
     }
-    let folder = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let folder = folder.or_else(|| Some(env::home_dir()?.join(".cache"))).map(|folder| folder.join("cargo-driver"));
-    folder.ok_or_else(|| {
+    let dir = env::var_os("XDG_CACHE_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let dir = dir.or_else(|| Some(env::home_dir()?.join(".cache"))).map(|dir| dir.join("cargo-driver"));
+    dir.ok_or_else(|| {
         Error::Usage("there is no home folder: set CARGO_DRIVER_CACHE to a folder for compiled crates".into())
     })
 }
@@ -181,9 +181,9 @@ fn trace_driver(host: &Host, run: &Run) -> Result<(), Error> {
     }
     let plan = plan_of_run(host, run)?;
     let image = image(host, &plan)?;
-    let folder = image.parent().and_then(Path::parent).unwrap_or(&image).join("trace");
-    fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
-    let etl = folder.join(image.file_name().unwrap_or_default()).with_extension("etl");
+    let dir = image.parent().and_then(Path::parent).unwrap_or(&image).join("trace");
+    fs::create_dir_all(&dir).map_err(|error| Error::Failed(format!("{}: {error}", dir.display())))?;
+    let etl = dir.join(image.file_name().unwrap_or_default()).with_extension("etl");
     let own = [OsString::from("--etl"), etl.clone().into()];
     let tool = host.program("nt-host").args(["run"]).args([&image]).args(own).args(run.json.then_some("--json"));
     let result = tool.args(options(run, &plan, "run")).run_ours();
@@ -227,10 +227,10 @@ fn make_package(host: &Host, arguments: &Package) -> Result<(), Error> {
         etwctl: arguments.etwctl.as_deref().map(here),
         ..PackageOptions::default()
     };
-    if let Some(folder) = &arguments.adopt {
+    if let Some(dir) = &arguments.adopt {
         // A folder that was copied here need not be in a driver's workspace.
         let manifest = arguments.driver.manifest().unwrap_or_else(|_| here(Path::new("Cargo.toml")));
-        return adopt(host, &manifest, &here(folder), &wanted, arguments.replace);
+        return adopt(host, &manifest, &here(dir), &wanted, arguments.replace);
     }
     let plan = plan(host, &arguments.driver)?;
     wanted.out = plan.workspace.target.join("package");

@@ -11,23 +11,23 @@ pub(crate) const VARIABLE: &str = "NT_HOST_COVERAGE";
 
 /// A recording of what the tests reach.
 pub(crate) struct Recording {
-    folder: PathBuf,
+    dir: PathBuf,
     parts: PathBuf,
 }
 
 impl Recording {
     /// Begins a recording whose result goes to `folder`. `parts` is for the files of the test programs; those of an earlier
     /// recording are removed.
-    pub(crate) fn begin(folder: PathBuf, parts: PathBuf) -> Result<Self, Error> {
+    pub(crate) fn begin(dir: PathBuf, parts: PathBuf) -> Result<Self, Error> {
         let failed = |path: &Path, error: &io::Error| Error::Usage(format!("{}: {error}", path.display()));
         match fs::remove_dir_all(&parts) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&parts, &error)),
             _ => {}
         }
-        for path in [&parts, &folder] {
+        for path in [&parts, &dir] {
             fs::create_dir_all(path).map_err(|error| failed(path, &error))?;
         }
-        Ok(Self { folder, parts })
+        Ok(Self { dir, parts })
     }
 
     /// The folder for the files of the test programs.
@@ -49,7 +49,7 @@ impl Recording {
                 "no test ran a driver with line information: tests load it with nt-host, and its PDB is beside it";
             return Err(Error::Failed(text.into()));
         }
-        let (info, page) = (self.folder.join("coverage.info"), self.folder.join("index.html"));
+        let (info, page) = (self.dir.join("coverage.info"), self.dir.join("index.html"));
         all.write(&info).and_then(|()| all.write(&page)).map_err(failed)?;
         command_line::print(&all.to_string());
         driver_build::setup::note(&format!("{}\n{}", info.display(), page.display()));
@@ -59,7 +59,7 @@ impl Recording {
     /// Drivers run only on Linux for x86-64.
     #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
     pub(crate) fn end(self) -> Result<(), Error> {
-        Err(Error::Failed(format!("{}: drivers do not run on this host", self.folder.display())))
+        Err(Error::Failed(format!("{}: drivers do not run on this host", self.dir.display())))
     }
 }
 

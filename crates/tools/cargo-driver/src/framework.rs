@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(choose(None, true, setting.clone()), None);
         assert_eq!(choose(None, false, setting.clone()), setting);
         assert_eq!(choose(None, false, None), None);
-        let folder = choose(Some(Path::new("src")), false, setting).unwrap();
-        assert!(folder.is_absolute() && folder.ends_with("src"), "{}", folder.display());
+        let dir = choose(Some(Path::new("src")), false, setting).unwrap();
+        assert!(dir.is_absolute() && dir.ends_with("src"), "{}", dir.display());
     }
 }

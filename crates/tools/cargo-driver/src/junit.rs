@@ -69,7 +69,7 @@ impl Results {
                 _ => return,
             };
             self.add(name, outcome);
-        } else if let Some((name, outcome)) = of_nextest(trimmed) {
+        } else if let Some((name, outcome)) = parse_nextest(trimmed) {
             let (suite, name) = name.split_once(' ').unwrap_or(("", name));
             self.take_nextest(suite, name, outcome);
         } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
@@ -185,7 +185,7 @@ impl Results {
 }
 
 /// A result of cargo-nextest: `PASS [   0.004s] (1/2) my-tests::driver name`.
-fn of_nextest(line: &str) -> Option<(&str, Outcome)> {
+fn parse_nextest(line: &str) -> Option<(&str, Outcome)> {
     let (word, rest) = line.split_once(" [")?;
     // With the number of the attempt: `TRY 2 PASS`.
     let word = word.strip_prefix("TRY ").and_then(|rest| rest.split_once(' ')).map_or(word, |(_, word)| word);

@@ -22,13 +22,13 @@ pub(crate) fn new(host: &Host, line: &New) -> Result<(), Error> {
         New { wfp: true, .. } => Kind::Wfp,
         _ => Kind::Kmdf,
     };
-    let made = NewDriver { locks: install_source::repository(), ..NewDriver::at(&line.folder, kind, source) };
+    let made = NewDriver { locks: install_source::repository(), ..NewDriver::at(&line.dir, kind, source) };
     // The files are small. An interrupt waits for them, so that none is missing.
     let interrupts = Deferred::begin();
     made.write()?;
     editor::write(&made.dir, EditorName::Vscode)?;
     drop(interrupts);
-    note(&format!("made a new driver in {}. Next, in that folder: cargo driver test", made.dir.display()));
+    note(&format!("created a new driver in {}. Next, in that folder: cargo driver test", made.dir.display()));
     if let Source::Path(clone) = &made.source {
         note(&format!(
             "the driver depends on {} by path and has no workflow for GitHub, because other machines do not have this folder",
@@ -38,7 +38,7 @@ pub(crate) fn new(host: &Host, line: &New) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds tests and the settings of editors to a driver that exists. What is there stays.
+/// Adds tests and editor settings to an existing driver. Keeps existing files.
 pub(crate) fn init(host: &Host, line: &Init) -> Result<(), Error> {
     let manifest = manifest(line.editor.manifest_path.as_deref())?;
     let (name, _) = Plan::from_manifest(&manifest).map_err(Error::Usage)?;

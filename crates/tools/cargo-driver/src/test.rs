@@ -30,11 +30,10 @@ pub(crate) fn test(host: &Host, line: &Test) -> Result<(), Error> {
     let own = own.find(|dir| dir.join("Cargo.toml").is_file()).unwrap_or_else(|| workspace.root.join(TESTS));
     let verb: &[&str] = if line.nextest { &["nextest", "run"] } else { &["test"] };
     let mut cargo = host.cargo().current_dir(&workspace.root).args(verb);
-    let recording = line.coverage.as_ref().map(|folder| {
+    let recording = line.coverage.as_ref().map(|dir| {
         let here = env::current_dir().unwrap_or_default();
-        let folder =
-            folder.as_ref().map_or_else(|| workspace.target.join("driver/coverage"), |folder| here.join(folder));
-        Recording::begin(folder, workspace.target.join("driver/coverage-parts"))
+        let dir = dir.as_ref().map_or_else(|| workspace.target.join("driver/coverage"), |dir| here.join(dir));
+        Recording::begin(dir, workspace.target.join("driver/coverage-parts"))
     });
     let recording = recording.transpose()?;
     if let Some(recording) = &recording {

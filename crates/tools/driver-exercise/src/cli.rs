@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use command_line::units::duration;
-use command_line::{VERSION, end, error, exit, print, say};
+use command_line::{VERSION, end, error, exit, info, print};
 use driver_exercise::{Evidence, Exercise, Local, Options, Plan, Progress, Status, StepResult, classes, page, trace};
 
 /// Exercises a driver package on this Windows machine, and keeps what happened as evidence.
@@ -134,7 +134,7 @@ fn exercise(line: &Run) -> Result<u8, Failure> {
     };
     let mut report = |progress: Progress<'_>| {
         if let Progress::Ended(result) = progress {
-            say(&shown(result));
+            info(&shown(result));
         }
     };
     let outcome = Exercise::new(&mut target, &driver, &plan, &options, &mut report).run();
@@ -161,7 +161,7 @@ fn exercise(line: &Run) -> Result<u8, Failure> {
 fn conclude(evidence: &Evidence, problems: &[String], file: &Path) -> u8 {
     let differences = evidence.comparison.as_ref().map(|compared| compared.differences.as_slice()).unwrap_or_default();
     for line in differences {
-        say(line);
+        info(line);
     }
     for what in &evidence.left {
         error(&format!("left on the machine: {what}"));
@@ -169,7 +169,7 @@ fn conclude(evidence: &Evidence, problems: &[String], file: &Path) -> u8 {
     for text in problems {
         error(text);
     }
-    say(&format!("evidence: {}", file.display()));
+    info(&format!("evidence: {}", file.display()));
     let has_failed = evidence.steps.iter().any(|step| step.status == Status::Failed);
     if has_failed || !problems.is_empty() || !evidence.left.is_empty() {
         exit::FAILED
@@ -196,7 +196,7 @@ fn expected(line: &Expect) -> Result<u8, Failure> {
     let (_, plan) = Plan::from_manifest(&line.manifest_path).map_err(usage)?;
     let replies = driver_exercise::expect::run(&line.image, &plan, &line.etl).map_err(|text| (exit::FAILED, text))?;
     for reply in replies {
-        say(&format!("{}  {}", reply.request, reply.status));
+        info(&format!("{}  {}", reply.request, reply.status));
     }
     Ok(exit::SUCCESS)
 }

@@ -177,7 +177,7 @@ impl Request {
         files.extend(match &self.scripts {
             Scripts::None => Vec::new(),
             Scripts::BuiltIn => extras::built_in_scripts(),
-            Scripts::In(folder) => extras::scripts_in(folder)?,
+            Scripts::In(dir) => extras::scripts_in(dir)?,
         });
         let described = facts.files(&files);
         files.extend(described);
@@ -215,8 +215,8 @@ impl Package {
     ///
     /// Returns the file that could not be written, or the files in the folder that no package lists as its own. Nothing
     /// is changed then.
-    pub fn write(&self, folder: &Path) -> Result<(), Problem> {
-        self.write_unless(folder, &|| false)
+    pub fn write(&self, dir: &Path) -> Result<(), Problem> {
+        self.write_unless(dir, &|| false)
     }
 
     /// As [`write`](Self::write), but stops and removes what it wrote as soon as `is_stopped` says so.
@@ -224,8 +224,8 @@ impl Package {
     /// # Errors
     ///
     /// As [`write`](Self::write), and if it was stopped.
-    pub fn write_unless(&self, folder: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), Problem> {
-        write::replace(folder, &self.files, is_stopped)
+    pub fn write_unless(&self, dir: &Path, is_stopped: &dyn Fn() -> bool) -> Result<(), Problem> {
+        write::replace(dir, &self.files, is_stopped)
     }
 }
 

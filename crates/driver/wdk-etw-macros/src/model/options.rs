@@ -11,7 +11,7 @@ use super::limits;
 use super::names::Vocabulary;
 use super::suggest::nearest;
 use crate::errors::Errors;
-use crate::parse::{Arg, Item, Words, plain, string};
+use crate::parse::{Arg, Item, Words, string, ungrouped};
 
 /// A value that can be given by a name, by a number, or by any constant expression.
 #[derive(Clone)]
@@ -150,7 +150,7 @@ pub(crate) fn named(expr: Expr, vocabulary: &Vocabulary, errors: &mut Errors) ->
 
 /// Reads a tag from `expr`. `span` is the span of the tag's option.
 pub(crate) fn tag(expr: Expr, span: Span, errors: &mut Errors) -> Tag {
-    let Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) = plain(&expr) else {
+    let Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) = ungrouped(&expr) else {
         return Tag::Value(span, expr);
     };
     match literal.base10_parse::<u32>() {

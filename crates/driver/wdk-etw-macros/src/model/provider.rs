@@ -9,7 +9,7 @@ use syn::{Attribute, Expr, ExprLit, Ident, Lit, Visibility};
 use super::options::{Args, reject_nul};
 use super::suggest::nearest;
 use crate::errors::Errors;
-use crate::parse::{Item, ProviderSyntax, Words, plain};
+use crate::parse::{Item, ProviderSyntax, Words, ungrouped};
 
 /// Kernel or user mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -202,7 +202,7 @@ fn custom_trait(args: &mut Args, errors: &mut Errors) -> Option<(Span, u8, Vec<u
         errors.add(kind.span(), "a custom trait's type is a number from 128 to 255");
     }
     let value = args.value(EXPECTED, errors)?;
-    let bytes = match plain(&value) {
+    let bytes = match ungrouped(&value) {
         Expr::Lit(ExprLit { lit: Lit::ByteStr(bytes), .. }) => bytes.value(),
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => text.value().into_bytes(),
         other => {

@@ -5,7 +5,7 @@ use proc_macro2::Span;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Token};
 
-use super::{Item, items, plain, string};
+use super::{Item, items, string, ungrouped};
 use crate::errors::Errors;
 
 const PROVIDER: &str = "expected the provider's symbol or path, for example `MY_PROVIDER` or `crate::MY_PROVIDER`";
@@ -54,7 +54,7 @@ fn read(input: ParseStream<'_>, errors: &mut Errors) -> Option<EventSyntax> {
         errors.add(Span::call_site(), PROVIDER);
         return None;
     }
-    let provider = argument(input, PROVIDER, errors, |expr| match plain(&expr) {
+    let provider = argument(input, PROVIDER, errors, |expr| match ungrouped(&expr) {
         Expr::Path(_) => Some(expr),
         _ => None,
     });

@@ -16,7 +16,7 @@ use syn::{Expr, Ident, Token, braced, parenthesized, token};
 
 pub(crate) use event::EventSyntax;
 pub(crate) use provider::ProviderSyntax;
-pub(crate) use words::{Words, call, plain, string};
+pub(crate) use words::{Words, call, string, ungrouped};
 
 use crate::errors::Errors;
 

@@ -9,16 +9,16 @@ use syn::{Expr, ExprLit, Ident, Lit, LitStr};
 use super::CallArgs;
 
 /// Returns `expr` without the invisible groups around it.
-pub(crate) fn plain(expr: &Expr) -> &Expr {
+pub(crate) fn ungrouped(expr: &Expr) -> &Expr {
     match expr {
-        Expr::Group(group) => plain(&group.expr),
+        Expr::Group(group) => ungrouped(&group.expr),
         _ => expr,
     }
 }
 
 /// Returns the string literal if `expr` is one.
 pub(crate) fn string(expr: &Expr) -> Option<&LitStr> {
-    match plain(expr) {
+    match ungrouped(expr) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
         _ => None,
     }
@@ -26,8 +26,8 @@ pub(crate) fn string(expr: &Expr) -> Option<&LitStr> {
 
 /// Returns the name and the arguments if `expr` is `name(arguments…)`.
 pub(crate) fn call(expr: &Expr) -> Option<(&Ident, &CallArgs)> {
-    match plain(expr) {
-        Expr::Call(call) => match plain(&call.func) {
+    match ungrouped(expr) {
+        Expr::Call(call) => match ungrouped(&call.func) {
             Expr::Path(path) => path.path.get_ident().map(|name| (name, &call.args)),
             _ => None,
         },
@@ -50,7 +50,7 @@ pub(crate) enum Words {
 impl Words {
     /// Classifies `expr`.
     pub(crate) fn from_expr(expr: &Expr) -> Self {
-        match plain(expr) {
+        match ungrouped(expr) {
             Expr::Path(path) => path.path.get_ident().cloned().map_or(Self::Expression, Self::Name),
             Expr::Lit(ExprLit { lit: Lit::Int(value), .. }) => Self::Integer(value.base10_parse().ok()),
             other if begins_with_digit(other.to_token_stream()) => Self::Number,

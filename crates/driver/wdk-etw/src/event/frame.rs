@@ -116,7 +116,7 @@ impl<const N: usize> CountArg<N> {
     /// Any.
     #[must_use]
     #[inline(always)]
-    pub const fn known() -> Self {
+    pub const fn constant() -> Self {
         Self(N as u32)
     }
 

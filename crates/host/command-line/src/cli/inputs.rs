@@ -104,8 +104,8 @@ impl Inputs {
         let is_output = |path: &Path| Identity::from_path(path).as_ref() == Some(output);
         self.0.iter().find_map(|source| match source {
             Source::File(path) => is_output(path).then(|| shown(path)),
-            Source::Folder(folder, extensions) => {
-                below(folder, extensions).into_iter().find(|path| is_output(path)).map(|path| shown(&path))
+            Source::Folder(dir, extensions) => {
+                below(dir, extensions).into_iter().find(|path| is_output(path)).map(|path| shown(&path))
             }
             Source::Stdin => (stream(io::stdin()).as_ref() == Some(output)).then(|| "standard input".to_owned()),
         })
@@ -113,13 +113,13 @@ impl Inputs {
 }
 
 /// The files below a folder with one of these extensions. Folders that cannot be read, and links to folders, are left out.
-fn below(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+fn below(dir: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let is_read = |extension: &OsStr| extensions.iter().any(|known| extension.eq_ignore_ascii_case(known));
-    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+    let (mut found, mut dirs) = (Vec::new(), vec![dir.to_owned()]);
+    while let Some(dir) = dirs.pop() {
+        for path in fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
             if path.is_dir() && !path.is_symlink() {
-                folders.push(path);
+                dirs.push(path);
             } else if path.extension().is_some_and(is_read) {
                 found.push(path);
             }
@@ -135,17 +135,17 @@ struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
 impl Identity {
     /// The identity of a file, if it exists. Links are followed.
     fn from_path(path: &Path) -> Option<Self> {
-        Self::known(path, &fs::metadata(path).ok()?)
+        Self::from_metadata(path, &fs::metadata(path).ok()?)
     }
 
     #[cfg(unix)]
-    fn known(_path: &Path, about: &Metadata) -> Option<Self> {
+    fn from_metadata(_path: &Path, about: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
         about.is_file().then(|| Self((about.dev(), about.ino())))
     }
 
     #[cfg(not(unix))]
-    fn known(path: &Path, about: &Metadata) -> Option<Self> {
+    fn from_metadata(path: &Path, about: &Metadata) -> Option<Self> {
         if about.is_file() { path.canonicalize().ok().map(Self) } else { None }
     }
 }
@@ -154,7 +154,7 @@ impl Identity {
 #[cfg(unix)]
 fn stream(stream: impl std::os::fd::AsFd) -> Option<Identity> {
     let file = fs::File::from(stream.as_fd().try_clone_to_owned().ok()?);
-    Identity::known(Path::new(""), &file.metadata().ok()?)
+    Identity::from_metadata(Path::new(""), &file.metadata().ok()?)
 }
 
 /// Redirected streams have no path, so they are not recognised here.
@@ -172,42 +172,42 @@ mod tests {
 
     use super::Inputs;
 
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("command-line-{name}-{}", std::process::id()));
-        fs::create_dir_all(folder.join("sub")).unwrap();
-        folder
+    fn dir(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("command-line-{name}-{}", std::process::id()));
+        fs::create_dir_all(dir.join("sub")).unwrap();
+        dir
     }
 
     #[test]
     fn an_input_is_recognised_by_every_name() {
-        let folder = folder("names");
-        let input = folder.join("a.etl");
+        let dir = dir("names");
+        let input = dir.join("a.etl");
         fs::write(&input, "input").unwrap();
-        symlink(&input, folder.join("link")).unwrap();
-        fs::hard_link(&input, folder.join("hard")).unwrap();
+        symlink(&input, dir.join("link")).unwrap();
+        fs::hard_link(&input, dir.join("hard")).unwrap();
         let inputs = Inputs::new().files([&input]);
         for name in ["a.etl", "link", "hard", "sub/../a.etl"] {
-            let error = inputs.check("--output", &folder.join(name)).unwrap_err();
+            let error = inputs.check("--output", &dir.join(name)).unwrap_err();
             assert!(error.starts_with("--output ") && error.ends_with("a.etl: choose another file"), "{error}");
         }
-        fs::write(folder.join("other"), "").unwrap();
+        fs::write(dir.join("other"), "").unwrap();
         for name in ["other", "missing", "sub"] {
-            assert_eq!(inputs.check("--output", &folder.join(name)), Ok(()), "{name}");
+            assert_eq!(inputs.check("--output", &dir.join(name)), Ok(()), "{name}");
         }
         assert_eq!(Inputs::new().file("/dev/null").check("--output", Path::new("/dev/null")), Ok(()), "a device");
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
     fn in_a_folder_only_the_files_that_are_read_are_inputs() {
-        let folder = folder("extensions");
+        let dir = dir("extensions");
         for name in ["sub/a.MAN", "out.csv", "b.pdb"] {
-            fs::write(folder.join(name), "").unwrap();
+            fs::write(dir.join(name), "").unwrap();
         }
-        let inputs = Inputs::new().and(&Inputs::new().file_or_folder(&folder, &["man", "sys"]));
-        assert!(inputs.check("--output", &folder.join("sub/a.MAN")).is_err());
-        assert!(inputs.check("--output", &folder.join("out.csv")).is_ok());
-        assert!(inputs.check("--output", &folder.join("b.pdb")).is_ok());
-        fs::remove_dir_all(folder).unwrap();
+        let inputs = Inputs::new().and(&Inputs::new().file_or_folder(&dir, &["man", "sys"]));
+        assert!(inputs.check("--output", &dir.join("sub/a.MAN")).is_err());
+        assert!(inputs.check("--output", &dir.join("out.csv")).is_ok());
+        assert!(inputs.check("--output", &dir.join("b.pdb")).is_ok());
+        fs::remove_dir_all(dir).unwrap();
     }
 }

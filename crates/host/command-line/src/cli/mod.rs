@@ -18,5 +18,5 @@ pub use inputs::Inputs;
 pub use interrupt::{Deferred, handles_interrupts};
 pub use output::{end, print};
 pub use program::{explain, parse, parse_as};
-pub use shared::{error, has_colours, is_quiet, is_verbose, message, note, say, words};
+pub use shared::{error, has_colours, info, is_quiet, is_verbose, message, note, words};
 pub use words::Words;

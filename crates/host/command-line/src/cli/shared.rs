@@ -69,8 +69,8 @@ impl Shared {
     }
 }
 
-fn get<T: Default>(of: impl FnOnce(&Shared) -> T) -> T {
-    SHARED.get().map(|(shared, _)| of(shared)).unwrap_or_default()
+fn get<T: Default>(read: impl FnOnce(&Shared) -> T) -> T {
+    SHARED.get().map(|(shared, _)| read(shared)).unwrap_or_default()
 }
 
 /// Whether `--quiet` was given: only results and errors are printed.
@@ -112,11 +112,11 @@ pub fn error(text: &str) {
 
 /// Prints a note to standard error, unless the program is quiet.
 pub fn note(text: &str) {
-    say(&format!("note: {text}"));
+    info(&format!("note: {text}"));
 }
 
 /// Prints a line to standard error, unless the program is quiet.
-pub fn say(text: &str) {
+pub fn info(text: &str) {
     if !is_quiet() {
         message(text);
     }

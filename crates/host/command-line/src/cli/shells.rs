@@ -18,7 +18,8 @@ pub(crate) enum Shells {
     /// Write manual pages into a folder
     Man {
         /// The folder to write to, for example ~/.local/share/man/man1
-        folder: PathBuf,
+        #[arg(value_name = "FOLDER")]
+        dir: PathBuf,
     },
 }
 
@@ -104,12 +105,12 @@ impl Shells {
                 print(&subcommand.map_or_else(String::new, |word| below_cargo(*shell, &script, &name, &word)));
                 exit::SUCCESS
             }
-            Self::Man { folder } => {
-                let written = fs::create_dir_all(folder);
-                match written.and_then(|()| clap_mangen::generate_to(command.name(name), folder)) {
+            Self::Man { dir } => {
+                let written = fs::create_dir_all(dir);
+                match written.and_then(|()| clap_mangen::generate_to(command.name(name), dir)) {
                     Ok(()) => exit::SUCCESS,
                     Err(error) => {
-                        crate::error(&format!("{}: {error}", folder.display()));
+                        crate::error(&format!("{}: {error}", dir.display()));
                         exit::USAGE
                     }
                 }

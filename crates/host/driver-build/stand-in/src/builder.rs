@@ -24,7 +24,7 @@ const UNUSED: [(&str, &[&str]); 4] = [
 
 /// Returns a builder with the settings that bindings to driver headers need.
 pub(crate) fn builder(config: &Config) -> Result<Builder, ConfigError> {
-    let includes = config.include_folders()?.into_iter().map(|path| format!("--include-directory={}", path.display()));
+    let includes = config.include_dirs()?.into_iter().map(|path| format!("--include-directory={}", path.display()));
     let definitions = config.definitions().into_iter().map(|(name, value)| match value {
         Some(value) => format!("--define-macro={name}={value}"),
         None => format!("--define-macro={name}"),

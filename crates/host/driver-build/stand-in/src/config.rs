@@ -163,27 +163,26 @@ impl Config {
     }
 
     /// Returns the folders with headers.
-    pub(crate) fn include_folders(&self) -> Result<Vec<PathBuf>, ConfigError> {
+    pub(crate) fn include_dirs(&self) -> Result<Vec<PathBuf>, ConfigError> {
         let version = kit::version()?;
-        let mut folders: Vec<String> =
-            ["km/crt", "km", "shared"].map(|name| format!("Include/{version}/{name}")).into();
+        let mut dirs: Vec<String> = ["km/crt", "km", "shared"].map(|name| format!("Include/{version}/{name}")).into();
         if let DriverConfig::Kmdf(kmdf) = self.driver_config {
             let framework = format!("{}.{}", kmdf.kmdf_version_major, kmdf.target_kmdf_version_minor);
-            folders.extend([format!("Include/wdf/kmdf/{framework}"), format!("Include/{version}/km/ufx/1.1")]);
+            dirs.extend([format!("Include/wdf/kmdf/{framework}"), format!("Include/{version}/km/ufx/1.1")]);
         }
-        folders.iter().map(|folder| kit::folder(folder)).collect()
+        dirs.iter().map(|dir| kit::dir(dir)).collect()
     }
 
     /// Returns the folders with libraries.
-    pub(crate) fn library_folders(&self) -> Result<Vec<PathBuf>, ConfigError> {
+    pub(crate) fn library_dirs(&self) -> Result<Vec<PathBuf>, ConfigError> {
         let processor = self.cpu_architecture.as_windows_str();
-        let mut folders = Vec::new();
+        let mut dirs = Vec::new();
         if let DriverConfig::Kmdf(kmdf) = self.driver_config {
             let framework = format!("{}.{}", kmdf.kmdf_version_major, kmdf.target_kmdf_version_minor);
-            folders.push(format!("Lib/wdf/kmdf/{processor}/{framework}"));
+            dirs.push(format!("Lib/wdf/kmdf/{processor}/{framework}"));
         }
-        folders.push(format!("Lib/{}/km/{processor}", kit::version()?));
-        folders.iter().map(|folder| kit::folder(folder)).collect()
+        dirs.push(format!("Lib/{}/km/{processor}", kit::version()?));
+        dirs.iter().map(|dir| kit::dir(dir)).collect()
     }
 
     /// Returns arguments that make clang ignore the case of header names. A WDK needs them, the kit does not.
@@ -263,11 +262,11 @@ impl Config {
             ),
         };
         let framework = framework.iter().filter(|_| is_kmdf);
-        let folders = self.include_folders()?;
+        let dirs = self.include_dirs()?;
         // In the folder that is made from a WDK, all names are in lower case.
         let exists = |name: &str| {
             let lower = name.to_ascii_lowercase();
-            folders.iter().any(|folder| folder.join(name).is_file() || folder.join(&lower).is_file())
+            dirs.iter().any(|dir| dir.join(name).is_file() || dir.join(&lower).is_file())
         };
         let mut headers = Vec::new();
         for name in always.iter().chain(framework) {

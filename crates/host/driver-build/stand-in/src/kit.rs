@@ -42,7 +42,7 @@ pub fn version() -> Result<String, ConfigError> {
 }
 
 /// Returns the path of a folder inside of the kit, if the kit has it.
-pub(crate) fn folder(inside: &str) -> Result<PathBuf, ConfigError> {
+pub(crate) fn dir(inside: &str) -> Result<PathBuf, ConfigError> {
     let path = root()?.join(inside);
     if path.is_dir() {
         Ok(path)

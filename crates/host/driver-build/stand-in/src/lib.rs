@@ -89,6 +89,6 @@ pub fn detect_wdk_build_number() -> Result<u32, ConfigError> {
 #[must_use]
 #[expect(clippy::expect_used, reason = "the signature of `wdk-build` has no error")]
 pub fn find_top_level_cargo_manifest() -> PathBuf {
-    let folder = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR for build scripts");
-    PathBuf::from(folder).join("Cargo.toml")
+    let dir = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR for build scripts");
+    PathBuf::from(dir).join("Cargo.toml")
 }

@@ -82,7 +82,7 @@ impl Config {
 
     /// Prints the folders of libraries for cargo.
     fn search_libraries(&self) -> Result<(), ConfigError> {
-        for path in self.library_folders()? {
+        for path in self.library_dirs()? {
             println!("cargo:rustc-link-search={}", path.display());
         }
         Ok(())
@@ -103,8 +103,8 @@ impl Config {
             DriverConfig::Kmdf(_) => "/ENTRY:FxDriverEntry",
             DriverConfig::Wdm | DriverConfig::Umdf(_) => "/ENTRY:DriverEntry",
         };
-        if let Some(folder) = env::var_os("OUT_DIR") {
-            println!("cargo:rustc-cdylib-link-arg=/MAP:{}", Path::new(&folder).join(MAP).display());
+        if let Some(dir) = env::var_os("OUT_DIR") {
+            println!("cargo:rustc-cdylib-link-arg=/MAP:{}", Path::new(&dir).join(MAP).display());
         }
         for argument in ARGUMENTS.iter().chain([&entry]) {
             println!("cargo:rustc-cdylib-link-arg={argument}");

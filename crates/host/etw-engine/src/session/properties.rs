@@ -61,24 +61,24 @@ impl Plan {
     }
 
     /// Checks the properties and fills in the defaults.
-    pub(crate) fn new(asked: &Properties, processors: u16) -> Result<Self, Win32Error> {
-        asked.check_enforced().map_err(|limit| limit.code())?;
+    pub(crate) fn new(requested: &Properties, processors: u16) -> Result<Self, Win32Error> {
+        requested.check_enforced().map_err(|limit| limit.code())?;
         // Our limit: the file writer does not compress.
-        if asked.mode & mode::COMPRESSED != 0 {
+        if requested.mode & mode::COMPRESSED != 0 {
             return Err(Win32Error::NotSupported);
         }
-        let clock = match asked.clock {
+        let clock = match requested.clock {
             ClockType::SystemTime => ClockKind::SystemTime,
             ClockType::Cycles => ClockKind::Cycles,
             _ => ClockKind::PerformanceCounter,
         };
-        let mut properties = asked.clone();
+        let mut properties = requested.clone();
         properties.clock = ClockType::from_int(clock.as_int());
-        if asked.is_kernel_logger() {
+        if requested.is_kernel_logger() {
             properties.guid = SYSTEM_TRACE_CONTROL;
         }
         choose_buffers(&mut properties, processors);
-        Ok(Self { properties, clock, is_system: asked.is_system() })
+        Ok(Self { properties, clock, is_system: requested.is_system() })
     }
 }
 
@@ -86,7 +86,7 @@ impl Plan {
 fn choose_buffers(properties: &mut Properties, processors: u16) {
     properties.buffer_kib = match properties.buffer_kib {
         0 => DEFAULT_BUFFER_KIB,
-        asked => asked.clamp(*BUFFER_KIB.start(), *BUFFER_KIB.end()),
+        requested => requested.clamp(*BUFFER_KIB.start(), *BUFFER_KIB.end()),
     };
     let per_processor = properties.mode & mode::NO_PER_PROCESSOR_BUFFERING == 0;
     let least = if per_processor { 2 * u32::from(processors.max(1)) } else { 2 };
@@ -95,7 +95,7 @@ fn choose_buffers(properties: &mut Properties, processors: u16) {
     properties.maximum_buffers = match properties.maximum_buffers {
         _ if properties.mode & mode::BUFFERING != 0 => minimum,
         0 => minimum + DEFAULT_EXTRA,
-        asked => asked.clamp(minimum, MAX_BUFFERS.max(minimum)),
+        requested => requested.clamp(minimum, MAX_BUFFERS.max(minimum)),
     };
 }
 
@@ -126,14 +126,14 @@ mod tests {
             [(0, 0, None), (0, 3, Some(3 << 20)), (mode::USE_KBYTES_FOR_SIZE, 3, Some(3 << 10))]
         {
             let file = Properties::to_file("s", "f.etl");
-            let asked = Properties { mode: file.mode | bits, maximum_file_size, ..file };
-            assert_eq!(Plan::new(&asked, 1).unwrap().max_bytes(), expected, "{bits:#x} {maximum_file_size}");
+            let requested = Properties { mode: file.mode | bits, maximum_file_size, ..file };
+            assert_eq!(Plan::new(&requested, 1).unwrap().max_bytes(), expected, "{bits:#x} {maximum_file_size}");
         }
     }
 
     #[test]
     fn buffers_stay_between_their_limits() {
-        for (asked, chosen) in [
+        for (requested, chosen) in [
             ((0, 0, 0), (64, 2, 22)),
             ((3, 2, 3), (4, 2, 3)),
             ((17_000, 5, 4), (16_384, 5, 5)),
@@ -141,14 +141,14 @@ mod tests {
             ((64, 20_000, 30_000), (64, 16_384, 16_384)),
             ((64, 4, 30_000), (64, 4, 16_384)),
         ] {
-            let (buffer_kib, minimum_buffers, maximum_buffers) = asked;
+            let (buffer_kib, minimum_buffers, maximum_buffers) = requested;
             let asked_for =
                 Properties { buffer_kib, minimum_buffers, maximum_buffers, ..Properties::to_consumers("s") };
             // Without processors there is still one.
             for processors in [0, 1] {
                 let plan = Plan::new(&asked_for, processors).unwrap();
                 let Properties { buffer_kib, minimum_buffers, maximum_buffers, .. } = plan.properties;
-                assert_eq!((buffer_kib, minimum_buffers, maximum_buffers), chosen, "{asked:?}");
+                assert_eq!((buffer_kib, minimum_buffers, maximum_buffers), chosen, "{requested:?}");
                 assert_eq!(plan.buffer_size(), 1024 * buffer_kib);
             }
         }

@@ -86,13 +86,13 @@ impl Engine {
     }
 
     fn core(&self, id: u64, logger_id: u16, plan: Plan, clock: etw_etl::Clock, sink: Sink) -> SessionCore {
-        let asked = plan.properties.guid;
+        let requested = plan.properties.guid;
         // For a zero GUID the system chooses one: a value that no other session has.
         let fresh = || Guid::from_u128(u128::from(self.inner().number) << 64 | u128::from(id) | 0x5E55_1011 << 96);
         SessionCore {
             id,
             logger_id,
-            guid: if asked.is_zero() { fresh() } else { asked },
+            guid: if requested.is_zero() { fresh() } else { requested },
             name: plan.properties.name.clone(),
             is_system: plan.is_system,
             overflow: Overflow::Lose,

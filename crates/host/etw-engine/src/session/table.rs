@@ -48,14 +48,14 @@ impl Sessions {
 
     /// Checks whether another session can be started. Returns the first reason why not.
     pub(super) fn admit(&self, plan: &Plan, options: &EngineOptions) -> Result<(), Win32Error> {
-        let asked = &plan.properties;
+        let requested = &plan.properties;
         let same = |session: &Arc<SessionCore>| {
-            same_name(&session.name, &asked.name) || (!asked.guid.is_zero() && session.guid == asked.guid)
+            same_name(&session.name, &requested.name) || (!requested.guid.is_zero() && session.guid == requested.guid)
         };
         if self.running.values().any(same) {
             return Err(Win32Error::AlreadyExists);
         }
-        if asked.log_file.as_deref().is_some_and(|path| self.writes(path)) {
+        if requested.log_file.as_deref().is_some_and(|path| self.writes(path)) {
             return Err(Win32Error::BadPathname);
         }
         let count = |which: &dyn Fn(&SessionCore) -> bool| self.running.values().filter(|core| which(core)).count();

@@ -49,7 +49,7 @@ pub struct Header {
 }
 
 /// Returns an id, unless it is -1, which Windows writes if there is no process or thread.
-const fn known(id: u32) -> Option<u32> {
+const fn present(id: u32) -> Option<u32> {
     if id == u32::MAX { None } else { Some(id) }
 }
 
@@ -80,8 +80,8 @@ impl Header {
 
     #[inline]
     fn fill_event(&mut self, header: &EventHeader) {
-        self.thread_id = known(header.thread_id);
-        self.process_id = known(header.process_id);
+        self.thread_id = present(header.thread_id);
+        self.process_id = present(header.process_id);
         self.provider = Some(header.provider);
         self.descriptor = header.descriptor;
         self.flags = header.flags;
@@ -94,8 +94,8 @@ impl Header {
     #[inline]
     fn fill_system(&mut self, header: &SystemHeader) {
         let [kind, _group] = header.hook_id.to_le_bytes();
-        self.thread_id = header.thread_id.and_then(known);
-        self.process_id = header.process_id.and_then(known);
+        self.thread_id = header.thread_id.and_then(present);
+        self.process_id = header.process_id.and_then(present);
         self.kernel_time = header.kernel_time;
         self.user_time = header.user_time;
         self.descriptor = EventDescriptor {
@@ -111,8 +111,8 @@ impl Header {
 
     #[inline]
     fn fill_classic(&mut self, header: &ClassicHeader) {
-        self.thread_id = known(header.thread_id);
-        self.process_id = known(header.process_id);
+        self.thread_id = present(header.thread_id);
+        self.process_id = present(header.process_id);
         self.provider = Some(header.class);
         self.kernel_time = header.kernel_time;
         self.user_time = header.user_time;

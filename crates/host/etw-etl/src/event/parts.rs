@@ -52,10 +52,10 @@ impl<'a> Parts<'a> {
     /// Returns `None` for other events.
     #[must_use]
     pub fn from_event(event: &'a Event) -> Option<Self> {
-        Self::of_ref(&event.as_ref())
+        Self::from_ref(&event.as_ref())
     }
 
-    fn of_ref(event: &EventRef<'a>) -> Option<Self> {
+    fn from_ref(event: &EventRef<'a>) -> Option<Self> {
         if let Some(metadata) = event.item(ExtendedType::EVENT_SCHEMA_TL) {
             let traits = event.item(ExtendedType::PROV_TRAITS);
             return Some(Self { traits, metadata, payload: event.payload() });
@@ -106,7 +106,7 @@ impl<'a> EventRef<'a> {
     /// Returns the traits, the metadata and the values of a TraceLogging event.
     #[must_use]
     pub fn parts(&self) -> Option<Parts<'a>> {
-        Parts::of_ref(self)
+        Parts::from_ref(self)
     }
 
     /// Passes the values of a TraceLogging event to a visitor one by one, without keeping any. Use this to read only a few

@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("locked");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("locked");
         let file = File::create(&path).unwrap();
         lock(&file).unwrap();
         let _copy = file.try_clone().unwrap();
@@ -142,8 +142,8 @@ mod tests {
     fn space_is_allocated_ahead_of_the_data_and_released_at_the_end() {
         use std::os::unix::fs::MetadataExt;
 
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ahead");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ahead");
         let space = || fs::metadata(&path).unwrap().blocks() * 512;
         let mut file = SystemFile::new(File::create(&path).unwrap(), 0);
         let data = vec![7; 1 << 20];

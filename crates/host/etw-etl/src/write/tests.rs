@@ -357,8 +357,8 @@ fn continued(max_bytes: Option<u64>) -> WriterOptions {
 
 #[test]
 fn a_file_is_continued_where_it_ended() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.etl");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.etl");
     let write = |stamps: std::ops::Range<u64>| {
         let mut writer = Writer::append(&path, continued(None)).unwrap();
         stamps.for_each(|stamp| writer.write(0, &event(stamp)).unwrap());
@@ -382,8 +382,8 @@ fn a_file_is_continued_where_it_ended() {
 
 #[test]
 fn space_is_reserved_for_a_file_that_is_continued() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.etl");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.etl");
     Writer::create(&path, continued(Some(4096))).unwrap().close().unwrap();
     let reserved = WriterOptions { preallocate: true, ..continued(Some(4096)) };
     let writer = Writer::append(&path, reserved).unwrap();
@@ -396,8 +396,8 @@ fn space_is_reserved_for_a_file_that_is_continued() {
 
 #[test]
 fn only_a_file_with_the_same_options_is_continued() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.etl");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.etl");
     let same = continued(None);
     Writer::create(&path, same.clone()).unwrap().close().unwrap();
     let whole = fs::read(&path).unwrap();
@@ -438,8 +438,8 @@ fn only_a_file_with_the_same_options_is_continued() {
 
 #[test]
 fn a_file_that_is_being_written_is_not_continued() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.etl");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.etl");
     let writer = Writer::create(&path, continued(None)).unwrap();
     for result in [Writer::append(&path, continued(None)), Writer::create(&path, continued(None))] {
         assert!(result.unwrap_err().to_string().ends_with(": another recording writes to it"));

@@ -29,7 +29,7 @@ pub(super) fn check(text: &str) -> Result<(), Vec<ParseError>> {
     let providers = root.descendants().filter(|node| node.has_tag_name_local("provider") && is_declaration(*node));
     let providers: Vec<Node<'_, '_>> = providers.collect();
     if providers.is_empty() {
-        check.say(root, "the manifest declares no provider");
+        check.report(root, "the manifest declares no provider");
     }
     for provider in providers {
         check.provider(provider);
@@ -51,14 +51,14 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn say(&mut self, node: Node<'_, '_>, reason: impl Into<String>) {
+    fn report(&mut self, node: Node<'_, '_>, reason: impl Into<String>) {
         self.mistakes.push(at(node, reason.into()));
     }
 
     fn provider(&mut self, provider: Node<'_, '_>) {
         for name in ["name", "resourceFileName", "messageFileName"] {
             if provider.attribute(name).is_none_or(str::is_empty) {
-                self.say(provider, format!("<provider> has no {name}"));
+                self.report(provider, format!("<provider> has no {name}"));
             }
         }
         self.unsupported(provider);
@@ -74,7 +74,7 @@ impl Check<'_> {
             if let Ok(Some(mask)) = number::<u64>(keyword, "mask")
                 && !mask.is_power_of_two()
             {
-                self.say(keyword, format!("the mask of a keyword is one bit, not {mask:#x}"));
+                self.report(keyword, format!("the mask of a keyword is one bit, not {mask:#x}"));
             }
         }
         let maps = self.unique(list(provider, "maps"), "name");
@@ -102,7 +102,7 @@ impl Check<'_> {
             self.reference(event, "task", &tasks, &[("win:None", 0_u8, "")]);
             self.reference(event, "opcode", &opcodes, &OPCODES);
             for keyword in event.attribute("keywords").unwrap_or_default().split_whitespace() {
-                self.known(event, "keyword", keyword, &keywords, &KEYWORDS);
+                self.check_declared(event, "keyword", keyword, &keywords, &KEYWORDS);
             }
             self.message(event);
             self.attributes(event, &["attributes", "notLogged"]);
@@ -114,13 +114,16 @@ impl Check<'_> {
     fn unsupported(&mut self, provider: Node<'_, '_>) {
         self.attributes(provider, &["controlGuid"]);
         for node in provider.children().filter(|node| node.is_element() && !LISTS.contains(&node.tag_name().name())) {
-            self.say(node, format!("<{}> of a provider is not supported: remove the element", node.tag_name().name()));
+            self.report(
+                node,
+                format!("<{}> of a provider is not supported: remove the element", node.tag_name().name()),
+            );
         }
     }
 
     fn attributes(&mut self, node: Node<'_, '_>, unsupported: &[&str]) {
         for name in unsupported.iter().filter(|name| node.has_attribute(**name)) {
-            self.say(node, format!("the attribute {name} is not supported: remove it"));
+            self.report(node, format!("the attribute {name} is not supported: remove it"));
         }
     }
 
@@ -128,7 +131,7 @@ impl Check<'_> {
     fn once<K: Eq + Hash>(&mut self, seen: &mut HashMap<K, u32>, key: K, node: Node<'_, '_>, what: &str) {
         let line = node.document().text_pos_at(node.range().start).row;
         if let Some(before) = seen.insert(key, line) {
-            self.say(node, format!("{what} is in line {before}"));
+            self.report(node, format!("{what} is in line {before}"));
         }
     }
 
@@ -138,7 +141,7 @@ impl Check<'_> {
         let mut names = Vec::new();
         for node in nodes {
             let Some(value) = node.attribute(name).filter(|value| !value.is_empty()) else {
-                self.say(node, format!("<{}> has no {name}", node.tag_name().name()));
+                self.report(node, format!("<{}> has no {name}", node.tag_name().name()));
                 continue;
             };
             self.once(&mut seen, value, node, &format!("<{}> {value}", node.tag_name().name()));
@@ -162,12 +165,15 @@ impl Check<'_> {
                 Ok(Some(number)) => {
                     if !range.contains(&number) {
                         let (low, high) = range.clone().into_inner();
-                        self.say(node, format!("the {value} of <{}> is from {low} to {high}", node.tag_name().name()));
+                        self.report(
+                            node,
+                            format!("the {value} of <{}> is from {low} to {high}", node.tag_name().name()),
+                        );
                     }
                     let what = format!("<{}> with this {value}", node.tag_name().name());
                     self.once(&mut seen, number, node, &what);
                 }
-                Ok(None) => self.say(node, format!("<{}> has no {value}", node.tag_name().name())),
+                Ok(None) => self.report(node, format!("<{}> has no {value}", node.tag_name().name())),
                 Err(error) => self.mistakes.push(error),
             }
         }
@@ -181,7 +187,7 @@ impl Check<'_> {
             let kind = channel.attribute("type").unwrap_or_default();
             if channel.has_tag_name_local("channel") && !["Admin", "Operational", "Analytic", "Debug"].contains(&kind) {
                 let reason = format!("the type of a channel is Admin, Operational, Analytic or Debug, not '{kind}'");
-                self.say(channel, reason);
+                self.report(channel, reason);
             }
         }
         // Events refer to a channel by its id, or by its name if it has no id.
@@ -199,28 +205,35 @@ impl Check<'_> {
         for filter in list(provider, "filters") {
             self.message(filter);
             if let Some(template) = filter.attribute("tid").filter(|template| !template.is_empty()) {
-                self.known(filter, "template", template, templates, &[] as &[Standard<u8>]);
+                self.check_declared(filter, "template", template, templates, &[] as &[Standard<u8>]);
             }
             match (number::<u8>(filter, "value"), number::<u8>(filter, "version")) {
                 (Ok(Some(value)), Ok(version)) => {
                     let key = (value, version.unwrap_or(0));
                     self.once(&mut seen, key, filter, "a filter with this value and version");
                 }
-                (Ok(None), _) => self.say(filter, "<filter> has no value"),
+                (Ok(None), _) => self.report(filter, "<filter> has no value"),
                 (Err(error), _) | (_, Err(error)) => self.mistakes.push(error),
             }
         }
     }
 
-    fn reference<T: Copy>(&mut self, event: Node<'_, '_>, what: &str, own: &[&str], of_windows: &[Standard<T>]) {
+    fn reference<T: Copy>(&mut self, event: Node<'_, '_>, what: &str, own: &[&str], standard_names: &[Standard<T>]) {
         if let Some(name) = event.attribute(what).filter(|name| !name.is_empty()) {
-            self.known(event, what, name, own, of_windows);
+            self.check_declared(event, what, name, own, standard_names);
         }
     }
 
-    fn known<T: Copy>(&mut self, node: Node<'_, '_>, what: &str, name: &str, own: &[&str], of_windows: &[Standard<T>]) {
-        if !own.contains(&name) && standard(of_windows, name).is_none() {
-            self.say(node, format!("the {what} '{name}' is not declared"));
+    fn check_declared<T: Copy>(
+        &mut self,
+        node: Node<'_, '_>,
+        what: &str,
+        name: &str,
+        own: &[&str],
+        standard_names: &[Standard<T>],
+    ) {
+        if !own.contains(&name) && standard(standard_names, name).is_none() {
+            self.report(node, format!("the {what} '{name}' is not declared"));
         }
     }
 
@@ -230,7 +243,7 @@ impl Check<'_> {
         if let Some(id) = id
             && !self.strings.contains(&id)
         {
-            self.say(node, format!("the string '{id}' is in no string table"));
+            self.report(node, format!("the string '{id}' is in no string table"));
         }
     }
 
@@ -245,21 +258,21 @@ impl Check<'_> {
             return;
         }
         if event.attribute("message").is_none() {
-            self.say(event, "an event of an admin channel has a message");
+            self.report(event, "an event of an admin channel has a message");
         }
         if !["win:Critical", "win:Error", "win:Warning", "win:Informational"]
             .contains(&event.attribute("level").unwrap_or_default())
         {
-            self.say(event, "the level of an event of an admin channel is win:Critical, win:Error, win:Warning or win:Informational");
+            self.report(event, "the level of an event of an admin channel is win:Critical, win:Error, win:Warning or win:Informational");
         }
     }
 
     fn template(&mut self, template: Node<'_, '_>, maps: &[&str]) {
         if let Some(node) = template.children().find(|node| node.has_tag_name_local("UserData")) {
-            self.say(node, "<UserData> is not supported; its fields become <EventData>: remove the element");
+            self.report(node, "<UserData> is not supported; its fields become <EventData>: remove the element");
         }
         if template.children().filter(Node::is_element).count() > MAX_FIELDS {
-            self.say(template, format!("an event has at most {MAX_FIELDS} fields"));
+            self.report(template, format!("an event has at most {MAX_FIELDS} fields"));
         }
         self.fields(template, maps, 0);
     }
@@ -270,9 +283,9 @@ impl Check<'_> {
             match node.tag_name().name() {
                 "data" => self.value(node, maps),
                 "struct" if depth == 0 => self.fields(node, maps, 1),
-                "struct" => self.say(node, "a <struct> has no <struct> in it"),
+                "struct" => self.report(node, "a <struct> has no <struct> in it"),
                 "UserData" => {}
-                other => self.say(node, format!("a template has no <{other}>")),
+                other => self.report(node, format!("a template has no <{other}>")),
             }
             for size in ["count", "length"] {
                 self.size(node, size);
@@ -283,20 +296,20 @@ impl Check<'_> {
     fn value(&mut self, node: Node<'_, '_>, maps: &[&str]) {
         let name = node.attribute("inType").unwrap_or_default();
         match Encoding::from_name(name) {
-            None => self.say(node, format!("unknown inType '{name}'")),
+            None => self.report(node, format!("unknown inType '{name}'")),
             Some(encoding) if encoding.to_tdh() > 255 => {
-                self.say(node, format!("the inType '{name}' has no number in a resource"));
+                self.report(node, format!("the inType '{name}' has no number in a resource"));
             }
             Some(encoding) if encoding.name() == Some("win:Binary") && node.attribute("length").is_none() => {
-                self.say(node, "a win:Binary has a length");
+                self.report(node, "a win:Binary has a length");
             }
             Some(_) => {}
         }
         if let Some(out) = node.attribute("outType").filter(|out| out_from_name(out).is_none()) {
-            self.say(node, format!("unknown outType '{out}'"));
+            self.report(node, format!("unknown outType '{out}'"));
         }
         if let Some(map) = node.attribute("map").filter(|map| !maps.contains(map)) {
-            self.say(node, format!("the map '{map}' is not declared"));
+            self.report(node, format!("the map '{map}' is not declared"));
         }
     }
 
@@ -305,7 +318,7 @@ impl Check<'_> {
         let Some(text) = node.attribute(name).map(str::trim) else { return };
         if text.starts_with(|first: char| first.is_ascii_digit()) {
             match number::<u16>(node, name) {
-                Ok(Some(0)) => self.say(node, format!("a {name} of 0")),
+                Ok(Some(0)) => self.report(node, format!("a {name} of 0")),
                 Ok(_) => {}
                 Err(error) => self.mistakes.push(error),
             }
@@ -313,12 +326,12 @@ impl Check<'_> {
         }
         let before = node.prev_siblings().skip(1).find(|other| other.attribute("name") == Some(text));
         match before.map(|field| field.attribute("inType").unwrap_or_default()) {
-            None => self.say(node, format!("the {name} of a field is a field before it; '{text}' is not")),
+            None => self.report(node, format!("the {name} of a field is a field before it; '{text}' is not")),
             Some("win:UInt8" | "win:UInt16" | "win:UInt32") => {}
             Some(kind) => {
                 let reason =
                     format!("the {name} of a field is a win:UInt8, win:UInt16 or win:UInt32; '{text}' is a '{kind}'");
-                self.say(node, reason);
+                self.report(node, reason);
             }
         }
     }

@@ -106,39 +106,6 @@ impl Facts {
     }
 }
 
-/// Returns every class, ordered by number.
-#[must_use]
-pub const fn all() -> &'static [Facts] {
-    super::table::CLASSES
-}
-
-/// Returns the facts about a class.
-#[must_use]
-pub fn facts(class: TraceInfoClass) -> Option<&'static Facts> {
-    all().iter().find(|facts| facts.class == class)
-}
-
-/// Finds a class by number, C name, type name or short name. The comparison ignores case.
-///
-/// ```
-/// use etw_session::info::find;
-///
-/// for name in ["3", "TraceStackTracingInfo", "StackTracing", "stack-tracing"] {
-///     assert_eq!(find(name).map(|facts| facts.class.as_int()), Some(3));
-/// }
-/// assert!(find("29").is_none());
-/// ```
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Facts> {
-    let number = name.parse::<u32>().ok();
-    all().iter().find(|facts| {
-        number == Some(facts.class.as_int())
-            || facts.c_name.eq_ignore_ascii_case(name)
-            || facts.type_name.eq_ignore_ascii_case(name)
-            || facts.short_name().eq_ignore_ascii_case(name)
-    })
-}
-
 /// A row of the table.
 pub(super) struct Row(pub(super) Facts);
 

@@ -24,7 +24,7 @@ pub use capture::{BinaryTracking, PeriodicCapture, PeriodicCaptureLimits};
 pub use context::ContextRegisters;
 pub use counters::{MaxPmcCounters, PmcCounters, PmcEvents, PmcOwners, PmcSession, PmcSessions};
 pub use disallow::{DisallowList, DisallowedProviders};
-pub use facts::{Facts, Length, all, facts, find};
+pub use facts::{Facts, Length};
 pub use groups::{GROUPS, group_by_name};
 pub use lbr::{LBR_BITS, LbrConfiguration, LbrEvents};
 pub use numbers::{MaxSessions, ProcessingVersion, Reserved15, StreamCount};
@@ -34,7 +34,7 @@ pub use providers::{
 };
 pub use stacks::{StackCaching, StackTracing, UnifiedStackCaching};
 pub use system_flags::SystemFlags;
-pub use table::markdown;
+pub use table::{all, facts, find, markdown};
 
 use etw_types::session::TraceInfoClass;
 

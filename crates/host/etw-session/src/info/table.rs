@@ -12,7 +12,7 @@ const WIN10_1903: &str = "Windows 10 1903";
 const WIN10_21H2: &str = "Windows 10 21H2";
 
 /// Every class, ordered by number.
-pub(super) const CLASSES: &[Facts] = &[
+const CLASSES: &[Facts] = &[
     Row::new(
         Class::GuidQueryList,
         "TraceGuidQueryList",
@@ -264,6 +264,39 @@ pub(super) const CLASSES: &[Facts] = &[
     .limit("control and integer registers together")
     .note("not in windows-sys 0.61"),
 ];
+
+/// Returns every class, ordered by number.
+#[must_use]
+pub const fn all() -> &'static [Facts] {
+    CLASSES
+}
+
+/// Returns the facts about a class.
+#[must_use]
+pub fn facts(class: Class) -> Option<&'static Facts> {
+    all().iter().find(|facts| facts.class == class)
+}
+
+/// Finds a class by number, C name, type name or short name. The comparison ignores case.
+///
+/// ```
+/// use etw_session::info::find;
+///
+/// for name in ["3", "TraceStackTracingInfo", "StackTracing", "stack-tracing"] {
+///     assert_eq!(find(name).map(|facts| facts.class.as_int()), Some(3));
+/// }
+/// assert!(find("29").is_none());
+/// ```
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Facts> {
+    let number = name.parse::<u32>().ok();
+    all().iter().find(|facts| {
+        number == Some(facts.class.as_int())
+            || facts.c_name.eq_ignore_ascii_case(name)
+            || facts.type_name.eq_ignore_ascii_case(name)
+            || facts.short_name().eq_ignore_ascii_case(name)
+    })
+}
 
 /// Returns the documentation page: a table of all classes.
 #[must_use]

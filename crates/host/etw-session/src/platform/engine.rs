@@ -19,20 +19,20 @@ use crate::system::{Control, EnableRequest, EventSource, Refusal, System, Target
 #[derive(Clone, Debug)]
 pub struct EngineSystem {
     engine: Engine,
-    folder: PathBuf,
+    dir: PathBuf,
 }
 
 impl EngineSystem {
     /// Creates a system from an engine.
     #[must_use]
     pub const fn new(engine: Engine) -> Self {
-        Self { engine, folder: PathBuf::new() }
+        Self { engine, dir: PathBuf::new() }
     }
 
     /// Resolves relative file names against this folder, for a caller whose current folder is not that of this process.
     #[must_use]
-    pub fn relative_to(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = folder.into();
+    pub fn relative_to(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = dir.into();
         self
     }
 
@@ -49,7 +49,7 @@ impl EngineSystem {
             return Err(Win32Error::InvalidParameter);
         }
         let mut properties = Properties::from_block(name, block)?;
-        properties.log_file = properties.log_file.map(|file| self.folder.join(file));
+        properties.log_file = properties.log_file.map(|file| self.dir.join(file));
         Ok(properties)
     }
 

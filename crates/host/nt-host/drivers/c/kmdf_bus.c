@@ -1,5 +1,5 @@
-/* A bus driver: control requests add, remove and find child devices by number, list them, and ask the bus or its first
-   child for interfaces. With BUG 1 the addresses of the children are too large for the memory of the system. */
+/* A bus driver: control requests add, remove and find child devices by number, list them, look up their addresses, and
+   ask the bus or its first child for interfaces. With BUG 1 the addresses of the children are too large for the memory of the system. */
 
 #include "framework.h"
 
@@ -28,6 +28,11 @@ typedef struct {
     ULONG Size;
     ULONG Number;
 } IDENTIFICATION;
+
+typedef struct {
+    ULONG Size;
+    ULONG Slot;
+} ADDRESS;
 
 #define CODE(function) (0x222000 + (function) * 4)
 /* The number of a child that refuses to be removed. */
@@ -185,10 +190,11 @@ static NTSTATUS NTAPI CreateChild(PVOID List, IDENTIFICATION *Identification, PW
 static VOID NTAPI Scan(PVOID List)
 {
     IDENTIFICATION first = {sizeof first, 1};
+    ADDRESS address = {sizeof address, 101};
 
     LOG("scan\n");
     ANY_WDF(WdfChildListBeginScan, List);
-    ANY_WDF(WdfChildListAddOrUpdateChildDescriptionAsPresent, List, &first, NULL);
+    ANY_WDF(WdfChildListAddOrUpdateChildDescriptionAsPresent, List, &first, BUG == 1 ? NULL : &address);
     ANY_WDF(WdfChildListEndScan, List);
 }
 
@@ -197,6 +203,7 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     WDFDEVICE device = WDF(WDFIOQUEUEGETDEVICE, WdfIoQueueGetDevice, Queue);
     PVOID list = (PVOID)ANY_WDF(WdfFdoGetDefaultChildList, device);
     IDENTIFICATION identification = {sizeof identification, 0};
+    ADDRESS address = {sizeof address, 0};
     RETRIEVE_INFO info = {sizeof info, &identification, NULL, 0, NULL};
     ITERATOR iterator = {sizeof iterator, 1, {0}};
     WDFDEVICE child;
@@ -210,7 +217,9 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     }
     switch (Code) {
     case CODE(0):
-        status = (NTSTATUS)ANY_WDF(WdfChildListAddOrUpdateChildDescriptionAsPresent, list, &identification, NULL);
+        address.Slot = identification.Number + 100;
+        status = (NTSTATUS)ANY_WDF(WdfChildListAddOrUpdateChildDescriptionAsPresent, list, &identification,
+                                   BUG == 1 ? NULL : &address);
         break;
     case CODE(1):
         status = (NTSTATUS)ANY_WDF(WdfChildListUpdateChildDescriptionAsMissing, list, &identification);
@@ -231,13 +240,21 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
     case CODE(4):
         status = Ask(device, (QUESTION *)number);
         break;
+    case CODE(5):
+        /* The framework compares the size with that of the list. */
+        address.Size = identification.Number == 0 ? 4 : sizeof address;
+        status = (NTSTATUS)ANY_WDF(WdfChildListRetrieveAddressDescription, list, &identification, &address);
+        if (status >= 0) {
+            LOG("slot %u\n", address.Slot);
+        }
+        break;
     }
     Complete(Request, status, 0);
 }
 
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
-    ULONG address = BUG == 1 ? 512 << 20 : 0;
+    ULONG address = BUG == 1 ? 512 << 20 : sizeof(ADDRESS);
     CHILD_LIST_CONFIG children = {sizeof children, sizeof(IDENTIFICATION), address, (PVOID)CreateChild, (PVOID)Scan, {0}};
     OWN own = {{sizeof own, 2, (PVOID)5, Reference, Reference}, 7};
     WDF_IO_QUEUE_CONFIG queue;

@@ -274,6 +274,15 @@ static NTSTATUS Library(void)
     CHECK(fields[0] == 2021 && fields[1] == 1 && fields[2] == 1);
     CHECK((UCHAR)CALL(ANY, "RtlTimeFieldsToTime", fields, &again) == 1 && again == time);
     CHECK((UCHAR)CALL(ANY, "RtlTimeToSecondsSince1970", &time, &seconds) == 1 && seconds == 1609459200);
+    CHECK((UCHAR)CALL(ANY, "RtlTimeToSecondsSince1980", &time, &seconds) == 1 && seconds == 1293926400);
+    CALL(ANY, "RtlSecondsSince1980ToTime", seconds, &again);
+    CHECK(again == time);
+    time = 119600063999999999ull; /* the last moment of 1979 */
+    CHECK((UCHAR)CALL(ANY, "RtlTimeToSecondsSince1980", &time, &seconds) == 0);
+    CHECK((CHAR)CALL(ANY, "RtlFindLeastSignificantBit", 0x8000000000001000ull) == 12);
+    CHECK((CHAR)CALL(ANY, "RtlFindMostSignificantBit", 0x8000000000001000ull) == 63);
+    CHECK((CHAR)CALL(ANY, "RtlFindLeastSignificantBit", 0ull) == -1);
+    CHECK((CHAR)CALL(ANY, "RtlFindMostSignificantBit", 0ull) == -1);
     return 0;
 }
 

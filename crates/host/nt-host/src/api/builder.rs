@@ -65,7 +65,7 @@ pub struct Builder {
     /// Whether the imitated framework is used, whatever the environment says.
     imitates: bool,
     /// The folders that are copied to the volume.
-    folders: Vec<PathBuf>,
+    dirs: Vec<PathBuf>,
     pub(super) config: Config,
     allowed: Vec<GapKind>,
     measures_coverage: bool,
@@ -397,8 +397,8 @@ impl Builder {
 
     /// Copies a folder of this machine to the root of the volume. The run changes only the copy.
     #[must_use]
-    pub fn volume_from(mut self, folder: impl AsRef<Path>) -> Self {
-        self.folders.push(folder.as_ref().to_path_buf());
+    pub fn volume_from(mut self, dir: impl AsRef<Path>) -> Self {
+        self.dirs.push(dir.as_ref().to_path_buf());
         self
     }
 
@@ -466,9 +466,9 @@ impl Builder {
             let key = RegistryKey::Path(format!(r"{service}\Parameters\Wdf"));
             self.config.registry.push((key, "VerifierOn".to_owned(), RegistryValue::Dword(1)));
         }
-        for folder in &self.folders {
-            let failed = |error| Error::Usage(format!("cannot copy {} to the volume: {error}", folder.display()));
-            volume_files::copy(folder, "", &mut self.config.files).map_err(failed)?;
+        for dir in &self.dirs {
+            let failed = |error| Error::Usage(format!("cannot copy {} to the volume: {error}", dir.display()));
+            volume_files::copy(dir, "", &mut self.config.files).map_err(failed)?;
         }
         let notes = notes(&image, &guest.layout);
         let coverage_file = self.coverage.take().or_else(coverage::file_of_process);

@@ -18,10 +18,10 @@ static WRITTEN: Mutex<BTreeMap<PathBuf, LineCoverage>> = Mutex::new(BTreeMap::ne
 
 /// Returns the file of this process in the folder that the environment names.
 pub(super) fn file_of_process() -> Option<PathBuf> {
-    let folder = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty())?;
+    let dir = std::env::var_os(VARIABLE).filter(|dir| !dir.is_empty())?;
     let program = std::env::current_exe().ok();
     let program = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
-    Some(Path::new(&folder).join(format!("{program}-{}.info", std::process::id())))
+    Some(Path::new(&dir).join(format!("{program}-{}.info", std::process::id())))
 }
 
 /// Fails if a file cannot be created there.

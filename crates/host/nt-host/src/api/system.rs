@@ -105,13 +105,13 @@ fn put(buffer: &mut [u8], data: &[u8]) {
 }
 
 /// Returns the current directory of the caller, which may differ from the child's.
-fn folder() -> Vec<u8> {
+fn dir() -> Vec<u8> {
     env::current_dir().unwrap_or_default().into_os_string().into_vec()
 }
 
 impl System for HostSystem {
     fn start_trace(&self, name: &str, block: &mut [u8]) -> Result<u64, Win32Error> {
-        let call = Control::Start { folder: folder(), name: name.to_owned(), block: block.to_vec() };
+        let call = Control::Start { dir: dir(), name: name.to_owned(), block: block.to_vec() };
         let (result, handle, data) = self.number(call);
         put(block, &data);
         result.map(|()| handle)
@@ -122,7 +122,7 @@ impl System for HostSystem {
             Target::Handle(handle) => (handle, None),
             Target::Name(name) => (0, Some(name.to_owned())),
         };
-        let call = Control::Trace { folder: folder(), handle, name, code: control as u32, block: block.to_vec() };
+        let call = Control::Trace { dir: dir(), handle, name, code: control as u32, block: block.to_vec() };
         let (result, _, data) = self.number(call);
         put(block, &data);
         result

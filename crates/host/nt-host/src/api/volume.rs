@@ -146,9 +146,9 @@ impl Volume {
     ///
     /// Fails like [`Volume::open`], and with the status of the query.
     pub fn list(&self, path: &str) -> Result<Vec<String>, Error> {
-        let folder = self.open(path)?;
-        let names = folder.list("*");
-        folder.close()?;
+        let dir = self.open(path)?;
+        let names = dir.list("*");
+        dir.close()?;
         names
     }
 

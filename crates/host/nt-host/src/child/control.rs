@@ -63,18 +63,16 @@ pub(super) fn end_sessions(machine: Machine) {
 pub(super) fn answer(machine: Machine, call: Control) -> Answer {
     let system = EngineSystem::new(machine.engine().clone());
     match call {
-        Control::Start { folder, name, mut block } => {
-            match system.relative_to(OsString::from_vec(folder)).start_trace(&name, &mut block) {
+        Control::Start { dir, name, mut block } => {
+            match system.relative_to(OsString::from_vec(dir)).start_trace(&name, &mut block) {
                 Ok(handle) => Answer::Code { code: 0, number: handle, data: block },
                 Err(error) => Answer::Code { code: error.as_int(), number: 0, data: block },
             }
         }
-        Control::Trace { folder, handle, name, code: number, mut block } => {
+        Control::Trace { dir, handle, name, code: number, mut block } => {
             let target = name.as_deref().map_or(Target::Handle(handle), Target::Name);
             let result = match code_of(number) {
-                Some(control) => {
-                    system.relative_to(OsString::from_vec(folder)).control_trace(target, control, &mut block)
-                }
+                Some(control) => system.relative_to(OsString::from_vec(dir)).control_trace(target, control, &mut block),
                 None => Err(Win32Error::InvalidParameter),
             };
             Answer::Code { code: result.err().map_or(0, Win32Error::as_int), number: 0, data: block }

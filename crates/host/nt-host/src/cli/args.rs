@@ -49,7 +49,7 @@ pub(super) enum Command {
     /// Fail each fallible call in turn, then calls at random
     #[command(after_help = format!("Example:\n  nt-host matrix my_driver.sys --ioctl 22E000:6869 --seed 5\n\n{}", notes()))]
     Matrix(Box<Options>),
-    /// Send the driver requests that are made up, and report its mistakes with the commands that reproduce them
+    /// Fuzz the driver: send it generated requests, and report each mistake with the command that reproduces it
     #[command(after_help = format!(
         "Examples:\n  nt-host fuzz my_driver.sys --time 5m --jobs 2\n  \
          nt-host fuzz my_driver.sys --executions 100000 --seed 1 --json\n\n{}",

@@ -1,4 +1,4 @@
-//! `nt-host fuzz`: sends requests that are made up, and reports the driver's mistakes.
+//! `nt-host fuzz`: sends generated requests, and reports the driver's mistakes.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
@@ -9,7 +9,7 @@ use command_line::{error, escaped, is_quiet, print, shown};
 use serde_json::{Value, json};
 
 use super::args::FuzzOptions;
-use super::fuzz_files::Folders;
+use super::fuzz_files::Dirs;
 use super::run::builder;
 use super::{grammar, interrupt, json};
 use crate::fuzz::Watcher;
@@ -39,8 +39,8 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
     // The driver is read before a folder is created.
     let fuzz = Fuzz::new(builder(&options.run, false)).grammar(grammar).jobs(options.jobs);
     std::fs::metadata(driver).map_err(|error| usage(format!("{}: {error}", driver.display())))?;
-    let folders = Folders::create(&output, options.corpus.as_deref(), driver).map_err(usage)?;
-    let mut inputs = folders.inputs().map_err(usage)?;
+    let dirs = Dirs::create(&output, options.corpus.as_deref(), driver).map_err(usage)?;
+    let mut inputs = dirs.inputs().map_err(usage)?;
     if !options.run.steps.0.is_empty() {
         let steps = options.run.steps.of_device();
         let steps =
@@ -52,11 +52,11 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
         Some(executions) => fuzz.executions(executions),
         None => fuzz.time(options.time),
     };
-    interrupt::notice();
-    let mut screen = Screen::new(folders, options.run.json);
+    interrupt::install();
+    let mut screen = Screen::new(dirs, options.run.json);
     let harvest = fuzz.seed(seed).inputs(inputs).run_with(&mut screen).map_err(|error| failed(&error))?;
     screen.clear();
-    let page = screen.folders.add_coverage(&harvest.lines).map_err(usage)?;
+    let page = screen.dirs.add_coverage(&harvest.lines).map_err(usage)?;
     if options.run.json {
         print(&(summary(&harvest, seed, &screen, page.as_deref(), driver).to_string() + "\n"));
     } else {
@@ -70,7 +70,7 @@ fn session(options: &FuzzOptions) -> Result<u8, (u8, String)> {
         return Err((USAGE, reason));
     }
     Ok(match harvest.bugs.iter().any(|bug| bug.finding.rule != Rule::Host) {
-        _ if interrupt::came() => INTERRUPTED,
+        _ if interrupt::was_interrupted() => INTERRUPTED,
         true => FINDINGS,
         false if !harvest.bugs.is_empty() => INCOMPLETE,
         false => SUCCESS,
@@ -118,14 +118,14 @@ fn summary(harvest: &Harvest, seed: u64, screen: &Screen, page: Option<&Path>, d
         "lines_reached": harvest.lines.total().0,
         "coverage": page.map(|page| page.display().to_string()),
         "inputs": harvest.corpus.len(),
-        "folder": screen.folders.findings().display().to_string(),
+        "folder": screen.dirs.findings().display().to_string(),
         "findings": harvest.bugs.iter().map(bug).collect::<Vec<_>>(),
     })
 }
 
 /// Writes what a session finds to its folders, and shows it.
 struct Screen {
-    folders: Folders,
+    dirs: Dirs,
     json: bool,
     line: bool,
     shown: Instant,
@@ -134,9 +134,9 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(folders: Folders, json: bool) -> Self {
+    fn new(dirs: Dirs, json: bool) -> Self {
         let line = std::io::stderr().is_terminal() && !is_quiet();
-        Self { folders, json, line, shown: Instant::now(), failure: None }
+        Self { dirs, json, line, shown: Instant::now(), failure: None }
     }
 
     fn clear(&self) {
@@ -148,24 +148,19 @@ impl Screen {
 
 impl Watcher for Screen {
     fn input(&mut self, input: &Input) {
-        if let Err(reason) = self.folders.add_input(input) {
+        if let Err(reason) = self.dirs.add_input(input) {
             self.failure.get_or_insert(reason);
         }
     }
 
     fn bug(&mut self, bug: &Bug) {
         self.clear();
-        match self.folders.add_bug(bug) {
-            Ok((folder, command)) if !self.json => {
+        match self.dirs.add_bug(bug) {
+            Ok((dir, command)) if !self.json => {
                 let whose = if bug.finding.rule == Rule::Host { "a defect of nt-host: " } else { "" };
                 let chance = if bug.is_reproduced { "" } else { " (not reproduced)" };
                 let finding = bug.finding.to_string();
-                print(&format!(
-                    "{whose}{}{chance}\n  {}\n  {}\n",
-                    escaped(&finding),
-                    escaped(&command),
-                    shown(&folder)
-                ));
+                print(&format!("{whose}{}{chance}\n  {}\n  {}\n", escaped(&finding), escaped(&command), shown(&dir)));
             }
             Ok(_) => {}
             Err(reason) => drop(self.failure.get_or_insert(reason)),
@@ -180,6 +175,6 @@ impl Watcher for Screen {
             eprint!("\r\x1b[K{time} s: {requests} requests, {rate} per second, {corpus} inputs, {bugs} findings …");
             let _ = std::io::stderr().flush();
         }
-        self.failure.is_none() && !interrupt::came()
+        self.failure.is_none() && !interrupt::was_interrupted()
     }
 }

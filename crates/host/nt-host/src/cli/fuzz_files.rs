@@ -17,20 +17,20 @@ use crate::{Bug, Input, LineCoverage};
 const EXTENSION: &str = "steps";
 
 /// The folders.
-pub(super) struct Folders {
+pub(super) struct Dirs {
     output: PathBuf,
     corpus: PathBuf,
     findings: PathBuf,
     driver: PathBuf,
 }
 
-impl Folders {
+impl Dirs {
     /// Creates the folders.
     pub(super) fn create(output: &Path, corpus: Option<&Path>, driver: &Path) -> Result<Self, String> {
         let corpus = corpus.map_or_else(|| output.join("corpus"), Path::to_owned);
         let findings = output.join("findings");
-        for folder in [&corpus, &findings] {
-            fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        for dir in [&corpus, &findings] {
+            fs::create_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         }
         // A test runs in another folder.
         let driver = fs::canonicalize(driver).map_err(|error| format!("{}: {error}", driver.display()))?;
@@ -75,22 +75,22 @@ impl Folders {
     /// Writes a finding with the command and the test that reproduce it. Returns the folder and the command.
     pub(super) fn add_bug(&self, bug: &Bug) -> Result<(PathBuf, String), String> {
         let name = name(bug);
-        let mut folder = self.findings.join(&name);
+        let mut dir = self.findings.join(&name);
         let mut number = 1;
-        while folder.exists() {
+        while dir.exists() {
             number += 1;
-            folder = self.findings.join(format!("{name}-{number}"));
+            dir = self.findings.join(format!("{name}-{number}"));
         }
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
         let command = bug.input.command(&self.driver);
         let stack: Vec<String> = bug.finding.stack.iter().map(|place| format!("  called from {place}")).collect();
         let chance =
             if bug.is_reproduced { "" } else { "It was not reproduced: it may depend on the order of threads.\n" };
         let report = format!("{}\n{}{chance}\n{command}\n", bug.finding, lines(&stack));
-        write(&folder.join("finding.txt"), &report)?;
-        write(&folder.join(format!("input.{EXTENSION}")), &lines(&bug.input.options()))?;
-        write(&folder.join("test.rs"), &bug.input.test(&name.replace('-', "_"), &self.driver))?;
-        Ok((folder, command))
+        write(&dir.join("finding.txt"), &report)?;
+        write(&dir.join(format!("input.{EXTENSION}")), &lines(&bug.input.options()))?;
+        write(&dir.join("test.rs"), &bug.input.test(&name.replace('-', "_"), &self.driver))?;
+        Ok((dir, command))
     }
 }
 

@@ -13,11 +13,11 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Makes interrupts end the run in the child process, instead of this process.
 pub(super) fn watch(child: u32) {
     CHILD.store(child.cast_signed(), Ordering::SeqCst);
-    notice();
+    install();
 }
 
-/// Makes the first interrupt one that [`came`] reports, instead of the end of this process.
-pub(super) fn notice() {
+/// Makes the first interrupt one that [`was_interrupted`] reports, instead of the end of this process.
+pub(super) fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed();
         // SAFETY: all bytes are zero, which is a valid value of each field: integers, an empty set, no restorer.
@@ -31,7 +31,7 @@ pub(super) fn notice() {
 }
 
 /// Returns whether there was an interrupt.
-pub(super) fn came() -> bool {
+pub(super) fn was_interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 

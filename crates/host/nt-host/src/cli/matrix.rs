@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use command_line::exit::{FAILED, FINDINGS, INCOMPLETE, SUCCESS, USAGE};
-use command_line::{annotate, escaped, print, say, shown};
+use command_line::{annotate, escaped, info, print, shown};
 
 use super::args::Options;
 use super::json;
@@ -33,7 +33,7 @@ pub(super) fn matrix(options: &Options) -> u8 {
         let Some(count) = count else { return Progress::line().step("run 1") };
         // A log without a terminal gets one line.
         if number == 2 && !shows_progress() {
-            say(&format!("{count} runs"));
+            info(&format!("{count} runs"));
         }
         Progress::line().step(&format!("run {number} of {count}, {failure}"));
     });

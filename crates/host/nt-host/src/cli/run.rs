@@ -49,8 +49,8 @@ pub(super) fn builder(options: &Options, measured: bool) -> Builder {
     for failure in &options.fail {
         builder = builder.fail(failure.clone());
     }
-    for folder in &options.volume {
-        builder = builder.volume_from(folder);
+    for dir in &options.volume {
+        builder = builder.volume_from(dir);
     }
     for kind in &options.allow {
         builder = builder.allow(*kind);
@@ -277,7 +277,7 @@ fn scripted(host: &NtHost, options: &Options, loaded: bool) -> Vec<String> {
 fn judge(result: Result<(), Error>, report: &Report) -> Verdict {
     let has_findings = !report.findings().is_empty();
     match result {
-        Err(_) if interrupt::came() => Verdict::new(INTERRUPTED, "interrupted"),
+        Err(_) if interrupt::was_interrupted() => Verdict::new(INTERRUPTED, "interrupted"),
         Err(error @ Error::NotLoaded(..)) => Verdict::new(FAILED, error.to_string()),
         Err(error @ Error::DriverEntry(..)) if !has_findings => Verdict::new(FAILED, error.to_string()),
         Err(error @ (Error::Process(_) | Error::Host(_))) => {

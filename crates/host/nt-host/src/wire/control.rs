@@ -10,9 +10,9 @@ messages! {
     /// A session control call.
     Control {
         /// `StartTrace`. A relative file name is relative to the caller's directory.
-        Start { folder: Vec<u8>, name: String, block: Vec<u8> } = 1,
+        Start { dir: Vec<u8>, name: String, block: Vec<u8> } = 1,
         /// `ControlTrace`, by name if there is one, otherwise by handle.
-        Trace { folder: Vec<u8>, handle: u64, name: Option<String>, code: u32, block: Vec<u8> } = 2,
+        Trace { dir: Vec<u8>, handle: u64, name: Option<String>, code: u32, block: Vec<u8> } = 2,
         /// `QueryAllTraces`.
         QueryAll { template: Vec<u8> } = 3,
         /// `EnableTraceEx2`.

@@ -15,12 +15,12 @@ const LONGEST: u32 = 1 << 16;
 
 /// Creates the file.
 pub(crate) fn create() -> io::Result<File> {
-    let folder = std::env::temp_dir();
+    let dir = std::env::temp_dir();
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
-    options.clone().custom_flags(libc::O_TMPFILE).open(&folder).or_else(|_| {
+    options.clone().custom_flags(libc::O_TMPFILE).open(&dir).or_else(|_| {
         // Not every file system supports files without a name.
-        let path = folder.join(format!("nt-host-{}-{:?}", std::process::id(), std::thread::current().id()));
+        let path = dir.join(format!("nt-host-{}-{:?}", std::process::id(), std::thread::current().id()));
         let file = options.create_new(true).open(&path)?;
         fs::remove_file(&path)?;
         Ok(file)

@@ -316,7 +316,7 @@ fn requests_that_are_completed_correctly_are_clean_and_free_their_lists() {
 
 #[test]
 fn more_bytes_than_the_buffer_has_are_found_in_every_kind_of_request() {
-    let detail = "the request is completed with 9 bytes, but its buffer has 8";
+    let detail = "completes the request with 9 bytes, but its buffer has 8";
     every_way(1, |_| true, Rule::RequestMisuse, detail, "completed");
     // The I/O manager copies the bytes of a buffered request with a warning, too. In other requests, the number may be
     // the size that the driver needs.
@@ -326,7 +326,7 @@ fn more_bytes_than_the_buffer_has_are_found_in_every_kind_of_request() {
 
 #[test]
 fn a_wrong_stack_location_is_found_when_a_request_is_completed_or_sent() {
-    let skipped = "the request is completed after IoSkipCurrentIrpStackLocation, and was not sent";
+    let skipped = "completes the request after IoSkipCurrentIrpStackLocation without sending it";
     every_way(3, |_| true, Rule::RequestMisuse, skipped, "completed");
     let range = "CurrentLocation is 9, but the IRP has 1 stack locations";
     every_way(4, |_| true, Rule::BugCheck, &format!("{range} (bug check 0x44)"), "completed");

@@ -9,6 +9,7 @@ const PULL: u32 = 0x0022_2004;
 const LIST: u32 = 0x0022_2008;
 const FIND: u32 = 0x0022_200C;
 const QUERY: u32 = 0x0022_2010;
+const ADDRESS: u32 = 0x0022_2014;
 /// The number of a child that refuses to be removed.
 const STAYS: u32 = 42;
 
@@ -28,9 +29,16 @@ fn children_come_and_go_as_the_bus_driver_reports_them() {
     assert_eq!(ask(&device, PLUG, 7), NtStatus::ObjectNameExists);
     assert_eq!(ask(&device, LIST, 0), NtStatus::Success);
     assert_eq!(log.lines(&host), ["has 1, status 1", "has 7, status 1"]);
+    for (number, line) in [(1, "slot 101"), (7, "slot 107")] {
+        assert_eq!(ask(&device, ADDRESS, number), NtStatus::Success);
+        assert_eq!(log.lines(&host), [line]);
+    }
+    // The driver passes a description of the wrong size.
+    assert_eq!(ask(&device, ADDRESS, 0), NtStatus::InvalidDeviceRequest);
     assert_eq!(ask(&device, PULL, 7), NtStatus::Success);
     assert_eq!(log.lines(&host), ["a child was pulled out", "a child stops"]);
     assert_eq!(ask(&device, PULL, 7), NtStatus::NoSuchDevice);
+    assert_eq!(ask(&device, ADDRESS, 7), NtStatus::NoSuchDevice);
     for (number, line) in [(1, "pdo 1, status 1"), (7, "pdo 0, status 3")] {
         assert_eq!(ask(&device, FIND, number), NtStatus::Success);
         assert_eq!(log.lines(&host), [line]);

@@ -217,7 +217,7 @@ fn a_queue_with_a_limit_or_callbacks_that_its_type_does_not_have_is_refused() {
     for (bug, status, what) in [
         (2, "0xC000000D", "NumberOfPresentedRequests is 1, but the queue is not parallel: set it to 0"),
         (3, "0xC020020B", "the queue has no callback for requests: set EvtIoDefault or another one"),
-        (4, "0xC000000D", "a manual queue has callbacks for requests: set none"),
+        (4, "0xC000000D", "gives a manual queue callbacks for requests: set none"),
     ] {
         let image = build("kmdf_queues", bug, "FxDriverEntry", &FRAMEWORK);
         let host = NtHost::builder().driver(image).start().expect("DriverEntry");

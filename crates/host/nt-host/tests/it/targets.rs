@@ -270,7 +270,7 @@ fn a_device_that_succeeds_a_query_without_a_result_is_found() {
     run.device.remove().expect("removal");
     let report = run.host.unload().expect("unload");
     let found: Vec<_> = report.findings().iter().map(|found| (found.rule, found.detail.as_str())).collect();
-    let what = "a query for the target device succeeds, but IoStatus.Information is NULL";
+    let what = "completes a query for the target device without the device in IoStatus.Information";
     assert_eq!(found, [(Rule::RequestMisuse, what)]);
 }
 

@@ -227,7 +227,7 @@ fn the_command_opens_connections_and_replays_captures() {
 fn mistakes_of_callout_drivers_are_found() {
     for (bug, rule, routine, detail) in [
         (1, Rule::ObjectLeak, None, "does not free a clone of a NET_BUFFER_LIST"),
-        (2, Rule::DoubleFree, Some("FwpsFreeCloneNetBufferList0"), "the NET_BUFFER_LIST was already freed"),
+        (2, Rule::DoubleFree, Some("FwpsFreeCloneNetBufferList0"), "frees a NET_BUFFER_LIST that is already freed"),
         (3, Rule::WfpMisuse, Some("FwpsInjectNetworkSendAsync0"), "injects a packet that it did not clone or allocate"),
         (4, Rule::RequestNever, Some("FwpsPendOperation0"), "never completes a classify that it pended"),
         (

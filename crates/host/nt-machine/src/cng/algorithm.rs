@@ -86,7 +86,7 @@ pub(super) fn is_other(name: &str) -> bool {
 }
 
 /// Returns the algorithm of a pseudo-handle.
-pub(super) fn of_pseudo_handle(handle: u64) -> Option<Pseudo> {
+pub(super) fn from_pseudo_handle(handle: u64) -> Option<Pseudo> {
     PSEUDO_HANDLES.into_iter().find(|known| known.handle == handle)
 }
 

@@ -24,7 +24,7 @@ routines! { pub(super) ROUTINES;
         size: Out<u32>,
         _flags: Ignored<u32>,
     ) -> Outcome {
-        let subject = Subject::of(handle)?;
+        let subject = Subject::from_handle(handle)?;
         let Some(value) = subject.property(&text(name)?) else { return fail(NtStatus::NotSupported) };
         size.set(value.len() as u32)?;
         if output.start().is_null() {
@@ -44,7 +44,7 @@ routines! { pub(super) ROUTINES;
         input: GuestSlice<u8>,
         _flags: Ignored<u32>,
     ) -> Outcome {
-        let subject = Subject::of(handle)?;
+        let subject = Subject::from_handle(handle)?;
         match (text(name)?.as_str(), subject.kind) {
             ("ChainingMode", Kind::Aes) => set_mode(handle, &mode_name(input)?),
             ("IV", Kind::Aes) if subject.key_bits.is_some() => {
@@ -70,7 +70,7 @@ struct Subject {
 }
 
 impl Subject {
-    fn of(handle: KernelHandle) -> Outcome<Self> {
+    fn from_handle(handle: KernelHandle) -> Outcome<Self> {
         if object::of_kind(handle, HASH).is_some() {
             let number = hash(handle)?;
             let found = state().hashes.get(&number).map(|hash| (hash.name, hash.digest));

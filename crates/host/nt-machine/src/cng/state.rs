@@ -194,7 +194,7 @@ pub(super) fn number_of(handle: KernelHandle, kind: &'static str) -> Outcome<u64
 /// Returns the provider of a handle or pseudo-handle.
 pub(super) fn provider(handle: KernelHandle) -> Outcome<Provider> {
     if algorithm::is_pseudo_handle(handle.as_int()) && kernel().config.os >= Os::Win10_1507 {
-        let Some(pseudo) = algorithm::of_pseudo_handle(handle.as_int()) else {
+        let Some(pseudo) = algorithm::from_pseudo_handle(handle.as_int()) else {
             not_modelled(format_args!("uses the algorithm with the pseudo-handle {:#x}", handle.as_int()));
         };
         let Some((name, kind)) = algorithm::find(pseudo.name) else { return fail(NtStatus::InvalidHandle) };

@@ -15,7 +15,7 @@ use crate::cpu::handler::{Home, Restored};
 const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
 /// Sent to a thread that does not return from the driver, so that it reports where it is.
-pub(crate) const ASK: i32 = libc::SIGUSR2;
+pub(crate) const REPORT_STACK: i32 = libc::SIGUSR2;
 
 /// Sent to a thread that has run for a while. It goes on, unless it jumps to itself and will never do anything else. A separate signal,
 /// because a thread that has not handled [`ASK`] yet would not get it again.
@@ -39,7 +39,7 @@ macro_rules! handler {
     };
 }
 handler!(on_fault, handle_fault);
-handler!(on_ask, handle_ask);
+handler!(on_report_stack, handle_report_stack);
 handler!(on_peek, handle_peek);
 
 /// Installs the handlers for this process.
@@ -47,7 +47,7 @@ pub(crate) fn install() -> io::Result<()> {
     for signal in SIGNALS {
         set_handler(signal, on_fault, 0)?;
     }
-    set_handler(ASK, on_ask, 0)?;
+    set_handler(REPORT_STACK, on_report_stack, 0)?;
     set_handler(peek(), on_peek, libc::SA_RESTART)
 }
 
@@ -103,11 +103,11 @@ extern "C" fn handle_peek(signal: i32, info: *mut libc::siginfo_t, context: *mut
     #[expect(clippy::indexing_slicing, reason = "a constant of the C library, below the array's length")]
     let rip = registers[libc::REG_RIP as usize].cast_unsigned();
     if fault::jumps_to_itself(rip) {
-        handle_ask(signal, info, context);
+        handle_report_stack(signal, info, context);
     }
 }
 
-extern "C" fn handle_ask(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
+extern "C" fn handle_report_stack(_: i32, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a valid structure to handlers with this signature; it lives for the duration of the
     // call.
     let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };

@@ -80,32 +80,32 @@ pub(crate) fn open(open: &FileOpen) -> Outcome<(u64, Answer)> {
 }
 
 /// Begins an operation on an open file.
-pub(crate) fn begin(file: u64, asked: &FileRequest) -> Outcome<Begun> {
+pub(crate) fn begin(file: u64, requested: &FileRequest) -> Outcome<Begun> {
     let file = File::new(file);
-    let length = asked.output.max(asked.input.len() as u32);
-    let major = asked.kind.as_int();
+    let length = requested.output.max(requested.input.len() as u32);
+    let major = requested.kind.as_int();
     let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(u64::from(length).max(8))?;
     let mut request = Request { major, file, is_user: true, ..Request::default() };
-    let (size, class, address) = (u64::from(length), u64::from(asked.class), buffer.address());
+    let (size, class, address) = (u64::from(length), u64::from(requested.class), buffer.address());
     request.parameters = match major {
-        major::READ => [asked.output.into(), 0, asked.offset, address, 0, 0],
-        major::WRITE => [size, 0, asked.offset, address, 0, 0],
+        major::READ => [requested.output.into(), 0, requested.offset, address, 0, 0],
+        major::WRITE => [size, 0, requested.offset, address, 0, 0],
         major::QUERY_INFORMATION | major::QUERY_VOLUME_INFORMATION => [size, class, address, 0, 0, 0],
         major::SET_INFORMATION => [size, class, 0, 0, address, 0],
         major::DIRECTORY_CONTROL => {
             (request.minor, request.flags) = (QUERY_DIRECTORY, RESTART_SCAN);
-            let pattern = String::from_utf8_lossy(&asked.input).into_owned();
+            let pattern = String::from_utf8_lossy(&requested.input).into_owned();
             let pattern = if pattern.is_empty() { 0 } else { new_string(&pattern)?.address() };
             [size, pattern, class, 0, address, 0]
         }
         _ => [0; 6],
     };
     if matches!(major, major::WRITE | major::SET_INFORMATION) {
-        buffer.write_all(&asked.input)?;
+        buffer.write_all(&requested.input)?;
     }
     let data = request::create(&request)?;
     operation::start(data)?;
-    Ok(Begun { data, buffer, output: asked.output })
+    Ok(Begun { data, buffer, output: requested.output })
 }
 
 /// Waits for an operation.

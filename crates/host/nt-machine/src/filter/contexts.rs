@@ -162,7 +162,7 @@ pub(super) fn release(context: ContextId) {
         let what = name(kind);
         verify::find(
             Rule::IrqlTooHigh,
-            format_args!("releases a {what} in uses paged pool at IRQL {irql}, allowed up to 1"),
+            format_args!("releases a {what} in paged pool at IRQL {irql}, allowed up to 1"),
         );
     }
     if left > 0 {

@@ -80,8 +80,8 @@ pub(super) fn path_to_open(file: File) -> Result<String, Fault> {
         let trimmed = name.trim_end_matches('\\');
         return Ok(if trimmed.is_empty() { r"\".to_owned() } else { trimmed.to_owned() });
     };
-    let folder = lock(&kernel().io).volume.path_of(related.address()).unwrap_or_default();
-    Ok(format!("{}\\{}", folder.trim_end_matches('\\'), name.trim_matches('\\')).trim_end_matches('\\').to_owned())
+    let dir = lock(&kernel().io).volume.path_of(related.address()).unwrap_or_default();
+    Ok(format!("{}\\{}", dir.trim_end_matches('\\'), name.trim_matches('\\')).trim_end_matches('\\').to_owned())
 }
 
 fn create(iopb: &FLT_IO_PARAMETER_BLOCK) -> Outcome<Result2> {

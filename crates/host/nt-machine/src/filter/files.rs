@@ -49,7 +49,7 @@ pub(super) struct Opened {
 
 /// The functions that run after the last handle and the last reference of a file are released.
 const FILE: Lifetime = Lifetime {
-    last_handle: |file| tell(GuestPtr::new(file), major::CLEANUP).or_stop(),
+    last_handle: |file| send_request(GuestPtr::new(file), major::CLEANUP).or_stop(),
     last_reference: |file| end(GuestPtr::new(file)).or_stop(),
 };
 
@@ -128,7 +128,7 @@ pub(super) fn close(file: File) {
     object::last_handle_closed(file.address());
 }
 
-fn tell(file: File, major: u8) -> Result<(), Fault> {
+fn send_request(file: File, major: u8) -> Result<(), Fault> {
     let above = state().opened_below.get(&file).copied();
     let request = Request { major, file, above, ..Request::default() };
     match request::run(&request) {
@@ -139,7 +139,7 @@ fn tell(file: File, major: u8) -> Result<(), Fault> {
 
 fn end(file: File) -> Result<(), Fault> {
     let stream = file.FsContext().read()?.address();
-    tell(file, major::CLOSE)?;
+    send_request(file, major::CLOSE)?;
     contexts::file_closed(file, stream);
     state().opened_below.remove(&file);
     lock(&kernel().pool).free_object(file.address());

@@ -22,7 +22,7 @@ const KEEP_POSITION: u32 = 4;
 const OPEN_IF: u32 = 3;
 const DIRECTORY: u32 = 1;
 /// The folder for what the system and its drivers keep on a volume.
-const SYSTEM_FOLDER: &str = r"\System Volume Information";
+const SYSTEM_DIR: &str = r"\System Volume Information";
 /// `SL_RETURN_SINGLE_ENTRY`.
 const SINGLE_ENTRY: u8 = 2;
 
@@ -96,7 +96,7 @@ routines! { pub(super) ROUTINES;
     #[irql(PASSIVE), module(FILTER_MANAGER), fails(NtStatus::AccessDenied), keeps_nothing]
     fn FltCreateSystemVolumeInformationFolder(instance: InstanceId) -> Outcome {
         let opening = Opening {
-            path: SYSTEM_FOLDER.to_owned(),
+            path: SYSTEM_DIR.to_owned(),
             related: GuestPtr::NULL,
             access: 0,
             disposition: OPEN_IF,

@@ -106,7 +106,7 @@ routines! { pub(super) ROUTINES;
         let base = name.Buffer().read()?;
         for (part, (start, end)) in [
             (names.Volume(), parts.volume),
-            (names.ParentDir(), parts.folder),
+            (names.ParentDir(), parts.dir),
             (names.FinalComponent(), parts.last),
             (names.Stream(), parts.stream),
             (names.Extension(), parts.extension),
@@ -244,7 +244,7 @@ fn change(names: Names, by: i64, from: u64) -> Option<i64> {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Parts {
     volume: (usize, usize),
-    folder: (usize, usize),
+    dir: (usize, usize),
     last: (usize, usize),
     stream: (usize, usize),
     extension: (usize, usize),
@@ -265,7 +265,7 @@ impl Parts {
         let dot = find(b'.', last).into_iter().rfind(|at| *at < stream);
         Self {
             volume: (0, volume),
-            folder: (volume, last),
+            dir: (volume, last),
             last: (last, end),
             stream: (stream, end),
             extension: dot.map_or((stream, stream), |dot| (dot + 1, stream)),
@@ -298,16 +298,16 @@ mod tests {
 
     fn parts(name: &str, has_volume: bool) -> [String; 5] {
         let units: Vec<u16> = name.encode_utf16().collect();
-        let Parts { volume, folder, last, stream, extension } = Parts::new(&units, has_volume);
-        [volume, folder, last, stream, extension].map(|(start, end)| String::from_utf16_lossy(&units[start..end]))
+        let Parts { volume, dir, last, stream, extension } = Parts::new(&units, has_volume);
+        [volume, dir, last, stream, extension].map(|(start, end)| String::from_utf16_lossy(&units[start..end]))
     }
 
     #[test]
     fn names_have_the_parts_of_the_documentation() {
         let name = r"\Device\HarddiskVolume1\Docume~1\MyUser\My Documents\TestRe~1.txt:stream1:$DATA";
-        let folder = r"\Docume~1\MyUser\My Documents\";
+        let dir = r"\Docume~1\MyUser\My Documents\";
         let last = "TestRe~1.txt:stream1:$DATA";
-        assert_eq!(parts(name, true), [r"\Device\HarddiskVolume1", folder, last, ":stream1:$DATA", "txt"]);
+        assert_eq!(parts(name, true), [r"\Device\HarddiskVolume1", dir, last, ":stream1:$DATA", "txt"]);
         assert_eq!(parts("TestRe~1.txt", false), ["", "", "TestRe~1.txt", "", "txt"]);
         assert_eq!(parts(r"\Device\HarddiskVolume1\a", true), [r"\Device\HarddiskVolume1", r"\", "a", "", ""]);
         assert_eq!(parts(r"\Device\HarddiskVolume1", true), [r"\Device\HarddiskVolume1", "", "", "", ""]);

@@ -148,7 +148,7 @@ routines! { pub(super) ROUTINES;
     #[irql(APC), module(FILTER_MANAGER), fails(NtStatus::InvalidParameter), keeps_nothing]
     fn FltIsDirectory(file: File, _instance: Ignored<InstanceId>, place: Out<u8>) -> Outcome {
         let size = lock(&kernel().io).volume.size(file.address()).ok_or(NtStatus::InvalidParameter)?;
-        place.set(size.is_folder.into())?;
+        place.set(size.is_dir.into())?;
         done(())
     }
 

@@ -136,12 +136,12 @@ pub(crate) fn unload(driver: GuestPtr<DRIVER_OBJECT>) -> Option<(NtStatus, Optio
     let filter = filter_of(driver)?;
     let callback = state().filters.get(&filter)?.registration.FilterUnloadCallback;
     let Some(callback) = callback.non_null() else { return Some((NtStatus::FltDoNotDetach, None)) };
-    let ask = |flags: u64| NtStatus::from_int(call_back("filter unload callback", PASSIVE, callback, &[flags]) as u32);
-    let status = ask(0);
+    let call = |flags: u64| NtStatus::from_int(call_back("filter unload callback", PASSIVE, callback, &[flags]) as u32);
+    let status = call(0);
     if status.is_success() {
         return Some((NtStatus::Success, None));
     }
-    ask(MANDATORY);
+    call(MANDATORY);
     Some((NtStatus::Success, Some(status)))
 }
 

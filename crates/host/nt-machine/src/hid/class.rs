@@ -40,16 +40,16 @@ routines! { pub(super) ROUTINES;
     /// Saves the entry points of the minidriver, and replaces them.
     #[irql(DISPATCH), module(HID_CLASS), fails(NO_RESOURCES), keeps_nothing]
     fn HidRegisterMinidriver(&call, registration: GuestPtr<HID_MINIDRIVER_REGISTRATION>) -> Outcome {
-        let asked = registration.read()?;
-        if asked.Revision != REVISION {
+        let requested = registration.read()?;
+        if requested.Revision != REVISION {
             return fail(NtStatus::RevisionMismatch);
         }
-        let (driver, extension) = (asked.DriverObject, asked.DriverObject.DriverExtension().read()?);
+        let (driver, extension) = (requested.DriverObject, requested.DriverObject.DriverExtension().read()?);
         let minidriver = Minidriver {
             functions: driver.MajorFunction().read()?,
             add_device: extension.AddDevice().read()?,
-            extension: asked.DeviceExtensionSize,
-            is_polled: asked.DevicesArePolled != 0,
+            extension: requested.DeviceExtensionSize,
+            is_polled: requested.DevicesArePolled != 0,
             from: call.from,
         };
         let entry = |name: &str| GuestPtr::<Code>::new(kernel().table.address(name).unwrap_or_default());

@@ -95,7 +95,7 @@ fn refuse(reason: &str) -> Outcome {
 /// Asks the minidriver for data.
 fn query(device: Object, code: u32, size: u32) -> Outcome<Vec<u8>> {
     let buffer: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(size.into())?;
-    let completion = minidriver::ask(device, Control { code, output: size, buffer, ..Control::default() })?;
+    let completion = minidriver::send_control(device, Control { code, output: size, buffer, ..Control::default() })?;
     let bytes = buffer.array(completion.information.min(size.into())).read()?;
     lock(&kernel().pool).free_object(buffer.address());
     if completion.status.is_success() {

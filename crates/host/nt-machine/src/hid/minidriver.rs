@@ -60,6 +60,6 @@ pub(super) fn send(device: Object, submission: &Submission) -> Result<Completion
 }
 
 /// Sends an internal control request, and waits until it is completed.
-pub(super) fn ask(device: Object, control: Control) -> Result<Completion, Fault> {
+pub(super) fn send_control(device: Object, control: Control) -> Result<Completion, Fault> {
     send(device, &control.submission())
 }

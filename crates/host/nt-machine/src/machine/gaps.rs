@@ -121,8 +121,8 @@ pub(super) fn interrupt(number: u32) {
 }
 
 /// Records that a WMI request did not reach the driver.
-pub(super) fn wmi(asked: &WmiRequest, status: NtStatus) {
-    add(format!("a WMI request for {} did not reach the driver ({status})", asked.guid), Vec::new());
+pub(super) fn wmi(requested: &WmiRequest, status: NtStatus) {
+    add(format!("a WMI request for {} did not reach the driver ({status})", requested.guid), Vec::new());
 }
 
 /// Records that a device did not wake up.

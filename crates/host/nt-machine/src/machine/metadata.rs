@@ -12,7 +12,7 @@ use super::undeclared::{DIFFERENT, UNDECLARED};
 use crate::routine::{HAL, KERNEL, Kind, Routine, Signature};
 
 /// The folders of windows-sys with declarations for drivers.
-const FOLDERS: [&str; 6] = [
+const DIRS: [&str; 6] = [
     "Wdk",
     "Win32/Foundation",
     "Win32/NetworkManagement/WindowsFilteringPlatform",
@@ -43,8 +43,8 @@ struct Metadata {
     types: BTreeMap<String, String>,
 }
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder of sources").map(|entry| entry.expect("an entry").path());
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).expect("a folder of sources").map(|entry| entry.expect("an entry").path());
     entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
 }
 
@@ -57,7 +57,7 @@ fn host() -> String {
 }
 
 /// Returns the folder with the sources of the release of windows-sys that the tests use.
-fn folder() -> PathBuf {
+fn dir() -> PathBuf {
     let output = Command::new(env!("CARGO"))
         // Packages for other platforms may not have been downloaded; with this filter, cargo needs no network.
         .args(["metadata", "--format-version", "1", "--offline", "--filter-platform", &host(), "--manifest-path"])
@@ -75,8 +75,8 @@ fn folder() -> PathBuf {
 
 impl Metadata {
     fn read() -> Self {
-        let (folder, mut metadata) = (folder(), Self::default());
-        for file in FOLDERS.iter().flat_map(|part| sources(&folder.join(part))) {
+        let (dir, mut metadata) = (dir(), Self::default());
+        for file in DIRS.iter().flat_map(|part| sources(&dir.join(part))) {
             metadata.add(&fs::read_to_string(file).expect("a source"));
         }
         metadata

@@ -246,14 +246,14 @@ impl Machine {
 
     /// Asks a device by way of Windows Management Instrumentation.
     #[must_use]
-    pub fn wmi(self, device: DeviceId, asked: &WmiRequest) -> Answer {
+    pub fn wmi(self, device: DeviceId, requested: &WmiRequest) -> Answer {
         let result = match device.device() {
-            Device::Framework(device) => wdf::request_wmi(device, asked),
-            Device::Packets(device) => wmi::request(device, asked),
+            Device::Framework(device) => wdf::request_wmi(device, requested),
+            Device::Packets(device) => wmi::request(device, requested),
         };
         let answer = settled(result).unwrap_or_else(|status| Answer { status, ..Answer::default() });
         if !answer.reached {
-            gaps::wmi(asked, answer.status);
+            gaps::wmi(requested, answer.status);
         }
         answer
     }
@@ -279,11 +279,11 @@ impl Machine {
         let Notification::TargetDevice { device, event } = notification else {
             return ex::raise(notification).or_stop();
         };
-        let mut told = plug_play::raise(device, *event).or_stop();
+        let mut outcome = plug_play::raise(device, *event).or_stop();
         for status in wdf::target_changed(device, *event) {
-            told.add(status);
+            outcome.add(status);
         }
-        told
+        outcome
     }
 
     /// Opens a device, as `CreateFile` does.

@@ -137,7 +137,7 @@ impl Machine {
 
     /// Makes the thread with this Linux thread ID report where it is, as a finding that ends the run.
     pub fn interrogate(self, thread: i32) {
-        signal(thread, signals::ASK);
+        signal(thread, signals::REPORT_STACK);
     }
 
     /// Ends the run with a finding, because a thread does not even report where it is. Called by a thread that does not

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::Handle;
-use super::deliver::tell_canceled;
+use super::deliver::report_canceled;
 use super::request::with_request;
 use crate::memory::{Code, GuestPtr};
 use crate::routine::{DISPATCH, functions};
@@ -24,7 +24,7 @@ functions! { pub(super) FUNCTIONS;
     fn WdfRequestMarkCancelable(request: Handle, callback: GuestPtr<Code>) {
         if mark(request, callback) == NtStatus::Cancelled {
             // This variant returns no status, so the callback is called immediately.
-            tell_canceled(request, callback);
+            report_canceled(request, callback);
         }
     }
 

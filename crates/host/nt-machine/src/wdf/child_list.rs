@@ -37,7 +37,7 @@ pub(super) struct ChildList {
 pub(super) enum Update {
     #[default]
     None,
-    Asked,
+    Requested,
     Running,
     /// The work item runs, and the list has changed since its start.
     Again,

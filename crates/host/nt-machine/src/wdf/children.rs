@@ -68,6 +68,25 @@ functions! { pub(super) FUNCTIONS;
         add_or_update(list, identification, address)
     }
 
+    /// Each description begins with its size.
+    #[irql(DISPATCH)]
+    fn WdfChildListRetrieveAddressDescription(
+        list: Handle,
+        identification: GuestPtr<u8>,
+        address: GuestPtr<u8>,
+    ) -> Outcome {
+        let config = with_list(list, |list| list.config);
+        let size = config.AddressDescriptionSize;
+        let sizes = (identification.cast::<u32>().read()?, address.cast::<u32>().read()?);
+        if size == 0 || sizes != (config.IdentificationDescriptionSize, size) {
+            return fail(NtStatus::InvalidDeviceRequest);
+        }
+        let found = find(list, identification, GuestPtr::NULL)?.and_then(|index| child_at(list, index));
+        let Some((child, _)) = found else { return fail(NtStatus::NoSuchDevice) };
+        address.array(size.into()).copy_from(child.address)?;
+        done(())
+    }
+
     #[irql(DISPATCH)]
     fn WdfChildListUpdateChildDescriptionAsMissing(list: Handle, identification: GuestPtr<u8>) -> Outcome {
         let Some(index) = find(list, identification, GuestPtr::NULL)? else { return fail(NtStatus::NoSuchDevice) };
@@ -207,10 +226,10 @@ fn describe(
     config: &WDF_CHILD_LIST_CONFIG,
     info: GuestPtr<WDF_CHILD_RETRIEVE_INFO>,
 ) -> Result<(), Fault> {
-    let asked = info.read()?;
+    let requested = info.read()?;
     for (place, from, size) in [
-        (asked.IdentificationDescription, child.identification, config.IdentificationDescriptionSize),
-        (asked.AddressDescription, child.address, config.AddressDescriptionSize),
+        (requested.IdentificationDescription, child.identification, config.IdentificationDescriptionSize),
+        (requested.AddressDescription, child.address, config.AddressDescriptionSize),
     ] {
         if let Some(place) = place.non_null() {
             place.array(size.into()).copy_from(from)?;

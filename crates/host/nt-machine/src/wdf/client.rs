@@ -37,23 +37,23 @@ pub(crate) enum Begun {
 }
 
 /// Sends a request through an open file. The file is NULL if the driver does not use file objects.
-pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Begun> {
+pub(crate) fn begin(device: Handle, file: Handle, requested: &IoRequest) -> Outcome<Begun> {
     if !object::exists(device) {
         return fail(NtStatus::NoSuchDevice);
     }
-    if let Some(sent) = preprocess::begin(device, file, asked)? {
+    if let Some(sent) = preprocess::begin(device, file, requested)? {
         return Ok(Begun::Packet(sent));
     }
-    if let Some(sent) = irp_dispatch::begin(device, file, asked)? {
+    if let Some(sent) = irp_dispatch::begin(device, file, requested)? {
         return Ok(Begun::Packet(sent));
     }
-    let buffered = asked.kind.has_code() && asked.code.trailing_zeros() >= 2;
-    let buffers = Buffers::new(&asked.input, asked.output, buffered)?;
+    let buffered = requested.kind.has_code() && requested.code.trailing_zeros() >= 2;
+    let buffers = Buffers::new(&requested.input, requested.output, buffered)?;
     let Buffers { input, output } = buffers;
     let request = Request {
-        kind: asked.kind,
-        received: asked.kind,
-        code: asked.code,
+        kind: requested.kind,
+        received: requested.kind,
+        code: requested.code,
         file,
         input,
         output,
@@ -61,9 +61,9 @@ pub(crate) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
         awaited: true,
         ..Request::default()
     };
-    let request = request::create(device, request).inspect_err(|_| buffers.free(asked.kind))?;
-    let submit = || deliver::submit(device, request, asked.kind);
-    if asked.kind.has_code() && asked.code & 3 == 3 {
+    let request = request::create(device, request).inspect_err(|_| buffers.free(requested.kind))?;
+    let submit = || deliver::submit(device, request, requested.kind);
+    if requested.kind.has_code() && requested.code & 3 == 3 {
         let restore = |start, size| lock(&kernel().pool).make_accessible(start, size, input.start().address());
         changing::during(input.start(), input.len(), submit, restore);
     } else {

@@ -38,7 +38,7 @@ pub(super) fn report_unfinished(before: &[Handle]) {
         } else {
             Kmdf::CtlDeviceFinishInitDeviceAdd
         };
-        let what = format_args!("EvtDriverDeviceAdd returned, and WdfControlFinishInitializing was not called");
+        let what = format_args!("does not call WdfControlFinishInitializing before EvtDriverDeviceAdd returns");
         verify::find_at(Rule::FrameworkMisuse.named(rule), Some("WdfDeviceCreate"), from, what);
     }
 }

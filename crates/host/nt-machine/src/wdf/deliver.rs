@@ -89,7 +89,7 @@ pub(super) fn returned(queue: Handle) {
     });
     kernel().scheduler.change(|_| ());
     dispatch(queue);
-    tell_watchers(queue);
+    notify_watchers(queue);
     if object::exists(queue) {
         // From here on, another thread may delete the queue.
         let last_use = with_queue(queue, |queue| {
@@ -216,7 +216,7 @@ pub(super) fn forwards(device: Handle, kind: RequestKind) -> Option<fn(Handle, H
 }
 
 /// Runs the callbacks of the operations that have finished.
-pub(super) fn tell_watchers(handle: Handle) {
+pub(super) fn notify_watchers(handle: Handle) {
     if !object::exists(handle) {
         return;
     }
@@ -241,7 +241,7 @@ fn completed_twice(was_canceled: bool) {
 
 /// Completes a request. A second completion is a finding.
 pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
-    if let Some(was_canceled) = with(|framework| framework.end_of(handle).map(|end| end.cancel_told)) {
+    if let Some(was_canceled) = with(|framework| framework.end_of(handle).map(|end| end.cancel_reported)) {
         return completed_twice(was_canceled);
     }
     let request = with_request(handle, |request| request.clone());
@@ -263,20 +263,20 @@ pub(super) fn complete(handle: Handle, status: NtStatus, information: u64) {
         verify::find(Rule::RequestMisuse.named(Kmdf::ReqNotCanceledLocal), what);
     }
     if request.sent.is_some() {
-        let what = format_args!("a request is completed while an I/O target has it");
+        let what = format_args!("completes a request that an I/O target has");
         verify::find(Rule::RequestMisuse.named(Kmdf::InvalidReqAccess), what);
     }
     if status.as_int() & 0xC000_0000 == 0 && information > room {
-        let what = format_args!("the request is completed with {information} bytes, but its buffer has {room}");
+        let what = format_args!("completes the request with {information} bytes, but its buffer has {room}");
         verify::find(Rule::RequestMisuse, what);
     }
     let status = for_client(status);
-    let Request { received, delivered, awaited, cancel_told, file, irp, buffers, lists, memories, .. } = request;
+    let Request { received, delivered, awaited, cancel_reported, file, irp, buffers, lists, memories, .. } = request;
     let output = match buffers {
         Some(buffers) if !status.is_error() => buffers.output.take(information).read().or_stop(),
         _ => Vec::new(),
     };
-    let end = Ended { status, information, output, kind: received, cancel_told, delivered, awaited };
+    let end = Ended { status, information, output, kind: received, cancel_reported, delivered, awaited };
     with_request(handle, |request| (request.buffers, request.lists) = (None, Vec::new()));
     with(|framework| {
         framework.through_files.remove(&(file, handle));
@@ -356,7 +356,7 @@ pub(super) fn cancel(handle: Handle) {
     match state {
         // An I/O target has the request: it is canceled there, and the driver's completion routine receives the result.
         Some((.., Some(cancel_sent))) => drop(cancel_sent(handle)),
-        Some((callback, ..)) if !callback.is_null() => tell_canceled(handle, callback),
+        Some((callback, ..)) if !callback.is_null() => report_canceled(handle, callback),
         Some((_, queue, _)) if queue::withdraw(queue, handle) => canceled(queue, handle),
         _ => {}
     }
@@ -371,9 +371,9 @@ pub(super) fn cancel_waiting(queue: Handle, request: Handle) {
 }
 
 /// Calls the driver's `EvtRequestCancel`.
-pub(super) fn tell_canceled(handle: Handle, callback: GuestPtr<Code>) {
+pub(super) fn report_canceled(handle: Handle, callback: GuestPtr<Code>) {
     let queue = update(handle, |request| {
-        request.cancel_told = true;
+        request.cancel_reported = true;
         request.queue
     });
     sync::locked(sync::holder_for(queue.unwrap_or_default()), thread::irql(), |irql| {

@@ -23,7 +23,7 @@ const CLEANUP: u8 = 0x12;
 /// use no IRPs.
 pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
     let Some(device) = device::by_device_object(object) else {
-        let what = format_args!("the framework's dispatch routine is called for a device that it did not create");
+        let what = format_args!("calls the framework's dispatch routine for a device that the framework did not create");
         verify::stop(Rule::FrameworkMisuse, Some(FRAMEWORK_DISPATCH), 0, what);
     };
     let place = irp.CurrentStackLocation().read()?;
@@ -54,7 +54,7 @@ pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Ou
 /// Completes a query for the relations of a framework device. It keeps its status if the device has no physical device.
 fn relations(device: Handle, irp: GuestPtr<IRP>, parameters: [u64; 4], untouched: NtStatus) -> NtStatus {
     let physical = with_device(device, |device| device.init.physical);
-    if physical.is_null() || !bus::asks_for_target(parameters) {
+    if physical.is_null() || !bus::requests_target(parameters) {
         return untouched;
     }
     bus::relate(physical, irp).or_stop()

@@ -123,7 +123,7 @@ fn create_driver(
 ) -> Outcome<Handle> {
     structures::DRIVER_CONFIG.check(config)?;
     if thread::callback() != Some("DriverEntry") {
-        let what = format_args!("WdfDriverCreate is called outside of DriverEntry");
+        let what = format_args!("calls WdfDriverCreate outside of DriverEntry");
         verify::find(Rule::FrameworkMisuse.named(Kmdf::DriverCreate), what);
     }
     if with(|framework| framework.driver()).non_null().is_some() {

@@ -26,7 +26,7 @@ pub(super) fn later(list: Handle) {
     let is_new = with_list(list, |list| {
         let before = list.update;
         list.update = match before {
-            Update::None | Update::Asked => Update::Asked,
+            Update::None | Update::Requested => Update::Requested,
             Update::Running | Update::Again => Update::Again,
         };
         before == Update::None

@@ -44,7 +44,7 @@ functions! { pub(super) FUNCTIONS;
         let interrupt = interrupt(handle);
         let run = move || later(handle, "EvtInterruptDpc", interrupt.dpc, DISPATCH);
         if interrupt.dpc.is_null() {
-            verify::find(Rule::FrameworkMisuse, format_args!("the interrupt has no EvtInterruptDpc"));
+            verify::find(Rule::FrameworkMisuse, format_args!("queues the DPC of an interrupt without EvtInterruptDpc"));
             return false;
         }
         kernel().scheduler.change(|state| state.defer(handle.as_int(), run))
@@ -54,7 +54,7 @@ functions! { pub(super) FUNCTIONS;
     fn WdfInterruptQueueWorkItemForIsr(handle: Handle) -> bool {
         let interrupt = interrupt(handle);
         if interrupt.work.is_null() {
-            verify::find(Rule::FrameworkMisuse, format_args!("the interrupt has no EvtInterruptWorkItem"));
+            verify::find(Rule::FrameworkMisuse, format_args!("queues the work item of an interrupt without EvtInterruptWorkItem"));
             return false;
         }
         let queued = kernel().scheduler.look(|state| state.has_work(handle.as_int()));
@@ -308,14 +308,14 @@ fn enable(handle: Handle) -> Result<(), NtStatus> {
         let arguments = [handle.as_int(), resource.message.unwrap_or_default().into()];
         locked(handle, |irql| call_back("EvtInterruptIsr", irql, interrupt.isr, &arguments) as u8 != 0).or_stop()
     });
-    let status = tell(handle, "EvtInterruptEnable", interrupt.enable);
+    let status = run_callback(handle, "EvtInterruptEnable", interrupt.enable);
     if status.is_error() { Err(status) } else { Ok(()) }
 }
 
 fn disable(handle: Handle) {
     let interrupt = interrupt(handle);
     if interrupt.connected {
-        tell(handle, "EvtInterruptDisable", interrupt.disable);
+        run_callback(handle, "EvtInterruptDisable", interrupt.disable);
         io::disconnect(interrupt.object);
         with_interrupt(handle, |interrupt| interrupt.connected = false);
         // The DPC or work item of the service routine must run before the device leaves its working state.
@@ -331,7 +331,7 @@ fn physical(handle: Handle) -> (Interrupt, GuestPtr<DEVICE_OBJECT>) {
     (interrupt, with_device(interrupt.device, |device| device.init.physical))
 }
 
-fn tell(handle: Handle, name: &'static str, callback: GuestPtr<Code>) -> NtStatus {
+fn run_callback(handle: Handle, name: &'static str, callback: GuestPtr<Code>) -> NtStatus {
     if callback.is_null() {
         return NtStatus::Success;
     }

@@ -93,9 +93,9 @@ fn receive(device: Handle, irp: GuestPtr<IRP>) -> Outcome<(Handle, RequestKind)>
 }
 
 /// Begins a client's request as an IRP, if the driver selects the queue of such requests.
-pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Option<exchange::Sent>> {
+pub(super) fn begin(device: Handle, file: Handle, requested: &IoRequest) -> Outcome<Option<exchange::Sent>> {
     let (wdm, dispatcher) = with_device(device, |device| {
-        (device.wdm, device.dispatchers.iter().find(|known| known.major == asked.kind.as_int()).copied())
+        (device.wdm, device.dispatchers.iter().find(|known| known.major == requested.kind.as_int()).copied())
     });
     let Some(Dispatcher { major, callback, context }) = dispatcher else { return Ok(None) };
     let object = preprocess::file_object(device, file)?;
@@ -104,8 +104,9 @@ pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<
         request::reached(irp);
         with(|framework| framework.packets.insert(irp, Then::Request(file)));
         let dispatch_context = irp.address();
-        let arguments = [device.as_int(), major.into(), 0, asked.code.into(), context, irp.address(), dispatch_context];
+        let arguments =
+            [device.as_int(), major.into(), 0, requested.code.into(), context, irp.address(), dispatch_context];
         Ok(NtStatus::from_int(call_back(CALLBACK, PASSIVE, callback, &arguments) as u32))
     };
-    Ok(Some(exchange::begin_with(wdm, object, (asked, Mode::User), callback, deliver)?))
+    Ok(Some(exchange::begin_with(wdm, object, (requested, Mode::User), callback, deliver)?))
 }

@@ -77,7 +77,7 @@ functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]
     fn WdfObjectDelete(object: Handle) {
         if let Some(kind) = deleted_by_framework(object) {
-            verify::find(Rule::FrameworkMisuse, format_args!("only the framework deletes this object: {kind}"));
+            verify::find(Rule::FrameworkMisuse, format_args!("deletes an object that only the framework deletes: {kind}"));
         } else {
             delete(object);
         }
@@ -142,7 +142,7 @@ fn dereference(handle: Handle) {
     match left {
         (..0, _) => verify::find(
             Rule::FrameworkMisuse,
-            format_args!("an object is dereferenced more often than it was referenced"),
+            format_args!("dereferences an object more often than it was referenced"),
         ),
         (0, true) => destroy(handle),
         _ => {}
@@ -249,7 +249,7 @@ pub(super) fn report_accumulated(driver: Handle) {
     });
     for (from, (count, kind, rule)) in calls.into_iter().filter(|(_, (count, ..))| *count > 1) {
         let what =
-            format_args!("{count} objects of this call lived until the driver was unloaded: {kind}; set a parent");
+            format_args!("keeps {count} objects of this call until the driver is unloaded: {kind}; set a parent");
         verify::find_at(Rule::ObjectLeak.named(rule), None, from, what);
     }
 }

@@ -158,7 +158,7 @@ fn acquire(call: &Call, handle: Handle, timeout: Option<GuestPtr<i64>>) -> Resul
     let opposite = lock(&kernel().locks).acquired(LockKind::Wait, me, handle.as_int(), call.from);
     if let Some(other) = opposite.filter(|_| limit.is_none()) {
         let where_else = image::describe(other);
-        let what = format_args!("acquired while another lock is held; {where_else} does it in reverse order");
+        let what = format_args!("acquires a lock while it holds another; {where_else} does it in reverse order");
         verify::find(Rule::LockOrder, what);
     }
     Ok(NtStatus::Success)

@@ -82,7 +82,7 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(ANY)]
     fn WdfVerifierDbgBreakPoint(&call) {
-        stop(call, "a breakpoint without a debugger");
+        stop(call, "hits a breakpoint without a debugger");
     }
 
     #[irql(ANY)]

@@ -103,15 +103,15 @@ fn close_files(device: Handle) {
 fn query_remove(devices: &[Handle]) -> Outcome {
     for (index, device) in devices.iter().copied().enumerate() {
         // IRP_MN_QUERY_REMOVE_DEVICE.
-        let asked =
+        let requested =
             preprocess::through(device, (PNP, 1), Handle::NULL, move || status_of(power::query_remove(device)))?;
-        if let Err(refused) = asked.ok() {
+        if let Err(refused) = requested.ok() {
             remove_if_failed(device);
-            for asked in devices.iter().take(index + 1) {
+            for requested in devices.iter().take(index + 1) {
                 // IRP_MN_CANCEL_REMOVE_DEVICE.
-                let asked = *asked;
-                preprocess::through(asked, (PNP, 3), Handle::NULL, move || {
-                    power::cancel(asked);
+                let requested = *requested;
+                preprocess::through(requested, (PNP, 3), Handle::NULL, move || {
+                    power::cancel(requested);
                     NtStatus::Success
                 })?;
             }
@@ -149,8 +149,8 @@ pub(super) fn stop(device: Handle) -> Outcome {
     }
     let Some(_turn) = Turn::take(device, Phase::Stop) else { return fail(NtStatus::NoSuchDevice) };
     // IRP_MN_QUERY_STOP_DEVICE.
-    let asked = preprocess::through(device, (PNP, 5), Handle::NULL, move || status_of(power::query_stop(device)))?;
-    if let Err(refused) = asked.ok() {
+    let requested = preprocess::through(device, (PNP, 5), Handle::NULL, move || status_of(power::query_stop(device)))?;
+    if let Err(refused) = requested.ok() {
         remove_if_failed(device);
         // IRP_MN_CANCEL_STOP_DEVICE.
         preprocess::through(device, (PNP, 6), Handle::NULL, move || {

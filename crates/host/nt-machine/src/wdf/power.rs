@@ -7,7 +7,7 @@ use super::init::{
     IO_CLEANUP, IO_FLUSH, PREPARE_HARDWARE, QUERY_REMOVE, QUERY_STOP, RELEASE_HARDWARE, SURPRISE_REMOVAL,
 };
 use super::states::{PnpState, PolicyState, PowerState};
-use super::transition::{D3, D3_FINAL, Down, Up, enter, event, set_pnp, set_policy, set_power, suspend, tell};
+use super::transition::{D3, D3_FINAL, Down, Up, enter, event, run_callback, set_pnp, set_policy, set_power, suspend};
 use super::{Handle, idle, interrupt, queue_state};
 use crate::exception::fault;
 use crate::kernel::io::resources;
@@ -57,7 +57,7 @@ pub(super) fn start(device: Handle, children: fn(Handle)) -> Result<(), NtStatus
 /// Calls the driver to release its hardware, then deletes the interrupt objects that it created for this hardware.
 fn release(device: Handle) {
     let [_, translated] = with_device(device, |device| device.resources);
-    tell(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[translated.as_int()]);
+    run_callback(device, RELEASE_HARDWARE, "EvtDeviceReleaseHardware", &[translated.as_int()]);
     interrupt::released(device);
 }
 
@@ -236,7 +236,7 @@ pub(super) fn surprise_remove(device: Handle) {
     if started || state == PnpState::FAILED_WAIT_FOR_REMOVE {
         let state = if started { PnpState::SURPRISE_REMOVE_IO_STARTED } else { PnpState::FAILED_SURPRISE_REMOVED };
         set_pnp(device, state);
-        tell(device, SURPRISE_REMOVAL, "EvtDeviceSurpriseRemoval", &[]);
+        run_callback(device, SURPRISE_REMOVAL, "EvtDeviceSurpriseRemoval", &[]);
     }
     shut_down(device, [PnpState::FAILED_IO_STARTING, PnpState::FAILED_OWN_HARDWARE, PnpState::FAILED]);
     set_pnp(device, PnpState::FAILED_WAIT_FOR_REMOVE);
@@ -252,7 +252,7 @@ pub(super) fn remove(device: Handle) {
     set_policy(device, PolicyState::REMOVED);
     queue_state::purge_all(device, false);
     if with_device(device, |device| std::mem::take(&mut device.io)) != SelfManagedIo::Unused {
-        tell(device, IO_CLEANUP, "EvtDeviceSelfManagedIoCleanup", &[]);
+        run_callback(device, IO_CLEANUP, "EvtDeviceSelfManagedIoCleanup", &[]);
     }
 }
 
@@ -284,6 +284,6 @@ fn flush(device: Handle) {
         begun
     });
     if begun {
-        tell(device, IO_FLUSH, "EvtDeviceSelfManagedIoFlush", &[]);
+        run_callback(device, IO_FLUSH, "EvtDeviceSelfManagedIoFlush", &[]);
     }
 }

@@ -76,11 +76,11 @@ fn show(
 }
 
 /// Begins a client's request as an IRP, if the driver preprocesses it.
-pub(super) fn begin(device: Handle, file: Handle, asked: &IoRequest) -> Outcome<Option<exchange::Sent>> {
-    let Some((callback, wdm)) = wanted(device, asked.kind.as_int(), 0) else { return Ok(None) };
+pub(super) fn begin(device: Handle, file: Handle, requested: &IoRequest) -> Outcome<Option<exchange::Sent>> {
+    let Some((callback, wdm)) = wanted(device, requested.kind.as_int(), 0) else { return Ok(None) };
     let object = file_object(device, file)?;
     let show = |irp| show(device, (callback, wdm), irp, Then::Request(file));
-    Ok(Some(exchange::begin_with(wdm, object, (asked, Mode::User), callback, show)?))
+    Ok(Some(exchange::begin_with(wdm, object, (requested, Mode::User), callback, show)?))
 }
 
 /// Calls `run` for a device, and returns its status. If the driver preprocesses IRPs with these functions, it receives
@@ -218,10 +218,10 @@ fn packet_of(handle: Handle) -> Outcome<GuestPtr<IRP>> {
     if let Some(known) = data.irp.non_null().or(data.shown.non_null()) {
         return Ok(known);
     }
-    let asked = IoRequest { kind: data.kind, code: data.code, ..IoRequest::default() };
+    let requested = IoRequest { kind: data.kind, code: data.code, ..IoRequest::default() };
     let buffers = [data.input.start(), data.output.start()].map(GuestPtr::address);
     let lengths = [data.input.len(), data.output.len()];
-    let irp = packets::describe(&asked, buffers, lengths)?;
+    let irp = packets::describe(&requested, buffers, lengths)?;
     with_request(handle, |request| request.shown = irp);
     Ok(irp)
 }

@@ -62,7 +62,7 @@ fn create_queue(
     // As in `FxIoQueue::Initialize` (`shared/irphandlers/io/fxioqueue.cpp`).
     match (kind, config.EvtIo.iter().all(|callback| callback.is_null())) {
         (MANUAL, false) => {
-            verify::find(Rule::BadArgument, format_args!("a manual queue has callbacks for requests: set none"));
+            verify::find(Rule::BadArgument, format_args!("gives a manual queue callbacks for requests: set none"));
             return fail(NtStatus::InvalidParameter);
         }
         (SEQUENTIAL | PARALLEL, true) => {
@@ -93,7 +93,7 @@ fn create_queue(
     };
     let is_default = config.DefaultQueue != 0;
     if is_default && with_device(device, |device| device.default_queue).non_null().is_some() {
-        verify::find(Rule::FrameworkMisuse, format_args!("the device already has a default queue"));
+        verify::find(Rule::FrameworkMisuse, format_args!("creates a second default queue for the device"));
         return fail(NtStatus::Unsuccessful);
     }
     let handle = create(call, attributes, Some(device), queue)?;

@@ -124,7 +124,7 @@ fn wait_for_change(queue: Handle, until: Until) {
 fn then(queue: Handle, until: Until, callback: Option<GuestPtr<Code>>, context: GuestPtr<Opaque>) {
     if let Some(callback) = callback {
         with_queue(queue, |queue| queue.watchers.push((until, callback, context.address())));
-        deliver::tell_watchers(queue);
+        deliver::notify_watchers(queue);
     }
 }
 
@@ -140,7 +140,7 @@ fn wait_for(queue: Handle, rest: impl Fn() -> Option<()>, breach: impl Fn(Handle
     if kernel().scheduler.wait(Some(soon), |_| rest()).is_none() {
         let first = request::presented_in(queue).first().copied().unwrap_or_default();
         let handler = request::lookup(first, |request| request.handler);
-        let what = format_args!("a queue cannot stop: the driver keeps one of its requests");
+        let what = format_args!("keeps a request, so its queue cannot stop");
         verify::find_at(breach(first), Some("EvtIo callback"), At::Code(handler), what);
     }
 }
@@ -159,7 +159,7 @@ pub(super) fn resume_all(device: Handle) {
         let resume = with_queue(handle, |queue| if queue.power_managed { queue.resume } else { GuestPtr::NULL });
         for request in request::presented_in(handle).into_iter().filter(|_| !resume.is_null()) {
             if request::update(request, |request| std::mem::take(&mut request.acknowledged)) == Some(true) {
-                tell(handle, "EvtIoResume", resume, &[handle.as_int(), request.as_int()]);
+                run_callback(handle, "EvtIoResume", resume, &[handle.as_int(), request.as_int()]);
             }
         }
     }
@@ -182,12 +182,12 @@ fn stop(handle: Handle, action: u64) {
     for request in request::presented_in(handle) {
         // Another thread, or the callback for an earlier request, may have completed this one.
         let state = request::update(request, |request| {
-            (request.acknowledged, request.is_stopping) = (false, !callback.is_null() && !request.cancel_told);
-            (!request.cancel.is_null(), request.cancel_told)
+            (request.acknowledged, request.is_stopping) = (false, !callback.is_null() && !request.cancel_reported);
+            (!request.cancel.is_null(), request.cancel_reported)
         });
         if let Some((is_cancelable, false)) = state.filter(|_| !callback.is_null()) {
             let flags = action | if is_cancelable { CANCELABLE } else { 0 };
-            tell(handle, "EvtIoStop", callback, &[handle.as_int(), request.as_int(), flags]);
+            run_callback(handle, "EvtIoStop", callback, &[handle.as_int(), request.as_int(), flags]);
         }
     }
     let rest = || {
@@ -204,7 +204,7 @@ fn stop(handle: Handle, action: u64) {
     });
 }
 
-fn tell(queue: Handle, name: &'static str, callback: GuestPtr<Code>, arguments: &[u64]) {
+fn run_callback(queue: Handle, name: &'static str, callback: GuestPtr<Code>, arguments: &[u64]) {
     sync::locked(sync::holder_for(queue), PASSIVE, |irql| call_back(name, irql, callback, arguments));
 }
 

@@ -137,7 +137,7 @@ pub(super) struct Request {
     /// The driver marked the request cancelable at some time.
     pub(super) was_cancelable: bool,
     /// `EvtRequestCancel` has been called.
-    pub(super) cancel_told: bool,
+    pub(super) cancel_reported: bool,
     /// How many times `WdfIoQueueFindRequest` found it while the driver has not dereferenced it.
     pub(super) found: u32,
     pub(super) format: Format,

@@ -193,8 +193,8 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
             respond(request, response.unwrap_or(unknown));
         }
         Behind::Framework { device, file } => {
-            let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
-            match client::begin(device, file, &asked) {
+            let requested = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
+            match client::begin(device, file, &requested) {
                 Ok(client::Begun::Request(sent)) => {
                     moved(request, Place::Framework(sent.request()));
                     sent.then(move || ended(request, Ok(client::finish(sent))));
@@ -204,8 +204,8 @@ fn launch(request: Handle, target: Handle) -> Result<(), Fault> {
             }
         }
         Behind::Packets { device, file, .. } => {
-            let asked = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
-            match exchange::begin(device, file, &asked, Mode::Kernel) {
+            let requested = IoRequest { kind, code, input: input.read()?, output: output.len() as u32 };
+            match exchange::begin(device, file, &requested, Mode::Kernel) {
                 Ok(sent) => with_packet(request, sent),
                 Err(failure) => came_back(request, (refused(failure)?, 0)),
             }

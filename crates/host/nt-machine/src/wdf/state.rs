@@ -77,7 +77,7 @@ pub(super) struct Ended {
     /// The kind of request that the driver received.
     pub(super) kind: RequestKind,
     /// `EvtRequestCancel` was called.
-    pub(super) cancel_told: bool,
+    pub(super) cancel_reported: bool,
     /// Whether the driver had the request.
     pub(super) delivered: bool,
     /// Whether a client waits for the end.

@@ -193,7 +193,7 @@ fn wait(target: Handle) {
     let soon = kernel().scheduler.now() + request::PATIENCE;
     let back = |_: &mut _| with_target(target, |target| target.sent.is_empty()).then_some(());
     if kernel().scheduler.wait(Some(soon), back).is_none() {
-        let what = format_args!("an I/O target cannot stop: a request that was sent is not completed");
+        let what = format_args!("waits for an I/O target to stop, but a request that was sent to it is not completed");
         verify::find(Rule::RequestNever, what);
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn set_policy(device: Handle, state: PolicyState) {
 }
 
 /// Runs a callback and ignores its result.
-pub(super) fn tell(device: Handle, index: usize, name: &'static str, arguments: &[u64]) {
+pub(super) fn run_callback(device: Handle, index: usize, name: &'static str, arguments: &[u64]) {
     let _ = event(device, index, name, arguments);
 }
 
@@ -190,7 +190,7 @@ pub(super) fn enter(device: Handle, up: &Up) -> Result<(), NtStatus> {
     let after = || event(device, D0_ENTRY_POST_INTERRUPTS, "EvtDeviceD0EntryPostInterruptsEnabled", &arguments);
     if let Err(status) = interrupt::enable_all(device).and_then(|()| after()) {
         interrupt::disable_all(device);
-        tell(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL.into()]);
+        run_callback(device, D0_EXIT, "EvtDeviceD0Exit", &[D3_FINAL.into()]);
         return Err(status);
     }
     set_power(device, connected);

@@ -255,37 +255,37 @@ fn new_instance(
 
 /// Sends a WMI request to a framework device. The statuses are those of Microsoft's framework
 /// (irphandlers/wmi/fxwmiirphandler.cpp).
-pub(crate) fn request(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
-    let sets = matches!(asked.operation, WmiOperation::Set | WmiOperation::SetItem(_));
-    let result = ask_instance(device, asked)?;
+pub(crate) fn request(device: Handle, requested: &WmiRequest) -> Outcome<Answer> {
+    let sets = matches!(requested.operation, WmiOperation::Set | WmiOperation::SetItem(_));
+    let result = query_instance(device, requested)?;
     if sets && result.status == NtStatus::BufferTooSmall {
         return fail(NtStatus::WmiSetFailure);
     }
     Ok(result)
 }
 
-fn ask_instance(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
-    let Some(owner) = object::exists(device).then(|| find(device, asked.guid)).flatten() else {
+fn query_instance(device: Handle, requested: &WmiRequest) -> Outcome<Answer> {
+    let Some(owner) = object::exists(device).then(|| find(device, requested.guid)).flatten() else {
         return fail(NtStatus::WmiGuidNotFound);
     };
-    if let WmiOperation::Events(on) | WmiOperation::Collection(on) = asked.operation {
-        return Ok(control(owner, matches!(asked.operation, WmiOperation::Events(_)), on));
+    if let WmiOperation::Events(on) | WmiOperation::Collection(on) = requested.operation {
+        return Ok(control(owner, matches!(requested.operation, WmiOperation::Events(_)), on));
     }
     let instances = below(device, |instance: &Instance| instance.provider == owner && instance.registered);
-    let Some((handle, instance)) = instances.get(asked.instance as usize).copied() else {
+    let Some((handle, instance)) = instances.get(requested.instance as usize).copied() else {
         return fail(NtStatus::WmiInstanceNotFound);
     };
     let least = u64::from(provider(owner).least);
     // The number of bytes that the framework itself requires.
-    let needed = match asked.operation {
-        WmiOperation::Query => (u64::from(asked.output), instance.context.unwrap_or(least)),
-        WmiOperation::Set => (asked.input.len() as u64, least),
+    let needed = match requested.operation {
+        WmiOperation::Query => (u64::from(requested.output), instance.context.unwrap_or(least)),
+        WmiOperation::Set => (requested.input.len() as u64, least),
         _ => (0, 0),
     };
     let short = needed.0 < needed.1;
     let too_small =
         || Ok(Answer { status: NtStatus::BufferTooSmall, information: needed.1, output: Vec::new(), reached: true });
-    if let Some(size) = instance.context.filter(|_| asked.operation == WmiOperation::Query) {
+    if let Some(size) = instance.context.filter(|_| requested.operation == WmiOperation::Query) {
         if short {
             return too_small();
         }
@@ -293,25 +293,25 @@ fn ask_instance(device: Handle, asked: &WmiRequest) -> Outcome<Answer> {
         let output = context.unwrap_or_default().array(size).read()?;
         return Ok(Answer { status: NtStatus::Success, information: output.len() as u64, output, reached: true });
     }
-    let callback = match asked.operation {
+    let callback = match requested.operation {
         WmiOperation::Query => instance.query,
         WmiOperation::Set => instance.set,
         WmiOperation::SetItem(_) => instance.set_item,
         _ => instance.method,
     };
     if callback.is_null() {
-        let sets = matches!(asked.operation, WmiOperation::Set | WmiOperation::SetItem(_));
+        let sets = matches!(requested.operation, WmiOperation::Set | WmiOperation::SetItem(_));
         return fail(if sets { NtStatus::WmiReadOnly } else { NtStatus::InvalidDeviceRequest });
     }
     if short {
         return too_small();
     }
-    let room = asked.output.max(asked.input.len() as u32);
+    let room = requested.output.max(requested.input.len() as u32);
     let buffer: GuestPtr<u8> = kernel::lock(&kernel().pool).try_new_objects(u64::from(room.max(1)))?;
     let used: GuestPtr<u32> = kernel::lock(&kernel().pool).new_object();
-    buffer.write_all(&asked.input)?;
-    let (length, place, count) = (asked.input.len() as u64, buffer.address(), used.address());
-    let (name, arguments) = match asked.operation {
+    buffer.write_all(&requested.input)?;
+    let (length, place, count) = (requested.input.len() as u64, buffer.address(), used.address());
+    let (name, arguments) = match requested.operation {
         WmiOperation::Query => ("EvtWmiInstanceQueryInstance", vec![handle.as_int(), room.into(), place, count]),
         WmiOperation::Set => ("EvtWmiInstanceSetInstance", vec![handle.as_int(), length, place]),
         WmiOperation::SetItem(item) => ("EvtWmiInstanceSetItem", vec![handle.as_int(), item.into(), length, place]),

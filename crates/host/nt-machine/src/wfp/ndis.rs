@@ -126,7 +126,7 @@ routines! { pub(super) ROUTINES;
         offset: u32,
         length: u64,
     ) -> Result<Option<GuestPtr<NET_BUFFER_LIST>>, Fault> {
-        made(buffers::create(Maker::Driver, chain, (offset, length), call.from))
+        null_without_memory(buffers::create(Maker::Driver, chain, (offset, length), call.from))
     }
 
     #[irql(DISPATCH), module(NDIS)]
@@ -142,7 +142,7 @@ routines! { pub(super) ROUTINES;
         _buffers: Ignored<GuestPtr<Opaque>>,
         _flags: Ignored<u32>,
     ) -> Result<Option<GuestPtr<NET_BUFFER_LIST>>, Fault> {
-        made(buffers::clone(original, call.from))
+        null_without_memory(buffers::clone(original, call.from))
     }
 
     #[irql(DISPATCH), module(NDIS)]
@@ -182,7 +182,9 @@ fn status(outcome: Outcome) -> Result<i32, Fault> {
 }
 
 /// Returns NULL if there was no memory.
-fn made(outcome: Outcome<GuestPtr<NET_BUFFER_LIST>>) -> Result<Option<GuestPtr<NET_BUFFER_LIST>>, Fault> {
+fn null_without_memory(
+    outcome: Outcome<GuestPtr<NET_BUFFER_LIST>>,
+) -> Result<Option<GuestPtr<NET_BUFFER_LIST>>, Fault> {
     match outcome {
         Ok(list) => Ok(Some(list)),
         Err(Failure::Status(_)) => Ok(None),

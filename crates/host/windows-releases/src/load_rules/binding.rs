@@ -1,7 +1,7 @@
 //! Rules about imports, relocations, the security cookie, and features that exist only in user mode.
 
 use super::Severity::{MemoryIntegrity, Refused, Warning};
-use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
+use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, violation_if};
 use pe_image::{Characteristics, Image};
 
 /// Modules that export routines for drivers and that every Windows release has, in lower case.
@@ -119,7 +119,7 @@ pub(super) static RULES: &[Rule] = &[
         what: "there is no thread-local storage",
         why: "the kernel has no thread-local storage; the code would use that of the current process",
         source: PE_FORMAT,
-        check: |image, _| when(image.has_tls, || "there is a TLS directory".into()),
+        check: |image, _| violation_if(image.has_tls, || "there is a TLS directory".into()),
     },
     Rule {
         id: "clr",
@@ -127,7 +127,7 @@ pub(super) static RULES: &[Rule] = &[
         what: "the image is native code",
         why: "there is no .NET in the kernel",
         source: PE_FORMAT,
-        check: |image, _| when(image.has_clr, || "there is a CLR header".into()),
+        check: |image, _| violation_if(image.has_clr, || "there is a CLR header".into()),
     },
     Rule {
         id: "relocatable",
@@ -207,7 +207,7 @@ fn is_stripped(image: &Image) -> bool {
 }
 
 fn relocatable(image: &Image, _: Target) -> Vec<String> {
-    when(is_stripped(image), || "RELOCS_STRIPPED is set".into())
+    violation_if(is_stripped(image), || "RELOCS_STRIPPED is set".into())
 }
 
 fn relocations(image: &Image, _: Target) -> Vec<String> {
@@ -216,7 +216,7 @@ fn relocations(image: &Image, _: Target) -> Vec<String> {
 
 fn no_relocations(image: &Image, _: Target) -> Vec<String> {
     let none = image.relocations.as_ref().is_none_or(|found| found.fixups.is_empty() && found.problem.is_none());
-    when(none && !is_stripped(image), || "there are none".into())
+    violation_if(none && !is_stripped(image), || "there are none".into())
 }
 
 fn security_cookie(image: &Image, _: Target) -> Vec<String> {
@@ -226,5 +226,5 @@ fn security_cookie(image: &Image, _: Target) -> Vec<String> {
     };
     let rva = address.checked_sub(image.header.image_base).and_then(|rva| u32::try_from(rva).ok());
     let section = rva.and_then(|rva| image.sections.iter().find(|section| section.contains(rva)));
-    when(section.is_none_or(|section| !section.is_writable()), || format!("the cookie is at {address:#x}"))
+    violation_if(section.is_none_or(|section| !section.is_writable()), || format!("the cookie is at {address:#x}"))
 }

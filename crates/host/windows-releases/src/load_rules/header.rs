@@ -1,7 +1,7 @@
 //! Rules about the COFF header and the optional header.
 
 use super::Severity::{MemoryIntegrity, Refused, Warning};
-use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
+use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, violation_if};
 use pe_image::{Characteristics, DllCharacteristics, Image, Machine, Subsystem};
 
 const PAGE: u32 = 0x1000;
@@ -107,31 +107,37 @@ pub(super) static RULES: &[Rule] = &[
 
 fn machine(image: &Image, _: Target) -> Vec<String> {
     let machine = image.header.machine;
-    when(![Machine::X64, Machine::Arm64].contains(&machine), || format!("it is for {machine} ({:#06x})", machine.0))
+    violation_if(![Machine::X64, Machine::Arm64].contains(&machine), || {
+        format!("it is for {machine} ({:#06x})", machine.0)
+    })
 }
 
 fn pe32_plus(image: &Image, _: Target) -> Vec<String> {
-    when(!image.header.is_pe32_plus, || "it is PE32".into())
+    violation_if(!image.header.is_pe32_plus, || "it is PE32".into())
 }
 
 fn executable_image(image: &Image, _: Target) -> Vec<String> {
     let flags = image.header.characteristics;
-    when(!flags.contains(Characteristics::EXECUTABLE_IMAGE), || format!("the characteristics are {:#06x}", flags.0))
+    violation_if(!flags.contains(Characteristics::EXECUTABLE_IMAGE), || {
+        format!("the characteristics are {:#06x}", flags.0)
+    })
 }
 
 fn one_processor(image: &Image, _: Target) -> Vec<String> {
     let flags = image.header.characteristics;
-    when(flags.contains(Characteristics::UP_SYSTEM_ONLY), || format!("the characteristics are {:#06x}", flags.0))
+    violation_if(flags.contains(Characteristics::UP_SYSTEM_ONLY), || {
+        format!("the characteristics are {:#06x}", flags.0)
+    })
 }
 
 fn subsystem(image: &Image, _: Target) -> Vec<String> {
     let subsystem = image.header.subsystem;
-    when(subsystem != Subsystem::Native, || format!("it is {subsystem} ({})", subsystem.0))
+    violation_if(subsystem != Subsystem::Native, || format!("it is {subsystem} ({})", subsystem.0))
 }
 
 fn checksum(image: &Image, _: Target) -> Vec<String> {
     let sum = image.header.checksum;
-    when(!sum.is_right(), || match sum.stored {
+    violation_if(!sum.is_right(), || match sum.stored {
         0 => format!("there is none; expected {:#010x}", sum.computed),
         stored => format!("{stored:#010x} is stored, expected {:#010x}", sum.computed),
     })
@@ -142,16 +148,16 @@ fn alignment(image: &Image, _: Target) -> Vec<String> {
     let equal_below_a_page = section == file && section < PAGE;
     let usual = file.is_power_of_two() && (512..=0x1_0000).contains(&file);
     let right = section.is_power_of_two() && section >= file && (usual || equal_below_a_page);
-    when(!right, || format!("sections are aligned to {section:#x} in memory, to {file:#x} in the file"))
+    violation_if(!right, || format!("sections are aligned to {section:#x} in memory, to {file:#x} in the file"))
 }
 
 fn page_alignment(image: &Image, _: Target) -> Vec<String> {
     let section = image.header.section_alignment;
-    when(!section.is_multiple_of(PAGE) || section == 0, || format!("sections are aligned to {section:#x}"))
+    violation_if(!section.is_multiple_of(PAGE) || section == 0, || format!("sections are aligned to {section:#x}"))
 }
 
 fn without(image: &Image, flag: DllCharacteristics, machines: &[Machine]) -> Vec<String> {
     let flags = image.header.dll_characteristics;
     let concerned = machines.contains(&image.header.machine);
-    when(concerned && !flags.contains(flag), || format!("the DLL characteristics are {:#06x}", flags.0))
+    violation_if(concerned && !flags.contains(flag), || format!("the DLL characteristics are {:#06x}", flags.0))
 }

@@ -147,6 +147,6 @@ const PE_FORMAT: &str = "Microsoft Learn, \"PE Format\"";
 const MEMORY_INTEGRITY: &str = "Microsoft Learn, \"Implement memory integrity compatible code\"";
 
 /// Returns one violation if `broken` is true, otherwise none.
-fn when(broken: bool, found: impl FnOnce() -> String) -> Vec<String> {
+fn violation_if(broken: bool, found: impl FnOnce() -> String) -> Vec<String> {
     if broken { vec![found()] } else { Vec::new() }
 }

@@ -1,7 +1,7 @@
 //! Rules that depend on the Windows release: what the image needs, and which release has it first.
 
 use super::Severity::Refused;
-use super::{PE_FORMAT, Rule, Target, when};
+use super::{PE_FORMAT, Rule, Target, violation_if};
 use crate::Release;
 use pe_image::{Image, Imported, Machine};
 
@@ -43,13 +43,15 @@ pub(super) static RULES: &[Rule] = &[
 fn subsystem_version(image: &Image, target: Target) -> Vec<String> {
     let (needed, has) = (image.header.subsystem_version, target.release.nt_version());
     let newer = (needed.major, needed.minor) > (has.major, has.minor);
-    when(newer, || format!("the image needs Windows version {needed}, {} has version {has}", target.release))
+    violation_if(newer, || format!("the image needs Windows version {needed}, {} has version {has}", target.release))
 }
 
 fn arm64_release(image: &Image, target: Target) -> Vec<String> {
     let (first, release) = (Release::FIRST_ARM64, target.release);
     let missing = image.header.machine == Machine::Arm64 && release < first;
-    when(missing, || format!("{release} does not run on ARM64; the first release that does is {}", first.described()))
+    violation_if(missing, || {
+        format!("{release} does not run on ARM64; the first release that does is {}", first.described())
+    })
 }
 
 fn missing_import(image: &Image, target: Target) -> Vec<String> {

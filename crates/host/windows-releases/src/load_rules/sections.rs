@@ -1,7 +1,7 @@
 //! Rules about sections and the entry point.
 
 use super::Severity::{MemoryIntegrity, Refused, Warning};
-use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, when};
+use super::{MEMORY_INTEGRITY, PE_FORMAT, Rule, Target, violation_if};
 use pe_image::Image;
 
 /// The maximum number of sections that the loader accepts.
@@ -68,7 +68,7 @@ pub(super) static RULES: &[Rule] = &[
 
 fn count(image: &Image, _: Target) -> Vec<String> {
     let count = image.sections.len();
-    when(count > MOST_SECTIONS, || format!("there are {count} sections"))
+    violation_if(count > MOST_SECTIONS, || format!("there are {count} sections"))
 }
 
 fn layout(image: &Image, _: Target) -> Vec<String> {
@@ -82,7 +82,7 @@ fn layout(image: &Image, _: Target) -> Vec<String> {
         }
         next = round_up(section.end());
     }
-    when(u64::from(header.size_of_image) != next, || {
+    violation_if(u64::from(header.size_of_image) != next, || {
         format!("SizeOfImage is {:#x}, the sections end at {next:#x}", header.size_of_image)
     })
 }
@@ -109,7 +109,7 @@ fn writable_code(image: &Image, _: Target) -> Vec<String> {
 fn entry_point(image: &Image, _: Target) -> Vec<String> {
     match image.entry.rva {
         0 => vec!["there is none".into()],
-        rva => when(image.entry.section.is_none(), || format!("{rva:#x} is in no section")),
+        rva => violation_if(image.entry.section.is_none(), || format!("{rva:#x} is in no section")),
     }
 }
 

@@ -29,6 +29,6 @@ pub(super) static RULES: &[Rule] = &[
         what: "the image contains a signature",
         why: "64-bit Windows loads only signed drivers; without a signature, a signed catalog must list the file",
         source: "Microsoft Learn, \"Kernel-Mode Code Signing Requirements\"",
-        check: |image, _| super::when(image.signature.is_none(), || "there is none".into()),
+        check: |image, _| super::violation_if(image.signature.is_none(), || "there is none".into()),
     },
 ];

@@ -78,9 +78,9 @@ fn program(settings: &Settings) -> Result<PathBuf, String> {
 
 /// Makes a kit in an empty folder.
 fn make(program: &Path, settings: &Settings) -> Result<f64, String> {
-    let folder = settings.folder("kit");
-    let _ = fs::remove_dir_all(&folder);
-    let seconds = timed(|| run(Command::new(program).arg("make").arg(&folder)));
-    let _ = fs::remove_dir_all(&folder);
+    let dir = settings.scratch("kit");
+    let _ = fs::remove_dir_all(&dir);
+    let seconds = timed(|| run(Command::new(program).arg("make").arg(&dir)));
+    let _ = fs::remove_dir_all(&dir);
     seconds
 }

@@ -53,7 +53,7 @@ pub fn decode(settings: &Settings) -> Result<Findings, String> {
     let mut peaks = Vec::new();
     let mut rates = (None, None);
     for mib in [16, large] {
-        let file = settings.folder(&format!("decode-{mib}.etl"));
+        let file = settings.scratch(&format!("decode-{mib}.etl"));
         generate(&file, mib * MIB)?;
         let (visited, owned) = (ours("visit", &file, rounds), ours("decode", &file, rounds));
         let _ = fs::remove_file(&file);
@@ -119,7 +119,7 @@ fn kernel(
     let mut rate = None;
     let mut peaks = Vec::new();
     for mib in [16, large] {
-        let file = settings.folder(&format!("kernel-{mib}.etl"));
+        let file = settings.scratch(&format!("kernel-{mib}.etl"));
         worker(&["kernel", &(mib * MIB).to_string(), &file.display().to_string()])?;
         let (named, owned) = (ours("name", &file, rounds), ours("name-owned", &file, rounds));
         let _ = fs::remove_file(&file);
@@ -157,11 +157,11 @@ pub(super) fn ours(work: &str, file: &Path, rounds: usize) -> Result<Vec<Reading
 
 /// Decodes the traces in the folder that the user named.
 fn recorded(settings: &Settings, section: &mut Section, rounds: usize) -> Result<(), String> {
-    let Some(folder) = &settings.traces else {
+    let Some(dir) = &settings.traces else {
         section.skipped("etw-etl, recorded files", "no folder given (--traces FOLDER)");
         return Ok(());
     };
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let entries = fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     let mut files: Vec<_> = entries
         .flatten()
         .filter(|entry| entry.metadata().is_ok_and(|metadata| metadata.len() >= SMALLEST))
@@ -184,7 +184,7 @@ fn recorded(settings: &Settings, section: &mut Section, rounds: usize) -> Result
 /// Measures the Python readers. Returns the events per second of etl-parser.
 fn peers(settings: &Settings, section: &mut Section) -> Result<Option<f64>, String> {
     let readers = ["dissect", "etl_parser"];
-    let python = match python(&settings.folder("python-etl"), &PACKAGES, IMPORT) {
+    let python = match python(&settings.scratch("python-etl"), &PACKAGES, IMPORT) {
         Ok(python) => python,
         Err(error) => {
             for reader in readers {
@@ -193,7 +193,7 @@ fn peers(settings: &Settings, section: &mut Section) -> Result<Option<f64>, Stri
             return Ok(None);
         }
     };
-    let file = settings.folder("decode-peers.etl");
+    let file = settings.scratch("decode-peers.etl");
     let mib = if settings.quick { 1 } else { 4 };
     generate(&file, mib * MIB)?;
     let mut rate = None;

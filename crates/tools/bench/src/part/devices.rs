@@ -53,12 +53,10 @@ pub fn devices(settings: &Settings) -> Result<Findings, String> {
 
 /// Makes and builds the driver.
 fn build(settings: &Settings) -> Result<PathBuf, String> {
-    let folder = settings.folder(NAME);
-    let _ = fs::remove_dir_all(&folder);
-    NewDriver::at(&folder, Kind::Kmdf, Source::Path(settings.root.clone()))
-        .write()
-        .map_err(|error| error.to_string())?;
-    run_slowly(cargo(&settings.root).args(["xtask", "build", "--manifest-path"]).arg(&folder))?;
+    let dir = settings.scratch(NAME);
+    let _ = fs::remove_dir_all(&dir);
+    NewDriver::at(&dir, Kind::Kmdf, Source::Path(settings.root.clone())).write().map_err(|error| error.to_string())?;
+    run_slowly(cargo(&settings.root).args(["xtask", "build", "--manifest-path"]).arg(&dir))?;
     Ok(settings.root.join("target/driver/x64").join(NAME.replace('-', "_")).with_extension("sys"))
 }
 

@@ -94,7 +94,7 @@ fn rate(threads: u64, ours: &[Written], theirs: Result<&[Written], &String>) -> 
         bound: Bound::AtLeast,
         measured: paired_ratio(&pairs),
         everywhere: false,
-        why: why(ours, theirs.unwrap_or_default()),
+        why: explain(ours, theirs.unwrap_or_default()),
         note: theirs
             .err()
             .map_or_else(|| format!("median of {} pairs{spread}", pairs.len()), |error| format!("skipped: {error}")),
@@ -116,7 +116,7 @@ fn instructions(what: &str, limit: f64, measured: f64) -> Goal {
 }
 
 /// Explains the difference.
-fn why(ours: &[Written], theirs: &[Written]) -> String {
+fn explain(ours: &[Written], theirs: &[Written]) -> String {
     let bytes =
         |runs: &[Written]| median(&runs.iter().map(|run| run.bytes / (run.events - run.lost)).collect::<Vec<_>>());
     match (bytes(ours), bytes(theirs)) {
@@ -145,7 +145,7 @@ fn row(section: &mut Section, name: &str, runs: &[Written], stepped: Option<f64>
 }
 
 fn write(settings: &Settings, threads: u64) -> Result<Written, String> {
-    let file = settings.folder("engine.etl");
+    let file = settings.scratch("engine.etl");
     let path = file.display().to_string();
     let output = worker(&["engine", &EVENTS.to_string(), &threads.to_string(), &path]);
     let _ = fs::remove_file(&file);
@@ -178,7 +178,7 @@ fn per_event(mut count: impl FnMut(u64) -> Result<u64, String>) -> Result<f64, S
 const OTHERS: u64 = 7;
 
 fn stepped(settings: &Settings, others: u64) -> Result<f64, String> {
-    let file = settings.folder("stepped.etl");
+    let file = settings.scratch("stepped.etl");
     let path = file.display().to_string();
     let counted = per_event(|events| {
         let (events, others) = (events.to_string(), others.to_string());

@@ -30,7 +30,7 @@ pub fn export(settings: &Settings) -> Result<Findings, String> {
     let rounds = if settings.quick { 1 } else { 5 };
     let mib = if settings.quick { 64 } else { 256 };
     let how = format!("{rounds} runs, median");
-    let file = settings.folder(&format!("export-{mib}.etl"));
+    let file = settings.scratch(&format!("export-{mib}.etl"));
     generate(&file, mib * MIB)?;
     let floor = ours("decode", &file, rounds)?;
     section.row(
@@ -43,9 +43,9 @@ pub fn export(settings: &Settings) -> Result<Findings, String> {
         how.clone(),
     );
     let etwctl = program(settings);
-    let kernel = settings.folder(&format!("export-kernel-{mib}.etl"));
+    let kernel = settings.scratch(&format!("export-kernel-{mib}.etl"));
     worker(&["kernel", &(mib * MIB).to_string(), &kernel.display().to_string()])?;
-    let output = settings.folder("export-output");
+    let output = settings.scratch("export-output");
     for (name, trace, arguments) in [
         ("page", &file, &["decode", "TRACE", "--html", "--output", "OUTPUT"][..]),
         ("Parquet", &file, &["decode", "TRACE", "--parquet", "OUTPUT"]),

@@ -73,9 +73,9 @@ fn sessions(image: &Path, executions: u64, rounds: u32) -> Result<(f64, Vec<f64>
 fn build(settings: &Settings) -> Result<PathBuf, String> {
     let kit = settings.root.join("target/driver/kit");
     let kit = wdk_kit::make(&kit).map_err(|error| error.to_string())?;
-    let folder = settings.folder("fuzz");
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let (object, image) = (folder.join("driver.obj"), folder.join("driver.sys"));
+    let dir = settings.scratch("fuzz");
+    std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
+    let (object, image) = (dir.join("driver.obj"), dir.join("driver.sys"));
     let source = settings.root.join("crates/host/nt-host/drivers/c/fuzz_bugs.c");
     let mut compile = Command::new("clang");
     compile.args(["--target=x86_64-pc-windows-msvc", "-D_AMD64_", "-DBUG=0", "-c", "-O2", "-ffreestanding"]);

@@ -32,12 +32,12 @@ impl Generated {
     pub(super) fn new(settings: &Settings) -> Result<Self, String> {
         let images = settings.root.join("crates/tools/bench/images");
         let images = images.canonicalize().map_err(|error| format!("{}: {error}", images.display()))?;
-        let workspace = settings.folder("generated");
+        let workspace = settings.scratch("generated");
         for (side, _) in SIDES {
             for count in COUNTS {
-                let folder = workspace.join(name(side, count));
-                write(&folder.join("Cargo.toml"), &manifest(side, count, &images))?;
-                write(&folder.join("src/lib.rs"), &source(side, count))?;
+                let dir = workspace.join(name(side, count));
+                write(&dir.join("Cargo.toml"), &manifest(side, count, &images))?;
+                write(&dir.join("src/lib.rs"), &source(side, count))?;
             }
         }
         write(&workspace.join("Cargo.toml"), WORKSPACE)?;
@@ -45,7 +45,7 @@ impl Generated {
         if !lock.exists() {
             fs::copy(images.join("Cargo.lock"), &lock).map_err(|error| format!("{}: {error}", lock.display()))?;
         }
-        Ok(Self { toolchain: Toolchain::find()?, workspace, target: settings.folder("images") })
+        Ok(Self { toolchain: Toolchain::find()?, workspace, target: settings.scratch("images") })
     }
 
     /// Runs cargo on one crate as if its source had just changed. Its dependencies must be built already. Returns the
@@ -110,8 +110,8 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(());
     }
-    let folder = path.parent().unwrap_or(path);
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
+    let dir = path.parent().unwrap_or(path);
+    let written = fs::create_dir_all(dir).and_then(|()| fs::write(path, text));
     written.map_err(|error| format!("{}: {error}", path.display()))
 }
 

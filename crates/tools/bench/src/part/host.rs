@@ -95,7 +95,7 @@ fn live(image: &Path) -> Result<Duration, String> {
 }
 
 fn speakeasy(settings: &Settings, image: &Path) -> Result<(f64, String), String> {
-    let python = python(&settings.folder("python-speakeasy"), &SPEAKEASY, "import speakeasy")?;
+    let python = python(&settings.scratch("python-speakeasy"), &SPEAKEASY, "import speakeasy")?;
     let script = settings.root.join("crates/tools/bench/programs/run_speakeasy.py");
     let text = run(Command::new(python).arg(script).arg(image))?;
     let output: Value = serde_json::from_str(&text).map_err(|error| format!("`{}`: {error}", text.trim()))?;
@@ -154,7 +154,7 @@ fn setup_goal(measured: Option<f64>, note: &str) -> Goal {
 
 /// Returns the time of the first and of the second demonstration in a new copy of the repository.
 fn in_a_new_copy(settings: &Settings) -> Result<(f64, f64), String> {
-    let copy = settings.folder("copy");
+    let copy = settings.scratch("copy");
     let _ = fs::remove_dir_all(&copy);
     run(Command::new("git").args(["clone", "--quiet"]).arg(&settings.root).arg(&copy))?;
     let times = demo(&copy).and_then(|first| Ok((first, demo(&copy)?)));
@@ -162,6 +162,6 @@ fn in_a_new_copy(settings: &Settings) -> Result<(f64, f64), String> {
     times
 }
 
-fn demo(folder: &Path) -> Result<f64, String> {
-    timed(|| run_slowly(cargo(folder).args(["xtask", "demo"])))
+fn demo(dir: &Path) -> Result<f64, String> {
+    timed(|| run_slowly(cargo(dir).args(["xtask", "demo"])))
 }

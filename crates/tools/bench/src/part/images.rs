@@ -28,7 +28,7 @@ impl Images {
     pub fn build(settings: &Settings) -> Result<Self, String> {
         let toolchain = Toolchain::find()?;
         let manifest = settings.root.join(SOURCES).join("Cargo.toml");
-        let target = settings.folder("images");
+        let target = settings.scratch("images");
         let files = built(toolchain.command("build", "release", &manifest, &target).arg("--locked"))?;
         Ok(Self { files })
     }

@@ -88,8 +88,8 @@ fn build(settings: &Settings) -> Result<Vec<PathBuf>, String> {
         command.args(["--package", side]);
     }
     run_slowly(&mut command)?;
-    let folder = settings.root.join("target/driver/x64");
-    Ok(SIDES.iter().map(|side| folder.join(side.replace('-', "_")).with_extension("sys")).collect())
+    let dir = settings.root.join("target/driver/x64");
+    Ok(SIDES.iter().map(|side| dir.join(side.replace('-', "_")).with_extension("sys")).collect())
 }
 
 /// Steps through a callback twice.

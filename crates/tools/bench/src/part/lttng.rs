@@ -38,15 +38,15 @@ pub(super) struct Lttng {
 impl Lttng {
     /// Compiles the program and finds or starts a daemon.
     pub(super) fn new(settings: &Settings) -> Result<Self, String> {
-        let folder = settings.folder("lttng");
-        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let program = folder.join("program");
+        let dir = settings.scratch("lttng");
+        fs::create_dir_all(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        let program = dir.join("program");
         let sources = settings.root.join("crates/tools/bench/programs");
         let mut compiler = Command::new("cc");
         compiler.args(["-O2", "-I"]).arg(&sources).arg(sources.join("lttng.c")).arg("-o").arg(&program);
         run(compiler.args(["-llttng-ust", "-ldl", "-lpthread"]))
             .map_err(|error| format!("{error} (Debian: liblttng-ust-dev, gcc)"))?;
-        let mut this = Self { program, output: folder.join("trace"), daemon: None };
+        let mut this = Self { program, output: dir.join("trace"), daemon: None };
         this.ensure_daemon()?;
         Ok(this)
     }
@@ -137,8 +137,8 @@ fn discarded(text: &str) -> Option<f64> {
 
 /// Returns the size of all files in a folder and its subfolders.
 #[expect(clippy::cast_precision_loss, reason = "traces are far smaller than 2^53 bytes")]
-fn size_of(folder: &std::path::Path) -> f64 {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+fn size_of(dir: &std::path::Path) -> f64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
         Ok(metadata) => metadata.len() as f64,

@@ -64,7 +64,7 @@ pub struct Findings {
 impl Settings {
     /// Returns a path in the folder for the files that the bench creates.
     #[must_use]
-    pub fn folder(&self, inside: &str) -> PathBuf {
+    pub fn scratch(&self, inside: &str) -> PathBuf {
         self.root.join("target/bench").join(inside)
     }
 }

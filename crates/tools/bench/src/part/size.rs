@@ -23,7 +23,7 @@ Signs of a path that ends in a panic, in the image with all event shapes: the im
 would name.";
 /// The routine that only the images' panic handler calls.
 const PANIC: &str = "ntoskrnl.exe!KeBugCheckEx";
-const FOLDERS: [&str; 3] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/"];
+const DIRS: [&str; 3] = ["etw-types/src/", "wdk-etw-macros/src/", "wdk-etw/src/"];
 
 /// Builds the images and measures them.
 ///
@@ -151,7 +151,7 @@ fn panics(images: &Images) -> Result<Findings, String> {
     let mut section = Section::new("Panic paths", PANIC_TEXT, &["image", "signs"]);
     let mut goals = Vec::new();
     for (side, name) in SIDES {
-        let signs = Image::parse(&images.read(side)?)?.panic_paths(PANIC, &FOLDERS);
+        let signs = Image::parse(&images.read(side)?)?.panic_paths(PANIC, &DIRS);
         let how = if signs.is_empty() { String::from("read from the image, once") } else { signs.join("; ") };
         section.row(vec![Cell::text(name), Cell::count(signs.len() as u64)], how);
         if side == "ours" {

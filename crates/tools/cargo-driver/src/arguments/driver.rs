@@ -54,10 +54,10 @@ struct Cargo {
     /// Use no network
     #[arg(long)]
     offline: bool,
-    /// As --locked and --offline
+    /// Same as --locked --offline
     #[arg(long)]
     frozen: bool,
-    /// How many jobs run at the same time
+    /// Run this many jobs at the same time
     #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
     jobs: Option<String>,
     /// The format of cargo's messages: human, short, json, …

@@ -10,7 +10,7 @@ mod ssh;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use command_line::{Activity, Deferred, error, escaped, exit, print, say};
+use command_line::{Activity, Deferred, error, escaped, exit, info, print};
 use driver_build::setup::note;
 use driver_build::{Error, Host, PackageOptions, ensure_tools, package, prepare};
 use driver_exercise::{
@@ -57,13 +57,13 @@ pub(crate) fn deploy(host: &Host, line: &Deploy) -> Result<(), Error> {
         Progress::Begun(step) => {
             if step == Step::Restart {
                 let (host, limit) = (&line.host, line.timeout.as_secs());
-                say(&format!("{:<12} waiting until {host} has restarted, at most {limit} s", step.as_str()));
+                info(&format!("{:<12} waiting until {host} has restarted, at most {limit} s", step.as_str()));
             }
             activity = Some(Activity::begin(step.as_str()));
         }
         Progress::Ended(result) => {
             drop(activity.take());
-            say(&shown(result));
+            info(&shown(result));
         }
     };
     let mut outcome = Exercise::new(&mut remote, &driver, &plan, &options, &mut report).run();
@@ -230,11 +230,11 @@ fn show(etl: &Path) -> Result<(), String> {
 fn conclude(line: &Deploy, evidence: &Evidence, driver: &str, is_interrupted: bool) -> Result<(), Error> {
     match &evidence.comparison {
         Some(compared) if compared.differences.is_empty() => {
-            say(&format!("the trace is that of nt-host: {} events", compared.common));
+            info(&format!("the trace is that of nt-host: {} events", compared.common));
         }
         Some(compared) => {
-            compared.differences.iter().for_each(|line| say(&escaped(line)));
-            say(&format!("the trace differs from that of nt-host: {} differences", compared.differences.len()));
+            compared.differences.iter().for_each(|line| info(&escaped(line)));
+            info(&format!("the trace differs from that of nt-host: {} differences", compared.differences.len()));
         }
         None => {}
     }

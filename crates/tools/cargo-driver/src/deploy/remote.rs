@@ -22,13 +22,13 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) struct Remote<'a> {
     ssh: Ssh,
     /// The folder of this driver.
-    folder: String,
+    dir: String,
     interrupts: &'a Deferred,
 }
 
 impl<'a> Remote<'a> {
     pub(super) fn new(ssh: Ssh, driver: &str, interrupts: &'a Deferred) -> Self {
-        Self { ssh, folder: format!("{ALL}/{driver}"), interrupts }
+        Self { ssh, dir: format!("{ALL}/{driver}"), interrupts }
     }
 
     /// Opens the connection to the machine.
@@ -45,10 +45,10 @@ impl<'a> Remote<'a> {
                 .ok_or_else(|| format!("{} cannot be copied: its name is not plain", name.display()))?;
             names.push(plain.to_owned());
         }
-        if !is_plain(&self.folder) {
-            return Err(format!("'{}' cannot be the name of a folder on the machine", self.folder));
+        if !is_plain(&self.dir) {
+            return Err(format!("'{}' cannot be the name of a folder on the machine", self.dir));
         }
-        let new = format!("{}.new", self.folder);
+        let new = format!("{}.new", self.dir);
         let mut commands = vec![format!("-mkdir {ALL}"), format!("-rm {new}/*"), format!("-mkdir {new}")];
         commands.extend(names.iter().map(|name| format!("put {name} {new}/{name}")));
         let ends = || self.interrupts.is_interrupted();
@@ -69,10 +69,10 @@ impl<'a> Remote<'a> {
             return Err(format!("the package could not be copied: {reason}; {left}"));
         }
         self.remove_earlier()?;
-        match self.ssh.files(files, &[format!("rename {new} {}", self.folder)], &|| false) {
+        match self.ssh.files(files, &[format!("rename {new} {}", self.dir)], &|| false) {
             Ok(true) => Ok(()),
             Ok(false) => {
-                Err(format!("the folder {new} could not get its name {}; it is left on the machine", self.folder))
+                Err(format!("the folder {new} could not get its name {}; it is left on the machine", self.dir))
             }
             Err(lost) => Err(format!("{lost}; the folder {new} is left on the machine")),
         }
@@ -81,7 +81,7 @@ impl<'a> Remote<'a> {
     /// Removes what an earlier deployment installed, and its folder. Returns whether there was one.
     pub(super) fn remove_earlier(&mut self) -> Result<bool, String> {
         let here = Path::new(".");
-        let look = [format!("ls {}/uninstall.ps1", self.folder)];
+        let look = [format!("ls {}/uninstall.ps1", self.dir)];
         if !self.ssh.files(here, &look, &|| false).map_err(|lost| lost.to_string())? {
             return Ok(false);
         }
@@ -95,15 +95,15 @@ impl<'a> Remote<'a> {
 
     /// Deletes the folder. Returns what is left if that fails.
     pub(super) fn delete(&mut self) -> Option<String> {
-        let folder = &self.folder;
+        let dir = &self.dir;
         let commands = [
-            format!("-rm {folder}/logs/*"),
-            format!("-rmdir {folder}/logs"),
-            format!("-rm {folder}/*"),
-            format!("rmdir {folder}"),
+            format!("-rm {dir}/logs/*"),
+            format!("-rmdir {dir}/logs"),
+            format!("-rm {dir}/*"),
+            format!("rmdir {dir}"),
             format!("-rmdir {ALL}"),
         ];
-        let left = format!("the folder {folder} in the home of the user");
+        let left = format!("the folder {dir} in the home of the user");
         (!matches!(self.ssh.files(Path::new("."), &commands, &|| false), Ok(true))).then_some(left)
     }
 }
@@ -111,18 +111,18 @@ impl<'a> Remote<'a> {
 impl Target for Remote<'_> {
     fn script(&mut self, name: &str, arguments: &[String], is_cleanup: bool) -> Result<Ran, Lost> {
         let ends = || !is_cleanup && self.interrupts.is_interrupted();
-        self.ssh.script(&format!("{}/{name}", self.folder), arguments, &ends)
+        self.ssh.script(&format!("{}/{name}", self.dir), arguments, &ends)
     }
 
     fn path(&self, name: &str) -> String {
-        format!("{}/{name}", self.folder)
+        format!("{}/{name}", self.dir)
     }
 
     fn fetch(&mut self, name: &str, to: &Path) -> Result<(), Lost> {
         let local = to.file_name().and_then(|name| name.to_str()).unwrap_or(name);
-        let command = format!("get {}/{name} {local}", self.folder);
+        let command = format!("get {}/{name} {local}", self.dir);
         let is_copied = self.ssh.files(to.parent().unwrap_or(Path::new(".")), &[command], &|| false)?;
-        let lost = || Lost::File(format!("{}/{name} could not be copied from the machine", self.folder));
+        let lost = || Lost::File(format!("{}/{name} could not be copied from the machine", self.dir));
         is_copied.then_some(()).ok_or_else(lost)
     }
 

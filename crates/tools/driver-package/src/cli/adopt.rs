@@ -15,8 +15,8 @@ use crate::package::{Adopted, Adoption};
 /// Add scripts and a description to a package that the WDK made
 ///
 /// FOLDER is the package that `cargo wdk build` or `cargo make` made on Windows,
-/// `target/<triple>/<profile>/NAME_package`, or the folder that contains it. The files of the package are checked and
-/// not changed. The command adds scripts that install, record, diagnose and uninstall, package.psd1 for them,
+/// `target/<triple>/<profile>/NAME_package`, or the folder that contains it. Checks the files of the package and
+/// does not change them. Adds scripts that install, record, diagnose and uninstall, package.psd1 for them,
 /// README.txt, a recording profile for WPR if the provider is known, and the certificate of the signatures if it is
 /// missing.
 #[derive(Args)]
@@ -26,7 +26,8 @@ use crate::package::{Adopted, Adoption};
 )]
 pub(super) struct Arguments {
     /// The package's folder
-    folder: PathBuf,
+    #[arg(value_name = "FOLDER")]
+    dir: PathBuf,
     /// The driver's ETW provider, for the scripts and the profile (default: from the image)
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
@@ -44,7 +45,7 @@ pub(super) struct Arguments {
 #[expect(clippy::unnecessary_wraps, reason = "the shape of every command")]
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let adoption = Adoption {
-        folder: arguments.folder.clone(),
+        dir: arguments.dir.clone(),
         scripts: arguments.scripts.clone(),
         provider: arguments.provider.clone(),
         etwctl: arguments.etwctl.clone(),
@@ -59,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(match adopted {
         Ok(adopted) => {
             for warning in &adopted.warnings {
-                command_line::say(&warning.to_string());
+                command_line::info(&warning.to_string());
             }
             print(&summary(&adopted));
             exit::SUCCESS
@@ -69,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn summary(adopted: &Adopted) -> String {
-    let mut text = format!("{} ({})\n", shown(&adopted.folder), adopted.arch.name());
+    let mut text = format!("{} ({})\n", shown(&adopted.dir), adopted.arch.name());
     for (what, names) in [("added", &adopted.added), ("replaced", &adopted.replaced)] {
         text.extend(names.iter().map(|name| format!("  {what} {}\n", escaped(name))));
     }

@@ -21,8 +21,8 @@ use crate::version::version_values;
 /// Compare two packages of one driver: image, INF and catalog
 #[derive(Args)]
 #[command(
-    after_help = "Compared are the properties that a linker and a kit decide: sections, imports, flags, the framework, resources, \
-                  ETW providers, debug entries, the entries of the INF, and which files the catalog lists. Addresses, sizes, signatures and DriverVer are not.\n\
+    after_help = "Compares the properties that a linker and a kit decide: sections, imports, flags, the framework, resources, \
+                  ETW providers, debug entries, the entries of the INF, and which files the catalog lists. Ignores addresses, sizes, signatures and DriverVer.\n\
                   Exit codes: 0 nothing differs; 3 something differs; 2 wrong usage, or a file that cannot be read."
 )]
 pub(super) struct Arguments {
@@ -112,15 +112,15 @@ fn facts(dir: &Path) -> Result<Facts, String> {
     let mut facts = Facts::new();
     let (path, image) = only(dir, "sys")?;
     let parsed = Image::parse(&image).map_err(|error| format!("{}: {error}", path.display()))?;
-    of_image(&parsed, &mut facts);
-    of_resources(&image, &mut facts);
+    add_image(&parsed, &mut facts);
+    add_resources(&image, &mut facts);
     for provider in providers(&image) {
         add(&mut facts, "image: providers", provider);
     }
     let (path, inf) = only(dir, "inf")?;
     let named = |fault: Fault| format!("{}:{}: {}", path.display(), fault.line, fault.text);
     let text = Text::decode(&inf).map_err(named)?;
-    of_inf(&Inf::parse(&text.text).map_err(named)?, &mut facts);
+    add_inf(&Inf::parse(&text.text).map_err(named)?, &mut facts);
     let (path, catalog) = only(dir, "cat")?;
     let members = Members::from_catalog(&catalog).map_err(|reason| format!("{}: {reason}", path.display()))?;
     for (name, bytes) in [("the image", &image), ("the INF", &inf)] {
@@ -134,7 +134,7 @@ fn add(facts: &mut Facts, name: &'static str, value: String) {
     facts.entry(name).or_default().insert(value);
 }
 
-fn of_image(image: &Image, facts: &mut Facts) {
+fn add_image(image: &Image, facts: &mut Facts) {
     let header = &image.header;
     for (name, value) in [
         ("image: machine", header.machine.to_string()),
@@ -178,7 +178,7 @@ fn of_image(image: &Image, facts: &mut Facts) {
 const VERSION: ResourceType = ResourceType::Id(16);
 
 /// The version resource by its values, other resources by their types and sizes. A damaged directory has none.
-fn of_resources(image: &[u8], facts: &mut Facts) {
+fn add_resources(image: &[u8], facts: &mut Facts) {
     for resource in resources(image).unwrap_or_default() {
         if resource.kind == VERSION {
             for (key, value) in version_values(resource.data) {
@@ -195,7 +195,7 @@ fn of_resources(image: &[u8], facts: &mut Facts) {
 }
 
 /// `DriverVer` is the time of the build.
-fn of_inf(inf: &Inf, facts: &mut Facts) {
+fn add_inf(inf: &Inf, facts: &mut Facts) {
     for section in inf.sections() {
         for entry in &section.entries {
             let key = entry.key.as_deref().unwrap_or_default();

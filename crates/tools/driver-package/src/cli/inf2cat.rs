@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use command_line::{error, exit, say};
+use command_line::{error, exit, info};
 use der::DateTime;
 
 use crate::catalog::{Catalog, Member, Version};
@@ -82,7 +82,7 @@ impl Line {
             let to = self.dir.join(name);
             if self.makes_catalogs {
                 fs::write(&to, catalog).map_err(|error| format!("{}: {error}", to.display()))?;
-                say(&format!("{}: without a signature", to.display()));
+                info(&format!("{}: without a signature", to.display()));
             }
         }
         Ok(())

@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         Err(_) if was_interrupted => exit::INTERRUPTED,
         Ok(package) => {
             for warning in &package.warnings {
-                command_line::say(&warning.to_string());
+                command_line::info(&warning.to_string());
             }
             print(&summary(&package, &arguments.out));
             exit::SUCCESS

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use command_line::{error, exit, say};
+use command_line::{error, exit, info};
 use der::DateTime;
 
 use crate::inf::{Arch, DriverVersion, Stamp, Text, parse_date, stamp};
@@ -75,8 +75,8 @@ impl Line {
         let version =
             version.ok_or("there is no version: expected -v VERSION, -v * or the variable STAMPINF_VERSION")?;
         let parts = match version.as_str() {
-            "*" => DriverVersion::of_time(now).parts,
-            _ if is_private => DriverVersion::of_time(now).parts,
+            "*" => DriverVersion::from_time(now).parts,
+            _ if is_private => DriverVersion::from_time(now).parts,
             version => parse_version(version)?,
         };
         let catalog = catalog.or_else(|| is_private.then(|| "delta.cat".to_owned()));
@@ -92,7 +92,7 @@ impl Line {
         let stamped = stamp(&text, &self.stamp).map_err(|fault| describe(file, &fault).to_string())?;
         replace(file, &stamped.text.encode()).map_err(shown)?;
         if self.is_verbose {
-            say(&format!("{}: DriverVer = {}", file.display(), self.stamp.version));
+            info(&format!("{}: DriverVer = {}", file.display(), self.stamp.version));
         }
         Ok(())
     }

@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 
 fn verify_path(path: &Path, catalog: Option<&(PathBuf, Vec<u8>)>, context: &Context) -> Result<Vec<Account>, String> {
     if path.is_dir() {
-        return verify::folder(path, context).map_err(|problem| problem.to_string());
+        return verify::dir(path, context).map_err(|problem| problem.to_string());
     }
     let named = |error: String| format!("{}: {error}", path.display());
     let bytes = read(path).map_err(named)?;

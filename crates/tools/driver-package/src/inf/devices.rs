@@ -49,7 +49,7 @@ impl Arch {
 
     /// Finds an architecture by the machine number of an image.
     #[must_use]
-    pub fn of_machine(machine: u16) -> Option<Self> {
+    pub fn from_machine(machine: u16) -> Option<Self> {
         [Self::X64, Self::Arm64].into_iter().find(|arch| arch.machine() == machine)
     }
 

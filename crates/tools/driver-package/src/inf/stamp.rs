@@ -41,7 +41,7 @@ impl DriverVersion {
     ///
     /// At midnight the last part is one, because a version of only zeros is not allowed.
     #[must_use]
-    pub fn of_time(date: DateTime) -> Self {
+    pub fn from_time(date: DateTime) -> Self {
         let parts = [date.hour(), date.minutes(), date.seconds()].map(u16::from);
         let last = u16::from(parts == [0, 0, 0]);
         let [hour, minute, second] = parts;
@@ -170,7 +170,7 @@ mod tests {
             kmdf: Some("1.33".into()),
             umdf: None,
             section: "Version".into(),
-            version: DriverVersion::of_time(DateTime::new(2024, 3, 9, 13, 4, 5).unwrap()),
+            version: DriverVersion::from_time(DateTime::new(2024, 3, 9, 13, 4, 5).unwrap()),
             catalog: Some("a.cat".into()),
         }
     }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_version_is_never_all_zero() {
-        let midnight = DriverVersion::of_time(DateTime::new(1999, 12, 31, 0, 0, 0).unwrap());
+        let midnight = DriverVersion::from_time(DateTime::new(1999, 12, 31, 0, 0, 0).unwrap());
         assert_eq!(midnight.to_string(), "12/31/1999,0.0.0.1");
     }
 

@@ -30,7 +30,7 @@ use crate::verify::{self, Context, Members, Verdict};
 #[derive(Clone, Debug)]
 pub struct Adoption {
     /// The package, or the folder of a Cargo profile that contains one `NAME_package`.
-    pub folder: PathBuf,
+    pub dir: PathBuf,
     /// A folder with PowerShell scripts; `None` means the scripts of this repository.
     pub scripts: Option<PathBuf>,
     /// The name of the driver's ETW provider; `None` means that of the image.
@@ -45,7 +45,7 @@ pub struct Adoption {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adopted {
     /// The package.
-    pub folder: PathBuf,
+    pub dir: PathBuf,
     /// Its architecture.
     pub arch: Arch,
     /// Names of new files.
@@ -58,7 +58,7 @@ pub struct Adopted {
 
 /// The files of a WDK package, by name.
 struct Found {
-    folder: PathBuf,
+    dir: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
 }
 
@@ -79,7 +79,7 @@ impl Adoption {
     ///
     /// As [`adopt`](Self::adopt).
     pub fn adopt_with(&self, context: &Context) -> Result<Adopted, Problems> {
-        let found = Found::in_folder(&locate(&self.folder)?)?;
+        let found = Found::in_dir(&locate(&self.dir)?)?;
         let mut warnings = Vec::new();
         let (inf_name, inf) = found.inf()?;
         let name = inf_name.get(..inf_name.len() - ".inf".len()).unwrap_or_default();
@@ -96,13 +96,12 @@ impl Adoption {
             warnings.push(found.warning(&certificate, "certificate-issuer", text));
         }
         let requirements = Requirements::from_package(&inf, &image, arch);
-        warnings.extend(requirements.warning(&found.folder.join(&inf_name)));
+        warnings.extend(requirements.warning(&found.dir.join(&inf_name)));
         let version = version_entry(&inf, "DriverVer").ok_or_else(|| {
             found.problem(&inf_name, "driver-version", "[Version] has no DriverVer: the INF was not stamped")
         })?;
         let bytes = found.files.get(&image_name).map_or(&[][..], Vec::as_slice);
-        let provider =
-            Provider::choose(self.provider.as_deref(), bytes, &found.folder.join(&image_name), &mut warnings);
+        let provider = Provider::choose(self.provider.as_deref(), bytes, &found.dir.join(&image_name), &mut warnings);
         let facts = Facts {
             name,
             inf: &inf,
@@ -124,7 +123,7 @@ impl Adoption {
             files.push((certificate.clone(), signer.to_cer().to_vec()));
         }
         files.extend(match &self.scripts {
-            Some(folder) => extras::scripts_in(folder)?,
+            Some(dir) => extras::scripts_in(dir)?,
             None => extras::built_in_scripts(),
         });
         if let Some(path) = &self.etwctl {
@@ -133,34 +132,34 @@ impl Adoption {
         let described = facts.files(&files);
         files.extend(described);
         let (added, replaced) = found.sort_out(&mut files, self.replace)?;
-        keys::refuse(&found.folder, &files, None)?;
+        keys::refuse(&found.dir, &files, None)?;
         self.refuse_inputs(&found, &files)?;
-        write::add(&found.folder, &files)?;
-        Ok(Adopted { folder: found.folder, arch, added, replaced, warnings })
+        write::add(&found.dir, &files)?;
+        Ok(Adopted { dir: found.dir, arch, added, replaced, warnings })
     }
 }
 
 impl Adoption {
     /// Refuses to replace a file that one of the new files was made from.
     fn refuse_inputs(&self, found: &Found, files: &[File]) -> Result<(), Problem> {
-        let scripts = self.scripts.iter().fold(Inputs::new(), |all, folder| all.file_or_folder(folder, &["ps1"]));
+        let scripts = self.scripts.iter().fold(Inputs::new(), |all, dir| all.file_or_folder(dir, &["ps1"]));
         let inputs = scripts.files(&self.etwctl);
         files.iter().try_for_each(|(name, _)| {
-            let result = inputs.check("the new file", &found.folder.join(name));
+            let result = inputs.check("the new file", &found.dir.join(name));
             result.map_err(|text| found.problem(name, "package-file", text))
         })
     }
 }
 
 /// Finds the folder of the package.
-fn locate(folder: &Path) -> Result<PathBuf, Problem> {
-    let problem = |text: String| Problem::error(folder, "package-folder", text);
+fn locate(dir: &Path) -> Result<PathBuf, Problem> {
+    let problem = |text: String| Problem::error(dir, "package-folder", text);
     let mut packages = Vec::new();
-    let unreadable = |error: std::io::Error| Problem::access(folder, "package-folder", &error);
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
+    let unreadable = |error: std::io::Error| Problem::access(dir, "package-folder", &error);
+    for entry in fs::read_dir(dir).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if has_extension(&path, "inf") {
-            return Ok(folder.to_path_buf());
+            return Ok(dir.to_path_buf());
         }
         if path.is_dir() && path.to_string_lossy().ends_with("_package") {
             packages.push(path);
@@ -182,10 +181,10 @@ fn locate(folder: &Path) -> Result<PathBuf, Problem> {
 }
 
 impl Found {
-    fn in_folder(folder: &Path) -> Result<Self, Problem> {
-        let problem = |error: std::io::Error| Problem::access(folder, "package-folder", &error);
+    fn in_dir(dir: &Path) -> Result<Self, Problem> {
+        let problem = |error: std::io::Error| Problem::access(dir, "package-folder", &error);
         let mut files = BTreeMap::new();
-        for entry in fs::read_dir(folder).map_err(problem)? {
+        for entry in fs::read_dir(dir).map_err(problem)? {
             let path = entry.map_err(problem)?.path();
             // Debug information is large and is not needed.
             if path.is_file() && !has_extension(&path, "pdb") {
@@ -193,16 +192,16 @@ impl Found {
                 files.insert(name, read(&path)?);
             }
         }
-        keys::refuse_in(folder)?;
-        Ok(Self { folder: folder.to_path_buf(), files })
+        keys::refuse_in(dir)?;
+        Ok(Self { dir: dir.to_path_buf(), files })
     }
 
     fn problem(&self, name: &str, rule: &str, text: impl Into<String>) -> Problem {
-        Problem::error(&self.folder.join(name), rule, text)
+        Problem::error(&self.dir.join(name), rule, text)
     }
 
     fn warning(&self, name: &str, rule: &str, text: impl Into<String>) -> Problem {
-        Problem::warning(&self.folder.join(name), rule, text)
+        Problem::warning(&self.dir.join(name), rule, text)
     }
 
     fn bytes(&self, name: &str) -> &[u8] {
@@ -224,7 +223,7 @@ impl Found {
             ));
         };
         let parsed = Text::decode(self.bytes(name)).and_then(|text| Inf::parse(&text.text));
-        let inf = parsed.map_err(|fault| describe(&self.folder.join(name), &fault))?;
+        let inf = parsed.map_err(|fault| describe(&self.dir.join(name), &fault))?;
         Ok(((*name).clone(), inf))
     }
 
@@ -245,7 +244,7 @@ impl Found {
         let damaged = |error: crate::Error| self.problem(name, error.field(), error.reason());
         let image = Image::parse(self.bytes(name)).map_err(damaged)?;
         let machine = image.header.machine;
-        let arch = Arch::of_machine(machine.0).ok_or_else(|| {
+        let arch = Arch::from_machine(machine.0).ok_or_else(|| {
             self.problem(name, "machine", format!("it is for {machine}; packages are for x64 and arm64"))
         })?;
         let verdict = rules::Verdict::judge(&image, Target::default());
@@ -284,7 +283,7 @@ impl Found {
         context: &Context,
         warnings: &mut Vec<Problem>,
     ) -> Result<Trust, Problem> {
-        let account = verify::file(&self.folder.join(catalog), self.bytes(catalog), None, context);
+        let account = verify::file(&self.dir.join(catalog), self.bytes(catalog), None, context);
         let reason = account.objection().map(|check| check.text.clone()).unwrap_or_default();
         match account.verdict() {
             Verdict::Valid if account.trust() == verify::Trust::Kernel => return Ok(Trust::Microsoft),
@@ -303,7 +302,7 @@ impl Found {
 
     /// Returns the signer of the catalog, and the name of the file with its certificate: an existing file or a new one.
     fn certificate(&self, catalog: &str, stem: &str) -> Result<(Signer, String), Problem> {
-        let signer = Signer::of_envelope(self.bytes(catalog)).map_err(|text| {
+        let signer = Signer::from_envelope(self.bytes(catalog)).map_err(|text| {
             self.problem(catalog, "catalog-signature", format!("{text}; build the package with a signature"))
         })?;
         let mut others = Vec::new();

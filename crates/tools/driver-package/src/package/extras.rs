@@ -43,10 +43,10 @@ pub(super) fn built_in_scripts() -> Vec<File> {
 }
 
 /// Returns the PowerShell scripts in a folder.
-pub(super) fn scripts_in(folder: &Path) -> Result<Vec<File>, Problem> {
-    let unreadable = |error: std::io::Error| Problem::access(folder, "package-file", &error);
+pub(super) fn scripts_in(dir: &Path) -> Result<Vec<File>, Problem> {
+    let unreadable = |error: std::io::Error| Problem::access(dir, "package-file", &error);
     let mut scripts = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
+    for entry in fs::read_dir(dir).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ps1")) {
             scripts.push((name_of(&path)?.to_owned(), read(&path)?));
@@ -61,7 +61,7 @@ pub(super) fn etwctl(path: &Path, arch: Arch) -> Result<Vec<u8>, Problem> {
     let image = Image::parse(&bytes).map_err(|error| Problem::error(path, error.field(), error.reason()))?;
     let machine = image.header.machine;
     // Windows on ARM64 can run programs for x64, but not the reverse.
-    match Arch::of_machine(machine.0) {
+    match Arch::from_machine(machine.0) {
         Some(own) if own == arch || own == Arch::X64 => Ok(bytes),
         _ => {
             let text = format!("it is for {machine}, the package is for {}", arch.name());
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn every_script_of_the_folder_is_built_in() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
-        let mut names: Vec<String> = scripts_in(&folder).unwrap().into_iter().map(|(name, _)| name).collect();
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy");
+        let mut names: Vec<String> = scripts_in(&dir).unwrap().into_iter().map(|(name, _)| name).collect();
         names.sort();
         assert_eq!(names, SCRIPTS.map(|(name, _)| name));
     }

@@ -24,7 +24,7 @@ pub(super) fn prepare(request: &Request, identity: &Identity) -> Result<Prepared
     let damaged = |error: crate::Error| Problem::error(file, error.field(), error.reason());
     let bytes = read(file)?;
     let machine = Image::parse(&bytes).map_err(damaged)?.header.machine;
-    let Some(arch) = Arch::of_machine(machine.0) else {
+    let Some(arch) = Arch::from_machine(machine.0) else {
         let text = format!("it is for {machine}; packages are made for x64 and arm64");
         return Err(Problem::error(file, "machine", text).into());
     };

@@ -42,18 +42,18 @@ const STARTS: [(&[u8], &str); 4] = [
 ];
 
 /// Rejects a file that is or contains a private key. `identity` is the one that signs the package, if it is known.
-pub(super) fn refuse(folder: &Path, files: &[File], identity: Option<&Identity>) -> Result<(), Problem> {
+pub(super) fn refuse(dir: &Path, files: &[File], identity: Option<&Identity>) -> Result<(), Problem> {
     let secrets = identity.map(Identity::secrets).unwrap_or_default();
-    files.iter().try_for_each(|(name, bytes)| check(&folder.join(name), bytes, &secrets))
+    files.iter().try_for_each(|(name, bytes)| check(&dir.join(name), bytes, &secrets))
 }
 
 /// Rejects a folder that has a private key in one of its files, at any depth. Links to folders are not followed.
-pub(super) fn refuse_in(folder: &Path) -> Result<(), Problem> {
+pub(super) fn refuse_in(dir: &Path) -> Result<(), Problem> {
     let unreadable = |path: &Path, error: &std::io::Error| Problem::access(path, "package-folder", error);
-    let mut waiting = vec![folder.to_path_buf()];
-    while let Some(folder) = waiting.pop() {
-        for entry in fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))? {
-            let entry = entry.map_err(|error| unreadable(&folder, &error))?;
+    let mut waiting = vec![dir.to_path_buf()];
+    while let Some(dir) = waiting.pop() {
+        for entry in fs::read_dir(&dir).map_err(|error| unreadable(&dir, &error))? {
+            let entry = entry.map_err(|error| unreadable(&dir, &error))?;
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 waiting.push(path);

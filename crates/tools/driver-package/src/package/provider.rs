@@ -30,7 +30,7 @@ const MOST: usize = 4096;
 impl Provider {
     /// The provider of this name. Its id is that in the image, or the one that is derived from the name.
     fn named(name: &str, image: &[u8]) -> Self {
-        let mut all = Self::all(image).into_iter().chain(Self::of_manifest(image));
+        let mut all = Self::all(image).into_iter().chain(Self::from_manifest(image));
         let found = all.find(|provider| provider.name.eq_ignore_ascii_case(name));
         Self { name: name.to_owned(), id: found.map_or_else(|| Guid::from_name(name), |provider| provider.id) }
     }
@@ -43,7 +43,7 @@ impl Provider {
         }
         let mut all = Self::all(image);
         if all.is_empty() {
-            all = Self::of_manifest(image);
+            all = Self::from_manifest(image);
         }
         if let [first, _, ..] = all.as_slice() {
             let names: Vec<&str> = all.iter().map(|provider| provider.name.as_str()).collect();
@@ -58,7 +58,7 @@ impl Provider {
     }
 
     /// The providers of the manifest in an image. One without a name is called by its id.
-    fn of_manifest(image: &[u8]) -> Vec<Self> {
+    fn from_manifest(image: &[u8]) -> Vec<Self> {
         let named = |provider: etw_manifest::manifest::Provider| {
             let name = if provider.name.is_empty() { provider.guid.to_string() } else { provider.name };
             Self { name, id: provider.guid }

@@ -34,7 +34,7 @@ pub(super) fn prepare(
     let text = Text::decode(&read(file)?).map_err(|fault| describe(file, &fault))?;
     let date = der::DateTime::from_unix_duration(request.time)
         .map_err(|error| Problem::error(file, "time", error.to_string()))?;
-    let version = DriverVersion::of_time(date);
+    let version = DriverVersion::from_time(date);
     let kmdf = request.kmdf.clone().or_else(|| image.framework.map(windows_releases::Client::version));
     let catalog = Some(request.named("cat"));
     let what = Stamp { arch: Some(arch), kmdf, umdf: None, section: "Version".into(), version, catalog };

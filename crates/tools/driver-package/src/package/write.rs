@@ -15,12 +15,8 @@ const NAMED: usize = 8;
 type Failure = (PathBuf, io::Error);
 
 /// Replaces the package in a folder with these files, unless `is_stopped` says so before it is complete.
-pub(super) fn replace(
-    folder: &Path,
-    files: &[(String, Vec<u8>)],
-    is_stopped: &dyn Fn() -> bool,
-) -> Result<(), Problem> {
-    let foreign = foreign_files(folder).map_err(|error| Problem::access(folder, RULE, &error))?;
+pub(super) fn replace(dir: &Path, files: &[(String, Vec<u8>)], is_stopped: &dyn Fn() -> bool) -> Result<(), Problem> {
+    let foreign = foreign_files(dir).map_err(|error| Problem::access(dir, RULE, &error))?;
     if !foreign.is_empty() {
         let named: Vec<&str> = foreign.iter().map(String::as_str).take(NAMED).collect();
         let more = foreign.len().saturating_sub(NAMED);
@@ -30,29 +26,29 @@ pub(super) fn replace(
              choose another folder",
             named.join(", ")
         );
-        return Err(Problem::error(folder, RULE, text));
+        return Err(Problem::error(dir, RULE, text));
     }
     // A link to a folder stays a link.
-    let place = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let place = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_path_buf());
     let missing = missing_parents(&place);
     let (draft, old) = (beside(&place, "new"), beside(&place, "old"));
     let result = fill(&draft, files, Some(&place), is_stopped).and_then(|()| {
         let _ = fs::remove_dir_all(&old);
         if place.exists() {
             keep_mode(&place, &draft)?;
-            fs::rename(&place, &old).map_err(|error| (folder.to_path_buf(), error))?;
+            fs::rename(&place, &old).map_err(|error| (dir.to_path_buf(), error))?;
         }
         fs::rename(&draft, &place).map_err(|error| {
             // Restore the previous folder.
             let _ = fs::rename(&old, &place);
-            (folder.to_path_buf(), error)
+            (dir.to_path_buf(), error)
         })
     });
     let _ = fs::remove_dir_all(&draft);
     if !place.exists() && old.exists() {
         // The restore failed, too: this is the only copy of the previous package.
         let text = format!("it could not be replaced; the previous package is in {}", old.display());
-        return Err(Problem { is_access: true, ..Problem::error(folder, RULE, text) });
+        return Err(Problem { is_access: true, ..Problem::error(dir, RULE, text) });
     }
     let _ = fs::remove_dir_all(&old);
     if result.is_err() {
@@ -62,19 +58,19 @@ pub(super) fn replace(
         }
     }
     // The name that the user knows.
-    let named = |path: PathBuf| path.strip_prefix(&draft).map_or_else(|_| path.clone(), |inside| folder.join(inside));
+    let named = |path: PathBuf| path.strip_prefix(&draft).map_or_else(|_| path.clone(), |inside| dir.join(inside));
     result.map_err(|(path, error)| Problem::access(&named(path), RULE, &error))
 }
 
 /// Adds files to a folder, or replaces those of the same name. Either all files are written or none.
-pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
-    let (draft, old) = (beside(folder, "new"), beside(folder, "old"));
+pub(super) fn add(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Problem> {
+    let (draft, old) = (beside(dir, "new"), beside(dir, "old"));
     let mut placed = Vec::new();
-    let result = fill(&draft, files, Some(folder), &|| false).and_then(|()| {
+    let result = fill(&draft, files, Some(dir), &|| false).and_then(|()| {
         let _ = fs::remove_dir_all(&old);
         fs::create_dir(&old).map_err(|error| (old.clone(), error))?;
         for (name, _) in files {
-            let path = folder.join(name);
+            let path = dir.join(name);
             let failed = |error| (path.clone(), error);
             if path.exists() {
                 fs::rename(&path, old.join(name)).map_err(failed)?;
@@ -87,10 +83,10 @@ pub(super) fn add(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), Prob
     if result.is_err() {
         // Restore the previous files. A name is added to `placed` before its file is moved.
         for name in placed {
-            let _ = fs::remove_file(folder.join(name));
+            let _ = fs::remove_file(dir.join(name));
         }
         for entry in fs::read_dir(&old).into_iter().flatten().flatten() {
-            let _ = fs::rename(entry.path(), folder.join(entry.file_name()));
+            let _ = fs::rename(entry.path(), dir.join(entry.file_name()));
         }
     }
     let _ = fs::remove_dir_all(&draft);
@@ -130,26 +126,26 @@ fn keep_mode(previous: &Path, new: &Path) -> Result<(), Failure> {
 }
 
 /// Returns the path of a hidden sibling on the same file system.
-fn beside(folder: &Path, what: &str) -> PathBuf {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    folder.with_file_name(format!(".{name}.{}.{what}", std::process::id()))
+fn beside(dir: &Path, what: &str) -> PathBuf {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    dir.with_file_name(format!(".{name}.{}.{what}", std::process::id()))
 }
 
 /// Returns the parents of a folder that do not exist, the deepest first.
-fn missing_parents(folder: &Path) -> Vec<PathBuf> {
-    let parents = folder.ancestors().skip(1).take_while(|parent| !parent.as_os_str().is_empty() && !parent.exists());
+fn missing_parents(dir: &Path) -> Vec<PathBuf> {
+    let parents = dir.ancestors().skip(1).take_while(|parent| !parent.as_os_str().is_empty() && !parent.exists());
     parents.map(Path::to_path_buf).collect()
 }
 
 /// Returns the names in a folder that the package in it does not list, sorted. Fails if the folder cannot be read, for
 /// example because it is a file.
-fn foreign_files(folder: &Path) -> io::Result<Vec<String>> {
-    let entries = match fs::read_dir(folder) {
+fn foreign_files(dir: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let own = fs::read_to_string(folder.join(DATA_FILE)).ok().and_then(|text| index(&text)).unwrap_or_default();
+    let own = fs::read_to_string(dir.join(DATA_FILE)).ok().and_then(|text| index(&text)).unwrap_or_default();
     let mut names = Vec::new();
     for entry in entries {
         let entry = entry?;
@@ -177,8 +173,8 @@ mod tests {
         (DATA_FILE.into(), format!("@{{\n    Files = @({})\n}}\n", names.join(", ")).into_bytes())
     }
 
-    fn replace(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), crate::Problem> {
-        super::replace(folder, files, &|| false)
+    fn replace(dir: &Path, files: &[(String, Vec<u8>)]) -> Result<(), crate::Problem> {
+        super::replace(dir, files, &|| false)
     }
 
     /// Creates an empty temporary folder for a test.
@@ -189,8 +185,8 @@ mod tests {
         path
     }
 
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = entries.collect();
         names.sort();
         names
@@ -199,10 +195,10 @@ mod tests {
     #[test]
     fn a_package_takes_the_place_of_the_one_before() {
         let place = place("replace");
-        let folder = place.join("x64");
-        replace(&folder, &[data(&["old"]), ("old".into(), vec![])]).unwrap();
-        replace(&folder, &[data(&["new"]), ("new".into(), b"1".to_vec())]).unwrap();
-        assert_eq!(names(&folder), ["new", DATA_FILE]);
+        let dir = place.join("x64");
+        replace(&dir, &[data(&["old"]), ("old".into(), vec![])]).unwrap();
+        replace(&dir, &[data(&["new"]), ("new".into(), b"1".to_vec())]).unwrap();
+        assert_eq!(names(&dir), ["new", DATA_FILE]);
         assert_eq!(names(&place), ["x64"], "nothing else is left");
         fs::remove_dir_all(place).unwrap();
     }
@@ -210,12 +206,12 @@ mod tests {
     #[test]
     fn a_failed_write_keeps_the_old_package() {
         let place = place("half");
-        let folder = place.join("x64");
-        replace(&folder, &[data(&[])]).unwrap();
+        let dir = place.join("x64");
+        replace(&dir, &[data(&[])]).unwrap();
         let bad = [("a".into(), vec![]), ("no/such/folder".into(), vec![])];
-        let problem = replace(&folder, &bad).unwrap_err();
+        let problem = replace(&dir, &bad).unwrap_err();
         assert!(problem.file.ends_with("no/such/folder"), "{problem}");
-        assert_eq!((names(&folder), names(&place)), (vec![DATA_FILE.to_owned()], vec!["x64".to_owned()]));
+        assert_eq!((names(&dir), names(&place)), (vec![DATA_FILE.to_owned()], vec!["x64".to_owned()]));
         // Nor is a folder left that was made for it.
         assert!(replace(&place.join("new/deep/x64"), &bad).is_err());
         assert_eq!(names(&place), ["x64"]);
@@ -225,24 +221,24 @@ mod tests {
     #[test]
     fn files_that_the_package_does_not_list_are_named_and_stay() {
         let place = place("foreign");
-        let folder = place.join("x64");
+        let dir = place.join("x64");
         let package = [data(&["driver.sys"]), ("driver.sys".into(), vec![])];
-        replace(&folder, &package).unwrap();
-        fs::create_dir(folder.join("keys")).unwrap();
-        fs::write(folder.join("keys/signer.pem"), "key").unwrap();
-        fs::write(folder.join("driver.inx"), "mine").unwrap();
-        let problem = replace(&folder, &package).unwrap_err();
+        replace(&dir, &package).unwrap();
+        fs::create_dir(dir.join("keys")).unwrap();
+        fs::write(dir.join("keys/signer.pem"), "key").unwrap();
+        fs::write(dir.join("driver.inx"), "mine").unwrap();
+        let problem = replace(&dir, &package).unwrap_err();
         assert_eq!((problem.rule.as_str(), problem.is_access), ("package-folder", false));
         assert!(problem.text.contains(": driver.inx, keys/;"), "{problem}");
-        assert_eq!(names(&folder), ["driver.inx", "driver.sys", "keys", DATA_FILE]);
-        assert_eq!(fs::read(folder.join("keys/signer.pem")).unwrap(), b"key");
+        assert_eq!(names(&dir), ["driver.inx", "driver.sys", "keys", DATA_FILE]);
+        assert_eq!(fs::read(dir.join("keys/signer.pem")).unwrap(), b"key");
 
         // Without a list, every file is somebody else's.
-        fs::remove_dir_all(&folder).unwrap();
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join(DATA_FILE), "@{\n    Name = 'x'\n}\n").unwrap();
-        assert!(replace(&folder, &package).unwrap_err().text.contains(DATA_FILE));
-        assert!(replace(&folder.join(DATA_FILE), &package).unwrap_err().is_access, "it is a file");
+        fs::remove_dir_all(&dir).unwrap();
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join(DATA_FILE), "@{\n    Name = 'x'\n}\n").unwrap();
+        assert!(replace(&dir, &package).unwrap_err().text.contains(DATA_FILE));
+        assert!(replace(&dir.join(DATA_FILE), &package).unwrap_err().is_access, "it is a file");
         assert_eq!(names(&place), ["x64"]);
         fs::remove_dir_all(place).unwrap();
     }
@@ -252,20 +248,20 @@ mod tests {
     fn replaced_files_keep_their_mode_and_a_link_stays_a_link() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let place = place("mode");
-        let folder = place.join("x64");
+        let dir = place.join("x64");
         let package = [data(&["a.ps1"]), ("a.ps1".into(), b"1".to_vec())];
-        replace(&folder, &package).unwrap();
+        replace(&dir, &package).unwrap();
         let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        set(&folder, 0o750);
-        set(&folder.join("a.ps1"), 0o755);
-        symlink(&folder, place.join("link")).unwrap();
+        set(&dir, 0o750);
+        set(&dir.join("a.ps1"), 0o755);
+        symlink(&dir, place.join("link")).unwrap();
         replace(&place.join("link"), &package).unwrap();
-        assert_eq!((mode(&folder), mode(&folder.join("a.ps1"))), (0o750, 0o755));
+        assert_eq!((mode(&dir), mode(&dir.join("a.ps1"))), (0o750, 0o755));
         assert!(place.join("link").is_symlink());
-        set(&folder.join("a.ps1"), 0o700);
-        add(&folder, &[("a.ps1".into(), b"2".to_vec())]).unwrap();
-        assert_eq!((mode(&folder.join("a.ps1")), fs::read(folder.join("a.ps1")).unwrap()), (0o700, b"2".to_vec()));
+        set(&dir.join("a.ps1"), 0o700);
+        add(&dir, &[("a.ps1".into(), b"2".to_vec())]).unwrap();
+        assert_eq!((mode(&dir.join("a.ps1")), fs::read(dir.join("a.ps1")).unwrap()), (0o700, b"2".to_vec()));
         fs::remove_dir_all(place).unwrap();
     }
 
@@ -273,20 +269,20 @@ mod tests {
     fn an_interrupted_package_leaves_nothing_and_keeps_the_old_one() {
         use std::cell::Cell;
         let place = place("interrupted");
-        let folder = place.join("x64");
+        let dir = place.join("x64");
         let files = [data(&["a", "b"]), ("a".into(), b"1".to_vec()), ("b".into(), b"1".to_vec())];
-        for before in [vec![], names(folder_of(&folder, &files))] {
+        for before in [vec![], names(dir_of(&dir, &files))] {
             if before.is_empty() {
-                fs::remove_dir_all(&folder).unwrap();
+                fs::remove_dir_all(&dir).unwrap();
             } else {
-                replace(&folder, &files).unwrap();
+                replace(&dir, &files).unwrap();
             }
             for stop in 0..files.len() {
                 let written = Cell::new(0);
                 let is_stopped = || written.replace(written.get() + 1) == stop;
-                let problem = super::replace(&folder, &files, &is_stopped).unwrap_err();
+                let problem = super::replace(&dir, &files, &is_stopped).unwrap_err();
                 assert!(problem.is_access, "{problem}");
-                let left = if folder.exists() { names(&folder) } else { vec![] };
+                let left = if dir.exists() { names(&dir) } else { vec![] };
                 assert_eq!(left, before);
                 assert_eq!(names(&place).len(), usize::from(!before.is_empty()), "{:?}", names(&place));
             }
@@ -295,25 +291,25 @@ mod tests {
     }
 
     /// Writes a package and returns its folder.
-    fn folder_of<'a>(folder: &'a Path, files: &[(String, Vec<u8>)]) -> &'a Path {
-        replace(folder, files).unwrap();
-        folder
+    fn dir_of<'a>(dir: &'a Path, files: &[(String, Vec<u8>)]) -> &'a Path {
+        replace(dir, files).unwrap();
+        dir
     }
 
     #[test]
     fn files_are_added_all_or_none() {
         let place = place("add");
-        let folder = place.join("x_package");
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("b"), "old").unwrap();
+        let dir = place.join("x_package");
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("b"), "old").unwrap();
         let file = |name: &str| (name.to_owned(), b"new".to_vec());
         let bad = [file("a"), file("b"), file("no/such/folder")];
-        assert!(add(&folder, &bad).unwrap_err().file.ends_with("no/such/folder"));
-        assert_eq!((names(&folder), names(&place)), (vec!["b".to_owned()], vec!["x_package".to_owned()]));
-        assert_eq!(fs::read_to_string(folder.join("b")).unwrap(), "old");
-        add(&folder, &[file("a"), file("b")]).unwrap();
-        assert_eq!(names(&folder), ["a", "b"]);
-        assert_eq!(fs::read_to_string(folder.join("b")).unwrap(), "new");
+        assert!(add(&dir, &bad).unwrap_err().file.ends_with("no/such/folder"));
+        assert_eq!((names(&dir), names(&place)), (vec!["b".to_owned()], vec!["x_package".to_owned()]));
+        assert_eq!(fs::read_to_string(dir.join("b")).unwrap(), "old");
+        add(&dir, &[file("a"), file("b")]).unwrap();
+        assert_eq!(names(&dir), ["a", "b"]);
+        assert_eq!(fs::read_to_string(dir.join("b")).unwrap(), "new");
         assert_eq!(names(&place), ["x_package"]);
         fs::remove_dir_all(place).unwrap();
     }

@@ -44,8 +44,8 @@ const SLACK: Duration = Duration::from_hours(24);
 /// # Errors
 ///
 /// Returns the file that cannot be written or read, or whose certificate is not valid for signing.
-pub fn test_identity(folder: &Path, now: Duration) -> Result<Identity, Problem> {
-    let file = folder.join(TEST_NAME).with_extension("pem");
+pub fn test_identity(dir: &Path, now: Duration) -> Result<Identity, Problem> {
+    let file = dir.join(TEST_NAME).with_extension("pem");
     if !file.exists() {
         let text = make(now).map_err(|error| Problem::error(&file, "certificate-file", error.to_string()))?;
         store(&file, &text).map_err(|error| Problem::access(&file, "certificate-file", &error))?;
@@ -104,8 +104,8 @@ fn serial_number() -> [u8; 16] {
 
 /// Writes the file atomically. A file that another process has written in the meantime is kept.
 fn store(file: &Path, text: &str) -> std::io::Result<()> {
-    let folder = file.parent().unwrap_or(file);
-    fs::create_dir_all(folder)?;
+    let dir = file.parent().unwrap_or(file);
+    fs::create_dir_all(dir)?;
     let draft = file.with_extension(format!("{}.tmp", std::process::id()));
     let _ = fs::remove_file(&draft);
     let written = write_private(&draft, text).and_then(|()| match fs::hard_link(&draft, file) {
@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn the_first_of_two_processes_that_store_a_key_wins() {
-        let folder = std::env::temp_dir().join(format!("driver-package-store-{}", std::process::id()));
-        let file = folder.join("new/key.pem");
+        let dir = std::env::temp_dir().join(format!("driver-package-store-{}", std::process::id()));
+        let file = dir.join("new/key.pem");
         store(&file, "first").unwrap();
         store(&file, "second").unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "first");
-        assert_eq!(fs::read_dir(folder.join("new")).unwrap().count(), 1, "a draft is left");
-        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(fs::read_dir(dir.join("new")).unwrap().count(), 1, "a draft is left");
+        fs::remove_dir_all(&dir).unwrap();
     }
 }

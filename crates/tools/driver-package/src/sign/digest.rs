@@ -21,10 +21,10 @@ impl Digests {
     /// Computes the digests of a file as it is.
     #[must_use]
     pub fn of_file(bytes: &[u8]) -> Self {
-        Self::of_parts([bytes])
+        Self::from_parts([bytes])
     }
 
-    fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+    fn from_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let (mut sha1, mut sha256) = (Sha1::new(), Sha256::new());
         for part in parts {
             sha1.update(part);
@@ -52,7 +52,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 ///
 /// Returns the field that shows that the bytes are not an image that can be signed.
 pub fn image_digests(image: &[u8]) -> Result<Digests, Error> {
-    Ok(Digests::of_parts(image_parts(image, SigningOffsets::from_file(image)?)))
+    Ok(Digests::from_parts(image_parts(image, SigningOffsets::from_file(image)?)))
 }
 
 /// Returns the parts of an image that are digested.

@@ -61,7 +61,7 @@ impl Signer {
     /// # Errors
     ///
     /// Returns what is missing: the envelope, a signature in it, or the signer's certificate.
-    pub fn of_envelope(bytes: &[u8]) -> Result<Self, String> {
+    pub fn from_envelope(bytes: &[u8]) -> Result<Self, String> {
         let broken = |error: der::Error| format!("it is not a signed file: {error}");
         let content = ContentInfo::from_der(bytes).map_err(broken)?;
         if content.content_type != oid::SIGNED_DATA {

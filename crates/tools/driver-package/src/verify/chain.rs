@@ -29,6 +29,13 @@ pub(super) struct Chain<'a> {
     pub(super) end: End<'a>,
 }
 
+impl Chain<'_> {
+    /// Returns whether the chain ends at a trusted certificate.
+    pub(super) const fn is_trusted(&self) -> bool {
+        matches!(self.end, End::Pinned(_) | End::Given(_))
+    }
+}
+
 /// Follows the chain of the signer's certificate with those in the file. `usage` is what the signer does.
 pub(super) fn follow<'a>(
     first: &'a Cert,

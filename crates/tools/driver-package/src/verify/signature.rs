@@ -9,7 +9,7 @@ use super::certificate::Cert;
 use super::chain::{self, Chain, End};
 use super::envelope::{Envelope, Signer};
 use super::timestamp::{self, Stamp, show};
-use super::{Account, Context, Mark, Refusal, Trust};
+use super::{Account, Context, Mark, Trust};
 use crate::sign::oid;
 
 /// Checks every signature of an envelope, and the certificate chain of its signer.
@@ -150,9 +150,4 @@ fn end(account: &mut Account, chain: &Chain, time: Duration, context: &Context) 
             account.add("chain", mark(Mark::Unknown), text);
         }
     }
-}
-
-/// Returns a chain's end as a fact about a timestamp: whether the server is trusted.
-pub(super) fn is_trusted(chain: &Result<Chain, Refusal>) -> bool {
-    matches!(chain, Ok(Chain { end: End::Pinned(_) | End::Given(_), .. }))
 }

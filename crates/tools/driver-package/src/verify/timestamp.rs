@@ -7,10 +7,9 @@ use der::{DateTime, Decode as _, Encode as _, Reader as _, SliceReader, Tagged a
 use spki::AlgorithmIdentifierOwned;
 
 use super::certificate::Cert;
-use super::chain;
+use super::chain::{self, Chain};
 use super::digest::Algorithm;
 use super::envelope::{Envelope, Signer};
-use super::signature::is_trusted;
 use super::{Context, Refusal};
 use crate::sign::oid;
 
@@ -70,7 +69,7 @@ fn stamp(
         return Err(Refusal::Failed(format!("{by} was not valid at {}", show(time))));
     }
     let chain = chain::follow(certificate, pool, context, trusted, oid::TIME_STAMPING);
-    let is_proven = is_trusted(&chain);
+    let is_proven = chain.as_ref().is_ok_and(Chain::is_trusted);
     let mut weaknesses = match chain {
         Ok(chain) => chain.weaknesses(),
         Err(refusal @ Refusal::Failed(_)) => return Err(refusal),

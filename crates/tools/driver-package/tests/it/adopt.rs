@@ -59,7 +59,7 @@ fn wdk_package_of(driver: &Driver, test: &str, layout: &str) -> PathBuf {
 }
 
 fn adoption(folder: &Path) -> Adoption {
-    Adoption { folder: folder.into(), scripts: None, provider: None, etwctl: None, replace: false }
+    Adoption { dir: folder.into(), scripts: None, provider: None, etwctl: None, replace: false }
 }
 
 /// Returns every file with its bytes.
@@ -101,7 +101,7 @@ fn a_package_of_either_pipeline_is_completed() {
         let mut added = OURS.map(String::from).to_vec();
         added.push("driver.wprp".into());
         added.sort();
-        assert_eq!(adopted, Adopted { folder: folder.clone(), arch, added, replaced: vec![], warnings: vec![] });
+        assert_eq!(adopted, Adopted { dir: folder.clone(), arch, added, replaced: vec![], warnings: vec![] });
         for (name, bytes) in before {
             assert_eq!(fs::read(folder.join(&name)).unwrap(), bytes, "{name}");
         }
@@ -148,7 +148,7 @@ fn the_folder_of_a_profile_with_one_package_will_do() {
     let profile = folder.parent().unwrap();
     // Other folders in the package do not matter.
     fs::create_dir(folder.join("notes")).unwrap();
-    assert_eq!(adoption(profile).adopt().unwrap().folder, folder);
+    assert_eq!(adoption(profile).adopt().unwrap().dir, folder);
     fs::create_dir(profile.join("other_package")).unwrap();
     let problem = adoption(profile).adopt().unwrap_err().to_string();
     assert!(problem.contains("several packages") && problem.contains("other_package"), "{problem}");
@@ -256,7 +256,7 @@ fn an_incomplete_or_inconsistent_package_is_rejected() {
 fn a_catalog_or_certificate_cut_anywhere_is_an_error() {
     let folder = wdk_package("adopt-cut", "target/release", Arch::X64);
     for (name, read) in [
-        ("driver.cat", Signer::of_envelope as fn(&[u8]) -> Result<Signer, String>),
+        ("driver.cat", Signer::from_envelope as fn(&[u8]) -> Result<Signer, String>),
         ("WDRLocalTestCert.cer", Signer::of_file),
     ] {
         let bytes = fs::read(folder.join(name)).unwrap();
@@ -305,7 +305,7 @@ fn a_program_and_scripts_of_ones_own_come_along() {
     // ARM64 can run programs for x64, but not the reverse.
     let folder = wdk_package("adopt-extras-x64", "target/release", Arch::X64);
     fs::write(place.join("program.exe"), Driver { subsystem: 3, ..image(Arch::Arm64) }.build()).unwrap();
-    assert_eq!(refused(&Adoption { folder: folder.clone(), ..adoption }, &folder).0, "machine");
+    assert_eq!(refused(&Adoption { dir: folder.clone(), ..adoption }, &folder).0, "machine");
 }
 
 fn adopt(folder: &Path, arguments: &[&str]) -> Output {

@@ -22,7 +22,7 @@ fn line() -> impl Strategy<Value = String> {
 
 fn what() -> Stamp {
     let date = der::DateTime::new(2024, 2, 29, 1, 2, 3).unwrap();
-    let version = DriverVersion::of_time(date);
+    let version = DriverVersion::from_time(date);
     Stamp {
         arch: Some(Arch::X64),
         kmdf: Some("1.33".into()),

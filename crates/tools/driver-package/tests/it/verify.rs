@@ -51,7 +51,7 @@ fn failures(account: &Account) -> Vec<&'static str> {
 #[test]
 fn a_package_of_ours_is_valid_and_every_file_is_looked_at() {
     let folder = package("verify-own");
-    let accounts = verify::folder(&folder, &trusting()).unwrap();
+    let accounts = verify::dir(&folder, &trusting()).unwrap();
     for name in ["driver.sys", "driver.inf", "driver.cat"] {
         let account = of(&accounts, name);
         assert!(account.is_valid(), "{account}");
@@ -59,7 +59,7 @@ fn a_package_of_ours_is_valid_and_every_file_is_looked_at() {
     assert!(of(&accounts, "driver.sys").checks.iter().any(|check| check.what == "member"));
     // Folders in the package do not matter.
     fs::create_dir(folder.join("notes")).unwrap();
-    assert_eq!(verify::folder(&folder, &trusting()).unwrap(), accounts);
+    assert_eq!(verify::dir(&folder, &trusting()).unwrap(), accounts);
     let mut bytes = fs::read(folder.join("driver.sys")).unwrap();
     assert_eq!(verify::changed(&bytes), None);
     bytes[0x480] ^= 1;
@@ -73,7 +73,7 @@ fn a_changed_file_is_found_with_the_reason() {
         let mut bytes = fs::read(folder.join(name)).unwrap();
         bytes[place] ^= 1;
         fs::write(folder.join(name), bytes).unwrap();
-        let account = of(&verify::folder(&folder, &trusting()).unwrap(), name);
+        let account = of(&verify::dir(&folder, &trusting()).unwrap(), name);
         assert_eq!(failures(&account), what, "{account}");
     }
     // If the list is changed, the catalog's signature is invalid, and the catalog does not confirm any file.
@@ -83,7 +83,7 @@ fn a_changed_file_is_found_with_the_reason() {
     let place = bytes.windows(32).position(|window| window == digest.sha256).unwrap();
     bytes[place] ^= 1;
     fs::write(folder.join("driver.cat"), bytes).unwrap();
-    let accounts = verify::folder(&folder, &trusting()).unwrap();
+    let accounts = verify::dir(&folder, &trusting()).unwrap();
     assert!(failures(&of(&accounts, "driver.cat")).contains(&"signature"));
     assert!(failures(&of(&accounts, "driver.inf")).contains(&"catalog"));
 }
@@ -92,13 +92,13 @@ fn a_changed_file_is_found_with_the_reason() {
 fn a_missing_file_and_a_foreign_root_are_failures() {
     let folder = package("verify-missing");
     fs::remove_file(folder.join("driver.sys")).unwrap();
-    assert_eq!(failures(&of(&verify::folder(&folder, &trusting()).unwrap(), "driver.sys")), ["file"]);
+    assert_eq!(failures(&of(&verify::dir(&folder, &trusting()).unwrap(), "driver.sys")), ["file"]);
 
     let folder = package("verify-foreign");
     let foreign = Context { trusted: vec![vec![0x30, 0]], ..trusting() };
-    assert_eq!(failures(&of(&verify::folder(&folder, &foreign).unwrap(), "driver.sys")), ["chain", "catalog"]);
+    assert_eq!(failures(&of(&verify::dir(&folder, &foreign).unwrap(), "driver.sys")), ["chain", "catalog"]);
     let untrusting = Context { trusted: Vec::new(), ..trusting() };
-    let accounts = verify::folder(&folder, &untrusting).unwrap();
+    let accounts = verify::dir(&folder, &untrusting).unwrap();
     let account = of(&accounts, "driver.sys");
     assert!(account.is_valid() && account.to_string().contains("self-signed"), "{account}");
     let catalog = of(&accounts, "driver.cat");
@@ -112,7 +112,7 @@ fn a_certificate_is_valid_from_its_first_second_to_its_last() {
     let (from, to) = (validity.not_before.to_unix_duration(), validity.not_after.to_unix_duration());
     let moment = Duration::from_secs(1);
     for (now, is_valid) in [(from.saturating_sub(moment), false), (from, true), (to, true), (to + moment, false)] {
-        let account = of(&verify::folder(&folder, &Context { now, ..trusting() }).unwrap(), "driver.sys");
+        let account = of(&verify::dir(&folder, &Context { now, ..trusting() }).unwrap(), "driver.sys");
         assert_eq!(!failures(&account).contains(&"certificate"), is_valid, "{account}");
     }
 }
@@ -262,7 +262,7 @@ fn with_unsigned(envelope: &[u8], kind: &str, values: Vec<Any>) -> Vec<u8> {
 #[test]
 fn the_signer_is_found_among_certificates_of_one_issuer() {
     let bytes = fs::read(package("verify-issuer").join("driver.cat")).unwrap();
-    let own = Signer::of_envelope(&bytes).unwrap();
+    let own = Signer::from_envelope(&bytes).unwrap();
     // One of the numbers comes before the signer's, and one after it.
     for serial in [[1; 16], [0x7f; 16]] {
         let mut other = Certificate::from_der(own.to_cer()).unwrap();
@@ -271,7 +271,7 @@ fn the_signer_is_found_among_certificates_of_one_issuer() {
             let certificates = &mut data.certificates.as_mut().unwrap().0;
             certificates.insert(CertificateChoices::Certificate(other)).unwrap();
         });
-        assert_eq!(Signer::of_envelope(&bytes).unwrap().to_cer(), own.to_cer());
+        assert_eq!(Signer::from_envelope(&bytes).unwrap().to_cer(), own.to_cer());
     }
 }
 

@@ -26,7 +26,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use command_line::{VERSION, exit};
 use etw_session::Machine;
 
-/// ETW sessions, providers, information classes and traces.
+/// Controls ETW sessions, providers and information classes, and reads traces.
 #[derive(Debug, Parser)]
 #[command(name = "etwctl", version = VERSION, max_term_width = 120)]
 pub(crate) struct Cli {
@@ -126,7 +126,7 @@ pub(crate) enum Info {
 #[cfg(feature = "parquet")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum Dataset {
-    /// Add trace files; those that were added before are skipped
+    /// Add trace files, and skip those that were added before
     #[command(
         after_help = "Files are DIR/provider_key=PROVIDER/event_key=EVENT/day=DAY/TRACE.parquet. A query with DuckDB:\n  \
                             SELECT machine, process, count(*) FROM read_parquet('DIR/provider_key=*/*/*/*.parquet', union_by_name = true, \

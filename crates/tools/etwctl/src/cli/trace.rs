@@ -274,9 +274,8 @@ pub(crate) struct Profile {
 /// `compare`.
 #[derive(Debug, Args)]
 #[command(after_help = format!(
-    "Times, processes, threads, processors and stacks are left out, and so are fields that hold a time, a process, a thread or a \
-     code address. Activity ids are compared by the events that share them. Records of the session itself and of the kernel are \
-     not compared.\n\
+    "Ignores times, processes, threads, processors and stacks, fields that hold a time, a process, a thread or a code address, and \
+     records of the session itself and of the kernel. Compares activity ids by the events that share them.\n\
      The exit code is 3 if the traces differ.\n{EVERYWHERE}\n\n\
      Examples:\n  etwctl compare windows.etl nt-host.etl --provider MyDriver\n  \
      etwctl compare windows.etl nt-host.etl --where 'event!=Tick' --ignore RegistryPath --json"

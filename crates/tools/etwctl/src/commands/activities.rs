@@ -60,14 +60,14 @@ struct Activities {
 }
 
 impl Activities {
-    fn read(&mut self, event: &EventRef<'_>, role: Role, said: &Decoded, pairs: &mut Pairs<Start>) {
+    fn read(&mut self, event: &EventRef<'_>, role: Role, decoded: &Decoded, pairs: &mut Pairs<Start>) {
         let time = event.header.time.0;
         self.first.get_or_insert(time);
         match role {
             Role::Start => {
-                let provider = said.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
+                let provider = decoded.provider.clone().or_else(|| event.class().map(|class| class.to_string()));
                 let id = event.header.descriptor.id;
-                let full = said.event.clone().unwrap_or_else(|| format!("event {id}"));
+                let full = decoded.event.clone().unwrap_or_else(|| format!("event {id}"));
                 let short = base(&full);
                 let name = (provider.unwrap_or_default(), if short.is_empty() { full } else { short });
                 let node = event.header.activity.filter(|_| self.nodes.len() < MOST_NODES).map(|activity| {
@@ -77,13 +77,13 @@ impl Activities {
                 });
                 let cost = 160 + name.0.len() + name.1.len();
                 let start = Start { name, time, node };
-                if let Some(start) = pairs.start(event, said, start, cost) {
+                if let Some(start) = pairs.start(event, decoded, start, cost) {
                     self.no_room += 1;
                     self.open(start);
                 }
             }
             Role::Stop => {
-                let stopped = pairs.stop(event, said);
+                let stopped = pairs.stop(event, decoded);
                 stopped.open.into_iter().for_each(|start| self.open(start));
                 match stopped.start {
                     Some(start) => self.close(start, time),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::thread;
 use std::time::Duration;
 
-use command_line::{Content, note, say, shown};
+use command_line::{Content, info, note, shown};
 use etw_etl::export::Pcapng;
 use etw_etl::{About, Exporter, FileTime, Format};
 
@@ -86,19 +86,19 @@ pub(super) fn decode(context: &Context<'_>, line: &Decode) -> Result<(), Failure
         note(&text);
     }
     match traces.reports().collect::<Vec<_>>().as_slice() {
-        [(_, report)] => format!("{} of {report}", printed.count).lines().for_each(say),
+        [(_, report)] => format!("{} of {report}", printed.count).lines().for_each(info),
         reports => {
             for (path, report) in reports {
-                format!("{}: {report}", shown(path)).lines().for_each(say);
+                format!("{}: {report}", shown(path)).lines().for_each(info);
             }
-            say(&format!("{} printed", values::counted(printed.count, "event")));
+            info(&format!("{} printed", values::counted(printed.count, "event")));
         }
     }
     // If not all events were read, it is not known whether a name is missing.
     for text in selection.notes().into_iter().filter(|_| printed.is_all) {
         note(&text);
     }
-    printed.unnamed.tell();
+    printed.unnamed.print_notes();
     if printed.is_all {
         selection.check()?;
     }
@@ -113,11 +113,11 @@ fn sink(
     origin: FileTime,
     is_terminal: bool,
 ) -> Result<Sink, Failure> {
-    if let Some(folder) = &line.formats.parquet {
+    if let Some(dir) = &line.formats.parquet {
         if line.output.is_some() {
             return Err(Failure::Usage("--output cannot be used with --parquet, which names the folder".to_owned()));
         }
-        return Sink::parquet(folder);
+        return Sink::parquet(dir);
     }
     if line.formats.pcapng && is_terminal {
         return Err(Failure::Usage("a pcapng file cannot go to a terminal: name a file with --output".to_owned()));

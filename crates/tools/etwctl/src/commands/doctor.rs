@@ -15,7 +15,7 @@ use etw_types::{Keyword, Level};
 use crate::cli::{Doctor, Missed};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Json, object, plain};
+use crate::output::{Json, cell_text, object};
 
 /// The maximum number of other providers of a file that are named.
 const MOST_OTHERS: usize = 5;
@@ -76,9 +76,9 @@ impl Checks {
     fn text(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (about, verdict, finding, advice)| {
             // Writing to a string cannot fail. Names come from traces and other programs, so control characters are escaped.
-            let _ = writeln!(text, "{:8}  {about}: {}", verdict.word(), plain(&finding.as_str().into()));
+            let _ = writeln!(text, "{:8}  {about}: {}", verdict.word(), cell_text(&finding.as_str().into()));
             if let Some(advice) = advice {
-                let _ = writeln!(text, "{:8}  -> {}", "", plain(&advice.as_str().into()));
+                let _ = writeln!(text, "{:8}  -> {}", "", cell_text(&advice.as_str().into()));
             }
             text
         })

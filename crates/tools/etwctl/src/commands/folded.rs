@@ -50,10 +50,10 @@ impl Folded {
             let mut key = owner(process, known.as_deref());
             for frame in frames.iter().rev() {
                 key.push(';');
-                key.push_str(&plain(if offsets == Offsets::Kept { frame } else { function(frame) }));
+                key.push_str(&sanitized(if offsets == Offsets::Kept { frame } else { function(frame) }));
             }
             key.push(';');
-            key.push_str(&plain(&name));
+            key.push_str(&sanitized(&name));
             if folded.len() < MOST_STACKS || folded.contains_key(&key) {
                 *folded.entry(key).or_default() += 1;
             } else {
@@ -76,14 +76,14 @@ pub(super) fn function(frame: &str) -> &str {
 }
 
 /// A name in which a semicolon or a line end would break the format.
-fn plain(name: &str) -> String {
+fn sanitized(name: &str) -> String {
     escaped(name).replace(';', ":")
 }
 
 /// The first frame: the process.
 fn owner(id: Option<u32>, known: Option<&Process>) -> String {
     match (id, known) {
-        (Some(id), Some(process)) => format!("{} ({id})", plain(&process.name)),
+        (Some(id), Some(process)) => format!("{} ({id})", sanitized(&process.name)),
         (Some(id), None) => format!("process {id}"),
         (None, _) => "process ?".to_owned(),
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use command_line::{Inputs, Screen, exit, message, note, say};
+use command_line::{Inputs, Screen, exit, info, message, note};
 use etw_etl::{Exporter, Format};
 use etw_session::{Call, Consumer, Error, Machine, Properties, Received, Session, SessionStatus};
 use etw_types::Guid;
@@ -77,10 +77,10 @@ pub(super) fn record(context: &Context<'_>, line: &Record) -> Result<(), Failure
     }
     let machine = driver.machine().clone();
     let result = run(context, line, &machine, &providers, Some(&mut driver));
-    Context::tell_unstopped(&machine);
+    Context::report_unstopped(&machine);
     let outcome = driver.finish();
     for reply in outcome.replies {
-        say(&reply);
+        info(&reply);
     }
     if !line.requested.group {
         for text in missed(&line.providers, &outcome.providers) {
@@ -194,7 +194,7 @@ fn run(
     if status.has_losses() {
         message(&summary);
     } else {
-        say(&summary);
+        info(&summary);
     }
     // A driver's findings would hide this error, so it is printed at once.
     losses::check(machine, &status).map_err(|failure| {

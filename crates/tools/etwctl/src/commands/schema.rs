@@ -37,8 +37,8 @@ fn row(provider: &Provider, event: &Event) -> Vec<Json> {
     let template = provider.templates.iter().find(|template| template.id == event.template);
     let fields = template.map(|template| fields(&template.fields)).unwrap_or_default();
     let channel = provider.channels.iter().find(|channel| channel.id == event.channel);
-    let plain = |text: &str| text.strip_prefix("win:").unwrap_or(text).to_owned();
-    let name = match (event.task.as_str(), plain(&event.opcode)) {
+    let short = |text: &str| text.strip_prefix("win:").unwrap_or(text).to_owned();
+    let name = match (event.task.as_str(), short(&event.opcode)) {
         ("", _) => event.symbol.clone(),
         (task, opcode) if opcode.is_empty() || opcode == "Info" => task.to_owned(),
         (task, opcode) => format!("{task}/{opcode}"),
@@ -47,10 +47,10 @@ fn row(provider: &Provider, event: &Event) -> Vec<Json> {
         provider.name.as_str().into(),
         event.id.into(),
         event.version.into(),
-        plain(&event.level).into(),
+        short(&event.level).into(),
         name.into(),
         channel.map(|channel| channel.name.clone()).into(),
-        event.keywords.iter().map(|keyword| plain(keyword)).collect::<Vec<_>>().into(),
+        event.keywords.iter().map(|keyword| short(keyword)).collect::<Vec<_>>().into(),
         fields.into(),
         event.message.as_ref().map(|message| message.text.clone()).into(),
     ]

@@ -32,7 +32,7 @@ pub(super) fn stacks(context: &Context<'_>, line: &Stacks) -> Result<(), Failure
     }
     out.finish()?;
     traces.done();
-    command_line::say(&format!("{} of {} events have a call stack", folded.with_stack, folded.events));
+    command_line::info(&format!("{} of {} events have a call stack", folded.with_stack, folded.events));
     selection.check()?;
     traces.check()
 }

@@ -43,12 +43,12 @@ pub(super) fn start(context: &Context<'_>, line: &cli::Start) -> Result<(), Fail
 /// Checks that a trace file can be created: it replaces no input, and its folder exists. The system would only return a code.
 pub(super) fn check_file(context: &Context<'_>, option: &str, file: &Path) -> Result<(), Failure> {
     context.inputs.check(option, file)?;
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if folder.is_dir() {
+    let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if dir.is_dir() {
         return Ok(());
     }
-    let (file, folder) = (file.display(), folder.display());
-    Err(Failure::Usage(format!("{option} {file}: there is no folder {folder}; create it first")))
+    let (file, dir) = (file.display(), dir.display());
+    Err(Failure::Usage(format!("{option} {file}: there is no folder {dir}; create it first")))
 }
 
 /// Prints the properties that the session would get. A value that the system chooses is a text, or 0 with `--json`.

@@ -147,6 +147,6 @@ pub(super) fn stats(context: &Context<'_>, line: &cli::Stats) -> Result<(), Fail
         context.done("")?;
         context.table(table)?;
     }
-    stats.unnamed.tell();
+    stats.unnamed.print_notes();
     traces.check()
 }

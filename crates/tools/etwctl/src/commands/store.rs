@@ -24,7 +24,7 @@ pub(super) fn add(context: &Context<'_>, line: &AddSchemas) -> Result<(), Failur
     let (mut added, mut skipped) = (0_u64, Vec::new());
     let mut providers = std::collections::BTreeSet::new();
     for path in &line.paths {
-        let is_folder = path.is_dir();
+        let is_dir = path.is_dir();
         for file in files(path)? {
             match Store::add(&dir, &file) {
                 Ok(names) => {
@@ -32,8 +32,8 @@ pub(super) fn add(context: &Context<'_>, line: &AddSchemas) -> Result<(), Failur
                     providers.extend(names);
                 }
                 // Most binaries of a folder describe no events.
-                Err(_) if is_folder && is_binary(&file) => {}
-                Err(error) if is_folder => skipped.push(error),
+                Err(_) if is_dir && is_binary(&file) => {}
+                Err(error) if is_dir => skipped.push(error),
                 Err(error) => return Err(Failure::Usage(error)),
             }
         }
@@ -77,14 +77,14 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
         return Ok(vec![path.to_owned()]);
     }
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let (mut found, mut folders) = (Vec::new(), vec![path.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).map_err(named)? {
+    let (mut found, mut dirs) = (Vec::new(), vec![path.to_owned()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir).map_err(named)? {
             let entry = entry.map_err(named)?;
             let path = entry.path();
             let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
             if entry.file_type().map_err(named)?.is_dir() {
-                folders.push(path);
+                dirs.push(path);
             } else if ENDINGS.contains(&ending.as_str()) {
                 found.push(path);
             }

@@ -128,7 +128,7 @@ pub(super) fn trim(context: &Context<'_>, line: &Trim) -> Result<(), Failure> {
     let written = writer.close_at(last)?;
     fs::rename(&beside, &line.output)?;
     let described = counted(written.events.saturating_sub(selected), "event");
-    command_line::say(&format!(
+    command_line::info(&format!(
         "{selected} of {read} events, and {described} that describe them, in {}",
         line.output.display()
     ));

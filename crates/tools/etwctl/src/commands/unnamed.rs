@@ -46,7 +46,7 @@ impl Unnamed {
     }
 
     /// Prints notes that say how to get the schemas.
-    pub(super) fn tell(self) {
+    pub(super) fn print_notes(self) {
         let mut providers: Vec<_> = self.providers.into_iter().collect();
         providers.sort_by_key(|(_, (_, events))| Reverse(*events));
         let notes = providers.iter().filter_map(|((kind, guid), (name, events))| {

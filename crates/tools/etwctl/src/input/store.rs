@@ -44,9 +44,9 @@ impl Store {
         let failed = |error: io::Error| format!("cannot add {} to {}: {error}", file.display(), dir.display());
         let mut names = Vec::new();
         for provider in manifest.providers.iter().filter(|provider| !provider.events.is_empty()) {
-            let folder = dir.join(provider.guid.to_string());
-            fs::create_dir_all(&folder).map_err(failed)?;
-            fs::copy(file, folder.join(file.file_name().unwrap_or_default())).map_err(failed)?;
+            let dir = dir.join(provider.guid.to_string());
+            fs::create_dir_all(&dir).map_err(failed)?;
+            fs::copy(file, dir.join(file.file_name().unwrap_or_default())).map_err(failed)?;
             names.push(provider.name.clone());
         }
         Ok(names)
@@ -66,9 +66,9 @@ impl Store {
     pub(crate) fn provider(&self, provider: Guid) -> Option<Arc<SchemaFiles>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let found = read.entry(provider).or_insert_with(|| {
-            let folder = self.dir.join(provider.to_string());
+            let dir = self.dir.join(provider.to_string());
             let mut files = SchemaFiles::default();
-            (folder.is_dir() && files.add(&folder).is_ok()).then(|| Arc::new(files))
+            (dir.is_dir() && files.add(&dir).is_ok()).then(|| Arc::new(files))
         });
         found.clone()
     }

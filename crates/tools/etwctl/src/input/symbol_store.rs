@@ -68,18 +68,18 @@ impl Store {
     fn find(&self, name: &str, id: &str) -> Vec<PathBuf> {
         let names = self.names.get_or_init(|| entries(&self.dir));
         let first: String = name.chars().take(2).collect();
-        let folder = if names.contains_key("index2.txt") {
+        let dir = if names.contains_key("index2.txt") {
             names.get(&first).and_then(|group| entries(group).remove(name))
         } else {
             names.get(name).cloned()
         };
         // A folder without the layout of a store has the file itself.
-        let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
+        let Some(dir) = dir.filter(|dir| dir.is_dir()) else {
             return names.get(name).cloned().into_iter().collect();
         };
         let is_age = |age: &str| !age.is_empty() && age.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let ages = entries(&folder).into_iter().filter(|(entry, _)| entry.strip_prefix(id).is_some_and(is_age));
-        let mut found: Vec<PathBuf> = ages.filter_map(|(_, folder)| entries(&folder).remove(name)).collect();
+        let ages = entries(&dir).into_iter().filter(|(entry, _)| entry.strip_prefix(id).is_some_and(is_age));
+        let mut found: Vec<PathBuf> = ages.filter_map(|(_, dir)| entries(&dir).remove(name)).collect();
         found.sort();
         found
     }

@@ -40,7 +40,7 @@ pub(crate) struct Pdbs {
     stored: Mutex<HashMap<Guid, Vec<Arc<Pdb>>>>,
     messages: OnceLock<Messages>,
     /// Notes that were already printed, so that each is printed once.
-    said: Mutex<Vec<String>>,
+    notes: Mutex<Vec<String>>,
 }
 
 impl Pdbs {
@@ -54,12 +54,12 @@ impl Pdbs {
                 pdbs.add(path.clone());
                 continue;
             }
-            let mut folders = vec![path.clone()];
-            while let Some(folder) = folders.pop() {
-                for entry in fs::read_dir(&folder).map_err(cannot)? {
+            let mut dirs = vec![path.clone()];
+            while let Some(dir) = dirs.pop() {
+                for entry in fs::read_dir(&dir).map_err(cannot)? {
                     let path = entry.map_err(cannot)?.path();
                     if path.is_dir() && !path.is_symlink() {
-                        folders.push(path);
+                        dirs.push(path);
                     } else if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb")) {
                         pdbs.add(path);
                     }
@@ -81,12 +81,12 @@ impl Pdbs {
         self.by_stem.entry(stem(&path.to_string_lossy())).or_default().push(Arc::new(Pdb::new(path)));
     }
 
-    fn say(&self, note: String) {
-        if let Ok(mut said) = self.said.lock()
-            && !said.contains(&note)
+    fn note_once(&self, note: String) {
+        if let Ok(mut notes) = self.notes.lock()
+            && !notes.contains(&note)
         {
             command_line::note(&note);
-            said.push(note);
+            notes.push(note);
         }
     }
 
@@ -111,7 +111,7 @@ impl Pdbs {
             match (place.pdb, id) {
                 (Some((wanted, _)), Some(id)) if wanted != *id => {
                     let path = pdb.path.display();
-                    self.say(format!(
+                    self.note_once(format!(
                         "{path} has the id {id} and does not belong to {}, whose PDB has the id {wanted}",
                         place.image
                     ));
@@ -119,7 +119,7 @@ impl Pdbs {
                 (Some(_), _) => return Some(use_table(table)),
                 (None, _) => {
                     let path = pdb.path.display();
-                    self.say(format!(
+                    self.note_once(format!(
                         "the trace does not have the id of the PDB of {}: {path} is used because of its name",
                         place.image
                     ));
@@ -140,7 +140,7 @@ impl Pdbs {
             let table = Table::read(&msf).map_err(|error| error.to_string())?;
             Ok((msf.id().map(Guid::from_bytes_le), table))
         };
-        read().map_err(|error: String| self.say(format!("skipped {}: {error}", path.display()))).ok()
+        read().map_err(|error: String| self.note_once(format!("skipped {}: {error}", path.display()))).ok()
     }
 
     fn messages(&self) -> &Messages {
@@ -148,7 +148,7 @@ impl Pdbs {
             let mut messages = Messages::default();
             for pdb in self.by_stem.values().flatten() {
                 if let Err(error) = messages.add_pdb(&pdb.path) {
-                    self.say(format!("skipped {error}"));
+                    self.note_once(format!("skipped {error}"));
                 }
             }
             messages

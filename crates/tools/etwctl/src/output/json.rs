@@ -17,14 +17,14 @@ pub(crate) fn document(members: impl IntoIterator<Item = (&'static str, Json)>) 
 }
 
 /// The text of a value in a cell of a table.
-pub(crate) fn plain(value: &Json) -> String {
+pub(crate) fn cell_text(value: &Json) -> String {
     let all = |values: &mut dyn Iterator<Item = String>| values.collect::<Vec<_>>().join(" ");
     match value {
         Json::Null => "-".to_owned(),
         Json::Bool(value) => if *value { "yes" } else { "no" }.to_owned(),
         Json::Number(number) => number.to_string(),
         Json::String(text) => escaped(text).into_owned(),
-        Json::Array(values) => all(&mut values.iter().map(plain)),
-        Json::Object(members) => all(&mut members.iter().map(|(name, value)| format!("{name}={}", plain(value)))),
+        Json::Array(values) => all(&mut values.iter().map(cell_text)),
+        Json::Object(members) => all(&mut members.iter().map(|(name, value)| format!("{name}={}", cell_text(value)))),
     }
 }

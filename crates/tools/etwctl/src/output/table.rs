@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::json::{Json, object, plain};
+use super::json::{Json, cell_text, object};
 
 /// Rows of cells, with names for the columns.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ impl Table {
 
     /// The table as text. Columns are as wide as their longest cell; numbers are right-aligned.
     pub(crate) fn text(&self) -> String {
-        let cells: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(plain).collect()).collect();
+        let cells: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(cell_text).collect()).collect();
         let width = |column: usize, name: &str| {
             let cells = cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
             cells.chain([name.chars().count()]).max().unwrap_or_default()
@@ -63,7 +63,7 @@ fn line(text: &mut String, cells: impl Iterator<Item = (String, bool)>, widths: 
 pub(crate) fn record(members: &[(&'static str, Json)]) -> String {
     let width = members.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     members.iter().fold(String::new(), |mut text, (name, value)| {
-        let _ = writeln!(text, "{name:width$}  {}", plain(value));
+        let _ = writeln!(text, "{name:width$}  {}", cell_text(value));
         text
     })
 }

@@ -180,9 +180,9 @@ mod tests {
     /// The file is closed after each row group, so the next one is appended to a file that is opened again.
     #[test]
     fn a_file_has_all_its_row_groups_although_it_is_closed_between_them() {
-        let folder = std::env::temp_dir().join(format!("etw-parquet-groups-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (trace, path) = (folder.join("a.etl"), folder.join("a.parquet"));
+        let dir = std::env::temp_dir().join(format!("etw-parquet-groups-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let (trace, path) = (dir.join("a.etl"), dir.join("a.parquet"));
         let mut writer = Writer::create(&trace, WriterOptions::default()).unwrap();
         // More than the Parquet writer buffers, and nothing that it can compress.
         let mut state = 1_u32;
@@ -209,6 +209,6 @@ mod tests {
         assert!(fs::metadata(&path).unwrap().len() > 150_000);
         assert_eq!(file.num_row_groups(), 7, "five events and two records of the session");
         assert_eq!(file.get_row_iter(None).unwrap().map(Result::unwrap).count(), 7);
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(dir).unwrap();
     }
 }

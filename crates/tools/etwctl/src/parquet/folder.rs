@@ -111,7 +111,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(named(error)),
         }
-        let name = path.file_name().ok_or_else(|| named(io::Error::other("this is no name of a folder")))?;
+        let name = path.file_name().ok_or_else(|| named(io::Error::other("this is not the name of a folder")))?;
         let mut beside = name.to_owned();
         beside.push(format!(".{}.partial", std::process::id()));
         let beside = path.with_file_name(beside);
@@ -329,11 +329,16 @@ fn file_name(names: &mut HashMap<String, usize>, layout: &Layout, event: &EventR
     let (provider, name) =
         (provider.unwrap_or_else(|| "-".to_owned()), decoded.event.clone().unwrap_or_else(|| event.label()));
     let name = match layout {
-        Layout::Flat => plain(&format!("{provider}.{name}")).trim_start_matches('.').to_owned(),
+        Layout::Flat => sanitized(&format!("{provider}.{name}")).trim_start_matches('.').to_owned(),
         Layout::Partitioned { trace, .. } => {
             let time = event.header.time.to_string();
             let day = time.split('T').next().unwrap_or_default();
-            format!("provider_key={}/event_key={}/day={}/{trace}", plain(&provider), plain(&name), plain(day))
+            format!(
+                "provider_key={}/event_key={}/day={}/{trace}",
+                sanitized(&provider),
+                sanitized(&name),
+                sanitized(day)
+            )
         }
     };
     let used = names.entry(name.to_lowercase()).or_default();
@@ -342,7 +347,7 @@ fn file_name(names: &mut HashMap<String, usize>, layout: &Layout, event: &EventR
 }
 
 /// Replaces characters that a file system may not accept with underscores.
-fn plain(name: &str) -> String {
+fn sanitized(name: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
     name.chars().map(|character| if is_plain(character) { character } else { '_' }).take(MAX_NAME).collect()
 }

@@ -90,7 +90,7 @@ impl Selection {
             return Err(Failure::Usage(format!("--where: no event has '{name}'{}", hint(name, known))));
         }
         match self.seen.not_numbers.iter().next() {
-            Some((name, why)) => Err(Failure::Usage(format!("--where: '{name}' is no number: {why}"))),
+            Some((name, why)) => Err(Failure::Usage(format!("--where: '{name}' is not a number: {why}"))),
             None => Ok(()),
         }
     }

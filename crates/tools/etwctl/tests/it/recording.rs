@@ -102,7 +102,7 @@ fn decoding_selects_by_provider_level_and_conditions() {
     for (options, error) in [
         ("--where Lenth>5", "error: --where: no event has 'Lenth'; did you mean 'Length'?"),
         ("--where opcod=1", "error: --where: no event has 'opcod'; did you mean 'opcode'?"),
-        ("--where File>5", "error: --where: 'File' is no number: > compares numbers, = and ~ compare text"),
+        ("--where File>5", "error: --where: 'File' is not a number: > compares numbers, = and ~ compare text"),
         ("--where Length>=5Kb", "'5Kb' is not a number"),
     ] {
         let run = etwctl(&format!("decode {} --json {options}", path.display()));

@@ -31,7 +31,7 @@ const IMAGE: &str = "target/driver/x64/driver_sample.sys";
 /// The program, without the command line of nt-host, which takes seconds to compile.
 const PROGRAM: [&str; 6] =
     ["--package", "nt-host", "--bin", "nt-host-demo", "--no-default-features", "--features=demo"];
-const FOLDER: &str = "target/demo";
+const DIR: &str = "target/demo";
 const BUILD: &str = "target/demo/build";
 /// Cargo's settings for the program. It runs once, for a moment, so these make the compiler do less, not the program faster. A panic
 /// ends the process that the driver runs in, and the step fails.
@@ -72,6 +72,6 @@ fn release(context: &Context) -> Result<Release, Error> {
 }
 
 fn run_driver(context: &Context) -> Result<Outcome, Error> {
-    program(context, "run").args(["--", IMAGE, FOLDER, release(context)?.name()]).run_ours()?;
+    program(context, "run").args(["--", IMAGE, DIR, release(context)?.name()]).run_ours()?;
     Ok(Outcome::Passed)
 }

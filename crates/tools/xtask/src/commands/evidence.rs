@@ -25,17 +25,17 @@ other. Without a file, the pages are written from the files that are there.
     run,
 };
 
-const FOLDER: &str = "docs/evidence";
+const DIR: &str = "docs/evidence";
 
 fn run(context: &Context) -> Result<(), Error> {
-    let folder = context.path(FOLDER);
+    let dir = context.path(DIR);
     for word in context.words() {
         let from = env::current_dir().unwrap_or_default().join(word);
-        let to = folder.join(name(&from)?);
-        fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+        let to = dir.join(name(&from)?);
+        fs::create_dir_all(&dir).map_err(|error| failed(&dir, &error))?;
         fs::copy(&from, &to).map_err(|error| failed(&from, &error))?;
     }
-    let mut files: Vec<PathBuf> = match fs::read_dir(&folder) {
+    let mut files: Vec<PathBuf> = match fs::read_dir(&dir) {
         Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
         Err(_) => Vec::new(),
     };
@@ -65,13 +65,12 @@ mod tests {
 
     #[test]
     fn a_file_gets_the_name_of_its_folder() {
-        let folder =
-            std::env::temp_dir().join(format!("evidence-{}", std::process::id())).join("evidence-windows-2025");
-        fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("evidence.json");
+        let dir = std::env::temp_dir().join(format!("evidence-{}", std::process::id())).join("evidence-windows-2025");
+        fs::create_dir_all(&dir).unwrap();
+        let file = dir.join("evidence.json");
         assert!(name(&file).is_err_and(|error| error.to_string().contains("name the evidence.json")));
         fs::write(&file, "{}").unwrap();
         assert_eq!(name(&file).unwrap(), "evidence-windows-2025.json");
-        fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+        fs::remove_dir_all(dir.parent().unwrap()).unwrap();
     }
 }

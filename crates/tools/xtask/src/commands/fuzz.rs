@@ -46,9 +46,9 @@ const SHARED: [(&str, &str); 3] = [
 const BUILT: &str = "target/libfuzzer";
 
 fn run(context: &Context) -> Result<(), Error> {
-    let asked = Arguments::parse(context.words())?;
+    let arguments = Arguments::parse(context.words())?;
     let known = targets(context)?;
-    let Some(target) = asked.target else {
+    let Some(target) = arguments.target else {
         output::print(&known.iter().flat_map(|name| [name.as_str(), "\n"]).collect::<String>());
         return Ok(());
     };
@@ -56,7 +56,7 @@ fn run(context: &Context) -> Result<(), Error> {
         return Err(Error::Usage(format!("unknown target `{target}`: expected one of {}", known.join(", "))));
     }
     // The command runs in the root of the repository.
-    let replay = asked.replay.map(|file| std::env::current_dir().unwrap_or_default().join(file));
+    let replay = arguments.replay.map(|file| std::env::current_dir().unwrap_or_default().join(file));
     if let Some(file) = &replay {
         // Before anything is installed or built.
         fs::File::open(file).map_err(|error| Error::Usage(format!("{}: {error}", file.display())))?;
@@ -65,8 +65,8 @@ fn run(context: &Context) -> Result<(), Error> {
     let learned = format!("{own}/corpus");
     fs::create_dir_all(context.path(&learned)).map_err(|error| Error::Failed(format!("{learned}: {error}")))?;
     let seeds = [learned, format!("{CORPUS}/{target}")].into_iter();
-    let shared = SHARED.iter().filter(|(name, _)| *name == target).map(|(_, folder)| String::from(*folder));
-    let seeds = seeds.chain(shared).filter(|folder| context.path(folder).is_dir());
+    let shared = SHARED.iter().filter(|(name, _)| *name == target).map(|(_, dir)| String::from(*dir));
+    let seeds = seeds.chain(shared).filter(|dir| context.path(dir).is_dir());
     let inputs = replay.map_or_else(|| seeds.map(PathBuf::from).collect(), |file| vec![file]);
     context
         .tool(&cargo_tool::ensure(context, "cargo-fuzz", "cargo-fuzz", &["fuzz", "--version"])?)
@@ -74,7 +74,7 @@ fn run(context: &Context) -> Result<(), Error> {
         .args(["fuzz", "run", "--fuzz-dir", FUZZ_DIR, "--target-dir", BUILT, "--sanitizer", "none", target])
         .args(inputs)
         .args(["--", &format!("-artifact_prefix={own}/"), "-timeout=10", "-rss_limit_mb=2048"])
-        .args(asked.limits())
+        .args(arguments.limits())
         .replace_ourselves()
 }
 
@@ -89,7 +89,7 @@ struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     fn parse(words: &'a [String]) -> Result<Self, Error> {
-        let mut asked = Self { seconds: 60, ..Self::default() };
+        let mut arguments = Self { seconds: 60, ..Self::default() };
         let mut lists = false;
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
@@ -97,21 +97,21 @@ impl<'a> Arguments<'a> {
             let mut value = || words.next().unwrap_or_default();
             match word {
                 "--list" => lists = true,
-                "--time" => asked.seconds = seconds(value())?,
-                "--minutes" => asked.seconds = minutes(value())?,
+                "--time" => arguments.seconds = seconds(value())?,
+                "--minutes" => arguments.seconds = minutes(value())?,
                 "--seed" => {
                     let seed = value();
                     let bad = |_| Error::Usage(format!("invalid value '{seed}' for --seed: expected a 32-bit number"));
-                    asked.seed = Some(seed.parse().map_err(bad)?);
+                    arguments.seed = Some(seed.parse().map_err(bad)?);
                 }
-                "--replay" => asked.replay = Some(value()),
-                target => asked.target = Some(target),
+                "--replay" => arguments.replay = Some(value()),
+                target => arguments.target = Some(target),
             }
         }
-        match (lists, asked.target) {
+        match (lists, arguments.target) {
             (true, _) => Ok(Self::default()),
             (false, None) => Err(Error::Usage("no target given; `cargo xtask fuzz --list` prints the targets".into())),
-            (false, Some(_)) => Ok(asked),
+            (false, Some(_)) => Ok(arguments),
         }
     }
 
@@ -143,8 +143,8 @@ fn minutes(text: &str) -> Result<u64, Error> {
 
 /// Returns the names of the targets: the files in `fuzz_targets`.
 fn targets(context: &Context) -> Result<Vec<String>, Error> {
-    let folder = context.path(FUZZ_DIR).join("fuzz_targets");
-    let entries = fs::read_dir(&folder).map_err(|error| Error::Failed(format!("{}: {error}", folder.display())))?;
+    let dir = context.path(FUZZ_DIR).join("fuzz_targets");
+    let entries = fs::read_dir(&dir).map_err(|error| Error::Failed(format!("{}: {error}", dir.display())))?;
     let mut names: Vec<String> =
         entries.filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned())).collect();
     names.sort();
@@ -163,12 +163,12 @@ mod tests {
     #[test]
     fn target_time_seed_and_file_are_read() {
         let line = words("--time 10m etl --seed 7");
-        let asked = Arguments::parse(&line).unwrap();
-        assert_eq!((asked.target, asked.replay), (Some("etl"), None));
-        assert_eq!(asked.limits(), ["-max_total_time=600", "-seed=7"]);
+        let arguments = Arguments::parse(&line).unwrap();
+        assert_eq!((arguments.target, arguments.replay), (Some("etl"), None));
+        assert_eq!(arguments.limits(), ["-max_total_time=600", "-seed=7"]);
         let line = words("pe --replay crash.bin");
-        let asked = Arguments::parse(&line).unwrap();
-        assert_eq!((asked.replay, asked.limits()), (Some("crash.bin"), vec![]));
+        let arguments = Arguments::parse(&line).unwrap();
+        assert_eq!((arguments.replay, arguments.limits()), (Some("crash.bin"), vec![]));
         assert_eq!(Arguments::parse(&words("--time 10m --list")).unwrap(), Arguments::default());
         assert!(Arguments::parse(&[]).unwrap_err().to_string().contains("--list"));
     }
@@ -187,7 +187,7 @@ mod tests {
     fn the_folders_that_targets_share_are_there() {
         let context = Context::new(Vec::new());
         let known = targets(&context).unwrap();
-        assert!(SHARED.iter().all(|(name, folder)| known.contains(&(*name).into()) && context.path(folder).is_dir()));
+        assert!(SHARED.iter().all(|(name, dir)| known.contains(&(*name).into()) && context.path(dir).is_dir()));
     }
 
     #[test]

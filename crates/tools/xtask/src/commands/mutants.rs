@@ -72,31 +72,32 @@ const PACKAGES: [Tested; 6] = [
 ];
 
 fn run(context: &Context) -> Result<(), Error> {
-    let asked = Arguments::parse(context.words())?;
+    let arguments = Arguments::parse(context.words())?;
     let program = cargo_tool::ensure(context, "cargo-mutants", "cargo-mutants", &["mutants", "--version"])?;
-    let chosen =
-        || PACKAGES.iter().filter(|tested| asked.packages.is_empty() || asked.packages.contains(&tested.package));
+    let chosen = || {
+        PACKAGES.iter().filter(|tested| arguments.packages.is_empty() || arguments.packages.contains(&tested.package))
+    };
     let start = |tested: &Tested| {
         let tool = context.tool(&program).current_dir(&context.path("."));
         let tool = tool.args(["mutants", "--package", tested.package]).args(tested.options);
         // Round-robin: each part has mutants of every file.
-        asked.shard.into_iter().fold(tool, |tool, shard| tool.args(["--sharding=round-robin", "--shard", shard]))
+        arguments.shard.into_iter().fold(tool, |tool, shard| tool.args(["--sharding=round-robin", "--shard", shard]))
     };
-    if asked.lists {
+    if arguments.lists {
         return chosen().try_for_each(|tested| start(tested).args([LIST]).run());
     }
     let mut counts = Vec::new();
     for tested in chosen() {
-        let folder = format!("{OUTPUT}/{}", tested.package);
-        fs::create_dir_all(context.path(&folder)).map_err(|error| Error::Failed(format!("{folder}: {error}")))?;
+        let dir = format!("{OUTPUT}/{}", tested.package);
+        fs::create_dir_all(context.path(&dir)).map_err(|error| Error::Failed(format!("{dir}: {error}")))?;
         // Arguments after `--` have no effect when the tests are built, so the targets are not among them.
         let skipped = tested.slow.iter().flat_map(|module| ["--skip".to_owned(), format!("{module}::")]);
         // The exit code is 2 if a mutant was missed, 3 if tests did not end, and 4 if tests fail without a mutant.
-        let tool = start(tested).args(["--output", &folder]).args(TARGETS).args(["--", "--"]).args(skipped);
+        let tool = start(tested).args(["--output", &dir]).args(TARGETS).args(["--", "--"]).args(skipped);
         match tool.run_ours() {
             Ok(()) | Err(Error::Reported(2 | 3)) => {}
             Err(Error::Reported(4)) => {
-                let log = format!("{folder}/mutants.out/log/baseline.log");
+                let log = format!("{dir}/mutants.out/log/baseline.log");
                 return Err(Error::Failed(format!("the tests of {} fail without a mutant; see {log}", tested.package)));
             }
             Err(Error::Reported(code)) => {
@@ -105,7 +106,7 @@ fn run(context: &Context) -> Result<(), Error> {
             Err(error) => return Err(error),
         }
         let read = |name: &str| {
-            let file = format!("{folder}/mutants.out/{name}.txt");
+            let file = format!("{dir}/mutants.out/{name}.txt");
             fs::read_to_string(context.path(&file)).map_err(|error| Error::Failed(format!("{file}: {error}")))
         };
         counts.push(Count::new(tested.package, &read("caught")?, &read("timeout")?, &read("missed")?));
@@ -125,17 +126,17 @@ struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     fn parse(words: &'a [String]) -> Result<Self, Error> {
-        let mut asked = Self::default();
+        let mut arguments = Self::default();
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
             // `cli::parse` has checked that the flags exist and have their values.
             match word {
-                LIST => asked.lists = true,
-                "--package" => asked.packages.push(package(words.next().unwrap_or_default())?),
-                _ => asked.shard = Some(shard(words.next().unwrap_or_default())?),
+                LIST => arguments.lists = true,
+                "--package" => arguments.packages.push(package(words.next().unwrap_or_default())?),
+                _ => arguments.shard = Some(shard(words.next().unwrap_or_default())?),
             }
         }
-        Ok(asked)
+        Ok(arguments)
     }
 }
 
@@ -282,10 +283,10 @@ mod tests {
     fn the_slow_modules_exist() {
         let context = Context::new(Vec::new());
         for Tested { package, slow, .. } in &PACKAGES {
-            let folders = ["driver", "host", "tools"].map(|group| format!("crates/{group}/{package}/tests/it"));
+            let dirs = ["driver", "host", "tools"].map(|group| format!("crates/{group}/{package}/tests/it"));
             for module in *slow {
                 let file = format!("{module}.rs");
-                let exists = folders.iter().any(|folder| context.path(folder).join(&file).is_file());
+                let exists = dirs.iter().any(|dir| context.path(dir).join(&file).is_file());
                 assert!(exists, "{package}: no module {module}");
             }
         }

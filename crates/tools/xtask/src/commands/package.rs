@@ -18,13 +18,13 @@ pub(super) const COMMAND: Command = Command {
 Builds the driver, then makes target/package/x64 or target/package/arm64: the
 signed image, the stamped INF, the signed catalog, the certificate, and scripts
 that install it on a test machine. Checks the INF with rules of infverif, and
-the image with the rules of the Windows loader. The test certificate is made
+the image with the rules of the Windows loader. Makes the test certificate
 once; its key stays in target/signing. SOURCE_DATE_EPOCH makes packages
-reproducible. Scripts in the folder `deploy` beside the driver's Cargo.toml are
-used instead of ours.
-With --adopt, the scripts, a description and a recording profile are added to a
-package that `cargo wdk build` or `cargo make` made on Windows, and nothing is
-built. This works on every host.
+reproducible. Scripts in the folder `deploy` beside the driver's Cargo.toml
+replace ours.
+With --adopt, adds the scripts, a description and a recording profile to a
+package that `cargo wdk build` or `cargo make` made on Windows, and builds
+nothing. This works on every host.
 ",
     flags: &[
         Flag { name: "--adopt FOLDER", summary: "completes a package made with the WDK instead" },
@@ -48,15 +48,15 @@ const SAMPLE_PACKAGE: &str = "driver_sample_package";
 fn run(context: &Context) -> Result<(), Error> {
     // Reject a wrong command line before anything is installed.
     let manifest = options(context)?.manifest;
-    if let Some(folder) = value(context, "--adopt") {
+    if let Some(dir) = value(context, "--adopt") {
         let useless = ["--arch", "--cert", "--catalog", "--debug"];
         if let Some(flag) = useless.into_iter().find(|flag| context.has_flag(flag)) {
             let text = format!("`{flag}` cannot be used with `--adopt`: the package is already made and signed");
             return Err(Error::Usage(text));
         }
-        let folder = here(folder);
-        let package = package_options(context, folder.ends_with(SAMPLE_PACKAGE))?;
-        return driver_build::adopt(context, &manifest, &folder, &package, context.has_flag("--replace"));
+        let dir = here(dir);
+        let package = package_options(context, dir.ends_with(SAMPLE_PACKAGE))?;
+        return driver_build::adopt(context, &manifest, &dir, &package, context.has_flag("--replace"));
     }
     if context.has_flag("--replace") {
         return Err(Error::Usage("`--replace` needs `--adopt`; other packages are always replaced".into()));

@@ -93,11 +93,11 @@ impl Properties {
             return Err(Win32Error::BadLength);
         }
         let log_file = log_file.and_then(|start| text(block, start)).map(PathBuf::from);
-        Ok(of_raw(&raw, name.to_owned(), log_file))
+        Ok(from_raw(&raw, name.to_owned(), log_file))
     }
 }
 
-fn of_raw(raw: &EventTraceProperties, name: String, log_file: Option<PathBuf>) -> Properties {
+fn from_raw(raw: &EventTraceProperties, name: String, log_file: Option<PathBuf>) -> Properties {
     Properties {
         name,
         guid: raw.wnode.guid,
@@ -121,7 +121,7 @@ impl SessionStatus {
         let text_at = |offset| Some(length(offset)).filter(|start| *start >= STRUCTURE).and_then(|at| text(block, at));
         let name = text_at(raw.logger_name_offset).unwrap_or_default();
         Some(Self {
-            properties: of_raw(&raw, name, text_at(raw.log_file_name_offset).map(PathBuf::from)),
+            properties: from_raw(&raw, name, text_at(raw.log_file_name_offset).map(PathBuf::from)),
             handle: raw.wnode.historical_context,
             number_of_buffers: raw.number_of_buffers,
             free_buffers: raw.free_buffers,

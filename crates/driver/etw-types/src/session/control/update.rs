@@ -40,14 +40,14 @@ impl Update {
     /// Returns the changes that a `ControlTrace` block requests of a session with the properties `now`: everything in
     /// the block.
     #[must_use]
-    pub fn from_block(now: &Properties, asked: Properties) -> Self {
-        let is_real_time = asked.mode & mode::REAL_TIME != 0;
+    pub fn from_block(now: &Properties, requested: Properties) -> Self {
+        let is_real_time = requested.mode & mode::REAL_TIME != 0;
         Self {
-            enable_flags: Some(asked.enable_flags),
-            flush_timer: Some(asked.flush_timer),
-            log_file: asked.log_file,
+            enable_flags: Some(requested.enable_flags),
+            flush_timer: Some(requested.flush_timer),
+            log_file: requested.log_file,
             real_time: (is_real_time != (now.mode & mode::REAL_TIME != 0)).then_some(is_real_time),
-            maximum_buffers: (asked.maximum_buffers != 0).then_some(asked.maximum_buffers),
+            maximum_buffers: (requested.maximum_buffers != 0).then_some(requested.maximum_buffers),
         }
     }
 }

@@ -87,7 +87,7 @@ impl Device for Tour {
         for key in [device.open_hardware_key(Access::Write)?, device.open_software_key(Access::Write)?] {
             registry(&key, device.passive())?;
         }
-        ask_helper(device)
+        query_helper(device)
     }
 
     fn release_hardware(&self, device: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {
@@ -160,7 +160,7 @@ fn registry(key: &RegistryKey<'_>, passive: Passive<'_>) -> Result<(), NtStatus>
 }
 
 /// Sends requests to the other device.
-fn ask_helper(device: DeviceHandle<'_, Tour>) -> Result<(), NtStatus> {
+fn query_helper(device: DeviceHandle<'_, Tour>) -> Result<(), NtStatus> {
     let passive = device.passive();
     let helper: RemoteTarget = device.open_target(&helper::NAME, FILE_GENERIC_READ | FILE_GENERIC_WRITE)?;
     let mut reply = [0; 8];

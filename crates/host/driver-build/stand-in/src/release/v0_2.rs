@@ -265,7 +265,7 @@ impl Config {
     ///
     /// Fails if the kit lacks a folder.
     pub fn get_include_paths(&self) -> Result<Vec<PathBuf>, ConfigError> {
-        Ok(self.shared().include_folders()?)
+        Ok(self.shared().include_dirs()?)
     }
 
     /// Returns the folders with libraries.
@@ -274,7 +274,7 @@ impl Config {
     ///
     /// Fails if the kit lacks a folder.
     pub fn get_library_paths(&self) -> Result<Vec<PathBuf>, ConfigError> {
-        Ok(self.shared().library_folders()?)
+        Ok(self.shared().library_dirs()?)
     }
 
     /// Configures the build of a library: sets the libraries that it is linked with.

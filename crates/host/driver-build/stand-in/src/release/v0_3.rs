@@ -36,7 +36,7 @@ impl Config {
     ///
     /// Fails if the kit lacks a folder.
     pub fn get_include_paths(&self) -> Result<Vec<PathBuf>, ConfigError> {
-        self.include_folders()
+        self.include_dirs()
     }
 
     /// Returns the folders with libraries.
@@ -45,7 +45,7 @@ impl Config {
     ///
     /// Fails if the kit lacks a folder.
     pub fn get_library_paths(&self) -> Result<Vec<PathBuf>, ConfigError> {
-        self.library_folders()
+        self.library_dirs()
     }
 
     /// Returns the preprocessor definitions for C code, as name and value.

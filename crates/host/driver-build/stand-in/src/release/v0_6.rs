@@ -36,7 +36,7 @@ impl Config {
     ///
     /// Fails if the kit lacks a folder.
     pub fn include_paths(&self) -> Result<impl Iterator<Item = PathBuf>, ConfigError> {
-        Ok(self.include_folders()?.into_iter())
+        Ok(self.include_dirs()?.into_iter())
     }
 
     /// Returns the folders with libraries.
@@ -45,7 +45,7 @@ impl Config {
     ///
     /// Fails if the kit lacks a folder.
     pub fn library_paths(&self) -> Result<impl Iterator<Item = PathBuf>, ConfigError> {
-        Ok(self.library_folders()?.into_iter())
+        Ok(self.library_dirs()?.into_iter())
     }
 
     /// Returns the preprocessor definitions for C code, as name and value.

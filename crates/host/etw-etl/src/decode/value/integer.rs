@@ -15,7 +15,7 @@ pub(super) fn show(in_type: InType, out_type: OutType, bits: u64) -> Scalar {
         OutType::Hex | OutType::CodePointer => hexadecimal(unsigned),
         OutType::Boolean => boolean(signed(unsigned, width)),
         OutType::String | OutType::Utf8 | OutType::Xml | OutType::Json => {
-            character(unsigned, width).unwrap_or_else(|| plain(in_type, unsigned, width))
+            character(unsigned, width).unwrap_or_else(|| decimal(in_type, unsigned, width))
         }
         OutType::Signed => Scalar::Integer(signed(unsigned, width).into()),
         OutType::Unsigned => Scalar::Integer(unsigned.into()),
@@ -28,7 +28,7 @@ pub(super) fn show(in_type: InType, out_type: OutType, bits: u64) -> Scalar {
             (OutType::Win32Error, Ok(code)) => Scalar::Word(Win32Error::from_int(code).to_string()),
             (OutType::NtStatus, Ok(code)) => Scalar::Word(NtStatus::from_int(code).to_string()),
             (OutType::HResult, Ok(code)) => Scalar::Word(HResult::from_int(code).to_string()),
-            _ => plain(in_type, unsigned, width),
+            _ => decimal(in_type, unsigned, width),
         },
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn ipv4(address: u32) -> Scalar {
     Scalar::Word(Ipv4Addr::from(address.to_le_bytes()).to_string())
 }
 
-fn plain(in_type: InType, bits: u64, width: usize) -> Scalar {
+fn decimal(in_type: InType, bits: u64, width: usize) -> Scalar {
     Scalar::Integer(if is_signed(in_type) { signed(bits, width).into() } else { bits.into() })
 }
 

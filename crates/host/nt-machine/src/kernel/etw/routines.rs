@@ -287,7 +287,7 @@ fn unregister(handle: u64) -> NtStatus {
     if writer.is_some() {
         verify::find(
             Rule::WriteRacesUnregister,
-            format_args!("another thread is writing an event with this registration"),
+            format_args!("unregisters while another thread writes an event with this registration"),
         );
     }
     report(kernel().engine.unregister(handle))

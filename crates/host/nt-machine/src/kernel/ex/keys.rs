@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use etw_types::NtStatus;
 
-use super::notify::{About, Registered, Text, tell};
+use super::notify::{About, Registered, Text, call_routine};
 use super::raise::{Notified, free, free_text, new, text};
 use crate::kernel::{kernel, lock};
 use crate::layout::{
@@ -143,15 +143,18 @@ fn with_callbacks(
         Change::Named(_, name) | Change::SetValue { value: name, .. } => text(name)?,
     };
     let (pre, post) = change.classes();
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     let mut refused = None;
     for known in routines {
         let About::Registry { context, .. } = known.about else { continue };
         let (info, call_context) = describe(change, object.cast(), name)?;
-        let status =
-            NtStatus::from_int(tell("registry callback", known.routine, &[context, pre, info.address()]) as u32);
+        let status = NtStatus::from_int(call_routine(
+            "registry callback",
+            known.routine,
+            &[context, pre, info.address()],
+        ) as u32);
         if status.is_success() {
-            asked.push(Before { known: *known, info, context: call_context });
+            requested.push(Before { known: *known, info, context: call_context });
             continue;
         }
         // A routine that denies the operation does not get the notification after it.
@@ -164,8 +167,8 @@ fn with_callbacks(
         Some(status) => status,
         None => status_of(run())?,
     };
-    let count = asked.len() as u32 + u32::from(refused.is_some());
-    for Before { known, info, context } in asked.into_iter().rev() {
+    let count = requested.len() as u32 + u32::from(refused.is_some());
+    for Before { known, info, context } in requested.into_iter().rev() {
         let About::Registry { context: own, .. } = known.about else { continue };
         let after = new(REG_POST_OPERATION_INFORMATION {
             Object: object.cast(),
@@ -178,7 +181,7 @@ fn with_callbacks(
             ObjectContext: 0,
             Reserved: 0,
         })?;
-        let result = tell("registry callback", known.routine, &[own, post, after.address()]) as u32;
+        let result = call_routine("registry callback", known.routine, &[own, post, after.address()]) as u32;
         if NtStatus::from_int(result) == NtStatus::CallbackBypass {
             status = after.ReturnStatus().read()?;
         }

@@ -228,7 +228,7 @@ fn handles(call: &Call, asking: GuestPtr<OB_CALLBACK_REGISTRATION>, place: Out<K
     if registration.Version != VERSION || registration.OperationRegistrationCount == 0 {
         return fail(NtStatus::InvalidParameter);
     }
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for index in 0..u64::from(registration.OperationRegistrationCount) {
         let operation = registration.OperationRegistration.at(index).read()?;
         // 1 is the creation of handles, 2 is duplication.
@@ -236,11 +236,11 @@ fn handles(call: &Call, asking: GuestPtr<OB_CALLBACK_REGISTRATION>, place: Out<K
         if operation.Operations.trailing_zeros() >= 2 || nothing {
             return fail(NtStatus::InvalidParameter);
         }
-        asked.push((operation, operation.ObjectType.read()?));
+        requested.push((operation, operation.ObjectType.read()?));
     }
     let handle = object::open("object callback", asking.address(), call.from)?;
     let mut notifications = lock(&kernel().notifications);
-    for (operation, of) in asked {
+    for (operation, of) in requested {
         let (operations, post, context) =
             (operation.Operations, operation.PostOperation, registration.RegistrationContext);
         let about = About::Handles { handle, of, operations, post, context };
@@ -275,7 +275,7 @@ impl Notifications {
 }
 
 /// Calls a routine at `PASSIVE_LEVEL`.
-pub(super) fn tell(what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> u64 {
+pub(super) fn call_routine(what: &'static str, routine: GuestPtr<Code>, arguments: &[u64]) -> u64 {
     call_back(what, PASSIVE, routine, arguments)
 }
 

@@ -3,7 +3,7 @@
 use etw_types::{Guid, NtStatus};
 
 use super::keys::{self, Change, KeyOperation};
-use super::notify::{About, Text, tell};
+use super::notify::{About, Text, call_routine};
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
@@ -182,7 +182,7 @@ pub(crate) fn raise(notification: &Notification) -> Result<Notified, Fault> {
 fn each(wanted: impl Fn(&About) -> bool, what: &'static str, arguments: &[u64]) -> Notified {
     let routines = lock(&kernel().notifications).about(wanted);
     for known in &routines {
-        tell(what, known.routine, arguments);
+        call_routine(what, known.routine, arguments);
     }
     Notified { called: routines.len() as u32, ..Notified::default() }
 }
@@ -270,7 +270,7 @@ fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Notifie
             Parameters: parameters,
         })?;
         if !known.routine.is_null() {
-            tell("object callback", known.routine, &[context, info.address()]);
+            call_routine("object callback", known.routine, &[context, info.address()]);
         }
         contexts.push(info.CallContext().read()?);
         free(info);
@@ -291,7 +291,7 @@ fn handle_created(thread: bool, duplicated: bool, access: u32) -> Result<Notifie
             Parameters: parameters.cast(),
         })?;
         if !post.is_null() {
-            tell("object callback", post, &[registration, info.address()]);
+            call_routine("object callback", post, &[registration, info.address()]);
         }
         free(info);
     }

@@ -48,7 +48,7 @@ pub(super) fn serve(device: Object, irp: GuestPtr<IRP>, place: GuestPtr<IO_STACK
             }
             Ok(NtStatus::Success)
         }
-        QUERY_DEVICE_RELATIONS if asks_for_target(parameters) => relate(device, irp),
+        QUERY_DEVICE_RELATIONS if requests_target(parameters) => relate(device, irp),
         QUERY_INTERFACE => {
             let found = interface::of_bus(parameters)?;
             Ok(if found { NtStatus::Success } else { untouched })
@@ -118,7 +118,7 @@ pub(crate) fn relate(device: Object, irp: GuestPtr<IRP>) -> Result<NtStatus, Fau
 }
 
 /// Returns whether the parameters of `IRP_MN_QUERY_DEVICE_RELATIONS` ask for the target device.
-pub(crate) const fn asks_for_target(parameters: [u64; 4]) -> bool {
+pub(crate) const fn requests_target(parameters: [u64; 4]) -> bool {
     let [kind, ..] = parameters;
     kind & 0xFFFF_FFFF == TARGET_DEVICE
 }
@@ -132,7 +132,7 @@ pub(crate) fn target_device(device: Object) -> Outcome<Object> {
     status.ok()?;
     let Some(relations) = GuestPtr::<DEVICE_RELATIONS>::new(information).non_null() else {
         // The sender reads through the address.
-        let what = format_args!("a query for the target device succeeds, but IoStatus.Information is NULL");
+        let what = format_args!("completes a query for the target device without the device in IoStatus.Information");
         verify::find(Rule::RequestMisuse, what);
         return fail(NtStatus::NotSupported);
     };

@@ -72,7 +72,7 @@ pub(crate) fn send(device: GuestPtr<DEVICE_OBJECT>, submission: &Submission) -> 
 }
 
 /// Sends a request without data, and returns its status.
-pub(super) fn tell(device: GuestPtr<DEVICE_OBJECT>, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
+pub(super) fn send_for_status(device: GuestPtr<DEVICE_OBJECT>, major: u8, minor: u8, parameters: [u64; 4]) -> Outcome {
     let submission = Submission { major, minor, parameters, ..Submission::default() };
     Ok(device::hold(device, || send(device, &submission))?.status.ok()?)
 }
@@ -128,7 +128,7 @@ pub(crate) fn begin_with(
 
 /// Creates an IRP that only describes a request of the framework. It has one stack location, which is the current one,
 /// and it is not registered, so a driver cannot send or complete it.
-pub(crate) fn describe(asked: &IoRequest, buffers: [u64; 2], lengths: [u64; 2]) -> Result<GuestPtr<IRP>, Fault> {
+pub(crate) fn describe(requested: &IoRequest, buffers: [u64; 2], lengths: [u64; 2]) -> Result<GuestPtr<IRP>, Fault> {
     let irp = irp::new(1, 0)?.unwrap_or_default();
     let place = irp.next_location()?;
     irp.CurrentLocation().write(1)?;
@@ -141,9 +141,9 @@ pub(crate) fn describe(asked: &IoRequest, buffers: [u64; 2], lengths: [u64; 2]) 
     let [in_length, out_length] = lengths;
     irp.SystemBuffer().write(GuestPtr::new(if input == 0 { output } else { input }))?;
     irp.UserBuffer().write(GuestPtr::new(output))?;
-    place.MajorFunction().write(asked.kind.as_int())?;
-    let control = [out_length, in_length, asked.code.into(), input];
-    place.Parameters().write(if asked.kind.has_code() { control } else { [in_length.max(out_length), 0, 0, 0] })?;
+    place.MajorFunction().write(requested.kind.as_int())?;
+    let control = [out_length, in_length, requested.code.into(), input];
+    place.Parameters().write(if requested.kind.has_code() { control } else { [in_length.max(out_length), 0, 0, 0] })?;
     Ok(irp)
 }
 

@@ -56,7 +56,7 @@ pub(super) const fn place_of(request: Packet, location: u8) -> GuestPtr<IO_STACK
     request.after::<IO_STACK_LOCATION>().at(location as u64).before(1)
 }
 
-fn known(request: Packet) -> Option<Request> {
+fn find(request: Packet) -> Option<Request> {
     lock(&kernel().io).requests.get(&request).copied()
 }
 
@@ -87,12 +87,12 @@ pub(super) fn check_sent(request: Packet) -> Result<u8, Fault> {
         let pointer = format_args!("CurrentStackLocation is not stack location {current} of the IRP");
         stop(Rule::RequestMisuse, if current > count.saturating_add(1) { what } else { pointer });
     }
-    if let Some(Request { location, .. }) = known(request) {
+    if let Some(Request { location, .. }) = find(request) {
         // A driver may skip its location, and the driver that allocated the IRP may reserve one for itself.
         let skipped = current == location.saturating_add(1);
         let reserved = location > count && current == count;
         if current != location && !skipped && !reserved {
-            let what = format_args!("the IRP is sent from stack location {current}, but the driver has {location}");
+            let what = format_args!("sends the IRP from stack location {current}, but the driver has {location}");
             verify::find(Rule::RequestMisuse, what);
         }
     }
@@ -110,12 +110,12 @@ pub(super) fn check_location(request: Packet, location: u8) -> Result<(), Fault>
     // The driver that allocated the IRP may reserve a location for itself (`IoSetNextIrpStackLocation`).
     let location = if location > count && current == count { current } else { location };
     if current != location {
-        let skipped = "the request is completed after IoSkipCurrentIrpStackLocation, and was not sent";
+        let skipped = "completes the request after IoSkipCurrentIrpStackLocation without sending it";
         if current == location.saturating_add(1) {
             verify::find(Rule::RequestMisuse, format_args!("{skipped}"));
         } else {
             let what =
-                format_args!("the request is completed at stack location {current}, but the driver has {location}");
+                format_args!("completes the request at stack location {current}, but the driver has {location}");
             verify::find(Rule::RequestMisuse, what);
         }
     } else if request.CurrentStackLocation().read()? != place_of(request, location) {
@@ -131,12 +131,12 @@ pub(super) fn check_completed(request: Packet, buffers: &Buffers) -> Result<(), 
     let block = request.IoStatus().read()?;
     let (status, information) = (block.Status, block.Information);
     if let Some(limit) = buffers.limit.filter(|limit| information > *limit && is_used(status, buffers.copied)) {
-        let what = format_args!("the request is completed with {information} bytes, but its buffer has {limit}");
+        let what = format_args!("completes the request with {information} bytes, but its buffer has {limit}");
         verify::find(Rule::RequestMisuse, what);
     }
     let system = request.SystemBuffer().read()?;
     if system != buffers.system && !buffers.system.is_null() {
-        let what = format_args!("the request is completed with the system buffer {system:#x}, which is not its own");
+        let what = format_args!("completes the request with the system buffer {system:#x}, which is not its own");
         verify::find(Rule::RequestMisuse, what);
     }
     check_lists(request.MdlAddress().read()?, buffers.mdl)

@@ -35,42 +35,42 @@ impl Sent {
 }
 
 /// Sends a request to a device through an open file.
-pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, asked: &IoRequest, mode: Mode) -> Outcome<Sent> {
+pub(crate) fn begin(device: Object, file: GuestPtr<FILE_OBJECT>, requested: &IoRequest, mode: Mode) -> Outcome<Sent> {
     if !device::is_in_memory(device) {
         return fail(NtStatus::NoSuchDevice);
     }
     let top = stack::top(device)?;
-    let routine = dispatch_routine(top, asked.kind.as_int())?;
-    begin_with(top, file, (asked, mode), routine, |irp| call_driver(top, irp))
+    let routine = dispatch_routine(top, requested.kind.as_int())?;
+    begin_with(top, file, (requested, mode), routine, |irp| call_driver(top, irp))
 }
 
 /// Creates a request for a device and calls `deliver`, which must pass it to `routine`.
 pub(crate) fn begin_with(
     device: Object,
     file: GuestPtr<FILE_OBJECT>,
-    (asked, mode): (&IoRequest, Mode),
+    (requested, mode): (&IoRequest, Mode),
     routine: GuestPtr<Code>,
     deliver: impl FnOnce(GuestPtr<IRP>) -> Result<NtStatus, Fault>,
 ) -> Outcome<Sent> {
-    let control = asked.kind.has_code();
-    let method = if control { asked.code & 3 } else { transfer_method(device)? };
-    let room = if control { asked.output } else { asked.output.max(asked.input.len() as u32) };
-    let input = if control || method == 0 { asked.input.as_slice() } else { &[] };
+    let control = requested.kind.has_code();
+    let method = if control { requested.code & 3 } else { transfer_method(device)? };
+    let room = if control { requested.output } else { requested.output.max(requested.input.len() as u32) };
+    let input = if control || method == 0 { requested.input.as_slice() } else { &[] };
     let buffers = Buffers::new(method, input, room)?;
     if !control && method != 0 {
-        buffers.output.write_all(&asked.input)?;
+        buffers.output.write_all(&requested.input)?;
     }
     let neither = control && method == 3;
     let parameters = if control {
         let type3 = if neither { buffers.system.address() } else { 0 };
-        [room.into(), asked.input.len() as u64, asked.code.into(), type3]
+        [room.into(), requested.input.len() as u64, requested.code.into(), type3]
     } else {
         [room.into(), 0, 0, 0]
     };
     let submission = Submission {
-        major: asked.kind.as_int(),
+        major: requested.kind.as_int(),
         // Programs cannot send internal requests.
-        mode: if asked.kind == RequestKind::INTERNAL_DEVICE_CONTROL { Mode::Kernel } else { mode },
+        mode: if requested.kind == RequestKind::INTERNAL_DEVICE_CONTROL { Mode::Kernel } else { mode },
         parameters,
         system_buffer: if neither { GuestPtr::NULL } else { buffers.system },
         user_buffer: buffers.user,
@@ -79,14 +79,14 @@ pub(crate) fn begin_with(
         ..Submission::default()
     };
     let begin = || client::begin_with(device, &submission, routine, deliver);
-    let length = asked.input.len() as u64;
+    let length = requested.input.len() as u64;
     let packet = if neither {
         let restore = |start, size| lock(&kernel().pool).make_accessible(start, size, buffers.system.address());
         changing::during(buffers.system, length, begin, restore)?
     } else {
         begin()?
     };
-    let room = if asked.kind == RequestKind::WRITE { 0 } else { room };
+    let room = if requested.kind == RequestKind::WRITE { 0 } else { room };
     Ok(Sent { packet, buffers, room })
 }
 

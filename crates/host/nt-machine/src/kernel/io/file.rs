@@ -269,7 +269,7 @@ routines! { pub(super) ROUTINES;
 
     #[irql(PASSIVE), fails(NtStatus::InvalidDeviceRequest)]
     fn FsRtlGetFileSize(file: GuestPtr<FILE_OBJECT>, size: Out<u64>) -> Outcome {
-        if lock(&kernel().io).volume.size(file.address()).is_some_and(|size| size.is_folder) {
+        if lock(&kernel().io).volume.size(file.address()).is_some_and(|size| size.is_dir) {
             return fail(NtStatus::FileIsADirectory);
         }
         let (completion, information) = query(file.address(), STANDARD_INFORMATION, STANDARD_SIZE)?;

@@ -36,8 +36,8 @@ const NORMALIZED_NAME: u32 = 48;
 const DISPOSITION_EX: u32 = 64;
 pub(crate) const RENAME_EX: u32 = 65;
 /// `FILE_ATTRIBUTE_DIRECTORY`, `FILE_ATTRIBUTE_NORMAL`.
-const FOLDER: u32 = 0x10;
-const NORMAL: u32 = 0x80;
+const ATTRIBUTE_DIRECTORY: u32 = 0x10;
+const ATTRIBUTE_NORMAL: u32 = 0x80;
 /// `FILE_ALL_ACCESS`.
 const ALL_ACCESS: u32 = 0x001F_01FF;
 /// The handle of the folder, the length of the name and the name in `FILE_RENAME_INFORMATION`.
@@ -49,7 +49,7 @@ fn bytes(words: &[u64]) -> Vec<u8> {
 }
 
 const fn attributes(size: Size) -> u32 {
-    if size.is_folder { FOLDER } else { NORMAL }
+    if size.is_dir { ATTRIBUTE_DIRECTORY } else { ATTRIBUTE_NORMAL }
 }
 
 /// Returns information of a class, as much as fits, and the status.
@@ -82,7 +82,7 @@ fn describe(file: GuestPtr<FILE_OBJECT>, class: u32, size: Size) -> Outcome<Vec<
         BASIC => bytes(&[0, 0, 0, 0, attributes(size).into()]),
         // The allocated size, the end, the number of links, whether it is being deleted, whether it is a folder.
         STANDARD => {
-            let rest = 1 | u64::from(size.goes) << 32 | u64::from(size.is_folder) << 40;
+            let rest = 1 | u64::from(size.goes) << 32 | u64::from(size.is_dir) << 40;
             bytes(&[size.allocated(), size.end, rest])
         }
         INTERNAL => bytes(&[file.FsContext().read()?.address()]),

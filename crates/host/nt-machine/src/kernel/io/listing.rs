@@ -22,7 +22,7 @@ pub(crate) struct Query {
 
 /// The entries that every folder but the root has.
 fn dots(path: &str) -> Vec<Listed> {
-    let size = Size::folder();
+    let size = Size::dir();
     let names: &[&str] = if path == r"\" { &[] } else { &[".", ".."] };
     names.iter().map(|name| Listed { name: (*name).to_owned(), size }).collect()
 }

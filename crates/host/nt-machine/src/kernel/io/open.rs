@@ -95,7 +95,7 @@ pub(crate) fn why_not_opened(device: Object) -> Result<Option<&'static str>, Fau
 
 /// The functions that run after the last handle and the last reference of a file are released.
 pub(super) const FILE: Lifetime = Lifetime {
-    last_handle: |file| tell(GuestPtr::new(file), CLEANUP).or_stop(),
+    last_handle: |file| send_for_file(GuestPtr::new(file), CLEANUP).or_stop(),
     last_reference: |file| end(GuestPtr::new(file)).or_stop(),
 };
 
@@ -108,11 +108,11 @@ pub(crate) fn close(file: GuestPtr<FILE_OBJECT>) {
 
 /// Sends `IRP_MJ_CLOSE`, because the last reference to a file was released, and frees the file object.
 fn end(file: GuestPtr<FILE_OBJECT>) -> Result<(), Fault> {
-    tell(file, CLOSE)?;
+    send_for_file(file, CLOSE)?;
     forget(file.DeviceObject().read()?, file)
 }
 
-fn tell(file: GuestPtr<FILE_OBJECT>, major: u8) -> Result<(), Fault> {
+fn send_for_file(file: GuestPtr<FILE_OBJECT>, major: u8) -> Result<(), Fault> {
     let device = file.DeviceObject().read()?;
     if device::is_in_memory(device) {
         send(stack::top(device)?, &Submission { major, file, ..Submission::default() })?;

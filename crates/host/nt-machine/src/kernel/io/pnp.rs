@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::client::{Completion, Submission, announce, minor, send, tell};
+use super::client::{Completion, Submission, announce, minor, send, send_for_status};
 use super::manager::{
     Action, CANCEL_STOP, FILTER_RESOURCE_REQUIREMENTS, QUERY_INTERFACE, QUERY_PNP_DEVICE_STATE, QUERY_STOP,
     REMOVE_DEVICE, START_DEVICE, STOP_DEVICE, SURPRISE_REMOVAL,
@@ -30,7 +30,7 @@ type Object = GuestPtr<DEVICE_OBJECT>;
 
 /// Sends `IRP_MN_QUERY_INTERFACE` to a device, with the parameters of its stack location.
 pub(crate) fn query_interface(device: Object, parameters: [u64; 4]) -> Outcome {
-    tell(device, PNP, QUERY_INTERFACE, parameters)
+    send_for_status(device, PNP, QUERY_INTERFACE, parameters)
 }
 
 /// The right to add, remove or power a device. Windows has one thread for Plug and Play.
@@ -172,7 +172,7 @@ fn start(device: Object, physical: Object) -> Outcome {
     resources::note_if_none();
     let lists = resources::lists()?;
     let [raw, translated] = lists.map(GuestPtr::address);
-    let started = tell(device, PNP, START_DEVICE, [raw, translated, 0, 0]);
+    let started = send_for_status(device, PNP, START_DEVICE, [raw, translated, 0, 0]);
     resources::free(lists);
     started?;
     relations::query_capabilities(device)?;
@@ -201,7 +201,7 @@ pub(crate) fn rebalance(device: Object) -> Outcome {
     let _turn = Turn::take();
     let physical = if device::exists(device) { stack::below(device)? } else { None };
     let Some(physical) = physical else { return fail(NtStatus::NoSuchDevice) };
-    if let Err(refused) = tell(device, PNP, QUERY_STOP, [0; 4]) {
+    if let Err(refused) = send_for_status(device, PNP, QUERY_STOP, [0; 4]) {
         announce(device, CANCEL_STOP)?;
         return Err(refused);
     }
@@ -254,8 +254,8 @@ pub(crate) fn set_power(device: Object, on: bool) -> Outcome {
     if on {
         return wake(device);
     }
-    tell(device, POWER, QUERY_POWER, [0, 0, SLEEPING, 0])?;
-    tell(device, POWER, SET_POWER, [0, 0, SLEEPING, 0])?;
+    send_for_status(device, POWER, QUERY_POWER, [0, 0, SLEEPING, 0])?;
+    send_for_status(device, POWER, SET_POWER, [0, 0, SLEEPING, 0])?;
     lock(&kernel().io).asleep.push(device);
     Ok(())
 }
@@ -267,7 +267,7 @@ fn wake(device: Object) -> Outcome {
         io.asleep.retain(|known| *known != device);
         std::mem::take(&mut io.postponed)
     };
-    let woken = tell(device, POWER, SET_POWER, [0, 0, WORKING, 0]);
+    let woken = send_for_status(device, POWER, SET_POWER, [0, 0, WORKING, 0]);
     for (physical, action) in postponed {
         schedule(physical, action);
     }

@@ -3,7 +3,7 @@
 //!
 //! The host has no drivers for the children, so each is a physical device that starts alone, as a raw device does.
 
-use super::client::{Completion, Submission, announce, minor, send, tell};
+use super::client::{Completion, Submission, announce, minor, send, send_for_status};
 use super::manager::{
     CANCEL_REMOVE, Child, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_REMOVE, REMOVE_DEVICE, START_DEVICE,
     SURPRISE_REMOVAL,
@@ -85,7 +85,7 @@ fn start(child: Object) -> Result<(), Fault> {
         query_memory(child, minor, parameters)?;
     }
     query_capabilities(child)?;
-    match tell(child, PNP, START_DEVICE, [0; 4]) {
+    match send_for_status(child, PNP, START_DEVICE, [0; 4]) {
         Ok(()) => {}
         Err(Failure::Fault(fault)) => return Err(fault),
         Err(Failure::Status(status)) => {
@@ -128,7 +128,7 @@ pub(super) fn is_child(device: Object) -> bool {
 
 /// Removes a child, unless its driver refuses, and lets the bus eject it.
 pub(super) fn eject(child: Object) -> Outcome {
-    if let Err(refused) = tell(child, PNP, QUERY_REMOVE, [0; 4]) {
+    if let Err(refused) = send_for_status(child, PNP, QUERY_REMOVE, [0; 4]) {
         announce_if_there(child, CANCEL_REMOVE)?;
         return Err(refused);
     }
@@ -145,11 +145,11 @@ fn announce_if_there(child: Object, minor: u8) -> Result<(), Fault> {
 /// Asks the children of a bus device, then the device itself, whether they can be removed. If one refuses, tells all that
 /// were asked that nothing is removed.
 pub(super) fn query_remove(bus: Object, device: Object) -> Outcome {
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for one in children(bus).into_iter().chain([device]) {
-        asked.push(one);
-        if let Err(refused) = tell(one, PNP, QUERY_REMOVE, [0; 4]) {
-            for one in asked {
+        requested.push(one);
+        if let Err(refused) = send_for_status(one, PNP, QUERY_REMOVE, [0; 4]) {
+            for one in requested {
                 announce_if_there(one, CANCEL_REMOVE)?;
             }
             return Err(refused);

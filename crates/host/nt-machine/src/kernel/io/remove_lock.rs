@@ -171,7 +171,7 @@ pub(super) fn ended(call: &Dispatch) -> Result<(), Fault> {
     };
     for (remove_lock, held) in leaked {
         let breach = Breach::from(Rule::LockLeak).named_all(release_names(call.major));
-        let what = format_args!("the IRP is completed, but the remove lock that was acquired for it is held");
+        let what = format_args!("completes the IRP without releasing the remove lock that it acquired for it");
         verify::find_at(breach, Some("IoAcquireRemoveLockEx"), held.from, what);
         remove_lock.IoCount().fetch_sub(1)?;
         kernel().scheduler.change(|_| ());

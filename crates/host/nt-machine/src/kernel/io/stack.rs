@@ -69,7 +69,7 @@ pub(super) fn lower(device: Object) -> Result<Option<Object>, Fault> {
 /// Removes a physical device. Reports a device that is still attached to it.
 pub(super) fn forget(physical: Object) -> Result<(), Fault> {
     if !physical.AttachedDevice().read()?.is_null() {
-        let what = format_args!("a device is still attached to a physical device that was removed");
+        let what = format_args!("leaves a device attached to a physical device that was removed");
         verify::find_at(Rule::ObjectLeak, Some("IoAttachDeviceToDeviceStack"), 0, what);
     }
     unplug(physical);

@@ -9,7 +9,7 @@ use crate::kernel::kernel;
 use crate::memory::{GuestPtr, Opaque};
 
 /// The folders that exist from the start.
-const FOLDERS: [&str; 8] = [
+const DIRS: [&str; 8] = [
     r"\",
     r"\System Volume Information",
     r"\Windows",
@@ -76,14 +76,14 @@ pub(crate) struct Listed {
 pub(crate) struct Size {
     pub(crate) end: u64,
     reserved: u64,
-    pub(crate) is_folder: bool,
+    pub(crate) is_dir: bool,
     pub(crate) goes: bool,
 }
 
 impl Size {
     /// The size of a folder.
-    pub(crate) const fn folder() -> Self {
-        Self { end: 0, reserved: 0, is_folder: true, goes: false }
+    pub(crate) const fn dir() -> Self {
+        Self { end: 0, reserved: 0, is_dir: true, goes: false }
     }
 
     /// Returns the number of bytes that the file takes.
@@ -97,8 +97,8 @@ impl Volume {
     /// Creates the folders of Windows and the files that the test describes, before the first use.
     fn fill(&mut self) {
         if self.nodes.is_empty() {
-            for folder in FOLDERS {
-                self.put(folder, None);
+            for dir in DIRS {
+                self.put(dir, None);
             }
             for (path, data) in &kernel().config.files {
                 self.add(path, data.as_ref());
@@ -119,9 +119,9 @@ impl Volume {
     /// Adds a file or a folder that the test describes, and the folders above it.
     fn add(&mut self, path: &str, data: Option<&Vec<u8>>) {
         for (end, _) in path.match_indices('\\').skip(1) {
-            let folder = &path[..end];
-            if !self.nodes.contains_key(&folder.to_lowercase()) {
-                self.put(folder, None);
+            let dir = &path[..end];
+            if !self.nodes.contains_key(&dir.to_lowercase()) {
+                self.put(dir, None);
             }
         }
         self.put(path.trim_end_matches('\\'), data.cloned());
@@ -259,8 +259,8 @@ impl Volume {
     }
 
     /// Returns the paths of everything in a folder.
-    fn below(&self, folder: &str) -> impl Iterator<Item = &String> {
-        let prefix = format!("{}\\", folder.trim_end_matches('\\'));
+    fn below(&self, dir: &str) -> impl Iterator<Item = &String> {
+        let prefix = format!("{}\\", dir.trim_end_matches('\\'));
         self.nodes.keys().filter(move |path| path.len() > prefix.len() && path.starts_with(&prefix))
     }
 
@@ -338,7 +338,7 @@ impl Volume {
 impl Node {
     fn size(&self) -> Size {
         let end = self.data.as_ref().map_or(0, Vec::len) as u64;
-        Size { end, reserved: self.reserved, is_folder: self.data.is_none(), goes: self.goes }
+        Size { end, reserved: self.reserved, is_dir: self.data.is_none(), goes: self.goes }
     }
 
     fn listed(&self) -> Listed {

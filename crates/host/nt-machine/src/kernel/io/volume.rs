@@ -42,7 +42,7 @@ const FILE: Lifetime = Lifetime { last_handle: closed, last_reference: freed };
 /// Returns the path on the volume that a name leads to, as the name spells it.
 pub(crate) fn path(name: &str) -> Option<String> {
     let name = canonical(name);
-    let below = |base: &str, folder: &str| rest_behind(&name, base).map(|rest| format!("{folder}{rest}"));
+    let below = |base: &str, dir: &str| rest_behind(&name, base).map(|rest| format!("{dir}{rest}"));
     let path = below(DRIVE, "").or_else(|| below(DEVICE, "")).or_else(|| below(SYSTEM_ROOT, WINDOWS))?;
     // The name without a path is the volume itself, not a file.
     let trimmed = path.trim_end_matches('\\');

@@ -117,7 +117,7 @@ pub(crate) fn event(guid: Guid, bytes: u64) {
 }
 
 /// Sends an IRP to the device that provides data. `path` is the address of the data block's GUID.
-fn tell(device: Object, minor: u8, path: u64, (buffer, size): (u64, u32)) -> Result<Completion, Fault> {
+fn send_irp(device: Object, minor: u8, path: u64, (buffer, size): (u64, u32)) -> Result<Completion, Fault> {
     let parameters = [device.address(), path, size.into(), buffer];
     send(stack::top(device)?, &Submission { major: SYSTEM_CONTROL, minor, parameters, ..Submission::default() })
 }
@@ -137,7 +137,7 @@ fn query_registration(device: Object, path: u64, from: u64) -> Result<(), Fault>
     let mut size = PAGE as u32;
     for _ in 0..2 {
         let Some(buffer) = lock(&kernel().pool).new_objects::<u8>(size.into()).non_null() else { return Ok(()) };
-        let end = tell(device, REGINFO_EX, path, (buffer.address(), size))?;
+        let end = send_irp(device, REGINFO_EX, path, (buffer.address(), size))?;
         let is_size = end.status.is_success() && end.information == size_of::<u32>() as u64;
         let needed = if is_size { buffer.cast::<u32>().read()? } else { 0 };
         if end.status.is_success() && end.information >= size_of::<WMIREGINFO>() as u64 {
@@ -198,11 +198,11 @@ pub(super) fn set_too_small(node: GuestPtr<WNODE_ITEM>, needed: u32) -> Result<u
 
 /// Sends a WMI request to a device. Fails if the device is not registered. If the output buffer is too small, the
 /// result's status is `STATUS_BUFFER_TOO_SMALL` and its information is the number of bytes that the data needs.
-pub(crate) fn request(device: Object, asked: &WmiRequest) -> Outcome<Answer> {
+pub(crate) fn request(device: Object, requested: &WmiRequest) -> Outcome<Answer> {
     if !lock(&kernel().io).is_registered(WHAT, device.address()) {
         return fail(NtStatus::WmiGuidNotFound);
     }
-    let (minor, kind, item) = match asked.operation {
+    let (minor, kind, item) = match requested.operation {
         WmiOperation::Query => (QUERY_SINGLE_INSTANCE, SINGLE_INSTANCE, 0),
         WmiOperation::Set => (CHANGE_SINGLE_INSTANCE, SINGLE_INSTANCE, 0),
         WmiOperation::SetItem(item) => (CHANGE_SINGLE_ITEM, SINGLE_ITEM, item),
@@ -211,20 +211,20 @@ pub(crate) fn request(device: Object, asked: &WmiRequest) -> Outcome<Answer> {
         WmiOperation::Collection(on) => (if on { ENABLE_COLLECTION } else { DISABLE_COLLECTION }, 0, 0),
     };
     let head = size_of::<WNODE_ITEM>() as u32;
-    let room = asked.output.max(asked.input.len() as u32);
+    let room = requested.output.max(requested.input.len() as u32);
     let node: GuestPtr<WNODE_ITEM> = lock(&kernel().pool).try_new_objects::<u8>(u64::from(head + room))?.cast();
     node.Header().BufferSize().write(head + room)?;
-    node.Header().Guid().set_id(asked.guid)?;
+    node.Header().Guid().set_id(requested.guid)?;
     node.Header().Flags().write(if kind == 0 { 0 } else { kind | STATIC_INSTANCE_NAMES })?;
-    node.InstanceIndex().write(asked.instance)?;
+    node.InstanceIndex().write(requested.instance)?;
     node.ItemId().write(item)?;
     let data = Data::new(node, minor);
     data.offset.write(head)?;
-    data.size.write(asked.input.len() as u32)?;
-    node.after::<u8>().write_all(&asked.input)?;
+    data.size.write(requested.input.len() as u32)?;
+    node.after::<u8>().write_all(&requested.input)?;
     let path = node.Header().Guid().address();
-    let Completion { status, information, reached } = tell(device, minor, path, (node.address(), head + room))?;
-    let returns = matches!(asked.operation, WmiOperation::Query | WmiOperation::Method(_));
+    let Completion { status, information, reached } = send_irp(device, minor, path, (node.address(), head + room))?;
+    let returns = matches!(requested.operation, WmiOperation::Query | WmiOperation::Method(_));
     let mut result = Answer { status, information, output: Vec::new(), reached };
     if returns && !status.is_error() {
         if node.Header().Flags().read()? & TOO_SMALL != 0 {

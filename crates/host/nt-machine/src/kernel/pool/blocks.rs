@@ -315,7 +315,7 @@ impl Pool {
         }
         if let Some(given) = tag.filter(|given| *given != 0 && given.to_le_bytes() != block.tag) {
             let (ours, theirs) = (text(block.tag), text(given.to_le_bytes()));
-            verify::find(Rule::WrongTag, format_args!("allocated as {ours}, freed as {theirs}"));
+            verify::find(Rule::WrongTag, format_args!("frees memory with tag {theirs} that was allocated with tag {ours}"));
         }
         check_slack(&block);
         if block.paged {
@@ -428,7 +428,7 @@ fn check_slack(block: &Block) {
     let slack = bytes(end, block.start + block.pages - end).read().or_stop();
     if let Some(place) = slack.iter().position(|byte| *byte != SLACK) {
         let ((article, what), offset) = (described(block), block.size + place as u64);
-        verify::find(Rule::PoolOverrun, format_args!("byte {offset} of {article} {what} was overwritten"));
+        verify::find(Rule::PoolOverrun, format_args!("overwrites byte {offset} of {article} {what}"));
     }
 }
 

@@ -25,7 +25,7 @@ impl Kind {
     }
 
     /// Returns the kind of a `POOL_TYPE`. Nonpaged pool is executable unless the driver asks for no-execute pool.
-    pub(super) const fn of_type(pool_type: u32) -> Self {
+    pub(super) const fn from_type(pool_type: u32) -> Self {
         if pool_type & PAGED_TYPE != 0 { Self::Paged } else { Self::non_paged(pool_type & NO_EXECUTE == 0) }
     }
 

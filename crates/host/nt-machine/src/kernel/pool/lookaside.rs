@@ -161,7 +161,7 @@ fn allocate_entry(call: &Call, list: GuestPtr<GENERAL_LOOKASIDE>) -> Result<Gues
         let arguments = [kind.into(), size.into(), tag.into(), list.address()];
         return Ok(GuestPtr::new(call_back("lookaside allocation", thread::irql(), routine, &arguments)));
     }
-    let memory = lock(&kernel().pool).allocate_as(Kind::of_type(kind), size.into(), tag.to_le_bytes(), call.from);
+    let memory = lock(&kernel().pool).allocate_as(Kind::from_type(kind), size.into(), tag.to_le_bytes(), call.from);
     Ok(memory.map(GuestPtr::new).unwrap_or_default())
 }
 

@@ -117,7 +117,7 @@ pub(crate) fn bring_in(address: u64, site: &FaultSite) -> bool {
     };
     let irql = thread::irql();
     if irql >= DISPATCH {
-        let what = format_args!("paged memory at {address:#x} is used at IRQL {irql}");
+        let what = format_args!("uses paged memory at {address:#x} at IRQL {irql}");
         let names: &[Wdm] = if range.section { &[Wdm::PagedCode] } else { &[] };
         let breach = Breach::from(Rule::PageableAtDispatch).named_all(names);
         verify::find_at(breach, site.routine, site.address, what);

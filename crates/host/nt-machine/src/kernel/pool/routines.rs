@@ -168,7 +168,7 @@ fn allocate_with_flags(call: &Call, flags: u64, size: u64, tag: u32) -> Result<O
 
 /// Allocates from a pool of this `POOL_TYPE`.
 fn allocate_by_type(call: &Call, kind: i32, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
-    allocate(call, Kind::of_type(kind.cast_unsigned()), size, tag, zero)
+    allocate(call, Kind::from_type(kind.cast_unsigned()), size, tag, zero)
 }
 
 fn allocate(call: &Call, kind: Kind, size: u64, tag: u32, zero: bool) -> Result<Option<GuestPtr<u8>>, Fault> {
@@ -195,7 +195,7 @@ pub(crate) fn free(address: u64, tag: Option<u32>) {
     if irql >= DISPATCH && paging::is_pool(address) {
         let names = [Wdm::IrqlExFree1, Wdm::IrqlExFree2, Wdm::IrqlExFree3];
         let breach = Breach::from(Rule::IrqlTooHigh).named_all(&names);
-        verify::find(breach, format_args!("frees uses paged pool at IRQL {irql}, allowed up to 1"));
+        verify::find(breach, format_args!("frees paged pool at IRQL {irql}, allowed up to 1"));
     }
     let range = lock(&kernel().pool).range(address);
     if let Some((start, end)) = range {

@@ -82,6 +82,16 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(ANY)]
+    fn RtlFindLeastSignificantBit(set: u64) -> i8 {
+        if set == 0 { -1 } else { set.trailing_zeros() as i8 }
+    }
+
+    #[irql(ANY)]
+    fn RtlFindMostSignificantBit(set: u64) -> i8 {
+        set.checked_ilog2().map_or(-1, |position| position as i8)
+    }
+
+    #[irql(ANY)]
     fn RtlFindClearBitsAndSet(map: Map, count: u32, hint: u32) -> Result<u32, Fault> {
         find_and(map, count, hint, false)
     }

@@ -74,7 +74,7 @@ routines! { pub(super) ROUTINES;
 }
 
 fn broken(call: &Call) -> ! {
-    verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("a breakpoint without a debugger"))
+    verify::stop(Rule::BugCheck, Some(call.name()), call.from, format_args!("hits a breakpoint without a debugger"))
 }
 
 /// Prints, and returns `STATUS_SUCCESS`.

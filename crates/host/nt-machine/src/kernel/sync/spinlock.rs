@@ -268,7 +268,7 @@ fn note_acquired(kind: LockKind, address: u64, from: u64) {
     let cycle = lock(&kernel().locks).acquired(kind, thread::number(), address, from);
     if let Some(other) = cycle {
         let where_else = image::describe(other);
-        let what = format_args!("acquired while another lock is held; {where_else} does it in reverse order");
+        let what = format_args!("acquires a lock while it holds another; {where_else} does it in reverse order");
         verify::find(Rule::LockOrder, what);
     }
 }

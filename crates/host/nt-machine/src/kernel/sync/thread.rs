@@ -176,7 +176,7 @@ fn terminate(call: &Call) -> ! {
 /// Reports threads of an image that are still running, and forgets them.
 pub(crate) fn report_leaks(leaving: Leaving) {
     for (_, from) in lock(&kernel().threads).running.extract_if(.., |(_, from)| leaving.owns(*from)) {
-        let what = format_args!("a system thread still runs");
+        let what = format_args!("leaves a system thread running");
         verify::find_at(Rule::ThreadLeak, Some("PsCreateSystemThread"), from, what);
     }
 }

@@ -15,6 +15,8 @@ const MILLISECOND: u64 = 10_000;
 /// A second, and the time from 1601 to 1970, in 100 ns units.
 const SECOND: u64 = 1000 * MILLISECOND;
 const UNIX_EPOCH: u64 = 11_644_473_600 * SECOND;
+/// The start of 1980.
+const YEAR_1980: u64 = 11_960_006_400 * SECOND;
 /// The time between two clock interrupts: 15.625 ms.
 pub(crate) const TICK: u64 = 156_250;
 /// `TimerNotificationObject`.
@@ -138,18 +140,24 @@ routines! { pub(super) ROUTINES;
         Ok(true)
     }
 
-    /// Returns whether the result fits in 32 bits.
     #[irql(ANY)]
     fn RtlTimeToSecondsSince1970(time: GuestPtr<u64>, seconds: Out<u32>) -> Result<bool, Fault> {
-        let found = time.read()?.checked_sub(UNIX_EPOCH).map(|time| time / SECOND);
-        let Some(found) = found.and_then(|found| u32::try_from(found).ok()) else { return Ok(false) };
-        seconds.set(found)?;
-        Ok(true)
+        seconds_since(UNIX_EPOCH, time, seconds)
+    }
+
+    #[irql(APC)]
+    fn RtlTimeToSecondsSince1980(time: GuestPtr<u64>, seconds: Out<u32>) -> Result<bool, Fault> {
+        seconds_since(YEAR_1980, time, seconds)
     }
 
     #[irql(ANY)]
     fn RtlSecondsSince1970ToTime(seconds: u32, time: Out<u64>) -> Result<(), Fault> {
         time.set(UNIX_EPOCH + u64::from(seconds) * SECOND)
+    }
+
+    #[irql(APC)]
+    fn RtlSecondsSince1980ToTime(seconds: u32, time: Out<u64>) -> Result<(), Fault> {
+        time.set(YEAR_1980 + u64::from(seconds) * SECOND)
     }
 
     #[irql(APC), fixed]
@@ -173,6 +181,14 @@ fn set(call: &Call, timer: GuestPtr<KTIMER>, due: i64, period: u32, dpc: GuestPt
     thread::job_queued();
     kernel().scheduler.change(|state| state.timers.push(entry));
     Ok(was_set)
+}
+
+/// Writes the seconds from a moment to a time. Returns whether they fit in 32 bits.
+fn seconds_since(start: u64, time: GuestPtr<u64>, seconds: Out<u32>) -> Result<bool, Fault> {
+    let elapsed = time.read()?.checked_sub(start).map(|elapsed| elapsed / SECOND);
+    let Some(elapsed) = elapsed.and_then(|elapsed| u32::try_from(elapsed).ok()) else { return Ok(false) };
+    seconds.set(elapsed)?;
+    Ok(true)
 }
 
 /// Converts 100 ns units since 1601 to date and time.

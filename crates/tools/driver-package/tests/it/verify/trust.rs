@@ -31,7 +31,7 @@ fn adopted(folder: &Path, context: &Context) -> String {
     for name in ["package.psd1", "README.txt", "signer.cer"] {
         let _ = fs::remove_file(folder.join(name));
     }
-    let adoption = Adoption { folder: folder.into(), scripts: None, provider: None, etwctl: None, replace: true };
+    let adoption = Adoption { dir: folder.into(), scripts: None, provider: None, etwctl: None, replace: true };
     adoption.adopt_with(context).unwrap();
     fs::read_to_string(folder.join("package.psd1")).unwrap()
 }

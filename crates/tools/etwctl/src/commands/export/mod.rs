@@ -56,7 +56,7 @@ pub(super) fn export(context: &Context<'_>, line: &Export) -> Result<(), Failure
     target.send(&mut batch)?;
     let (logs, ended) = batch.counts();
     target.finish()?;
-    command_line::say(&format!("{logs} logs and {ended} spans; {open} activities have no end in the trace"));
+    command_line::info(&format!("{logs} logs and {ended} spans; {open} activities have no end in the trace"));
     for text in selection.notes() {
         command_line::note(&text);
     }

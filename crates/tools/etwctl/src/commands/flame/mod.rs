@@ -40,7 +40,7 @@ pub(super) fn flame(context: &Context<'_>, line: &Flame) -> Result<(), Failure> 
     }
     out.finish()?;
     let (with_stack, events) = (folded.with_stack, folded.events);
-    command_line::say(&format!("{total} stacks; {with_stack} of {events} events have a call stack"));
+    command_line::info(&format!("{total} stacks; {with_stack} of {events} events have a call stack"));
     if total == 0 {
         command_line::note(
             "the trace has no stacks; record them with the session's stack classes or the property stacks",

@@ -97,7 +97,7 @@ pub(super) fn profile(context: &Context<'_>, line: &cli::Profile) -> Result<(), 
     out.finish()?;
     let events =
         if line.format == cli::ProfileFormat::Firefox { format!(" and {markers} markers") } else { String::new() };
-    command_line::say(&format!("{samples} samples{events}"));
+    command_line::info(&format!("{samples} samples{events}"));
     if samples == 0 {
         command_line::note("the trace has no samples of the processor; record the kernel's PROFILE events with stacks");
     }

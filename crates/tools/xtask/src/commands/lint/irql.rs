@@ -48,10 +48,10 @@ fn failed(file: &Path, error: &std::io::Error) -> Error {
 }
 
 /// Returns all Rust files below a folder.
-pub(in crate::commands) fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(in crate::commands) fn rust_files(dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
-        let path = entry.map_err(|error| failed(folder, &error))?.path();
+    for entry in fs::read_dir(dir).map_err(|error| failed(dir, &error))? {
+        let path = entry.map_err(|error| failed(dir, &error))?.path();
         if path.is_dir() {
             found.extend(rust_files(&path)?);
         } else if path.extension().is_some_and(|extension| extension == "rs") {

@@ -59,10 +59,10 @@ mod tests {
         let context = Context::new(Vec::new());
         let read = |manifest| fs::read_to_string(context.path(manifest)).unwrap();
         let mut checked = Vec::new();
-        for folder in ["driver", "host", "tools"].map(|group| context.path(&format!("crates/{group}"))) {
-            for folder in fs::read_dir(folder).unwrap().map(|folder| folder.unwrap().path()) {
-                let package = folder.file_name().unwrap().to_str().unwrap();
-                let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        for dir in ["driver", "host", "tools"].map(|group| context.path(&format!("crates/{group}"))) {
+            for dir in fs::read_dir(dir).unwrap().map(|dir| dir.unwrap().path()) {
+                let package = dir.file_name().unwrap().to_str().unwrap();
+                let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap();
                 let declared = features(&manifest);
                 let default = declared.iter().find(|(name, _)| *name == "default").map_or("", |(_, list)| list);
                 for (feature, _) in declared.iter().filter(|(name, _)| *name != "default") {
