@@ -1,7 +1,5 @@
 //! Runs cargo in the driver's own folder, with the kit and the stand-in for `wdk-build`.
 
-use std::env;
-use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +9,7 @@ use crate::driver_settings::DriverSettings;
 use crate::error::Error;
 use crate::explain;
 use crate::host::Host;
+use crate::llvm;
 use crate::microsoft_tools;
 use crate::model::Model;
 use crate::options::CargoOptions;
@@ -114,7 +113,7 @@ fn cargo(host: &Host, plan: &Plan, group: &Group, verb: &str, build: &Path) -> T
         .args(["--manifest-path".as_ref(), workspace.root.join("Cargo.toml").as_os_str()])
         .args(["--target-dir".as_ref(), build.as_os_str()])
         .hidden_env("CARGO_BUILD_BUILD_DIR", build)
-        .hidden_env("PATH", path_with(&plan.tools));
+        .hidden_env("PATH", llvm::with_dir(&plan.tools, &host.search_path()));
     for (name, value) in settings::environment(plan, group) {
         tool = tool.hidden_env(&name, value);
     }
@@ -131,12 +130,6 @@ fn cargo(host: &Host, plan: &Plan, group: &Group, verb: &str, build: &Path) -> T
     let CargoOptions { features, lock, jobs, .. } = &options.cargo;
     let jobs = jobs.iter().flat_map(|jobs| ["--jobs", jobs]);
     tool.args(["--profile", &options.profile]).args(features).args(lock).args(jobs)
-}
-
-/// `PATH` with another folder in front.
-fn path_with(dir: &Path) -> OsString {
-    let old = env::var_os("PATH").unwrap_or_default();
-    env::join_paths([dir.to_path_buf()].into_iter().chain(env::split_paths(&old))).unwrap_or(old)
 }
 
 /// Shows cargo's messages while it runs, and returns what it built. The error says what the kit or the driver lacks, if the

@@ -47,6 +47,22 @@ pub(crate) fn write_if_changed(path: &Path, text: &str) -> Result<(), FileError>
     if fs::read_to_string(path).is_ok_and(|old| old == text) { Ok(()) } else { write(path, text) }
 }
 
+/// Writes an executable script, unless it already exists with the same text.
+pub(crate) fn write_script(file: &Path, text: &str) -> Result<(), FileError> {
+    let is_link = fs::read_link(file).is_ok();
+    if !is_link && fs::read_to_string(file).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let _ = fs::remove_file(file);
+    write(file, text)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).map_err(|error| FileError::new(file, &error))?;
+    }
+    Ok(())
+}
+
 #[cfg(unix)]
 pub(crate) fn make_link(real: &Path, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(real, link)

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::llvm;
 use crate::process::{Tool, quoted};
 use crate::toolchain::WindowsToolchain;
 
@@ -75,10 +76,16 @@ impl Host {
         if cfg!(target_os = "linux") && env::var_os(name).is_none() { tool.hidden_env(name, value) } else { tool }
     }
 
-    /// Any program. It runs in the host's folder.
+    /// Any program. It runs in the host's folder, and finds the host's own LLVM, if there is one.
     #[must_use]
     pub fn tool(&self, program: impl Into<OsString>) -> Tool {
-        Tool::new(program).current_dir(&self.dir)
+        let tool = Tool::new(program).current_dir(&self.dir);
+        llvm::environment(&self.cache).into_iter().fold(tool, |tool, (key, value)| tool.hidden_env(key, value))
+    }
+
+    /// The folders that programs are looked for in, the host's own LLVM first.
+    pub(crate) fn search_path(&self) -> OsString {
+        llvm::search_path(&self.cache)
     }
 
     /// A program of this project.

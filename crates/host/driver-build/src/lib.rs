@@ -19,6 +19,7 @@ mod error;
 mod explain;
 mod files;
 mod host;
+mod llvm;
 mod metadata;
 mod microsoft_tools;
 mod model;

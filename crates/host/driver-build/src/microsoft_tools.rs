@@ -1,10 +1,11 @@
 //! Gives LLVM's programs the names of Microsoft's tools, for build scripts that run them.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::files::{FileError, make_link, write};
+use crate::files::{FileError, make_link, write_script};
 use crate::host::Host;
 
 /// The names of tools that build scripts run, the program of LLVM that does the same, if there is one, and the purpose. Clang and
@@ -34,6 +35,7 @@ const MISSING: &str = "a build script runs ";
 /// is a script that fails with a message.
 pub(crate) fn link(dir: &Path, host: &Host) -> Result<(), FileError> {
     fs::create_dir_all(dir).map_err(|error| FileError::new(dir, &error))?;
+    let path = host.search_path();
     for (name, program, purpose) in NAMES {
         let file = dir.join(name);
         if let Some(command) =
@@ -42,7 +44,7 @@ pub(crate) fn link(dir: &Path, host: &Host) -> Result<(), FileError> {
             write_script(&file, &format!("#!/bin/sh\nexec {command} \"$@\"\n"))?;
             continue;
         }
-        let Some(program) = program.and_then(|program| in_path(program, dir)) else {
+        let Some(program) = program.and_then(|program| in_path(program, &path, dir)) else {
             write_script(&file, &format!("#!/bin/sh\necho \"error: {}\" >&2\nexit 1\n", missing(name, purpose)))?;
             continue;
         };
@@ -85,25 +87,8 @@ pub(crate) fn unstable_rustdoc(dir: &Path) -> Result<PathBuf, FileError> {
     Ok(file)
 }
 
-/// Writes an executable script, unless it already exists with the same text.
-fn write_script(file: &Path, text: &str) -> Result<(), FileError> {
-    let is_link = fs::read_link(file).is_ok();
-    if !is_link && fs::read_to_string(file).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    let _ = fs::remove_file(file);
-    write(file, text)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).map_err(|error| FileError::new(file, &error))?;
-    }
-    Ok(())
-}
-
-fn in_path(program: &str, except: &Path) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    let dirs = env::split_paths(&path).filter(|dir| dir != except);
+fn in_path(program: &str, path: &OsStr, except: &Path) -> Option<PathBuf> {
+    let dirs = env::split_paths(path).filter(|dir| dir != except);
     dirs.map(|dir| dir.join(program)).find(|path| path.is_file())
 }
 

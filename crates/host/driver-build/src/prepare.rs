@@ -54,7 +54,7 @@ pub fn prepare(host: &Host, options: &Options) -> Result<Plan, PrepareError> {
     let cache = host.cache();
     let kit = match &options.wdk {
         Some(dir) => link_wdk(dir, cache)?,
-        None => wdk_kit::make(&cache.join("kit"))?,
+        None => wdk_kit::make_with(&cache.join("kit"), Some(&host.search_path()))?,
     };
     let stand_in = cache.join("stand-in");
     let releases = workspace.releases.iter().map(|release| release.write(&stand_in));

@@ -4,6 +4,7 @@
 
 mod plan;
 mod system;
+mod wheels;
 
 use std::env;
 
@@ -149,7 +150,8 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
         .map_err(|error| Error::Missing(format!("the Rust target {target}{of} is missing; run: {command}\n{error}")))
 }
 
-/// Installs packages, which are named as those of Debian. On a system without apt-get, the error has the command that installs them.
+/// Installs packages, which are named as those of Debian. A user without root gets LLVM from PyPI. On a system without apt-get, the error
+/// has the command that installs the packages.
 ///
 /// # Errors
 ///
@@ -159,6 +161,17 @@ pub fn ensure_packages(host: &Host, packages: &[&'static str]) -> Result<(), Err
     let command = plan::install_command(manager, packages);
     host.permit(&packages.join(", "), &command)?;
     let rights = rights(host);
+    // Homebrew needs no root.
+    let can_install = rights != Rights::None && manager.is_some() || manager == Some("brew");
+    if !can_install && packages.iter().any(|package| wheels::replace(package)) {
+        match wheels::install(host) {
+            Ok(()) => {
+                let rest: Vec<_> = packages.iter().copied().filter(|package| !wheels::replace(package)).collect();
+                return if rest.is_empty() { Ok(()) } else { ensure_packages(host, &rest) };
+            }
+            Err(error) => note(&format!("LLVM could not be installed without root: {error}")),
+        }
+    }
     if manager != Some("apt-get") {
         return Err(Error::Missing(format!("programs are missing; run: {command}")));
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::host::Host;
+use crate::llvm::{self, LIBCLANG as LIBCLANG_PATH};
 use crate::output::note;
 use crate::setup::{self, WindowsToolchain};
 use crate::stand_in::numbers;
@@ -78,7 +79,8 @@ fn major(output: &str) -> Option<u32> {
 /// Looks where bindgen looks: `LIBCLANG_PATH`, the list of the dynamic linker, the folder of LLVM's libraries.
 fn has_libclang(host: &Host) -> bool {
     let output = |program: &str, argument: &str| host.tool(program).args([argument]).capture().unwrap_or_default();
-    env::var_os("LIBCLANG_PATH").is_some()
+    env::var_os(LIBCLANG_PATH).is_some()
+        || llvm::environment(host.cache()).iter().any(|(name, _)| *name == LIBCLANG_PATH)
         || ["ldconfig", "/sbin/ldconfig"].iter().any(|program| names_libclang(&output(program, "-p")))
         || ["libclang.so", "libclang.dylib"]
             .iter()

@@ -15,6 +15,7 @@ mod source;
 mod tools;
 mod wdf;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,6 +35,15 @@ static DRAFTS: AtomicU32 = AtomicU32::new(0);
 ///
 /// Fails if a tool is missing, the metadata cannot be downloaded, or a file cannot be written.
 pub fn make(dir: &Path) -> Result<PathBuf, Error> {
+    make_with(dir, None)
+}
+
+/// As [`make`], with LLVM's programs on another search path than `PATH`.
+///
+/// # Errors
+///
+/// As [`make`].
+pub fn make_with(dir: &Path, path: Option<&OsStr>) -> Result<PathBuf, Error> {
     let dir = &std::path::absolute(dir).map_err(|error| Error::io(dir, &error))?;
     let root = dir.join(files::fingerprint());
     if root.join("complete").exists() {
@@ -43,7 +53,7 @@ pub fn make(dir: &Path) -> Result<PathBuf, Error> {
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
     let draft = dir.join(format!("draft-{}-{number}", std::process::id()));
     let _ = fs::remove_dir_all(&draft);
-    let result = fill(&draft).and_then(|()| {
+    let result = fill(&draft, path).and_then(|()| {
         if root.join("complete").exists() {
             // Another build was faster.
             return Ok(());
@@ -57,8 +67,8 @@ pub fn make(dir: &Path) -> Result<PathBuf, Error> {
     result.map(|()| root)
 }
 
-fn fill(kit: &Path) -> Result<(), Error> {
-    let tools = tools::Tools::find().map_err(Error::MissingPrograms)?;
+fn fill(kit: &Path, path: Option<&OsStr>) -> Result<(), Error> {
+    let tools = tools::Tools::find(path).map_err(Error::MissingPrograms)?;
     let sources = source::find(&kit.join("source"))?;
     let mut table = metadata::Table::parse(&files::below("kit/metadata").collect::<Vec<_>>())?;
     let written: Vec<&str> = files::below("kit/include").map(|(_, text)| text).collect();

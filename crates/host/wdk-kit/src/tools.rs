@@ -1,30 +1,43 @@
 //! Finds and runs the programs that make libraries: clang, llvm-dlltool, llvm-lib.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Error;
 
-/// Proof that all three programs exist.
-pub(crate) struct Tools(());
+/// The search path on which all three programs exist; `None` is `PATH`.
+pub(crate) struct Tools(Option<OsString>);
 
 impl Tools {
-    /// Looks in `PATH`. The error has the names of the missing programs.
-    pub(crate) fn find() -> Result<Self, Vec<&'static str>> {
-        let missing: Vec<_> = ["clang", "llvm-dlltool", "llvm-lib"].into_iter().filter(|name| !exists(name)).collect();
-        if missing.is_empty() { Ok(Self(())) } else { Err(missing) }
+    /// Looks for the programs. The error has the names of the missing ones.
+    pub(crate) fn find(path: Option<&OsStr>) -> Result<Self, Vec<&'static str>> {
+        let tools = Self(path.map(OsStr::to_owned));
+        let missing: Vec<_> =
+            ["clang", "llvm-dlltool", "llvm-lib"].into_iter().filter(|name| !tools.has(name)).collect();
+        if missing.is_empty() { Ok(tools) } else { Err(missing) }
     }
 
     /// Runs one of the programs. If it fails, its output is the error.
-    #[expect(clippy::unused_self, reason = "the value is the proof that the tools exist")]
     pub(crate) fn run(&self, name: &str, arguments: &[&OsStr]) -> Result<(), Error> {
         let failed = |reason: String| Error::Program { command: format!("{name} {arguments:?}"), reason };
-        let output = Command::new(name).args(arguments).output().map_err(|error| failed(error.to_string()))?;
+        let output = self.command(name).args(arguments).output().map_err(|error| failed(error.to_string()))?;
         if output.status.success() {
             return Ok(());
         }
         Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    }
+
+    /// Whether a program can be started. Its exit code is ignored, because llvm-dlltool has no flag that succeeds without other arguments.
+    fn has(&self, name: &str) -> bool {
+        let mut command = self.command(name);
+        command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    }
+
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
+        command.envs(self.0.iter().map(|path| ("PATH", path)));
+        command
     }
 }
 
@@ -36,15 +49,4 @@ pub(crate) fn make_link(real: &Path, link: &Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn make_link(real: &Path, link: &Path) -> std::io::Result<()> {
     std::fs::copy(real, link).map(drop)
-}
-
-/// Whether a program can be started. Its exit code is ignored, because llvm-dlltool has no flag that succeeds without other arguments.
-fn exists(name: &str) -> bool {
-    Command::new(name)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok()
 }

@@ -78,6 +78,9 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  cargo driver matrix\n  cargo driver matrix -- --ioctl 22E000:6869 --seed 5")]
     Matrix(Run),
     /// Build and fuzz the driver: send it generated requests, and print each mistake with the command that reproduces it
+    #[command(
+        after_help = "Examples:\n  cargo driver fuzz\n  cargo driver fuzz -- --time 1m --jobs 2\n  cargo driver fuzz -- --help"
+    )]
     Fuzz(Run),
     /// Build the driver and list which of its imports nt-host implements
     #[command(
@@ -224,14 +227,17 @@ pub(crate) struct Run {
 #[derive(Subcommand)]
 pub(crate) enum Framework {
     /// Check a Wdf01000.sys of a Windows machine, also its signature, and copy it to the cache
+    #[command(after_help = "Example:\n  cargo driver framework add Wdf01000.sys")]
     Add {
         /// The framework's image
         #[arg(value_name = "Wdf01000.sys")]
         file: PathBuf,
     },
     /// List the frameworks in the cache
+    #[command(after_help = "Example:\n  cargo driver framework list")]
     List,
     /// Remove a framework from the cache
+    #[command(after_help = "Example:\n  cargo driver framework remove 1.33")]
     Remove {
         /// The version, for example 1.33
         version: String,

@@ -18,7 +18,7 @@ const OUTPUT: [&str; 3] = ["driver", "package", "deploy"];
 /// The folders of the cache with compiled crates.
 const COMPILED: [&str; 3] = ["build", "build-unstable", "host-tests"];
 /// The other folders of the cache.
-const OTHERS: [&str; 5] = ["kit", "stand-in", "tools", "wdk", "driver-client"];
+const OTHERS: [&str; 7] = ["kit", "stand-in", "tools", "wdk", "exports", "driver-client", "llvm"];
 /// The variable with the limit, and its default.
 const LIMIT: (&str, &str) = ("CARGO_DRIVER_CACHE_LIMIT", "4GiB");
 /// The file that says when the size of the cache was last checked.

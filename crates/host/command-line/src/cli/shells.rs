@@ -26,7 +26,11 @@ pub(crate) enum Shells {
 /// Adds the two commands to a program, also to one that has no other commands.
 pub(crate) fn added_to(command: Command) -> Command {
     let is_alone = !command.has_subcommands();
-    let command = Shells::augment_subcommands(command);
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let example = |words: &str| format!("Example:\n  {name} {words}");
+    let command = Shells::augment_subcommands(command)
+        .mut_subcommand("completions", |shells| shells.after_help(example("completions bash")))
+        .mut_subcommand("man", |pages| pages.after_help(example("man ~/.local/share/man/man1")));
     if is_alone {
         command.subcommand_required(false).subcommand_negates_reqs(true).args_conflicts_with_subcommands(true)
     } else {

@@ -4,6 +4,7 @@ use std::env;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use crate::{folder, printed, program};
 
@@ -27,11 +28,10 @@ fn play(dir: &Path, name: &str, script: &str) {
     fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A user without root gets what rustup installs, and is told what is left for root.
-#[test]
-fn without_root_everything_but_packages_is_installed() {
-    let dir = folder("setup-without-root");
-    // A toolchain that compiles for Windows on x64, without clippy. Rustup notes what it was asked for.
+/// A folder with the programs of a user without root: a toolchain that compiles for Windows on x64, and apt-get. Rustup notes what it
+/// was asked for.
+fn without_root(name: &str) -> PathBuf {
+    let dir = folder(name);
     fs::create_dir(dir.join("lib")).unwrap();
     fs::write(dir.join("lib/libcore-1.rlib"), "").unwrap();
     let libraries = dir.join("lib").display().to_string();
@@ -45,17 +45,79 @@ fn without_root_everything_but_packages_is_installed() {
     ] {
         play(&dir, name, &script);
     }
+    dir
+}
+
+/// Runs `setup` with the programs of a folder, and a cache in it.
+fn set_up(dir: &Path) -> Output {
     let mut setup = program();
-    setup.arg("setup").env("PATH", &dir).env_remove("CARGO").env_remove("RUSTC").env_remove("WDK_ETW_TOOLCHAIN");
-    let output = setup.current_dir(&dir).output().unwrap();
+    setup.arg("setup").env("PATH", dir).env_remove("CARGO").env_remove("RUSTC").env_remove("WDK_ETW_TOOLCHAIN");
+    setup.env_remove("LIBCLANG_PATH").env("CARGO_DRIVER_CACHE", dir.join("cache")).current_dir(dir).output().unwrap()
+}
+
+/// A user without root gets what rustup installs, and is told what is left for root.
+#[test]
+fn without_root_everything_but_packages_is_installed() {
+    let dir = without_root("setup-without-root");
+    let output = set_up(&dir);
     let text = printed(&output);
     assert!(!output.status.success(), "{text}");
-    for part in ["must be installed by root", "sudo apt-get install --yes clang llvm", "gcc libc6-dev"] {
+    for part in [
+        "neither pip nor uv is installed",
+        "must be installed by root",
+        "sudo apt-get install --yes clang llvm",
+        "gcc libc6-dev",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(!dir.join("installed").exists(), "{text}");
     let asked = fs::read_to_string(dir.join("asked")).unwrap_or_default();
     assert_eq!(asked, "target add aarch64-pc-windows-msvc\ncomponent add clippy\n", "{text}");
+}
+
+/// Pip that installs a program with the name of Zig's, which prints its arguments.
+const PIP: &str = r#"
+case "$*" in *--help*) exit 0 ;; esac
+while [ $# -gt 0 ]; do
+    case "$1" in --target) target=$2 ;; --requirement) list=$2 ;; esac
+    shift
+done
+/bin/cp "$list" wheels
+/bin/mkdir -p "$target/ziglang" "$target/clang/native"
+printf '#!/bin/sh\necho "$@"\n' > "$target/ziglang/zig"
+/bin/chmod +x "$target/ziglang/zig"
+"#;
+
+#[test]
+fn without_root_llvm_comes_from_pypi_and_root_is_asked_for_the_rest() {
+    let dir = without_root("setup-wheels");
+    play(&dir, "python3", PIP);
+    let text = printed(&set_up(&dir));
+    assert!(text.contains("ziglang 0.13.0 and libclang 18.1.1 from PyPI, with python3"), "{text}");
+    // Only the C compiler is left for root.
+    assert!(text.contains("gcc, libc6-dev must be installed by root"), "{text}");
+    let wheels = fs::read_to_string(dir.join("wheels")).unwrap();
+    assert!(wheels.lines().all(|line| line.contains("==") && line.contains(" --hash=sha256:")), "{wheels}");
+
+    // What is installed stays: the second run needs no pip. Under the name of Microsoft's compiler, clang reads its options.
+    for name in ["cc", "cargo"] {
+        play(&dir, name, "");
+    }
+    play(&dir, "python3", "exit 1");
+    let output = set_up(&dir);
+    assert!(output.status.success() && printed(&output).contains("everything is installed"), "{}", printed(&output));
+    let programs = dir.join("cache/llvm/bin");
+    let started = |program: &Path| printed(&Command::new(program).arg("/c").output().unwrap());
+    symlink(programs.join("clang"), dir.join("clang-cl")).unwrap();
+    let resources = dir.join("cache/llvm/ziglang/lib");
+    let expected = |mode: &str| format!("clang --driver-mode={mode} -resource-dir {} /c\n", resources.display());
+    assert_eq!(started(&programs.join("clang")), expected("gcc"));
+    assert_eq!(started(&dir.join("clang-cl")), expected("cl"));
+    assert_eq!(started(&programs.join("llvm-lib")), "lib /c\n");
+
+    // `clean --cache` removes it.
+    let clean = program().args(["clean", "--cache"]).env("CARGO_DRIVER_CACHE", dir.join("cache")).output().unwrap();
+    assert!(clean.status.success() && !dir.join("cache/llvm").exists(), "{}", printed(&clean));
 }
 
 #[test]
