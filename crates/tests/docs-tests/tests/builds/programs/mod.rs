@@ -9,7 +9,7 @@ use docs_tests::markdown::repository;
 use test_support::images::{built, named};
 
 /// The packages of the programs.
-pub(crate) const PACKAGES: [&str; 5] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package"];
+const PACKAGES: [&str; 6] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "driver-exercise"];
 
 static BUILT: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
     let packages = PACKAGES.iter().flat_map(|program| ["--package", program]);
