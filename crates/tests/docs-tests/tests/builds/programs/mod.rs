@@ -11,7 +11,7 @@ use docs_tests::markdown::repository;
 use test_support::images::{built, named};
 
 /// The packages of the programs.
-pub(crate) const PACKAGES: [&str; 5] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package"];
+const PACKAGES: [&str; 6] = ["xtask", "cargo-driver", "nt-host", "etwctl", "driver-package", "driver-exercise"];
 
 /// The environment variable of `cargo xtask test`, which has built the programs beside the tests. Building them without the tests would
 /// compile most crates again, with fewer features.

