@@ -384,6 +384,25 @@ static const FLT_REGISTRATION Registration = {
     .InstanceTeardownStartCallback = TeardownStart,
 };
 
+/* Reports who gets which access. */
+static VOID Describe(PSECURITY_DESCRIPTOR Security)
+{
+    BOOLEAN present = FALSE, defaulted;
+    PACL list = NULL;
+    PACCESS_ALLOWED_ACE entry;
+    UNICODE_STRING account;
+    ULONG index;
+
+    RtlGetDaclSecurityDescriptor(Security, &present, &list, &defaulted);
+    for (index = 0; present && NT_SUCCESS(RtlGetAce(list, index, (PVOID *)&entry)); index++) {
+        if (NT_SUCCESS(RtlConvertSidToUnicodeString(&account, &entry->SidStart, TRUE))) {
+            LOG("%wZ gets %08x\n", &account, entry->Mask);
+            RtlFreeUnicodeString(&account);
+        }
+    }
+    LOG("entries: %u\n", index);
+}
+
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
 {
     UNICODE_STRING name;
@@ -398,6 +417,7 @@ NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
     }
     status = FltBuildDefaultSecurityDescriptor(&security, FLT_PORT_ALL_ACCESS);
     if (NT_SUCCESS(status)) {
+        Describe(security);
         RtlInitUnicodeString(&name, L"\\FilterPort");
         InitializeObjectAttributes(&attributes, &name, OBJ_KERNEL_HANDLE | OBJ_CASE_INSENSITIVE, NULL, security);
         status = FltCreateCommunicationPort(Filter, &ServerPort, &attributes, NULL, Connect, Disconnect, Message, 1);

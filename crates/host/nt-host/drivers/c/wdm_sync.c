@@ -259,7 +259,64 @@ static NTSTATUS PulsedEvents(void)
     return 0;
 }
 
-static const STEP Steps[] = {GuardedMutex, FlushedDpcs, Resource, PulsedEvents};
+/* Acquires an object and keeps it for a while. */
+static VOID NTAPI Keep(PVOID Object)
+{
+    KeWaitForSingleObject(Object, 0, 0, FALSE, NULL);
+    Delay(10);
+    Value++;
+    if (Object == &Mutex) {
+        KeReleaseMutex(&Mutex, FALSE);
+    }
+    PsTerminateSystemThread(0);
+}
+
+/* What is signaled satisfies the waits at once, although the threads continue later. */
+static NTSTATUS Satisfied(void)
+{
+    LARGE_INTEGER now = {0};
+    ULONG index;
+    KEVENT event;
+    KSEMAPHORE semaphore;
+
+    /* A synchronization event that is set twice ends two waits. */
+    KeInitializeEvent(&event, 1, FALSE);
+    Value = Other = 0;
+    for (index = 0; index < 3; index++) {
+        CHECK(Start(Wait, &event) == 0);
+    }
+    CHECK(KeSetEvent(&event, 0, FALSE) == 0 && KeSetEvent(&event, 0, FALSE) == 0 && KeReadStateEvent(&event) == 0);
+    Delay(2000);
+    CHECK(Value == 2 && Other == 1);
+    /* A notification event ends all waits, even if it is reset at once. */
+    KeInitializeEvent(&event, 0, FALSE);
+    Value = Other = 0;
+    for (index = 0; index < 3; index++) {
+        CHECK(Start(Wait, &event) == 0);
+    }
+    KeSetEvent(&event, 0, FALSE);
+    KeClearEvent(&event);
+    Delay(2000);
+    CHECK(Value == 3 && Other == 0);
+    /* A mutex and a semaphore belong to the thread that waited, not to the next one that tries. */
+    KeInitializeMutex(&Mutex, 0);
+    KeWaitForSingleObject(&Mutex, 0, 0, FALSE, NULL);
+    Value = 0;
+    CHECK(Start(Keep, &Mutex) == 0);
+    KeReleaseMutex(&Mutex, FALSE);
+    CHECK(KeWaitForSingleObject(&Mutex, 0, 0, FALSE, &now) == 0x102);
+    Delay(100);
+    CHECK(Value == 1 && KeReadStateMutex(&Mutex) == 1);
+    KeInitializeSemaphore(&semaphore, 0, 2);
+    CHECK(Start(Keep, &semaphore) == 0);
+    KeReleaseSemaphore(&semaphore, 0, 2, FALSE);
+    CHECK(KeReadStateSemaphore(&semaphore) == 1);
+    Delay(100);
+    CHECK(Value == 2 && KeReadStateSemaphore(&semaphore) == 1);
+    return 0;
+}
+
+static const STEP Steps[] = {GuardedMutex, FlushedDpcs, Resource, PulsedEvents, Satisfied};
 
 static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
 {

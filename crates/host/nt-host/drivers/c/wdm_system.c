@@ -125,6 +125,10 @@ static NTSTATUS Security(void)
     CHECK((NTSTATUS)CALL(ANY, "ZwSetSecurityObject", handle, 4, captured) == 0);
     CHECK((NTSTATUS)CALL(ANY, "ZwQuerySecurityObject", handle, 4, relative, (ULONG)sizeof relative, &length) == 0);
     CHECK(length == 0x14 + 52);
+    length = 0;
+    CHECK((NTSTATUS)CALL(ANY, "NtSetSecurityObject", handle, 4, captured) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "NtQuerySecurityObject", handle, 4, relative, 8, &length) == (NTSTATUS)0xC0000023);
+    CHECK(length == 0x14 + 52);
     CALL(ANY, "ZwClose", handle);
     CALL(ANY, "ExFreePoolWithTag", captured, 0);
     CHECK((NTSTATUS)CALL(ANY, "ZwSetSecurityObject", handle, 4, relative) == (NTSTATUS)0xC0000008);

@@ -95,7 +95,8 @@ const CONFORM: [&str; 8] = [
 ];
 
 /// The steps of `wdm_sync`, in order.
-const SYNC: [&str; 4] = ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events"];
+const SYNC: [&str; 5] =
+    ["guarded mutexes", "flushed deferred calls", "shared resources", "pulsed events", "satisfied waits"];
 
 /// Has a driver run its steps and checks that each one returns 0. A step that fails returns a status or a line number.
 pub(crate) fn every_step(driver: &str, steps: &[&str]) {

@@ -98,6 +98,16 @@ fn pended_operations_end_when_they_are_canceled_or_their_instance_goes() {
     host.unload().expect("unload").assert_clean();
 }
 
+/// As the page of `FltBuildDefaultSecurityDescriptor` says: only users with system or administrator privileges have access.
+#[test]
+fn the_default_security_descriptor_is_for_administrators_and_the_system() {
+    let report = start(0).unload().expect("unload");
+    report.assert_clean();
+    // FLT_PORT_ALL_ACCESS, for BUILTIN\Administrators and the local system account.
+    let expected = "S-1-5-32-544 gets 001f0001\nS-1-5-18 gets 001f0001\nentries: 2\n";
+    assert!(report.output().contains(expected), "{}", report.output());
+}
+
 #[test]
 fn programs_talk_to_the_minifilter() {
     let host = start(0);

@@ -238,7 +238,7 @@ routines! { pub(super) ROUTINES;
         done(())
     }
 
-    /// The security descriptor has no access control list that restricts the access, so every client can connect.
+    /// The descriptor allows the access to administrators and the system. It is not checked: every client can connect.
     #[irql(APC), module(FILTER_MANAGER), fails(NO_RESOURCES)]
     fn FltBuildDefaultSecurityDescriptor(
         &call,

@@ -184,8 +184,16 @@ routines! { pub(super) ROUTINES;
         _parts: Ignored<u32>,
         descriptor: GuestPtr<SECURITY_DESCRIPTOR>,
     ) -> Outcome {
-        let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
-        set(object, descriptor)
+        set_by_handle(handle, descriptor)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    fn NtSetSecurityObject(
+        handle: KernelHandle,
+        _parts: Ignored<u32>,
+        descriptor: GuestPtr<SECURITY_DESCRIPTOR>,
+    ) -> Outcome {
+        set_by_handle(handle, descriptor)
     }
 
     #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
@@ -204,15 +212,17 @@ routines! { pub(super) ROUTINES;
         buffer: GuestSlice<u8>,
         length: Out<u32>,
     ) -> Outcome {
-        let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
-        let known = lock(&kernel().objects).descriptor(object);
-        let descriptor = known.unwrap_or_else(|| DEFAULT.iter().chain(&SYSTEM).copied().collect());
-        length.set(descriptor.len() as u32)?;
-        if buffer.len() < descriptor.len() as u64 {
-            return fail(NtStatus::BufferTooSmall);
-        }
-        buffer.start().write_all(&descriptor)?;
-        done(())
+        query(handle, buffer, length)
+    }
+
+    #[irql(PASSIVE), fails(NtStatus::AccessDenied)]
+    fn NtQuerySecurityObject(
+        handle: KernelHandle,
+        _parts: Ignored<u32>,
+        buffer: GuestSlice<u8>,
+        length: Out<u32>,
+    ) -> Outcome {
+        query(handle, buffer, length)
     }
 
     #[irql(APC), fixed]
@@ -241,4 +251,22 @@ fn set(object: u64, descriptor: GuestPtr<SECURITY_DESCRIPTOR>) -> Outcome {
     let copy = Parts::from_descriptor(descriptor)?.self_relative()?;
     lock(&kernel().objects).set_descriptor(object, copy);
     Ok(())
+}
+
+fn set_by_handle(handle: KernelHandle, descriptor: GuestPtr<SECURITY_DESCRIPTOR>) -> Outcome {
+    let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
+    set(object, descriptor)
+}
+
+/// Copies the descriptor of an object to the driver.
+fn query(handle: KernelHandle, buffer: GuestSlice<u8>, length: Out<u32>) -> Outcome {
+    let Some(object) = object::by_handle(handle) else { return fail(NtStatus::InvalidHandle) };
+    let known = lock(&kernel().objects).descriptor(object);
+    let descriptor = known.unwrap_or_else(|| DEFAULT.iter().chain(&SYSTEM).copied().collect());
+    length.set(descriptor.len() as u32)?;
+    if buffer.len() < descriptor.len() as u64 {
+        return fail(NtStatus::BufferTooSmall);
+    }
+    buffer.start().write_all(&descriptor)?;
+    done(())
 }

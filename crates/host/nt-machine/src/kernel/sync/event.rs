@@ -4,23 +4,16 @@ use std::cell::Cell;
 
 use etw_types::NtStatus;
 
-use super::state::Waiter;
+use super::waiters::{MUTANT, SEMAPHORE, Waitable};
 use crate::cpu::thread;
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
 use crate::kernel::{REQUEST_RULES, kernel};
-use crate::layout::{DISPATCHER_HEADER, KEVENT, KMUTANT, KSEMAPHORE};
+use crate::layout::{KEVENT, KMUTANT, KSEMAPHORE};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{ANY, APC, DISPATCH, Ignored, Out, Outcome, done, fail, routines};
 use crate::verify::{self, Rule};
 
-/// A dispatcher object of any kind.
-pub(crate) type Waitable = GuestPtr<DISPATCHER_HEADER>;
-
-const SYNCHRONIZATION_EVENT: u8 = 1;
-const MUTANT: u8 = 2;
-const SEMAPHORE: u8 = 5;
-const SYNCHRONIZATION_TIMER: u8 = 9;
 /// `WaitAll`.
 const WAIT_ALL: i32 = 0;
 /// `MAXIMUM_WAIT_OBJECTS`.
@@ -170,17 +163,11 @@ pub(crate) fn signal(object: Waitable, state: i32) -> Result<i32, Fault> {
     kernel().scheduler.change_object(object, |_| object.SignalState().change(|_| state))
 }
 
-/// Satisfies the threads that wait for an event now, and resets it. Returns the old state.
+/// Satisfies the waits for an event, and resets it. Returns the old state.
 fn pulse(event: Waitable) -> Result<i32, Fault> {
     kernel().scheduler.change_object(event, |state| {
         let old = event.SignalState().change(|_| 1)?;
-        let waits = |waiter: &&mut Waiter| waiter.satisfied.is_none() && waiter.objects.contains(&event);
-        let mut waiters: Vec<&mut Waiter> = state.waiters.values_mut().filter(waits).collect();
-        waiters.sort_unstable_by_key(|waiter| waiter.number);
-        for waiter in waiters {
-            // The other objects may be gone. That is for the waiting thread to notice.
-            waiter.satisfied = attempt(&waiter.objects, waiter.all, waiter.thread).unwrap_or_default();
-        }
+        state.waiters.satisfy(event);
         event.SignalState().write(0)?;
         Ok(old)
     })
@@ -219,46 +206,6 @@ fn release_semaphore(semaphore: GuestPtr<KSEMAPHORE>, count: i32) -> Outcome<i32
     })
 }
 
-/// Returns whether a thread could acquire an object now.
-fn is_free(object: Waitable, thread: GuestPtr<Opaque>) -> Result<bool, Fault> {
-    Ok(object.SignalState().read()? > 0
-        || (object.Type().read()? == MUTANT && object.cast::<KMUTANT>().OwnerThread().read()? == thread))
-}
-
-/// Acquires an object for a thread: changes its state as a satisfied wait does.
-fn take(object: Waitable, thread: GuestPtr<Opaque>) -> Result<(), Fault> {
-    let state = object.SignalState();
-    match object.Type().read()? {
-        SYNCHRONIZATION_EVENT | SYNCHRONIZATION_TIMER => state.write(0),
-        SEMAPHORE => state.change(|state| state.wrapping_sub(1)).map(drop),
-        MUTANT => {
-            state.change(|state| state.wrapping_sub(1))?;
-            object.cast::<KMUTANT>().OwnerThread().write(thread)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Acquires one or all objects for a thread. Returns the index of the acquired object, or 0 for all, or `None` if they
-/// are not free.
-fn attempt(objects: &[Waitable], all: bool, thread: GuestPtr<Opaque>) -> Result<Option<u32>, Fault> {
-    let mut free = Vec::new();
-    for (index, object) in (0..).zip(objects) {
-        match is_free(*object, thread)? {
-            true => free.push((index, *object)),
-            false if all => return Ok(None),
-            false => {}
-        }
-    }
-    if !all {
-        free.truncate(1);
-    }
-    for (_, object) in &free {
-        take(*object, thread)?;
-    }
-    Ok(if all { Some(0) } else { free.first().map(|(index, _)| *index) })
-}
-
 /// Waits for one or all objects. `timeout` points to a `LARGE_INTEGER` or is NULL.
 pub(crate) fn wait(objects: &[Waitable], all: bool, timeout: GuestPtr<i64>) -> Result<NtStatus, Fault> {
     let limit = timeout.non_null().map(GuestPtr::read).transpose()?;
@@ -268,29 +215,13 @@ pub(crate) fn wait(objects: &[Waitable], all: bool, timeout: GuestPtr<i64>) -> R
     }
     let scheduler = &kernel().scheduler;
     let deadline = limit.map(|limit| scheduler.deadline(limit));
-    let (thread, mut waits) = (thread::object(), false);
-    let index = scheduler.wait_on(deadline, objects, |state| {
-        let index = state.satisfied(thread).map(Ok).or_else(|| attempt(objects, all, thread).transpose());
-        match (index.is_some(), waits) {
-            (true, true) => drop(state.waiters.remove(&thread.address())),
-            (false, false) => {
-                state.waits += 1;
-                let waiter = Waiter { number: state.waits, thread, objects: objects.to_vec(), all, satisfied: None };
-                state.waiters.insert(thread.address(), waiter);
-                waits = true;
-            }
-            _ => {}
-        }
-        index
-    });
-    // Between the deadline and this, a pulse can satisfy the wait.
-    let late = || {
-        scheduler.change_quietly(|state| {
-            let satisfied = state.satisfied(thread);
-            state.waiters.remove(&thread.address());
-            satisfied.map(Ok)
-        })
-    };
-    let index = index.or_else(late).transpose()?;
+    let thread = thread::object();
+    let result = scheduler.wait_on(deadline, objects, |state| state.waiters.poll(thread, objects, all).transpose());
+    // Between the deadline and this, an object can satisfy the wait.
+    let late = || scheduler.change_quietly(|state| state.waiters.remove(thread)).map(Ok);
+    let index = result.or_else(late).transpose()?;
+    if index.is_none() {
+        thread::timed_out();
+    }
     Ok(index.map_or(NtStatus::Timeout, NtStatus::from_int))
 }

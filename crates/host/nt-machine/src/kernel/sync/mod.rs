@@ -15,6 +15,7 @@ mod state;
 pub(crate) mod thread;
 pub(crate) mod timer;
 mod turns;
+mod waiters;
 
 use crate::routine::Routine;
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::event::Waitable;
 use super::sleepers::{Channel, Sleeper};
 pub(crate) use super::state::{Action, State, Timer};
+use super::waiters::Waitable;
 use crate::config::{EPOCH, Time};
 use crate::cpu::thread;
 use crate::kernel::lock;
@@ -107,10 +107,11 @@ impl Scheduler {
         }
     }
 
-    /// Changes the state of a dispatcher object and wakes the threads that wait for it.
+    /// Changes the state of a dispatcher object, satisfies waits for it, and wakes their threads.
     pub(crate) fn change_object<R>(&self, object: Waitable, change: impl FnOnce(&mut State) -> R) -> R {
         let mut state = lock(&self.state);
         let result = change(&mut state);
+        state.waiters.satisfy(object);
         state.sleepers.wake_object(object.address());
         self.wake_late(&mut state);
         result

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::event::Waitable;
 use super::sleepers::Sleepers;
 use super::turns::Turns;
+use super::waiters::{Waitable, Waiters};
 use crate::cpu::thread;
-use crate::memory::{GuestPtr, Opaque, OrStop as _};
+use crate::memory::{GuestPtr, OrStop as _};
 
 /// A function to run once.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
@@ -27,17 +27,6 @@ pub(crate) struct Timer {
     pub(crate) action: Option<Action>,
     /// The driver's code that set it.
     pub(crate) from: u64,
-}
-
-/// A thread that waits for one or all of some dispatcher objects.
-pub(super) struct Waiter {
-    /// Orders the waits by when they began.
-    pub(super) number: u64,
-    pub(super) thread: GuestPtr<Opaque>,
-    pub(super) objects: Vec<Waitable>,
-    pub(super) all: bool,
-    /// The result of the wait, if a pulse has satisfied it. The thread may not have noticed yet.
-    pub(super) satisfied: Option<u32>,
 }
 
 /// The data that the lock guards.
@@ -61,10 +50,7 @@ pub(crate) struct State {
     pub(crate) active: Vec<u64>,
     /// Whether a DPC is running. One thread runs them all.
     pub(super) in_dpc: bool,
-    /// The threads that wait for dispatcher objects, by the addresses of their thread objects.
-    pub(super) waiters: BTreeMap<u64, Waiter>,
-    /// The number of waits for dispatcher objects so far.
-    pub(super) waits: u64,
+    pub(super) waiters: Waiters,
     /// How often a thread has a resource for shared access, by the addresses of the resource and the thread.
     pub(super) readers: BTreeMap<(u64, u64), u32>,
     /// The thread that has a resource for exclusive access, and the call that acquired it, by the address of the
@@ -117,11 +103,6 @@ impl State {
             && !self.sleepers.is_one_woken()
     }
 
-    /// Returns the result of a thread's wait if a pulse has satisfied it.
-    pub(super) fn satisfied(&self, thread: GuestPtr<Opaque>) -> Option<u32> {
-        self.waiters.get(&thread.address())?.satisfied
-    }
-
     /// Fires the timers that are due, earliest first. If two are due at the same time, the one that was set first fires
     /// first. Returns whether any timer fired.
     pub(super) fn fire(&mut self, now: u64) -> bool {
@@ -136,6 +117,7 @@ impl State {
             }
             if let Some(object) = signals {
                 object.SignalState().write(1).or_stop();
+                self.waiters.satisfy(object);
             }
             if let Some(action) = action {
                 self.deferred.push_back((key, Box::new(move || action())));
