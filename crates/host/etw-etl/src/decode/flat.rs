@@ -75,7 +75,8 @@ impl<'d, 'a> Flat<'d, 'a> {
         etw_manifest::message::format(message, |number| {
             let index = number.checked_sub(1)?;
             let (field, value) = (self.schema.fields.get(index)?, self.values.get(index)?);
-            Some(value.node(field).into_insert())
+            let in_type = if let FlatValue::One(in_type, _) = value { in_type } else { InType::Invalid };
+            Some(value.node(field).into_insert(in_type, field.out))
         })
     }
 }

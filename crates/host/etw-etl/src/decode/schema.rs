@@ -351,7 +351,8 @@ impl Decoded {
     pub fn message(&self) -> Option<String> {
         let message = self.schema.as_ref()?.message.as_ref()?;
         Some(etw_manifest::message::format(message, |number| {
-            Some(self.fields.get(number.checked_sub(1)?)?.node.clone().into_insert())
+            let field = self.fields.get(number.checked_sub(1)?)?;
+            Some(field.node.clone().into_insert(field.in_type, field.out_type))
         }))
     }
 }

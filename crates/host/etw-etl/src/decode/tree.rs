@@ -92,9 +92,15 @@ impl fmt::Display for Node {
 }
 
 impl Node {
-    /// Returns the text of a value in a message, which is not quoted.
-    pub(super) fn into_insert(self) -> String {
+    /// Returns the text of a value in a message, as Windows formats it: texts are not quoted, GUIDs are in braces, and bytes are a
+    /// hexadecimal number.
+    pub(super) fn into_insert(self, in_type: InType, out_type: OutType) -> String {
+        let is_address = matches!(out_type, OutType::IPv4 | OutType::IPv6 | OutType::SocketAddress);
         match self {
+            Self::Value(Scalar::Word(text)) if in_type == InType::Guid => format!("{{{text}}}"),
+            Self::Value(Scalar::Word(text)) if in_type == InType::Binary && !is_address => {
+                format!("0x{}", text.to_ascii_uppercase())
+            }
             Self::Value(Scalar::Text(text) | Scalar::Word(text)) => text,
             // Formatting 128 bits takes several times as long.
             Self::Value(Scalar::Integer(number)) => {

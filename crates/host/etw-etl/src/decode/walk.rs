@@ -2,6 +2,8 @@
 //!
 //! The walk is generic over what it builds ([`Sink`]): the tree of fields, or nothing at all if only the bytes are counted.
 
+use std::ffi::CStr;
+
 use etw_manifest::{Encoding, EventSchema, Extent, Field, PointerSize, Source};
 use etw_types::tracelogging::{DecodeError, Value};
 use etw_types::{InType, OutType};
@@ -283,9 +285,9 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
             return self.take(length).map(|text| without_nuls(text, width));
         }
         let end = if width == 2 {
-            self.payload.as_chunks::<2>().0.iter().position(|unit| *unit == [0, 0]).map(|place| place * 2)
+            end_of_utf16(self.payload)
         } else {
-            self.payload.iter().position(|byte| *byte == 0)
+            CStr::from_bytes_until_nul(self.payload).ok().map(CStr::count_bytes)
         };
         match end {
             Some(end) => {
@@ -299,6 +301,20 @@ impl<'a, S: Sink<'a>> Walk<'a, '_, S> {
             None => Err(DecodeError::Payload),
         }
     }
+}
+
+/// Returns the offset of the NUL that ends a text of UTF-16.
+fn end_of_utf16(bytes: &[u8]) -> Option<usize> {
+    const LOW: u64 = 0x0001_0001_0001_0001;
+    // Four units at a time: a borrow reaches the high bit of a unit only if this unit, or one below it, is zero.
+    let has_nul = |block: &[u8; 8]| {
+        let units = u64::from_le_bytes(*block);
+        units.wrapping_sub(LOW) & !units & (LOW << 15) != 0
+    };
+    let (blocks, _) = bytes.as_chunks();
+    let start = 8 * blocks.iter().position(has_nul).unwrap_or(blocks.len());
+    let units = bytes.get(start..)?.as_chunks::<2>().0;
+    units.iter().position(|unit| *unit == [0, 0]).map(|place| start + 2 * place)
 }
 
 /// Returns text without its trailing NULs.
@@ -317,4 +333,22 @@ fn token_user(payload: &[u8], pointer: PointerSize) -> Option<(&[u8], &[u8])> {
     let authorities = usize::from(*payload.get(header + 1)?);
     let (user, rest) = payload.split_at_checked(header + 8 + 4 * authorities)?;
     Some((user.get(header..)?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end_of_utf16;
+
+    #[test]
+    fn a_text_ends_at_its_first_nul_wherever_that_is() {
+        for length in 0..20 {
+            // Neither a unit with a low byte of zero nor the high bit of a unit is a NUL.
+            let text: Vec<u8> =
+                (0..length).flat_map(|unit| [[0x00, 0x01], [0x01, 0x80], [0x41, 0x00]][unit % 3]).collect();
+            assert_eq!(end_of_utf16(&text), None, "{length}");
+            for rest in [&[][..], &[0x41, 0], &[0; 8], &[0x41, 0, 0, 0, 0x42]] {
+                assert_eq!(end_of_utf16(&[&text, &[0, 0][..], rest].concat()), Some(2 * length), "{length}");
+            }
+        }
+    }
 }

@@ -32,9 +32,13 @@ impl Processes {
             points.sort_by_key(|(stamp, ..)| *stamp);
             let mut lives: Vec<(u64, Process)> = Vec::new();
             for (stamp, change, process) in &*points {
-                // The end of a process may have only the first characters of its name.
+                // The end of a process may have only the first characters of its name. Two providers report the start of a
+                // process: the kernel and Microsoft-Windows-Kernel-Process.
                 let is_same = |last: &Process| match change {
-                    Change::Begins => false,
+                    Change::Begins => {
+                        let is_running = last.start.is_some() && last.end.is_none();
+                        is_running && last.parent == process.parent && last.name.starts_with(&*process.name)
+                    }
                     Change::Present => last.name == process.name,
                     Change::Ends => last.name.starts_with(&*process.name),
                 };
@@ -95,6 +99,23 @@ mod tests {
         let name = |stamp| processes.life(4, stamp).0.map(|process| process.name.to_string());
         assert_eq!([0, 999, 1_999].map(name), ["a.exe"; 3].map(|name| Some(name.to_owned())));
         assert_eq!(name(2_000).as_deref(), Some("b.exe"));
+    }
+
+    #[test]
+    fn a_start_that_two_providers_report_begins_one_process() {
+        let mut processes = Processes::default();
+        let child = |name: &str| Process { parent: Some(8), ..process(4, name) };
+        let of_kernel = Process { command_line: Some("a.exe /x".into()), ..child("a.exe") };
+        processes.add(10, Change::Begins, child("a.exe"));
+        processes.add(11, Change::Begins, of_kernel.clone());
+        processes.add(20, Change::Ends, child("a.exe"));
+        processes.add(21, Change::Ends, of_kernel.clone());
+        // The same program again, and then another parent's.
+        processes.add(30, Change::Begins, of_kernel.clone());
+        processes.add(40, Change::Begins, Process { parent: Some(9), ..of_kernel });
+        processes.sort();
+        let lives: Vec<_> = processes.all().map(|life| (life.start, life.end, life.command_line.is_some())).collect();
+        assert_eq!(lives, [(Some(10), Some(20), true), (Some(30), None, true), (Some(40), None, true)]);
     }
 
     #[test]

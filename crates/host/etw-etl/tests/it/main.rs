@@ -14,6 +14,7 @@ mod names;
 mod owners;
 mod packets;
 mod page;
+mod pktmon;
 mod round_trip;
 mod schemas;
 mod trace_event;

@@ -53,7 +53,8 @@ fn pktmon(writer: &mut Writer, time: u64, kind: u16, component: u16, drop_reason
         .unwrap();
 }
 
-fn export(path: &Path) -> (Vec<u8>, (u64, u64)) {
+/// Exports the packets of a trace. Returns the file, and the number of packets and of those that were left out.
+pub(crate) fn export(path: &Path) -> (Vec<u8>, (u64, u64)) {
     let mut reader = Reader::open(path).unwrap();
     let mut schemas = Decoder::from_reader(&reader, None);
     let mut pcapng = Pcapng::new(Vec::new()).unwrap();
@@ -66,7 +67,7 @@ fn export(path: &Path) -> (Vec<u8>, (u64, u64)) {
 }
 
 /// Returns kind and body of every block, and checks that the lengths before and after each block agree.
-fn blocks(file: &[u8]) -> Vec<(u32, Vec<u8>)> {
+pub(crate) fn blocks(file: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let mut blocks = Vec::new();
     let mut at = 0;
