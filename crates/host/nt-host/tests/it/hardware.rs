@@ -138,7 +138,8 @@ fn a_driver_cannot_delete_an_object_that_only_the_framework_deletes() {
     let report = host.unload().expect("unload");
     let found: Vec<_> =
         report.findings().iter().map(|finding| (finding.rule, finding.routine.as_deref(), &*finding.detail)).collect();
-    let expected = ["interrupt", "queue"].map(|kind| format!("deletes an object that only the framework deletes: {kind}"));
+    let expected =
+        ["interrupt", "queue"].map(|kind| format!("deletes an object that only the framework deletes: {kind}"));
     assert_eq!(found, expected.each_ref().map(|what| (Rule::FrameworkMisuse, Some("WdfObjectDelete"), &**what)));
 }
 

@@ -23,7 +23,8 @@ const CLEANUP: u8 = 0x12;
 /// use no IRPs.
 pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Outcome<NtStatus> {
     let Some(device) = device::by_device_object(object) else {
-        let what = format_args!("calls the framework's dispatch routine for a device that the framework did not create");
+        let what =
+            format_args!("calls the framework's dispatch routine for a device that the framework did not create");
         verify::stop(Rule::FrameworkMisuse, Some(FRAMEWORK_DISPATCH), 0, what);
     };
     let place = irp.CurrentStackLocation().read()?;

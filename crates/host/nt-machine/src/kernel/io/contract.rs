@@ -114,8 +114,7 @@ pub(super) fn check_location(request: Packet, location: u8) -> Result<(), Fault>
         if current == location.saturating_add(1) {
             verify::find(Rule::RequestMisuse, format_args!("{skipped}"));
         } else {
-            let what =
-                format_args!("completes the request at stack location {current}, but the driver has {location}");
+            let what = format_args!("completes the request at stack location {current}, but the driver has {location}");
             verify::find(Rule::RequestMisuse, what);
         }
     } else if request.CurrentStackLocation().read()? != place_of(request, location) {

@@ -315,7 +315,10 @@ impl Pool {
         }
         if let Some(given) = tag.filter(|given| *given != 0 && given.to_le_bytes() != block.tag) {
             let (ours, theirs) = (text(block.tag), text(given.to_le_bytes()));
-            verify::find(Rule::WrongTag, format_args!("frees memory with tag {theirs} that was allocated with tag {ours}"));
+            verify::find(
+                Rule::WrongTag,
+                format_args!("frees memory with tag {theirs} that was allocated with tag {ours}"),
+            );
         }
         check_slack(&block);
         if block.paged {
