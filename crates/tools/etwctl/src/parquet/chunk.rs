@@ -1,4 +1,4 @@
-//! Column chunks that are encoded here: integers as differences, and dictionaries with references to them. The `parquet` crate hashes
+//! Column chunks that are encoded here: integers as differences, bytes, and dictionaries with references to them. The `parquet` crate hashes
 //! every value of a column again; here the columns know already which values they have, and most columns of a file have one value
 //! in all rows.
 
@@ -17,6 +17,7 @@ use parquet::schema::types::ColumnDescPtr;
 use snap::raw::Encoder;
 
 use super::delta;
+use super::dictionary::Dictionary;
 use super::hybrid::{Series, encode, width};
 
 /// Number of entries from which on a page ends with its row.
@@ -46,6 +47,8 @@ pub(super) enum Encoded<'a> {
         entries: usize,
         places: Series<'a, u32>,
     },
+    /// Values that a dictionary would not make smaller.
+    Bytes(&'a Dictionary),
     I32(&'a [i32]),
     I64(&'a [i64]),
 }
@@ -53,7 +56,7 @@ pub(super) enum Encoded<'a> {
 impl Encoded<'_> {
     const fn encoding(&self) -> Encoding {
         match self {
-            Self::Dictionary { entries: 0, .. } => Encoding::PLAIN,
+            Self::Dictionary { entries: 0, .. } | Self::Bytes(_) => Encoding::PLAIN,
             Self::Dictionary { .. } => Encoding::RLE_DICTIONARY,
             Self::I32(_) | Self::I64(_) => Encoding::DELTA_BINARY_PACKED,
         }
@@ -68,6 +71,7 @@ impl Encoded<'_> {
                 body.push(number(usize::try_from(bits).unwrap_or_default())?);
                 encode(body, bits, places.part(part));
             }
+            Self::Bytes(dictionary) => dictionary.append_rows(body, part),
             Self::I32(values) => delta::encode(body, values.get(part).unwrap_or_default()),
             Self::I64(values) => delta::encode(body, values.get(part).unwrap_or_default()),
         }

@@ -242,7 +242,7 @@ impl Column {
         }
     }
 
-    /// The rows as they are encoded here: integers, and everything that a dictionary makes smaller.
+    /// The rows as they are encoded here: integers, texts and bytes, and nulls.
     fn chunk(&mut self) -> Option<Chunk<'_>> {
         let nulls = u64::try_from(self.nulls).ok();
         let is_unsigned = self.kind.is_unsigned();
@@ -271,16 +271,19 @@ impl Column {
                 };
                 (encoded, Statistics::int64(least, most, None, nulls, false))
             }
-            Values::Bytes(dictionary) if dictionary.is_useful() => {
+            Values::Bytes(dictionary) => {
                 let range = dictionary.range().filter(|(least, most)| least.len().max(most.len()) <= MAX_STATISTIC);
                 let (least, most) = range.map(|(least, most)| (least.to_vec(), most.to_vec())).unzip();
                 let (least, most) = (least.map(ByteArray::from), most.map(ByteArray::from));
-                let (plain, entries) = dictionary.take_values();
-                let places = if entries > 1 { Series::Each(dictionary.places()) } else { one };
-                let encoded = Encoded::Dictionary { plain, entries, places };
-                (encoded, Statistics::byte_array(least, most, None, nulls, false))
+                let statistics = Statistics::byte_array(least, most, None, nulls, false);
+                if dictionary.is_useful() {
+                    let (plain, entries) = dictionary.take_values();
+                    let places = if entries > 1 { Series::Each(dictionary.places()) } else { one };
+                    (Encoded::Dictionary { plain, entries, places }, statistics)
+                } else {
+                    (Encoded::Bytes(dictionary), statistics)
+                }
             }
-            Values::Bytes(_) => return None,
         };
         let same = if self.present > 0 { 1 } else { NOTHING };
         let levels = match self.levels.as_slice() {
@@ -315,9 +318,6 @@ impl Column {
             }
             (Values::F64(values), ColumnWriter::DoubleColumnWriter(writer)) => {
                 writer.write_batch(values, definitions, repetitions)
-            }
-            (Values::Bytes(values), ColumnWriter::ByteArrayColumnWriter(writer)) => {
-                writer.write_batch(&values.take_rows(), definitions, repetitions)
             }
             _ => return Err(ParquetError::General(format!("column {} has another type than its file", self.name))),
         }?;

@@ -1,8 +1,9 @@
 //! Texts and bytes of a column, each different one stored once.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
-use parquet::data_type::ByteArray;
+use ahash::RandomState;
+use hashbrown::HashTable;
 
 /// Values from which on a column is given up as one of different values, unless they repeat.
 const FEW: usize = 4096;
@@ -21,7 +22,9 @@ pub(super) struct Dictionary {
     /// The value of each row. As long as there is only one value, empty.
     places: Vec<u32>,
     rows: usize,
-    known: HashMap<Box<[u8]>, u32>,
+    /// The places of the different values, by their hashes.
+    known: HashTable<u32>,
+    hasher: RandomState,
     recent: Box<[u32]>,
     /// Whether the values are too different to look for equal ones.
     is_varied: bool,
@@ -55,9 +58,12 @@ impl Dictionary {
 
     /// Finds a value, or adds it, and remembers it as a recent one.
     fn find(&mut self, bytes: &[u8], slot: usize) -> (u32, usize) {
-        let (place, cost) = match self.known.get(bytes) {
-            Some(place) => (*place, 0),
-            None => self.insert(bytes),
+        let (place, cost) = if self.is_varied {
+            (self.append(bytes), bytes.len() + 24)
+        } else {
+            let hash = self.hasher.hash_one(bytes);
+            let known = self.known.find(hash, |place| self.get(*place) == Some(bytes)).copied();
+            known.map_or_else(|| self.insert(bytes, hash), |place| (place, 0))
         };
         if self.recent.is_empty() {
             self.recent = vec![u32::MAX; RECENT].into();
@@ -68,28 +74,43 @@ impl Dictionary {
         (place, cost)
     }
 
-    fn insert(&mut self, bytes: &[u8]) -> (u32, usize) {
+    /// Adds a value that is not known.
+    fn insert(&mut self, bytes: &[u8], hash: u64) -> (u32, usize) {
+        let place = self.append(bytes);
+        if self.values.len() > FEW && self.values.len() > self.rows / 2 {
+            self.is_varied = true;
+            self.known = HashTable::new();
+        } else {
+            let Self { plain, values, known, hasher, .. } = self;
+            known.insert_unique(hash, place, |place| hasher.hash_one(value(plain, values, *place).unwrap_or_default()));
+        }
+        (place, bytes.len() + 40)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> u32 {
         let place = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
         self.plain.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
         self.values.push((self.plain.len(), bytes.len()));
         self.plain.extend_from_slice(bytes);
-        self.is_varied |= self.values.len() > FEW && self.values.len() > self.rows / 2;
-        if self.is_varied {
-            self.known = HashMap::new();
-            return (place, bytes.len() + 24);
-        }
-        self.known.insert(bytes.into(), place);
-        (place, 2 * bytes.len() + 80)
+        place
     }
 
     fn get(&self, place: u32) -> Option<&[u8]> {
-        let (start, length) = *self.values.get(usize::try_from(place).ok()?)?;
-        self.plain.get(start..)?.get(..length)
+        value(&self.plain, &self.values, place)
     }
 
     /// Whether a dictionary makes the column smaller.
     pub(super) const fn is_useful(&self) -> bool {
-        !self.is_varied && self.plain.len() <= MAX_DICTIONARY
+        self.values.len() <= 1 || !self.is_varied && self.plain.len() <= MAX_DICTIONARY
+    }
+
+    /// Appends the values of some rows in Parquet's plain encoding. There must be several values.
+    pub(super) fn append_rows(&self, body: &mut Vec<u8>, rows: Range<usize>) {
+        for place in self.places.get(rows).unwrap_or_default() {
+            let value = usize::try_from(*place).ok().and_then(|place| self.values.get(place));
+            let value = value.and_then(|(start, length)| self.plain.get(start - size_of::<u32>()..start + length));
+            body.extend_from_slice(value.unwrap_or_default());
+        }
     }
 
     /// The different values in Parquet's plain encoding, and their number.
@@ -108,15 +129,12 @@ impl Dictionary {
         let first = values.next()?;
         Some(values.fold((first, first), |(least, most), value| (least.min(value), most.max(value))))
     }
+}
 
-    /// Removes the rows and returns their values.
-    pub(super) fn take_rows(&mut self) -> Vec<ByteArray> {
-        let Self { plain, values, mut places, rows, .. } = std::mem::take(self);
-        places.resize(rows, 0);
-        let plain = ByteArray::from(plain);
-        let values: Vec<ByteArray> = values.into_iter().map(|(start, length)| plain.slice(start, length)).collect();
-        places.into_iter().filter_map(|place| values.get(usize::try_from(place).ok()?)).cloned().collect()
-    }
+/// Returns the bytes of a value.
+fn value<'a>(plain: &'a [u8], values: &[(usize, usize)], place: u32) -> Option<&'a [u8]> {
+    let (start, length) = *values.get(usize::try_from(place).ok()?)?;
+    plain.get(start..)?.get(..length)
 }
 
 /// A place for a value that depends on its length and its ends.
@@ -148,10 +166,7 @@ mod tests {
             Some((b"0".to_vec(), b"99".to_vec()))
         );
         assert_eq!(few.values.len(), 300);
-        let restored: Vec<_> =
-            few.take_rows().iter().map(|row| String::from_utf8(row.data().to_vec()).unwrap()).collect();
-        assert_eq!(restored, rows);
-        assert!(few.places().is_empty(), "the rows are taken");
+        assert_eq!(restored(&few), rows);
 
         let mut many = Dictionary::default();
         let rows: Vec<String> = (0..FEW + 2).map(|number| format!("number {number}")).collect();
@@ -159,8 +174,19 @@ mod tests {
             many.push(row.as_bytes());
         }
         assert!(!many.is_useful());
-        let restored = many.take_rows();
-        assert_eq!(restored.len(), 2 * rows.len());
-        assert!(restored.iter().zip(rows.iter().chain(&rows)).all(|(restored, row)| restored.data() == row.as_bytes()));
+        assert_eq!(restored(&many), [rows.clone(), rows].concat());
+    }
+
+    /// The rows in Parquet's plain encoding, read back.
+    fn restored(dictionary: &Dictionary) -> Vec<String> {
+        let (mut body, mut rows) = (Vec::new(), Vec::new());
+        dictionary.append_rows(&mut body, 0..dictionary.rows);
+        let mut rest = body.as_slice();
+        while let Some((length, behind)) = rest.split_first_chunk() {
+            let (text, behind) = behind.split_at(u32::from_le_bytes(*length).try_into().unwrap());
+            rows.push(String::from_utf8(text.to_vec()).unwrap());
+            rest = behind;
+        }
+        rows
     }
 }

@@ -1,8 +1,9 @@
 //! Adds an event to its columns without a tree of fields.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use etw_etl::decode::Node;
+use etw_etl::decode::{Node, Scalar};
 use etw_etl::{Elements, Flat, FlatValue};
 use etw_types::tracelogging::Value as Encoded;
 use etw_types::{InType, OutType};
@@ -14,11 +15,39 @@ use super::kind::{Kind, Value};
 /// File times that are dates.
 const DATES: Range<i64> = 0..2_650_467_744_000_000_000;
 
+/// Maximum number of names of values that are kept for a kind of event.
+const MAX_NAMES: usize = 16;
+
+/// The names of the numbers that the fields of a kind of event had last: the field, the number and its name. Flags have a name for
+/// each combination, which takes long to put together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ValueNames(Vec<(usize, i64, Arc<str>)>);
+
+impl ValueNames {
+    fn get(&self, field: usize, value: Encoded<'_>) -> Option<Arc<str>> {
+        let number = number(value)?;
+        self.0.iter().find(|known| (known.0, known.1) == (field, number)).map(|known| Arc::clone(&known.2))
+    }
+
+    fn insert(&mut self, field: usize, value: Encoded<'_>, name: &str) {
+        if self.0.len() >= MAX_NAMES {
+            self.0.clear();
+        }
+        self.0.extend(number(value).map(|number| (field, number, name.into())));
+    }
+}
+
+/// A cell of a value that is not plain.
+enum Shown {
+    Name(Arc<str>),
+    Value(Option<Value<'static>>),
+}
+
 /// A flat event that fits the columns of its file.
 pub(super) struct Fitting<'f, 'a> {
     flat: &'f Flat<'f, 'a>,
     /// The index and the cell of each value that is not plain.
-    shown: Vec<(usize, Option<Value<'static>>)>,
+    shown: Vec<(usize, Shown)>,
     /// Whether the columns represent all values exactly.
     pub(super) is_exact: bool,
 }
@@ -47,7 +76,7 @@ impl<'f, 'a> Fitting<'f, 'a> {
 
     /// Returns `None` if the event does not have these columns: the type of a column can depend on a value, and an event may end
     /// early.
-    pub(super) fn new(flat: &'f Flat<'_, 'a>, shapes: &[Shape]) -> Option<Self> {
+    pub(super) fn new(flat: &'f Flat<'_, 'a>, shapes: &[Shape], names: &mut ValueNames) -> Option<Self> {
         if flat.field_count() != shapes.len() {
             return None;
         }
@@ -60,12 +89,18 @@ impl<'f, 'a> Fitting<'f, 'a> {
                         // A column has microseconds.
                         fitting.is_exact &= !matches!(value, Encoded::FileTime(time) if time % 10 != 0);
                         kind == shape.kind && !shape.is_list
+                    } else if let Some(name) = names.get(index, value).filter(|_| is_mapped) {
+                        fitting.shown.push((index, Shown::Name(name)));
+                        shape.kind == Kind::Text && !shape.is_list
                     } else {
                         let Node::Value(shown) = FlatValue::One(in_type, value).node(field) else { return None };
                         let fits = !shape.is_list && kind(in_type, field.out, Some(&shown)) == shape.kind;
+                        if let (true, Kind::Text, Scalar::Text(name)) = (is_mapped && fits, shape.kind, &shown) {
+                            names.insert(index, value, name);
+                        }
                         let (value, is_exact) = value_of(&shown, shape.kind);
                         fitting.is_exact &= is_exact;
-                        fitting.shown.push((index, value.map(into_owned)));
+                        fitting.shown.push((index, Shown::Value(value.map(into_owned))));
                         fits
                     }
                 }
@@ -89,7 +124,8 @@ impl<'f, 'a> Fitting<'f, 'a> {
         let mut cost = 0;
         for (index, ((_, value), column)) in self.flat.fields().zip(columns).enumerate() {
             cost += match (shown.next_if(|(place, _)| *place == index), value) {
-                (Some((_, cell)), _) => column.add(cell),
+                (Some((_, Shown::Name(name))), _) => column.add_text(Some(&name)),
+                (Some((_, Shown::Value(cell))), _) => column.add(cell),
                 (None, FlatValue::One(_, Encoded::Utf16(text))) => {
                     letters.clear();
                     letters.extend(text.as_chunks::<2>().0.iter().map(|[low, _]| *low));
@@ -142,8 +178,9 @@ fn plain_kind(in_type: InType, out_type: OutType, value: Encoded<'_>, is_mapped:
         Encoded::FileTime(time) => DATES.contains(&time).then_some(Kind::Microseconds),
         Encoded::Text(text) => str::from_utf8(text).is_ok().then_some(Kind::Text),
         Encoded::Utf16(text) => {
-            let is_ascii = |[low, high]: &[u8; 2]| *high == 0 && *low < 0x80;
-            text.as_chunks::<2>().0.iter().all(is_ascii).then_some(Kind::Text)
+            // Without an early exit, so that many characters are looked at at once.
+            let bits = text.as_chunks().0.iter().fold(0, |bits, unit| bits | u16::from_le_bytes(*unit));
+            (bits < 0x80).then_some(Kind::Text)
         }
         _ => None,
     }
@@ -164,12 +201,18 @@ fn plain(value: Encoded<'_>) -> Option<Value<'_>> {
 
 /// Returns the bits of an integer.
 #[inline]
-const fn integer(value: Encoded<'_>) -> i64 {
+const fn number(value: Encoded<'_>) -> Option<i64> {
     match value {
-        Encoded::Unsigned(number) | Encoded::Hex(number) => number.cast_signed(),
-        Encoded::Signed(number) => number,
-        _ => 0,
+        Encoded::Unsigned(number) | Encoded::Hex(number) => Some(number.cast_signed()),
+        Encoded::Signed(number) => Some(number),
+        _ => None,
     }
+}
+
+/// Returns the bits of an integer, and 0 for other values.
+#[inline]
+fn integer(value: Encoded<'_>) -> i64 {
+    number(value).unwrap_or_default()
 }
 
 fn into_owned(value: Value<'_>) -> Value<'static> {

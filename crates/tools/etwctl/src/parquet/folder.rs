@@ -11,7 +11,7 @@ use etw_etl::{Decoded, Decoder, EventRef, Flat};
 use super::common::{Content, Identity};
 use super::fields::{Shape, cell, shape, visit};
 use super::file::Table;
-use super::flat::Fitting;
+use super::flat::{Fitting, ValueNames};
 use super::kind::Cell;
 use super::known::{Fields, Heading, Known, KnownKinds};
 use super::rows::Rows;
@@ -155,7 +155,8 @@ impl Folder {
         let schema = Arc::clone(flat.schema);
         let tree = decoder.decode(event);
         let Some(table) = self.table(event, &tree)? else { return Ok(true) };
-        self.known.insert(Known { heading, schema, table, is_32_bit, fields: Fields::Uncertain });
+        let (fields, names) = (Fields::Uncertain, ValueNames::default());
+        self.known.insert(Known { heading, schema, table, is_32_bit, fields, names });
         self.add_decoded(table, event, &tree).map(|()| true)
     }
 
@@ -175,7 +176,7 @@ impl Folder {
             return self.added(number).map(|()| true);
         }
         let fitting = match known.fields {
-            Fields::Uncertain => Fitting::new(flat, &table.shapes),
+            Fields::Uncertain => Fitting::new(flat, &table.shapes, &mut known.names),
             Fields::Certain | Fields::Fixed(_) => Fitting::like_others(flat, &table.shapes),
         };
         let Some(fitting) = fitting else { return Ok(false) };

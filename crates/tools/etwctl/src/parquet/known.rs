@@ -7,6 +7,8 @@ use etw_etl::{Header, Kind, NumberPlace};
 use etw_manifest::EventSchema;
 use etw_types::Guid;
 
+use super::flat::ValueNames;
+
 /// Number of kinds of events that are known; a power of two.
 const KNOWN: usize = 1024;
 /// Number of places that a kind of event may have among these.
@@ -34,6 +36,7 @@ pub(super) struct Known {
     /// Whether a 32-bit system wrote the events: the encodings of pointers depend on it.
     pub(super) is_32_bit: bool,
     pub(super) fields: Fields,
+    pub(super) names: ValueNames,
 }
 
 /// What is known about the fields of the events of a table.
