@@ -287,31 +287,6 @@ static void Endless(ULONG Kind)
     }
 }
 
-/* Waits for something that does not come, a millisecond at a time. */
-static VOID NTAPI Poll(PDEVICE_OBJECT Device, PVOID Context)
-{
-    LARGE_INTEGER time;
-
-    (void)Device;
-    time.QuadPart = MILLISECONDS(1);
-    for (;;) {
-        if (Context == NULL) {
-            KeDelayExecutionThread(0, FALSE, &time); /* poll 0 */
-        } else {
-            KeWaitForSingleObject(&Never, 0, 0, FALSE, &time); /* poll 1 */
-        }
-    }
-}
-
-static void PollInWorkItem(ULONG Kind)
-{
-    PIO_WORKITEM item = IoAllocateWorkItem(TheDevice);
-
-    if (item != NULL) {
-        IoQueueWorkItem(item, Poll, DelayedWorkQueue, (PVOID)(ULONG_PTR)Kind);
-    }
-}
-
 /* Has a routine write to the thread data of the host, which a wrong address may point to. */
 static void Overwrite(void)
 {
@@ -413,10 +388,6 @@ static NTSTATUS NTAPI Dispatch(PDEVICE_OBJECT Device, PIRP Irp)
         break;
     case CODE(21):
         SpinsInUnload = TRUE;
-        break;
-    case CODE(22):
-    case CODE(23):
-        PollInWorkItem((location->Parameters.DeviceIoControl.IoControlCode - CODE(22)) / 4);
         break;
     }
     return Finish(Irp, 0, 0);

@@ -197,17 +197,6 @@ fn what_queues_itself_again_and_again_is_a_hang_at_the_call_that_queues_it() {
     }
 }
 
-/// Time is virtual, so the driver never waits for long, and it may be interrupted anywhere between two waits.
-#[test]
-fn what_waits_again_and_again_is_a_hang_at_the_wait() {
-    for (kind, routine) in (0..).zip(["KeDelayExecutionThread", "KeWaitForSingleObject"]) {
-        let (finding, source) = finding(plain("wdm_limits").patience(Duration::from_millis(500)), 22 + kind);
-        assert_eq!((finding.rule, finding.routine.as_deref()), (Rule::Hang, Some(routine)), "{finding:?}");
-        assert!(finding.detail.starts_with("work item does not return: it has waited here "), "{}", finding.detail);
-        assert!(source.ends_with(&format!("/* poll {kind} */")), "{source}");
-    }
-}
-
 /// The host's handler for faults needs this data itself, and must not fault again and again.
 #[test]
 fn a_routine_that_overwrites_data_of_the_host_ends_the_run_with_a_finding() {

@@ -50,8 +50,6 @@ thread_local! {
     /// The number of a request, the jobs that this thread has run since it began, and the driver's last call in one of
     /// them that queued a job.
     static JOBS: Cell<(u64, u32, Option<Site>)> = const { Cell::new((0, 0, None)) };
-    /// How many waits of that callback have timed out, the last one, and this thread's processor time then.
-    static TIMEOUTS: Cell<(u32, Option<Site>, u64)> = const { Cell::new((0, None, 0)) };
 }
 
 /// The threads of a machine.
@@ -194,10 +192,9 @@ fn call_for_state(target: u64, arguments: &[u64]) -> Returned {
 
 /// Like [`call`], for a callback with a name. Also returns the state in which it left the processor.
 pub(crate) fn call_back(what: &'static str, target: u64, arguments: &[u64]) -> Returned {
-    let (outer, timeouts) = (CALLBACK.replace(Some(what)), TIMEOUTS.replace((0, None, 0)));
+    let outer = CALLBACK.replace(Some(what));
     let result = call_for_state(target, arguments);
     CALLBACK.set(outer);
-    TIMEOUTS.set(timeouts);
     result
 }
 
@@ -230,24 +227,6 @@ pub(crate) fn repeating_call() -> Option<(Site, u32)> {
     queued.filter(|_| count >= MANY).map(|site| (site, count))
 }
 
-/// Called when a wait of the driver has timed out.
-pub(crate) fn timed_out() {
-    let (count, ..) = TIMEOUTS.get();
-    TIMEOUTS.set((count.saturating_add(1), SITE.get(), processor_time(THIS).unwrap_or_default()));
-}
-
-/// Returns the wait that keeps the driver's innermost callback from returning, because it times out again and again, and
-/// how many have timed out.
-pub(crate) fn repeating_wait() -> Option<(Site, u32)> {
-    /// More than a driver that gives up, and less than what runs in a few milliseconds.
-    const MANY: u32 = 100;
-    /// A driver that has run for this time in nanoseconds since its last wait does something else now.
-    const LONG: u64 = 100_000_000;
-    let (count, site, last) = TIMEOUTS.get();
-    let is_recent = || processor_time(THIS).is_some_and(|now| now.saturating_sub(last) < LONG);
-    site.filter(|_| count >= MANY && is_recent()).map(|site| (site, count))
-}
-
 /// Returns the processor time of each attached thread in nanoseconds, by Linux thread ID.
 pub(crate) fn processor_times() -> BTreeMap<i32, u64> {
     let threads = THREADS.get().system.lock().map(|system| system.clone()).unwrap_or_default();
@@ -270,9 +249,6 @@ pub(crate) fn number_by_id(id: i32) -> Option<u32> {
     let system = lock_from_handler(&THREADS.get().system)?;
     system.iter().find(|(_, known)| **known == id).map(|(number, _)| *number)
 }
-
-/// The Linux thread ID that stands for the calling thread in [`processor_time`].
-const THIS: i32 = 0;
 
 fn processor_time(thread: i32) -> Option<u64> {
     /// The low bits of a clock ID that is made from a thread ID: the thread's own time, as the scheduler measures it.

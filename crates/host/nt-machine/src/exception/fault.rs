@@ -371,11 +371,6 @@ pub(crate) fn report_place(context: &Context<'_>) {
         let detail = format_args!("what {routine} queues here runs again and again: {count} times (thread {number})");
         verify::stop(Rule::Hang, Some(routine), site.from, detail);
     }
-    if let Some((site, count)) = thread::repeating_wait() {
-        let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());
-        let detail = format_args!("{callback} does not return: it has waited here {count} times (thread {number})");
-        verify::stop(Rule::Hang, Some(site.routine), site.from, detail);
-    }
     let site = site_of(context);
     thread::set_fault(start_of_walk(context).as_ref());
     let (callback, number) = (thread::callback().unwrap_or("the driver"), thread::number());

@@ -220,8 +220,5 @@ pub(crate) fn wait(objects: &[Waitable], all: bool, timeout: GuestPtr<i64>) -> R
     // Between the deadline and this, an object can satisfy the wait.
     let late = || scheduler.change_quietly(|state| state.waiters.remove(thread)).map(Ok);
     let index = result.or_else(late).transpose()?;
-    if index.is_none() {
-        thread::timed_out();
-    }
     Ok(index.map_or(NtStatus::Timeout, NtStatus::from_int))
 }

@@ -69,7 +69,6 @@ routines! { pub(super) ROUTINES;
     fn KeDelayExecutionThread(_mode: Ignored<i8>, _alertable: Ignored<bool>, interval: GuestPtr<i64>) -> Outcome {
         let deadline = kernel().scheduler.deadline(interval.read()?);
         kernel().scheduler.wait_until(deadline);
-        thread::timed_out();
         done(())
     }
 
