@@ -150,7 +150,7 @@ pub fn ensure_target(host: &Host, env: &[(String, String)], target: &str) -> Res
         .map_err(|error| Error::Missing(format!("the Rust target {target}{of} is missing; run: {command}\n{error}")))
 }
 
-/// Installs packages, which are named as those of Debian. A user without root gets LLVM from PyPI. On a system without apt-get, the error
+/// Installs packages, which are named as those of Debian. A user without root gets LLVM from `PyPI`. On a system without apt-get, the error
 /// has the command that installs the packages.
 ///
 /// # Errors

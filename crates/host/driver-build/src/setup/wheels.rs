@@ -1,4 +1,4 @@
-//! Installs LLVM from PyPI into the cache, for users without root.
+//! Installs LLVM from `PyPI` into the cache, for users without root.
 //!
 //! No wheel has all of LLVM's programs under their names. Zig's has them in one program: `zig clang`, `zig lib` and so on are LLVM's own
 //! commands, so scripts give them their names. libclang is a wheel of its own, of the same LLVM, because clang's headers must fit it.
