@@ -53,7 +53,7 @@ mod wfp;
 pub use config::{
     BeforeEntry, Below, Config, DEBUG_OUTPUT, EPOCH, Failure, RegistryKey, RegistryValue, Resource, Time,
 };
-pub use coverage::{Callbacks, Coverage};
+pub use coverage::{Callbacks, Coverage, Order, RecordedCall, RecordedPrint};
 pub use filter::{FileOpen, FileRequest};
 pub use hardware::{HardwareAccess, HardwareScript, Register};
 pub use image::{ImageOffset, MOST_IMAGES};

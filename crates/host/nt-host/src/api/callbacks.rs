@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nt_machine::ImageOffset;
+use nt_machine::{Callbacks, ImageOffset};
 
 use crate::{NtHost, Place};
 
@@ -43,8 +43,13 @@ impl NtHost {
     /// [`Builder::record_callbacks`](crate::Builder::record_callbacks).
     #[must_use]
     pub fn callbacks(&self) -> Vec<Callback> {
-        let calls = self.inner.callbacks.as_ref().map(nt_machine::Callbacks::calls).unwrap_or_default();
+        let calls = self.recorded().map(Callbacks::calls).unwrap_or_default();
         let place = |rva| self.inner.images.places(ImageOffset { image: 0, rva }, false).pop().unwrap_or_default();
-        calls.into_iter().map(|(rva, irql)| Callback { place: place(rva), irql }).collect()
+        calls.into_iter().map(|call| Callback { place: place(call.rva), irql: call.irql }).collect()
+    }
+
+    /// Returns what was recorded, if callbacks are.
+    pub(super) fn recorded(&self) -> Option<&Callbacks> {
+        self.inner.callbacks.as_ref()
     }
 }

@@ -1,14 +1,23 @@
 //! The same steps on the imitated framework and on another one: where they differ.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::{Builder, Error, GapKind, NtHost};
+use nt_machine::{RecordedCall, RecordedPrint};
+
+use super::align::{Line, align, in_order};
+use crate::{Builder, Callback, Error, GapKind, NtHost};
 
 /// The maximum number of lines of an aspect that are compared; each line more costs as much memory as all before it.
 const MOST_LINES: usize = 4096;
+/// The lowest address that an object can have: nothing is ever mapped at those below it.
+const FIRST_ADDRESS: u64 = 0x1_0000;
 
-/// A line of one run that the other run does not have at that place.
+/// A line of one run that the other run does not have at that place. The order of two callbacks, lines of debug output or
+/// events counts only if something ordered them in both runs: they belong to one thread, DPC or work item, or one
+/// object is the first argument of both callbacks, or they belong to different requests or times, with a machine in
+/// between in which nothing ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// What it is about: results, callbacks, debug output, events, findings, findings about other images, gaps.
@@ -17,7 +26,8 @@ pub struct Difference {
     pub is_original: bool,
     /// The line.
     pub line: String,
-    /// The line before it in the same run; `None` if it is the first.
+    /// The line before it in the same run, after lines that nothing orders were brought into the order of the other run;
+    /// `None` if it is the first.
     pub after: Option<String>,
 }
 
@@ -30,7 +40,7 @@ impl fmt::Display for Difference {
 }
 
 /// What can be seen of a run.
-type Observed = [(&'static str, Vec<String>); 7];
+type Observed = [(&'static str, Vec<Line>); 7];
 
 impl Builder {
     /// Runs the same steps twice, with the imitated framework and with the one at `framework`, and returns where the runs
@@ -63,7 +73,12 @@ impl Builder {
         let builder = self.trace_all().record_callbacks();
         let model = observe(&builder.clone().imitated_framework().prepare()?, &mut steps)?;
         let original = observe(&builder.framework(framework).prepare()?, &mut steps)?;
-        Ok(model.into_iter().zip(original).flat_map(|((aspect, a), (_, b))| differences(aspect, &a, &b)).collect())
+        let aspects = model.into_iter().zip(original);
+        let found = aspects.flat_map(|((aspect, model), (_, original))| {
+            let (model, original) = align(cut(model), cut(original));
+            differences(aspect, &model, &original)
+        });
+        Ok(found.collect())
     }
 }
 
@@ -71,7 +86,13 @@ fn observe(host: &NtHost, steps: &mut impl FnMut(&NtHost) -> Result<Vec<String>,
     let results = steps(host).unwrap_or_else(|error| vec![error.to_string()]);
     let report = host.report();
     let mut decoder = host.decoder();
-    let events = host.trace().events()?.iter().map(|event| decoder.decode(&event.as_ref()).to_string()).collect();
+    let event = |event: &etw_etl::Event| Line {
+        text: decoder.decode(&event.as_ref()).to_string(),
+        task: event.header.thread_id.unwrap_or_default(),
+        object: None,
+        moment: event.header.stamp,
+    };
+    let events = host.trace().events()?.iter().map(event).collect();
     // Details can have addresses, which differ between runs.
     let finding = |finding: &crate::Finding| {
         let place = finding.place.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -79,22 +100,60 @@ fn observe(host: &NtHost, steps: &mut impl FnMut(&NtHost) -> Result<Vec<String>,
     };
     // Only the imitation can tell a request that its queues refuse from one that the driver refuses.
     let gaps = report.gaps().iter().filter(|gap| gap.kind != GapKind::NotReached);
-    let lines = |text: &str| text.lines().map(str::to_owned).collect();
     Ok([
-        ("results", results),
-        ("callbacks", host.callbacks().iter().map(ToString::to_string).collect()),
-        ("debug output", lines(report.output())),
+        ("results", in_order(results)),
+        ("callbacks", callbacks(host)),
+        ("debug output", output(host)),
         ("events", events),
-        ("findings", report.findings().iter().map(finding).collect()),
-        ("findings about other images", report.other_findings().iter().map(finding).collect()),
-        ("gaps", gaps.map(|gap| gap.kind.to_string()).collect()),
+        ("findings", in_order(report.findings().iter().map(finding))),
+        ("findings about other images", in_order(report.other_findings().iter().map(finding))),
+        ("gaps", in_order(gaps.map(|gap| gap.kind.to_string()))),
     ])
+}
+
+fn callbacks(host: &NtHost) -> Vec<Line> {
+    let calls = host.recorded().map(nt_machine::Callbacks::calls).unwrap_or_default();
+    let line = |(call, callback): (RecordedCall, Callback)| Line {
+        text: callback.to_string(),
+        task: call.order.task,
+        // Zero and small numbers are no objects.
+        object: Some(call.argument).filter(|argument| *argument >= FIRST_ADDRESS),
+        moment: call.order.moment.into(),
+    };
+    calls.into_iter().zip(host.callbacks()).map(line).collect()
+}
+
+/// Returns the lines of the debug output. A task may print a line in several pieces.
+fn output(host: &NtHost) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    // The lines that have no end yet, by task.
+    let mut open: HashMap<u32, usize> = HashMap::new();
+    for RecordedPrint { start, length, order } in host.recorded().map(nt_machine::Callbacks::prints).unwrap_or_default()
+    {
+        for part in host.process().printed(start, length).split_inclusive('\n') {
+            let index = *open.entry(order.task).or_insert(lines.len());
+            if index == lines.len() {
+                lines.push(Line { task: order.task, moment: order.moment.into(), ..Line::default() });
+            }
+            if let Some(line) = lines.get_mut(index) {
+                line.text.push_str(part.trim_end_matches('\n'));
+            }
+            if part.ends_with('\n') {
+                open.remove(&order.task);
+            }
+        }
+    }
+    lines
+}
+
+/// Returns as many lines as can be compared.
+fn cut(mut lines: Vec<Line>) -> Vec<Line> {
+    lines.truncate(MOST_LINES);
+    lines
 }
 
 /// Returns the lines that only one of two lists has, in order. What both have is their longest common subsequence.
 fn differences(aspect: &'static str, model: &[String], original: &[String]) -> Vec<Difference> {
-    let model = model.get(..MOST_LINES).unwrap_or(model);
-    let original = original.get(..MOST_LINES).unwrap_or(original);
     let width = original.len() + 1;
     let at = |row: usize, column: usize| row * width + column;
     // The length of the common part of the rests, from each pair of lines on.

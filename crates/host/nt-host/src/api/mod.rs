@@ -1,5 +1,6 @@
 //! The public API: a host with one driver, its devices, and traces with expectations.
 
+mod align;
 mod builder;
 mod callbacks;
 mod calls;

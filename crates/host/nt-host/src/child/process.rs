@@ -165,6 +165,11 @@ impl Process {
         self.findings.output()
     }
 
+    /// Returns a piece of the debug output.
+    pub(crate) fn printed(&self, start: u64, length: u64) -> String {
+        self.findings.piece(start, length)
+    }
+
     /// Returns the number of bytes of debug output for which there was no room.
     pub(crate) fn output_dropped(&self) -> u64 {
         self.findings.output_dropped()

@@ -18,20 +18,16 @@ use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Register
 use pe_image::Layout;
 
 use super::code::{BREAKPOINT, disassemble, put_breakpoints, taken_addresses};
-use super::words::Words;
+use super::record::{Record, RecordedCall, RecordedPrint};
 use crate::memory::{GuestPtr, Protection, Region, poke, protect};
 use crate::part::Part;
 
-/// The maximum number of calls that are recorded.
-const MOST_CALLS: usize = 1 << 16;
 /// The number of bytes of a copy: the longest instruction has 15 bytes, and the jump 14.
 const COPY: u64 = 32;
 /// `jmp [rip]`, which the target follows.
 const JUMP: [u8; 6] = [0xFF, 0x25, 0, 0, 0, 0];
-/// The bit of each call in the record, because an address and an IRQL can both be zero.
-const RECORDED: u64 = 1 << 63;
 
-/// The functions of a driver that others can call, and the calls: in memory that the process that creates it shares with the
+/// The functions of a driver that others can call, the calls, and the order of the debug output: in memory that the process that creates it shares with the
 /// processes that it forks later.
 #[derive(Clone, Debug)]
 pub struct Callbacks {
@@ -43,8 +39,7 @@ struct Inner {
     functions: Vec<Entry>,
     /// The size of the image in memory.
     size: u64,
-    /// The number of calls, then the calls.
-    record: Words,
+    record: Record,
     /// The addresses of the image and of the copies in this process; 0 before the image is loaded.
     base: AtomicU64,
     copies: AtomicU64,
@@ -68,10 +63,31 @@ pub(crate) fn attach(callbacks: &'static Callbacks) {
     CALLBACKS.attach(callbacks);
 }
 
-/// Handles a breakpoint at an address, with the stack pointer of the thread. Returns where the thread continues if the
-/// breakpoint is on a function. The fault handler calls this, on any number of threads at the same time.
-pub(crate) fn entered(address: u64, stack: u64, irql: u8) -> Option<u64> {
-    CALLBACKS.find()?.entered(address, stack, irql)
+/// Handles a breakpoint at an address, with the stack pointer and the first argument of the thread. Returns where the thread
+/// continues if the breakpoint is on a function. The fault handler calls this, on any number of threads at the same time.
+pub(crate) fn entered(address: u64, stack: u64, argument: u64, irql: u8) -> Option<u64> {
+    CALLBACKS.find()?.entered(address, stack, argument, irql)
+}
+
+/// Records that bytes of the debug output were printed now.
+pub(crate) fn printed(start: u64, length: u64) {
+    if let Some(callbacks) = CALLBACKS.find() {
+        callbacks.inner.record.add_print(start, length);
+    }
+}
+
+/// Called by a thread that begins a DPC or a work item.
+pub(crate) fn begin_job() {
+    if let Some(callbacks) = CALLBACKS.find() {
+        callbacks.inner.record.begin_job();
+    }
+}
+
+/// Called when no thread can run, before one does.
+pub(crate) fn begin_moment() {
+    if let Some(callbacks) = CALLBACKS.find() {
+        callbacks.inner.record.begin_moment();
+    }
 }
 
 /// Returns the function whose first instruction is copied at an address.
@@ -94,18 +110,22 @@ impl Callbacks {
         let used = taken_addresses(layout, &instructions).chain([layout.entry]);
         let functions: BTreeSet<u32> = used.filter(|rva| descent.begins_function(*rva)).collect();
         let functions = functions.into_iter().filter_map(|rva| Entry::new(layout, rva)).collect();
-        let record = Words::new(1 + MOST_CALLS, true)?;
+        let record = Record::new()?;
         let (base, copies) = (AtomicU64::new(0), AtomicU64::new(0));
         let size = layout.bytes.len() as u64;
         Ok(Self { inner: Arc::new(Inner { functions, size, record, base, copies }) })
     }
 
-    /// Returns the calls so far, in their order: the address of the function relative to the image, and the IRQL.
+    /// Returns the calls so far, in their order: at most the first 65,536.
     #[must_use]
-    pub fn calls(&self) -> Vec<(u32, u8)> {
-        let words = self.inner.record.get().iter().skip(1).take(MOST_CALLS);
-        let calls = words.map(|word| word.load(Ordering::Acquire)).take_while(|call| call & RECORDED != 0);
-        calls.map(|call| (call as u32, (call >> 32) as u8)).collect()
+    pub fn calls(&self) -> Vec<RecordedCall> {
+        self.inner.record.calls()
+    }
+
+    /// Returns the pieces of the debug output so far, in their order: at most the first 65,536.
+    #[must_use]
+    pub fn prints(&self) -> Vec<RecordedPrint> {
+        self.inner.record.prints()
     }
 
     /// Puts breakpoints on the functions, in an image that was mapped at `base`. No thread may run its code yet.
@@ -122,24 +142,16 @@ impl Callbacks {
         Ok(())
     }
 
-    fn entered(&self, address: u64, stack: u64, irql: u8) -> Option<u64> {
+    fn entered(&self, address: u64, stack: u64, argument: u64, irql: u8) -> Option<u64> {
         let inner = &*self.inner;
         let base = inner.base.load(Ordering::SeqCst);
         let rva = u32::try_from(address.checked_sub(base)?).ok()?;
         let index = inner.functions.binary_search_by_key(&rva, |entry| entry.rva).ok()?;
         let from = GuestPtr::<u64>::new(stack).read().unwrap_or_default();
         if from.checked_sub(base).is_none_or(|from| from >= inner.size) {
-            self.record(rva, irql);
+            inner.record.add_call(rva, irql, argument);
         }
         Some(inner.copies.load(Ordering::SeqCst) + index as u64 * COPY)
-    }
-
-    fn record(&self, rva: u32, irql: u8) {
-        let [count, calls @ ..] = self.inner.record.get() else { return };
-        let number = count.fetch_add(1, Ordering::AcqRel) as usize;
-        if let Some(call) = calls.get(number).filter(|_| number < MOST_CALLS) {
-            call.store(RECORDED | u64::from(irql) << 32 | u64::from(rva), Ordering::Release);
-        }
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) mod callbacks;
 mod code;
 mod constants;
 mod descent;
+mod record;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ use crate::part::Part;
 use bitmap::Bitmap;
 pub use callbacks::Callbacks;
 use code::{disassemble, put_breakpoints};
+pub use record::{Order, RecordedCall, RecordedPrint};
 
 /// The code of a driver, and which of it has run: in memory that the process that creates it shares with the processes
 /// that it forks later.

@@ -64,6 +64,11 @@ impl<'a> Context<'a> {
         self.get(4)
     }
 
+    /// Returns the first argument, at the start of a function.
+    pub(super) fn rcx(&self) -> u64 {
+        self.get(1)
+    }
+
     pub(super) fn skip(&mut self, length: u8) {
         self.registers[libc::REG_RIP as usize] += i64::from(length);
     }

@@ -128,17 +128,18 @@ impl Findings {
         self.shared().bases.each_ref().map(|base| base.load(Ordering::SeqCst))
     }
 
-    /// Appends debug output of the driver. What does not fit is counted and dropped.
-    pub(crate) fn print(self, text: &str) {
-        self.append(text.as_bytes());
+    /// Appends debug output of the driver. What does not fit is counted and dropped. Returns where the output is and how
+    /// long it is.
+    pub(crate) fn print(self, text: &str) -> (u64, u64) {
+        self.append(text.as_bytes())
     }
 
-    /// Appends a line of the host to the debug output.
-    pub(crate) fn announce(self, line: &str) {
-        self.append(&[&[HOST_LINE], line.as_bytes(), b"\n"].concat());
+    /// Appends a line of the host to the debug output. Returns what [`Self::print`] does.
+    pub(crate) fn announce(self, line: &str) -> (u64, u64) {
+        self.append(&[&[HOST_LINE], line.as_bytes(), b"\n"].concat())
     }
 
-    fn append(self, text: &[u8]) {
+    fn append(self, text: &[u8]) -> (u64, u64) {
         let Shared { output, dropped, .. } = self.shared();
         let fits = |used: u64| (self.room - used).min(text.len() as u64);
         // The closure never returns `None`, so this cannot fail.
@@ -150,6 +151,7 @@ impl Findings {
         // SAFETY: the range is inside the region, and the counter assigned it to this call alone. The text is at least this
         // long.
         unsafe { ptr::copy_nonoverlapping(text.as_ptr(), place, length as usize) };
+        (start, length)
     }
 
     /// Returns the number of bytes of debug output for which there was no room.
@@ -161,14 +163,29 @@ impl Findings {
     /// Returns the debug output so far.
     #[must_use]
     pub fn output(self) -> Vec<Printed> {
-        let length = self.shared().output.load(Ordering::SeqCst) as usize;
-        let mut copy = vec![0_u8; length];
-        let place: *const u8 = ptr::with_exposed_provenance((self.base + OUTPUT_AT) as usize);
-        // SAFETY: the range is inside the region, and the copy has this length.
-        unsafe { ptr::copy_nonoverlapping(place, copy.as_mut_ptr(), length) };
+        let mut copy = self.copy(0, u64::MAX);
         // Text that a thread is writing at this moment.
         while copy.pop_if(|last| *last == 0).is_some() {}
         parts(&copy)
+    }
+
+    /// Returns a piece of the debug output, without the mark of the host's lines.
+    #[must_use]
+    pub fn piece(self, start: u64, length: u64) -> String {
+        let mut bytes = self.copy(start, length);
+        bytes.retain(|byte| *byte != HOST_LINE);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Copies bytes of the debug output, as many of them as there are.
+    fn copy(self, start: u64, length: u64) -> Vec<u8> {
+        let used = self.shared().output.load(Ordering::SeqCst);
+        let length = length.min(used.saturating_sub(start)) as usize;
+        let mut copy = vec![0_u8; length];
+        let place: *const u8 = ptr::with_exposed_provenance((self.base + OUTPUT_AT + start.min(used)) as usize);
+        // SAFETY: the range is inside the region, and the copy has this length.
+        unsafe { ptr::copy_nonoverlapping(place, copy.as_mut_ptr(), length) };
+        copy
     }
 }
 

@@ -25,6 +25,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::coverage::callbacks;
 use crate::cpu::thread;
 use crate::image;
 use crate::part::Part;
@@ -92,14 +93,16 @@ pub(crate) fn signal(event: RunEvent) {
 /// Appends debug output of the driver.
 pub(crate) fn print(text: &str) {
     if let Some(verifier) = VERIFIER.find() {
-        verifier.findings.print(text);
+        let (start, length) = verifier.findings.print(text);
+        callbacks::printed(start, length);
     }
 }
 
 /// Appends a line of the host about the driver to the debug output.
 pub(crate) fn announce(line: &str) {
     if let Some(verifier) = VERIFIER.find() {
-        verifier.findings.announce(line);
+        let (start, length) = verifier.findings.announce(line);
+        callbacks::printed(start, length);
     }
 }
 

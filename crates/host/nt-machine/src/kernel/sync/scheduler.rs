@@ -13,6 +13,7 @@ use super::sleepers::{Channel, Sleeper};
 pub(crate) use super::state::{Action, State, Timer};
 use super::waiters::Waitable;
 use crate::config::{EPOCH, Time};
+use crate::coverage::callbacks;
 use crate::cpu::thread;
 use crate::kernel::lock;
 use crate::verify;
@@ -145,6 +146,9 @@ impl Scheduler {
     /// Called when the thread that serves requests begins one.
     pub(crate) fn begin_request(&self) {
         self.change_quietly(|state| {
+            if state.is_idle() {
+                callbacks::begin_moment();
+            }
             (state.running, state.asked) = (state.running + 1, true);
             state.requests += 1;
         });
@@ -247,6 +251,7 @@ impl Scheduler {
             self.fire(&mut state);
             if let Some(result) = attempt(&mut state) {
                 thread::take_job(state.requests);
+                callbacks::begin_job();
                 return result;
             }
             state = self.sleep(state, None, &self.jobs);
@@ -277,6 +282,7 @@ impl Scheduler {
             return false;
         }
         let Some(next) = state.next_deadline() else { return false };
+        callbacks::begin_moment();
         self.jumped.fetch_max(next.saturating_sub(self.passed()), Ordering::Release);
         self.fire(state);
         state.sleepers.wake_due(self.now());

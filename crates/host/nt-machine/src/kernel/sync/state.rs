@@ -79,11 +79,12 @@ impl State {
 
     /// Returns whether a thread, a DPC or a work item can continue now, or whether virtual time stands still anyway.
     pub(super) fn can_continue(&self) -> bool {
-        !self.asked
-            || self.running != 0
-            || !self.deferred.is_empty()
-            || !self.work.is_empty()
-            || self.sleepers.is_one_woken()
+        !self.asked || !self.is_idle()
+    }
+
+    /// Returns whether no thread, DPC or work item can continue now.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running == 0 && self.deferred.is_empty() && self.work.is_empty() && !self.sleepers.is_one_woken()
     }
 
     /// Returns the next time at which a timer is due or a wait times out.
