@@ -45,13 +45,14 @@ impl<'a, T: Device> DeviceHandle<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns `STATUS_INSUFFICIENT_RESOURCES` if `WdfPdoInitAllocate` fails.
+    /// Returns `STATUS_INSUFFICIENT_RESOURCES` if `WdfPdoInitAllocate` fails, and `STATUS_INVALID_DEVICE_REQUEST` for a control device.
     ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
     pub fn child_device<C: Device>(&self) -> Result<ChildInit<'a, C>, NtStatus> {
-        // SAFETY: the device exists.
+        self.needs_pnp()?;
+        // SAFETY: the device exists and is not a control device.
         let raw = unsafe { wdf!(WdfPdoInitAllocate, self.raw()) };
         if raw.is_null() {
             return Err(NtStatus::InsufficientResources);
@@ -162,6 +163,16 @@ impl PdoInit<'_> {
 }
 
 impl<T: Device> ChildInit<'_, T> {
+    /// Returns the framework's pointer. It must not be used after the device is created.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> PWDFDEVICE_INIT {
+        self.init.raw
+    }
+
     /// Fills in the ids of the device.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns the error of `WdfChildListCreate`.
+    /// Returns the error of `WdfChildListCreate`, or `STATUS_INVALID_DEVICE_REQUEST` for a control device.
     ///
     /// # IRQL
     ///
@@ -85,6 +85,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     where
         T: ChildListEvents<Tag>,
     {
+        self.needs_pnp()?;
         let mut config = WDF_CHILD_LIST_CONFIG {
             Size: size_field::<WDF_CHILD_LIST_CONFIG>(),
             IdentificationDescriptionSize: size_field::<Description<T::Id>>(),

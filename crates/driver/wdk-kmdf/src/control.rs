@@ -58,6 +58,16 @@ impl DriverHandle {
 }
 
 impl<T: Device> ControlInit<'_, T> {
+    /// Returns the framework's pointer. It must not be used after the device is created.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> PWDFDEVICE_INIT {
+        self.raw
+    }
+
     /// Names the device, for example `\Device\MyControl`.
     ///
     /// # Errors

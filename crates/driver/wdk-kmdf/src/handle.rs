@@ -6,7 +6,7 @@ use core::ops::Deref;
 use core::ptr;
 
 use wdk_etw::{Guid, NtStatus};
-use wdk_sys::{_WDF_DEVICE_FAILED_ACTION, DEVICE_REGISTRY_PROPERTY, WDFDEVICE};
+use wdk_sys::{_WDF_DEVICE_FAILED_ACTION, _WDF_DEVICE_PNP_STATE, DEVICE_REGISTRY_PROPERTY, WDFDEVICE};
 
 use crate::call::wdf;
 use crate::text::unicode;
@@ -89,12 +89,16 @@ impl<'a, T: Device> DeviceHandle<'a, T> {
         check(unsafe { wdf!(WdfDeviceCreateDeviceInterface, self.raw, ptr::from_ref(guid(class)), ptr::null()) })
     }
 
-    /// Enables or disables a device interface. The framework does it when the device starts and stops; this overrides it.
+    /// Enables or disables a device interface. The framework does it when the device starts and stops; this overrides it. Has no effect
+    /// on a control device, or if the device has no such interface.
     ///
     /// # IRQL
     ///
     /// `PASSIVE_LEVEL`.
     pub fn set_interface_state(&self, class: &Guid, is_enabled: bool) {
+        if self.needs_pnp().is_err() {
+            return;
+        }
         // SAFETY: the device exists, the GUID outlives the call, and the reference string is optional.
         unsafe {
             wdf!(
@@ -148,19 +152,29 @@ impl<'a, T: Device> DeviceHandle<'a, T> {
         Ok(usize::try_from(written).unwrap_or_default())
     }
 
-    /// Reports that the device has failed. The framework removes it, and restarts it if `restart` is set.
+    /// Reports that the device has failed. The framework removes it, and restarts it if `restart` is set. Has no effect on a control
+    /// device.
     ///
     /// # IRQL
     ///
     /// At most `DISPATCH_LEVEL`.
     pub fn set_failed(&self, restart: bool) {
+        if self.needs_pnp().is_err() {
+            return;
+        }
         let action = if restart {
             _WDF_DEVICE_FAILED_ACTION::WdfDeviceFailedAttemptRestart
         } else {
             _WDF_DEVICE_FAILED_ACTION::WdfDeviceFailedNoRestart
         };
-        // SAFETY: the device exists.
+        // SAFETY: the device exists and is not a control device.
         unsafe { wdf!(WdfDeviceSetFailed, self.raw, action) };
+    }
+
+    /// Returns an error if this is a control device.
+    pub(crate) fn needs_pnp(&self) -> Result<(), NtStatus> {
+        // SAFETY: the device exists.
+        unsafe { needs_pnp(self.raw) }
     }
 
     /// Returns the framework's handle, valid until the callback returns.
@@ -171,6 +185,25 @@ impl<'a, T: Device> DeviceHandle<'a, T> {
     #[must_use]
     pub const fn raw(&self) -> WDFDEVICE {
         self.raw
+    }
+}
+
+/// Returns `STATUS_INVALID_DEVICE_REQUEST` for a control device. Most of the framework's functions for Plug and Play, power and WMI do not
+/// check that: they use a part of the device that a control device does not have (`m_PkgPnp` in Microsoft's public framework source,
+/// `shared/core/fxdeviceapi.cpp`).
+///
+/// # Safety
+///
+/// The device must exist.
+#[inline(never)]
+pub(crate) unsafe fn needs_pnp(device: WDFDEVICE) -> Result<(), NtStatus> {
+    // SAFETY: guaranteed by the caller.
+    let state = unsafe { wdf!(WdfDeviceGetDevicePnpState, device) };
+    // Only a control device stays in this state after its creation.
+    if state == _WDF_DEVICE_PNP_STATE::WdfDevStatePnpObjectCreated {
+        Err(NtStatus::InvalidDeviceRequest)
+    } else {
+        Ok(())
     }
 }
 

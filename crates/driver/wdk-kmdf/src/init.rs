@@ -195,6 +195,16 @@ impl<'a, T: Device> DeviceBuilder<'a, T> {
         self
     }
 
+    /// Returns the framework's pointer. It must not be used after the device is created.
+    ///
+    /// # IRQL
+    ///
+    /// Any.
+    #[must_use]
+    pub const fn raw(&self) -> PWDFDEVICE_INIT {
+        self.raw
+    }
+
     /// As [`DeviceInit::create`].
     ///
     /// # Errors

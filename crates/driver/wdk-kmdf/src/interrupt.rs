@@ -129,7 +129,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns the error of `WdfInterruptCreate`.
+    /// Returns the error of `WdfInterruptCreate`, or `STATUS_INVALID_DEVICE_REQUEST` for a control device.
     ///
     /// # IRQL
     ///
@@ -138,6 +138,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     where
         T: InterruptEvents<Tag>,
     {
+        self.needs_pnp()?;
         let mut config = WDF_INTERRUPT_CONFIG {
             Size: size_field::<WDF_INTERRUPT_CONFIG>(),
             ShareVector: _WDF_TRI_STATE::WdfUseDefault,

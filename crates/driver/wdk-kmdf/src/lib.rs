@@ -6,7 +6,7 @@
 //! | purpose | types |
 //! |---|---|
 //! | the driver object | [`Driver`], [`DriverHandle`], [`create_driver`] |
-//! | a device, its `PnP` and power callbacks, its settings | [`Device`], [`WakeEvents`], [`DeviceInit`], [`DeviceBuilder`], [`DeviceHandle`], [`DeviceRef`] |
+//! | a device, its `PnP` and power callbacks, its settings | [`Device`], [`WakeEvents`], [`DeviceInit`], [`DeviceBuilder`], [`DeviceHandle`], [`DeviceRef`], [`PowerReference`] |
 //! | the devices on a bus | [`ChildInit`], [`ChildDevice`], [`ChildList`], [`ChildListEvents`], [`PdoInit`] |
 //! | a device without hardware | [`ControlInit`], [`ControlDevice`] |
 //! | queues and requests | [`QueueEvents`], [`IoDefaultEvents`], [`Queue`], [`QueueConfig`], [`Request`], [`Output`], [`PendingRequest`] |
@@ -60,6 +60,7 @@ mod own_request;
 mod pending;
 mod pod;
 mod power;
+mod power_reference;
 mod queue;
 mod queue_config;
 mod registry;
@@ -99,6 +100,7 @@ pub use own_request::{Completion, Operation, OwnRequest, OwnRequestEvents};
 pub use pending::{PendingRequest, StoppedRequest};
 pub use pod::Pod;
 pub use power::{PowerState, WakeEvents};
+pub use power_reference::PowerReference;
 pub use queue::{Dispatch, Queue, QueueEvents};
 pub use queue_config::QueueConfig;
 pub use registry::{Access, RegistryKey};

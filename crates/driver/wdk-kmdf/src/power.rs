@@ -63,6 +63,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn assign_idle_settings(&self, timeout: Duration, wakes: bool) -> Result<(), NtStatus> {
+        self.needs_pnp()?;
         let mut settings = WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS {
             Size: size_field::<WDF_DEVICE_POWER_POLICY_IDLE_SETTINGS>(),
             IdleCaps: if wakes {
@@ -93,6 +94,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// `PASSIVE_LEVEL`.
     pub fn assign_wake_settings(&self) -> Result<(), NtStatus> {
+        self.needs_pnp()?;
         let mut settings = WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS {
             Size: size_field::<WDF_DEVICE_POWER_POLICY_WAKE_SETTINGS>(),
             DxState: _DEVICE_POWER_STATE::PowerDeviceMaximum,

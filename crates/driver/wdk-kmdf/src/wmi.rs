@@ -141,7 +141,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns the error of `WdfWmiInstanceCreate`.
+    /// Returns the error of `WdfWmiInstanceCreate`, or `STATUS_INVALID_DEVICE_REQUEST` for a control device.
     ///
     /// # IRQL
     ///
@@ -150,6 +150,7 @@ impl<T: Device> DeviceHandle<'_, T> {
     where
         T: WmiEvents<Tag>,
     {
+        self.needs_pnp()?;
         let mut provider = WDF_WMI_PROVIDER_CONFIG {
             Size: size_field::<WDF_WMI_PROVIDER_CONFIG>(),
             Guid: *guid(block),

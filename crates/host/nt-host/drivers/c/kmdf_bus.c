@@ -1,5 +1,5 @@
-/* A bus driver: control requests add, remove and find child devices by number, list them, look up their addresses, and
-   ask the bus or its first child for interfaces. With BUG 1 the addresses of the children are too large for the memory of the system. */
+/* A bus driver: control requests add, remove and find child devices by number, list them, look up their addresses, ask
+   the bus or its first child for interfaces, and read the names of device interfaces. With BUG 1 the addresses of the children are too large for the memory of the system. */
 
 #include "framework.h"
 
@@ -115,6 +115,42 @@ static NTSTATUS Ask(WDFDEVICE Device, const QUESTION *Question)
     return status;
 }
 
+/* Returns the status of reading the name of a device interface. */
+static NTSTATUS Name(WDFDEVICE Device, ULONG Class, PCWSTR Reference)
+{
+    UNICODE_STRING reference;
+    PVOID string;
+    NTSTATUS status = (NTSTATUS)ANY_WDF(WdfStringCreate, NULL, NULL, &string);
+
+    if (status < 0) {
+        return status;
+    }
+    RtlInitUnicodeString(&reference, Reference);
+    status = (NTSTATUS)ANY_WDF(WdfDeviceRetrieveDeviceInterfaceString, Device, &Types[Class], Reference ? &reference : NULL, string);
+    WDF(WDFOBJECTDELETE, WdfObjectDelete, (WDFOBJECT)string);
+    return status;
+}
+
+/* A child that was reported as missing, with a reference. */
+static WDFDEVICE Missing;
+
+/* Reports the device of a child as missing. Without one: the child that was reported before, or the bus. */
+static NTSTATUS MarkMissing(WDFDEVICE Bus, WDFDEVICE Child)
+{
+    WDFDEVICE device = Child ? Child : Missing ? Missing : Bus;
+    NTSTATUS status;
+
+    if (Child) {
+        WDF(WDFOBJECTREFERENCEACTUAL, WdfObjectReferenceActual, Child, NULL, 0, NULL);
+    }
+    status = (NTSTATUS)ANY_WDF(WdfPdoMarkMissing, device);
+    if (device == Missing) {
+        WDF(WDFOBJECTDEREFERENCEACTUAL, WdfObjectDereferenceActual, device, NULL, 0, NULL);
+    }
+    Missing = Child;
+    return status;
+}
+
 static NTSTATUS NTAPI ChildEntry(WDFDEVICE Device, ULONG Previous)
 {
     IDENTIFICATION identification = {sizeof identification, 0};
@@ -177,6 +213,11 @@ static NTSTATUS NTAPI CreateChild(PVOID List, IDENTIFICATION *Identification, PW
     }
     if (status >= 0 && Identification->Number == 1) {
         FirstChild = child;
+        /* Windows does not know the child yet, so its interface has no name. */
+        status = (NTSTATUS)ANY_WDF(WdfDeviceCreateDeviceInterface, child, &Types[ONE_WAY], NULL);
+        if (status < 0 || Name(child, ONE_WAY, NULL) != (NTSTATUS)0xC0000184) {
+            return STATUS_UNSUCCESSFUL_;
+        }
         /* A two-way interface without a callback is refused. */
         if (Offer(child, ONE_WAY, NULL, FALSE, TRUE) != (NTSTATUS)0xC000000D) {
             return STATUS_UNSUCCESSFUL_;
@@ -241,6 +282,14 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
         status = Ask(device, (QUESTION *)number);
         break;
     case CODE(5):
+        status = MarkMissing(device, (WDFDEVICE)ANY_WDF(WdfChildListRetrievePdo, list, &info));
+        break;
+    case CODE(6):
+        LOG("names: %x %x %x %x %x\n", Name(device, ONE_WAY, NULL), Name(device, TWO_WAY, L"second"),
+            Name(device, TWO_WAY, NULL), Name(device, TWO_WAY, L"third"), Name(FirstChild, ONE_WAY, NULL));
+        status = 0;
+        break;
+    case CODE(7):
         /* The framework compares the size with that of the list. */
         address.Size = identification.Number == 0 ? 4 : sizeof address;
         status = (NTSTATUS)ANY_WDF(WdfChildListRetrieveAddressDescription, list, &identification, &address);
@@ -258,6 +307,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     CHILD_LIST_CONFIG children = {sizeof children, sizeof(IDENTIFICATION), address, (PVOID)CreateChild, (PVOID)Scan, {0}};
     OWN own = {{sizeof own, 2, (PVOID)5, Reference, Reference}, 7};
     WDF_IO_QUEUE_CONFIG queue;
+    UNICODE_STRING second;
     WDFDEVICE device;
     NTSTATUS status;
 
@@ -267,6 +317,9 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
+    RtlInitUnicodeString(&second, L"second");
+    ANY_WDF(WdfDeviceCreateDeviceInterface, device, &Types[ONE_WAY], NULL);
+    ANY_WDF(WdfDeviceCreateDeviceInterface, device, &Types[TWO_WAY], &second);
     /* Only a child has a parent to which queries could be passed. */
     if (Offer(device, ONE_WAY, &own, TRUE, FALSE) != (NTSTATUS)0xC000000D) {
         return STATUS_UNSUCCESSFUL_;

@@ -9,7 +9,9 @@ const PULL: u32 = 0x0022_2004;
 const LIST: u32 = 0x0022_2008;
 const FIND: u32 = 0x0022_200C;
 const QUERY: u32 = 0x0022_2010;
-const ADDRESS: u32 = 0x0022_2014;
+const MARK_MISSING: u32 = 0x0022_2014;
+const NAMES: u32 = 0x0022_2018;
+const ADDRESS: u32 = 0x0022_201C;
 /// The number of a child that refuses to be removed.
 const STAYS: u32 = 42;
 
@@ -68,6 +70,37 @@ fn a_bus_leaves_with_its_children_in_the_same_way_unless_a_child_refuses() {
     assert_eq!(log.lines(&host), ["has 1, status 1", "has 42, status 1"]);
     device.surprise_remove().expect("removal");
     assert_eq!(log.lines(&host), ["a child was pulled out", "a child stops"].repeat(2));
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn a_device_is_reported_as_missing_once() {
+    let host = framework("kmdf_bus").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    assert_eq!(ask(&device, MARK_MISSING, 0), NtStatus::InvalidParameter, "the bus is not a child");
+    assert_eq!(ask(&device, PLUG, 7), NtStatus::Success);
+    let mut log = Log::default();
+    log.lines(&host);
+    assert_eq!(ask(&device, MARK_MISSING, 7), NtStatus::Success);
+    assert_eq!(log.lines(&host), ["a child was pulled out", "a child stops"]);
+    // The driver still has a reference to the child's device.
+    assert_eq!(ask(&device, MARK_MISSING, 7), NtStatus::NoSuchDevice);
+    assert_eq!(ask(&device, PLUG, 7), NtStatus::Success);
+    assert_eq!(log.lines(&host), ["create 7", "child 7 starts"]);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn device_interfaces_have_names_by_class_and_reference_string() {
+    let host = framework("kmdf_bus").start().expect("DriverEntry");
+    let device = host.add_device().expect("a device");
+    let mut log = Log::default();
+    log.lines(&host);
+    assert_eq!(ask(&device, NAMES, 0), NtStatus::Success);
+    // STATUS_OBJECT_NAME_NOT_FOUND for an interface without its reference string, and for one that was not created.
+    assert_eq!(log.lines(&host), ["names: 0 0 c0000034 c0000034 0"]);
+    device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }
 

@@ -1,8 +1,9 @@
 //! Child lists: the children of a bus driver's device, and what their removal needs.
 
 use super::attributes::Attributes;
-use super::device::with_device;
+use super::device::{self, Device, with_device};
 use super::kind::Kind;
+use super::state::with;
 use super::{Handle, object};
 use crate::kernel::{self, kernel};
 use crate::layout::WDF_CHILD_LIST_CONFIG;
@@ -94,13 +95,36 @@ pub(super) fn free(child: &Child) {
     pool.free_object(child.address.address());
 }
 
+/// Returns the lists of a device's children, and the children that are in none. Another thread may delete the device.
+fn children(device: Handle) -> (Vec<Handle>, Vec<Handle>) {
+    let both = |device: &mut Device| (device.lists.clone(), device.static_children.clone());
+    with(|framework| framework.get_mut(device).map(both)).unwrap_or_default()
+}
+
 /// Returns a device and its descendants, each child before its parent.
 pub(super) fn with_descendants(device: Handle) -> Vec<Handle> {
-    let (lists, single) = with_device(device, |device| (device.lists.clone(), device.static_children.clone()));
+    let (lists, single) = children(device);
     let listed = lists.into_iter().flat_map(|list| with_list(list, |list| list.children.clone()));
     let children = listed.map(|child| child.device).chain(single);
-    let existing = children.filter(|child| object::exists(*child));
-    existing.flat_map(with_descendants).chain([device]).collect()
+    let living = children.filter(|child| device::lives(*child, |_| true));
+    living.flat_map(with_descendants).chain([device]).collect()
+}
+
+/// Marks the child with this device as missing in its list. Returns the list, or `None` if no list of the parent has the child.
+pub(super) fn mark_missing(parent: Handle, device: Handle) -> Option<Handle> {
+    let mark = |list: Handle| {
+        with_list(list, |list| {
+            let child = list.children.iter_mut().find(|child| child.device == device)?;
+            child.is_present = false;
+            Some(())
+        })
+    };
+    children(parent).0.into_iter().find(|list| mark(*list).is_some())
+}
+
+/// Returns whether a device is a child of a parent without being in a list.
+pub(super) fn is_static(parent: Handle, device: Handle) -> bool {
+    children(parent).1.contains(&device)
 }
 
 /// Removes the children of a parent with `remove`. Called before the parent is removed.

@@ -1,4 +1,4 @@
-//! Devices: their state, names and interfaces. [`super::create`] creates them, [`super::pnp`] starts and removes them.
+//! Devices: their state and names. [`super::create`] creates them, [`super::pnp`] starts and removes them.
 
 use etw_types::{Guid, NtStatus};
 
@@ -11,7 +11,7 @@ use super::states::{PnpState, PolicyState, PowerState};
 use crate::kernel::RequestKind;
 use crate::kernel::ex::object as references;
 use crate::kernel::io::{device as wdm, names};
-use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, GUID, UNICODE_STRING};
+use crate::layout::{DEVICE_OBJECT, FILE_OBJECT, UNICODE_STRING};
 use crate::memory::{Code, GuestPtr, Opaque, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
@@ -19,36 +19,6 @@ use crate::routine::{DISPATCH, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fa
 const NO_POWER_ACTION: i32 = 0;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfDeviceCreateDeviceInterface(
-        device: Handle,
-        _class: Ignored<GuestPtr<GUID>>,
-        _reference: Ignored<GuestPtr<UNICODE_STRING>>,
-    ) -> NtStatus {
-        with_device(device, |device| device.interfaces += 1);
-        NtStatus::Success
-    }
-
-    #[irql(PASSIVE), fixed]
-    fn WdfDeviceSetDeviceInterfaceState(
-        device: Handle,
-        _class: Ignored<GuestPtr<GUID>>,
-        _reference: Ignored<GuestPtr<UNICODE_STRING>>,
-        _enabled: Ignored<bool>,
-    ) {
-        check(device);
-    }
-
-    #[irql(PASSIVE), fixed]
-    fn WdfDeviceSetDeviceInterfaceStateEx(
-        device: Handle,
-        _class: Ignored<GuestPtr<GUID>>,
-        _reference: Ignored<GuestPtr<UNICODE_STRING>>,
-        _enabled: Ignored<bool>,
-    ) {
-        check(device);
-    }
-
     #[irql(PASSIVE), fails(NO_RESOURCES)]
     fn WdfDeviceCreateSymbolicLink(device: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         let name = name.text()?;
@@ -153,7 +123,7 @@ pub(super) struct Device {
     /// `WDF_REQUEST_TYPE` and the queue for it.
     pub(super) dispatching: Vec<(RequestKind, Handle)>,
     links: Vec<String>,
-    interfaces: u32,
+    pub(super) interfaces: Vec<Interface>,
     /// The driver-defined interfaces, in the order in which they were added.
     pub(super) offers: Vec<Offer>,
     /// The number of open files.
@@ -215,6 +185,14 @@ impl Device {
     pub(super) fn is_going(&self) -> bool {
         self.phase == Some(Phase::Remove)
     }
+}
+
+/// A device interface, by which clients find a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Interface {
+    pub(super) class: Guid,
+    /// Distinguishes the interfaces of a class; often empty.
+    pub(super) reference: String,
 }
 
 /// A callback that selects the queues of IRPs with a major function.
@@ -337,9 +315,20 @@ pub(super) fn is_control(handle: Handle) -> bool {
     with_device(handle, |device| device.init.control)
 }
 
+/// Fails if a device is a control device, as the functions for interfaces and properties do.
+pub(super) fn refuse_control(handle: Handle) -> Outcome {
+    if is_control(handle) { fail(NtStatus::InvalidDeviceRequest) } else { done(()) }
+}
+
 /// Stops the machine unless the object is a device.
 pub(super) fn check(handle: Handle) {
     with_device(handle, |_| ());
+}
+
+/// Returns whether a device exists, its deletion has not begun, and `is_wanted` accepts it. Unlike [`with_device`], this is for code
+/// that runs while another thread may delete the device.
+pub(super) fn lives(handle: Handle, is_wanted: impl FnOnce(&Device) -> bool) -> bool {
+    with(|framework| framework.living::<Device>(handle).is_some_and(|device| is_wanted(device)))
 }
 
 /// Returns whether there is a device that `is_wanted` accepts.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::{
-    cancel, children, complete, control, create, device, device_state, driver, file, format, idle, init, interrupt,
-    irp_dispatch, life, locks, memory, misc, parts, pdo, policy, preprocess, property, query_interface, queue,
-    queue_create, queue_state, registry, request, resource_list, retrieve, send, sync, target, target_open,
+    cancel, children, complete, control, create, device, device_state, driver, file, format, idle, init, interface,
+    interrupt, irp_dispatch, life, locks, memory, misc, parts, pdo, policy, preprocess, property, query_interface,
+    queue, queue_create, queue_state, registry, request, resource_list, retrieve, send, sync, target, target_open,
     target_state, timer, user_buffers, wmi, work,
 };
 use crate::kernel::Entry;
@@ -14,7 +14,7 @@ use crate::routine::Routine;
 /// The kit's list of functions, in the order of their indices. Each line is `index Name`, optionally with `: types`.
 const TABLE: &str = include_str!("functions.txt");
 
-static FAMILIES: [&[Routine]; 40] = [
+static FAMILIES: [&[Routine]; 41] = [
     cancel::FUNCTIONS,
     children::FUNCTIONS,
     complete::FUNCTIONS,
@@ -27,6 +27,7 @@ static FAMILIES: [&[Routine]; 40] = [
     format::FUNCTIONS,
     idle::FUNCTIONS,
     init::FUNCTIONS,
+    interface::FUNCTIONS,
     interrupt::FUNCTIONS,
     irp_dispatch::FUNCTIONS,
     life::FUNCTIONS,

@@ -75,6 +75,8 @@ pub(super) struct Object {
     pub(super) deleted: bool,
     /// The object's own work has ended, and its cleanup callbacks run or have run.
     pub(super) disposed: bool,
+    /// The object is cleaned up, and only references keep it. Its last reference destroys it.
+    pub(super) released: bool,
     /// Its destroy callbacks run or have run.
     pub(super) destroyed: bool,
     /// See [`Kind::is_of_package`].

@@ -137,7 +137,7 @@ fn dereference(handle: Handle) {
         if let Some(request) = object.get_mut::<Request>() {
             request.found = request.found.min(references.max(0).cast_unsigned());
         }
-        (references, object.deleted)
+        (references, object.released)
     });
     match left {
         (..0, _) => verify::find(
@@ -196,7 +196,11 @@ fn release(handle: Handle) {
     for child in change_if_exists(handle, |object| object.children.clone()).unwrap_or_default() {
         release(child);
     }
-    if change_if_exists(handle, |object| object.references <= 0) == Some(true) {
+    let is_unused = |object: &mut Object| {
+        object.released = true;
+        object.references <= 0
+    };
+    if change_if_exists(handle, is_unused) == Some(true) {
         destroy(handle);
     }
 }

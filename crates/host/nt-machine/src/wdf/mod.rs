@@ -37,6 +37,7 @@ mod functions;
 mod handle;
 mod idle;
 mod init;
+mod interface;
 mod interrupt;
 mod irp_dispatch;
 mod kind;

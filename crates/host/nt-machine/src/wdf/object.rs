@@ -58,6 +58,7 @@ pub(super) fn create_with(
             references: 0,
             deleted: false,
             disposed: false,
+            released: false,
             destroyed: false,
             is_of_package,
             holder: (0, 0),

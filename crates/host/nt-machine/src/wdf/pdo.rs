@@ -3,9 +3,9 @@
 use etw_types::NtStatus;
 
 use super::Handle;
-use super::child_list::with_list;
+use super::child_list::{self, with_list};
 use super::device::{self, Device, with_device};
-use super::enumerate::{remove, start_child, submit};
+use super::enumerate::{later, remove, start_child, submit};
 use super::init::{self, Init, note_failure};
 use super::state::with;
 use crate::layout::{GUID, UNICODE_STRING};
@@ -98,8 +98,18 @@ functions! { pub(super) FUNCTIONS;
 
     #[irql(DISPATCH)]
     fn WdfPdoMarkMissing(child: Handle) -> NtStatus {
-        device::check(child);
-        submit(child, move || remove(child));
+        let parent = with_device(child, |device| device.init.parent);
+        if parent.is_null() {
+            return NtStatus::InvalidParameter;
+        }
+        if let Some(list) = child_list::mark_missing(parent, child) {
+            later(list);
+        } else if child_list::is_static(parent, child) && device::lives(child, |_| true) {
+            submit(child, move || remove(child));
+        } else {
+            // It was never reported, or it is already removed, and only references keep it.
+            return NtStatus::NoSuchDevice;
+        }
         NtStatus::Success
     }
 

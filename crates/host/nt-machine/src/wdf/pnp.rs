@@ -2,7 +2,7 @@
 
 use etw_types::NtStatus;
 
-use super::device::{Phase, with_device};
+use super::device::{self, Phase, with_device};
 use super::state::close_clients;
 use super::turn::Turn;
 use super::{Handle, child_list, file, life, object, power, preprocess};
@@ -69,7 +69,7 @@ fn status_of(result: Result<(), NtStatus>) -> NtStatus {
 /// Clients close their files as Windows requires it: after `IRP_MN_QUERY_REMOVE_DEVICE` or `IRP_MN_SURPRISE_REMOVAL`,
 /// and before `IRP_MN_REMOVE_DEVICE`.
 pub(crate) fn remove_device(device: Handle, surprise: bool) -> Outcome {
-    if !object::exists(device) || with_device(device, |device| device.init.control) {
+    if !device::lives(device, |device| !device.init.control) {
         return Ok(());
     }
     wake_up(device);
@@ -123,7 +123,7 @@ fn query_remove(devices: &[Handle]) -> Outcome {
 
 /// Removes a device after its children.
 fn remove_tree(device: Handle) -> Outcome {
-    if object::exists(device) {
+    if device::lives(device, |_| true) {
         child_list::parent_goes(device, remove_tree)?;
         finish_removal(device)?;
     }
@@ -144,7 +144,7 @@ fn finish_removal(device: Handle) -> Outcome {
 
 /// Stops a device, so that it can be started with other resources. The driver may refuse.
 pub(super) fn stop(device: Handle) -> Outcome {
-    if !object::exists(device) || with_device(device, |device| device.init.control) {
+    if !device::lives(device, |device| !device.init.control) {
         return fail(NtStatus::NoSuchDevice);
     }
     let Some(_turn) = Turn::take(device, Phase::Stop) else { return fail(NtStatus::NoSuchDevice) };
@@ -170,7 +170,7 @@ pub(super) fn stop(device: Handle) -> Outcome {
 /// Wakes a device and its children, parents first: devices do not come and go while the system sleeps.
 fn wake_up(device: Handle) {
     for device in child_list::with_descendants(device).into_iter().rev() {
-        if object::exists(device) && with_device(device, |device| device.is_asleep) {
+        if device::lives(device, |device| device.is_asleep) {
             let _ = set_power(device, true);
         }
     }
@@ -207,7 +207,7 @@ fn change_power(device: Handle, set: impl FnOnce() + Send + 'static) -> Result<(
 
 /// Removes a device whose power callback failed.
 fn remove_if_failed(device: Handle) {
-    if object::exists(device) && with_device(device, |device| device.is_failing && !device.is_asleep) {
+    if device::lives(device, |device| device.is_failing && !device.is_asleep) {
         remove_failed(device);
     }
 }

@@ -8,7 +8,7 @@ use super::target::{self, Target};
 use super::{Handle, init, memory, misc};
 use crate::kernel::io::interface::{property, store};
 use crate::kernel::kernel;
-use crate::layout::{DEVICE_OBJECT, GUID, UNICODE_STRING, WDF_OBJECT_ATTRIBUTES};
+use crate::layout::{DEVICE_OBJECT, WDF_OBJECT_ATTRIBUTES};
 use crate::memory::GuestPtr;
 use crate::routine::{Ignored, NO_RESOURCES, Outcome, PASSIVE, done, fail, functions};
 
@@ -23,6 +23,7 @@ functions! { pub(super) FUNCTIONS;
         buffer: GuestPtr<u8>,
         result_length: GuestPtr<u32>,
     ) -> Outcome {
+        device::refuse_control(device)?;
         store(&value(device, property)?, buffer, length, result_length)
     }
 
@@ -57,6 +58,7 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
+        device::refuse_control(device)?;
         created(memory::with_bytes(call, attributes, &value(device, property)?), place)
     }
 
@@ -91,22 +93,6 @@ functions! { pub(super) FUNCTIONS;
             return fail(NtStatus::InvalidDeviceState);
         }
         misc::set_string(string, &name.encode_utf16().collect::<Vec<u16>>())?;
-        done(())
-    }
-
-    #[irql(PASSIVE), fails(NO_RESOURCES)]
-    fn WdfDeviceRetrieveDeviceInterfaceString(
-        device: Handle,
-        class: GuestPtr<GUID>,
-        reference: Option<GuestPtr<UNICODE_STRING>>,
-        string: Handle,
-    ) -> Outcome {
-        device::check(device);
-        let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{}}}", class.id()?);
-        if let Some(reference) = reference {
-            text = format!("{text}\\{}", reference.text()?);
-        }
-        misc::set_string(string, &text.encode_utf16().collect::<Vec<u16>>())?;
         done(())
     }
 

@@ -3,7 +3,7 @@
 use etw_types::NtStatus;
 
 use super::attributes::Attributes;
-use super::device::with_device;
+use super::device::{self, with_device};
 use super::kind::Kind;
 use super::object::{self, create, created};
 use super::{Handle, life, memory, misc};
@@ -46,6 +46,10 @@ functions! { pub(super) FUNCTIONS;
         attributes: GuestPtr<WDF_OBJECT_ATTRIBUTES>,
         place: GuestPtr<Handle>,
     ) -> Outcome {
+        if device::is_control(device) {
+            // Plug and Play does not know it, so there is no key (`FxDevice::_OpenKey` in `shared/core/km/fxdevicekm.cpp`).
+            return fail(NtStatus::InvalidDeviceState);
+        }
         check_hardware_key(device, kind);
         opened(call, Some(keys::open_device(kind, call.from)), attributes, place)
     }

@@ -130,6 +130,11 @@ impl Framework {
         self.objects.get_mut(&handle)?.get_mut()
     }
 
+    /// As [`get_mut`](Self::get_mut), for an object whose deletion has not begun.
+    pub(super) fn living<T: Kind>(&mut self, handle: Handle) -> Option<&mut T> {
+        self.objects.get_mut(&handle).filter(|object| !object.deleted)?.get_mut()
+    }
+
     /// Records the end of a request. If too many are kept, the oldest goes whose end nobody waits for.
     pub(super) fn request_ended(&mut self, request: Handle, end: Ended) {
         self.ended.insert(request, end);

@@ -10,10 +10,10 @@ use crate::kernel::kernel;
 pub(super) struct Turn(Handle);
 
 impl Turn {
-    /// Waits until nothing else happens to a device. Returns `None` if the device does not exist any more.
+    /// Waits until nothing else happens to a device. Returns `None` if the device was deleted: references can keep it in memory.
     pub(super) fn take(device: Handle, phase: Phase) -> Option<Self> {
         let attempt = |framework: &mut Framework| {
-            let Some(state) = framework.get_mut::<Device>(device) else { return Some(None) };
+            let Some(state) = framework.living::<Device>(device) else { return Some(None) };
             // A new device waits for its start.
             let is_free = state.phase.is_none() || (state.phase, phase) == (Some(Phase::Start), Phase::Start);
             is_free.then(|| {

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use wdk_etw::{Guid, IrpActivity, NtStatus};
 use wdk_kmdf::{
-    Access, ChildInit, DeviceHandle, DeviceInit, DeviceProperty, DriverHandle, Memory, PdoInit, RegistryKey, Request,
-    UnicodeString, wide,
+    Access, ChildInit, DeviceHandle, DeviceInit, DeviceProperty, DriverHandle, Memory, Passive, PdoInit, RegistryKey,
+    Request, UnicodeString, wide,
 };
 use wdk_sys::REG_BINARY;
 
@@ -37,6 +37,7 @@ pub(crate) fn run(driver: DriverHandle, device: DeviceHandle<'_, Misuse>) -> u32
         ("a target with a long name", device.open_target(&LONG, 0).err() == Some(NtStatus::InvalidParameter)),
         ("a target that does not exist", device.open_target(&MISSING, 0).is_err()),
         ("a property without room", device.query_property(DeviceProperty::HardwareId, &mut []).is_err()),
+        ("an interface of no class", device.interface_string(&CLASS).err() == Some(NtStatus::ObjectNameNotFound)),
         ("a long text", UnicodeString::new(passive, &LONG).err() == Some(NtStatus::InvalidParameter)),
         (
             "a period of centuries",
@@ -49,9 +50,9 @@ pub(crate) fn run(driver: DriverHandle, device: DeviceHandle<'_, Misuse>) -> u32
         ("a control device with a long name", long_name(driver, device).is_err()),
     ]);
     note(&children(device));
+    note(&control(driver, passive));
     // The device has no such interface.
     device.set_interface_state(&CLASS, true);
-    let _ = device.interface_string(&CLASS);
     for key in [device.open_hardware_key(Access::Write), device.open_software_key(Access::Write)].into_iter().flatten()
     {
         note(&registry(&key));
@@ -64,6 +65,31 @@ pub(crate) fn run(driver: DriverHandle, device: DeviceHandle<'_, Misuse>) -> u32
 
 fn long_name(driver: DriverHandle, device: DeviceHandle<'_, Misuse>) -> Result<(), NtStatus> {
     driver.control_device::<Other>(device.passive(), &SDDL)?.name(&LONG).map(drop)
+}
+
+/// Uses a control device as if it were one of Plug and Play.
+fn control(driver: DriverHandle, passive: Passive<'_>) -> [Attempt; 7] {
+    let refused = Some(NtStatus::InvalidDeviceRequest);
+    let mut attempts = [("a control device without a value", false); 7];
+    let build = |device: DeviceHandle<'_, Misuse>| {
+        device.set_failed(true);
+        device.set_interface_state(&CLASS, true);
+        attempts = [
+            ("a control device as a bus", device.child_device::<Other>().err() == refused),
+            ("a control device with a list of children", device.create_child_list::<()>().err() == refused),
+            ("an idle control device", device.assign_idle_settings(Duration::ZERO, true).err() == refused),
+            ("a control device that wakes", device.assign_wake_settings().err() == refused),
+            ("a control device with data blocks", device.create_wmi_block::<()>(&CLASS).err() == refused),
+            ("a control device with interrupts", device.create_interrupt::<()>().err() == refused),
+            ("a control device with interfaces", device.create_interface(&CLASS).err() == refused),
+        ];
+        Err(NtStatus::Unsuccessful)
+    };
+    let created = driver.control_device::<Misuse>(passive, &SDDL).and_then(|init| init.create(build));
+    if let Ok(device) = created {
+        device.delete(passive);
+    }
+    attempts
 }
 
 fn children(device: DeviceHandle<'_, Misuse>) -> [Attempt; 4] {

@@ -5,7 +5,7 @@ use core::time::Duration;
 use wdk_etw::{Guid, NtStatus};
 use wdk_kmdf::{
     ChildDevice, ChildList, DeviceHandle, DeviceRef, Interrupt, IoTarget, Operation, OwnRequest, Passive,
-    PendingRequest, Queue, SpinLock, Timer, WaitLock, WmiBlock, WorkItem, wide,
+    PendingRequest, PowerReference, Queue, SpinLock, Timer, WaitLock, WmiBlock, WorkItem, wide,
 };
 
 use crate::{Misuse, Other};
@@ -26,6 +26,8 @@ pub(crate) struct Leaked {
     pub(crate) target: Option<IoTarget>,
     own: Option<OwnRequest>,
     pub(crate) device: Option<DeviceRef<Misuse>>,
+    /// Keeps the device in D0, also when it is removed.
+    pub(crate) power: Option<PowerReference<Misuse>>,
 }
 
 pub(crate) static LEAKED: SpinLock<Option<Leaked>> = SpinLock::new(None);
@@ -50,6 +52,7 @@ impl Leaked {
             target,
             child: child.create(|_| Ok(Other))?,
             device: None,
+            power: None,
         })
     }
 
@@ -85,10 +88,15 @@ impl Leaked {
         if let Some(target) = &self.target {
             self.use_target(passive, target);
         }
-        // The bus is gone, and the child with it. Only its value is left.
-        drop(self.child);
+        // The bus is gone, and the child with it.
+        if self.child.mark_missing() != Err(NtStatus::NoSuchDevice) {
+            wdk::println!("misuse: a child of a bus that is gone");
+        }
         if let Some(device) = &self.device {
             wdk::println!("misuse: the value outlives its device: {}", device.pending.is_some());
+            if device.clone().stop_idle().is_ok() || device.clone().stop_idle_and_wait(passive).is_ok() {
+                wdk::println!("misuse: power for a device that is gone");
+            }
         }
     }
 

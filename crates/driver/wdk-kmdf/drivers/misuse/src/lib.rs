@@ -374,6 +374,7 @@ impl Misuse {
     fn leak(&self) -> Result<(), NtStatus> {
         let mut leaked = self.spare.with(Option::take).ok_or(NtStatus::NotFound)?;
         leaked.device = self.own.with(Option::take);
+        leaked.power = leaked.device.clone().and_then(|device| device.stop_idle().ok());
         LEAKED.with(|place| *place = Some(leaked));
         Ok(())
     }

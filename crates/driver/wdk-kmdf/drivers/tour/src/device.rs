@@ -6,9 +6,9 @@ use core::time::Duration;
 use wdk_etw::{Guid, NtStatus};
 use wdk_kmdf::{
     Access, ChildDevice, ChildList, Deferred, Device, DeviceHandle, DeviceProperty, FileEvents, FileHandle, Interrupt,
-    InterruptEvents, IoTarget, IoType, Isr, OwnRequest, Passive, PendingRequest, PowerState, Queue, RegistryKey,
-    RemoteTarget, Resource, Resources, SpinLock, UnicodeString, WaitLock, WakeEvents, WmiBlock, WmiEvents, WmiMethod,
-    wide,
+    InterruptEvents, IoTarget, IoType, Isr, OwnRequest, Passive, PendingRequest, PowerReference, PowerState, Queue,
+    RegistryKey, RemoteTarget, Resource, Resources, SpinLock, UnicodeString, WaitLock, WakeEvents, WmiBlock, WmiEvents,
+    WmiMethod, wide,
 };
 use wdk_sys::{FILE_GENERIC_READ, FILE_GENERIC_WRITE, REG_BINARY};
 
@@ -41,6 +41,10 @@ pub(crate) struct Tour {
     limit: WmiBlock<u32>,
     /// Other devices on this one, in a list.
     pub(crate) lamps: ChildList<u64>,
+    /// Keeps this device in D0.
+    pub(crate) power: SpinLock<Option<PowerReference<Self>>>,
+    /// How often it has left D0.
+    pub(crate) sleeps: AtomicU32,
 }
 
 impl Tour {
@@ -55,6 +59,8 @@ impl Tour {
             _opened: device.create_wmi_block::<()>(&OPENED)?,
             limit: device.create_wmi_block::<Second>(&LIMIT)?,
             lamps: device.create_child_list()?,
+            power: SpinLock::new(None),
+            sleeps: AtomicU32::new(0),
             target,
             counts: device.create_wait_lock([0; 4])?,
             interrupt: device.create_interrupt::<()>()?,
@@ -107,6 +113,11 @@ impl Device for Tour {
         Ok(())
     }
 
+    fn d0_exit(&self, _: DeviceHandle<'_, Self>, _: PowerState) -> Result<(), NtStatus> {
+        self.sleeps.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn self_managed_io_flush(&self, device: DeviceHandle<'_, Self>) {
         self.waiting.purge_and_wait(device.passive());
         wdk::println!("tour: flush");
@@ -118,8 +129,9 @@ impl Device for Tour {
     }
 
     fn cleanup(&self) {
-        // It refers to this device.
+        // They refer to this device.
         drop(self.lamp.with(Option::take));
+        drop(self.power.with(Option::take));
     }
 
     fn query_stop(&self, _: DeviceHandle<'_, Self>) -> Result<(), NtStatus> {

@@ -1,5 +1,6 @@
 //! The device's requests.
 
+use core::sync::atomic::Ordering;
 use core::time::Duration;
 
 use wdk_etw::NtStatus;
@@ -43,6 +44,10 @@ const UNPLUG: u32 = code(10);
 const LIST: u32 = code(11);
 /// Replies with the input in reverse order. `METHOD_NEITHER`: both buffers are addresses in the client's process.
 const NEITHER: u32 = code(12) | 3;
+/// Keeps the device in D0, and replies with how often it has left D0. Internal, in a queue that is not power-managed.
+const STAY: u32 = code(13);
+/// Lets the device sleep again, with the same reply.
+const REST: u32 = code(14);
 
 pod! {
     /// The input of [`ADD`].
@@ -65,7 +70,14 @@ pub(crate) struct Internal;
 
 impl QueueEvents<Internal> for Tour {
     fn internal_device_control(&self, mut request: Request, code: u32) {
-        let result = request.reply_value(&code);
+        let result = match code {
+            STAY => self.stay(&request).and_then(|()| request.reply_value(&self.sleeps.load(Ordering::Relaxed))),
+            REST => {
+                drop(self.power.with(Option::take));
+                request.reply_value(&self.sleeps.load(Ordering::Relaxed))
+            }
+            _ => request.reply_value(&code),
+        };
         request.finish(result);
     }
 }
@@ -153,6 +165,15 @@ impl Tour {
         let lamp = lamp::plug(device)?;
         lamp.shine();
         drop(self.lamp.with(|place| place.replace(lamp)));
+        Ok(())
+    }
+
+    /// Waits until the device is in D0, and keeps it there.
+    fn stay(&self, request: &Request) -> Result<(), NtStatus> {
+        let passive = Passive::current().ok_or(NtStatus::InvalidDeviceState)?;
+        let device = request.device::<Self>(passive).ok_or(NtStatus::InternalError)?;
+        let power = device.reference().ok_or(NtStatus::InternalError)?.stop_idle_and_wait(passive)?;
+        drop(self.power.with(|place| place.replace(power)));
         Ok(())
     }
 

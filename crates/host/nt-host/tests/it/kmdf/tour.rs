@@ -20,6 +20,8 @@ const PLUG: u32 = code(9);
 const UNPLUG: u32 = code(10);
 const LIST: u32 = code(11);
 const NEITHER: u32 = code(12) | 3;
+const STAY: u32 = code(13);
+const REST: u32 = code(14);
 
 /// Starts the driver that uses most of the crate, with two interrupts and something below it.
 fn tour() -> NtHost {
@@ -158,6 +160,31 @@ fn a_device_is_armed_before_it_sleeps_and_disarmed_when_it_wakes() {
     assert_eq!(lines(&host)[read..], ["armed", "disarmed", "armed", "disarmed"]);
     device.wake().expect("wake");
     assert_eq!(lines(&host)[read..].len(), 4);
+    device.remove().expect("removal");
+    host.unload().expect("unload").assert_clean();
+}
+
+#[test]
+fn an_idle_device_stays_in_d0_while_the_driver_has_a_power_reference() {
+    let host = tour();
+    let device = host.add_device().expect("a device");
+    let file = device.open().expect("a file");
+    // How often the device has left D0. The queue of these requests is not power-managed, so they do not wake the device.
+    let sleeps = |code| {
+        let reply = file.internal_ioctl(code, &[], 4).expect("a reply");
+        assert_eq!(reply.status, NtStatus::Success, "{code:#x}");
+        reply.output
+    };
+    let minute = Duration::from_mins(1);
+    host.advance(minute).expect("time");
+    assert_eq!(sleeps(STAY), [1, 0, 0, 0], "it was idle for 10 seconds, and wakes up");
+    host.advance(minute).expect("time");
+    assert_eq!(sleeps(REST), [1, 0, 0, 0], "it stays in D0");
+    host.advance(minute).expect("time");
+    assert_eq!(sleeps(REST), [2, 0, 0, 0], "it sleeps again");
+    // Removed while the driver has a power reference.
+    assert_eq!(sleeps(STAY), [2, 0, 0, 0]);
+    file.close().expect("a close");
     device.remove().expect("removal");
     host.unload().expect("unload").assert_clean();
 }

@@ -250,6 +250,12 @@ fn children_come_and_go_in_the_same_way() {
         for (code, number) in [(0x0022_2000, 7_u32), (0x0022_2008, 0), (0x0022_2004, 7), (0x0022_2008, 0)] {
             run.ioctl(&device, code, &number.to_le_bytes())?;
         }
+        // The bus itself is not missing, a child is, and it is missing only once; then the names of device interfaces.
+        for (code, number) in
+            [(0x0022_2014, 0_u32), (0x0022_2000, 7), (0x0022_2014, 7), (0x0022_2014, 7), (0x0022_2018, 0)]
+        {
+            run.ioctl(&device, code, &number.to_le_bytes())?;
+        }
         let removed = device.remove();
         run.note("removal", removed);
         Ok(())

@@ -148,6 +148,12 @@ routines! { pub(super) ROUTINES;
     }
 }
 
+/// Returns the symbolic link of an interface. `reference` is its reference string, or empty.
+pub(crate) fn link(class: Guid, reference: &str) -> String {
+    let separator = if reference.is_empty() { "" } else { "\\" };
+    format!("\\??\\ROOT#NTHOST#0000#{{{class}}}{separator}{reference}")
+}
+
 /// Registers an interface of this class. Its link is stored in `place`.
 fn register(
     call: &Call,
@@ -155,10 +161,7 @@ fn register(
     reference: Option<GuestPtr<UNICODE_STRING>>,
     place: GuestPtr<UNICODE_STRING>,
 ) -> Outcome {
-    let mut text = format!("\\??\\ROOT#NTHOST#0000#{{{class}}}");
-    if let Some(reference) = reference {
-        text = format!("{text}\\{}", reference.text()?);
-    }
+    let text = link(class, &reference.map(|reference| reference.text()).transpose()?.unwrap_or_default());
     let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
     let size = units.len() as u16 * 2;
     let memory = lock(&kernel().pool).allocate(size.into(), *b"IfNm", true, call.from);
