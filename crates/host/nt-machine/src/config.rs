@@ -133,6 +133,9 @@ pub struct Config {
     pub request_activities: bool,
     /// Whether each event is written as late as possible, so that anything that races with it happens first.
     pub races: bool,
+    /// Whether all threads of the process stay on one processor of the host. Freed memory becomes inaccessible at once, which
+    /// otherwise interrupts each processor that runs one of the threads.
+    pub one_processor: bool,
     /// The maximum time that the driver may take for one request, in real time.
     pub patience: Option<std::time::Duration>,
     /// How long a client waits for a request before it cancels it, in the driver's time; the default is 60 seconds.

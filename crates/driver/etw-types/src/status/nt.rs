@@ -39,6 +39,7 @@ status_newtype! {
         EndOfFile = 0xC000_0011 "STATUS_END_OF_FILE",
         MoreProcessingRequired = 0xC000_0016 "STATUS_MORE_PROCESSING_REQUIRED",
         NoMemory = 0xC000_0017 "STATUS_NO_MEMORY",
+        NotMappedView = 0xC000_0019 "STATUS_NOT_MAPPED_VIEW",
         IllegalInstruction = 0xC000_001D "STATUS_ILLEGAL_INSTRUCTION",
         AccessDenied = 0xC000_0022 "STATUS_ACCESS_DENIED",
         BufferTooSmall = 0xC000_0023 "STATUS_BUFFER_TOO_SMALL",

@@ -349,6 +349,31 @@ static NTSTATUS Printing(void)
     return 0;
 }
 
+/* A view of physical memory ends with its unmapping, by any address in it. Without a view, the routine only fails. */
+static NTSTATUS Views(void)
+{
+    const NTSTATUS not_mapped = (NTSTATUS)0xC0000019;
+    HANDLE process = (HANDLE)(LONG_PTR)-1, section = NULL;
+    OBJECT_ATTRIBUTES attributes = {0};
+    UNICODE_STRING name;
+    UCHAR *view = NULL;
+    SIZE_T size = 0x2000;
+
+    RtlInitUnicodeString(&name, L"\\Device\\PhysicalMemory");
+    attributes.Length = sizeof(attributes);
+    attributes.ObjectName = &name;
+    attributes.Attributes = 0x240;
+    CHECK((NTSTATUS)CALL(ANY, "ZwOpenSection", &section, 6, &attributes) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "ZwMapViewOfSection", section, process, &view, 0, 0, NULL, &size, 1, 0, 4) == 0);
+    view[0x1FFF] = 1;
+    CHECK((NTSTATUS)CALL(ANY, "ZwUnmapViewOfSection", process, view + 0x1234) == 0);
+    CHECK((NTSTATUS)CALL(ANY, "ZwUnmapViewOfSection", process, view) == not_mapped);
+    CHECK((NTSTATUS)CALL(ANY, "ZwUnmapViewOfSection", process, NULL) == not_mapped);
+    CHECK((NTSTATUS)CALL(ANY, "ZwUnmapViewOfSection", process, TheDevice) == not_mapped);
+    CHECK((NTSTATUS)CALL(ANY, "ZwClose", section) == 0);
+    return 0;
+}
+
 /* Buses and ports without a device, and registers of the processor. */
 static NTSTATUS Hardware(void)
 {
@@ -376,7 +401,7 @@ static NTSTATUS Hardware(void)
     __asm__ volatile("sti");
     __asm__ volatile("mov %%cr0, %0" : "=r"(page));
     CHECK(low == 0 && high == 0 && (page & 0x80000001) == 0x80000001);
-    return 0;
+    return Views();
 }
 
 /* Names of objects. */

@@ -1,6 +1,6 @@
 //! An open device: what `CreateFile` returns to a client.
 
-use nt_machine::{Answer, IoRequest, RequestKind};
+use nt_machine::{Answer, Below, IoRequest, RequestKind};
 
 use super::{NtHost, PendingRequest};
 use crate::Error;
@@ -130,6 +130,31 @@ impl NtHost {
     /// Fails if the driver stops the machine.
     pub fn change_next(&self, offset: u32, value: u32) -> Result<(), Error> {
         self.call_for_status(&Request::ChangeNext { offset, value })
+    }
+
+    /// Sets how the next request completes that the driver sends to the device below it or to another driver's device. `answer`
+    /// also says to which requests it applies; without a device, to those of every device. Several answers are used one after
+    /// the other, before those of [`Builder::below`](crate::Builder::below). `None` forgets those that are left.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// use etw_types::NtStatus;
+    /// use nt_host::{Below, NtHost};
+    ///
+    /// let host = NtHost::builder().driver("my_driver.sys").start()?;
+    /// let device = host.add_device()?;
+    /// let (status, output) = (NtStatus::Success, vec![0xFF; 16]);
+    /// host.answer_next(Some(Below { device: None, kind: None, code: None, status, output, delay: Duration::ZERO }))?;
+    /// println!("{:?}", device.ioctl(0x0022_2000, &[0; 16], 64)?.status);
+    /// # Ok::<(), nt_host::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the driver stops the machine.
+    pub fn answer_next(&self, answer: Option<Below>) -> Result<(), Error> {
+        self.call_for_status(&Request::AnswerNext { answer })
     }
 
     pub(super) fn open_with(&self, request: &Request) -> Result<File, Error> {

@@ -24,7 +24,17 @@ impl Novelty {
     /// the control code.
     fn result(&mut self, request: &IoRequest, answer: &Answer) -> Option<u32> {
         let code = if answer.status.is_error() { 0 } else { request.code };
-        let words = [u32::from(request.kind.as_int()), answer.status.as_int(), code];
+        self.add([u32::from(request.kind.as_int()), answer.status.as_int(), code])
+    }
+
+    /// Takes what the driver held before a request and holds after it. Returns a number for the kinds of which it holds more,
+    /// if that is new for this request.
+    fn holds(&mut self, request: &IoRequest, before: [usize; 3], after: [usize; 3]) -> Option<u32> {
+        let kinds = before.iter().zip(after).fold(0, |kinds, (before, after)| kinds << 1 | u32::from(after > *before));
+        (kinds != 0).then(|| self.add([u32::from(request.kind.as_int()) << 8 | kinds, 0, request.code])).flatten()
+    }
+
+    fn add(&mut self, words: [u32; 3]) -> Option<u32> {
         // FNV-1a over words; the highest bit separates results from blocks of code.
         let hash = words.into_iter().fold(0x811C_9DC5_u32, |hash, word| (hash ^ word).wrapping_mul(0x0100_0193));
         let result = hash | 1 << 31;
@@ -143,31 +153,48 @@ struct Clients<'a> {
     is_asleep: bool,
     novelty: &'a mut Novelty,
     novel: Vec<u32>,
+    /// Whether one of these is that the driver holds more than before.
+    holds: bool,
+    /// The number of requests to devices of other drivers up to the last report.
+    asked: u64,
 }
 
 impl<'a> Clients<'a> {
     fn new(machine: Machine, device: u64, novelty: &'a mut Novelty) -> Self {
         let (device, files, begun) = (Some(DeviceId::from_int(device)), Vec::new(), Vec::new());
-        Self { machine, device, files, current: 0, begun, is_asleep: false, novelty, novel: Vec::new() }
+        let (novel, asked) = (Vec::new(), machine.requests_below());
+        Self { machine, device, files, current: 0, begun, is_asleep: false, novelty, novel, holds: false, asked }
     }
 
     /// Runs a step.
     fn run(&mut self, steps: &[Step]) {
+        let machine = self.machine;
         match steps {
             [Step::Together { schedule, .. }, steps @ ..] => self.together(steps, *schedule),
+            [step @ Step::Request { request }] => {
+                let before = machine.held();
+                self.step(step);
+                machine.settle();
+                let holds = self.novelty.holds(request, before, machine.held());
+                self.holds |= holds.is_some();
+                self.novel.extend(holds);
+            }
             steps => steps.iter().for_each(|step| self.step(step)),
         }
-        self.machine.settle();
+        machine.settle();
     }
 
     /// Adds what has been new since the last report.
     fn report(&mut self, sequence: u32, progress: &Progress) {
         let (blocks, results) = (new_blocks(self.machine), std::mem::take(&mut self.novel));
-        progress.update(|batch| {
-            if !blocks.is_empty() || !results.is_empty() {
-                batch.novel.push(Novel { sequence, steps: batch.begun, blocks, results });
-            }
-        });
+        let holds = std::mem::take(&mut self.holds);
+        let asked = self.machine.requests_below();
+        let asked = (asked - std::mem::replace(&mut self.asked, asked)) as u32;
+        if !blocks.is_empty() || !results.is_empty() {
+            progress.update(|batch| {
+                batch.novel.push(Novel { sequence, steps: batch.begun, blocks, results, asked, holds });
+            });
+        }
     }
 
     fn step(&mut self, step: &Step) {
@@ -203,6 +230,7 @@ impl<'a> Clients<'a> {
             }
             Step::FailNext { call } => machine.fail_next(*call),
             Step::Change { offset, value } => machine.change_next(*offset, *value),
+            Step::AnswerNext { answer } => machine.answer_next(answer.clone()),
             Step::Wait { time } => machine.advance(*time),
             Step::Interrupt { number } => {
                 let _ = self.device.map(|device| machine.interrupt(device, *number));
@@ -281,6 +309,7 @@ impl<'a> Clients<'a> {
     /// device, or 0 if it could not be added.
     fn end(&mut self) -> u64 {
         self.machine.fail_next(0);
+        self.machine.answer_next(None);
         for (number, request) in std::mem::take(&mut self.begun).into_iter().flatten() {
             self.machine.cancel(number);
             self.finish(number, &request);

@@ -32,6 +32,9 @@ pub(super) fn run(
     config: &Config,
     findings: Findings,
 ) {
+    if config.one_processor {
+        stay_here();
+    }
     let Ok(machine) = Machine::start(config.clone(), findings) else { return };
     let Some(worker) = Worker::start(machine, guests) else { return };
     let serve = move || super::control::serve(machine, control);
@@ -170,6 +173,19 @@ impl Server {
             }
         }
     }
+}
+
+/// Keeps this thread, and those that it starts, on the processor on which it runs now. If that is not possible, they only run
+/// slower.
+fn stay_here() {
+    // SAFETY: the call only returns a number.
+    let here = usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or_default();
+    // SAFETY: all bytes zero is a set without processors.
+    let mut only: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the function checks the number against the size of the set.
+    unsafe { libc::CPU_SET(here, &mut only) };
+    // SAFETY: the set has the size that is passed, and 0 is this thread.
+    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const only) };
 }
 
 /// Returns whether the other end of a connection is closed.

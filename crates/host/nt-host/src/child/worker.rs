@@ -181,6 +181,10 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
             machine.change_next(offset, value);
             done()
         }
+        Request::AnswerNext { answer } => {
+            machine.answer_next(answer);
+            done()
+        }
         Request::Names {} => Reply::Names { devices: machine.device_names(), values: machine.missing_values() },
         Request::FileOpen { .. }
         | Request::FileBegin { .. }

@@ -79,6 +79,7 @@ impl<'a> Clients<'a> {
                 Step::Remove {} => self.remove("removal", progress, Device::remove)?,
                 Step::SurpriseRemove {} => self.remove("surprise removal", progress, Device::surprise_remove)?,
                 Step::AddDevice {} => self.add(progress)?,
+                Step::AnswerNext { answer } => self.host.answer_next(answer.clone())?,
                 Step::Change { offset, value } => self.host.change_next(*offset, *value)?,
             }
         }

@@ -7,6 +7,7 @@ use nt_machine::{Connection, IoRequest, Packet, RequestKind};
 
 use super::file_steps::FileStep;
 use super::network;
+use super::values::{below, remote};
 use crate::wire::{OUTPUT, Step};
 
 /// The options that are steps. [`Steps`] keeps their order on the command line.
@@ -60,6 +61,10 @@ struct StepOptions {
     /// Make a call of the driver fail: the N-th from here on that can fail; 0 takes it back
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text).map(|call| Step::FailNext { call }))]
     fail_next: Vec<Step>,
+    /// Set how the next request completes that the driver sends to the device below or to another driver's device, as for
+    /// --below; several are used one after the other, and none forgets those that are left
+    #[arg(long, value_name = "[DEVICE,]KIND[:CODE]=STATUS[:HEX][@TIME]", value_parser = answer)]
+    answer_next: Vec<Step>,
     /// Change four bytes of the next input with `METHOD_NEITHER` after the driver has read them, to find double fetches
     #[arg(long, value_name = "OFFSET=VALUE", value_parser = change)]
     change: Vec<Step>,
@@ -217,6 +222,15 @@ fn change(text: &str) -> Result<Step, String> {
     let (offset, value) = text.split_once('=').ok_or_else(bad)?;
     let number = |text: &str| number(text).ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(bad);
     Ok(Step::Change { offset: number(offset)?, value: number(value)? })
+}
+
+fn answer(text: &str) -> Result<Step, String> {
+    let answer = match text {
+        "none" => None,
+        text if text.starts_with('\\') => Some(remote(text)?),
+        text => Some(below(text)?),
+    };
+    Ok(Step::AnswerNext { answer })
 }
 
 fn length(text: &str) -> Result<u32, String> {

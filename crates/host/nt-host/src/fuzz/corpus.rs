@@ -8,7 +8,7 @@ use nt_machine::IoRequest;
 use super::input::Input;
 use crate::wire::Step;
 
-/// The inputs, and how often each was used.
+/// The inputs, and how much time each was used for, in requests.
 #[derive(Debug, Default)]
 pub(super) struct Corpus {
     entries: Vec<(Arc<Input>, u64)>,
@@ -32,13 +32,14 @@ impl Corpus {
         self.entries.iter().map(|(input, _)| input)
     }
 
-    /// Chooses an input to change: of two, the one that was used less, so that new ones are tried soon.
+    /// Chooses an input to change: of two, the one that was used less, so that new ones are tried soon, and slow ones do not take
+    /// most of the time.
     pub(super) fn choose(&mut self, rng: &mut Rng) -> Option<Arc<Input>> {
         let (first, second) = (rng.choice(0..self.entries.len())?, rng.choice(0..self.entries.len())?);
         let used = |index: usize| self.entries.get(index).map(|(_, used)| *used);
         let chosen = if used(second) < used(first) { second } else { first };
         let (input, used) = self.entries.get_mut(chosen)?;
-        *used += 1;
+        *used += input.steps.iter().map(Step::cost).sum::<u64>();
         Some(Arc::clone(input))
     }
 

@@ -24,7 +24,7 @@ use crate::wire::{Batch, Novel, Step};
 /// The number of sequences in a batch.
 const BATCH: usize = 128;
 /// The number of sequences that follow from earlier ones for each that is made up.
-const PLANNED: usize = 3;
+const PLANNED: isize = 3;
 /// The number of sequences of the first process, and of one that follows a mistake. Each later process runs twice as many,
 /// up to the limit: leaks are found when a process ends, and few sequences are quick to search for the one that leaks.
 const FIRST_PROCESS: usize = 128;
@@ -54,8 +54,14 @@ pub(super) struct State<'a> {
     first: VecDeque<Plan>,
     /// What follows from each input of the corpus. The inputs take turns.
     following: VecDeque<FollowUp>,
+    /// The inputs after which the driver held more than before.
+    holding: VecDeque<Arc<Input>>,
     /// The results of requests so far.
     results: BTreeSet<u32>,
+    /// Whether the driver sends requests to devices of other drivers.
+    asks: bool,
+    /// The number of sequences that were planned and not followed by any that are made up; below 0 if more were made up.
+    owed: isize,
     /// The mistakes that are known or that a job is making smaller, and the number of processes that made them.
     known: BTreeMap<Key, u64>,
     pub(super) bugs: Vec<Bug>,
@@ -71,8 +77,22 @@ impl<'a> State<'a> {
         let (mut corpus, results, known) = (Corpus::default(), BTreeSet::new(), BTreeMap::new());
         // Their environments are used again for later processes.
         inputs.into_iter().filter(|input| !input.environment.is_empty()).for_each(|input| corpus.add(Arc::new(input)));
-        let (following, bugs, progress) = (VecDeque::new(), Vec::new(), Progress::default());
-        Self { corpus, first, following, results, known, bugs, progress, watcher, is_over: false }
+        let (following, holding) = (VecDeque::new(), VecDeque::new());
+        let (bugs, progress) = (Vec::new(), Progress::default());
+        Self {
+            corpus,
+            first,
+            following,
+            holding,
+            results,
+            asks: false,
+            owed: 0,
+            known,
+            bugs,
+            progress,
+            watcher,
+            is_over: false,
+        }
     }
 
     /// Returns the next plan that is not made up.
@@ -106,7 +126,7 @@ impl<'a> Session<'a> {
             let environment = Arc::new(self.environment(&mut rng));
             let mut runner = Runner::start(&self.target, &environment)?;
             self.state().progress.processes += 1;
-            let is_whole = self.run(&mut runner, length, &mut rng);
+            let is_whole = self.run(&mut runner, length, &mut rng)?;
             if is_whole {
                 runner.end();
             }
@@ -137,55 +157,86 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Runs each input after which the driver held more than before in a process of its own, and unloads the driver: a later
+    /// request may release what this one leaks.
+    fn run_alone(&self) -> Result<(), Error> {
+        while let Some(input) = self.next_holding() {
+            let mut runner = Runner::start(&self.target, &Arc::new(input.environment.clone()))?;
+            if runner.is_ready() {
+                let (batch, ran) = runner.batch(vec![input.steps.clone()]);
+                self.count(1, batch.requests);
+                if matches!(ran, Ran::Ended) && runner.host.process().finding_count() == 0 {
+                    runner.end();
+                }
+            }
+            self.judge(&runner);
+        }
+        Ok(())
+    }
+
+    fn next_holding(&self) -> Option<Arc<Input>> {
+        self.state().holding.pop_front()
+    }
+
     fn environment(&self, rng: &mut Rng) -> Environment {
         let state = self.state();
         // The first processes show what the driver does without any.
         if state.progress.processes < 2 {
             return Environment::default();
         }
-        self.mutator(rng).environment(&state.corpus)
+        self.mutator(rng, state.asks).environment(&state.corpus)
     }
 
-    fn mutator<'m>(&'m self, rng: &'m mut Rng) -> Mutator<'m> {
-        Mutator { dictionary: &self.dictionary, rng, interrupts: !self.target.config.resources.is_empty() }
+    fn mutator<'m>(&'m self, rng: &'m mut Rng, asks: bool) -> Mutator<'m> {
+        Mutator { dictionary: &self.dictionary, rng, interrupts: !self.target.config.resources.is_empty(), asks }
     }
 
     /// Runs batches in a process. Returns whether the process can still end in an orderly way.
-    fn run(&self, runner: &mut Runner, length: usize, rng: &mut Rng) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// Fails if no other process can be started.
+    fn run(&self, runner: &mut Runner, length: usize, rng: &mut Rng) -> Result<bool, Error> {
         let mut count = 0;
         while runner.is_ready() && count < length && !self.is_over() {
             let plans = self.next(rng);
             let findings = runner.host.process().finding_count();
             let (batch, ran) = runner.batch(plans.iter().map(Plan::steps).collect());
             count += self.take(&batch, &plans, &runner.environment);
+            self.run_alone()?;
             match ran {
                 // After a mistake, even a known one, the driver's state says nothing about its other code.
                 Ran::Ended if runner.host.process().finding_count() == findings || self.tolerates(runner) => {}
-                Ran::Ended | Ran::Stopped => return false,
+                Ran::Ended | Ran::Stopped => return Ok(false),
                 Ran::Died(error) => {
                     self.report_death(runner, &error);
-                    return false;
+                    return Ok(false);
                 }
             }
         }
-        runner.is_loaded
+        Ok(runner.is_loaded)
     }
 
     /// Returns the next plans.
     fn next(&self, rng: &mut Rng) -> Vec<Plan> {
         let mut state = self.state();
-        let (mut plans, mut count, mut owed) = (Vec::new(), 0, 0);
+        let (mut plans, mut count) = (Vec::new(), 0);
         while count < BATCH {
             let planned = state.planned();
             let length = planned.as_ref().map_or(0, Plan::len);
-            owed += if planned.is_some() { length } else { PLANNED };
+            state.owed += if planned.is_some() { length.cast_signed() } else { PLANNED };
+            let can_make_up = planned.is_none() || !state.corpus.is_empty();
+            count += length;
+            plans.extend(planned);
             // After what follows from earlier sequences come some that are made up: a mistake can end the batch at any time,
             // and neither may starve.
-            let made_up = if planned.is_some() && state.corpus.is_empty() { 0 } else { owed / PLANNED };
-            owed %= PLANNED;
-            plans.extend(planned);
-            plans.extend((0..made_up).map(|_| Plan::made_up(self.mutator(rng).sequence(&mut state.corpus))));
-            count += length + made_up;
+            while can_make_up && state.owed >= PLANNED {
+                let asks = state.asks;
+                let plan = self.mutator(rng, asks).plan(&mut state.corpus);
+                state.owed -= PLANNED * plan.len().cast_signed();
+                count += plan.len();
+                plans.push(plan);
+            }
         }
         plans
     }
@@ -205,7 +256,8 @@ impl<'a> Session<'a> {
         let mut state = self.state();
         let later = rest.iter().skip(cut.is_some().into()).filter(|plan| !plan.is_made_up);
         later.rev().for_each(|plan| state.first.push_front(plan.clone()));
-        cut.and_then(|cut| cut.rest(begun)).into_iter().for_each(|rest| state.first.push_front(rest));
+        let left = cut.filter(|cut| !cut.is_made_up).and_then(|cut| cut.rest(begun));
+        left.into_iter().for_each(|rest| state.first.push_front(rest));
         drop(state);
         self.count(count as u64, batch.requests);
         count
@@ -222,8 +274,12 @@ impl<'a> Session<'a> {
         let request = steps.iter().rev().find_map(Step::request);
         let related = request.map(|request| state.corpus.related(request, MOST_RELATED)).unwrap_or_default();
         let near = self.coverage.constants_near(&novel.blocks, MOST_NEAR);
-        state.following.push_back(follow_up(&steps, &self.dictionary, &near, &related));
+        state.following.push_back(follow_up(&steps, &self.dictionary, &near, &related, novel.asked as usize));
+        state.asks |= novel.asked != 0;
         let input = Arc::new(Input { environment: (**environment).clone(), steps });
+        if novel.holds {
+            state.holding.push_back(Arc::clone(&input));
+        }
         state.watcher.input(&input);
         state.corpus.add(input);
         state.progress.corpus = state.corpus.len();

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::time::Duration;
 
-use nt_machine::{IoRequest, RequestKind};
+use etw_types::NtStatus;
+use nt_machine::{Below, IoRequest, RequestKind};
 
 use super::bytes;
 use super::dictionary::Dictionary;
@@ -23,9 +25,17 @@ const BYTES: usize = 8;
 const FOLLOWING: u32 = 32;
 /// The number of calls that are made to fail in turn.
 const CALLS: u64 = 4;
+/// How late a device of another driver answers if it does not answer at once.
+pub(super) const LATE: Duration = Duration::from_millis(1);
+/// The number of bytes of the first answers of such a device.
+const ANSWER: usize = 64;
 /// The number of schedules that are tried for a request that meets itself, and for one that meets another.
 const SCHEDULES: u32 = 6;
 const MORE_SCHEDULES: u32 = 2;
+
+/// The statuses with which devices of other drivers refuse requests.
+pub(super) const REFUSALS: [NtStatus; 3] =
+    [NtStatus::InsufficientResources, NtStatus::InvalidParameter, NtStatus::Cancelled];
 
 /// The sequences that follow from an input, made when they are needed: all of them at once would take gigabytes.
 pub(super) type FollowUp = Box<dyn Iterator<Item = Plan> + Send>;
@@ -56,9 +66,15 @@ pub(super) fn seeds(dictionary: &Dictionary) -> Vec<Plan> {
 
 /// Returns what follows from a sequence that did something new. Its last request gets each constant in each of its first
 /// fields, fails at one call after the other, is sent twice, is canceled, meets removal and other requests, and gets other
-/// lengths. `near` are the constants of the code that it reached, which come first, and `related` known requests of the same
-/// kind.
-pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary, near: &[u64], related: &[IoRequest]) -> FollowUp {
+/// lengths. `near` are the constants of the code that it reached, which come first, `related` known requests of the same
+/// kind, and `asked` how many requests the driver sent to devices of other drivers, which get answers.
+pub(super) fn follow_up(
+    steps: &[Step],
+    dictionary: &Dictionary,
+    near: &[u64],
+    related: &[IoRequest],
+    asked: usize,
+) -> FollowUp {
     let last = steps.iter().rposition(|step| step.request().is_some());
     let Some((last, request)) = last.and_then(|last| Some((last, steps.get(last)?.request()?))) else {
         return Box::new(std::iter::empty());
@@ -70,7 +86,7 @@ pub(super) fn follow_up(steps: &[Step], dictionary: &Dictionary, near: &[u64], r
         meetings.into_iter().map(move |tail| Plan::new([before.as_slice(), &tail].concat()))
     };
     let first = constants(request, &near.into()).chain(lengths(request, small(near).collect()));
-    let first = plans(before, after, Box::new(first));
+    let first = plans(before, after, Box::new(first)).chain(answered(before, after, request, near, asked));
     let common = (0..=16).chain([24, 32, 48, 64, 128, 256, 512, 1024, PAGE]);
     let lengths = lengths(request, common.chain(small(&dictionary.values).take(MOST_LENGTHS)).collect());
     let rest = repetitions(request, related).into_iter().chain(lengths).chain(constants(request, &dictionary.tried));
@@ -91,6 +107,38 @@ fn plans(before: &[Step], after: &[Step], tails: Tails) -> FollowUp {
             Box::new(tails.map(move |tail| Plan::new([before.as_slice(), &tail, &after].concat())))
         }
     }
+}
+
+/// Returns the sequence with other answers of devices of other drivers: each with each constant in each of its first fields and,
+/// if the driver asked more often than there are answers, another one.
+fn answered(before: &[Step], after: &[Step], request: &IoRequest, near: &[u64], asked: usize) -> FollowUp {
+    let is_answer = |step: &&Step| matches!(step, Step::AnswerNext { answer: Some(_) });
+    let count = before.iter().rev().take_while(is_answer).count();
+    let (before, known) = before.split_at(before.len() - count);
+    let mut answers: Vec<Vec<Step>> = Vec::new();
+    let values: Arc<[u64]> = near.iter().chain(&bytes::INTERESTING).copied().collect();
+    for index in 0..count {
+        answers.extend(places(&values, FIELDS, None, 0..=u64::MAX).map(|(field, value, width)| {
+            let mut answers = known.to_vec();
+            if let Some(Step::AnswerNext { answer: Some(answer) }) = answers.get_mut(index) {
+                bytes::write(&mut answer.output, field * width, value, width);
+            }
+            answers
+        }));
+    }
+    if asked > count {
+        let answer = |status: NtStatus, output: Vec<u8>, delay: Duration| {
+            let answer = Below { device: None, kind: None, code: None, status, output, delay };
+            [known, &[Step::AnswerNext { answer: Some(answer) }]].concat()
+        };
+        let outputs = [vec![0; ANSWER], vec![0xFF; ANSWER], Vec::new()];
+        answers.extend(outputs.into_iter().map(|output| answer(NtStatus::Success, output, Duration::ZERO)));
+        answers.push(answer(NtStatus::Success, vec![0; ANSWER], LATE));
+        answers.extend(REFUSALS.into_iter().map(|status| answer(status, Vec::new(), Duration::ZERO)));
+    }
+    let (forget, request) = (Step::AnswerNext { answer: None }, send(request));
+    let tails = answers.into_iter().map(move |answers| [answers, vec![request.clone(), forget.clone()]].concat());
+    plans(before, after, Box::new(tails))
 }
 
 fn send(request: &IoRequest) -> Step {

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use nt_machine::{Below, Config, RegistryKey, RegistryValue, RequestKind};
+use nt_machine::{Below, Config, RegistryKey, RegistryValue};
 
-use crate::wire::{Step, hexadecimal};
+use crate::wire::{Step, hexadecimal, scripted};
 
 /// How long a client waits for a request before it cancels it, in the driver's time. A driver whose timer expires each
 /// millisecond would otherwise run it 60,000 times for each request that it keeps.
@@ -76,21 +76,8 @@ fn quoted(word: &str) -> String {
 }
 
 fn below_option(below: &Below) -> String {
-    let kind = match below.kind {
-        None => "any",
-        Some(RequestKind::INTERNAL_DEVICE_CONTROL) => "internal-ioctl",
-        Some(RequestKind::READ) => "read",
-        Some(RequestKind::WRITE) => "write",
-        Some(_) => "ioctl",
-    };
-    let code = below.code.map(|code| format!(":{code:X}")).unwrap_or_default();
-    let output = if below.output.is_empty() { String::new() } else { format!(":{}", hexadecimal(&below.output)) };
-    let delay = if below.delay.is_zero() { String::new() } else { format!("@{}us", below.delay.as_micros()) };
-    let script = format!("{kind}{code}={:X}{output}{delay}", below.status.as_int());
-    match &below.device {
-        Some(name) => format!("--remote={name},{script}"),
-        None => format!("--below={script}"),
-    }
+    let name = if below.device.is_some() { "--remote" } else { "--below" };
+    format!("{name}={}", scripted(below))
 }
 
 fn registry_option(key: &RegistryKey, name: &str, value: &RegistryValue) -> String {
@@ -128,6 +115,9 @@ pub(super) fn join(sequences: &[&[Step]]) -> Vec<Step> {
             let has = |wanted: fn(&Step) -> bool| sequence.iter().any(wanted);
             if has(|step| matches!(step, Step::FailNext { .. })) {
                 steps.push(Step::FailNext { call: 0 });
+            }
+            if has(|step| matches!(step, Step::AnswerNext { .. })) {
+                steps.push(Step::AnswerNext { answer: None });
             }
             steps.extend((first_request..requests).map(|request| Step::Cancel { number: request + 1 }));
             steps.extend((first_file..files).flat_map(|file| [Step::Handle { number: file + 1 }, Step::Close {}]));

@@ -1,13 +1,16 @@
 //! New sequences of steps: made up, or changed from sequences that did something new before.
 
+use std::time::Duration;
+
 use fastrand::Rng;
 use nt_machine::{Below, IoRequest, RegistryValue, RequestKind};
 
 use super::bytes;
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
-use super::follow::control;
+use super::follow::{LATE, REFUSALS, control};
 use super::input::{Environment, Input};
+use super::plan::Plan;
 use crate::wire::Step;
 use etw_types::NtStatus;
 
@@ -15,6 +18,8 @@ use etw_types::NtStatus;
 const LONGEST: usize = 24;
 /// The maximum number of changes from one sequence to the next.
 const MOST_CHANGES: u32 = 4;
+/// The number of variants of the last request of a sequence. To open a device takes longer than most requests.
+const VARIANTS: u32 = 15;
 /// The number of schedules for requests that are sent at the same time.
 const SCHEDULES: u32 = 1000;
 /// The number of handles that a sequence uses.
@@ -28,11 +33,30 @@ pub(super) struct Mutator<'a> {
     pub(super) rng: &'a mut Rng,
     /// Whether the device has interrupts.
     pub(super) interrupts: bool,
+    /// Whether the driver sends requests to devices of other drivers.
+    pub(super) asks: bool,
 }
 
 impl Mutator<'_> {
+    /// Returns a plan: a sequence that is made up and, if it ends with a request, variants of that request.
+    pub(super) fn plan(&mut self, corpus: &mut Corpus) -> Plan {
+        let mut head = self.sequence(corpus);
+        let Some(last) = head.pop_if(|step| matches!(step, Step::Request { .. })) else {
+            return Plan::made_up(Vec::new(), vec![head]);
+        };
+        let variants = (0..VARIANTS).map(|_| {
+            let mut variant = vec![last.clone()];
+            for _ in 0..=self.rng.u32(..2) {
+                self.change_request(&mut variant, corpus);
+            }
+            variant
+        });
+        let variants: Vec<_> = variants.collect();
+        Plan::made_up(head, [vec![vec![last]], variants].concat())
+    }
+
     /// Returns a sequence: a changed one of the corpus or, rarely, a new one.
-    pub(super) fn sequence(&mut self, corpus: &mut Corpus) -> Vec<Step> {
+    fn sequence(&mut self, corpus: &mut Corpus) -> Vec<Step> {
         let chosen = if self.rng.u8(..16) == 0 { None } else { corpus.choose(self.rng) };
         let mut steps = chosen.map_or_else(|| vec![Step::Open { name: None }], |input| input.steps.clone());
         for _ in 0..=self.rng.u32(..MOST_CHANGES) {
@@ -47,6 +71,9 @@ impl Mutator<'_> {
     }
 
     fn change(&mut self, steps: &mut Vec<Step>, corpus: &Corpus) {
+        if self.asks && self.rng.u8(..4) == 0 {
+            return self.change_answer(steps);
+        }
         let at = self.rng.usize(..steps.len().max(1));
         match self.rng.u8(..20) {
             0..=8 => self.change_request(steps, corpus),
@@ -74,6 +101,23 @@ impl Mutator<'_> {
                 steps.insert((at + 1).min(steps.len()), Step::FailNext { call });
             }
         }
+    }
+
+    /// Changes an answer of a device of another driver or, if there is none, adds one in front of a request.
+    fn change_answer(&mut self, steps: &mut Vec<Step>) {
+        let answers = steps.iter_mut().filter_map(|step| match step {
+            Step::AnswerNext { answer } => answer.as_mut(),
+            _ => None,
+        });
+        let answers: Vec<&mut Below> = answers.collect();
+        if let Some(answer) = self.rng.choice(answers).filter(|_| self.rng.u8(..4) != 0) {
+            bytes::mutate(&mut answer.output, None, &self.dictionary.values, self.rng);
+            return;
+        }
+        let requests = (0..).zip(steps.iter()).filter(|(_, step)| step.request().is_some());
+        let requests: Vec<usize> = requests.map(|(index, _)| index).collect();
+        let at = self.rng.choice(requests).unwrap_or(steps.len());
+        steps.insert(at, Step::AnswerNext { answer: Some(self.below()) });
     }
 
     /// Changes the data, the lengths or the code of a request.
@@ -214,9 +258,9 @@ impl Mutator<'_> {
             bytes::mutate(&mut output, None, values, rng);
         }
         output.truncate(256);
-        let failures = [NtStatus::InsufficientResources, NtStatus::InvalidParameter, NtStatus::Cancelled];
-        let status = if rng.bool() { NtStatus::Success } else { rng.choice(failures).unwrap_or_default() };
-        Below { device: None, kind: None, code: None, status, output, delay: std::time::Duration::ZERO }
+        let status = if rng.bool() { NtStatus::Success } else { rng.choice(REFUSALS).unwrap_or_default() };
+        let delay = if rng.u8(..8) == 0 { LATE } else { Duration::ZERO };
+        Below { device: None, kind: None, code: None, status, output, delay }
     }
 }
 
@@ -242,7 +286,7 @@ mod tests {
         let registry = vec![(RegistryKey::Parameters, "Mode".to_owned())];
         let dictionary = Dictionary { registry, ..Dictionary::default() };
         let mut rng = Rng::with_seed(1);
-        let mut mutator = Mutator { dictionary: &dictionary, rng: &mut rng, interrupts: false };
+        let mut mutator = Mutator { dictionary: &dictionary, rng: &mut rng, interrupts: false, asks: false };
         let environments: Vec<_> = (0..200).map(|_| mutator.environment(&Corpus::default())).collect();
         let below = || environments.iter().flat_map(|environment| &environment.below);
         assert!(below().any(|below| below.status.is_error()));

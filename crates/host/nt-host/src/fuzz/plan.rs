@@ -21,9 +21,9 @@ impl Plan {
         Self { head: Vec::new(), sequences: vec![steps], is_made_up: false }
     }
 
-    /// Returns a plan for a sequence that was made up.
-    pub(super) fn made_up(steps: Vec<Step>) -> Self {
-        Self { is_made_up: true, ..Self::new(steps) }
+    /// Returns a plan for sequences that were made up, all after the same steps.
+    pub(super) const fn made_up(head: Vec<Step>, sequences: Vec<Vec<Step>>) -> Self {
+        Self { head, sequences, is_made_up: true }
     }
 
     /// Distributes sequences over plans, in their order. `head` is in front of the first one of each plan.

@@ -145,6 +145,7 @@ impl Fuzz {
         target.config.cancel_after.get_or_insert(CANCEL_AFTER);
         target.config.debug_output.get_or_insert(DEBUG_OUTPUT);
         target.config.trace_all = false;
+        target.config.one_processor = true;
         let coverage = target.cover()?;
         // The first run shows whether the driver can be fuzzed at all, and what it is called.
         let first = Runner::start(&target, &Arc::default())?;

@@ -107,6 +107,11 @@ impl Code {
             }
             Step::Together { count, schedule } => (self.together, self.schedule) = (*count, *schedule),
             Step::FailNext { call } => self.line(&format!("let _ = host.fail_next({call});")),
+            Step::AnswerNext { answer } => {
+                let answer =
+                    answer.as_ref().map_or_else(|| "None".to_owned(), |answer| format!("Some({})", below(answer)));
+                self.line(&format!("let _ = host.answer_next({answer});"));
+            }
             Step::Change { offset, value } => self.line(&format!("let _ = host.change_next({offset}, {value:#X});")),
             Step::Wait { time } => {
                 self.line(&format!("let _ = host.advance(Duration::from_nanos({}));", time.saturating_mul(100)));
@@ -224,6 +229,8 @@ mod tests {
         let (open, request) =
             (|| Step::Open { name: None }, |request: &IoRequest| Step::Request { request: request.clone() });
         let begin = |request: &IoRequest| Step::Begin { request: request.clone() };
+        let (status, delay) = (NtStatus::InvalidParameter, Duration::from_millis(1));
+        let below = Below { device: None, kind: Some(RequestKind::READ), code: None, status, output: vec![1], delay };
         let steps = vec![
             open(),
             request(&control),
@@ -242,6 +249,8 @@ mod tests {
             Step::Close {},
             Step::Change { offset: 4, value: 0x1000 },
             Step::FailNext { call: 1 },
+            Step::AnswerNext { answer: Some(below.clone()) },
+            Step::AnswerNext { answer: None },
             Step::Wait { time: 1_000_000 },
             Step::Interrupt { number: 0 },
             Step::Sleep {},
@@ -252,8 +261,6 @@ mod tests {
             Step::SurpriseRemove {},
             Step::Open { name: Some(r"\\.\None".into()) },
         ];
-        let (status, delay) = (NtStatus::InvalidParameter, Duration::from_millis(1));
-        let below = Below { device: None, kind: Some(RequestKind::READ), code: None, status, output: vec![1], delay };
         let registry = vec![
             (RegistryKey::Parameters, "Number".to_owned(), RegistryValue::Dword(1)),
             (RegistryKey::Path(r"\Registry\Machine\Key".into()), "Text".to_owned(), RegistryValue::Text("a".into())),

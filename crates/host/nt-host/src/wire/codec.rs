@@ -1,7 +1,11 @@
 //! Encodes values as bytes.
 
+use std::time::Duration;
+
 use etw_types::{Guid, NtStatus};
-use nt_machine::{Answer, FileOpen, FileRequest, Gap, GapKind, IoRequest, RequestKind, WmiOperation, WmiRequest};
+use nt_machine::{
+    Answer, Below, FileOpen, FileRequest, Gap, GapKind, IoRequest, RequestKind, WmiOperation, WmiRequest,
+};
 
 /// A value that can be sent.
 pub(crate) trait Wire: Sized {
@@ -9,6 +13,15 @@ pub(crate) trait Wire: Sized {
     fn put(&self, out: &mut Vec<u8>);
     /// Decodes a value from the front of `from`. Returns `None` if the bytes are not a valid encoding.
     fn get(from: &mut &[u8]) -> Option<Self>;
+
+    /// Appends encoded values.
+    fn put_all(values: &[Self], out: &mut Vec<u8>) {
+        values.iter().for_each(|value| value.put(out));
+    }
+    /// Decodes this many values.
+    fn get_all(count: usize, from: &mut &[u8]) -> Option<Vec<Self>> {
+        (0..count).map(|_| Self::get(from)).collect()
+    }
 }
 
 macro_rules! integers {
@@ -23,7 +36,27 @@ macro_rules! integers {
         }
     })* };
 }
-integers!(u8 u16 u32 u64);
+integers!(u16 u32 u64);
+
+impl Wire for u8 {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(*self);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        let (byte, rest) = from.split_first()?;
+        *from = rest;
+        Some(*byte)
+    }
+    // The data of requests is most of what is sent.
+    fn put_all(values: &[Self], out: &mut Vec<u8>) {
+        out.extend(values);
+    }
+    fn get_all(count: usize, from: &mut &[u8]) -> Option<Vec<Self>> {
+        let (bytes, rest) = from.split_at_checked(count)?;
+        *from = rest;
+        Some(bytes.to_vec())
+    }
+}
 
 impl Wire for bool {
     fn put(&self, out: &mut Vec<u8>) {
@@ -37,13 +70,11 @@ impl Wire for bool {
 impl<T: Wire> Wire for Vec<T> {
     fn put(&self, out: &mut Vec<u8>) {
         (self.len() as u32).put(out);
-        for item in self {
-            item.put(out);
-        }
+        T::put_all(self, out);
     }
     fn get(from: &mut &[u8]) -> Option<Self> {
         let count = u32::get(from)?;
-        (0..count).map(|_| T::get(from)).collect()
+        T::get_all(count as usize, from)
     }
 }
 
@@ -104,17 +135,51 @@ impl Wire for NtStatus {
 
 impl Wire for IoRequest {
     fn put(&self, out: &mut Vec<u8>) {
-        self.kind.as_int().put(out);
+        self.kind.put(out);
         self.code.put(out);
         self.input.put(out);
         self.output.put(out);
     }
     fn get(from: &mut &[u8]) -> Option<Self> {
+        Some(Self { kind: Wire::get(from)?, code: Wire::get(from)?, input: Wire::get(from)?, output: Wire::get(from)? })
+    }
+}
+
+impl Wire for RequestKind {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.as_int().put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        u8::get(from).map(Self::from_int)
+    }
+}
+
+impl Wire for Duration {
+    fn put(&self, out: &mut Vec<u8>) {
+        u64::try_from(self.as_nanos()).unwrap_or(u64::MAX).put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
+        u64::get(from).map(Self::from_nanos)
+    }
+}
+
+impl Wire for Below {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.device.put(out);
+        self.kind.put(out);
+        self.code.put(out);
+        self.status.put(out);
+        self.output.put(out);
+        self.delay.put(out);
+    }
+    fn get(from: &mut &[u8]) -> Option<Self> {
         Some(Self {
-            kind: RequestKind::from_int(Wire::get(from)?),
+            device: Wire::get(from)?,
+            kind: Wire::get(from)?,
             code: Wire::get(from)?,
-            input: Wire::get(from)?,
+            status: Wire::get(from)?,
             output: Wire::get(from)?,
+            delay: Wire::get(from)?,
         })
     }
 }
@@ -138,7 +203,7 @@ impl Wire for FileOpen {
 
 impl Wire for FileRequest {
     fn put(&self, out: &mut Vec<u8>) {
-        self.kind.as_int().put(out);
+        self.kind.put(out);
         self.class.put(out);
         self.offset.put(out);
         self.input.put(out);
@@ -146,7 +211,7 @@ impl Wire for FileRequest {
     }
     fn get(from: &mut &[u8]) -> Option<Self> {
         Some(Self {
-            kind: RequestKind::from_int(Wire::get(from)?),
+            kind: Wire::get(from)?,
             class: Wire::get(from)?,
             offset: Wire::get(from)?,
             input: Wire::get(from)?,

@@ -2,7 +2,7 @@
 
 use etw_types::{Guid, NtStatus};
 use nt_machine::{
-    Answer as IoAnswer, Connection, FileOpen, FileRequest, Gap, HardwareAccess, IoRequest, Notification, Packet,
+    Answer as IoAnswer, Below, Connection, FileOpen, FileRequest, Gap, HardwareAccess, IoRequest, Notification, Packet,
     Passage, WmiRequest,
 };
 
@@ -78,6 +78,8 @@ messages! {
         FailNext { call: u64 } = 31,
         /// Change four bytes of the next input after the driver has read them.
         ChangeNext { offset: u32, value: u32 } = 35,
+        /// Set how the next request completes that the driver sends to a device of another driver.
+        AnswerNext { answer: Option<Below> } = 36,
         /// Run sequences of steps one after the other, up to the first that leads to a finding. The device is the one
         /// that was added.
         Batch { device: u64, sequences: Vec<Vec<Step>> } = 32,
@@ -200,6 +202,10 @@ pub(crate) struct Novel {
     pub(crate) blocks: Vec<u32>,
     /// The results of requests that this process had not seen.
     pub(crate) results: Vec<u32>,
+    /// How many requests the driver sent to devices of other drivers.
+    pub(crate) asked: u32,
+    /// Whether the driver held more afterwards than before: allocations, handles, references or timers.
+    pub(crate) holds: bool,
 }
 
 impl Wire for Batch {
@@ -228,11 +234,19 @@ impl Wire for Novel {
         self.steps.put(out);
         self.blocks.put(out);
         self.results.put(out);
+        self.asked.put(out);
+        self.holds.put(out);
     }
 
     fn get(from: &mut &[u8]) -> Option<Self> {
-        let (sequence, steps, blocks) = (Wire::get(from)?, Wire::get(from)?, Wire::get(from)?);
-        Some(Self { sequence, steps, blocks, results: Wire::get(from)? })
+        Some(Self {
+            sequence: Wire::get(from)?,
+            steps: Wire::get(from)?,
+            blocks: Wire::get(from)?,
+            results: Wire::get(from)?,
+            asked: Wire::get(from)?,
+            holds: Wire::get(from)?,
+        })
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use messages::{Batch, Novel, Reply, Request, StormPlan};
 pub(crate) use record::record;
 #[cfg(feature = "cli")]
 pub(crate) use step::OUTPUT;
-pub(crate) use step::{Step, hexadecimal};
+pub(crate) use step::{Step, hexadecimal, scripted};
 
 use std::io::{self, Read, Write};
 

@@ -3,7 +3,7 @@
 #[cfg(feature = "cli")]
 use std::time::Duration;
 
-use nt_machine::{IoRequest, RequestKind};
+use nt_machine::{Below, IoRequest, RequestKind};
 
 use super::Wire;
 use super::declare::messages;
@@ -46,6 +46,9 @@ messages! {
         AddDevice {} = 16,
         /// Changes four bytes of the next input with the method `METHOD_NEITHER` after the driver has read them.
         Change { offset: u32, value: u32 } = 17,
+        /// Sets how the next request completes that the driver sends to a device of another driver. `None` forgets the answers
+        /// that are left.
+        AnswerNext { answer: Option<Below> } = 18,
     }
 }
 
@@ -77,6 +80,18 @@ impl Step {
         }
     }
 
+    /// Returns about how many requests take as long as the step.
+    pub(crate) const fn cost(&self) -> u64 {
+        match self {
+            Self::Open { .. } | Self::Close {} => 2,
+            Self::Together { .. } | Self::Wait { .. } => 10,
+            Self::Sleep {} | Self::Wake {} | Self::Rebalance {} | Self::AddDevice {} => 20,
+            // The device is added again.
+            Self::Remove {} | Self::SurpriseRemove {} => 40,
+            _ => 1,
+        }
+    }
+
     /// Returns the option of `nt-host run` for the step: its name and its value.
     pub(crate) fn option(&self) -> (&'static str, Option<String>) {
         match self {
@@ -101,6 +116,9 @@ impl Step {
             Self::SurpriseRemove {} => ("--surprise-remove", None),
             Self::AddDevice {} => ("--add-device", None),
             Self::Change { offset, value } => ("--change", Some(format!("{offset}={value:#X}"))),
+            Self::AnswerNext { answer } => {
+                ("--answer-next", Some(answer.as_ref().map_or_else(|| "none".to_owned(), scripted)))
+            }
         }
     }
 }
@@ -120,6 +138,22 @@ fn sent(request: &IoRequest, names: [&'static str; 4]) -> (&'static str, Option<
         RequestKind::INTERNAL_DEVICE_CONTROL => (internal, code()),
         _ => (control, code()),
     }
+}
+
+/// Returns how requests complete, as options take it.
+pub(crate) fn scripted(below: &Below) -> String {
+    let kind = match below.kind {
+        None => "any",
+        Some(RequestKind::INTERNAL_DEVICE_CONTROL) => "internal-ioctl",
+        Some(RequestKind::READ) => "read",
+        Some(RequestKind::WRITE) => "write",
+        Some(_) => "ioctl",
+    };
+    let code = below.code.map(|code| format!(":{code:X}")).unwrap_or_default();
+    let output = if below.output.is_empty() { String::new() } else { format!(":{}", hexadecimal(&below.output)) };
+    let delay = if below.delay.is_zero() { String::new() } else { format!("@{}us", below.delay.as_micros()) };
+    let device = below.device.as_ref().map(|name| format!("{name},")).unwrap_or_default();
+    format!("{device}{kind}{code}={:X}{output}{delay}", below.status.as_int())
 }
 
 /// Returns bytes as two hexadecimal digits each.

@@ -27,6 +27,8 @@ fn every_step() -> Result<(), nt_host::Error> {
     let _ = file_1.take().map(File::close);
     let _ = host.change_next(4, 0x1000);
     let _ = host.fail_next(1);
+    let _ = host.answer_next(Some(Below { device: None, kind: Some(RequestKind::from_int(3)), code: None, status: NtStatus::from_int(0xC000000D), output: vec![1], delay: Duration::from_nanos(1000000) }));
+    let _ = host.answer_next(None);
     let _ = host.advance(Duration::from_nanos(100000000));
     let _ = device.as_ref().map(|device| device.interrupt(0));
     let _ = device.as_ref().map(Device::sleep);

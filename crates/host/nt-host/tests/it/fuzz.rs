@@ -164,6 +164,22 @@ fn a_schedule_decides_whether_two_requests_race() {
     assert_eq!(outcomes(), first);
 }
 
+/// The driver asks the device below twice, and believes what it answers.
+#[test]
+fn answers_of_the_device_below_lead_to_mistakes() {
+    let session = |bug: u32| {
+        let driver = c::build("fuzz_below", bug, "FxDriverEntry", &c::FRAMEWORK);
+        Fuzz::new(NtHost::builder().driver(driver)).seed(1).executions(3_000).run().expect("a session")
+    };
+    let harvest = session(1);
+    for rule in [Rule::PoolOverrun, Rule::PoolLeak] {
+        let is_found = |bug: &&Bug| bug.finding.rule == rule && function(bug) == "ReadTable";
+        let bug = harvest.bugs.iter().find(is_found).unwrap_or_else(|| panic!("{rule:?} not found in {harvest}"));
+        assert!(bug.is_reproduced && bug.input.options().concat().contains("--answer-next=any=0:"), "{harvest}");
+    }
+    session(0).assert_clean();
+}
+
 /// A session of two jobs, and what both have in common: the corpus, the findings, the count.
 #[test]
 fn two_jobs_share_what_they_find() {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Machine, gaps};
+use crate::config::Below;
 use crate::exception::changing;
 use crate::image;
 use crate::kernel::lock;
@@ -23,6 +24,27 @@ impl Machine {
     /// a program can change its memory at any time. Only the thread that sends the request may call this.
     pub fn change_next(self, offset: u32, value: u32) {
         changing::request(offset, value);
+    }
+
+    /// Sets how the next request completes that the driver sends to a device of another driver: `answer` also says to which
+    /// requests it applies, and without a device it applies to every one. Several answers are used one after the other, before
+    /// those of the configuration. `None` forgets those that are left.
+    pub fn answer_next(self, answer: Option<Below>) {
+        self.parts.kernel.answers.add(answer);
+    }
+
+    /// Returns how many reads, writes and control requests the driver has sent to devices of other drivers.
+    #[must_use]
+    pub fn requests_below(self) -> u64 {
+        self.parts.kernel.answers.asked()
+    }
+
+    /// Returns how much the driver holds now: the numbers of its allocations, of handles and references, and of timers that are
+    /// set.
+    #[must_use]
+    pub fn held(self) -> [usize; 3] {
+        let kernel = &self.parts.kernel;
+        [lock(&kernel.pool).held(), lock(&kernel.objects).held(), kernel.scheduler.look(|state| state.timers.len())]
     }
 
     /// Returns the addresses of the driver's image while it is loaded, for a program that counts its instructions.

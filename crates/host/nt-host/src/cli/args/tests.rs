@@ -3,9 +3,10 @@ use crate::Failure;
 use crate::wire::{OUTPUT, Step};
 use clap::{CommandFactory as _, Parser as _};
 use etw_types::NtStatus;
-use nt_machine::{IoRequest, RegistryKey, RegistryValue, RequestKind, Time};
+use nt_machine::{Below, IoRequest, RegistryKey, RegistryValue, RequestKind, Time};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::time::Duration;
 
 fn parse(line: &str, last: &[OsString]) -> Result<Command, String> {
     let words = ["nt-host"].into_iter().chain(line.split_whitespace()).map(OsString::from).chain(last.iter().cloned());
@@ -88,6 +89,8 @@ fn actions_of_clients_keep_their_order() {
 fn every_step_is_an_option() {
     let request = IoRequest { kind: RequestKind::DEVICE_CONTROL, code: 0x0022_2000, input: vec![1, 2], output: 7 };
     let read = IoRequest { kind: RequestKind::READ, output: 5, ..IoRequest::default() };
+    let (status, output, delay) = (NtStatus::Timeout, vec![1, 2], Duration::from_millis(3));
+    let answer = Below { device: None, kind: Some(RequestKind::READ), code: None, status, output, delay };
     let steps = vec![
         Step::Open { name: None },
         Step::Request { request: IoRequest { input: Vec::new(), output: 0, ..request.clone() } },
@@ -108,6 +111,9 @@ fn every_step_is_an_option() {
         Step::SurpriseRemove {},
         Step::AddDevice {},
         Step::Change { offset: 4, value: 0x1000 },
+        Step::AnswerNext { answer: Some(answer.clone()) },
+        Step::AnswerNext { answer: Some(Below { device: Some(r"\Device\Other".into()), kind: None, ..answer }) },
+        Step::AnswerNext { answer: None },
     ];
     let input = crate::Input { steps: steps.clone(), ..crate::Input::default() };
     let words: Vec<OsString> = input.options().into_iter().map(OsString::from).collect();

@@ -75,6 +75,13 @@ pub(crate) struct Objects {
     token: Option<u64>,
 }
 
+impl Objects {
+    /// Returns the number of open handles, and of objects that the driver references.
+    pub(crate) fn held(&self) -> usize {
+        self.handles.len() + self.references.len()
+    }
+}
+
 /// Opens a handle to an object. Fails if the handle table is full.
 pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> Result<KernelHandle, NtStatus> {
     let mut objects = lock(&kernel().objects);

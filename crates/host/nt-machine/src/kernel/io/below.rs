@@ -1,17 +1,52 @@
 //! The devices of other drivers. The test or the command line scripts how they complete requests.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use etw_types::NtStatus;
 
 use super::{device, mdl, request};
+use crate::config::Below;
 use crate::kernel::sync::irql;
 use crate::kernel::sync::scheduler::Timer;
-use crate::kernel::{RequestKind, kernel};
+use crate::kernel::{RequestKind, kernel, lock};
 use crate::layout::{IO_STACK_LOCATION, IRP};
 use crate::memory::{Fault, GuestPtr, GuestSlice, OrStop as _};
 use crate::routine::DISPATCH;
 use crate::verify::gap;
+
+/// How the next requests complete, before the scripts of the configuration apply.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    next: Mutex<VecDeque<Below>>,
+    /// The number of reads, writes and control requests so far.
+    asked: AtomicU64,
+}
+
+impl Answers {
+    /// Adds an answer for one request. `None` forgets all answers that are left.
+    pub(crate) fn add(&self, answer: Option<Below>) {
+        let mut next = lock(&self.next);
+        match answer {
+            Some(answer) => next.push_back(answer),
+            None => next.clear(),
+        }
+    }
+
+    /// Returns the number of reads, writes and control requests that devices of other drivers have received.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Takes the first answer that is for a request.
+    fn take(&self, wanted: impl Fn(&Below) -> bool) -> Option<Below> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let mut next = lock(&self.next);
+        let index = next.iter().position(wanted)?;
+        next.remove(index)
+    }
+}
 
 /// The scripted result of a request.
 #[derive(Clone, Debug)]
@@ -42,13 +77,16 @@ impl Response {
 pub(crate) fn response(device: Option<&str>, kind: RequestKind, code: u32) -> Option<Response> {
     // A script without a kind does not apply to plug and play, power, open and close requests.
     let any = kind.has_code() || matches!(kind, RequestKind::READ | RequestKind::WRITE);
-    let fits = |kind_of: Option<RequestKind>, code_of: Option<u32>| {
-        kind_of.map_or(any, |known| known == kind) && code_of.is_none_or(|known| known == code)
-    };
-    let mut scripts = kernel().config.below.iter();
-    let below = scripts.find(|below| below.device.as_deref() == device && fits(below.kind, below.code))?;
+    let fits =
+        |below: &Below| below.kind.map_or(any, |known| known == kind) && below.code.is_none_or(|known| known == code);
+    let is_next = |below: &Below| (below.device.is_none() || below.device.as_deref() == device) && fits(below);
+    let next = if any { kernel().answers.take(is_next) } else { None };
+    let below = next.or_else(|| {
+        let mut scripts = kernel().config.below.iter();
+        scripts.find(|below| below.device.as_deref() == device && fits(below)).cloned()
+    })?;
     let delay = u64::try_from(below.delay.as_nanos() / 100).unwrap_or(u64::MAX);
-    Some(Response { status: below.status, output: below.output.clone(), delay })
+    Some(Response { status: below.status, output: below.output, delay })
 }
 
 /// Notes that a device of another driver refuses a request, with the option that scripts it.

@@ -5,6 +5,7 @@ use etw_types::NtStatus;
 
 use crate::kernel::ex::handle::KernelHandle;
 use crate::kernel::ex::object;
+use crate::kernel::pool::Kind;
 use crate::kernel::{kernel, lock, pci, shared_data};
 use crate::layout::{CONFIGURATION_INFORMATION, DRIVER_OBJECT, MDL, OBJECT_ATTRIBUTES};
 use crate::memory::{Fault, GuestPtr, Opaque, PAGE};
@@ -20,6 +21,8 @@ const MEMORY: [u64; 4] = [PAGE, shared_data::PHYSICAL_PAGES as u64 * PAGE, 0, 0]
 const PHYSICAL: u32 = 1;
 const VIRTUAL: u32 = 2;
 const PHYSICAL_MEMORY: &str = r"\Device\PhysicalMemory";
+/// The tag of views of sections.
+const VIEW: [u8; 4] = *b"View";
 
 routines! { pub(super) ROUTINES;
     #[irql(DISPATCH), module(HAL)]
@@ -160,17 +163,25 @@ routines! { pub(super) ROUTINES;
             return fail(NtStatus::InvalidHandle);
         }
         let wanted = size.read()?.max(PAGE);
-        let Some(view) = Some(lock(&kernel().pool).object(wanted)).filter(|view| *view != 0) else {
+        let view = lock(&kernel().pool).object_as(Kind::NonPaged, VIEW, wanted);
+        if view == 0 {
             return fail(NO_RESOURCES);
-        };
+        }
         address.set(view)?;
         size.write(wanted.next_multiple_of(PAGE))?;
         done(())
     }
 
+    /// The address may be anywhere in the view. Without a view there, the routine fails with this status: Wine's test
+    /// `dlls/ntdll/tests/wow64.c` expects both of Windows.
     #[irql(PASSIVE)]
     fn ZwUnmapViewOfSection(_process: Ignored<KernelHandle>, address: GuestPtr<Opaque>) -> NtStatus {
-        lock(&kernel().pool).free_object(address.address());
+        let mut pool = lock(&kernel().pool);
+        let (start, end) = pool.range(address.address()).unwrap_or_default();
+        if address.address() >= end || !pool.is_allocated(start, VIEW) {
+            return NtStatus::NotMappedView;
+        }
+        pool.free_object(start);
         NtStatus::Success
     }
 

@@ -78,6 +78,8 @@ pub(crate) struct Pool {
     freed: VecDeque<u64>,
     /// The number of allocations in use that have pages of their own.
     guarded: usize,
+    /// The number of the driver's allocations in use.
+    held: usize,
     /// The number of bytes of pages that the driver's allocations use, and its maximum.
     used: u64,
     limit: u64,
@@ -98,6 +100,7 @@ impl Pool {
             blocks: BTreeMap::new(),
             freed: VecDeque::new(),
             guarded: 0,
+            held: 0,
             used: 0,
             host: 0,
             limit: limit.unwrap_or(MEMORY),
@@ -148,6 +151,7 @@ impl Pool {
         };
         self.blocks.insert(start, block);
         self.guarded += usize::from(is_guarded);
+        self.held += usize::from(!of_host);
         if may_go {
             paging::add(start, pages);
         }
@@ -325,6 +329,7 @@ impl Pool {
             paging::remove(block.start);
         }
         self.withdraw(&block);
+        self.held -= usize::from(!block.of_host);
         if let Some(block) = self.blocks.get_mut(&block.start) {
             block.freed = Some(from);
         }
@@ -334,6 +339,11 @@ impl Pool {
         {
             self.blocks.remove(&oldest);
         }
+    }
+
+    /// Returns the number of the driver's allocations in use.
+    pub(crate) const fn held(&self) -> usize {
+        self.held
     }
 
     /// Frees the memory of an object of the host.
@@ -398,6 +408,7 @@ impl Pool {
             let what = format_args!("does not free {size} bytes with tag {tag}");
             verify::find_at(Rule::PoolLeak, block.routine, block.from, what);
             block.freed = Some(0);
+            self.held -= 1;
         }
     }
 }
