@@ -173,18 +173,7 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         Request::Together { requests, schedule } => {
             Reply::Together { answers: batch::together(machine, &requests, schedule) }
         }
-        Request::FailNext { call } => {
-            machine.fail_next(call);
-            done()
-        }
-        Request::ChangeNext { offset, value } => {
-            machine.change_next(offset, value);
-            done()
-        }
-        Request::AnswerNext { answer } => {
-            machine.answer_next(answer);
-            done()
-        }
+        Request::FailNext { .. } | Request::ChangeNext { .. } | Request::AnswerNext { .. } => change(machine, request),
         Request::Names {} => Reply::Names { devices: machine.device_names(), values: machine.missing_values() },
         Request::FileOpen { .. }
         | Request::FileBegin { .. }
@@ -206,6 +195,17 @@ fn execute(machine: Machine, guests: &Guests, request: Request, sessions: &Sessi
         | Request::Hardware {}
         | Request::Gaps {} => done(),
     }
+}
+
+/// Changes what the next call, access or request meets.
+fn change(machine: Machine, request: Request) -> Reply {
+    match request {
+        Request::FailNext { call } => machine.fail_next(call),
+        Request::ChangeNext { offset, value } => machine.change_next(offset, value),
+        Request::AnswerNext { answer } => machine.answer_next(answer),
+        _ => {}
+    }
+    done()
 }
 
 fn result(result: Result<(), NtStatus>) -> Reply {

@@ -257,7 +257,9 @@ impl<'a> Session<'a> {
         let later = rest.iter().skip(cut.is_some().into()).filter(|plan| !plan.is_made_up);
         later.rev().for_each(|plan| state.first.push_front(plan.clone()));
         let left = cut.filter(|cut| !cut.is_made_up).and_then(|cut| cut.rest(begun));
-        left.into_iter().for_each(|rest| state.first.push_front(rest));
+        if let Some(rest) = left {
+            state.first.push_front(rest);
+        }
         drop(state);
         self.count(count as u64, batch.requests);
         count

@@ -16,7 +16,9 @@ pub(crate) trait Wire: Sized {
 
     /// Appends encoded values.
     fn put_all(values: &[Self], out: &mut Vec<u8>) {
-        values.iter().for_each(|value| value.put(out));
+        for value in values {
+            value.put(out);
+        }
     }
     /// Decodes this many values.
     fn get_all(count: usize, from: &mut &[u8]) -> Option<Vec<Self>> {

@@ -63,16 +63,16 @@ pub(crate) fn attach(callbacks: &'static Callbacks) {
     CALLBACKS.attach(callbacks);
 }
 
-/// Handles a breakpoint at an address, with the stack pointer and the first argument of the thread. Returns where the thread
+/// Handles a breakpoint at an address, with the stack pointer and the first argument of the thread with this number. Returns where the thread
 /// continues if the breakpoint is on a function. The fault handler calls this, on any number of threads at the same time.
-pub(crate) fn entered(address: u64, stack: u64, argument: u64, irql: u8) -> Option<u64> {
-    CALLBACKS.find()?.entered(address, stack, argument, irql)
+pub(crate) fn entered(address: u64, stack: u64, argument: u64, irql: u8, thread: u32) -> Option<u64> {
+    CALLBACKS.find()?.entered(address, stack, argument, irql, thread)
 }
 
-/// Records that bytes of the debug output were printed now.
-pub(crate) fn printed(start: u64, length: u64) {
+/// Records that a thread has printed bytes of the debug output.
+pub(crate) fn printed(start: u64, length: u64, thread: u32) {
     if let Some(callbacks) = CALLBACKS.find() {
-        callbacks.inner.record.add_print(start, length);
+        callbacks.inner.record.add_print(start, length, thread);
     }
 }
 
@@ -142,14 +142,14 @@ impl Callbacks {
         Ok(())
     }
 
-    fn entered(&self, address: u64, stack: u64, argument: u64, irql: u8) -> Option<u64> {
+    fn entered(&self, address: u64, stack: u64, argument: u64, irql: u8, thread: u32) -> Option<u64> {
         let inner = &*self.inner;
         let base = inner.base.load(Ordering::SeqCst);
         let rva = u32::try_from(address.checked_sub(base)?).ok()?;
         let index = inner.functions.binary_search_by_key(&rva, |entry| entry.rva).ok()?;
         let from = GuestPtr::<u64>::new(stack).read().unwrap_or_default();
         if from.checked_sub(base).is_none_or(|from| from >= inner.size) {
-            inner.record.add_call(rva, irql, argument);
+            inner.record.add_call(rva, irql, argument, thread);
         }
         Some(inner.copies.load(Ordering::SeqCst) + index as u64 * COPY)
     }

@@ -10,7 +10,6 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::words::Words;
-use crate::cpu::thread;
 
 /// The maximum number of calls and of pieces that are recorded.
 const MOST_ENTRIES: usize = 1 << 16;
@@ -82,17 +81,17 @@ impl Record {
         self.moments.fetch_add(1, Ordering::AcqRel);
     }
 
-    fn now(&self) -> Order {
-        let task = TASK.get().unwrap_or_else(thread::number);
+    fn now(&self, thread: u32) -> Order {
+        let task = TASK.get().unwrap_or(thread);
         Order { task, moment: self.moments.load(Ordering::Acquire) }
     }
 
-    pub(super) fn add_call(&self, rva: u32, irql: u8, argument: u64) {
-        self.calls.push(u64::from(irql) << 32 | u64::from(rva), argument, self.now());
+    pub(super) fn add_call(&self, rva: u32, irql: u8, argument: u64, thread: u32) {
+        self.calls.push(u64::from(irql) << 32 | u64::from(rva), argument, self.now(thread));
     }
 
-    pub(super) fn add_print(&self, start: u64, length: u64) {
-        self.prints.push(start, length, self.now());
+    pub(super) fn add_print(&self, start: u64, length: u64, thread: u32) {
+        self.prints.push(start, length, self.now(thread));
     }
 
     pub(super) fn calls(&self) -> Vec<RecordedCall> {

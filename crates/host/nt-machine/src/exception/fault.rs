@@ -124,7 +124,9 @@ pub(crate) fn handle(trap: Trap, context: &mut Context<'_>, restored: Restored, 
     if trap.number == BREAKPOINT {
         // The processor is behind the instruction; Windows reports its address.
         context.repeat_breakpoint();
-        if let Some(copy) = callbacks::entered(context.rip(), context.rsp(), context.rcx(), thread::irql()) {
+        if let Some(copy) =
+            callbacks::entered(context.rip(), context.rsp(), context.rcx(), thread::irql(), thread::number())
+        {
             coverage::hit(context.rip());
             return context.jump(copy);
         }

@@ -94,7 +94,7 @@ pub(crate) fn signal(event: RunEvent) {
 pub(crate) fn print(text: &str) {
     if let Some(verifier) = VERIFIER.find() {
         let (start, length) = verifier.findings.print(text);
-        callbacks::printed(start, length);
+        callbacks::printed(start, length, thread::number());
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn print(text: &str) {
 pub(crate) fn announce(line: &str) {
     if let Some(verifier) = VERIFIER.find() {
         let (start, length) = verifier.findings.announce(line);
-        callbacks::printed(start, length);
+        callbacks::printed(start, length, thread::number());
     }
 }
 

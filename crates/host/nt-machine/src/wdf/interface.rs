@@ -69,6 +69,6 @@ functions! { pub(super) FUNCTIONS;
 /// Reads the class and the reference string of an interface. No reference string is the same as an empty one.
 fn read(class: GuestPtr<GUID>, reference: Option<GuestPtr<UNICODE_STRING>>) -> Result<Interface, Fault> {
     let class: Guid = class.id()?;
-    let reference = reference.map(|reference| reference.text()).transpose()?.unwrap_or_default();
+    let reference = reference.map(GuestPtr::<UNICODE_STRING>::text).transpose()?.unwrap_or_default();
     Ok(Interface { class, reference })
 }

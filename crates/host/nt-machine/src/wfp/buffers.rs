@@ -226,7 +226,7 @@ pub(super) fn free(list: GuestPtr<NET_BUFFER_LIST>, is_clone: bool) -> Result<()
     };
     match known.maker {
         _ if known.freed => {
-            verify::find(Rule::DoubleFree, format_args!("frees a NET_BUFFER_LIST that is already freed"))
+            verify::find(Rule::DoubleFree, format_args!("frees a NET_BUFFER_LIST that is already freed"));
         }
         Maker::Stack => verify::find(Rule::BadFree, format_args!("frees a NET_BUFFER_LIST of the network stack")),
         Maker::Driver if is_clone => {

@@ -4,7 +4,6 @@ use etw_types::{Guid, NtStatus};
 
 use super::keys::{self, Change, KeyOperation};
 use super::notify::{About, Text, call_routine};
-use crate::kernel::sync::event;
 use crate::kernel::{kernel, lock};
 use crate::layout::{
     CLIENT_ID, IMAGE_INFO, OB_POST_OPERATION_INFORMATION, OB_PRE_CREATE_HANDLE_INFORMATION,
@@ -222,7 +221,8 @@ fn process_exited(process: u64) -> Result<Notified, Fault> {
     let arguments = [object.unwrap_or_default().address(), process, 0];
     let full = each(|about| *about == About::ProcessEx, "process notification", &arguments);
     if let Some(object) = object {
-        event::signal(object.Header(), 1)?;
+        let header = object.Header();
+        kernel().scheduler.change_object(header, |_| header.SignalState().write(1))?;
     }
     Ok(Notified { called: basic.called + full.called, ..Notified::default() })
 }

@@ -161,7 +161,7 @@ fn register(
     reference: Option<GuestPtr<UNICODE_STRING>>,
     place: GuestPtr<UNICODE_STRING>,
 ) -> Outcome {
-    let text = link(class, &reference.map(|reference| reference.text()).transpose()?.unwrap_or_default());
+    let text = link(class, &reference.map(GuestPtr::<UNICODE_STRING>::text).transpose()?.unwrap_or_default());
     let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
     let size = units.len() as u16 * 2;
     let memory = lock(&kernel().pool).allocate(size.into(), *b"IfNm", true, call.from);
