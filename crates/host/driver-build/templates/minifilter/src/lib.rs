@@ -2,7 +2,7 @@
 #![no_std]
 
 mod filter_manager;
-mod trace; // trace
+mod trace;
 
 extern crate wdk_panic;
 
@@ -43,13 +43,13 @@ static REGISTRATION: Registration = Registration::new(&OPERATIONS, unload);
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
     // SAFETY: `unload` calls `trace::stop`. If this function fails, `unload` is not called, and this function calls it.
-    let provider = unsafe { trace::start() }; // trace
+    let provider = unsafe { trace::start() };
     // SAFETY: the system's driver object.
     let status = unsafe { register(driver) };
     // SAFETY: the system's registry path is valid during this call.
-    unsafe { trace::driver_entry(path, &provider, status) }; // trace
+    unsafe { trace::driver_entry(path, &provider, status) };
     if !NT_SUCCESS(status) {
-        trace::stop(); // trace
+        trace::stop();
     }
     status
 }
@@ -77,7 +77,7 @@ unsafe fn register(driver: *mut DRIVER_OBJECT) -> NTSTATUS {
 unsafe extern "C" fn unload(_flags: u32) -> NTSTATUS {
     // SAFETY: `register` registered it. Callbacks that run now have returned when this call returns.
     unsafe { FltUnregisterFilter(FILTER.swap(ptr::null_mut(), Ordering::AcqRel)) };
-    trace::stop(); // trace
+    trace::stop();
     NtStatus::Success.as_signed()
 }
 
@@ -101,7 +101,7 @@ unsafe extern "C" fn after_create(
     // SAFETY: as before.
     if let Some(name) = unsafe { Name::query(data) } {
         // SAFETY: the name lives as long as `name`.
-        unsafe { trace::opened(name.full(), status) }; // trace
+        unsafe { trace::opened(name.full(), status) };
     }
     POSTOP_FINISHED_PROCESSING
 }
@@ -122,7 +122,7 @@ unsafe extern "C" fn before_set_information(
         return PREOP_SUCCESS_NO_CALLBACK;
     }
     // SAFETY: the name lives as long as `name`.
-    unsafe { trace::refused(name.full(), class) }; // trace
+    unsafe { trace::refused(name.full(), class) };
     // SAFETY: this callback completes the operation, so the result is its own.
     unsafe {
         (*data).io_status.__bindgen_anon_1.Status = NtStatus::AccessDenied.as_signed();

@@ -2,7 +2,7 @@
 #![no_std]
 
 mod filtering_platform;
-mod trace; // trace
+mod trace;
 
 extern crate wdk_panic;
 
@@ -64,18 +64,18 @@ const fn key(number: u32) -> GUID {
 #[unsafe(export_name = "DriverEntry")]
 pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCUNICODE_STRING) -> NTSTATUS {
     // SAFETY: `unload` calls `trace::stop`. If this function fails, `unload` is not called, and this function calls it.
-    let provider = unsafe { trace::start() }; // trace
+    let provider = unsafe { trace::start() };
     // SAFETY: the system's driver object.
     let status = unsafe { start(driver) };
     // SAFETY: the system's registry path is valid during this call.
-    unsafe { trace::driver_entry(path, &provider, status) }; // trace
+    unsafe { trace::driver_entry(path, &provider, status) };
     if NT_SUCCESS(status) {
         // SAFETY: the system's driver object.
         unsafe { (*driver).DriverUnload = Some(unload) };
     } else {
         // SAFETY: the system's driver object; `stop` takes care of what does not exist.
         unsafe { stop(driver) };
-        trace::stop(); // trace
+        trace::stop();
     }
     status
 }
@@ -83,7 +83,7 @@ pub unsafe extern "system" fn driver_entry(driver: *mut DRIVER_OBJECT, path: PCU
 unsafe extern "C" fn unload(driver: *mut DRIVER_OBJECT) {
     // SAFETY: the system's driver object.
     unsafe { stop(driver) };
-    trace::stop(); // trace
+    trace::stop();
 }
 
 /// Creates a device, which owns the callout, registers the callout, and adds a filter for it.
@@ -188,7 +188,7 @@ unsafe extern "C" fn classify(
         (address, value(FWPS_FIELD_ALE_AUTH_CONNECT_V4_IP_REMOTE_PORT) as u16, (*metadata).processId)
     };
     let blocks = port == TELNET;
-    trace::connection(address, port, process, blocks); // trace
+    trace::connection(address, port, process, blocks);
     // SAFETY: as above.
     unsafe {
         if (*out).rights & FWPS_RIGHT_ACTION_WRITE == 0 {
