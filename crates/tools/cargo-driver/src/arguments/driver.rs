@@ -165,8 +165,46 @@ fn nearest(dir: &Path) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
-    use super::{TESTS, nearest};
+    use clap::Parser;
+    use driver_build::{CargoOptions, Options};
+
+    use super::{Driver, TESTS, nearest};
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        driver: Driver,
+    }
+
+    fn options(line: &str) -> Options {
+        Line::parse_from(line.split(' ')).driver.options().unwrap()
+    }
+
+    #[test]
+    fn options_of_cargo_are_passed_on() {
+        let line = "driver --manifest-path /a/Cargo.toml -F one -F two,three --all-features --no-default-features --locked --offline --frozen \
+                    -j 3 --message-format short --target-dir /b --profile dev --workspace";
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let expected = Options {
+            is_workspace: true,
+            profile: String::from("dev"),
+            target_dir: Some("/b".into()),
+            cargo: CargoOptions {
+                features: words(&["--all-features", "--no-default-features", "--features=one", "--features=two,three"]),
+                lock: words(&["--locked", "--offline", "--frozen"]),
+                jobs: Some(String::from("3")),
+                message_format: Some(String::from("short")),
+            },
+            ..Options::new("/a/Cargo.toml".into())
+        };
+        // A WDK of the environment is an option, too.
+        assert_eq!(Options { wdk: None, ..options(line) }, expected);
+        let packages = options("driver --manifest-path /a/Cargo.toml -p one --package two");
+        assert_eq!((packages.packages, packages.profile), (words(&["one", "two"]), String::from("release")));
+        assert!(options("driver --manifest-path a/Cargo.toml").manifest.ends_with(Path::new("a/Cargo.toml")));
+    }
 
     #[test]
     fn a_folder_below_a_driver_belongs_to_it() {
