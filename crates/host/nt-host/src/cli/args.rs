@@ -10,8 +10,8 @@ use nt_machine::{Below, Resource, Time};
 
 use super::framework::Framework;
 use super::hardware::Hardware;
-use super::steps::{Steps, number};
-use super::values::{Registry, below, failure, gap, registry, remote, resource};
+use super::steps::Steps;
+use super::values::{Registry, below, failure, gap, number, registry, remote, resource};
 use crate::suggest::suggestion;
 use crate::{Failure, GapKind, Os};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use nt_machine::Register;
 
-use super::steps::number;
+use super::values::number;
 use crate::{Builder, NtHost, pci_header};
 
 /// The maximum number of lines about accesses.

@@ -7,7 +7,7 @@ use nt_machine::{Connection, IoRequest, Packet, RequestKind};
 
 use super::file_steps::FileStep;
 use super::network;
-use super::values::{below, remote};
+use super::values::{below, bytes, number, remote};
 use crate::wire::{OUTPUT, Step};
 
 /// The options that are steps. [`Steps`] keeps their order on the command line.
@@ -184,14 +184,6 @@ fn begun(request: Result<IoRequest, String>) -> Result<Step, String> {
     request.map(|request| Step::Begin { request })
 }
 
-pub(super) fn number(text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| format!("`{text}` is not a number: expected for example 12 or 0x10"))
-}
-
 /// Parses a number from 1 on. `what` says what it is not.
 fn count(text: &str, what: &str) -> Result<u32, String> {
     let number = u32::try_from(number(text)?).ok().filter(|number| *number != 0);
@@ -252,13 +244,4 @@ fn interrupt(text: &str) -> Result<Step, String> {
     u32::try_from(number(text)?)
         .map(|number| Step::Interrupt { number })
         .map_err(|_| format!("`{text}` is not an interrupt: expected at most 0xFFFFFFFF"))
-}
-
-pub(super) fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let bytes = text.as_bytes().chunks(2).map(|pair| {
-        let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2);
-        pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
-    });
-    let bytes: Option<Vec<u8>> = bytes.collect();
-    bytes.ok_or_else(|| format!("`{text}` is not hexadecimal data: expected two digits per byte, for example 0AFF"))
 }

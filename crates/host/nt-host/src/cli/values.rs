@@ -4,7 +4,6 @@ use command_line::units::duration;
 use etw_types::NtStatus;
 use nt_machine::{Below, RegistryKey, RegistryValue, RequestKind, Resource};
 
-use super::steps::{bytes, number};
 use crate::suggest::suggestion;
 use crate::{Failure, GapKind};
 
@@ -134,4 +133,21 @@ pub(super) fn remote(text: &str) -> Result<Below, String> {
         format!(r"`{text}` does not begin with a device name: expected for example \Device\Name,ioctl:222000=0:0102")
     })?;
     Ok(Below { device: Some(name.to_owned()), ..below(script)? })
+}
+
+pub(super) fn number(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| format!("`{text}` is not a number: expected for example 12 or 0x10"))
+}
+
+pub(super) fn bytes(text: &str) -> Result<Vec<u8>, String> {
+    let bytes = text.as_bytes().chunks(2).map(|pair| {
+        let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2);
+        pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    });
+    let bytes: Option<Vec<u8>> = bytes.collect();
+    bytes.ok_or_else(|| format!("`{text}` is not hexadecimal data: expected two digits per byte, for example 0AFF"))
 }
