@@ -1,18 +1,7 @@
 //! The operations: their numbers and names.
 
-/// The major functions, as in `wdm.h`.
-pub(super) const CREATE: u8 = 0x00;
-pub(super) const CLOSE: u8 = 0x02;
-pub(super) const READ: u8 = 0x03;
-pub(super) const WRITE: u8 = 0x04;
-pub(super) const QUERY_INFORMATION: u8 = 0x05;
-pub(super) const SET_INFORMATION: u8 = 0x06;
-pub(super) const FLUSH_BUFFERS: u8 = 0x09;
-pub(super) const QUERY_VOLUME_INFORMATION: u8 = 0x0A;
-pub(super) const DIRECTORY_CONTROL: u8 = 0x0C;
-pub(super) const FILE_SYSTEM_CONTROL: u8 = 0x0D;
-pub(super) const DEVICE_CONTROL: u8 = 0x0E;
-pub(super) const CLEANUP: u8 = 0x12;
+pub(super) use crate::kernel::io::major::*;
+
 /// `IRP_MJ_OPERATION_END`, the last entry of a registration.
 pub(super) const END: u8 = 0x80;
 

@@ -5,9 +5,8 @@ use etw_types::NtStatus;
 use super::state::{Device, Driver, Minidriver, Object, state};
 use super::{client, device, minidriver};
 use crate::kernel::io::device as objects;
-use crate::kernel::io::request::{
-    CLEANUP, CLOSE, CREATE, PNP, POWER, SYSTEM_CONTROL, complete_with, dispatch_to, forward,
-};
+use crate::kernel::io::major::{CLEANUP, CLOSE, CREATE, PNP, POWER, SYSTEM_CONTROL};
+use crate::kernel::io::request::{complete_with, dispatch_to, forward};
 use crate::kernel::io::stack;
 use crate::kernel::{RequestKind, call_back, kernel};
 use crate::layout::{HID_DEVICE_EXTENSION, HID_MINIDRIVER_REGISTRATION, IRP};

@@ -7,17 +7,13 @@ use super::preprocess::{serve, wanted};
 use super::state::{Then, with};
 use super::{Handle, query_interface};
 use crate::kernel::io::device::FRAMEWORK_DISPATCH;
-use crate::kernel::io::{bus, manager, request};
+use crate::kernel::io::major::{CLEANUP, CLOSE, CREATE, PNP, POWER};
+use crate::kernel::io::{bus, manager};
 use crate::kernel::{RequestKind, call_back};
 use crate::layout::{DEVICE_OBJECT, IRP};
 use crate::memory::{GuestPtr, OrStop as _};
 use crate::routine::{Outcome, PASSIVE};
 use crate::verify::{self, Rule};
-
-/// The major functions of IRPs about files.
-const CREATE: u8 = 0x00;
-const CLOSE: u8 = 0x02;
-const CLEANUP: u8 = 0x12;
 
 /// The framework's dispatch routine. It receives the IRPs that drivers send to framework devices; the host's clients
 /// use no IRPs.
@@ -35,11 +31,11 @@ pub(super) fn receive(object: GuestPtr<DEVICE_OBJECT>, irp: GuestPtr<IRP>) -> Ou
     } else {
         let (untouched, parameters) = (irp.IoStatus().Status().read()?, place.Parameters().read()?);
         Then::Run(Box::new(move || match (major, minor) {
-            (request::PNP, manager::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
-            (request::PNP, manager::QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),
+            (PNP, manager::QUERY_INTERFACE) => query_interface::reply(device, parameters, untouched),
+            (PNP, manager::QUERY_DEVICE_RELATIONS) => relations(device, irp, parameters, untouched),
             // The device below completes other Plug and Play requests. It does not know them, either.
-            (request::PNP, _) => untouched,
-            (CREATE | CLOSE | CLEANUP | request::POWER, _) => NtStatus::Success,
+            (PNP, _) => untouched,
+            (CREATE | CLOSE | CLEANUP | POWER, _) => NtStatus::Success,
             _ => NtStatus::InvalidDeviceRequest,
         }))
     };

@@ -8,6 +8,7 @@ use super::init::FileEvents;
 use super::kind::Kind;
 use super::request::{PATIENCE, Request, SYSTEM_PROCESS};
 use super::{Handle, client, deliver, life, object, preprocess, queue_state, request, sync};
+use crate::kernel::io::major::{CLEANUP, CLOSE, CREATE};
 use crate::kernel::io::open;
 use crate::kernel::io::text::new_string;
 use crate::kernel::{self, RequestKind, call_back, kernel, submit};
@@ -15,11 +16,6 @@ use crate::layout::UNICODE_STRING;
 use crate::memory::{Code, GuestPtr, OrStop as _};
 use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, fail, functions};
 use crate::verify::{Kmdf, Rule};
-
-/// The major functions of IRPs about files.
-const CREATE: u8 = 0x00;
-const CLOSE: u8 = 0x02;
-const CLEANUP: u8 = 0x12;
 
 functions! { pub(super) FUNCTIONS;
     #[irql(DISPATCH)]

@@ -6,7 +6,7 @@ use super::device::{self, Phase, with_device};
 use super::state::close_clients;
 use super::turn::Turn;
 use super::{Handle, child_list, file, life, object, power, preprocess};
-use crate::kernel::io::request::{PNP, POWER};
+use crate::kernel::io::major::{PNP, POWER};
 use crate::kernel::io::stack;
 use crate::kernel::submit;
 use crate::memory::{Fault, OrStop as _};

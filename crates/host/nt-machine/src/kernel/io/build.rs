@@ -4,8 +4,9 @@ use etw_types::NtStatus;
 
 use super::contract::Buffers;
 use super::history::{History, Origin};
+use super::major::{DEVICE_CONTROL, INTERNAL_DEVICE_CONTROL, POWER, READ, WRITE};
 use super::manager::WAIT_WAKE;
-use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, POWER, Request, call_driver};
+use super::request::{ON_CANCEL, ON_ERROR, ON_SUCCESS, Request, call_driver};
 use super::{activity, irp, mdl, rules, stack};
 use crate::cpu::thread;
 use crate::kernel::pool;
@@ -17,11 +18,6 @@ use crate::memory::OrStop as _;
 use crate::memory::{Code, Fault, GuestPtr, GuestSlice, Opaque};
 use crate::routine::{APC, Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Out, Outcome, done, fail, routines};
 
-/// The major functions.
-const READ: u32 = 3;
-const WRITE: u32 = 4;
-const DEVICE_CONTROL: u8 = 0x0E;
-const INTERNAL_CONTROL: u8 = 0x0F;
 /// `METHOD_…`.
 const BUFFERED: u32 = 0;
 const NEITHER: u32 = 3;
@@ -76,7 +72,7 @@ routines! { pub(super) ROUTINES;
         event: GuestPtr<KEVENT>,
         block: GuestPtr<IO_STATUS_BLOCK>,
     ) -> Outcome<Option<GuestPtr<IRP>>> {
-        let major = if internal { INTERNAL_CONTROL } else { DEVICE_CONTROL };
+        let major = if internal { INTERNAL_DEVICE_CONTROL } else { DEVICE_CONTROL };
         build_control(call, (major, code), device, (input, output), End { event, block })
     }
 
@@ -233,7 +229,7 @@ fn build_transfer(
     (origin, end): (Origin, End),
 ) -> Outcome<Option<GuestPtr<IRP>>> {
     let offset = place.map_or(Ok(0), GuestPtr::read)?;
-    let has_data = matches!(major, READ | WRITE);
+    let has_data = matches!(u8::try_from(major), Ok(READ | WRITE));
     let parameters = if has_data { [buffer.len(), 0, offset, 0] } else { [0; 4] };
     let Some(request) = packet(call, device, major as u8, parameters)? else { return Ok(None) };
     let build = || {
@@ -243,7 +239,7 @@ fn build_transfer(
             if flags & BUFFERED_IO != 0 {
                 let system: GuestPtr<u8> = lock(&kernel().pool).try_new_objects(buffer.len())?;
                 request.SystemBuffer().write(system)?;
-                if major == WRITE {
+                if major == u32::from(WRITE) {
                     system.array(buffer.len()).copy_from(buffer.start())?;
                 } else {
                     copy = Some(buffer);

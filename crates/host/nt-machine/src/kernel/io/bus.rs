@@ -4,11 +4,12 @@
 use etw_types::NtStatus;
 
 use super::client::{Completion, Submission, send};
+use super::major::PNP;
 use super::manager::{
     CANCEL_STOP, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, READ_CONFIG, START_DEVICE,
     SURPRISE_REMOVAL, WRITE_CONFIG,
 };
-use super::request::{self, PNP};
+use super::request;
 use super::{device, interface, stack};
 use crate::cpu::thread;
 use crate::kernel::ex::object;

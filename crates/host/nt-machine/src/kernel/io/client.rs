@@ -4,9 +4,8 @@ use etw_types::NtStatus;
 
 use super::contract::Buffers;
 use super::history::History;
-use super::request::{
-    DISPATCH_ROUTINE, PENDING_RETURNED, PNP, POWER, Request, SYSTEM_CONTROL, call_driver, cancel, dispatch_routine,
-};
+use super::major::{PNP, POWER, SYSTEM_CONTROL};
+use super::request::{DISPATCH_ROUTINE, PENDING_RETURNED, Request, call_driver, cancel, dispatch_routine};
 use super::{activity, device, irp};
 use crate::cpu::thread;
 use crate::kernel::{IoRequest, kernel, lock};

@@ -4,7 +4,8 @@ use etw_types::NtStatus;
 
 use super::client::{Mode, Submission, send};
 use super::device::{self, EXCLUSIVE};
-use super::request::{CLEANUP, CLOSE, CREATE, dispatch_routine};
+use super::major::{CLEANUP, CLOSE, CREATE};
+use super::request::dispatch_routine;
 use super::text::new_string;
 use super::{security, stack};
 use crate::kernel::ex::object::{self, Lifetime};

@@ -3,11 +3,12 @@
 use etw_types::NtStatus;
 
 use super::client::{Completion, Submission, announce, minor, send, send_for_status};
+use super::major::{PNP, POWER};
 use super::manager::{
     Action, CANCEL_STOP, FILTER_RESOURCE_REQUIREMENTS, QUERY_INTERFACE, QUERY_PNP_DEVICE_STATE, QUERY_STOP,
     REMOVE_DEVICE, START_DEVICE, STOP_DEVICE, SURPRISE_REMOVAL,
 };
-use super::request::{PNP, POWER, dispatch_routine};
+use super::request::dispatch_routine;
 use super::{build, device, relations, resources, stack, work};
 use crate::kernel::{call_back, kernel, lock};
 use crate::layout::DEVICE_OBJECT;

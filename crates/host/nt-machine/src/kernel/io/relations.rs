@@ -4,11 +4,11 @@
 //! The host has no drivers for the children, so each is a physical device that starts alone, as a raw device does.
 
 use super::client::{Completion, Submission, announce, minor, send, send_for_status};
+use super::major::PNP;
 use super::manager::{
     CANCEL_REMOVE, Child, QUERY_CAPABILITIES, QUERY_DEVICE_RELATIONS, QUERY_REMOVE, REMOVE_DEVICE, START_DEVICE,
     SURPRISE_REMOVAL,
 };
-use super::request::PNP;
 use super::{client, device, stack};
 use crate::kernel::ex::object;
 use crate::kernel::{kernel, lock};

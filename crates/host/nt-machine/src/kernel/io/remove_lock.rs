@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use etw_types::NtStatus;
 
 use super::dispatching::{self, Dispatch};
+use super::major::{
+    CLEANUP, CLOSE, CREATE, DEVICE_CONTROL, INTERNAL_DEVICE_CONTROL, PNP, POWER, READ, SHUTDOWN, SYSTEM_CONTROL, WRITE,
+};
 use super::manager::{QUERY_REMOVE, REMOVE_DEVICE, SURPRISE_REMOVAL};
 use crate::cpu::thread;
 use crate::image;
@@ -13,19 +16,6 @@ use crate::layout::{DEVICE_OBJECT, IO_REMOVE_LOCK};
 use crate::memory::{Fault, GuestPtr, Opaque};
 use crate::routine::{DISPATCH, Ignored, Outcome, PASSIVE, done, fail, routines};
 use crate::verify::{self, Breach, Rule, Wdm};
-
-/// The major functions.
-const CREATE: u8 = 0x00;
-const CLOSE: u8 = 0x02;
-const READ: u8 = 0x03;
-const WRITE: u8 = 0x04;
-const DEVICE_CONTROL: u8 = 0x0E;
-const INTERNAL_DEVICE_CONTROL: u8 = 0x0F;
-const SHUTDOWN: u8 = 0x10;
-const CLEANUP: u8 = 0x12;
-const POWER: u8 = 0x16;
-const SYSTEM_CONTROL: u8 = 0x17;
-const PNP: u8 = 0x1B;
 
 type Lock = GuestPtr<IO_REMOVE_LOCK>;
 

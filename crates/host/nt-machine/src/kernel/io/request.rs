@@ -9,6 +9,7 @@ use super::contract::{self, Buffers};
 use super::device::{self, Device, Link, Owner};
 use super::dispatching::{self, Dispatch};
 use super::history::{History, Origin};
+use super::major::{CLEANUP, CLOSE, CREATE, PNP, POWER};
 use super::manager::{Action, Child, WAIT_WAKE};
 use super::remove_lock::{self, RemoveLocks};
 use super::rules::{self, Ran};
@@ -24,14 +25,6 @@ use crate::routine::{DISPATCH, Ignored, routines};
 use crate::verify::{self, Rule, Wdm};
 
 pub(crate) use super::cancel::cancel;
-
-/// The major functions.
-pub(crate) const CREATE: u8 = 0x00;
-pub(crate) const CLOSE: u8 = 0x02;
-pub(crate) const CLEANUP: u8 = 0x12;
-pub(crate) const POWER: u8 = 0x16;
-pub(crate) const SYSTEM_CONTROL: u8 = 0x17;
-pub(crate) const PNP: u8 = 0x1B;
 
 /// Bits of `IO_STACK_LOCATION.Control`: `SL_PENDING_RETURNED` and `SL_INVOKE_ON_…`.
 pub(crate) const PENDING_RETURNED: u8 = 0x01;

@@ -4,6 +4,7 @@ use etw_types::NtStatus;
 
 use super::dispatching::{self, Dispatch};
 use super::history::{self, History, Origin};
+use super::major::{DEVICE_CONTROL, INTERNAL_DEVICE_CONTROL, PNP, POWER, READ, WRITE};
 use super::manager::{
     CANCEL_REMOVE, CANCEL_STOP, QUERY_DEVICE_RELATIONS, QUERY_INTERFACE, QUERY_REMOVE, QUERY_STOP, REMOVE_DEVICE,
     START_DEVICE, SURPRISE_REMOVAL, WAIT_WAKE,
@@ -16,13 +17,6 @@ use crate::memory::{Fault, GuestPtr};
 use crate::routine::{Call, DISPATCH, PASSIVE, Routine};
 use crate::verify::{self, At, Breach, Rule, Wdm};
 
-/// The major functions.
-const READ: u8 = 0x03;
-const WRITE: u8 = 0x04;
-const DEVICE_CONTROL: u8 = 0x0E;
-const INTERNAL_DEVICE_CONTROL: u8 = 0x0F;
-const POWER: u8 = 0x16;
-const PNP: u8 = 0x1B;
 /// `IRP_MN_SET_POWER`.
 const SET_POWER: u8 = 2;
 /// `PowerSystemWorking` and `PowerDeviceD0`.

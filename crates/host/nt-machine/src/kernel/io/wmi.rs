@@ -6,7 +6,7 @@
 use etw_types::{Guid, NtStatus};
 
 use super::client::{Completion, Submission, send};
-use super::request::SYSTEM_CONTROL;
+use super::major::SYSTEM_CONTROL;
 use super::{device, stack, work};
 use crate::kernel::ex::object;
 use crate::kernel::{Answer, kernel, lock, pool};

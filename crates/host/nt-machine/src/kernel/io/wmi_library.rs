@@ -3,7 +3,8 @@
 
 use etw_types::{Guid, NtStatus};
 
-use super::request::{self, SYSTEM_CONTROL};
+use super::major::SYSTEM_CONTROL;
+use super::request;
 use super::wmi::{
     CHANGE_SINGLE_INSTANCE, CHANGE_SINGLE_ITEM, DISABLE_COLLECTION, Data, ENABLE_COLLECTION, ENABLE_EVENTS,
     EXECUTE_METHOD, INSTANCE_PDO, QUERY_SINGLE_INSTANCE, REGINFO_EX, event, set_too_small,
