@@ -53,6 +53,17 @@ static inline void InitQueue(WDF_IO_QUEUE_CONFIG *config, WDF_IO_QUEUE_DISPATCH_
     }
 }
 
+/* Creates the default queue of a device, which presents control requests. */
+static inline NTSTATUS CreateControlQueue(WDFDEVICE device, WDF_IO_QUEUE_DISPATCH_TYPE type,
+                                          PFN_WDF_IO_QUEUE_IO_DEVICE_CONTROL control)
+{
+    WDF_IO_QUEUE_CONFIG config;
+
+    InitQueue(&config, type, TRUE);
+    config.EvtIoDeviceControl = control;
+    return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &config, NULL, NULL);
+}
+
 static inline void Complete(WDFREQUEST request, NTSTATUS status, ULONG_PTR information)
 {
     WDF(WDFREQUESTCOMPLETEWITHINFORMATION, WdfRequestCompleteWithInformation, request, status, information);

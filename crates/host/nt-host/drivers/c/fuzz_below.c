@@ -74,7 +74,6 @@ static VOID NTAPI Control(WDFQUEUE Queue, WDFREQUEST Request, size_t Output, siz
 
 static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
-    WDF_IO_QUEUE_CONFIG queue;
     WDFDEVICE device;
     NTSTATUS status;
 
@@ -84,9 +83,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
         return status;
     }
     Target = WDF(WDFDEVICEGETIOTARGET, WdfDeviceGetIoTarget, device);
-    InitQueue(&queue, WdfIoQueueDispatchSequential, TRUE);
-    queue.EvtIoDeviceControl = Control;
-    return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &queue, NULL, NULL);
+    return CreateControlQueue(device, WdfIoQueueDispatchSequential, Control);
 }
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)

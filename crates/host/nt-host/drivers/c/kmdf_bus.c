@@ -306,7 +306,6 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     ULONG address = BUG == 1 ? 512 << 20 : sizeof(ADDRESS);
     CHILD_LIST_CONFIG children = {sizeof children, sizeof(IDENTIFICATION), address, (PVOID)CreateChild, (PVOID)Scan, {0}};
     OWN own = {{sizeof own, 2, (PVOID)5, Reference, Reference}, 7};
-    WDF_IO_QUEUE_CONFIG queue;
     UNICODE_STRING second;
     WDFDEVICE device;
     NTSTATUS status;
@@ -328,9 +327,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
     if (status < 0) {
         return status;
     }
-    InitQueue(&queue, WdfIoQueueDispatchSequential, TRUE);
-    queue.EvtIoDeviceControl = Control;
-    return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &queue, NULL, NULL);
+    return CreateControlQueue(device, WdfIoQueueDispatchSequential, Control);
 }
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)

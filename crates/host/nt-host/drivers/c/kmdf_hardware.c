@@ -288,7 +288,6 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
 {
     WDF_PNPPOWER_EVENT_CALLBACKS power = {0};
     WDF_INTERRUPT_CONFIG config;
-    WDF_IO_QUEUE_CONFIG queue;
     /* IRP_MN_START_DEVICE, IRP_MN_QUERY_REMOVE_DEVICE, IRP_MN_REMOVE_DEVICE, IRP_MN_SURPRISE_REMOVAL */
     UCHAR minors[] = {0, 1, 2, 0x17};
     WDFDEVICE device;
@@ -328,9 +327,7 @@ static NTSTATUS NTAPI DeviceAdd(WDFDRIVER Driver, PWDFDEVICE_INIT Init)
             return status;
         }
     }
-    InitQueue(&queue, WdfIoQueueDispatchParallel, TRUE);
-    queue.EvtIoDeviceControl = Control;
-    return WDF(WDFIOQUEUECREATE, WdfIoQueueCreate, device, &queue, NULL, NULL);
+    return CreateControlQueue(device, WdfIoQueueDispatchParallel, Control);
 }
 
 NTSTATUS NTAPI DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Path)
