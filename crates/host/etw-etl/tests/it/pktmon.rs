@@ -1,7 +1,7 @@
 //! Texts of Windows: what `pktmon format` and `tracerpt` say about captured traces.
 //!
 //! `PKTMON_TRACES` names a folder of traces `NAME.etl` with their texts: `NAME.txt` from `pktmon format` (UTF-16), and
-//! `NAME.summary.txt` from `tracerpt -summary`, of which each may be missing. Without it, the test says so and passes. The history
+//! `NAME.summary.txt` from `tracerpt -summary`; each text may be missing. Without the folder, the test says so and passes. The history
 //! of nathaniel-security/microsoft-pktmon-VPN-capture-traffic on GitHub has three traces with such texts.
 
 use std::collections::BTreeMap;

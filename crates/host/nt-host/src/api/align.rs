@@ -79,7 +79,7 @@ impl Run {
         self.counts.get(text).copied().unwrap_or_default()
     }
 
-    /// Returns the first line that can come next of which this run has more than the other one.
+    /// Returns the first line that can come next and that this run has more often than the other one.
     fn surplus(&self, other: &Self) -> Option<usize> {
         let mut ready = self.ready();
         ready.find(|(_, line)| self.count(&line.text) > other.count(&line.text)).map(|(index, _)| index)

