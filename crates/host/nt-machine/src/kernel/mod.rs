@@ -332,18 +332,13 @@ fn run(index: u32, slots: GuestPtr<u64>, from: u64) -> u64 {
     let site = if routine.keeps { verify::calls::remember(from) } else { from };
     let call = Call::new(entry.name, slots, site);
     let value = match kernel.table.scripted(index, &call, &kernel.config) {
-        Some(value) => {
-            io::rules::fails(&call);
-            value
-        }
+        Some(value) => value,
         None => match routine.run(&call) {
             Ok(value) => value,
             Err(fault) => fault::raise(fault, routine.leavable),
         },
     };
-    if let Some(note) = routine.on_failure.filter(|_| NtStatus::from_int(value as u32).is_error()) {
-        note(&call);
-    }
+    routine.note_failure(&call, value);
     if verify::is_stopped() {
         verify::park();
     }

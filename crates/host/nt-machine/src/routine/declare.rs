@@ -16,8 +16,8 @@
 /// [`IntoReply`](super::IntoReply): `Outcome` is `NTSTATUS`; `Result<(), Fault>` or nothing is `VOID`.
 ///
 /// The first attribute has the highest IRQL, followed by methods of [`Routine`](super::Routine), as in `keeps` or
-/// `fails(NO_RESOURCES)`. `#[undoes(condition)]` may follow, with an expression of the parameters: whether this call
-/// undoes an earlier one.
+/// `fails(NO_RESOURCES)`. Two attributes with an expression of the parameters may follow: `#[undoes(condition)]`, whether
+/// this call undoes an earlier one, and `#[on_failure(note)]`, evaluated when the call has failed.
 macro_rules! routines {
     ($($declarations:tt)*) => { $crate::routine::declare! { 0; $($declarations)* } };
 }
@@ -32,16 +32,16 @@ pub(crate) use functions;
 
 /// Implements [`routines!`] and [`functions!`]: the number is that of implicit arguments.
 macro_rules! declare {
-    // Not in the repetition below, where the parameters of a routine without a condition cannot be named.
-    (@undoes $implicit:literal, [$($argument:ident: $type:ty),*]) => { None };
-    (@undoes $implicit:literal, [$($argument:ident: $type:ty),*], $undoes:expr) => {
+    // Not in the repetition below, where the parameters of a routine without an expression cannot be named.
+    (@of $implicit:literal, [$($argument:ident: $type:ty),*]) => { None };
+    (@of $implicit:literal, [$($argument:ident: $type:ty),*], $value:expr) => {
         Some(|call| {
             let mut slots = $crate::routine::Slots::new(call, $implicit);
             $(
-                #[allow(unused_variables, reason = "the condition needs only some of the parameters")]
+                #[allow(unused_variables, reason = "the expression needs only some of the parameters")]
                 let $argument = <$type as $crate::routine::Argument>::take(&mut slots);
             )*
-            $undoes
+            $value
         })
     };
     (@kind) => { $crate::routine::Kind::Void };
@@ -52,6 +52,7 @@ macro_rules! declare {
             $(#[doc = $doc:literal])*
             #[irql($irql:expr) $(, $property:ident $(($value:expr))?)*]
             $(#[undoes($undoes:expr)])?
+            $(#[on_failure($note:expr)])?
             fn $name:ident($(&$call:ident $(,)?)? $($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block
         )*
     ) => {
@@ -86,7 +87,8 @@ macro_rules! declare {
                     },
                 )
                 $(.$property($($value)?))*
-                .undoes($crate::routine::declare!(@undoes $implicit, [$($argument: $type),*] $(, $undoes)?))
+                .undoes($crate::routine::declare!(@of $implicit, [$($argument: $type),*] $(, $undoes)?))
+                .on_failure($crate::routine::declare!(@of $implicit, [$($argument: $type),*] $(, $note)?))
             ),*
         ];
     };

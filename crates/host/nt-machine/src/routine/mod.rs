@@ -70,7 +70,7 @@ pub(crate) struct Routine {
     /// Its parameters and result.
     pub(crate) signature: Signature,
     /// Called when the routine has failed, also because a script made it fail.
-    pub(crate) on_failure: Option<fn(&Call)>,
+    on_failure: Option<fn(&Call)>,
     /// Reads the arguments, and calls the body.
     run: fn(&Call) -> Result<u64, Fault>,
 }
@@ -139,8 +139,15 @@ impl Routine {
     }
 
     /// This function is called when the routine, which returns a status, has failed.
-    pub(crate) const fn on_failure(self, note: fn(&Call)) -> Self {
-        Self { on_failure: Some(note), ..self }
+    pub(crate) const fn on_failure(self, on_failure: Option<fn(&Call)>) -> Self {
+        Self { on_failure, ..self }
+    }
+
+    /// Lets the routine note that a call returned this value, if it is a failure.
+    pub(crate) fn note_failure(&self, call: &Call, value: u64) {
+        if let Some(note) = self.on_failure.filter(|_| NtStatus::from_int(value as u32).is_error()) {
+            note(call);
+        }
     }
 
     /// The routine returns a fixed value and may store one.

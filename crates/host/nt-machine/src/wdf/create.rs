@@ -12,7 +12,7 @@ use crate::kernel::io::device as wdm;
 use crate::kernel::{self, kernel};
 use crate::layout::WDF_OBJECT_ATTRIBUTES;
 use crate::memory::GuestPtr;
-use crate::routine::{Argument as _, Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, Slots, fail, functions};
+use crate::routine::{Call, DISPATCH, NO_RESOURCES, Outcome, PASSIVE, fail, functions};
 use crate::verify::{self, Kmdf, Rule};
 
 /// Flags of device objects: `DO_BUFFERED_IO`, `DO_DIRECT_IO`.
@@ -20,7 +20,8 @@ const BUFFERED_IO: u32 = 0x04;
 const DIRECT_IO: u32 = 0x10;
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfDeviceCreate(
         &call,
         init: GuestPtr<Handle>,
@@ -39,9 +40,8 @@ functions! { pub(super) FUNCTIONS;
 }
 
 /// Notes in the init structure that no device was created from it.
-fn note_failure(call: &Call) {
-    let place = GuestPtr::<Handle>::take(&mut Slots::new(call, 1));
-    if let Ok(handle) = place.read() {
+fn note_failure(init: GuestPtr<Handle>) {
+    if let Ok(handle) = init.read() {
         with(|framework| framework.get_mut(handle).map(|init: &mut Init| init.create_failed = true));
     }
 }

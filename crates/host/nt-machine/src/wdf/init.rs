@@ -12,9 +12,7 @@ use crate::layout::{
     WDF_IO_TYPE_CONFIG, WDF_OBJECT_ATTRIBUTES,
 };
 use crate::memory::{Code, Fault, GuestPtr, Opaque};
-use crate::routine::{
-    Argument as _, Call, DISPATCH, Failure, Ignored, NO_RESOURCES, Outcome, PASSIVE, Slots, done, functions,
-};
+use crate::routine::{DISPATCH, Failure, Ignored, NO_RESOURCES, Outcome, PASSIVE, done, functions};
 use crate::verify::{self, Breach, Kmdf, Rule};
 
 /// The callbacks of `WDF_PNPPOWER_EVENT_CALLBACKS`, by their index after the `Size` field.
@@ -105,13 +103,15 @@ functions! { pub(super) FUNCTIONS;
         check(init);
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), fixed, on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES), fixed]
+    #[on_failure(note_failure(init))]
     fn WdfDeviceInitAssignSDDLString(init: Handle, _sddl: Ignored<GuestPtr<UNICODE_STRING>>) -> NtStatus {
         check(init);
         NtStatus::Success
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfDeviceInitAssignName(init: Handle, name: GuestPtr<UNICODE_STRING>) -> Outcome {
         let name = name.text()?;
         with_init(init, |init| init.name = name);
@@ -343,8 +343,7 @@ fn misuse(handle: Handle, usage: Use) -> ! {
 }
 
 /// Notes that a function failed whose first argument is an init structure.
-pub(super) fn note_failure(call: &Call) {
-    let init = Handle::take(&mut Slots::new(call, 1));
+pub(super) fn note_failure(init: Handle) {
     with(|framework| framework.get_mut(init).map(|init: &mut Init| init.failed = true));
 }
 

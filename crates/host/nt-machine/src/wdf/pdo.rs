@@ -19,32 +19,38 @@ functions! { pub(super) FUNCTIONS;
         init::new(call.from, Init { parent, ..Init::default() }).ok().unwrap_or_default()
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfPdoInitAssignDeviceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfPdoInitAssignInstanceID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfPdoInitAddHardwareID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfPdoInitAddCompatibleID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfPdoInitAssignContainerID(init: Handle, id: GuestPtr<UNICODE_STRING>) -> Outcome {
         identify(init, id)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfPdoInitAddDeviceText(
         init: Handle,
         description: GuestPtr<UNICODE_STRING>,
@@ -55,7 +61,8 @@ functions! { pub(super) FUNCTIONS;
         identify(init, description)
     }
 
-    #[irql(PASSIVE), fails(NO_RESOURCES), on_failure(note_failure)]
+    #[irql(PASSIVE), fails(NO_RESOURCES)]
+    #[on_failure(note_failure(init))]
     fn WdfPdoInitAssignRawDevice(init: Handle, _class: Ignored<GuestPtr<GUID>>) -> NtStatus {
         init::with_init(init, |init| init.raw = true);
         NtStatus::Success

@@ -23,7 +23,8 @@ const LAST_MAJOR: u8 = 0x1B;
 pub(super) const CALLBACK: &str = "EvtDeviceWdmIrpPreprocess";
 
 functions! { pub(super) FUNCTIONS;
-    #[irql(DISPATCH), fails(NO_RESOURCES), on_failure(init::note_failure)]
+    #[irql(DISPATCH), fails(NO_RESOURCES)]
+    #[on_failure(init::note_failure(init))]
     fn WdfDeviceInitAssignWdmIrpPreprocessCallback(
         init: Handle,
         callback: GuestPtr<Code>,

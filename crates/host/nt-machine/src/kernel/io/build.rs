@@ -103,6 +103,7 @@ routines! { pub(super) ROUTINES;
     }
 
     #[irql(DISPATCH), fails(NO_RESOURCES)]
+    #[on_failure(rules::fails_to_register(request))]
     fn IoSetCompletionRoutineEx(
         device: GuestPtr<DEVICE_OBJECT>,
         request: GuestPtr<IRP>,

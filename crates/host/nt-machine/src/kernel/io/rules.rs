@@ -14,7 +14,7 @@ use crate::cpu::thread;
 use crate::kernel::{kernel, lock};
 use crate::layout::{DEVICE_OBJECT, IO_STACK_LOCATION, IRP};
 use crate::memory::{Fault, GuestPtr};
-use crate::routine::{Call, DISPATCH, PASSIVE, Routine};
+use crate::routine::{DISPATCH, PASSIVE, Routine};
 use crate::verify::{self, At, Breach, Rule, Wdm};
 
 /// `IRP_MN_SET_POWER`.
@@ -340,12 +340,9 @@ pub(super) fn registers(device: GuestPtr<DEVICE_OBJECT>, irp: Packet) -> Result<
     Ok(())
 }
 
-/// Notes that a call is made to fail.
-pub(crate) fn fails(call: &Call) {
-    if call.name() == "IoSetCompletionRoutineEx" {
-        let [_, irp, ..] = call.argument_registers();
-        history::update(GuestPtr::new(irp), |history| history.registration = Some(false));
-    }
+/// Notes that `IoSetCompletionRoutineEx` failed for an IRP.
+pub(super) fn fails_to_register(irp: Packet) {
+    history::update(irp, |history| history.registration = Some(false));
 }
 
 /// Checks a call of `PoRequestPowerIrp`. Only `IRP_MN_WAIT_WAKE` returns an IRP that the driver may use.
