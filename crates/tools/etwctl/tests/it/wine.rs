@@ -67,7 +67,16 @@ impl Wine {
         Ok(Self { wine, folder })
     }
 
+    /// Runs the command. Wine's server ends when it has been idle for a while; a command that connects at that moment fails
+    /// before it starts, and is run again.
     fn etwctl(&self, line: &str) -> Run {
+        const LOST_SERVER: [&str; 2] = ["wine client error", "wine server seems to be running"];
+        let attempts = (0..10).map(|_| self.once(line));
+        let mut attempts = attempts.skip_while(|run| LOST_SERVER.iter().any(|lost| run.err.contains(lost)));
+        attempts.next().expect("Wine's server stays for one of ten attempts")
+    }
+
+    fn once(&self, line: &str) -> Run {
         // Files instead of pipes: Wine's services inherit them, and a pipe ends only seconds later, when the services do.
         let [out, err] = ["out", "err"].map(|name| self.folder.join(name));
         let status = Command::new(self.wine)
