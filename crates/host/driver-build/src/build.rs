@@ -18,7 +18,7 @@ use crate::override_warning::WithoutOverride;
 use crate::prepare::{Plan, prepare};
 use crate::process::Tool;
 use crate::settings;
-use crate::shared_dir;
+use crate::shared_dir::{self, SharedDir};
 use crate::workspace::Group;
 
 /// An image of a driver.
@@ -44,7 +44,8 @@ pub(crate) fn images(host: &Host, plan: &Plan) -> Result<Vec<Image>, Error> {
     let out = out.join(plan.options.arch.name());
     let mut images = Vec::new();
     for group in &plan.workspace.groups {
-        let artifacts = run(host, plan, group, "build")?;
+        let dir = SharedDir::take_over(host, plan, group)?;
+        let artifacts = run(host, plan, group, &dir, "build", &[])?;
         let found = collect::collect(&artifacts, &plan.workspace.root, &out)?;
         images.extend(found.into_iter().map(|path| {
             let own = group.drivers.iter().find(|driver| path.file_stem().is_some_and(|stem| *stem == *driver.library));
@@ -58,17 +59,19 @@ pub(crate) fn images(host: &Host, plan: &Plan) -> Result<Vec<Image>, Error> {
     Ok(images)
 }
 
-/// Checks the drivers for Windows with a command of cargo: `check`, or one that checks more, such as `clippy`.
+/// Checks the drivers for Windows with a command of cargo: `check`, or one that checks more, such as `clippy`. `arguments` are its
+/// last arguments, as in `-- -D warnings`.
 ///
 /// # Errors
 ///
 /// As [`build`].
-pub fn check(host: &Host, plan: &Plan, verb: &str) -> Result<(), Error> {
+pub fn check(host: &Host, plan: &Plan, verb: &str, arguments: &[&str]) -> Result<(), Error> {
     for group in &plan.workspace.groups {
-        run(host, plan, group, verb)?;
+        let dir = SharedDir::take_over(host, plan, group)?;
+        run(host, plan, group, &dir, verb, arguments)?;
     }
     for options in plan.separate() {
-        check(host, &prepare(host, &options)?, verb)?;
+        check(host, &prepare(host, &options)?, verb, arguments)?;
     }
     Ok(())
 }
@@ -80,27 +83,31 @@ pub fn check(host: &Host, plan: &Plan, verb: &str) -> Result<(), Error> {
 ///
 /// As [`build`].
 pub fn document(host: &Host, plan: &Plan, package: &str) -> Result<PathBuf, Error> {
-    let build = shared_dir::path(host, plan);
     let rustdoc = microsoft_tools::unstable_rustdoc(&plan.tools)?;
     for group in plan.workspace.groups.iter().take(1) {
-        shared_dir::take_over(plan, group, &build)?;
-        let tool = cargo(host, plan, group, "rustdoc", &build).hidden_env("RUSTDOC", &rustdoc);
+        let dir = SharedDir::take_over(host, plan, group)?;
+        let tool = cargo(host, plan, group, "rustdoc", &dir.path).hidden_env("RUSTDOC", &rustdoc);
         let words = ["--package", package, "--lib", "--", "-Dwarnings", "-Zunstable-options", "--output-format=json"];
         run_and_explain(tool.args(words), plan, group).1?;
     }
     let name = package.replace('-', "_");
-    Ok(build.join(plan.options.arch.triple()).join("doc").join(name).with_extension("json"))
+    Ok(shared_dir::path(host, plan).join(plan.options.arch.triple()).join("doc").join(name).with_extension("json"))
 }
 
 /// Runs a command of cargo for the drivers of a group.
-fn run(host: &Host, plan: &Plan, group: &Group, verb: &str) -> Result<Artifacts, Error> {
-    let build = shared_dir::path(host, plan);
-    shared_dir::take_over(plan, group, &build)?;
+fn run(
+    host: &Host,
+    plan: &Plan,
+    group: &Group,
+    dir: &SharedDir,
+    verb: &str,
+    arguments: &[&str],
+) -> Result<Artifacts, Error> {
     let flag = message_flag(plan.options.cargo.message_format.as_deref());
     let packages = group.drivers.iter().flat_map(|driver| ["--package", &driver.package]);
-    let tool = cargo(host, plan, group, verb, &build).args(packages).args([flag]);
+    let tool = cargo(host, plan, group, verb, &dir.path).args(packages).args([flag]).args(arguments);
     let (artifacts, result) = run_and_explain(tool, plan, group);
-    shared_dir::remember_macros(&build, &artifacts)?;
+    shared_dir::remember_macros(&dir.path, &artifacts)?;
     result.map(|()| artifacts)
 }
 

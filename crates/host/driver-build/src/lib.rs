@@ -54,6 +54,7 @@ pub use package::{PackageOptions, adopt, package};
 pub use prepare::{Plan, prepare};
 pub use prepare_error::PrepareError;
 pub use process::{Started, Tool};
+pub use shared_dir::LOCK as BUILD_LOCK;
 pub use tools::ensure as ensure_tools;
 pub use wdk::link_wdk;
 pub use workspace::Workspace;

@@ -1,17 +1,55 @@
-//! The folder that all drivers are built in: removes stale files that cargo does not notice.
+//! The folder that all drivers are built in: one build at a time, without stale files that cargo does not notice.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::artifacts::Artifacts;
 use crate::files::{FileError, write_if_changed};
 use crate::host::Host;
 use crate::model::Model;
+use crate::output::note;
 use crate::prepare::Plan;
 use crate::workspace::Group;
 
 /// The file with the list of folders in which `wdk-macros` caches what it read from the bindings.
 const MACROS: &str = "wdk-macros.folders";
+
+/// The file in the folder that a build locks.
+pub const LOCK: &str = "lock";
+
+/// The folder, for one build. Other builds wait until this is dropped: they would remove files that this one needs.
+#[derive(Debug)]
+pub(crate) struct SharedDir {
+    pub(crate) path: PathBuf,
+    _lock: File,
+}
+
+impl SharedDir {
+    /// Waits for the folder, and makes it ready for these drivers.
+    pub(crate) fn take_over(host: &Host, plan: &Plan, group: &Group) -> Result<Self, FileError> {
+        let path = path(host, plan);
+        let file = path.join(LOCK);
+        let lock = fs::create_dir_all(&path).and_then(|()| lock(&file));
+        let lock = lock.map_err(|error| FileError::new(&file, &error))?;
+        remove_stale(plan, group, &path)?;
+        Ok(Self { path, _lock: lock })
+    }
+}
+
+fn lock(path: &Path) -> io::Result<File> {
+    let file = File::create(path)?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            note("waiting for another build of a driver");
+            file.lock()?;
+        }
+        // As cargo does on file systems without locks.
+        Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+        Ok(()) | Err(TryLockError::Error(_)) => {}
+    }
+    Ok(file)
+}
 
 /// The folder in which a plan's drivers are built. Drivers with unstable features have a separate folder, because packages such as
 /// `proc-macro2` are compiled again whenever `RUSTC_BOOTSTRAP` changes.
@@ -20,10 +58,10 @@ pub(crate) fn path(host: &Host, plan: &Plan) -> PathBuf {
     host.cache().join(if is_stable { "build" } else { "build-unstable" })
 }
 
-/// Makes the folder ready for these drivers. It removes two kinds of stale files that cargo does not notice: an image with the same
-/// library name from another workspace, because cargo names an image by its library only; and the cache of `wdk-macros`, which it
-/// keeps even if the kit or the version of the framework has changed.
-pub(crate) fn take_over(plan: &Plan, group: &Group, build: &Path) -> Result<(), FileError> {
+/// Removes two kinds of stale files that cargo does not notice: an image with the same library name from another workspace, because
+/// cargo names an image by its library only; and the cache of `wdk-macros`, which it keeps even if the kit or the version of the
+/// framework has changed.
+fn remove_stale(plan: &Plan, group: &Group, build: &Path) -> Result<(), FileError> {
     let triple = plan.options.arch.triple();
     let workspace = plan.workspace.root.to_string_lossy();
     for library in group.drivers.iter().map(|driver| &driver.library) {
@@ -65,4 +103,24 @@ pub(crate) fn remember_macros(build: &Path, artifacts: &Artifacts) -> Result<(),
         }
     }
     if dirs.is_empty() { Ok(()) } else { write_if_changed(&path, &dirs) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, TryLockError};
+
+    use super::{LOCK, lock};
+
+    #[test]
+    fn two_builds_do_not_have_the_folder_at_the_same_time() {
+        let dir = std::env::temp_dir().join(format!("driver-build-lock-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let path = dir.join(LOCK);
+        let first = lock(&path).unwrap();
+        let second = File::open(&path).unwrap();
+        assert!(matches!(second.try_lock(), Err(TryLockError::WouldBlock)));
+        drop(first);
+        second.try_lock().unwrap();
+        fs::remove_dir_all(dir).unwrap();
+    }
 }

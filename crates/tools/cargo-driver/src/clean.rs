@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use command_line::units::size;
 use driver_build::setup::note;
-use driver_build::{Error, Host, target_dir};
+use driver_build::{BUILD_LOCK, Error, Host, target_dir};
 
 use crate::arguments::{Clean, here, manifest};
 
@@ -80,7 +80,7 @@ fn remove<'a>(dir: &Path, names: impl IntoIterator<Item = &'a str>) -> Result<u6
     Ok(removed)
 }
 
-/// Whether cargo works in a target directory: it locks a file for each profile.
+/// Whether a build works in a target directory: cargo locks a file for each profile, and a build of drivers one for all.
 fn is_in_use(dir: &Path) -> bool {
     let profiles = |dir: &Path| -> Vec<PathBuf> {
         fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
@@ -89,7 +89,7 @@ fn is_in_use(dir: &Path) -> bool {
     let locks =
         dirs.flat_map(|dir| [".cargo-lock", ".cargo-build-lock", ".cargo-artifact-lock"].map(|name| dir.join(name)));
     locks
-        .into_iter()
+        .chain([dir.join(BUILD_LOCK)])
         .any(|path| File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))))
 }
 

@@ -114,10 +114,10 @@ fn image(host: &Host, plan: &Plan) -> Result<PathBuf, Error> {
 fn check_driver(host: &Host, line: &Check) -> Result<(), Error> {
     let plan = plan(host, &line.driver)?;
     if line.no_clippy {
-        return check(host, &plan, "check");
+        return check(host, &plan, "check", &[]);
     }
     ensure_component(host, "clippy", host.cargo().args(["clippy", "--version"]))?;
-    check(host, &plan, "clippy")
+    check(host, &plan, "clippy", &[])
 }
 
 /// Whether the options for `nt-host` ask for its help.

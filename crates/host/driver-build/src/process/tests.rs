@@ -39,7 +39,7 @@ fn a_program_of_low_priority_has_its_folder_arguments_and_environment() {
     let shell = Tool::new("sh").args(script).current_dir("/".as_ref()).env("SET", "set").env_remove("HOME");
     let lines = shell.low_priority().capture().unwrap();
     let words: Vec<&str> = lines.split_whitespace().collect();
-    let niceness = Tool::new("nice").capture().unwrap().trim().parse::<u8>().unwrap();
+    let niceness = Tool::new("nice").capture().unwrap().trim().parse::<i8>().unwrap();
     assert_eq!(words, ["/", &(niceness + 10).min(19).to_string(), "set", "word"]);
 }
 

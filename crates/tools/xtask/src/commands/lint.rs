@@ -10,15 +10,16 @@ use super::loom::{LOOM_CRATES, LOOM_FLAGS};
 use crate::command::Command;
 use crate::context::Context;
 use crate::steps::{Outcome, Step, check_all};
-use driver_build::Error;
 use driver_build::setup::{TARGET, ensure_component};
+use driver_build::{Error, Options, prepare};
 
 pub(super) const COMMAND: Command = Command {
     name: "lint",
     summary: "Checks formatting, clippy, rustdoc and spelling",
     details: "\
-Checks the formatting of all sources, runs clippy for the host and for Windows
-(code with cfg(windows) is checked only there), and builds the documentation.
+Checks the formatting of all sources, runs clippy for the host, for Windows
+(code with cfg(windows) is checked only there) and for the drivers, and builds
+the documentation.
 Every warning is an error. Public functions of wdk-etw and wdk-kmdf must state
 the IRQL at which they may be called. Checks the spelling with typos. Installs
 missing components.
@@ -46,11 +47,12 @@ const DENY_WARNINGS: [&str; 3] = ["--", "-D", "warnings"];
 
 pub(super) const FORMAT: Step = Step::new("fmt", "formatting of all sources", format);
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     SETUP,
     FORMAT,
     Step::new("clippy", "all crates and targets on this host", clippy),
     Step::new("clippy-windows", "crates that a driver links, and session control", clippy_windows),
+    Step::new("clippy-drivers", "the sample, wdk-kmdf and its drivers", clippy_drivers),
     Step::new("doc", "documentation of all crates", documentation),
     Step::new("irql", "public functions say at which IRQL they may be called", irql::check),
     Step::new("spelling", "spelling of code and documents, with typos", spelling::check),
@@ -103,6 +105,22 @@ fn clippy_windows(context: &Context) -> Result<Outcome, Error> {
         }
         let clippy = toolchain.cargo_for(context, "clippy", target).args(SESSION_CRATES);
         clippy.args(["--all-targets"]).args(DENY_WARNINGS).run()?;
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Checks drivers with Microsoft's bindings. Clippy also checks the crates of this repository that they depend on.
+fn clippy_drivers(context: &Context) -> Result<Outcome, Error> {
+    let Ok(toolchain) = context.windows() else {
+        return Ok(Outcome::Skipped("no toolchain for Windows".into()));
+    };
+    if toolchain.builds_core() {
+        return Ok(Outcome::Skipped("the toolchain in use for Windows has no clippy".into()));
+    }
+    ensure_clippy(context)?;
+    for manifest in [SAMPLE_MANIFEST, KMDF_DRIVERS_MANIFEST] {
+        let plan = prepare(context, &Options::new(context.path(manifest)))?;
+        driver_build::check(context, &plan, "clippy", &DENY_WARNINGS)?;
     }
     Ok(Outcome::Passed)
 }

@@ -24,7 +24,7 @@ fn check(context: &Context) -> Result<Outcome, Error> {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
     }
     let plan = prepare(context, &Options::new(context.path(KMDF_DRIVERS_MANIFEST)))?;
-    driver_build::check(context, &plan.clone().with_framework(OLDEST), "check")?;
+    driver_build::check(context, &plan.clone().with_framework(OLDEST), "check", &[])?;
     let file = driver_build::document(context, &plan, PACKAGE)?;
     let unreadable = |reason: &str| Error::Failed(format!("{}: {reason}", file.display()));
     let text = fs::read(&file).map_err(|error| unreadable(&error.to_string()))?;

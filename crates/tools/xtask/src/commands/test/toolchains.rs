@@ -68,7 +68,7 @@ fn oldest(context: &Context) -> Result<Outcome, Error> {
     check().args(["--package", "etw-manifest", "--no-default-features"]).run()?;
     check().args(["--target", driver_build::setup::TARGET]).run()?;
     let options = Options { profile: String::from("dev"), toolchain: Some(toolchain), ..context.sample() };
-    driver_build::check(context, &prepare(context, &options)?, "check")?;
+    driver_build::check(context, &prepare(context, &options)?, "check", &[])?;
     Ok(Outcome::Passed)
 }
 
