@@ -63,7 +63,7 @@ struct Facts {
     python: Python,
 }
 
-/// The state of the Python environment in [`FOLDER`].
+/// The state of the Python environment in [`DIR`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Python {
     Ready,

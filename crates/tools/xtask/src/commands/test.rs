@@ -66,8 +66,10 @@ const MORE_PROGRAMS: &[&str] = &["bad_pointers", "deploy", "installed"];
 const LONG_TESTS: &[&str] = &[
     "additions::the_bindings_have_the_declarations_of_the_drivers_own_header",
     "fuzz::planted_bugs_are_found",
+    "fuzz::two_jobs_share_what_they_find",
     "garbage::undefined_bits_change_nothing_in",
     "images::a_driver_on_an_older_release_of_microsofts_crates",
+    "kmdf::misuse::the_compiler_refuses_what_would_be_unsound",
     "kmdf::tour::the_tour_driver_is_clean_whatever_fails",
     "layouts::arm64_layouts_and_values_agree_with_microsofts_metadata",
     "layouts::x64_layouts_and_values_agree_with_microsofts_metadata",
@@ -77,6 +79,7 @@ const LONG_TESTS: &[&str] = &[
     "parquet::a_dataset_has_the_same_values_as_a_folder",
     "parquet::a_fleet_is_added_with_few_files_open_and_after_a_kill",
     "publish::every_package_builds_outside_of_its_workspace",
+    "sample::a_storm_over_a_thousand_loads_leaves_nothing_and_every_event_is_recorded_or_counted_as_lost",
     "shapes::a_driver_is_built_with_a_wdk_in_packages_of_nuget",
     "shapes::a_driver_with_settings_of_its_own",
     "verify::changes::a_change_that_stays_valid_in_a_timestamped_file_is_one_that_other_verifiers_accept",

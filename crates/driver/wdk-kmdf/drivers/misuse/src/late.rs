@@ -102,13 +102,13 @@ impl Leaked {
 
     fn use_target(&self, passive: Passive<'_>, target: &IoTarget) {
         let mut byte = [0];
-        let sent = [
+        let results = [
             target.control(passive, 0x0022_0000, b"x", &mut byte, None),
             target.internal_control(passive, 0x0022_0000, b"x", &mut byte, None),
             target.read(passive, 0, &mut byte, None),
             target.write(passive, 0, b"x", None),
         ];
-        if sent.iter().any(Result::is_ok) {
+        if results.iter().any(Result::is_ok) {
             wdk::println!("misuse: a request to a device that is gone");
         }
         target.stop(passive, true);
