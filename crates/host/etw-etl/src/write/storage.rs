@@ -122,8 +122,8 @@ pub(super) fn lock(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AHEAD, Storage, SystemFile, lock};
-    use std::fs::{self, File};
+    use super::{Storage, SystemFile, lock};
+    use std::fs::File;
 
     #[test]
     fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
@@ -140,6 +140,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn space_is_allocated_ahead_of_the_data_and_released_at_the_end() {
+        use super::AHEAD;
+        use std::fs;
         use std::os::unix::fs::MetadataExt;
 
         let dir = tempfile::tempdir().unwrap();

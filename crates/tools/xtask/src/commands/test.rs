@@ -26,11 +26,12 @@ Installs what is missing, builds the sample driver (tests run it), then runs the
 unit, integration and documentation tests of all crates (some of them build and
 inspect images for Windows), and loom's models of the lock-free state, which are
 built with --cfg loom in target/loom. With --all, crates are checked with and
-without their Cargo features, wdk-kmdf for its oldest framework and its public
-API for raw types, the crates that a driver links with the oldest supported
-Rust, the tests that depend on the toolchain run with Rust's beta, if rustup can
-install these toolchains, Miri runs if a nightly toolchain is installed, and so
-do the tests that take longest.
+without their Cargo features, the tests that run on Windows are type-checked for
+it, wdk-kmdf is checked for its oldest framework and its public API for raw
+types, the crates that a driver links with the oldest supported Rust, the tests
+that depend on the toolchain run with Rust's beta, if rustup can install these
+toolchains, Miri runs if a nightly toolchain is installed, and so do the tests
+that take longest.
 ",
     flags: &[
         Flag { name: ALL, summary: "also features, other Rust versions, Miri, the longest tests" },
@@ -145,8 +146,12 @@ fn verifiers(context: &Context) -> Result<Outcome, Error> {
     Ok(if without.is_empty() { Outcome::Passed } else { Outcome::Skipped(reason) })
 }
 
-/// Checks session control and the programs for test machines for both Windows targets, msvc and gnu. Code with `cfg(windows)` is compiled only there. The
-/// Parquet export has no such code.
+/// The packages whose tests the workflow for Windows runs there.
+const TESTED_ON_WINDOWS: [&str; 7] =
+    ["etw-types", "etw-etl", "etw-manifest", "driver-client", "etw-session", "wdk-etw", "etwctl"];
+
+/// Checks session control and the programs for test machines for both Windows targets, msvc and gnu. Code with
+/// `cfg(windows)` is compiled only there. The Parquet export has no such code. With `--all` also the tests that run on Windows.
 fn windows(context: &Context) -> Result<Outcome, Error> {
     let Ok(toolchain) = context.windows() else {
         return Ok(Outcome::Skipped("no toolchain for Windows".into()));
@@ -163,6 +168,10 @@ fn windows(context: &Context) -> Result<Outcome, Error> {
     let packages = ["etw-session", "etwctl", "driver-client", "driver-exercise"];
     let check = packages.iter().fold(check, |check, name| check.args(["--package", name]));
     check.args(["--no-default-features"]).run()?;
+    if context.has_flag(ALL) {
+        let check = build_once(toolchain.cargo_for(context, "check", TARGET)).args(["--tests"]);
+        TESTED_ON_WINDOWS.iter().fold(check, |check, name| check.args(["--package", name])).run()?;
+    }
     Ok(Outcome::Passed)
 }
 
@@ -209,7 +218,7 @@ fn workspace(context: &Context) -> Result<Outcome, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GROUPS, LONG_TESTS, MORE_PROGRAMS};
+    use super::{GROUPS, LONG_TESTS, MORE_PROGRAMS, TESTED_ON_WINDOWS};
     use crate::context::Context;
     use std::collections::BTreeSet;
     use std::fs;
@@ -231,6 +240,16 @@ mod tests {
         let [first, second] = GROUPS;
         let listed: BTreeSet<String> = [first, second, MORE_PROGRAMS].concat().into_iter().map(str::to_owned).collect();
         assert_eq!(found, listed);
+    }
+
+    #[test]
+    fn the_workflow_runs_the_tests_that_are_checked_for_windows() {
+        let workflow =
+            fs::read_to_string(Context::new(Vec::new()).path(".github/workflows/windows-driver.yml")).unwrap();
+        let tests = workflow.lines().filter(|line| line.contains("run: cargo test --locked"));
+        let words = tests.flat_map(|line| line.split("--package ").skip(1)).map(str::trim);
+        let tested: BTreeSet<&str> = words.collect();
+        assert_eq!(tested, TESTED_ON_WINDOWS.into_iter().collect());
     }
 
     #[test]
