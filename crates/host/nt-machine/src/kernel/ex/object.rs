@@ -80,18 +80,22 @@ impl Objects {
     pub(crate) fn held(&self) -> usize {
         self.handles.len() + self.references.len()
     }
+
+    /// Adds a handle to the table. Fails if it has `most` handles.
+    fn add(&mut self, handle: Handle, most: usize) -> Result<KernelHandle, NtStatus> {
+        if self.handles.len() >= most {
+            return Err(NO_RESOURCES);
+        }
+        let value = KernelHandle::after(self.opened);
+        self.opened += 1;
+        self.handles.insert(value, handle);
+        Ok(value)
+    }
 }
 
 /// Opens a handle to an object. Fails if the handle table is full.
 pub(crate) fn open(kind: &'static str, object: u64, from: u64) -> Result<KernelHandle, NtStatus> {
-    let mut objects = lock(&kernel().objects);
-    if objects.handles.len() >= MOST_HANDLES {
-        return Err(NO_RESOURCES);
-    }
-    let handle = KernelHandle::after(objects.opened);
-    objects.opened += 1;
-    objects.handles.insert(handle, Handle { kind, object, from, routine: routine() });
-    Ok(handle)
+    lock(&kernel().objects).add(Handle { kind, object, from, routine: routine() }, MOST_HANDLES)
 }
 
 /// Opens a handle to an object that only handles, references and names keep alive.
@@ -296,5 +300,24 @@ impl Objects {
             let what = format_args!("does not release {count} reference{plural} to an object");
             verify::find_at(leak(Rule::ObjectLeak, routine), None, from, what);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Handle, Objects};
+    use crate::routine::NO_RESOURCES;
+
+    #[test]
+    fn a_full_table_is_a_status_and_a_closed_handle_makes_room() {
+        let mut objects = Objects::default();
+        let open = |objects: &mut Objects| objects.add(Handle { kind: "event", object: 1, from: 0, routine: None }, 2);
+        let first = open(&mut objects).unwrap();
+        let second = open(&mut objects).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(open(&mut objects), Err(NO_RESOURCES));
+        objects.handles.remove(&first);
+        let third = open(&mut objects).unwrap();
+        assert!(third != first && third != second, "a handle that was closed stays invalid");
     }
 }
