@@ -118,6 +118,7 @@ impl TimerEvents for Echo {
 
 impl Echo {
     /// Keeps a request for the next tick.
+    #[inline]
     fn keep(&self, request: Request) {
         // If this fails, the request is completed with the error: the client has cancelled it.
         let _ = self.request.keep(request);
