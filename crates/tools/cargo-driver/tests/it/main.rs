@@ -6,6 +6,7 @@ mod mc;
 mod options;
 mod setup;
 mod shells;
+mod texts;
 
 use std::ffi::OsStr;
 use std::fs;
